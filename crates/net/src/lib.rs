@@ -1,0 +1,1 @@
+//! Packets, queue disciplines, ports, topologies, routing and the forwarding core.

@@ -1,0 +1,1 @@
+//! Hosts, workloads and probes: joins net and tcp into a run.

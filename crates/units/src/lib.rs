@@ -1,0 +1,14 @@
+//! The units that everything else counts in: [`Time`] in integer picoseconds, [`Rate`] in bit/s,
+//! [`Bytes`] in octets.
+//!
+//! They are newtypes so that a rate cannot be added to a time. All arithmetic is on integers:
+//! the same scenario gives the same numbers on every machine, and nothing drifts (DESIGN 4.5).
+//! This crate is the ground that both the network and TCP stand on; it knows of neither.
+
+mod bytes;
+mod rate;
+mod time;
+
+pub use bytes::Bytes;
+pub use rate::{Rate, Serializer};
+pub use time::Time;
