@@ -1,0 +1,92 @@
+"""Scenarios from files, from the built-in ones, from dictionaries: the one way in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from fairport.errors import ScenarioError, did_you_mean
+from fairport.scenario.model import Scenario
+from fairport.scenario.problems import first_problem
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def load(source: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
+    """A scenario by the name of a built-in one, by the path of a TOML file, or from a dictionary.
+
+    A text is a path when it ends in `.toml` or holds a path separator, else a name.
+    Raises ScenarioError.
+    """
+    if isinstance(source, Scenario):
+        return source
+    if isinstance(source, Mapping):
+        return validate(dict(source), file="")
+    if _is_path(source):
+        return parse(_read(Path(source)), file=str(source))
+    return parse(builtin_text(str(source)), file=str(source))
+
+
+def parse(text: str, file: str) -> Scenario:
+    """A scenario from TOML text; `file` is what messages call it."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        problem = str(error)
+        raise ScenarioError(
+            f"is not TOML: {problem[:1].lower()}{problem[1:]}",
+            remedy="see https://toml.io, or start from `fairport scenario show outcast`",
+            file=file,
+        ) from None
+    return validate(document, file)
+
+
+def validate(document: dict[str, Any], file: str) -> Scenario:
+    """A scenario from a document with the fields of a file."""
+    try:
+        scenario = Scenario.model_validate(document)
+    except ValidationError as error:
+        raise first_problem(error, document, file) from None
+    scenario._file = file
+    return scenario
+
+
+def builtin_names() -> list[str]:
+    """Names of the scenarios that come with Fairport."""
+    folder = resources.files("fairport.scenario") / "builtin"
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def builtin_text(name: str) -> str:
+    """The TOML of a built-in scenario, with its comments."""
+    if name not in builtin_names():
+        raise ScenarioError(
+            "is not a built-in scenario", value=name, remedy=f"{did_you_mean(name, builtin_names())} A file ends in .toml."
+        )
+    return (resources.files("fairport.scenario") / "builtin" / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def _is_path(source: str | Path) -> bool:
+    return isinstance(source, Path) or source.endswith(".toml") or "/" in source or "\\" in source
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        problem, remedy = "does not exist", "`fairport scenario show outcast > my.toml` makes a file to start from"
+    except IsADirectoryError:
+        problem, remedy = "is a folder", "give a TOML file; `fairport rerun` repeats a run from its folder"
+    except UnicodeDecodeError:
+        problem, remedy = "is not UTF-8 text", "a scenario is a TOML file"
+    except OSError as error:
+        problem, remedy = f"cannot be read: {error.strerror}", "check its permissions"
+    raise ScenarioError(problem, remedy=remedy, file=str(path))

@@ -1,0 +1,33 @@
+"""[measure] and [probes]: what is counted, from when to when, how finely."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import PositiveDuration, Section, refuse
+from fairport.scenario.units import Duration
+
+
+class Measure(Section):
+    """The span over which goodput, RTT and classes are taken."""
+
+    start: Duration | None = Field(default=None, alias="from")
+    """Its begin; default: when all flows are established (a lost SYN costs seconds), or 0 if one never is."""
+    end: Duration | None = Field(default=None, alias="to")
+    """Its end; default: that of the run."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.start is not None and self.end is not None and self.start >= self.end:
+            raise refuse("is not before `to`", "give an earlier begin or a later end", field="from")
+        return self
+
+
+class Probes(Section):
+    """How often the time series are sampled. No sampling changes the run or its fingerprint."""
+
+    series_interval: PositiveDuration = Duration("10ms")
+    """Between the rows of a flow in the table `series`."""
+    queue_interval: PositiveDuration = Duration("1ms")
+    """Between the rows of a port in the table `queue`."""

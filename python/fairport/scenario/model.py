@@ -1,0 +1,142 @@
+"""The scenario as a whole, and what must hold between its sections."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PrivateAttr, model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import PositiveDuration, Section, refuse
+from fairport.scenario.measure import Measure, Probes
+from fairport.scenario.network import DropTail, Host, Link, Switch
+from fairport.scenario.tcp import HostTcp, TcpSettings
+from fairport.scenario.topology import Topology
+from fairport.scenario.traffic import Bulk
+from fairport.scenario.units import Duration
+
+# IEEE 802.3: header 14 B and FCS 4 B are held in a buffer with the packet
+_ETHERNET_BUFFERED = 18
+_IPV4_TCP_HEADERS = 40
+
+
+class Scenario(Section):
+    """One experiment: a network, its hosts and their TCP, the traffic, the time."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
+    """Short name; results go to `results/NAME` unless told otherwise."""
+    description: str = ""
+    """What the scenario is about, for people."""
+    paper: str | None = None
+    """Published figures to print beside the results, such as "prakash2012/p1"."""
+    seed: int = Field(default=1, ge=0, lt=2**63)
+    """Seed of every random number of the run."""
+    duration: PositiveDuration = Duration("10s")
+    """Simulated time."""
+    routing: Literal["destination-suffix"] = "destination-suffix"
+    """Choice among shortest paths: by the last bits of the destination's address, hence static (Prakash 2012)."""
+    topology: Topology
+    """Hosts, switches and links."""
+    link: Link = Link()
+    """Every link."""
+    switch: Switch = Switch()
+    """Every switch."""
+    queue: DropTail = DropTail()
+    """The queue of every switch port."""
+    host: Host = Host()
+    """Every host."""
+    tcp: TcpSettings = TcpSettings()
+    """TCP at all hosts."""
+    host_tcp: list[HostTcp] = []
+    """TCP at some hosts."""
+    traffic: list[Bulk] = Field(min_length=1)
+    """Who sends what to whom."""
+    measure: Measure = Measure()
+    """The span that is measured."""
+    probes: Probes = Probes()
+    """How finely time series are sampled."""
+
+    _file: str = PrivateAttr(default="")
+
+    @model_validator(mode="after")
+    def _holds_a_packet(self) -> Self:
+        framing = _ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
+        packet = int(self.link.mtu) + framing
+        limits = {"queue.limit": self.queue.limit}
+        if self.topology.kind == "graph":
+            limits |= {
+                f"topology.links.{index}.limit": link.limit
+                for index, link in enumerate(self.topology.links)
+                if link.limit is not None
+            }
+        for field, limit in limits.items():
+            if not limit.in_packets and limit < packet:
+                raise refuse(
+                    f"is smaller than one packet of {packet} B (the MTU and its framing)",
+                    f'give at least "{packet}B", or a smaller link.mtu',
+                    field=field,
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _segments_fit(self) -> Self:
+        settings = {"tcp": self.tcp}
+        settings |= {f"host_tcp.{index}": layer for index, layer in enumerate(self.host_tcp)}
+        settings |= {
+            f"traffic.{index}.tcp": traffic.tcp
+            for index, traffic in enumerate(self.traffic)
+            if traffic.tcp is not None
+        }
+        largest = int(self.link.mtu) - _IPV4_TCP_HEADERS
+        if largest <= 0:
+            raise refuse("leaves no room for a segment's data", 'give 68 B or more, such as "1500B"', field="link.mtu")
+        for place, layer in settings.items():
+            if layer.mss is not None and layer.mss > largest:
+                raise refuse(
+                    f"does not fit an MTU of {self.link.mtu} with 40 B of headers",
+                    f'give at most "{largest}B", or a larger link.mtu',
+                    field=f"{place}.mss",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _within_the_run(self) -> Self:
+        moments = {"measure.from": self.measure.start}
+        moments |= {f"traffic.{index}.start": traffic.start for index, traffic in enumerate(self.traffic)}
+        for field, moment in moments.items():
+            if moment is not None and moment >= self.duration:
+                raise refuse(
+                    f"is not before the end of the run at {self.duration}",
+                    "give an earlier time or a longer duration",
+                    field=field,
+                )
+        if self.measure.end is not None and self.measure.end > self.duration:
+            raise refuse(
+                f"is after the end of the run at {self.duration}", "leave it out to measure to the end", field="measure.to"
+            )
+        return self
+
+    @property
+    def file(self) -> str:
+        """Where it was read from, for messages: a file, or the name of a built-in scenario."""
+        return self._file or self.name
+
+    def document(self) -> dict[str, Any]:
+        """What its author wrote, as a TOML document: units as written, defaults left out."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+    def resolved(self) -> dict[str, Any]:
+        """The same with every default filled in."""
+        return self.model_dump(by_alias=True, exclude_none=True)
+
+    def to_toml(self) -> str:
+        """The scenario as a file; loading it gives an equal scenario."""
+        import tomli_w
+
+        return tomli_w.dumps(self.document(), multiline_strings=True)
+
+    def patch(self, overrides: dict[str, Any]) -> Scenario:
+        """A copy with values set by dotted paths: `{"queue.limit": "32KiB", "traffic.0.start": "1ms"}`."""
+        from fairport.scenario.patch import patched
+
+        return patched(self, overrides)

@@ -1,0 +1,118 @@
+"""[link], [switch], [queue], [host]: what a packet meets on its way.
+
+The defaults are those of a data-centre LAN of 1 Gbit/s. Delays, their spread and every rule for ties
+are here in the open, because outcast is an effect of phase: exactly equal delays freeze it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import (
+    PositiveDuration,
+    PositiveLimit,
+    PositivePacketCount,
+    PositiveRate,
+    PositiveSize,
+    Section,
+    refuse,
+)
+from fairport.scenario.units import ClockError, Duration, Limit, PacketCount, Rate, Size
+
+
+class Link(Section):
+    """Every link, unless a custom graph says otherwise for one."""
+
+    rate: PositiveRate = Rate("1Gbps")
+    """Rate on the wire."""
+    delay: Duration = Duration("500ns")
+    """Propagation delay, one way. The default is 100 m of cable."""
+    delay_spread: Duration = Duration("0s")
+    """Every link draws one constant extra delay, uniform between 0 and this."""
+    mtu: PositiveSize = Size("1500B")
+    """Largest IP packet."""
+    framing: Literal["ethernet", "none"] = "ethernet"
+    """"ethernet": on the wire a packet takes 38 B more (header 14, FCS 4, preamble and SFD 8, inter-frame gap 12;
+    IEEE 802.3), in a buffer 18 B more. "none": the IP packet alone."""
+    clock_error: ClockError = ClockError("50ppm")
+    """Every port's clock runs fast or slow by a constant share drawn uniformly from plus or minus this. IEEE 802.3
+    allows 100 ppm."""
+
+
+class Switch(Section):
+    """Every switch."""
+
+    processing_delay: Duration = Duration("1us")
+    """From the last bit in to the output queue. The default is that of a store-and-forward switch."""
+    arbitration: Literal["round-robin", "fixed", "random"] = "round-robin"
+    """Order in which packets that arrive in the same picosecond for one output are taken."""
+    departure_first: bool = True
+    """Whether a departure frees its buffer before an arrival of the same picosecond is judged."""
+
+
+class DropTail(Section):
+    """The queue of every switch port: first in, first out; what does not fit is dropped."""
+
+    kind: Literal["drop-tail"] = "drop-tail"
+    """The queue discipline."""
+    limit: PositiveLimit = Limit("128KiB")
+    """Buffer of a port, in bytes ("16KiB") or in packets ("100 packets")."""
+    count_in_service: bool = True
+    """Whether the packet that is being sent still takes its place in the buffer."""
+
+
+class ConstantProcessing(Section):
+    """Every segment takes the same time."""
+
+    kind: Literal["constant"]
+    """The same time for every segment."""
+    value: Duration
+    """The time."""
+
+
+class UniformProcessing(Section):
+    """Every segment takes a time drawn uniformly."""
+
+    kind: Literal["uniform"]
+    """A time drawn uniformly for every segment."""
+    min: Duration
+    """The shortest."""
+    max: Duration
+    """The longest."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min > self.max:
+            raise refuse("is above `max`", "exchange the two", field="min")
+        return self
+
+
+class ExponentialProcessing(Section):
+    """Every segment takes a time drawn from an exponential distribution."""
+
+    kind: Literal["exponential"]
+    """An exponentially distributed time for every segment."""
+    mean: PositiveDuration
+    """Its mean."""
+
+
+Processing = Annotated[
+    ConstantProcessing | UniformProcessing | ExponentialProcessing, Field(discriminator="kind")
+]
+
+
+class Host(Section):
+    """Every host."""
+
+    delay: Duration = Duration("5us")
+    """Latency of the host's stack and adapter, each way."""
+    delay_spread: Duration = Duration("1us")
+    """Every host draws one constant extra delay, uniform between 0 and this. With 0 all phases freeze."""
+    processing: Processing = UniformProcessing(kind="uniform", min=Duration("50ns"), max=Duration("150ns"))
+    """Time that the host's processor takes for each segment sent or received, one after the other, so that no
+    segment overtakes another. The default's mean lets a host handle 10 million segments a second."""
+    queue: PositivePacketCount = PacketCount("1000 packets")
+    """Buffer of the host's own output port; the default is Linux's txqueuelen."""

@@ -1,0 +1,79 @@
+"""The one override mechanism: dotted paths, as in `--set queue.limit=16KiB`."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fairport.errors import ScenarioError
+from fairport.scenario.load import validate
+from fairport.scenario.model import Scenario
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def patched(scenario: Scenario, overrides: Mapping[str, Any]) -> Scenario:
+    """The scenario with values set by dotted paths, checked as a file is. Raises ScenarioError."""
+    document = copy.deepcopy(scenario.document())
+    for path, value in overrides.items():
+        _set(document, path, value, scenario.file)
+    return validate(document, scenario.file)
+
+
+def read_assignments(assignments: Iterable[str]) -> dict[str, Any]:
+    """`["queue.limit=16KiB", "tcp.sack=false"]` as overrides.
+
+    A value is read as TOML (numbers, true, false, lists, inline tables), else taken as a text.
+    """
+    overrides = {}
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        if not equals or not path.strip():
+            raise ScenarioError(
+                "is not PATH=VALUE", file="--set", value=assignment, remedy="for example --set queue.limit=16KiB"
+            )
+        overrides[path.strip()] = _value(text.strip())
+    return overrides
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _set(document: dict[str, Any], path: str, value: Any, file: str) -> None:
+    """Puts the value into the document; tables on the way are made, list entries must be there."""
+    here: Any = document
+    *way, last = path.split(".")
+    for depth, part in enumerate(way):
+        if isinstance(here, dict):
+            here = here.setdefault(part, {})
+        else:
+            here = here[_index(here, part, path, file)]
+        if not isinstance(here, dict | list):
+            walked = ".".join([*way[: depth + 1]])
+            raise ScenarioError(
+                f"does not exist: `{walked}` is a value, not a table", file=file, field=path, remedy=f"set `{walked}` itself"
+            )
+    if isinstance(here, dict):
+        here[last] = value
+    else:
+        here[_index(here, last, path, file)] = value
+
+
+def _index(entries: list[Any], part: str, path: str, file: str) -> int:
+    if part.isdecimal() and int(part) < len(entries):
+        return int(part)
+    raise ScenarioError(
+        f"does not exist: `{part}` is not an index of a list of {len(entries)}",
+        file=file,
+        field=path,
+        remedy=f"use 0 to {len(entries) - 1}" if entries else "the list is empty",
+    )

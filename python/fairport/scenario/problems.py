@@ -1,0 +1,103 @@
+"""From pydantic's errors to one clear ScenarioError: field, value, problem, remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from fairport.errors import ScenarioError, did_you_mean
+
+_ABSENT = object()
+
+
+def first_problem(error: ValidationError, document: Any, file: str) -> ScenarioError:
+    """The first of pydantic's errors, in the words of a scenario file."""
+    detail = error.errors(include_url=False)[0]
+    context: dict[str, Any] = detail.get("ctx", {})
+    path = _path(detail, document)
+    if context.get("field"):
+        path += _parts(context["field"])
+    problem, remedy = _words(detail, path)
+    value = look_up(document, path)
+    arguments: dict[str, Any] = {"remedy": remedy, "file": file, "field": dotted(path)}
+    if value is not _ABSENT and context.get("show_value", True) and not isinstance(value, dict):
+        arguments["value"] = value
+    return ScenarioError(problem, **arguments)
+
+
+def dotted(path: list[str | int]) -> str:
+    """`["traffic", 0, "from"]` as "traffic.0.from"."""
+    return ".".join(str(part) for part in path)
+
+
+def look_up(document: Any, path: list[str | int]) -> Any:
+    """The value at a path of a document, or a mark that nothing is there."""
+    for part in path:
+        try:
+            document = document[part]
+        except (KeyError, IndexError, TypeError):
+            return _ABSENT
+    return document
+
+
+def _parts(field: str) -> list[str | int]:
+    return [int(part) if part.isdigit() else part for part in field.split(".")]
+
+
+def _path(detail: ErrorDetails, document: Any) -> list[str | int]:
+    """pydantic's location without the tags of the alternatives that it tried."""
+    path: list[str | int] = []
+    for part in detail["loc"]:
+        below = look_up(document, path)
+        is_key = isinstance(below, dict) and part in below
+        is_index = isinstance(below, list) and isinstance(part, int)
+        is_missing = detail["type"] == "missing" and part == detail["loc"][-1]
+        if is_key or is_index or is_missing:
+            path.append(part)
+    if detail["type"].startswith("union_tag"):
+        path.append("kind")
+    return path
+
+
+def _words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
+    context: dict[str, Any] = detail.get("ctx", {})
+    name = path[-1] if path else ""
+    match detail["type"]:
+        case "quantity" | "refused":
+            return context["problem"], context["remedy"]
+        case "missing" | "union_tag_not_found":
+            return "is missing", f"add `{name} = ...`"
+        case "literal_error":
+            known = [part.strip("'") for part in context["expected"].replace(" or ", ", ").split(", ")]
+            return "is not one of " + ", ".join(known), did_you_mean(str(detail["input"]), known)
+        case "union_tag_invalid":
+            known = [part.strip("'") for part in context["expected_tags"].split(", ")]
+            return "is not one of " + ", ".join(known), did_you_mean(str(context["tag"]), known)
+        case "bool_type":
+            return "is neither true nor false", "write true or false, without quotes"
+        case "int_type":
+            return "is not a whole number", "write digits without quotes or a decimal point"
+        case "string_type":
+            return "is not a text", "put it in quotes"
+        case "list_type":
+            table = name in ("traffic", "host_tcp", "links")
+            return "is not a list", f"write [[{name}]]" if table else 'write it in brackets: ["..", ".."]'
+        case "greater_than_equal":
+            return "is too small", f"give {context['ge']} or more"
+        case "less_than_equal":
+            return "is too large", f"give {context['le']} or less"
+        case "less_than":
+            return "is too large", f"give less than {context['lt']}"
+        case "too_short":
+            return f"holds {context['actual_length']}", f"give at least {context['min_length']}"
+        case "too_long":
+            return f"holds {context['actual_length']}", f"give at most {context['max_length']}"
+        case "string_pattern_mismatch":
+            return "is not a name", "use letters, digits, `.`, `_` and `-`, beginning with a letter or digit"
+        case "string_too_long":
+            return "is too long", f"use at most {context['max_length']} characters"
+        case _:
+            message = detail["msg"]
+            return message[:1].lower() + message[1:], "see `fairport scenario schema`"

@@ -1,0 +1,64 @@
+"""Host selectors: "h1", "h4..h15", "all", or a list of these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from fairport.errors import did_you_mean
+from fairport.scenario.base import refuse
+
+_EXAMPLE = 'give a host ("h1"), a range ("h4..h15"), "all", or a list of these'
+
+
+def _check(value: Any) -> Any:
+    parts = value if isinstance(value, list) else [value]
+    if not parts:
+        raise refuse("names no host", _EXAMPLE)
+    if not all(isinstance(part, str) and part for part in parts):
+        raise refuse("is not a host selector", _EXAMPLE)
+    return value
+
+
+_ONE_HOST = {"type": "string", "minLength": 1}
+Selector = Annotated[
+    Any,
+    BeforeValidator(_check),
+    WithJsonSchema({"anyOf": [_ONE_HOST, {"type": "array", "items": _ONE_HOST, "minItems": 1}], "examples": ["h4..h15"]}),
+]
+
+
+class SelectorError(ValueError):
+    """A selector that names a host which is not there."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.remedy = remedy
+
+
+def select(selector: str | list[str], hosts: Sequence[str], *, but: str | None = None) -> list[str]:
+    """The selected hosts, each once, in the order of selection; "all" leaves out `but`."""
+    chosen: dict[str, None] = {}
+    for part in [selector] if isinstance(selector, str) else selector:
+        if part == "all" and "all" not in hosts:
+            chosen.update((host, None) for host in hosts if host != but)
+        elif ".." in part and part not in hosts:
+            first, _, last = part.partition("..")
+            start, end = _index(first, hosts), _index(last, hosts)
+            if start > end:
+                raise SelectorError(f"is a range that ends before it begins: {part}", f'write "{last}..{first}"')
+            chosen.update((host, None) for host in hosts[start : end + 1])
+        else:
+            chosen[hosts[_index(part, hosts)]] = None
+    return list(chosen)
+
+
+def _index(host: str, hosts: Sequence[str]) -> int:
+    if host not in hosts:
+        shown = ", ".join(hosts) if len(hosts) <= 8 else f"{hosts[0]} .. {hosts[-1]}"
+        remedy = did_you_mean(host, hosts) if len(hosts) <= 8 else f"the topology's hosts are {shown}"
+        raise SelectorError(f"names `{host}`, which is not a host of the topology", remedy)
+    return hosts.index(host)

@@ -1,0 +1,113 @@
+"""[tcp], [[host_tcp]] and the `tcp` of a traffic: a stack preset, and what differs from it.
+
+More particular settings win, one by one: [tcp] for all hosts, then each [[host_tcp]] that names the host, in order,
+then the traffic's own `tcp`, which holds at both ends of its flows. Another `stack` in a more particular place changes
+the preset under the settings given so far.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import PositiveDuration, PositiveSize, Section, refuse
+from fairport.scenario.selectors import Selector
+from fairport.scenario.units import Duration, Size
+
+
+class TcpSettings(Section):
+    """Settings of TCP; what is absent is the stack preset's."""
+
+    stack: str | None = None
+    """The preset that the settings start from: `linux-2.6` (what the papers ran; the default), `ns2`, `rfc`."""
+    congestion_control: str | None = None
+    """Window algorithm: `newreno`, `bic`, `cubic`."""
+    mss: PositiveSize | None = None
+    """Maximum segment size without options: timestamps take their 12 B out of it. Default: the MTU less 40 B; in a
+    preset with a fixed header (ns2), the preset's."""
+    fixed_header: Size | None = None
+    """IP and TCP header of every segment, whatever its options; "0B": real headers."""
+    initial_window: int | None = Field(default=None, ge=1)
+    """First congestion window, in segments (RFC 6928: 10)."""
+    window_unit: Literal["segments", "bytes"] | None = None
+    """What the congestion window counts."""
+    sack: bool | None = None
+    """Selective acknowledgements (RFC 2018, recovery as in RFC 6675); without, NewReno recovery (RFC 6582)."""
+    timestamps: bool | None = None
+    """TCP timestamps (RFC 7323)."""
+    ack_policy: Literal["every-segment", "delayed", "quick-ack"] | None = None
+    """When the receiver acknowledges: each segment; each second one or after a delay (RFC 1122); delayed with Linux's
+    quick-ACK mode."""
+    delayed_ack_min: Duration | None = None
+    """Shortest wait of a delayed ACK."""
+    delayed_ack_max: Duration | None = None
+    """Longest wait of a delayed ACK."""
+    rto_rule: Literal["rfc6298", "linux"] | None = None
+    """`rfc6298`: max(rto_min, srtt + 4 rttvar); `linux`: srtt + max(var, rto_min)."""
+    rto_min: PositiveDuration | None = None
+    """The minimum in the rule above."""
+    rto_max: PositiveDuration | None = None
+    """Longest retransmission timeout."""
+    rto_initial: PositiveDuration | None = None
+    """Retransmission timeout before the first RTT sample (RFC 6298: 1 s)."""
+    clock_granularity: Duration | None = None
+    """G of RFC 6298."""
+    limited_transmit: bool | None = None
+    """New data on the first two duplicate ACKs (RFC 3042)."""
+    nagle: bool | None = None
+    """Hold a partial segment while data are unacknowledged (RFC 896)."""
+    abc: bool | None = None
+    """Appropriate byte counting (RFC 3465)."""
+    window_scale: int | None = Field(default=None, ge=0, le=14)
+    """Shift of the receive window (RFC 7323)."""
+    receive_buffer: PositiveSize | None = None
+    """Receive buffer; the application reads at once."""
+    hystart: bool | None = None
+    """HyStart of CUBIC."""
+    fast_convergence: bool | None = None
+    """Fast convergence of BIC and CUBIC."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        pairs = (("delayed_ack_min", "delayed_ack_max"), ("rto_min", "rto_max"))
+        for low, high in pairs:
+            least, most = getattr(self, low), getattr(self, high)
+            if least is not None and most is not None and least > most:
+                raise refuse(f"is above `{high}`", "exchange the two", field=low)
+        return self
+
+
+class HostTcp(TcpSettings):
+    """Settings of TCP at some hosts."""
+
+    hosts: Selector
+    """The hosts: a name, a range "h4..h15", "all", or a list of these."""
+
+
+# field of the scenario -> setting of the engine, in base units
+ENGINE_NAMES: dict[str, str] = {
+    "congestion_control": "congestion_control",
+    "mss": "mss_bytes",
+    "fixed_header": "fixed_header_bytes",
+    "initial_window": "initial_window_segments",
+    "window_unit": "window_unit",
+    "sack": "sack",
+    "timestamps": "timestamps",
+    "ack_policy": "ack_policy",
+    "delayed_ack_min": "delayed_ack_min_ps",
+    "delayed_ack_max": "delayed_ack_max_ps",
+    "rto_rule": "rto_rule",
+    "rto_min": "rto_min_ps",
+    "rto_max": "rto_max_ps",
+    "rto_initial": "rto_initial_ps",
+    "clock_granularity": "clock_granularity_ps",
+    "limited_transmit": "limited_transmit",
+    "nagle": "nagle",
+    "abc": "abc",
+    "window_scale": "window_scale",
+    "receive_buffer": "receive_buffer_bytes",
+    "hystart": "hystart",
+    "fast_convergence": "fast_convergence",
+}
