@@ -1,1 +1,28 @@
-//! Packets, queue disciplines, ports, topologies, routing and the forwarding core.
+//! The network: packets, queue disciplines, ports, topologies, routing, and the forwarding core
+//! that moves packets through them. It knows nothing of TCP: a packet's content is an opaque `P`.
+//!
+//! One packet's walk: [`Network::inject`] puts it on its host's port; a port ([`port`]) asks its
+//! queue discipline ([`discipline`]) for a verdict and, because a FIFO knows the departure of what
+//! it accepts, puts the packet straight on the link ([`link`]) with the time at which the next node
+//! will decide about it; the event queue ([`event_queue`]) holds the head of every busy link;
+//! [`Network::advance`] takes the earliest, looks up the next port of its route ([`routing`]) and
+//! begins again, until the route ends at a host ([`Hosts`]).
+
+pub mod arbitration;
+pub mod discipline;
+pub mod error;
+pub mod event_queue;
+pub mod framing;
+pub mod link;
+mod network;
+pub mod packet;
+pub mod port;
+pub mod processing;
+pub mod routing;
+pub mod stream;
+pub mod topology;
+
+pub use error::BuildError;
+pub use network::{Arrival, Counts, Hosts, Network, Observer};
+pub use packet::Packet;
+pub use topology::{NodeId, PortId, Topology};

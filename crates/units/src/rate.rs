@@ -42,12 +42,15 @@ impl Serializer {
     /// # Panics
     /// If `rate` is below 2 kbit/s: an octet would not fit into the fixed-point format.
     pub fn new(rate: Rate, clock_error_ppb: i32) -> Self {
-        let real_nano_bps = u128::from(rate.as_bps())
-            * (1_000_000_000_i64 + i64::from(clock_error_ppb)) as u128;
+        let real_nano_bps =
+            u128::from(rate.as_bps()) * (1_000_000_000_i64 + i64::from(clock_error_ppb)) as u128;
         assert!(real_nano_bps > 0, "a link needs a rate above zero");
         let octet = ((8_000_000_000_000_u128 * 1_000_000_000) << 32) / real_nano_bps;
         let octet = u64::try_from(octet).expect("a link's rate is at least 2 kbit/s");
-        Self { octet, remainder: 0 }
+        Self {
+            octet,
+            remainder: 0,
+        }
     }
 
     /// The time that the next `octets` take on the link.

@@ -1,0 +1,79 @@
+//! Drop-tail: a packet that does not fit is lost.
+
+use super::{Backlog, Reason, Verdict};
+
+/// A buffer limited in octets, in packets, or in both; what arrives when it is full is dropped.
+///
+/// A limit in octets admits a packet as long as the sum stays within the limit, so a short packet
+/// may still fit where a full-sized one does not (ns-3's `DropTailQueue` and Linux' `bfifo` do
+/// the same).
+#[derive(Clone, Debug)]
+pub struct DropTail {
+    limit_bytes: u32,
+    limit_packets: u32,
+}
+
+impl DropTail {
+    /// A buffer of `limit_bytes` octets.
+    pub fn bytes(limit_bytes: u32) -> Self {
+        Self {
+            limit_bytes,
+            limit_packets: u32::MAX,
+        }
+    }
+
+    /// A buffer of `limit_packets` packets.
+    pub fn packets(limit_packets: u32) -> Self {
+        Self {
+            limit_bytes: u32::MAX,
+            limit_packets,
+        }
+    }
+
+    #[inline]
+    pub(super) fn judge(&self, backlog: Backlog, frame_bytes: u32) -> Verdict {
+        let fits = backlog.packets < self.limit_packets
+            && u64::from(backlog.bytes) + u64::from(frame_bytes) <= u64::from(self.limit_bytes);
+        if fits {
+            Verdict::Accepted
+        } else {
+            Verdict::Dropped(Reason::Full)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixteen_kib_hold_ten_full_frames_and_then_a_short_one() {
+        let queue = DropTail::bytes(16 * 1024);
+        let ten = Backlog {
+            bytes: 10 * 1518,
+            packets: 10,
+        };
+        let nine = Backlog {
+            bytes: 9 * 1518,
+            packets: 9,
+        };
+        assert_eq!(queue.judge(nine, 1518), Verdict::Accepted);
+        assert_eq!(queue.judge(ten, 1518), Verdict::Dropped(Reason::Full));
+        assert_eq!(queue.judge(ten, 64), Verdict::Accepted);
+    }
+
+    #[test]
+    fn a_limit_in_packets_ignores_their_size() {
+        let queue = DropTail::packets(11);
+        let eleven = Backlog {
+            bytes: 11 * 64,
+            packets: 11,
+        };
+        assert_eq!(queue.judge(eleven, 64), Verdict::Dropped(Reason::Full));
+        let ten = Backlog {
+            bytes: 10 * 9018,
+            packets: 10,
+        };
+        assert_eq!(queue.judge(ten, 9018), Verdict::Accepted);
+    }
+}

@@ -1,0 +1,252 @@
+//! The order of events: which link's head arrives next.
+//!
+//! A timing wheel of 4096 slots with a bitmap over them, and a heap for what lies beyond its
+//! horizon. It holds ids of links, never packets, and each at most once, so it is as large as the
+//! number of busy links (DESIGN 4.2). It is exact: a slot's links are kept in order of time, and
+//! the slot's width changes the speed alone, never the order. `cargo bench -p fairport-net`
+//! compares it with a binary heap, a 4-ary heap and a winner tree.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fairport_units::Time;
+
+const SLOTS: u64 = 4096;
+const NIL: u32 = u32::MAX;
+
+/// A link in a slot's list.
+#[derive(Clone, Copy)]
+struct Node {
+    time: Time,
+    next: u32,
+}
+
+/// A priority queue of (time, id) with each id in it at most once.
+pub struct EventQueue {
+    /// the earliest entry, or (NEVER, NIL)
+    first: (Time, u32),
+    /// log2 of a slot's width in ps
+    shift: u32,
+    /// all entries of the wheel lie in slots `current .. current + SLOTS`
+    current: u64,
+    /// the earliest slot of the overflow: never within the wheel's horizon
+    overflow_slot: u64,
+    /// a bit for each of the 64 words of `occupied`
+    summary: u64,
+    /// a bit a slot
+    occupied: [u64; 64],
+    /// the first id of each slot's list
+    heads: Box<[u32]>,
+    nodes: Vec<Node>,
+    overflow: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+impl EventQueue {
+    /// An empty queue for the ids `0..ids`, fastest when an entry is seldom further than
+    /// `typical_span` ahead of the earliest.
+    pub fn new(ids: usize, typical_span: Time) -> Self {
+        let width = (typical_span.as_ps() / SLOTS)
+            .max(1 << 12)
+            .next_power_of_two();
+        Self {
+            first: (Time::NEVER, NIL),
+            shift: width.trailing_zeros(),
+            current: 0,
+            overflow_slot: u64::MAX,
+            summary: 0,
+            occupied: [0; 64],
+            heads: vec![NIL; SLOTS as usize].into_boxed_slice(),
+            nodes: vec![
+                Node {
+                    time: Time::NEVER,
+                    next: NIL
+                };
+                ids
+            ],
+            overflow: BinaryHeap::new(),
+        }
+    }
+
+    /// The earliest time in the queue; [`Time::NEVER`] when it is empty.
+    #[inline]
+    pub fn next_time(&self) -> Time {
+        self.first.0
+    }
+
+    /// Adds `id`, which must not be in the queue, at a time not before the last one popped.
+    #[inline]
+    pub fn insert(&mut self, time: Time, id: u32) {
+        if time < self.first.0 {
+            self.first = (time, id);
+        }
+        let slot = time.as_ps() >> self.shift;
+        debug_assert!(slot >= self.current, "an event in the past");
+        if slot - self.current < SLOTS {
+            self.link(slot, time, id);
+        } else {
+            self.overflow_slot = self.overflow_slot.min(slot);
+            self.overflow.push(Reverse((time, id)));
+        }
+    }
+
+    /// Takes the earliest entry. Entries of the same time come in no particular order.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Time, u32)> {
+        let (time, id) = self.first;
+        if id == NIL {
+            return None;
+        }
+        let slot = time.as_ps() >> self.shift;
+        self.current = slot;
+        if self.overflow_slot < slot + SLOTS {
+            self.refill();
+        }
+        let index = (slot % SLOTS) as usize;
+        debug_assert_eq!(self.heads[index], id);
+        let next = self.nodes[id as usize].next;
+        self.heads[index] = next;
+        self.first = if next == NIL {
+            self.vacate(index);
+            self.search()
+        } else {
+            (self.nodes[next as usize].time, next)
+        };
+        Some((time, id))
+    }
+
+    /// Puts an entry into its slot's list, in order of time.
+    #[inline]
+    fn link(&mut self, slot: u64, time: Time, id: u32) {
+        let index = (slot % SLOTS) as usize;
+        let head = self.heads[index];
+        if head == NIL {
+            self.occupied[index / 64] |= 1 << (index % 64);
+            self.summary |= 1 << (index / 64);
+        }
+        if head == NIL || time < self.nodes[head as usize].time {
+            self.heads[index] = id;
+            self.nodes[id as usize] = Node { time, next: head };
+        } else {
+            self.link_behind(head, time, id);
+        }
+    }
+
+    fn link_behind(&mut self, head: u32, time: Time, id: u32) {
+        let mut before = head;
+        loop {
+            let next = self.nodes[before as usize].next;
+            if next == NIL || time < self.nodes[next as usize].time {
+                self.nodes[before as usize].next = id;
+                self.nodes[id as usize] = Node { time, next };
+                return;
+            }
+            before = next;
+        }
+    }
+
+    #[inline]
+    fn vacate(&mut self, index: usize) {
+        self.occupied[index / 64] &= !(1 << (index % 64));
+        if self.occupied[index / 64] == 0 {
+            self.summary &= !(1 << (index / 64));
+        }
+    }
+
+    /// The earliest entry: the first occupied slot from `current` on, else the overflow's first.
+    #[inline]
+    fn search(&self) -> (Time, u32) {
+        let start = (self.current % SLOTS) as usize;
+        let (word, bit) = (start / 64, start % 64);
+        let here = self.occupied[word] & (!0 << bit);
+        let index = if here != 0 {
+            word * 64 + here.trailing_zeros() as usize
+        } else {
+            // words behind this one first, then those before it, then this one's low bits
+            let rotated = self.summary.rotate_right(word as u32 + 1);
+            if rotated == 0 {
+                return self
+                    .overflow
+                    .peek()
+                    .map_or((Time::NEVER, NIL), |Reverse(first)| *first);
+            }
+            let word = (word + 1 + rotated.trailing_zeros() as usize) % 64;
+            word * 64 + self.occupied[word].trailing_zeros() as usize
+        };
+        let id = self.heads[index];
+        (self.nodes[id as usize].time, id)
+    }
+
+    /// Moves what has come within the horizon from the overflow into the wheel.
+    #[cold]
+    fn refill(&mut self) {
+        while let Some(&Reverse((time, id))) = self.overflow.peek() {
+            let slot = time.as_ps() >> self.shift;
+            if slot >= self.current + SLOTS {
+                self.overflow_slot = slot;
+                return;
+            }
+            self.overflow.pop();
+            self.link(slot, time, id);
+        }
+        self.overflow_slot = u64::MAX;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Stream;
+
+    /// Holds the queue against a sorted list over `steps` random inserts and pops.
+    fn agrees_with_a_sorted_list(typical_span: Time, largest_gap_ps: u64, steps: u32) {
+        const IDS: u32 = 200;
+        let mut stream = Stream::new(1, "test", largest_gap_ps);
+        let mut queue = EventQueue::new(IDS as usize, typical_span);
+        let mut reference: Vec<(Time, u32)> = Vec::new();
+        let mut idle: Vec<u32> = (0..IDS).collect();
+        let mut now = Time::ZERO;
+        for _ in 0..steps {
+            if !idle.is_empty() && stream.up_to(2) > 0 {
+                let id = idle.swap_remove(stream.up_to(idle.len() as u64 - 1) as usize);
+                // squared, so that near and far both occur
+                let gap = stream
+                    .up_to(largest_gap_ps)
+                    .min(stream.up_to(largest_gap_ps));
+                queue.insert(now + Time::from_ps(gap), id);
+                reference.push((now + Time::from_ps(gap), id));
+            } else if let Some((time, id)) = queue.pop() {
+                assert!(time >= now, "time went back");
+                now = time;
+                let earliest = reference.iter().map(|entry| entry.0).min();
+                assert_eq!(Some(time), earliest);
+                reference.retain(|entry| *entry != (time, id));
+                idle.push(id);
+            }
+            let earliest = reference
+                .iter()
+                .map(|entry| entry.0)
+                .min()
+                .unwrap_or(Time::NEVER);
+            assert_eq!(queue.next_time(), earliest);
+        }
+    }
+
+    #[test]
+    fn it_pops_in_order_of_time() {
+        let span = Time::from_us(200);
+        agrees_with_a_sorted_list(span, Time::from_us(100).as_ps(), 20_000); // in the wheel
+        agrees_with_a_sorted_list(span, Time::from_ms(100).as_ps(), 20_000); // mostly beyond it
+        agrees_with_a_sorted_list(span, 50, 20_000); // one slot, many ties
+        agrees_with_a_sorted_list(Time::from_secs(4000), Time::from_secs(4000).as_ps(), 20_000);
+    }
+
+    #[test]
+    fn an_empty_queue_has_no_next_time() {
+        let mut queue = EventQueue::new(1, Time::from_us(1));
+        assert_eq!(queue.next_time(), Time::NEVER);
+        assert_eq!(queue.pop(), None);
+        queue.insert(Time::from_secs(4000), 0);
+        assert_eq!(queue.pop(), Some((Time::from_secs(4000), 0)));
+        assert_eq!(queue.pop(), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! What a link adds to an IP packet.
+
+/// Octets that a packet takes in a buffer and on the wire, beyond the IP packet itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// shorter IP packets are padded to this
+    min_payload_bytes: u32,
+    /// header and checksum: in the buffer and on the wire
+    frame_bytes: u32,
+    /// preamble, start delimiter and inter-frame gap: on the wire only
+    gap_bytes: u32,
+}
+
+impl Framing {
+    /// IEEE 802.3: header 14 and FCS 4 in the buffer; preamble and SFD 8 and gap 12 on the wire.
+    pub const ETHERNET: Self = Self {
+        min_payload_bytes: 46,
+        frame_bytes: 18,
+        gap_bytes: 20,
+    };
+    /// Nothing added, as in ns-2.
+    pub const NONE: Self = Self {
+        min_payload_bytes: 0,
+        frame_bytes: 0,
+        gap_bytes: 0,
+    };
+
+    /// Octets in a buffer.
+    #[inline]
+    pub fn buffered_bytes(self, ip_bytes: u16) -> u32 {
+        u32::from(ip_bytes).max(self.min_payload_bytes) + self.frame_bytes
+    }
+
+    /// Octets on the wire.
+    #[inline]
+    pub fn wire_bytes(self, ip_bytes: u16) -> u32 {
+        self.buffered_bytes(ip_bytes) + self.gap_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_ethernet_frame_is_1518_in_the_buffer_and_1538_on_the_wire() {
+        assert_eq!(Framing::ETHERNET.buffered_bytes(1500), 1518);
+        assert_eq!(Framing::ETHERNET.wire_bytes(1500), 1538);
+    }
+
+    #[test]
+    fn a_bare_ack_is_padded_to_the_shortest_frame() {
+        assert_eq!(Framing::ETHERNET.buffered_bytes(40), 64);
+        assert_eq!(Framing::ETHERNET.wire_bytes(40), 84);
+    }
+}

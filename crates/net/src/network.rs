@@ -1,0 +1,385 @@
+//! The forwarding core: takes packets from port to port along their routes.
+
+use fairport_units::Time;
+
+use crate::arbitration::Arbiter;
+use crate::discipline::{Backlog, Verdict};
+use crate::event_queue::EventQueue;
+use crate::framing::Framing;
+use crate::packet::Packet;
+use crate::port::{Port, PortConfig, PortTotals};
+use crate::routing::Routes;
+use crate::topology::{NodeId, PortId, Topology};
+
+/// The hosts at the network's edge, as whoever drives the network implements them.
+pub trait Hosts<P: Copy, O> {
+    /// The network stops before anything that happens later than this: the hosts' next timer.
+    fn horizon(&self) -> Time;
+
+    /// A packet has reached the end of its route. The host may inject in answer.
+    fn receive(&mut self, network: &mut Network<P, O>, host: NodeId, packet: &Packet<P>);
+}
+
+/// Who is told of every verdict. Static: what it does not do costs nothing.
+pub trait Observer<P: Copy> {
+    /// A packet met an output port.
+    fn arrival(&mut self, arrival: &Arrival<'_, P>);
+}
+
+/// A packet's meeting with an output port.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a, P: Copy> {
+    /// when
+    pub time: Time,
+    /// at which output port
+    pub port: PortId,
+    /// the packet; its `ingress` says where it came in
+    pub packet: &'a Packet<P>,
+    /// what it takes in the buffer
+    pub frame_bytes: u32,
+    /// what waited in the buffer
+    pub backlog: Backlog,
+    /// what became of the packet
+    pub verdict: Verdict,
+    /// when its last bit leaves; [`Time::NEVER`] for a dropped one
+    pub depart: Time,
+    /// running counts, this packet included
+    pub counts: Counts,
+}
+
+/// Running counts at an output port (columns of the drops table).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// packets that arrived at the port
+    pub port_arrival: u64,
+    /// those of them from the packet's ingress port
+    pub ingress_arrival: u64,
+    /// those of them of the packet's flow and direction
+    pub flow_arrival: u64,
+    /// packets accepted, before this one
+    pub port_accepted: u64,
+}
+
+/// What stays the same about a port while packets pass.
+struct Place {
+    /// the node at the far end of its link
+    far_node: NodeId,
+    /// the port at the far end, and its number there
+    far_port: PortId,
+    far_number: u16,
+    /// its own number at its node
+    number: u16,
+    /// where the counts by ingress port of this output port begin
+    ingress_base: u32,
+}
+
+/// An arrival that shares its picosecond with others.
+struct Tied<P: Copy> {
+    output: Option<PortId>,
+    rank: u64,
+    ingress_number: u16,
+    from: PortId,
+    packet: Packet<P>,
+}
+
+/// Ports, links, routes and the packets on them; `O` observes.
+///
+/// Asserted in release builds: time never goes back; what was injected is delivered, dropped or
+/// still here.
+pub struct Network<P: Copy, O> {
+    ports: Vec<Port<P>>,
+    places: Vec<Place>,
+    ingress_arrivals: Vec<u64>,
+    routes: Routes,
+    events: EventQueue,
+    now: Time,
+    framing: Framing,
+    departure_first: bool,
+    arbiter: Arbiter,
+    tied: Vec<Tied<P>>,
+    packet_hops: u64,
+    injected: u64,
+    dropped: u64,
+    delivered: u64,
+    observer: O,
+}
+
+impl<P: Copy, O: Observer<P>> Network<P, O> {
+    /// A network at rest. `ports` are in the order of the topology's.
+    ///
+    /// `departure_first`: a packet that leaves a buffer in the picosecond in which another
+    /// arrives makes room for it.
+    pub fn new(
+        topology: &Topology,
+        ports: Vec<PortConfig>,
+        routes: Routes,
+        framing: Framing,
+        departure_first: bool,
+        arbiter: Arbiter,
+        observer: O,
+    ) -> Self {
+        assert_eq!(
+            ports.len(),
+            topology.ports().len(),
+            "one configuration a port"
+        );
+        let mut ingress_base = 0;
+        let mut place = |port: &crate::topology::Port| {
+            let far = topology.port(port.peer);
+            let base = ingress_base;
+            ingress_base += topology.node(port.node).ports.len() as u32;
+            Place {
+                far_node: far.node,
+                far_port: port.peer,
+                far_number: far.number,
+                number: port.number,
+                ingress_base: base,
+            }
+        };
+        let places: Vec<Place> = topology.ports().iter().map(&mut place).collect();
+        // A port's next arrival is rarely further off than its latency and a few full frames.
+        let span = |port: &PortConfig| {
+            let frame_ps = 8 * 1538 * 1_000_000_000_000 / port.rate.as_bps();
+            port.latency.as_ps() + 4 * frame_ps
+        };
+        let typical_span = Time::from_ps(ports.iter().map(span).max().unwrap_or(0));
+        Self {
+            events: EventQueue::new(ports.len(), typical_span),
+            ports: ports.into_iter().map(Port::new).collect(),
+            places,
+            ingress_arrivals: vec![0; ingress_base as usize],
+            routes,
+            now: Time::ZERO,
+            framing,
+            departure_first,
+            arbiter,
+            tied: Vec::new(),
+            packet_hops: 0,
+            injected: 0,
+            dropped: 0,
+            delivered: 0,
+            observer,
+        }
+    }
+
+    /// The time of the last arrival.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// When the next packet arrives somewhere; [`Time::NEVER`] when none is under way.
+    pub fn next_time(&self) -> Time {
+        self.events.next_time()
+    }
+
+    /// Packets whose last bit arrived at a next node: the unit in which speed is measured.
+    pub fn packet_hops(&self) -> u64 {
+        self.packet_hops
+    }
+
+    /// The observer.
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// The observer, to change.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    /// What has happened at a port.
+    pub fn totals(&self, port: PortId) -> &PortTotals {
+        &self.ports[port.0 as usize].totals
+    }
+
+    /// What waits in a port's buffer at `now`, which is not before the network's own time.
+    pub fn backlog(&mut self, port: PortId, now: Time) -> Backlog {
+        self.ports[port.0 as usize].backlog(now, self.departure_first)
+    }
+
+    /// The packets that are in a buffer or on a link.
+    pub fn in_flight(&self) -> impl Iterator<Item = &Packet<P>> {
+        self.ports.iter().flat_map(|port| port.link.iter())
+    }
+
+    /// A host sends a packet, which reaches its NIC at `at`: not before the present, and not
+    /// before the packet that it sent last.
+    #[inline]
+    pub fn inject(&mut self, at: Time, mut packet: Packet<P>) {
+        let port = self
+            .routes
+            .port(packet.route)
+            .expect("a route has a first hop");
+        self.injected += 1;
+        packet.ingress = port;
+        let number = self.places[port.0 as usize].number;
+        self.meet(at, port, number, packet);
+    }
+
+    /// Lets packets arrive, in order of time, until the next arrival is later than `until` or
+    /// than the hosts' horizon, or `hops` packets have arrived.
+    pub fn advance(&mut self, until: Time, hops: u64, hosts: &mut impl Hosts<P, O>) {
+        let enough = self.packet_hops + hops;
+        let mut limit = until.min(hosts.horizon());
+        while self.events.next_time() <= limit && self.packet_hops < enough {
+            let Some((time, from)) = self.events.pop() else {
+                break;
+            };
+            assert!(time >= self.now, "time went back");
+            self.now = time;
+            if self.events.next_time() == time {
+                self.resolve_tie(PortId(from), hosts);
+                limit = until.min(hosts.horizon());
+                continue;
+            }
+            let packet = self.take(PortId(from));
+            let place = &self.places[from as usize];
+            if let Some(port) = self.routes.port(packet.route) {
+                let number = place.far_number;
+                self.meet(time, port, number, packet);
+            } else {
+                let host = place.far_node;
+                self.deliver(host, &packet, hosts);
+                limit = until.min(hosts.horizon());
+            }
+        }
+    }
+
+    /// Takes the head off a link, now at the far end, and readies its next hop.
+    #[inline]
+    fn take(&mut self, from: PortId) -> Packet<P> {
+        let port = &mut self.ports[from.0 as usize];
+        port.totals.delivered += 1;
+        let (mut packet, next) = port.link.pop();
+        if let Some(due) = next {
+            self.events.insert(due, from.0);
+        }
+        self.packet_hops += 1;
+        packet.route += 1;
+        packet.ingress = self.places[from.0 as usize].far_port;
+        packet
+    }
+
+    #[inline]
+    fn deliver(&mut self, host: NodeId, packet: &Packet<P>, hosts: &mut impl Hosts<P, O>) {
+        self.delivered += 1;
+        hosts.receive(self, host, packet);
+    }
+
+    /// A packet meets an output port: verdict, and onto the link or lost.
+    #[inline]
+    fn meet(&mut self, now: Time, port_id: PortId, ingress_number: u16, packet: Packet<P>) {
+        let port = &mut self.ports[port_id.0 as usize];
+        let frame_bytes = self.framing.buffered_bytes(packet.size_bytes);
+        let backlog = port.backlog(now, self.departure_first);
+        let port_accepted = port.totals.accepted;
+        let verdict = port.judge(now, backlog, frame_bytes);
+        let slot = self.places[port_id.0 as usize].ingress_base as usize + ingress_number as usize;
+        self.ingress_arrivals[slot] += 1;
+        let counts = Counts {
+            port_arrival: port.totals.arrivals,
+            ingress_arrival: self.ingress_arrivals[slot],
+            flow_arrival: self.routes.count_arrival(packet.route),
+            port_accepted,
+        };
+        let mut depart = Time::NEVER;
+        if verdict == Verdict::Accepted {
+            let wire_bytes = self.framing.wire_bytes(packet.size_bytes);
+            let (end, due) = port.accept(now, frame_bytes, wire_bytes, packet);
+            depart = end;
+            if let Some(due) = due {
+                self.events.insert(due, port_id.0);
+            }
+        } else {
+            self.dropped += 1;
+        }
+        self.observer.arrival(&Arrival {
+            time: now,
+            port: port_id,
+            packet: &packet,
+            frame_bytes,
+            backlog,
+            verdict,
+            depart,
+            counts,
+        });
+    }
+
+    /// Several packets arrive in this picosecond: gathers them all, then lets those that want the
+    /// same output go in the order of the arbitration rule.
+    #[cold]
+    fn resolve_tie(&mut self, first: PortId, hosts: &mut impl Hosts<P, O>) {
+        let mut tied = std::mem::take(&mut self.tied);
+        let mut from = first;
+        loop {
+            let packet = self.take(from);
+            let ingress_number = self.places[from.0 as usize].far_number;
+            let output = self.routes.port(packet.route);
+            tied.push(Tied {
+                output,
+                rank: 0,
+                ingress_number,
+                from,
+                packet,
+            });
+            if self.events.next_time() != self.now {
+                break;
+            }
+            from = PortId(self.events.pop().expect("an event is due").1);
+        }
+        // First by link, so that a random rule draws in an order of its own, not the queue's.
+        tied.sort_unstable_by_key(|arrival| (arrival.output, arrival.from));
+        for arrival in &mut tied {
+            if let Some(output) = arrival.output {
+                arrival.rank = self.arbiter.rank(output.0, arrival.ingress_number);
+            }
+        }
+        tied.sort_unstable_by_key(|arrival| (arrival.output, arrival.rank, arrival.from));
+        let mut previous = None;
+        for i in 0..tied.len() {
+            let Tied {
+                output,
+                ingress_number,
+                from,
+                packet,
+                ..
+            } = tied[i];
+            if let Some(output) = output {
+                let contested = tied
+                    .get(i + 1)
+                    .is_some_and(|next| next.output == Some(output));
+                if previous != Some(output) && contested {
+                    self.arbiter.went_first(output.0, ingress_number);
+                }
+                previous = Some(output);
+                self.meet(self.now, output, ingress_number, packet);
+            } else {
+                self.deliver(self.places[from.0 as usize].far_node, &packet, hosts);
+            }
+        }
+        tied.clear();
+        self.tied = tied;
+    }
+
+    /// Asserts that every packet is accounted for, in all and at every port.
+    ///
+    /// # Panics
+    /// If a packet was lost without a verdict or appeared from nowhere.
+    pub fn assert_conservation(&self) {
+        let mut in_flight = 0;
+        for port in &self.ports {
+            let here = u64::from(port.link.len());
+            assert_eq!(
+                port.totals.accepted,
+                port.totals.delivered + here,
+                "conservation at a port"
+            );
+            in_flight += here;
+        }
+        assert_eq!(
+            self.injected,
+            self.delivered + self.dropped + in_flight,
+            "conservation"
+        );
+    }
+}

@@ -1,0 +1,27 @@
+//! What travels: a network header and an opaque content.
+
+use crate::topology::PortId;
+
+/// A packet on a link: 16 octets of header and the content, by value.
+///
+/// With a TCP segment of 48 octets it is exactly one cache line; it is copied from link to link,
+/// never allocated and never counted (DESIGN 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Packet<P: Copy> {
+    /// the flow it belongs to
+    pub flow: u32,
+    /// where its route goes on: an index into the [`crate::routing::Routes`] of the network,
+    /// one further at every hop
+    pub route: u32,
+    /// the port of the present node through which it came in; its own NIC at the first hop
+    pub ingress: PortId,
+    /// size of the IP packet, octets
+    pub size_bytes: u16,
+    /// ECN codepoint of the IP header (RFC 3168)
+    pub ecn: u8,
+    /// traffic class, for disciplines that tell classes apart
+    pub class: u8,
+    /// what the hosts put in: a TCP segment in the simulator, a frame's handle in the switch
+    pub content: P,
+}

@@ -1,0 +1,142 @@
+//! An output port: its buffer, its queue discipline, its link to the next node.
+
+use fairport_units::{Rate, Serializer, Time};
+
+use crate::discipline::{Backlog, Discipline, Verdict};
+use crate::link::Link;
+use crate::packet::Packet;
+use crate::processing::Server;
+
+/// What a port is made of.
+#[derive(Clone, Debug)]
+pub struct PortConfig {
+    /// nominal rate of its link
+    pub rate: Rate,
+    /// how fast its clock runs, in parts of 10^9 (IEEE 802.3 allows ±100 000)
+    pub clock_error_ppb: i32,
+    /// from the last bit's departure to the next node's decision: propagation, and the constant
+    /// part of that node's processing
+    pub latency: Time,
+    /// the random part of the next node's processing, served in order
+    pub far_processing: Option<Server>,
+    /// who gets into the buffer
+    pub discipline: Discipline,
+    /// when a packet stops counting against the buffer's limit
+    pub leaves: Leaves,
+}
+
+/// When a packet stops counting against the buffer's limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaves {
+    /// when its last bit is sent: the packet in service counts
+    AtEndOfService,
+    /// when its first bit is sent
+    AtStartOfService,
+}
+
+/// What has happened at a port since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortTotals {
+    /// packets that arrived, accepted or not
+    pub arrivals: u64,
+    /// packets accepted
+    pub accepted: u64,
+    /// octets accepted, as the buffer counts them
+    pub accepted_bytes: u64,
+    /// packets whose last bit reached the next node
+    pub delivered: u64,
+    /// most octets in the buffer
+    pub backlog_max_bytes: u32,
+    /// the backlog's integral over time, octet · ps
+    pub backlog_integral: u128,
+    /// time spent sending, gaps included
+    pub busy: Time,
+}
+
+/// A port that serves first in, first out: it knows a packet's departure when it accepts it.
+pub struct Port<P: Copy> {
+    pub(crate) link: Link<P>,
+    serializer: Serializer,
+    free_at: Time,
+    latency: Time,
+    discipline: Discipline,
+    leaves: Leaves,
+    pub(crate) totals: PortTotals,
+    last_arrival: Time,
+    far_processing: Option<Box<Server>>,
+}
+
+impl<P: Copy> Port<P> {
+    /// An idle port.
+    pub fn new(config: PortConfig) -> Self {
+        Self {
+            link: Link::new(),
+            serializer: Serializer::new(config.rate, config.clock_error_ppb),
+            free_at: Time::ZERO,
+            latency: config.latency,
+            discipline: config.discipline,
+            leaves: config.leaves,
+            totals: PortTotals::default(),
+            last_arrival: Time::ZERO,
+            far_processing: config.far_processing.map(Box::new),
+        }
+    }
+
+    /// What waits in the buffer at `now`. `departure_first`: what leaves at `now` has left.
+    #[inline]
+    pub(crate) fn backlog(&mut self, now: Time, departure_first: bool) -> Backlog {
+        let until = if departure_first {
+            now
+        } else {
+            Time::from_ps(now.as_ps().saturating_sub(1))
+        };
+        self.link.release(until);
+        Backlog {
+            bytes: self.link.backlog_bytes(),
+            packets: self.link.backlog_packets(),
+        }
+    }
+
+    /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
+    #[inline]
+    pub(crate) fn judge(&mut self, now: Time, backlog: Backlog, frame_bytes: u32) -> Verdict {
+        assert!(now >= self.last_arrival, "time went back at a port");
+        self.last_arrival = now;
+        self.totals.arrivals += 1;
+        self.discipline.judge(backlog, frame_bytes)
+    }
+
+    /// Takes an accepted packet; returns when its last bit is sent, and when the next node
+    /// decides about it if it is now the first on the link.
+    #[inline]
+    pub(crate) fn accept(
+        &mut self,
+        now: Time,
+        frame_bytes: u32,
+        wire_bytes: u32,
+        packet: Packet<P>,
+    ) -> (Time, Option<Time>) {
+        // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
+        let start = now.max(self.free_at);
+        let service = self.serializer.take(wire_bytes);
+        let depart = start + service;
+        self.free_at = depart;
+        let mut due = depart + self.latency;
+        if let Some(server) = &mut self.far_processing {
+            due = server.serve(due);
+        }
+        let leaves = match self.leaves {
+            Leaves::AtEndOfService => depart,
+            Leaves::AtStartOfService => start,
+        };
+        let first = self.link.is_empty();
+        self.link.push(due, leaves, frame_bytes, packet);
+        let totals = &mut self.totals;
+        totals.accepted += 1;
+        totals.accepted_bytes += u64::from(frame_bytes);
+        totals.backlog_max_bytes = totals.backlog_max_bytes.max(self.link.backlog_bytes());
+        totals.backlog_integral += u128::from((leaves - now).as_ps()) * u128::from(frame_bytes);
+        totals.busy += service;
+        (depart, first.then_some(due))
+    }
+}

@@ -1,0 +1,95 @@
+//! The time that a node spends on one packet: a distribution, served in order.
+
+use fairport_units::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::stream::Stream;
+
+/// How long one packet's processing takes. Packets are served one after another, so that a short
+/// draw never overtakes a long one (DESIGN 5: a random delay comes before a FIFO server).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Processing {
+    /// always the same
+    Constant {
+        /// picoseconds
+        value_ps: u64,
+    },
+    /// uniform between two bounds, both included
+    Uniform {
+        /// picoseconds
+        min_ps: u64,
+        /// picoseconds
+        max_ps: u64,
+    },
+    /// exponential
+    Exponential {
+        /// picoseconds
+        mean_ps: u64,
+    },
+}
+
+impl Processing {
+    /// No time at all.
+    pub const NONE: Self = Self::Constant { value_ps: 0 };
+
+    #[inline]
+    fn draw(self, stream: &mut Stream) -> Time {
+        Time::from_ps(match self {
+            Self::Constant { value_ps } => value_ps,
+            Self::Uniform { min_ps, max_ps } => min_ps + stream.up_to(max_ps - min_ps),
+            // libm's logarithm: the platform's own may differ in the last bit
+            Self::Exponential { mean_ps } => (-libm::log(stream.unit()) * mean_ps as f64) as u64,
+        })
+    }
+}
+
+/// A server that handles packets one after another, each for a drawn time.
+#[derive(Clone, Debug)]
+pub struct Server {
+    processing: Processing,
+    stream: Stream,
+    free_at: Time,
+}
+
+impl Server {
+    /// An idle server.
+    pub fn new(processing: Processing, stream: Stream) -> Self {
+        Self {
+            processing,
+            stream,
+            free_at: Time::ZERO,
+        }
+    }
+
+    /// When the packet that reaches the server at `at` is done. Calls come in order of time.
+    #[inline]
+    pub fn serve(&mut self, at: Time) -> Time {
+        self.free_at = at.max(self.free_at) + self.processing.draw(&mut self.stream);
+        self.free_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_server_makes_the_next_packet_wait() {
+        let constant = Processing::Constant { value_ps: 1_000 };
+        let mut server = Server::new(constant, Stream::new(1, "test", 0));
+        assert_eq!(server.serve(Time::from_ps(100)), Time::from_ps(1_100));
+        assert_eq!(server.serve(Time::from_ps(200)), Time::from_ps(2_100));
+        assert_eq!(server.serve(Time::from_ps(5_000)), Time::from_ps(6_000));
+    }
+
+    #[test]
+    fn an_exponential_server_has_its_mean() {
+        let exponential = Processing::Exponential { mean_ps: 1_000_000 };
+        let mut stream = Stream::new(1, "test", 0);
+        let total: u64 = (0..100_000)
+            .map(|_| exponential.draw(&mut stream).as_ps())
+            .sum();
+        assert!((total as f64 / 1e11 - 1.0).abs() < 0.01, "{total}");
+    }
+}

@@ -1,0 +1,54 @@
+//! Two switches: the receiver and a lone sender at one, the lone sender's peers at the other
+//! (Chopra & Helsley 2012; Walsh & Topalovic 2012).
+
+use super::{LinkOptions, Topology};
+use crate::error::BuildError;
+
+/// The most peers that are built.
+const MOST_PEERS: u32 = 4096;
+
+/// Receiver `h0` and lone sender `h1` at switch `s0`, `peers` hosts `h2`.. at `s1`, one link
+/// between the switches: `s0` port 0 leads to the receiver, 1 to the lone sender, 2 to `s1`.
+///
+/// # Errors
+/// If there is no peer, or more than 4096.
+pub fn two_switch(peers: u32) -> Result<Topology, BuildError> {
+    if !(1..=MOST_PEERS).contains(&peers) {
+        let problem = format!("is not a number from 1 to {MOST_PEERS}");
+        return Err(BuildError::new(
+            "topology.peers",
+            peers,
+            problem,
+            "use peers = 12",
+        ));
+    }
+    let mut topology = Topology::default();
+    let [s0, s1] = ["s0", "s1"].map(|name| topology.add_switch(name));
+    let link = LinkOptions::default();
+    for i in 0..2 + peers {
+        let host = topology.add_host(format!("h{i}"));
+        if i == 2 {
+            topology.connect(s0, s1, link);
+        }
+        topology.connect(host, if i < 2 { s0 } else { s1 }, link);
+    }
+    Ok(topology)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lone_sender_and_its_peers_enter_the_first_switch_by_different_ports() {
+        let topology = two_switch(6).unwrap();
+        assert_eq!(topology.hosts().len(), 8);
+        let s0 = &topology.nodes()[0];
+        let far: Vec<_> = s0
+            .ports
+            .iter()
+            .map(|port| &topology.node(topology.far_node(*port)).name)
+            .collect();
+        assert_eq!(far, ["h0", "h1", "s1"]);
+    }
+}
