@@ -20,7 +20,7 @@ impl BuildError {
     /// From its four parts.
     pub fn new(
         field: impl Into<String>,
-        value: impl ToString,
+        value: impl std::fmt::Display,
         problem: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {

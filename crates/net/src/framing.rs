@@ -3,38 +3,38 @@
 /// Octets that a packet takes in a buffer and on the wire, beyond the IP packet itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
-    /// shorter IP packets are padded to this
-    min_payload_bytes: u32,
-    /// header and checksum: in the buffer and on the wire
-    frame_bytes: u32,
-    /// preamble, start delimiter and inter-frame gap: on the wire only
-    gap_bytes: u32,
+    /// octets: shorter IP packets are padded to this
+    min_payload: u32,
+    /// octets of header and checksum: in the buffer and on the wire
+    frame: u32,
+    /// octets of preamble, start delimiter and inter-frame gap: on the wire only
+    gap: u32,
 }
 
 impl Framing {
     /// IEEE 802.3: header 14 and FCS 4 in the buffer; preamble and SFD 8 and gap 12 on the wire.
     pub const ETHERNET: Self = Self {
-        min_payload_bytes: 46,
-        frame_bytes: 18,
-        gap_bytes: 20,
+        min_payload: 46,
+        frame: 18,
+        gap: 20,
     };
     /// Nothing added, as in ns-2.
     pub const NONE: Self = Self {
-        min_payload_bytes: 0,
-        frame_bytes: 0,
-        gap_bytes: 0,
+        min_payload: 0,
+        frame: 0,
+        gap: 0,
     };
 
     /// Octets in a buffer.
     #[inline]
     pub fn buffered_bytes(self, ip_bytes: u16) -> u32 {
-        u32::from(ip_bytes).max(self.min_payload_bytes) + self.frame_bytes
+        u32::from(ip_bytes).max(self.min_payload) + self.frame
     }
 
     /// Octets on the wire.
     #[inline]
     pub fn wire_bytes(self, ip_bytes: u16) -> u32 {
-        self.buffered_bytes(ip_bytes) + self.gap_bytes
+        self.buffered_bytes(ip_bytes) + self.gap
     }
 }
 

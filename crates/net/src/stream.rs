@@ -31,7 +31,7 @@ impl Stream {
 
     /// Uniform over -`max`..=`max`.
     pub fn symmetric(&mut self, max: u32) -> i32 {
-        (self.up_to(2 * u64::from(max)) as i64 - i64::from(max)) as i32
+        (i128::from(self.up_to(2 * u64::from(max))) - i128::from(max)) as i32
     }
 
     /// Uniform over (0, 1].

@@ -1,1 +1,22 @@
-//! Hosts, workloads and probes: joins net and tcp into a run.
+//! A run: hosts with their TCP, joined to the network, watched by probes.
+//!
+//! A [`Job`] (what the Python front lowers a scenario to) is built into a [`Simulation`], which is
+//! advanced in slices until the job's duration has passed and then gives its [`Results`]: columns
+//! of numbers, and the run's fingerprint.
+
+mod build;
+mod fingerprint;
+mod hosts;
+mod job;
+mod measurement;
+mod probes;
+mod results;
+mod rtt_histogram;
+mod simulation;
+mod timers;
+
+pub use build::topology;
+pub use fairport_net::BuildError;
+pub use job::{Job, TopologyJob};
+pub use results::{Column, Results, Table};
+pub use simulation::Simulation;

@@ -1,0 +1,198 @@
+//! The job: everything that decides a run's result, in base units, as JSON.
+//!
+//! The Python front validates what a person wrote and lowers it to this. Times are integer
+//! picoseconds, rates bit/s, sizes octets, clock errors parts of 10^9. Unknown fields are refused.
+
+use fairport_net::arbitration::Rule;
+use fairport_net::processing::Processing;
+use fairport_units::{Rate, Time};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// One run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// what all random streams derive from
+    pub seed: u64,
+    /// how long is simulated
+    pub duration_ps: Time,
+    /// hosts, switches and links
+    pub topology: TopologyJob,
+    /// how paths are chosen
+    pub routing: RoutingJob,
+    /// what every link has unless the topology says otherwise
+    pub link: LinkJob,
+    /// what every switch has
+    pub switch: SwitchJob,
+    /// what every switch port's buffer has
+    pub queue: QueueJob,
+    /// what every host has
+    pub host: HostJob,
+    /// the TCP stacks that flows refer to
+    pub stacks: Vec<StackJob>,
+    /// the traffic
+    pub flows: Vec<FlowJob>,
+    /// what is recorded, and from when to when is measured
+    pub probes: ProbesJob,
+}
+
+/// Which topology.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TopologyJob {
+    /// see [`fairport_net::topology::fat_tree`]
+    FatTree {
+        /// ports a switch
+        k: u32,
+    },
+    /// see [`fairport_net::topology::two_switch`]
+    TwoSwitch {
+        /// hosts behind the second switch
+        peers: u32,
+    },
+    /// see [`fairport_net::topology::custom`]
+    Graph {
+        /// names
+        hosts: Vec<String>,
+        /// names
+        switches: Vec<String>,
+        /// what joins them
+        links: Vec<GraphLinkJob>,
+    },
+}
+
+/// A link of a graph; what is left out is as in [`LinkJob`] and [`QueueJob`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphLinkJob {
+    /// the nodes that it joins
+    pub ends: [String; 2],
+    /// rate in both directions
+    pub rate_bps: Option<Rate>,
+    /// propagation delay
+    pub delay_ps: Option<Time>,
+    /// buffer at both ends
+    pub limit_bytes: Option<u32>,
+}
+
+/// How paths are chosen.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoutingJob {
+    /// see [`fairport_net::routing::DestinationSuffix`]
+    DestinationSuffix,
+}
+
+/// What every link has.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkJob {
+    /// rate in both directions
+    pub rate_bps: Rate,
+    /// propagation delay
+    pub delay_ps: Time,
+    /// every link adds a constant of its own, uniform up to this
+    pub delay_spread_ps: Time,
+    /// largest IP packet
+    pub mtu_bytes: u32,
+    /// what a frame adds to an IP packet
+    pub framing: FramingJob,
+    /// every port's clock is off by a constant of its own, uniform within ± this
+    pub clock_error_ppb: u32,
+}
+
+/// What a frame adds to an IP packet.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FramingJob {
+    /// IEEE 802.3
+    Ethernet,
+    /// nothing
+    None,
+}
+
+/// What every switch has.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchJob {
+    /// from a packet's last bit to its arrival at the output port's buffer
+    pub processing_delay_ps: Time,
+    /// who goes first among simultaneous arrivals
+    pub arbitration: Rule,
+    /// whether a departure makes room for an arrival of the same picosecond
+    pub departure_first: bool,
+}
+
+/// What every switch port's buffer has.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum QueueJob {
+    /// drop-tail, limited in octets or in packets
+    DropTail {
+        /// octets
+        limit_bytes: Option<u32>,
+        /// packets
+        limit_packets: Option<u32>,
+        /// whether the packet in service counts against the limit
+        count_in_service: bool,
+    },
+}
+
+/// What every host has.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostJob {
+    /// latency of the host's stack, each way
+    pub delay_ps: Time,
+    /// every host adds a constant of its own, uniform up to this
+    pub delay_spread_ps: Time,
+    /// time for each segment, sent or received, one after another
+    pub processing: Processing,
+    /// packets that its NIC queues
+    pub queue_packets: u32,
+}
+
+/// A stack: a preset, and the settings in which it differs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StackJob {
+    /// name of the preset
+    pub preset: String,
+    /// settings by name, see [`fairport_tcp::Settings`]
+    pub overrides: Map<String, Value>,
+}
+
+/// One bulk flow.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowJob {
+    /// name of the sending host
+    pub src: String,
+    /// name of the receiving host
+    pub dst: String,
+    /// when it opens its connection
+    pub start_ps: Time,
+    /// and a delay of its own on top, uniform up to this
+    pub start_jitter_ps: Time,
+    /// how much it sends; without it, without end
+    pub size_bytes: Option<u64>,
+    /// index into the stacks
+    pub sender_stack: u32,
+    /// index into the stacks
+    pub receiver_stack: u32,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbesJob {
+    /// one row a flow in the series table each
+    pub series_interval_ps: Time,
+    /// one row a port in the queue table each
+    pub queue_interval_ps: Time,
+    /// start of the measurement; without it, when all flows are established
+    pub measure_from_ps: Option<Time>,
+    /// end of the measurement; without it, the end of the run
+    pub measure_to_ps: Option<Time>,
+}
