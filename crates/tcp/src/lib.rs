@@ -1,1 +1,23 @@
-//! TCP as pure state machines.
+//! TCP as pure state machines: no clock, no network, no random numbers, no allocation once warm.
+//!
+//! A [`Connection`] is told what happened and when (`on_segment`, `on_timer`) and asked what to
+//! send (`poll_transmit`, until it says `None`) and when to be woken (`poll_timer`). The same
+//! code is driven by a simulator, by tables of exchanges and by scripts.
+//!
+//! What varies is kept apart: congestion control says how large the window is, loss recovery
+//! says what to send again and when, and the acknowledgement policy says when the receiver speaks.
+//! Which of them a stack has is in its [`Settings`]; a preset is such a list of settings.
+//!
+//! Not here: simultaneous open, TIME-WAIT, urgent data, path MTU discovery, PAWS, cwnd validation
+//! after idle periods (RFC 7661), duplicate SACK (RFC 2883).
+
+mod connection;
+mod presets;
+mod report;
+mod segment;
+mod settings;
+
+pub use connection::Connection;
+pub use report::{Counters, Events, Gauges, Timeout, TimeoutCause};
+pub use segment::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
+pub use settings::{AckPolicy, CongestionControl, RtoRule, SettingError, Settings, WindowUnit};

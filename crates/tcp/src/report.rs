@@ -1,0 +1,80 @@
+//! What a connection tells of itself: events as they happen, gauges and counters when asked.
+
+use fairport_units::Time;
+
+/// Receives what happens in a connection. Every method does nothing unless it is overridden;
+/// dispatch is static, so a probe that is off costs nothing.
+pub trait Events {
+    /// A round-trip time was measured.
+    fn rtt_sample(&mut self, _now: Time, _rtt: Time) {}
+    /// The retransmission timer fired.
+    fn timeout(&mut self, _timeout: Timeout) {}
+    /// The handshake is complete at this end.
+    fn established(&mut self, _now: Time) {}
+    /// Everything written is acknowledged and, where the connection is closed, both FIN are.
+    fn finished(&mut self, _now: Time) {}
+}
+
+/// Nobody listens.
+impl Events for () {}
+
+/// One expiry of the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeout {
+    /// When the timer was last started: from then on the flow stood still.
+    pub start: Time,
+    /// When it fired.
+    pub end: Time,
+    /// The timeout that was waited for, backed off.
+    pub rto: Time,
+    /// Doublings in `rto`: 0 for the first timeout of a series.
+    pub backoff: u32,
+    /// `SND.UNA` on the wire: the octet whose acknowledgement did not come.
+    pub seq: u32,
+    /// Why nothing but the timer could repair it.
+    pub cause: TimeoutCause,
+}
+
+/// Why a loss was left to the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TimeoutCause {
+    /// A SYN or SYN-ACK, or its answer, was lost.
+    Syn = 0,
+    /// Nothing above `SND.UNA` was SACKed, and no duplicate ACK came: the tail was lost.
+    Tail = 1,
+    /// The segment had been retransmitted already.
+    LostRetransmit = 2,
+    /// The loss was seen, but by fewer duplicate ACKs than fast retransmit needs.
+    FewDupAcks = 3,
+}
+
+/// The state of the sender at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gauges {
+    /// Congestion window in octets of payload (a segment counts as a full one).
+    pub cwnd_bytes: u64,
+    /// Slow-start threshold, likewise; `u64::MAX` before the first loss.
+    pub ssthresh_bytes: u64,
+    /// Smoothed round-trip time; none before the first sample.
+    pub srtt: Option<Time>,
+    /// Octets estimated to be in the network: "pipe" (RFC 6675), in-flight (Linux).
+    pub in_flight_bytes: u64,
+    /// Octets of data acknowledged cumulatively.
+    pub acked_bytes: u64,
+}
+
+/// What the sender did since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Segments with payload or FIN, retransmissions included.
+    pub segments_sent: u64,
+    /// Retransmissions among them.
+    pub retransmits: u64,
+    /// Expiries of the retransmission timer, those of a SYN included.
+    pub timeouts: u64,
+    /// Sum over the timeouts of the time from the timer's start to its expiry.
+    pub timeout_period: Time,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u64,
+}

@@ -1,0 +1,337 @@
+//! The TCP segment as it is on the wire, as a value of 48 bytes.
+//!
+//! Sequence numbers here are the 32 bits of the header and wrap; the state machines count in
+//! 64 bits and convert at the edge ([`crate::seq`]).
+
+use std::ops::{BitOr, BitOrAssign};
+
+/// The control bits of the TCP header (RFC 9293 3.1), at their places on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No bit set.
+    pub const NONE: Self = Self(0);
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x04);
+    /// Push: the sender had no more to say at that moment.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgement number is valid.
+    pub const ACK: Self = Self(0x10);
+
+    /// The header's octet, as it is.
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    /// The header's octet.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Whether every bit of `other` is set.
+    #[inline]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether any bit of `other` is set.
+    #[inline]
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+/// The timestamps option (RFC 7323 3), in ticks of the sender's and the receiver's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// The sender's clock.
+    pub val: u32,
+    /// The value that is echoed; 0 where there is none yet.
+    pub ecr: u32,
+}
+
+/// A SACK block (RFC 2018 3): `start` is its first octet, `end` the one after its last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// Left edge.
+    pub start: u32,
+    /// Right edge, exclusive.
+    pub end: u32,
+}
+
+/// What a SYN says of its sender (RFC 9293 3.7.1, RFC 7323 2, RFC 2018 2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SynOptions {
+    /// Largest segment that the sender of this SYN takes, in octets without options.
+    pub mss: u16,
+    /// Window scale in bits, where offered.
+    pub window_scale: Option<u8>,
+    /// Whether SACK blocks are understood.
+    pub sack_permitted: bool,
+}
+
+const HAS_TIMESTAMPS: u8 = 1;
+const HAS_SYN: u8 = 2;
+const HAS_WINDOW_SCALE: u8 = 4;
+const HAS_SACK_PERMITTED: u8 = 8;
+/// The word of the first SACK block, and of a SYN's options: a segment has only one of the two.
+const AFTER_TIMESTAMPS: usize = 2;
+
+/// The options of a segment: timestamps, and either up to three SACK blocks or what a SYN says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Options {
+    present: u8,
+    sacks: u8,
+    /// native octets of 32-bit words, so that the whole segment packs into 48 bytes
+    words: [[u8; 4]; 8],
+}
+
+impl Options {
+    /// SACK blocks that fit beside timestamps into the 40 octets of TCP options.
+    pub const MAX_SACKS: usize = 3;
+
+    #[inline]
+    fn word(&self, index: usize) -> u32 {
+        u32::from_ne_bytes(self.words[index])
+    }
+
+    #[inline]
+    fn set_word(&mut self, index: usize, value: u32) {
+        self.words[index] = value.to_ne_bytes();
+    }
+
+    /// The timestamps, where present.
+    #[inline]
+    pub fn timestamps(&self) -> Option<Timestamps> {
+        (self.present & HAS_TIMESTAMPS != 0).then(|| Timestamps {
+            val: self.word(0),
+            ecr: self.word(1),
+        })
+    }
+
+    /// Puts timestamps in.
+    #[inline]
+    pub fn set_timestamps(&mut self, timestamps: Timestamps) {
+        self.present |= HAS_TIMESTAMPS;
+        self.set_word(0, timestamps.val);
+        self.set_word(1, timestamps.ecr);
+    }
+
+    /// The SACK blocks in their order on the wire: the most recent first (RFC 2018 4).
+    #[inline]
+    pub fn sacks(&self) -> impl ExactSizeIterator<Item = SackBlock> + '_ {
+        (0..usize::from(self.sacks)).map(|i| SackBlock {
+            start: self.word(AFTER_TIMESTAMPS + 2 * i),
+            end: self.word(AFTER_TIMESTAMPS + 2 * i + 1),
+        })
+    }
+
+    /// Whether there is any SACK block.
+    #[inline]
+    pub const fn has_sacks(&self) -> bool {
+        self.sacks > 0
+    }
+
+    /// Appends a SACK block.
+    ///
+    /// # Panics
+    /// If there are three already, or the segment has the options of a SYN.
+    #[inline]
+    pub fn push_sack(&mut self, block: SackBlock) {
+        let count = usize::from(self.sacks);
+        assert!(
+            count < Self::MAX_SACKS && self.present & HAS_SYN == 0,
+            "no room for a SACK block"
+        );
+        self.set_word(AFTER_TIMESTAMPS + 2 * count, block.start);
+        self.set_word(AFTER_TIMESTAMPS + 2 * count + 1, block.end);
+        self.sacks += 1;
+    }
+
+    /// The options of a SYN, where present.
+    pub fn syn(&self) -> Option<SynOptions> {
+        (self.present & HAS_SYN != 0).then(|| {
+            let word = self.word(AFTER_TIMESTAMPS);
+            SynOptions {
+                mss: word as u16,
+                window_scale: (self.present & HAS_WINDOW_SCALE != 0).then_some((word >> 16) as u8),
+                sack_permitted: self.present & HAS_SACK_PERMITTED != 0,
+            }
+        })
+    }
+
+    /// Puts the options of a SYN in.
+    ///
+    /// # Panics
+    /// If the segment has SACK blocks.
+    pub fn set_syn(&mut self, syn: SynOptions) {
+        assert!(self.sacks == 0, "a SYN has no SACK blocks");
+        self.present |= HAS_SYN;
+        if syn.window_scale.is_some() {
+            self.present |= HAS_WINDOW_SCALE;
+        }
+        if syn.sack_permitted {
+            self.present |= HAS_SACK_PERMITTED;
+        }
+        let scale = u32::from(syn.window_scale.unwrap_or(0));
+        self.set_word(AFTER_TIMESTAMPS, u32::from(syn.mss) | scale << 16);
+    }
+
+    /// Octets in the header. Each option is padded to a multiple of four, as hosts send them:
+    /// timestamps 12, SACK 4 + 8 a block, MSS 4, window scale 4, SACK-permitted 4 or, in place of
+    /// the padding of the timestamps, nothing.
+    #[inline]
+    pub fn wire_bytes(&self) -> u32 {
+        let mut bytes = if self.present & HAS_TIMESTAMPS != 0 {
+            12
+        } else {
+            0
+        };
+        if self.sacks > 0 {
+            bytes += 4 + 8 * u32::from(self.sacks);
+        }
+        if self.present & HAS_SYN != 0 {
+            bytes += 4;
+            if self.present & HAS_WINDOW_SCALE != 0 {
+                bytes += 4;
+            }
+            if self.present & (HAS_SACK_PERMITTED | HAS_TIMESTAMPS) == HAS_SACK_PERMITTED {
+                bytes += 4;
+            }
+        }
+        bytes
+    }
+}
+
+/// A TCP segment. `seq`, `ack` and the options are 32-bit numbers that wrap, as on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Segment {
+    /// Sequence number of the first octet (of the SYN, where set).
+    pub seq: u32,
+    /// Next octet that the sender of this segment expects; valid with [`Flags::ACK`].
+    pub ack: u32,
+    /// Octets of data.
+    pub payload: u16,
+    /// Receive window as on the wire: to be shifted by the window scale (RFC 7323 2.2).
+    pub window: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// Octets of IP and TCP header where the stack has one size for every header (ns-2: 40);
+    /// 0: they are counted.
+    pub fixed_header: u8,
+    /// Options.
+    pub options: Options,
+}
+
+/// Octets of an IPv4 header and a TCP header, both without options.
+const PLAIN_HEADERS: u32 = 20 + 20;
+
+impl Segment {
+    /// Octets of the IPv4 and the TCP header with its options, or the stack's fixed size.
+    #[inline]
+    pub fn header_bytes(&self) -> u32 {
+        if self.fixed_header > 0 {
+            u32::from(self.fixed_header)
+        } else {
+            PLAIN_HEADERS + self.options.wire_bytes()
+        }
+    }
+
+    /// Octets of the IP packet.
+    #[inline]
+    pub fn wire_bytes(&self) -> u32 {
+        self.header_bytes() + u32::from(self.payload)
+    }
+
+    /// Sequence numbers that the segment takes up: its data, and one each for SYN and FIN.
+    #[inline]
+    pub fn sequence_length(&self) -> u32 {
+        u32::from(self.payload)
+            + u32::from(self.flags.contains(Flags::SYN))
+            + u32::from(self.flags.contains(Flags::FIN))
+    }
+}
+
+const _: () = assert!(size_of::<Segment>() == 48 && align_of::<Segment>() == 4);
+const _: () = assert!(size_of::<Options>() == 34);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_data_segment_with_timestamps_fills_an_ethernet_mtu() {
+        let mut segment = Segment {
+            payload: 1448,
+            flags: Flags::ACK,
+            ..Segment::default()
+        };
+        segment
+            .options
+            .set_timestamps(Timestamps { val: 1, ecr: 2 });
+        assert_eq!(segment.wire_bytes(), 1500);
+    }
+
+    #[test]
+    fn timestamps_and_three_sack_blocks_fill_the_option_space() {
+        let mut options = Options::default();
+        options.set_timestamps(Timestamps { val: 1, ecr: 2 });
+        for i in 0..3 {
+            options.push_sack(SackBlock {
+                start: 10 * i,
+                end: 10 * i + 5,
+            });
+        }
+        assert_eq!(options.wire_bytes(), 40);
+        assert_eq!(options.sacks().len(), 3);
+        assert_eq!(
+            options.sacks().nth(1),
+            Some(SackBlock { start: 10, end: 15 })
+        );
+        assert_eq!(options.timestamps(), Some(Timestamps { val: 1, ecr: 2 }));
+    }
+
+    #[test]
+    fn a_syn_of_linux_has_20_octets_of_options() {
+        let syn = SynOptions {
+            mss: 1460,
+            window_scale: Some(7),
+            sack_permitted: true,
+        };
+        let mut options = Options::default();
+        options.set_syn(syn);
+        options.set_timestamps(Timestamps { val: 1, ecr: 0 });
+        assert_eq!(options.wire_bytes(), 20);
+        assert_eq!(options.syn(), Some(syn));
+    }
+
+    #[test]
+    fn a_fixed_header_is_the_whole_header() {
+        let segment = Segment {
+            payload: 1000,
+            fixed_header: 40,
+            ..Segment::default()
+        };
+        assert_eq!(segment.wire_bytes(), 1040);
+    }
+}

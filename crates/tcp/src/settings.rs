@@ -1,0 +1,359 @@
+//! What distinguishes one TCP stack from another, as one flat list of settings.
+//!
+//! A preset ([`crate::presets`]) is such a list; a scenario overrides single fields of it. Names
+//! carry their unit; times are integer picoseconds, sizes octets.
+
+use fairport_units::Time;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::presets;
+
+/// How the congestion window grows and shrinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CongestionControl {
+    /// RFC 5681.
+    #[serde(rename = "newreno")]
+    NewReno,
+    /// Binary increase, as Linux has it.
+    Bic,
+    /// CUBIC, as Linux has it.
+    Cubic,
+}
+
+/// What the congestion window counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowUnit {
+    /// Segments, whatever their size: Linux, ns-2.
+    Segments,
+    /// Octets of data: the RFCs, ns-3.
+    Bytes,
+}
+
+/// When the receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckPolicy {
+    /// Each data segment at once.
+    EverySegment,
+    /// Every second full segment, or after `delayed_ack_max_ps` (RFC 5681 4.2).
+    Delayed,
+    /// As Linux: at once at the start, after duplicates and after long gaps; delayed otherwise.
+    QuickAck,
+}
+
+/// How the retransmission timeout follows from the round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RtoRule {
+    /// `max(SRTT + max(G, 4 RTTVAR), minimum)` (RFC 6298 2).
+    Rfc6298,
+    /// `SRTT + max(4 mdev, minimum)`, the deviation's maximum decaying once a round trip.
+    Linux,
+}
+
+/// Everything that can be set about an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Algorithm of the congestion window.
+    pub congestion_control: CongestionControl,
+    /// Largest payload in octets, before options: timestamps take their 12 octets out of it.
+    pub mss_bytes: u16,
+    /// Size of IP and TCP header of every segment; 0: real headers, counted with their options.
+    pub fixed_header_bytes: u8,
+    /// Congestion window at the start, in segments (RFC 6928: 10).
+    pub initial_window_segments: u32,
+    /// What the congestion window counts.
+    pub window_unit: WindowUnit,
+    /// Offer and understand selective acknowledgements (RFC 2018).
+    pub sack: bool,
+    /// Offer and send timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// When the receiver acknowledges.
+    pub ack_policy: AckPolicy,
+    /// Linux's smallest estimate of the gap between segments (`TCP_ATO_MIN`), with which
+    /// `quick-ack` starts to delay.
+    pub delayed_ack_min_ps: u64,
+    /// The longest that an acknowledgement is held back.
+    pub delayed_ack_max_ps: u64,
+    /// Rule of the retransmission timeout.
+    pub rto_rule: RtoRule,
+    /// Minimum of the timeout (`rfc6298`) or of its deviation term (`linux`). Under `quick-ack`
+    /// it also caps the delay of acknowledgements, as Linux's route attribute `rto_min` does.
+    pub rto_min_ps: u64,
+    /// Maximum of the timeout, backed off (RFC 6298 2.5).
+    pub rto_max_ps: u64,
+    /// Timeout before the first measurement (RFC 6298 2.1), so also of the first SYN.
+    pub rto_initial_ps: u64,
+    /// One tick of the clock: G of RFC 6298, and the unit of the timestamps option. Round-trip
+    /// times are measured exactly, not in ticks.
+    pub clock_granularity_ps: u64,
+    /// Send new data on the first two duplicate acknowledgements (RFC 3042).
+    pub limited_transmit: bool,
+    /// Hold a short segment back while data is unacknowledged (RFC 896).
+    pub nagle: bool,
+    /// Grow by what was acknowledged (RFC 3465); off: by the number of acknowledgements, as
+    /// Linux before 3.13 and ns-2.
+    pub abc: bool,
+    /// Window scale that is offered, in bits, at most 14 (RFC 7323 2.3).
+    pub window_scale: u8,
+    /// What the receiver holds: the window that it advertises.
+    pub receive_buffer_bytes: u64,
+    /// Leave slow start on growing delay or long ACK trains (CUBIC only).
+    pub hystart: bool,
+    /// Aim below the last maximum when a loss comes before it was reached (BIC and CUBIC).
+    pub fast_convergence: bool,
+}
+
+/// A setting that cannot be: which one, what it was, what is wrong with it, how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{field}` = `{value}`: {problem}; {remedy}")]
+pub struct SettingError {
+    /// Name of the field.
+    pub field: String,
+    /// The value as it was given.
+    pub value: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+impl SettingError {
+    fn new(field: &str, value: impl ToString, problem: &str, remedy: impl Into<String>) -> Self {
+        Self {
+            field: field.to_owned(),
+            value: value.to_string(),
+            problem: problem.to_owned(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+/// Octets that the timestamps option takes out of every segment (RFC 7323 appendix A).
+pub(crate) const TIMESTAMP_BYTES: u16 = 12;
+
+/// Largest TCP payload of an IPv4 packet without options: 65535 - 20 - 20.
+const MSS_MAX: u16 = 65_495;
+
+/// Smallest segment that a host must be able to send with all options in place (RFC 6691 uses
+/// the same reasoning for 536; smaller ones serve experiments with slow links).
+const MSS_MIN: u16 = 64;
+
+/// An hour: longer timeouts are certainly a mistake of units.
+const RTO_LIMIT: Time = Time::from_secs(3600);
+
+impl Settings {
+    /// Names of the stacks that are known.
+    pub const PRESETS: &[&str] = presets::NAMES;
+
+    /// The settings of the stack called `name`.
+    pub fn preset(name: &str) -> Option<Self> {
+        presets::preset(name)
+    }
+
+    /// These settings with some fields replaced, and checked.
+    ///
+    /// # Errors
+    /// An unknown field, a value of the wrong type, or one that [`Settings::validate`] refuses.
+    pub fn with(&self, overrides: &Map<String, Value>) -> Result<Self, SettingError> {
+        let mut settings = self.clone();
+        for (field, value) in overrides {
+            settings = settings.with_one(field, value)?;
+        }
+        settings.validate()?;
+        Ok(settings)
+    }
+
+    fn with_one(&self, field: &str, value: &Value) -> Result<Self, SettingError> {
+        let shown = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        let Ok(Value::Object(mut all)) = serde_json::to_value(self) else {
+            unreachable!("settings are a struct")
+        };
+        let Some(slot) = all.get_mut(field) else {
+            let known: Vec<&str> = all.keys().map(String::as_str).collect();
+            return Err(SettingError::new(
+                field,
+                shown,
+                "there is no such setting",
+                format!("use one of {}", known.join(", ")),
+            ));
+        };
+        let before = std::mem::replace(slot, value.clone());
+        serde_json::from_value(Value::Object(all)).map_err(|error| {
+            SettingError::new(
+                field,
+                shown,
+                &format!("it cannot be read: {error}"),
+                format!("write something like `{before}`"),
+            )
+        })
+    }
+
+    /// Checks every value and how they go together.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        if !(MSS_MIN..=MSS_MAX).contains(&self.mss_bytes) {
+            return Err(SettingError::new(
+                "mss_bytes",
+                self.mss_bytes,
+                "a segment cannot have this size",
+                format!("use {MSS_MIN} to {MSS_MAX} bytes"),
+            ));
+        }
+        if self.initial_window_segments == 0 {
+            return Err(SettingError::new(
+                "initial_window_segments",
+                0,
+                "a window of nothing never opens",
+                "use 1 or more; RFC 6928 says 10",
+            ));
+        }
+        if self.window_scale > 14 {
+            return Err(SettingError::new(
+                "window_scale",
+                self.window_scale,
+                "RFC 7323 allows at most 14 bits",
+                "use 0 to 14",
+            ));
+        }
+        self.validate_buffer()?;
+        self.validate_timers()
+    }
+
+    fn validate_buffer(&self) -> Result<(), SettingError> {
+        let largest = u64::from(u16::MAX) << self.window_scale;
+        if self.receive_buffer_bytes > largest {
+            return Err(SettingError::new(
+                "receive_buffer_bytes",
+                self.receive_buffer_bytes,
+                &format!(
+                    "a window scale of {} bits announces {largest} bytes at most",
+                    self.window_scale
+                ),
+                "raise window_scale or use a smaller buffer",
+            ));
+        }
+        let smallest = u64::from(self.mss_bytes).max(1 << self.window_scale);
+        if self.receive_buffer_bytes < smallest {
+            return Err(SettingError::new(
+                "receive_buffer_bytes",
+                self.receive_buffer_bytes,
+                "the buffer does not hold one segment",
+                format!("use at least {smallest} bytes"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn validate_timers(&self) -> Result<(), SettingError> {
+        let limit = RTO_LIMIT.as_ps();
+        let times = [
+            ("clock_granularity_ps", self.clock_granularity_ps),
+            ("rto_min_ps", self.rto_min_ps),
+            ("rto_initial_ps", self.rto_initial_ps),
+            ("rto_max_ps", self.rto_max_ps),
+            ("delayed_ack_min_ps", self.delayed_ack_min_ps),
+            ("delayed_ack_max_ps", self.delayed_ack_max_ps),
+        ];
+        for (field, value) in times {
+            if value == 0 || value > limit {
+                return Err(SettingError::new(
+                    field,
+                    value,
+                    "a timer needs a time above zero and within an hour",
+                    format!("use 1 to {limit} ps"),
+                ));
+            }
+        }
+        for (field, value) in [
+            ("rto_min_ps", self.rto_min_ps),
+            ("rto_initial_ps", self.rto_initial_ps),
+        ] {
+            if value > self.rto_max_ps {
+                return Err(SettingError::new(
+                    field,
+                    value,
+                    &format!("it is above rto_max_ps = {}", self.rto_max_ps),
+                    "lower it or raise rto_max_ps",
+                ));
+            }
+        }
+        if self.delayed_ack_min_ps > self.delayed_ack_max_ps {
+            return Err(SettingError::new(
+                "delayed_ack_min_ps",
+                self.delayed_ack_min_ps,
+                &format!(
+                    "it is above delayed_ack_max_ps = {}",
+                    self.delayed_ack_max_ps
+                ),
+                "lower it or raise delayed_ack_max_ps",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn overridden(overrides: Value) -> Result<Settings, SettingError> {
+        let Value::Object(overrides) = overrides else {
+            panic!("an object")
+        };
+        Settings::preset("linux-2.6").unwrap().with(&overrides)
+    }
+
+    #[test]
+    fn every_preset_is_valid_and_survives_json() {
+        for name in Settings::PRESETS {
+            let settings = Settings::preset(name).unwrap();
+            assert_eq!(settings.validate(), Ok(()), "{name}");
+            let json = serde_json::to_string(&settings).unwrap();
+            assert_eq!(serde_json::from_str::<Settings>(&json).unwrap(), settings);
+        }
+        assert_eq!(Settings::preset("plan9"), None);
+    }
+
+    #[test]
+    fn an_override_replaces_one_setting_and_leaves_the_rest() {
+        let settings = overridden(json!({"rto_min_ps": 2_000_000_000_u64})).unwrap();
+        assert_eq!(settings.rto_min_ps, 2_000_000_000);
+        assert_eq!(settings.congestion_control, CongestionControl::Bic);
+    }
+
+    #[test]
+    fn an_unknown_setting_is_refused_by_name_with_the_known_ones() {
+        let error = overridden(json!({"rto_mn_ps": 1})).unwrap_err();
+        assert_eq!(error.field, "rto_mn_ps");
+        assert!(error.remedy.contains("rto_min_ps"));
+    }
+
+    #[test]
+    fn values_that_cannot_be_are_refused_by_field() {
+        for (overrides, field) in [
+            (json!({"congestion_control": "vegas"}), "congestion_control"),
+            (json!({"mss_bytes": 0}), "mss_bytes"),
+            (json!({"mss_bytes": 70_000}), "mss_bytes"),
+            (json!({"rto_min_ps": 0}), "rto_min_ps"),
+            (json!({"window_scale": 15}), "window_scale"),
+            (json!({"receive_buffer_bytes": 100}), "receive_buffer_bytes"),
+            (
+                json!({"receive_buffer_bytes": 1_u64 << 40}),
+                "receive_buffer_bytes",
+            ),
+            (json!({"rto_min_ps": 200_000_000_000_000_u64}), "rto_min_ps"),
+        ] {
+            assert_eq!(overridden(overrides).unwrap_err().field, field);
+        }
+    }
+}
