@@ -1,0 +1,116 @@
+"""The verdict on a run, in one computed sentence: who is starved, how much, and after what.
+
+**Outcast** (Prakash et al. 2012): the hop class with fewest flows gets less than half of the mean
+goodput of the class with most flows. Half, because the paper calls 1:6 flows, where the lone flow
+gets about half, the onset; Jain's index hardly moves at all there (0.98 at half of twelve peers).
+Of several classes with equally few flows the one with the least goodput is judged; classes
+with equally many flows are peers of one another, and none of them is an outcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+OUTCAST_BELOW = 0.5
+# Within this factor of its peers a class is said to be at parity with them.
+PARITY = 0.8
+
+
+def verdict(
+    classes: Mapping[str, Mapping[str, Any]],
+    blackout_shares: Mapping[str, float | None],
+    established: Mapping[str, int],
+) -> dict[str, Any]:
+    """The summary's `verdict`: outcast, ratio, blackout_timeout_share, sentence.
+
+    `blackout_shares` and `established` are by hop class: the part of its standstill that follows
+    drop runs of 3 and more, and how many of its flows ever connected.
+    """
+    lone, peers = _lone_and_peers(classes)
+    ratio = classes[lone]["throughput_ratio"] if lone else None
+    return {
+        "outcast": ratio is not None and ratio < OUTCAST_BELOW,
+        "ratio": ratio,
+        "blackout_timeout_share": blackout_shares.get(lone) if lone else None,
+        "sentence": _sentence(classes, lone, peers, blackout_shares, established),
+    }
+
+
+def _lone_and_peers(classes: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+    """The class that may be an outcast and the class that it is compared with; "" for none."""
+    if not classes:
+        return "", ""
+    counts = {name: one["flows"] for name, one in classes.items()}
+    # Of equals the later, as `throughput_ratio` has it: more hops.
+    peers = max(reversed(counts), key=counts.__getitem__)
+    few = [name for name, count in counts.items() if count < counts[peers]]
+    if not few:
+        return "", peers
+    return min(few, key=lambda name: (counts[name], classes[name]["goodput_bps_mean"])), peers
+
+
+def _sentence(
+    classes: Mapping[str, Mapping[str, Any]],
+    lone: str,
+    peers: str,
+    blackout_shares: Mapping[str, float | None],
+    established: Mapping[str, int],
+) -> str:
+    if not classes:
+        return "There are no flows to judge."
+    if not any(established.values()):
+        return "No flow was ever established: every handshake was lost."
+    if all(one["goodput_bps_max"] <= 0 for one in classes.values()):
+        return "No flow delivered anything within the measurement."
+    if not lone:
+        return _without_lone_class(classes)
+    subject, verb = _subject(lone, classes[lone]["flows"])
+    if not established.get(lone):
+        return f"{subject} {verb('was', 'were')} never established: outcast by its lost handshake."
+    ratio = classes[lone]["throughput_ratio"]
+    if ratio is None:
+        return f"{subject} {verb('has', 'have')} the line alone: the {peers} flows deliver nothing."
+    gets = f"{subject} {verb('gets', 'get')} {_ratio(ratio)} of {verb('its', 'their')} {peers} peers' goodput"
+    if ratio >= 1 / PARITY:
+        return f"{gets}: no outcast, {verb('it is', 'they are')} favoured."
+    if ratio >= PARITY:
+        return f"{gets}: parity, no outcast."
+    found = "outcast" if ratio < OUTCAST_BELOW else "at a disadvantage, but no outcast"
+    return f"{gets}: {found}; {_standstill(blackout_shares.get(lone), verb('its', 'their'), verb('it', 'they'))}."
+
+
+def _without_lone_class(classes: Mapping[str, Mapping[str, Any]]) -> str:
+    names = " and ".join(classes)
+    flows = sum(one["flows"] for one in classes.values())
+    if flows == 1:
+        return f"The {names} flow is alone: there is nobody to be unfair to."
+    worst = min(one["goodput_bps_min"] for one in classes.values())
+    best = max(one["goodput_bps_max"] for one in classes.values())
+    spread = f"the slowest of the {flows} gets {_ratio(worst / best)} of the fastest"
+    if len(classes) == 1:
+        return f"All flows are {names}, so none is an outcast by its place; {spread}."
+    return f"There are as many {names} flows, so none is the lone one; {spread}."
+
+
+def _subject(name: str, flows: int) -> tuple[str, Any]:
+    """ "The 2-hop flow" or "The 3 2-hop flows", and a chooser of the verb's form."""
+    if flows == 1:
+        return f"The {name} flow", lambda one, many: one
+    return f"The {flows} {name} flows", lambda one, many: many
+
+
+def _standstill(share: float | None, its: str, it: str) -> str:
+    if share is None:
+        return f"{it} never stood still for a timeout"
+    return (
+        f"{100 * share:.0f} % of {its} standstill is timeouts that follow drop runs of 3 and more "
+        f"packets at {its} ingress port"
+    )
+
+
+def _ratio(ratio: float) -> str:
+    """Two digits that mean something: 0.16, 0.0031, 2.4."""
+    if ratio >= 0.01 or ratio == 0:
+        return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+    return f"{ratio:.2g}"

@@ -1,0 +1,247 @@
+"""Drop runs, blackouts and fairness against cases computed by hand and against the papers' figures."""
+
+import polars as pl
+import pytest
+import synthetic
+from fairport import metrics, tables
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def drops_of(arrivals):
+    """The drops table of arrivals at one port, given as (ingress, flow, dropped)."""
+    seen, rows, accepted = {}, [], 0
+    for position, (ingress, flow, dropped) in enumerate(arrivals, start=1):
+        for key in (("ingress", ingress), ("flow", flow)):
+            seen[key] = seen.get(key, 0) + 1
+        if not dropped:
+            accepted += 1
+            continue
+        rows.append(
+            {
+                "run_id": "r1",
+                "time_s": position * 1e-6,
+                "port": "edge0.0:0",
+                "ingress_port": f"edge0.0:{ingress}",
+                "flow": flow,
+                "seq": 1448 * seen[("flow", flow)],
+                "size_bytes": 1518,
+                "reason": "queue full",
+                "port_arrival": position,
+                "ingress_arrival": seen[("ingress", ingress)],
+                "flow_arrival": seen[("flow", flow)],
+                "port_accepted": accepted,
+            }
+        )
+    return pl.DataFrame(rows, schema=tables.empty("drops").schema)
+
+
+IN, OUT = False, True
+
+# Facts P7, the ns-2 trace: each departure frees one place; the packet of in-port 1 comes 0.1-0.2 us
+# before it and is dropped, that of in-port 2 comes after it and gets in. Four times running.
+PORT_BLACKOUT = [(1, 0, IN), *[(1, 0, OUT), (2, 1, IN)] * 4, (1, 0, IN)]
+
+
+def test_the_papers_trace_is_one_blackout_of_four():
+    (run,) = metrics.blackouts(drops_of(PORT_BLACKOUT)).to_dicts()
+    assert run["ingress_port"] == "edge0.0:1"
+    assert (run["length"], run["others_accepted"], run["flows"]) == (4, 3, 1)
+    assert run["first_s"] == pytest.approx(2e-6)
+    assert run["last_s"] == pytest.approx(8e-6)
+
+
+def test_drops_of_a_port_that_lets_nobody_in_are_no_blackout():
+    both_lose = drops_of([(1, 0, OUT), (2, 1, OUT), (1, 0, OUT), (2, 1, OUT)])
+    assert metrics.drop_runs(both_lose, "ingress")["length"].to_list() == [2, 2]
+    assert metrics.blackouts(both_lose).is_empty()
+
+
+def test_a_single_drop_is_no_blackout():
+    assert metrics.blackouts(drops_of([(1, 0, OUT), (2, 1, IN), (1, 0, IN)])).is_empty()
+
+
+def test_a_run_by_ingress_goes_over_flows_and_a_run_by_flow_over_packets_of_others():
+    drops = drops_of([(1, 0, OUT), (1, 5, OUT), (2, 7, IN), (1, 0, OUT), (1, 5, IN), (1, 0, OUT)])
+    by_ingress = metrics.drop_runs(drops, "ingress")
+    assert by_ingress["length"].to_list() == [3, 1]
+    assert by_ingress["flows"].to_list() == [2, 1]
+    by_flow = metrics.drop_runs(drops, "flow").sort("flow")
+    assert by_flow["length"].to_list() == [3, 1], "flow 0 lost three packets in a row"
+    assert metrics.drop_runs(drops, "port")["length"].to_list() == [2, 1, 1]
+
+
+def test_no_drops_no_runs():
+    for by in ("ingress", "flow", "port"):
+        assert metrics.drop_runs(tables.empty("drops"), by).is_empty()
+
+
+arrivals = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.booleans()), max_size=60)
+
+
+@given(arrivals, st.sampled_from(["ingress", "flow", "port"]))
+def test_runs_partition_the_drops(packets, by):
+    drops = drops_of(packets)
+    runs = metrics.drop_runs(drops, by)
+    assert runs["length"].sum() == drops.height
+    # Read by hand: walk each member's own packets and count how many in a row were dropped.
+    members = {"ingress": 0, "flow": 1}
+    mine = [(p[members[by]] if by in members else 0, p[2]) for p in packets]
+    expected = []
+    for member in {m for m, _ in mine}:
+        fates = "".join("x" if dropped else " " for m, dropped in mine if m == member)
+        expected += [len(run) for run in fates.split()]
+    assert sorted(runs["length"]) == sorted(expected)
+
+
+@given(arrivals)
+def test_a_run_by_ingress_hits_as_many_flows_as_its_packets_have(packets):
+    drops = drops_of(packets)
+    for run in metrics.drop_runs(drops, "ingress").iter_rows(named=True):
+        rows = drops.filter(
+            pl.col("time_s").is_between(run["first_s"], run["last_s"]),
+            pl.col("ingress_port") == run["ingress_port"],
+        )
+        assert rows.height == run["length"]
+        assert rows["flow"].n_unique() == run["flows"]
+
+
+# Facts P1: goodput in Mbit/s of the paper's flows 1 (2-hop), 2 and 3 (4-hop) and 4 to 15 (6-hop).
+PUBLISHED = [12.3, 39.8, 34.1, 68.6, 72.0, 77.6, 71.0, 77.2, 73.4, 78.1, 65.8, 74.8, 63.4, 68.2, 65.3]
+HOPS = [2] + [4] * 2 + [6] * 12
+
+
+def flows_of(hops, mbps, **columns):
+    rows = {
+        "flow": range(len(hops)),
+        "hops": hops,
+        "goodput_bps": [rate * 1e6 for rate in mbps],
+        "established_s": [0.0] * len(hops),
+        "timeouts": [0] * len(hops),
+        "timeout_period_s": [0.0] * len(hops),
+        "drops": [0] * len(hops),
+    }
+    schema = {name: dtype for name, dtype in tables.empty("flows").schema.items() if name in rows}
+    return pl.DataFrame(rows | columns, schema=schema)
+
+
+def classes_of(flows, drops=None, rtt=None):
+    drops = tables.empty("drops") if drops is None else drops
+    return metrics.class_summary(flows, tables.empty("rtt") if rtt is None else rtt, drops)
+
+
+def test_jain_index_of_the_published_throughputs():
+    assert metrics.jain_index(pl.Series(PUBLISHED)) == pytest.approx(0.921, abs=5e-4)
+    assert metrics.jain_index(pl.Series([3.0] * 7)) == pytest.approx(1)
+    assert metrics.jain_index(pl.Series([5.0, 0.0, 0.0, 0.0])) == pytest.approx(1 / 4)
+    assert metrics.jain_index(pl.Series([0.0, 0.0])) is None
+
+
+def test_ratios_of_the_published_throughputs():
+    classes = classes_of(flows_of(HOPS, PUBLISHED))
+    assert list(classes) == ["2-hop", "4-hop", "6-hop"]
+    assert 1 / classes["2-hop"]["throughput_ratio"] == pytest.approx(5.8, abs=0.05)
+    assert 1 / classes["4-hop"]["throughput_ratio"] == pytest.approx(1.93, abs=0.01)
+    assert classes["6-hop"]["throughput_ratio"] == 1
+    assert classes["6-hop"]["goodput_bps_min"] == pytest.approx(63.4e6)
+    assert classes["6-hop"]["goodput_bps_max"] == pytest.approx(78.1e6)
+
+
+def test_the_longest_drop_run_of_a_class_is_by_flow():
+    drops = drops_of([(1, 0, OUT), (1, 1, OUT), (1, 0, OUT), (1, 1, IN), (1, 0, OUT)])
+    classes = classes_of(flows_of([2, 6, 6], [1, 2, 2]), drops)
+    assert classes["2-hop"]["longest_drop_run"] == 3
+    assert classes["6-hop"]["longest_drop_run"] == 1
+
+
+def test_rtt_percentile_is_of_the_merged_histogram():
+    # 98 fast samples of one flow and 2 slow ones of another: the 99th of 100 is slow.
+    rtt = pl.DataFrame(
+        {"flow": [1, 2], "rtt_s": [0.5e-3, 2e-3], "samples": [98, 2]},
+        schema={"flow": pl.UInt32, "rtt_s": pl.Float64, "samples": pl.UInt64},
+    )
+    classes = classes_of(flows_of([2, 6, 6], [1, 2, 2]), rtt=rtt)
+    assert classes["6-hop"]["rtt_p99_s"] == 2e-3
+    assert classes["6-hop"]["rtt_mean_s"] == pytest.approx((98 * 0.5e-3 + 2 * 2e-3) / 100)
+    assert classes["2-hop"]["rtt_mean_s"] is None
+
+
+def timeouts_of(*rows):
+    columns = ("flow", "seq", "start_s", "end_s")
+    schema = {name: tables.empty("timeouts").schema[name] for name in columns}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def test_a_timeout_follows_the_run_of_the_last_drop_of_its_segment():
+    # Flow 0 loses its packets 1 to 3 in a row, later the resend of packet 1 alone.
+    drops = drops_of([(1, 0, OUT), (1, 0, OUT), (1, 0, OUT), (1, 0, IN), (1, 0, OUT)])
+    drops = drops.with_columns(seq=pl.Series([1448, 2896, 4344, 1448], dtype=pl.UInt32))
+    timeouts = timeouts_of(
+        (0, 1448, 1e-6, 4e-6),  # before the resend was lost: the run of 3
+        (0, 1448, 4e-6, 9e-6),  # after it: the single drop
+        (0, 7240, 4e-6, 9e-6),  # a segment that was never dropped
+        (1, 1448, 4e-6, 9e-6),  # another flow's segment of that number
+    )
+    runs = metrics.timeout_runs(timeouts, drops)
+    assert runs["run_length"].to_list() == [3, 1, None, None]
+    assert runs["seq"].to_list() == timeouts["seq"].to_list(), "order is kept"
+
+
+def test_share_of_the_standstill_is_by_time_and_within_the_measurement():
+    runs = timeouts_of((0, 1, 0.0, 2.0), (0, 2, 2.0, 3.0), (0, 3, 3.0, 4.0)).with_columns(
+        run_length=pl.Series([3, 2, None])
+    )
+    assert metrics.blackout_timeout_share(runs, 0, 10) == pytest.approx(2 / 4)
+    assert metrics.blackout_timeout_share(runs, 1, 10) == pytest.approx(1 / 3)
+    assert metrics.blackout_timeout_share(runs, 5, 10) is None
+
+
+def test_the_bottleneck_is_where_most_flows_lose_not_where_most_is_lost():
+    ports = pl.DataFrame(
+        {
+            "port": ["core0:0", "edge0.0:0", "edge0.0:2"],
+            "drops": [9000, 400, 0],
+            "marks": [0, 0, 0],
+            "queue_mean_bytes": [1.0, 2.0, 3.0],
+            "queue_max_bytes": [1, 2, 3],
+            "busy_share": [0.99, 0.98, 0.03],
+            "flows": [12, 15, 0],
+        }
+    )
+    assert metrics.bottleneck(ports)["port"] == "edge0.0:0"
+    lossless = ports.with_columns(drops=0)
+    assert metrics.bottleneck(lossless)["port"] == "core0:0", "the busiest when nothing is lost"
+    assert metrics.bottleneck(ports.head(0)) is None
+
+
+def test_summary_has_the_promised_keys_and_is_consistent():
+    result = synthetic.run(duration_s=1.0)
+    summary = result.summary
+    promised = (
+        "schema_version scenario seeds backend version fingerprint valid wall_s simulated_s packet_hops "
+        "packet_hops_per_s classes goodput_bps_total utilisation jain_index bottleneck verdict files"
+    )
+    assert set(promised.split()) <= summary.keys()
+    per_class = (
+        "flows goodput_bps_mean goodput_bps_min goodput_bps_max throughput_ratio timeouts timeout_period_s "
+        "drops longest_drop_run rtt_mean_s rtt_p99_s"
+    )
+    for one in summary["classes"].values():
+        assert set(per_class.split()) == one.keys()
+    assert set(summary["bottleneck"]) == {
+        "port",
+        "drops",
+        "marks",
+        "queue_mean_bytes",
+        "queue_max_bytes",
+    }
+    assert set(summary["verdict"]) == {"outcast", "ratio", "blackout_timeout_share", "sentence"}
+    assert sum(c["drops"] for c in summary["classes"].values()) == result.drops.height
+    total = sum(c["flows"] * c["goodput_bps_mean"] for c in summary["classes"].values())
+    assert total == pytest.approx(summary["goodput_bps_total"])
+
+
+def test_summary_of_a_run_without_loss():
+    summary = synthetic.run(duration_s=0.1, lossless=True).summary
+    assert summary["verdict"]["blackout_timeout_share"] is None
+    assert all(one["longest_drop_run"] == 0 for one in summary["classes"].values())
