@@ -49,6 +49,11 @@ pub enum TimeoutCause {
     FewDupAcks = 3,
 }
 
+impl TimeoutCause {
+    /// The names of the causes, in the order of their numbers.
+    pub const NAMES: [&'static str; 4] = ["syn", "tail", "lost-retransmit", "few-dup-acks"];
+}
+
 /// The state of the sender at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gauges {
