@@ -182,9 +182,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         &self.observer
     }
 
-    /// The observer, to change.
-    pub fn observer_mut(&mut self) -> &mut O {
-        &mut self.observer
+    /// The observer, with what it has seen.
+    pub fn into_observer(self) -> O {
+        self.observer
     }
 
     /// What has happened at a port.

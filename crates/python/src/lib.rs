@@ -1,9 +1,168 @@
 //! The thin binding, `fairport._core`; no logic.
+//!
+//! The engine runs without the interpreter's lock, in slices of some milliseconds; between them
+//! signals are looked at and progress is reported, so that Ctrl-C ends a run at once.
 
+use fairport_sim::{BuildError, Column, Job, Results, Simulation, TopologyJob};
+use fairport_tcp::Settings;
+use numpy::IntoPyArray;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Some 10 ms of work on a slow machine.
+const HOPS_PER_SLICE: u64 = 200_000;
+
+create_exception!(
+    fairport._core,
+    JobError,
+    PyValueError,
+    "A job that cannot be run: `field`, `value`, `problem`, `remedy`."
+);
+
+fn job_error(py: Python<'_>, error: &BuildError) -> PyErr {
+    let raised = JobError::new_err(error.to_string());
+    let value = raised.value(py);
+    let parts = [
+        ("field", &error.field),
+        ("value", &error.value),
+        ("problem", &error.problem),
+        ("remedy", &error.remedy),
+    ];
+    for (name, part) in parts {
+        if let Err(failed) = value.setattr(name, part) {
+            return failed;
+        }
+    }
+    raised
+}
+
+fn parse<'a, T: serde::Deserialize<'a>>(py: Python<'_>, json: &'a str) -> PyResult<T> {
+    serde_json::from_str(json).map_err(|error| {
+        let remedy = "this is a fault of fairport itself, not of the scenario";
+        let problem = "is not a job that this engine understands";
+        job_error(py, &BuildError::new("job", error, problem, remedy))
+    })
+}
+
+/// One run.
+#[pyclass(name = "Simulation", module = "fairport._core")]
+struct PySimulation {
+    simulation: Option<Simulation>,
+    #[pyo3(get)]
+    hosts: Vec<String>,
+    #[pyo3(get)]
+    ports: Vec<String>,
+    #[pyo3(get)]
+    memory_bytes: u64,
+}
+
+#[pymethods]
+impl PySimulation {
+    #[new]
+    fn new(py: Python<'_>, job_json: &str) -> PyResult<Self> {
+        let job: Job = parse(py, job_json)?;
+        let simulation = Simulation::new(&job).map_err(|error| job_error(py, &error))?;
+        Ok(Self {
+            hosts: simulation.host_names(),
+            ports: simulation.port_names(),
+            memory_bytes: simulation.memory_bytes(),
+            simulation: Some(simulation),
+        })
+    }
+
+    /// Runs to the end; `progress(simulated_s, packet_hops)` is called every few milliseconds.
+    #[pyo3(signature = (progress=None))]
+    fn run<'py>(
+        &mut self,
+        py: Python<'py>,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let Some(mut simulation) = self.simulation.take() else {
+            return Err(PyRuntimeError::new_err("a simulation runs once"));
+        };
+        while !py.detach(|| simulation.advance(HOPS_PER_SLICE)) {
+            py.check_signals()?;
+            if let Some(progress) = &progress {
+                let simulated_s = simulation.simulated().as_secs_f64();
+                progress.call1((simulated_s, simulation.packet_hops()))?;
+            }
+        }
+        into_dict(py, py.detach(|| simulation.into_results()))
+    }
+}
+
+fn into_dict(py: Python<'_>, results: Results) -> PyResult<Bound<'_, PyDict>> {
+    let tables = PyDict::new(py);
+    for table in results.tables {
+        let columns = PyDict::new(py);
+        for (name, column) in table.columns {
+            match column {
+                Column::U8(values) => columns.set_item(name, values.into_pyarray(py))?,
+                Column::U32(values) => columns.set_item(name, values.into_pyarray(py))?,
+                Column::U64(values) => columns.set_item(name, values.into_pyarray(py))?,
+                Column::F64(values) => columns.set_item(name, values.into_pyarray(py))?,
+            }
+        }
+        tables.set_item(table.name, columns)?;
+    }
+    let names = PyDict::new(py);
+    for (name, list) in results.names {
+        names.set_item(name, list)?;
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("fingerprint", format!("{:016x}", results.fingerprint))?;
+    dict.set_item("packet_hops", results.packet_hops)?;
+    dict.set_item("events", results.events)?;
+    dict.set_item("measure_from_s", results.measure_from.as_secs_f64())?;
+    dict.set_item("measure_to_s", results.measure_to.as_secs_f64())?;
+    dict.set_item("simulated_s", results.simulated.as_secs_f64())?;
+    dict.set_item("names", names)?;
+    dict.set_item("tables", tables)?;
+    Ok(dict)
+}
+
+/// The names of the stack presets.
+#[pyfunction]
+fn presets() -> Vec<&'static str> {
+    Settings::PRESETS.to_vec()
+}
+
+/// A stack preset's settings in base units.
+#[pyfunction]
+fn preset<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let settings = Settings::preset(name).ok_or_else(|| {
+        let remedy = format!("use one of {}", Settings::PRESETS.join(", "));
+        job_error(
+            py,
+            &BuildError::new("stack", name, "is not a stack", remedy),
+        )
+    })?;
+    let json = serde_json::to_string(&settings)
+        .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    py.import("json")?.call_method1("loads", (json,))
+}
+
+/// The names of a topology's hosts.
+#[pyfunction]
+fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> {
+    let job: TopologyJob = parse(py, topology_json)?;
+    let topology = fairport_sim::topology(&job).map_err(|error| job_error(py, &error))?;
+    Ok(topology
+        .hosts()
+        .iter()
+        .map(|host| topology.node(*host).name.clone())
+        .collect())
+}
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("JobError", module.py().get_type::<JobError>())?;
+    module.add_class::<PySimulation>()?;
+    module.add_function(wrap_pyfunction!(presets, module)?)?;
+    module.add_function(wrap_pyfunction!(preset, module)?)?;
+    module.add_function(wrap_pyfunction!(topology_hosts, module)?)?;
     Ok(())
 }

@@ -12,7 +12,9 @@ mod measurement;
 mod probes;
 mod results;
 mod rtt_histogram;
+mod samples;
 mod simulation;
+mod tables;
 mod timers;
 
 pub use build::topology;

@@ -1,0 +1,263 @@
+//! The event queue against its rivals, each as large as the number of busy links and each at its
+//! best: std's binary heap and a 4-ary heap replace their first entry in place, a winner tree
+//! with a slot a link replays one path, the timing wheel pops and inserts.
+//!
+//! The pattern is the engine's: the earliest link's head arrives, and that link's next head is
+//! due a frame's time or an idle span later. All must give the same events in the same order,
+//! which is checked before anything is measured.
+//!
+//! Run with `cargo bench -p fairport-net`. A benchmark, never a test.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::hint::black_box;
+use std::time::Instant;
+
+use fairport_net::event_queue::EventQueue;
+use fairport_net::stream::Stream;
+use fairport_units::Time;
+
+const EVENTS: u64 = 5_000_000;
+const CHECKED_EVENTS: usize = 200_000;
+const REPEATS: usize = 5;
+
+/// A queue of (time, id): the earliest entry is looked at and then put back later.
+trait Queue {
+    /// Holds id `i` at `starts[i]`.
+    fn new(starts: &[Time], typical_span: Time) -> Self;
+    fn first(&self) -> (Time, u32);
+    fn replace_first(&mut self, time: Time);
+}
+
+struct Wheel {
+    queue: EventQueue,
+    first: (Time, u32),
+}
+
+impl Queue for Wheel {
+    fn new(starts: &[Time], typical_span: Time) -> Self {
+        let mut queue = EventQueue::new(starts.len(), typical_span);
+        for (id, &time) in (0..).zip(starts) {
+            queue.insert(time, id);
+        }
+        let first = queue.pop().expect("it holds every id");
+        Self { queue, first }
+    }
+
+    fn first(&self) -> (Time, u32) {
+        self.first
+    }
+
+    fn replace_first(&mut self, time: Time) {
+        self.queue.insert(time, self.first.1);
+        self.first = self.queue.pop().expect("it holds every id");
+    }
+}
+
+struct BinaryHeapOfStd(BinaryHeap<Reverse<(Time, u32)>>);
+
+impl Queue for BinaryHeapOfStd {
+    fn new(starts: &[Time], _: Time) -> Self {
+        Self(
+            (0..)
+                .zip(starts)
+                .map(|(id, &time)| Reverse((time, id)))
+                .collect(),
+        )
+    }
+
+    fn first(&self) -> (Time, u32) {
+        self.0.peek().expect("it holds every id").0
+    }
+
+    fn replace_first(&mut self, time: Time) {
+        let mut first = self.0.peek_mut().expect("it holds every id");
+        first.0.0 = time; // sifted down when `first` goes out of scope
+    }
+}
+
+struct HeapOf4(Vec<(Time, u32)>);
+
+impl Queue for HeapOf4 {
+    fn new(starts: &[Time], _: Time) -> Self {
+        let mut entries: Vec<(Time, u32)> = starts.iter().copied().zip(0..).collect();
+        entries.sort_unstable(); // a sorted list is a heap
+        Self(entries)
+    }
+
+    fn first(&self) -> (Time, u32) {
+        self.0[0]
+    }
+
+    fn replace_first(&mut self, time: Time) {
+        let entries = &mut self.0;
+        let entry = (time, entries[0].1);
+        let mut hole = 0;
+        loop {
+            let children = (4 * hole + 1).min(entries.len())..(4 * hole + 5).min(entries.len());
+            let Some(least) = children.min_by_key(|&child| entries[child].0) else {
+                break;
+            };
+            if time <= entries[least].0 {
+                break;
+            }
+            entries[hole] = entries[least];
+            hole = least;
+        }
+        entries[hole] = entry;
+    }
+}
+
+/// A tournament: leaf `i` is link `i`, an inner node is the earlier of its two children.
+struct WinnerTree {
+    leaves: usize,
+    nodes: Vec<(Time, u32)>,
+}
+
+fn earlier(a: (Time, u32), b: (Time, u32)) -> (Time, u32) {
+    if b.0 < a.0 { b } else { a }
+}
+
+impl Queue for WinnerTree {
+    fn new(starts: &[Time], _: Time) -> Self {
+        let leaves = starts.len().next_power_of_two();
+        let mut nodes = vec![(Time::NEVER, u32::MAX); 2 * leaves];
+        for (id, &time) in (0..).zip(starts) {
+            nodes[leaves + id as usize] = (time, id);
+        }
+        for node in (1..leaves).rev() {
+            nodes[node] = earlier(nodes[2 * node], nodes[2 * node + 1]);
+        }
+        Self { leaves, nodes }
+    }
+
+    fn first(&self) -> (Time, u32) {
+        self.nodes[1]
+    }
+
+    fn replace_first(&mut self, time: Time) {
+        let id = self.nodes[1].1;
+        let mut node = self.leaves + id as usize;
+        self.nodes[node].0 = time;
+        while node > 1 {
+            self.nodes[node / 2] = earlier(self.nodes[node], self.nodes[node ^ 1]);
+            node /= 2;
+        }
+    }
+}
+
+/// How long each link's next head keeps its link busy, drawn beforehand.
+struct Pattern {
+    starts: Vec<Time>,
+    gaps: Vec<Time>,
+    typical_span: Time,
+}
+
+impl Pattern {
+    const GAPS: usize = 1 << 16;
+
+    /// Of four heads, two are followed by a full frame at line rate (1538 B), one by an ACK
+    /// (84 B), and one by nothing for up to the span; each a little off, as clocks are.
+    fn new(links: usize, rate_bps: u64, idle: Time) -> Self {
+        let mut stream = Stream::new(1, "bench", links as u64);
+        let bit_ps = 1_000_000_000_000 / rate_bps;
+        let mut gap = |_| {
+            let busy = match stream.up_to(3) {
+                0 => stream.up_to(idle.as_ps()),
+                1 => 8 * 84 * bit_ps,
+                _ => 8 * 1538 * bit_ps,
+            };
+            Time::from_ps(busy + stream.up_to(bit_ps))
+        };
+        let gaps: Vec<Time> = (0..Self::GAPS).map(&mut gap).collect();
+        let starts = (0..links).map(&mut gap).collect();
+        let typical_span = idle + Time::from_ps(4 * 8 * 1538 * bit_ps);
+        Self {
+            starts,
+            gaps,
+            typical_span,
+        }
+    }
+
+    /// The gap after a link's `turn`-th head: the link's own, whatever order ties are served in.
+    fn gap(&self, id: u32, turn: u32) -> Time {
+        self.gaps[(id.wrapping_mul(7919).wrapping_add(turn)) as usize % Self::GAPS]
+    }
+
+    fn run<Q: Queue>(&self, events: u64, mut each: impl FnMut(Time, u32)) {
+        let mut queue = Q::new(&self.starts, self.typical_span);
+        let mut turns = vec![0u32; self.starts.len()];
+        for _ in 0..events {
+            let (time, id) = queue.first();
+            each(time, id);
+            let turn = &mut turns[id as usize];
+            queue.replace_first(time + self.gap(id, *turn));
+            *turn += 1;
+        }
+    }
+
+    /// The first events; those of one picosecond by id, for a queue need not order them.
+    fn order<Q: Queue>(&self) -> Vec<(Time, u32)> {
+        let mut order = Vec::with_capacity(CHECKED_EVENTS);
+        self.run::<Q>(CHECKED_EVENTS as u64, |time, id| order.push((time, id)));
+        assert!(order.is_sorted_by_key(|event| event.0), "time went back");
+        order.sort_unstable();
+        order
+    }
+
+    /// Nanoseconds an event: the median of [`REPEATS`] runs.
+    fn measure<Q: Queue>(&self) -> f64 {
+        let mut runs: Vec<f64> = (0..REPEATS)
+            .map(|_| {
+                let start = Instant::now();
+                self.run::<Q>(EVENTS, |time, id| {
+                    black_box((time, id));
+                });
+                start.elapsed().as_secs_f64() * 1e9 / EVENTS as f64
+            })
+            .collect();
+        runs.sort_unstable_by(f64::total_cmp);
+        runs[REPEATS / 2]
+    }
+}
+
+fn main() {
+    let patterns = [
+        (
+            "100 links of 1 Gbit/s",
+            Pattern::new(100, 1_000_000_000, Time::from_us(100)),
+        ),
+        (
+            "2000 links of 1 Gbit/s",
+            Pattern::new(2000, 1_000_000_000, Time::from_us(100)),
+        ),
+        (
+            "100 links of 1.25 Mbit/s",
+            Pattern::new(100, 1_250_000, Time::from_ms(100)),
+        ),
+    ];
+    println!("| ns per pop and push | timing wheel | winner tree | 4-ary heap | binary heap |");
+    println!("|---|---|---|---|---|");
+    for (name, pattern) in &patterns {
+        let order = pattern.order::<Wheel>();
+        assert!(
+            order == pattern.order::<WinnerTree>(),
+            "{name}: the winner tree differs"
+        );
+        assert!(
+            order == pattern.order::<HeapOf4>(),
+            "{name}: the 4-ary heap differs"
+        );
+        assert!(
+            order == pattern.order::<BinaryHeapOfStd>(),
+            "{name}: the binary heap differs"
+        );
+        println!(
+            "| {name} | {:.1} | {:.1} | {:.1} | {:.1} |",
+            pattern.measure::<Wheel>(),
+            pattern.measure::<WinnerTree>(),
+            pattern.measure::<HeapOf4>(),
+            pattern.measure::<BinaryHeapOfStd>(),
+        );
+    }
+}

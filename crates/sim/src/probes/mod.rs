@@ -1,0 +1,45 @@
+//! What watches the network: the fingerprint, the drops, the worst blackout's trace.
+
+mod drops;
+mod trace;
+
+use fairport_net::discipline::Verdict;
+use fairport_net::{Arrival, Observer, PortId, Topology};
+use fairport_tcp::Segment;
+
+use crate::fingerprint::Fingerprint;
+use drops::Drops;
+pub(crate) use trace::Trace;
+
+/// The observer of a run's network.
+pub(crate) struct Probes {
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) drops: Drops,
+    pub(crate) trace: Trace,
+    /// drops by flow
+    pub(crate) flow_drops: Vec<u64>,
+}
+
+impl Probes {
+    /// Probes for `flows` flows; every packet at one of the `shared` ports may be traced.
+    pub(crate) fn new(topology: &Topology, flows: usize, shared: &[PortId]) -> Self {
+        Self {
+            fingerprint: Fingerprint::new(topology.ports().len()),
+            drops: Drops::default(),
+            trace: Trace::new(topology, shared),
+            flow_drops: vec![0; flows],
+        }
+    }
+}
+
+impl Observer<Segment> for Probes {
+    #[inline]
+    fn arrival(&mut self, arrival: &Arrival<'_, Segment>) {
+        self.fingerprint.note(arrival);
+        if let Verdict::Dropped(reason) = arrival.verdict {
+            self.drops.note(arrival, reason);
+            self.flow_drops[arrival.packet.flow as usize] += 1;
+        }
+        self.trace.note(arrival);
+    }
+}

@@ -1,0 +1,216 @@
+//! A run, advanced in slices.
+
+use fairport_net::discipline::Reason;
+use fairport_net::{Network, NodeId, PortId, Topology};
+use fairport_tcp::{Segment, TimeoutCause};
+use fairport_units::Time;
+
+use crate::hosts::Endpoints;
+use crate::probes::Probes;
+use crate::results::{Results, Table};
+use crate::samples::{QueueSamples, Series};
+use crate::tables;
+
+/// A flow as the tables show it.
+pub(crate) struct FlowSpec {
+    pub(crate) src: u32,
+    pub(crate) dst: u32,
+    pub(crate) hops: u32,
+    pub(crate) stack: u32,
+    pub(crate) start: Time,
+    pub(crate) size_bytes: Option<u64>,
+}
+
+/// Something that happens at a set time; in one instant in this order, after all packets and
+/// timers of that instant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Tick {
+    MeasureFrom,
+    MeasureTo,
+    Series,
+    Queue,
+    End,
+}
+
+/// A network with hosts, on its way through simulated time.
+pub struct Simulation {
+    pub(crate) topology: Topology,
+    pub(crate) network: Network<Segment, Probes>,
+    pub(crate) hosts: Endpoints,
+    pub(crate) flows: Vec<FlowSpec>,
+    /// data flows routed through each port
+    pub(crate) flows_through: Vec<u32>,
+    pub(crate) series: Series,
+    pub(crate) queue: QueueSamples,
+    pub(crate) duration: Time,
+    pub(crate) measure_from: Option<Time>,
+    pub(crate) measure_to: Option<Time>,
+    pub(crate) measured_from: Time,
+    pub(crate) measured_to: Time,
+    pub(crate) memory_bytes: u64,
+    pub(crate) finished: bool,
+}
+
+impl Simulation {
+    /// Names of the hosts, in their order.
+    pub fn host_names(&self) -> Vec<String> {
+        let name = |host: &NodeId| self.topology.node(*host).name.clone();
+        self.topology.hosts().iter().map(name).collect()
+    }
+
+    /// Names of the ports, in their order.
+    pub fn port_names(&self) -> Vec<String> {
+        let ports = 0..self.topology.ports().len() as u32;
+        ports
+            .map(|port| self.topology.port_name(PortId(port)))
+            .collect()
+    }
+
+    /// An estimate of what the whole run will need, octets.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    /// How far the run has come.
+    pub fn simulated(&self) -> Time {
+        if self.finished {
+            self.duration
+        } else {
+            self.network.now()
+        }
+    }
+
+    /// Packet-hops so far.
+    pub fn packet_hops(&self) -> u64 {
+        self.network.packet_hops()
+    }
+
+    /// Goes on for about `packet_hops`; returns whether the run has ended.
+    pub fn advance(&mut self, packet_hops: u64) -> bool {
+        let goal = self.network.packet_hops() + packet_hops;
+        while !self.finished && self.network.packet_hops() < goal {
+            let (time, tick) = self.next_tick();
+            let left = goal - self.network.packet_hops();
+            self.network.advance(time, left, &mut self.hosts);
+            let timer = self.hosts.timers.next_time();
+            // What the network left undone is later than the tick or the timer, unless the slice
+            // is used up.
+            if self.network.next_time() <= time.min(timer) {
+                break;
+            }
+            if timer <= time {
+                self.hosts.fire(&mut self.network);
+            } else {
+                self.tick(time, tick);
+            }
+        }
+        self.network.assert_conservation();
+        self.finished
+    }
+
+    fn next_tick(&self) -> (Time, Tick) {
+        let from = match self.measure_from {
+            Some(time) => time,
+            None if self.measured_from == Time::ZERO => self.hosts.measurement.all_established_at,
+            None => Time::NEVER,
+        };
+        [
+            (from, Tick::MeasureFrom),
+            (self.measure_to.unwrap_or(Time::NEVER), Tick::MeasureTo),
+            (self.series.next_at, Tick::Series),
+            (self.queue.next_at, Tick::Queue),
+            (self.duration, Tick::End),
+        ]
+        .into_iter()
+        .min()
+        .expect("there is an end")
+    }
+
+    fn tick(&mut self, time: Time, tick: Tick) {
+        let delivered = self
+            .hosts
+            .endpoints
+            .chunks(2)
+            .map(|pair| pair[1].connection.delivered_bytes());
+        match tick {
+            Tick::MeasureFrom => {
+                self.measured_from = time;
+                self.measure_from = Some(Time::NEVER);
+                self.hosts.measurement.begin(delivered);
+            }
+            Tick::MeasureTo => {
+                self.measured_to = time;
+                self.measure_to = None;
+                self.hosts.measurement.end(delivered);
+            }
+            Tick::Series => self.series.sample(&mut self.hosts),
+            Tick::Queue => self.queue.sample(&mut self.network),
+            Tick::End => {
+                if self.measured_to > time {
+                    self.measured_to = time;
+                    self.hosts.measurement.end(delivered);
+                }
+                self.finished = true;
+            }
+        }
+    }
+
+    /// What the run gave.
+    ///
+    /// # Panics
+    /// If the run has not ended, or if a packet of some flow is unaccounted for.
+    pub fn into_results(self) -> Results {
+        assert!(self.finished, "results before the end of the run");
+        self.assert_conservation_by_flow();
+        let names = |list: &[&str]| list.iter().map(ToString::to_string).collect();
+        let probes = self.network.observer();
+        let fingerprint = probes.fingerprint.digest();
+        let mut tables: Vec<Table> = vec![
+            tables::flows(&self),
+            tables::ports(&self),
+            self.hosts.measurement.timeouts_table(),
+            self.hosts.measurement.rtt_table(),
+        ];
+        let port_names = self.port_names();
+        let packet_hops = self.network.packet_hops();
+        let probes = self.network.into_observer();
+        tables.extend([
+            self.series.into_table(),
+            self.queue.into_table(),
+            probes.drops.into_table(),
+            probes.trace.into_table(),
+        ]);
+        Results {
+            fingerprint,
+            packet_hops,
+            events: packet_hops + self.hosts.timers_fired,
+            measure_from: self.measured_from,
+            measure_to: self.measured_to,
+            simulated: self.duration,
+            names: vec![
+                ("port", port_names),
+                ("reason", names(&Reason::NAMES)),
+                ("cause", names(&TimeoutCause::NAMES)),
+            ],
+            tables,
+        }
+    }
+
+    /// Asserts, flow by flow: segments sent = delivered + dropped + in flight.
+    fn assert_conservation_by_flow(&self) {
+        let mut in_flight = vec![0; self.flows.len()];
+        for packet in self.network.in_flight() {
+            in_flight[packet.flow as usize] += 1;
+        }
+        let dropped = &self.network.observer().flow_drops;
+        for (flow, ends) in self.hosts.endpoints.chunks(2).enumerate() {
+            let sent = ends[0].sent + ends[1].sent;
+            let received = ends[0].received + ends[1].received;
+            assert_eq!(
+                sent,
+                received + dropped[flow] + in_flight[flow],
+                "conservation of flow {flow}"
+            );
+        }
+    }
+}

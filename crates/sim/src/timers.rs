@@ -1,0 +1,70 @@
+//! The hosts' timers: one armed entry a connection, re-armed lazily (DESIGN 4.4).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fairport_units::Time;
+
+/// When each endpoint wants to be woken.
+///
+/// A retransmission timer moves later with every ACK. Moving it costs nothing here: the entry
+/// stays where it is, fires early, and is armed anew for the deadline that then holds. Only a
+/// deadline that moves earlier adds an entry; the one that it overtakes is passed over.
+pub(crate) struct Timers {
+    heap: BinaryHeap<Reverse<(Time, u32)>>,
+    /// the entry that counts, by endpoint
+    armed: Vec<Time>,
+}
+
+impl Timers {
+    pub(crate) fn new(endpoints: usize) -> Self {
+        Self {
+            heap: BinaryHeap::with_capacity(endpoints),
+            armed: vec![Time::NEVER; endpoints],
+        }
+    }
+
+    /// The earliest entry; nothing fires before it.
+    #[inline]
+    pub(crate) fn next_time(&self) -> Time {
+        self.heap
+            .peek()
+            .map_or(Time::NEVER, |Reverse((time, _))| *time)
+    }
+
+    /// Makes sure that `endpoint` is woken by `deadline`.
+    #[inline]
+    pub(crate) fn arm(&mut self, endpoint: u32, deadline: Time) {
+        if deadline < self.armed[endpoint as usize] {
+            self.armed[endpoint as usize] = deadline;
+            self.heap.push(Reverse((deadline, endpoint)));
+        }
+    }
+
+    /// Takes the earliest entry; the endpoint to wake, unless the entry was overtaken.
+    pub(crate) fn fire(&mut self) -> Option<(Time, u32)> {
+        let Reverse((time, endpoint)) = self.heap.pop()?;
+        let armed = &mut self.armed[endpoint as usize];
+        if *armed != time {
+            return None;
+        }
+        *armed = Time::NEVER;
+        Some((time, endpoint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_that_moves_earlier_overtakes_and_fires_once() {
+        let mut timers = Timers::new(1);
+        timers.arm(0, Time::from_ms(2));
+        timers.arm(0, Time::from_ms(3)); // later: the early entry will re-arm
+        timers.arm(0, Time::from_ms(1));
+        assert_eq!(timers.fire(), Some((Time::from_ms(1), 0)));
+        assert_eq!(timers.fire(), None); // overtaken
+        assert_eq!(timers.next_time(), Time::NEVER);
+    }
+}
