@@ -77,14 +77,14 @@ impl PySimulation {
     fn run<'py>(
         &mut self,
         py: Python<'py>,
-        progress: Option<Bound<'py, PyAny>>,
+        progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let Some(mut simulation) = self.simulation.take() else {
             return Err(PyRuntimeError::new_err("a simulation runs once"));
         };
         while !py.detach(|| simulation.advance(HOPS_PER_SLICE)) {
             py.check_signals()?;
-            if let Some(progress) = &progress {
+            if let Some(progress) = progress {
                 let simulated_s = simulation.simulated().as_secs_f64();
                 progress.call1((simulated_s, simulation.packet_hops()))?;
             }

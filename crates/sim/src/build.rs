@@ -121,7 +121,7 @@ impl Simulation {
         Ok(Self {
             memory_bytes: memory_bytes(job, flows.len(), shared.len()),
             hosts: Endpoints {
-                endpoints,
+                ends: endpoints,
                 outputs: outputs(job, &topology, &timing),
                 receivers: paths.iter().map(|path| path.receiver).collect(),
                 timers,

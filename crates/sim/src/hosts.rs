@@ -32,7 +32,7 @@ pub(crate) struct Output {
 
 /// All hosts.
 pub(crate) struct Endpoints {
-    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) ends: Vec<Endpoint>,
     /// by host number
     pub(crate) outputs: Vec<Output>,
     /// the receiving host, by flow
@@ -49,7 +49,7 @@ impl Endpoints {
             return;
         };
         self.timers_fired += 1;
-        let endpoint = &mut self.endpoints[index as usize];
+        let endpoint = &mut self.ends[index as usize];
         let mut events = self.measurement.events(index, now);
         endpoint.connection.on_timer(now, &mut events);
         self.transmit(network, now, index);
@@ -58,7 +58,7 @@ impl Endpoints {
     /// Sends what the endpoint may send now, and arms its timer.
     #[inline]
     fn transmit(&mut self, network: &mut Network<Segment, Probes>, now: Time, index: u32) {
-        let endpoint = &mut self.endpoints[index as usize];
+        let endpoint = &mut self.ends[index as usize];
         let output = &mut self.outputs[endpoint.host as usize];
         while let Some(segment) = endpoint.connection.poll_transmit(now) {
             let at = output.server.serve(now) + output.latency;
@@ -96,7 +96,7 @@ impl Hosts<Segment, Probes> for Endpoints {
         let now = network.now();
         let at_receiver = self.receivers[packet.flow as usize] == host;
         let index = 2 * packet.flow + u32::from(at_receiver);
-        let endpoint = &mut self.endpoints[index as usize];
+        let endpoint = &mut self.ends[index as usize];
         endpoint.received += 1;
         let mut events = self.measurement.events(index, now);
         endpoint

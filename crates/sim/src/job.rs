@@ -184,6 +184,7 @@ pub struct FlowJob {
 }
 
 /// What is recorded.
+#[allow(clippy::struct_field_names)] // all of them are times, and units are part of a name
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbesJob {

@@ -49,15 +49,10 @@ pub struct Results {
 impl Column {
     /// Times in s; [`Time::NEVER`] gives NaN.
     pub(crate) fn seconds(times: impl IntoIterator<Item = Time>) -> Self {
+        let seconds = |time: Time| match time {
+            Time::NEVER => f64::NAN,
+            time => time.as_secs_f64(),
+        };
         Self::F64(times.into_iter().map(seconds).collect())
-    }
-}
-
-/// A time in s; [`Time::NEVER`] gives NaN.
-pub(crate) fn seconds(time: Time) -> f64 {
-    if time == Time::NEVER {
-        f64::NAN
-    } else {
-        time.as_secs_f64()
     }
 }

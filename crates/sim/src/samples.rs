@@ -53,7 +53,7 @@ impl Series {
 
     pub(crate) fn sample(&mut self, hosts: &mut Endpoints) {
         let seconds = self.interval.as_secs_f64();
-        for (flow, ends) in hosts.endpoints.chunks(2).enumerate() {
+        for (flow, ends) in hosts.ends.chunks(2).enumerate() {
             let gauges = ends[0].connection.gauges();
             let delivered = ends[1].connection.delivered_bytes();
             let rtt = &mut hosts.measurement.flows[flow].rtt_interval;

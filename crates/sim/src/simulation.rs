@@ -129,7 +129,7 @@ impl Simulation {
     fn tick(&mut self, time: Time, tick: Tick) {
         let delivered = self
             .hosts
-            .endpoints
+            .ends
             .chunks(2)
             .map(|pair| pair[1].connection.delivered_bytes());
         match tick {
@@ -203,7 +203,7 @@ impl Simulation {
             in_flight[packet.flow as usize] += 1;
         }
         let dropped = &self.network.observer().flow_drops;
-        for (flow, ends) in self.hosts.endpoints.chunks(2).enumerate() {
+        for (flow, ends) in self.hosts.ends.chunks(2).enumerate() {
             let sent = ends[0].sent + ends[1].sent;
             let received = ends[0].received + ends[1].received;
             assert_eq!(

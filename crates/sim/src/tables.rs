@@ -3,7 +3,7 @@
 use fairport_net::PortId;
 use fairport_units::Time;
 
-use crate::results::{Column, Table, seconds};
+use crate::results::{Column, Table};
 use crate::simulation::{FlowSpec, Simulation};
 
 /// One row a flow.
@@ -13,12 +13,12 @@ pub(crate) fn flows(run: &Simulation) -> Table {
     let window_s = (run.measured_to - run.measured_from).as_secs_f64();
     let senders: Vec<_> = run
         .hosts
-        .endpoints
+        .ends
         .iter()
         .step_by(2)
         .map(|e| e.connection.counters())
         .collect();
-    let receivers = run.hosts.endpoints.iter().skip(1).step_by(2);
+    let receivers = run.hosts.ends.iter().skip(1).step_by(2);
     let delivered: Vec<u64> = receivers.map(|e| e.connection.delivered_bytes()).collect();
     let measured: Vec<u64> = records
         .iter()
@@ -106,7 +106,6 @@ pub(crate) fn ports(run: &Simulation) -> Table {
         .iter()
         .map(|port| *run.network.totals(PortId(*port)))
         .collect();
-    let duration_s = seconds(run.duration);
     let duration_ps = run.duration.as_ps() as f64;
     Table {
         name: "ports",
@@ -147,7 +146,7 @@ pub(crate) fn ports(run: &Simulation) -> Table {
                 Column::F64(
                     totals
                         .iter()
-                        .map(|t| t.busy.as_secs_f64() / duration_s)
+                        .map(|t| t.busy.as_ps() as f64 / duration_ps)
                         .collect(),
                 ),
             ),

@@ -1,0 +1,241 @@
+//! What must hold of any network, whatever is sent through it.
+
+use std::collections::BTreeMap;
+
+use fairport_net::arbitration::{Arbiter, Rule};
+use fairport_net::discipline::{Discipline, DropTail, Verdict};
+use fairport_net::framing::Framing;
+use fairport_net::port::{Leaves, PortConfig};
+use fairport_net::processing::{Processing, Server};
+use fairport_net::routing::{DestinationSuffix, Routes};
+use fairport_net::stream::Stream;
+use fairport_net::topology::{fat_tree, two_switch};
+use fairport_net::{Arrival, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
+use fairport_units::{Rate, Time};
+use proptest::prelude::*;
+
+const GIGABIT: Rate = Rate::from_bps(1_000_000_000);
+
+/// A packet's content here: its number.
+type Number = u64;
+
+/// Keeps every meeting of a packet with a port.
+#[derive(Default)]
+struct Log {
+    rows: Vec<Row>,
+}
+
+struct Row {
+    time: Time,
+    port: PortId,
+    ingress: PortId,
+    number: Number,
+    accepted: bool,
+    depart: Time,
+    wire_bytes: u32,
+    ingress_arrival: u64,
+}
+
+impl Observer<Number> for Log {
+    fn arrival(&mut self, arrival: &Arrival<'_, Number>) {
+        self.rows.push(Row {
+            time: arrival.time,
+            port: arrival.port,
+            ingress: arrival.packet.ingress,
+            number: arrival.packet.content,
+            accepted: arrival.verdict == Verdict::Accepted,
+            depart: arrival.depart,
+            wire_bytes: Framing::ETHERNET.wire_bytes(arrival.packet.size_bytes),
+            ingress_arrival: arrival.counts.ingress_arrival,
+        });
+    }
+}
+
+/// Hosts that only receive.
+#[derive(Default)]
+struct Sinks {
+    received: Vec<(Time, NodeId, Number)>,
+}
+
+impl Hosts<Number, Log> for Sinks {
+    fn horizon(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn receive(
+        &mut self,
+        network: &mut Network<Number, Log>,
+        host: NodeId,
+        packet: &Packet<Number>,
+    ) {
+        self.received.push((network.now(), host, packet.content));
+    }
+}
+
+struct Bench {
+    network: Network<Number, Log>,
+    routes: Vec<u32>,
+    sinks: Sinks,
+}
+
+/// Everybody sends to the first host; `limit_packets` a port.
+fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> Bench {
+    let mut routing = DestinationSuffix::new(topology);
+    let mut routes = Routes::default();
+    let receiver = topology.hosts()[0];
+    let starts: Vec<u32> = topology.hosts()[1..]
+        .iter()
+        .map(|source| routes.add(&routing.path(*source, receiver).unwrap()))
+        .collect();
+    let port = |i| PortConfig {
+        rate: GIGABIT,
+        clock_error_ppb: 0,
+        latency,
+        far_processing: Some(Server::new(Processing::NONE, Stream::new(1, "test", i))),
+        discipline: Discipline::DropTail(DropTail::packets(limit_packets)),
+        leaves: Leaves::AtEndOfService,
+    };
+    let ports = topology.ports().len();
+    let network = Network::new(
+        topology,
+        (0..ports as u64).map(port).collect(),
+        routes,
+        Framing::ETHERNET,
+        true,
+        Arbiter::new(rule, ports, Stream::new(1, "arbitration", 0)),
+        Log::default(),
+    );
+    Bench {
+        network,
+        routes: starts,
+        sinks: Sinks::default(),
+    }
+}
+
+impl Bench {
+    fn send(&mut self, at: Time, sender: usize, size_bytes: u16, number: Number) {
+        let packet = Packet {
+            flow: sender as u32,
+            route: self.routes[sender],
+            ingress: PortId(0),
+            size_bytes,
+            ecn: 0,
+            class: 0,
+            content: number,
+        };
+        self.network.inject(at, packet);
+    }
+
+    fn run(&mut self) {
+        self.network.advance(Time::NEVER, u64::MAX, &mut self.sinks);
+        self.network.assert_conservation();
+    }
+}
+
+proptest! {
+    /// Conservation, FIFO order, and a port that never idles while it holds packets, for
+    /// arbitrary traffic through a k = 4 fat-tree with small buffers.
+    #[test]
+    fn any_traffic_is_conserved_in_order_and_served_without_a_pause(
+        sends in prop::collection::vec((0..15_usize, 40..1501_u16, 0..30_000_u64), 1..300),
+        limit_packets in 1..12_u32,
+    ) {
+        let tree = fat_tree(4).unwrap();
+        let mut bench = bench(&tree, limit_packets, Rule::RoundRobin, Time::from_us(1));
+        let mut clocks = [Time::ZERO; 15];
+        for (number, (sender, size_bytes, gap_ns)) in sends.iter().enumerate() {
+            clocks[*sender] += Time::from_ns(*gap_ns);
+            bench.send(clocks[*sender], *sender, *size_bytes, number as u64);
+        }
+        bench.run();
+
+        let rows = &bench.network.observer().rows;
+        let dropped = rows.iter().filter(|row| !row.accepted).count();
+        prop_assert_eq!(sends.len(), bench.sinks.received.len() + dropped);
+
+        let mut ports: BTreeMap<PortId, Vec<&Row>> = BTreeMap::new();
+        for row in rows {
+            ports.entry(row.port).or_default().push(row);
+        }
+        for rows in ports.values() {
+            let mut free_at = Time::ZERO;
+            let mut from_ingress: BTreeMap<PortId, u64> = BTreeMap::new();
+            for row in rows {
+                let count = from_ingress.entry(row.ingress).or_default();
+                *count += 1;
+                prop_assert_eq!(row.ingress_arrival, *count);
+                if row.accepted {
+                    let service = Time::from_ns(8 * u64::from(row.wire_bytes));
+                    prop_assert_eq!(row.depart, row.time.max(free_at) + service);
+                    free_at = row.depart;
+                }
+            }
+        }
+        for sender in 0..15 {
+            let numbers = bench.sinks.received.iter().map(|r| r.2);
+            let own: Vec<u64> = numbers.filter(|n| sends[*n as usize].0 == sender).collect();
+            prop_assert!(own.is_sorted(), "a flow was reordered");
+        }
+    }
+}
+
+#[test]
+fn a_lone_packet_takes_serialisation_and_latency_a_hop() {
+    let tree = fat_tree(4).unwrap();
+    let mut bench = bench(&tree, 11, Rule::RoundRobin, Time::from_us(25));
+    bench.send(Time::ZERO, 14, 1500, 0); // h15, six hops away
+    bench.run();
+    let arrived = bench.sinks.received[0].0;
+    assert_eq!(arrived, (Time::from_ns(12_304) + Time::from_us(25)) * 6);
+    assert_eq!(bench.network.packet_hops(), 6);
+}
+
+/// Packets of both sides of a switch reach its output in the same picosecond, again and again.
+fn taking_turns(rule: Rule) -> Vec<usize> {
+    let topology = two_switch(1).unwrap();
+    let mut bench = bench(&topology, 100, rule, Time::from_us(1));
+    let hop = Time::from_ns(12_304) + Time::from_us(1);
+    for i in 0..6 {
+        let gap = Time::from_ms(1) * i;
+        bench.send(gap + hop, 0, 1500, 2 * i); // one hop to the shared switch
+        bench.send(gap, 1, 1500, 2 * i + 1); // two
+    }
+    bench.run();
+    let received = bench.sinks.received.chunks(2);
+    received.map(|pair| (pair[0].2 % 2) as usize).collect()
+}
+
+#[test]
+fn simultaneous_arrivals_go_by_the_arbitration_rule() {
+    assert_eq!(taking_turns(Rule::Fixed), [0, 0, 0, 0, 0, 0]);
+    assert_eq!(taking_turns(Rule::RoundRobin), [0, 1, 0, 1, 0, 1]);
+}
+
+#[test]
+fn of_two_equal_trains_through_a_full_queue_one_input_is_blacked_out() {
+    // Port blackout (Prakash 2012, 3.2): both inputs back to back, equal sizes, one of them always
+    // a little later than the slot that a departure freed.
+    let topology = two_switch(1).unwrap();
+    let mut bench = bench(&topology, 10, Rule::RoundRobin, Time::from_us(1));
+    let frame = Time::from_ns(12_304);
+    for i in 0..100 {
+        bench.send(frame * (i + 1) + Time::from_ns(1_100), 0, 1500, 2 * i);
+        bench.send(frame * i, 1, 1500, 2 * i + 1);
+    }
+    bench.run();
+    let at_receiver = bench
+        .network
+        .observer()
+        .rows
+        .iter()
+        .filter(|row| topology.port_name(row.port) == "s0:0");
+    let lost: Vec<u64> = at_receiver
+        .filter(|row| !row.accepted)
+        .map(|row| row.number % 2)
+        .collect();
+    assert!(lost.len() > 50, "{} lost", lost.len());
+    assert!(
+        lost.iter().all(|side| *side == lost[0]),
+        "one side bears every loss"
+    );
+}
