@@ -58,13 +58,9 @@ class ResourceError(InputError):
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The nearest known word as a question, or the list of all of them."""
     known = list(known)
-    nearest = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    if not nearest:
-        # case is what people miss in units and names
-        nearest = [name for name in known if name.lower() == word.lower()]
-    if nearest:
-        return f"did you mean `{nearest[0]}`?"
-    return "known here: " + ", ".join(known)
+    nearest = [name for name in known if name.lower() == word.lower()]
+    nearest = nearest or difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean `{nearest[0]}`?" if nearest else "known here: " + ", ".join(known)
 
 
 def _as_written(value: Any) -> str:

@@ -1,7 +1,8 @@
 """Scenarios: their models, units, loading, overrides and JSON Schema. The one validator.
 
-The package can be called: `fairport.scenario("outcast")` loads a scenario by name, path or dictionary.
-(A submodule's name is an attribute of its package, so a function beside it could not bear the same name.)
+The package can be called: `fairport.scenario("outcast")` loads a scenario by name, path or
+dictionary. (A submodule's name is an attribute of its package, so a function beside it could not
+bear the same name.)
 """
 
 from __future__ import annotations
@@ -10,12 +11,20 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from fairport.scenario.load import builtin_names, builtin_text, load, parse
+from fairport.scenario.load import builtin_names, load, parse, source_text
 from fairport.scenario.model import Scenario
 from fairport.scenario.patch import read_assignments
 from fairport.scenario.schema import json_schema
 
-__all__ = ["Scenario", "builtin_names", "builtin_text", "json_schema", "load", "parse", "read_assignments"]
+__all__ = [
+    "Scenario",
+    "builtin_names",
+    "json_schema",
+    "load",
+    "parse",
+    "read_assignments",
+    "source_text",
+]
 
 
 class _Loader(ModuleType):

@@ -16,7 +16,9 @@ Q = TypeVar("Q", bound=Quantity)
 class Section(BaseModel):
     """A table of the scenario. Frozen; unknown fields are refused; numbers are never coerced."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -28,7 +30,9 @@ class Section(BaseModel):
         for name in data:
             if name not in cls.field_names():
                 remedy = did_you_mean(str(name), cls.field_names())
-                raise refuse("is not a field of a scenario", remedy, field=str(name), show_value=False)
+                raise refuse(
+                    "is not a field of a scenario", remedy, field=str(name), show_value=False
+                )
         return data
 
     @classmethod
@@ -37,10 +41,14 @@ class Section(BaseModel):
         return [field.alias or name for name, field in cls.model_fields.items()]
 
 
-def refuse(problem: str, remedy: str, *, field: str = "", show_value: bool = True) -> PydanticCustomError:
+def refuse(
+    problem: str, remedy: str, *, field: str = "", show_value: bool = True
+) -> PydanticCustomError:
     """An error for a validator to raise; `field` is a path below the place where it is raised."""
     return PydanticCustomError(
-        "refused", "{problem}", {"problem": problem, "remedy": remedy, "field": field, "show_value": show_value}
+        "refused",
+        "{problem}",
+        {"problem": problem, "remedy": remedy, "field": field, "show_value": show_value},
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -10,14 +9,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import ScenarioError, did_you_mean
 from fairport.scenario.model import Scenario
 from fairport.scenario.problems import first_problem
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 def load(source: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
@@ -30,16 +25,22 @@ def load(source: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
         return source
     if isinstance(source, Mapping):
         return validate(dict(source), file="")
-    if _is_path(source):
-        return parse(_read(Path(source)), file=str(source))
-    return parse(builtin_text(str(source)), file=str(source))
+    return parse(source_text(source), file=str(source))
+
+
+def source_text(source: str | Path) -> str:
+    """The TOML of a built-in scenario or of a file, with its author's comments.
+
+    Raises ScenarioError.
+    """
+    return _read(Path(source)) if _is_path(source) else builtin_text(str(source))
 
 
 def parse(text: str, file: str) -> Scenario:
     """A scenario from TOML text; `file` is what messages call it."""
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = loads(text)
+    except TOMLDecodeError as error:
         problem = str(error)
         raise ScenarioError(
             f"is not TOML: {problem[:1].lower()}{problem[1:]}",
@@ -62,16 +63,24 @@ def validate(document: dict[str, Any], file: str) -> Scenario:
 def builtin_names() -> list[str]:
     """Names of the scenarios that come with Fairport."""
     folder = resources.files("fairport.scenario") / "builtin"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".toml")
+    )
 
 
 def builtin_text(name: str) -> str:
     """The TOML of a built-in scenario, with its comments."""
     if name not in builtin_names():
         raise ScenarioError(
-            "is not a built-in scenario", value=name, remedy=f"{did_you_mean(name, builtin_names())} A file ends in .toml."
+            "is not a built-in scenario",
+            value=name,
+            remedy=f"{did_you_mean(name, builtin_names())} A file ends in .toml.",
         )
-    return (resources.files("fairport.scenario") / "builtin" / f"{name}.toml").read_text(encoding="utf-8")
+    return (resources.files("fairport.scenario") / "builtin" / f"{name}.toml").read_text(
+        encoding="utf-8"
+    )
 
 
 def _is_path(source: str | Path) -> bool:
@@ -82,9 +91,15 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        problem, remedy = "does not exist", "`fairport scenario show outcast > my.toml` makes a file to start from"
+        problem, remedy = (
+            "does not exist",
+            "`fairport scenario show outcast > my.toml` makes a file to start from",
+        )
     except IsADirectoryError:
-        problem, remedy = "is a folder", "give a TOML file; `fairport rerun` repeats a run from its folder"
+        problem, remedy = (
+            "is a folder",
+            "give a TOML file; `fairport rerun` repeats a run from its folder",
+        )
     except UnicodeDecodeError:
         problem, remedy = "is not UTF-8 text", "a scenario is a TOML file"
     except OSError as error:

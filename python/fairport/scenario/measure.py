@@ -13,7 +13,8 @@ class Measure(Section):
     """The span over which goodput, RTT and classes are taken."""
 
     start: Duration | None = Field(default=None, alias="from")
-    """Its begin; default: when all flows are established (a lost SYN costs seconds), or 0 if one never is."""
+    """Its begin; default: when all flows are established (a lost SYN costs seconds), or 0 if one
+    never is."""
     end: Duration | None = Field(default=None, alias="to")
     """Its end; default: that of the run."""
 

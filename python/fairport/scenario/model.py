@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
+from fairport.errors import did_you_mean
+from fairport.papers import experiment_names
 from fairport.scenario.base import PositiveDuration, Section, refuse
 from fairport.scenario.measure import Measure, Probes
 from fairport.scenario.network import DropTail, Host, Link, Switch
@@ -18,6 +20,15 @@ from fairport.scenario.units import Duration
 # IEEE 802.3: header 14 B and FCS 4 B are held in a buffer with the packet
 _ETHERNET_BUFFERED = 18
 _IPV4_TCP_HEADERS = 40
+# RFC 791: every link carries 68 B; the length field has 16 bits
+_SMALLEST_MTU, _LARGEST_MTU = 68, 65535
+
+
+def _published(paper: str) -> str:
+    names = experiment_names()
+    if paper not in names:
+        raise refuse("has no published figures here", did_you_mean(paper, names))
+    return paper
 
 
 class Scenario(Section):
@@ -27,14 +38,15 @@ class Scenario(Section):
     """Short name; results go to `results/NAME` unless told otherwise."""
     description: str = ""
     """What the scenario is about, for people."""
-    paper: str | None = None
+    paper: Annotated[str, AfterValidator(_published)] | None = None
     """Published figures to print beside the results, such as "prakash2012/p1"."""
     seed: int = Field(default=1, ge=0, lt=2**63)
     """Seed of every random number of the run."""
     duration: PositiveDuration = Duration("10s")
     """Simulated time."""
     routing: Literal["destination-suffix"] = "destination-suffix"
-    """Choice among shortest paths: by the last bits of the destination's address, hence static (Prakash 2012)."""
+    """Choice among shortest paths: by the last bits of the destination's address, hence static
+    (Prakash 2012)."""
     topology: Topology
     """Hosts, switches and links."""
     link: Link = Link()
@@ -47,7 +59,7 @@ class Scenario(Section):
     """Every host."""
     tcp: TcpSettings = TcpSettings()
     """TCP at all hosts."""
-    host_tcp: list[HostTcp] = []
+    host_tcp: list[HostTcp] = Field(default=[])
     """TCP at some hosts."""
     traffic: list[Bulk] = Field(min_length=1)
     """Who sends what to whom."""
@@ -88,8 +100,12 @@ class Scenario(Section):
             if traffic.tcp is not None
         }
         largest = int(self.link.mtu) - _IPV4_TCP_HEADERS
-        if largest <= 0:
-            raise refuse("leaves no room for a segment's data", 'give 68 B or more, such as "1500B"', field="link.mtu")
+        if not _SMALLEST_MTU <= self.link.mtu <= _LARGEST_MTU:
+            raise refuse(
+                f"is not between {_SMALLEST_MTU} B and {_LARGEST_MTU} B, the limits of IPv4",
+                'give one between, such as "1500B"',
+                field="link.mtu",
+            )
         for place, layer in settings.items():
             if layer.mss is not None and layer.mss > largest:
                 raise refuse(
@@ -102,7 +118,9 @@ class Scenario(Section):
     @model_validator(mode="after")
     def _within_the_run(self) -> Self:
         moments = {"measure.from": self.measure.start}
-        moments |= {f"traffic.{index}.start": traffic.start for index, traffic in enumerate(self.traffic)}
+        moments |= {
+            f"traffic.{index}.start": traffic.start for index, traffic in enumerate(self.traffic)
+        }
         for field, moment in moments.items():
             if moment is not None and moment >= self.duration:
                 raise refuse(
@@ -112,7 +130,9 @@ class Scenario(Section):
                 )
         if self.measure.end is not None and self.measure.end > self.duration:
             raise refuse(
-                f"is after the end of the run at {self.duration}", "leave it out to measure to the end", field="measure.to"
+                f"is after the end of the run at {self.duration}",
+                "leave it out to measure to the end",
+                field="measure.to",
             )
         return self
 
@@ -136,7 +156,7 @@ class Scenario(Section):
         return tomli_w.dumps(self.document(), multiline_strings=True)
 
     def patch(self, overrides: dict[str, Any]) -> Scenario:
-        """A copy with values set by dotted paths: `{"queue.limit": "32KiB", "traffic.0.start": "1ms"}`."""
+        """A copy with values set by dotted paths, such as `{"traffic.0.start": "1ms"}`."""
         from fairport.scenario.patch import patched
 
         return patched(self, overrides)

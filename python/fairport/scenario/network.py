@@ -1,7 +1,7 @@
 """[link], [switch], [queue], [host]: what a packet meets on its way.
 
-The defaults are those of a data-centre LAN of 1 Gbit/s. Delays, their spread and every rule for ties
-are here in the open, because outcast is an effect of phase: exactly equal delays freeze it.
+The defaults are those of a data-centre LAN of 1 Gbit/s. Delays, their spread and every rule for
+ties are here in the open, because outcast is an effect of phase: exactly equal delays freeze it.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ class Link(Section):
     mtu: PositiveSize = Size("1500B")
     """Largest IP packet."""
     framing: Literal["ethernet", "none"] = "ethernet"
-    """"ethernet": on the wire a packet takes 38 B more (header 14, FCS 4, preamble and SFD 8, inter-frame gap 12;
-    IEEE 802.3), in a buffer 18 B more. "none": the IP packet alone."""
+    """"ethernet": on the wire a packet takes 38 B more (header 14, FCS 4, preamble and SFD 8,
+    inter-frame gap 12; IEEE 802.3), in a buffer 18 B more. "none": the IP packet alone."""
     clock_error: ClockError = ClockError("50ppm")
-    """Every port's clock runs fast or slow by a constant share drawn uniformly from plus or minus this. IEEE 802.3
-    allows 100 ppm."""
+    """Every port's clock runs fast or slow by a constant share drawn uniformly from plus or minus
+    this. IEEE 802.3 allows 100 ppm."""
 
 
 class Switch(Section):
     """Every switch."""
 
     processing_delay: Duration = Duration("1us")
-    """From the last bit in to the output queue. The default is that of a store-and-forward switch."""
+    """From the last bit in to the output queue. The default is that of a store-and-forward switch.
+    """
     arbitration: Literal["round-robin", "fixed", "random"] = "round-robin"
     """Order in which packets that arrive in the same picosecond for one output are taken."""
     departure_first: bool = True
@@ -110,9 +111,13 @@ class Host(Section):
     delay: Duration = Duration("5us")
     """Latency of the host's stack and adapter, each way."""
     delay_spread: Duration = Duration("1us")
-    """Every host draws one constant extra delay, uniform between 0 and this. With 0 all phases freeze."""
-    processing: Processing = UniformProcessing(kind="uniform", min=Duration("50ns"), max=Duration("150ns"))
-    """Time that the host's processor takes for each segment sent or received, one after the other, so that no
-    segment overtakes another. The default's mean lets a host handle 10 million segments a second."""
+    """Every host draws one constant extra delay, uniform between 0 and this. With 0 all phases
+    freeze."""
+    processing: Processing = UniformProcessing(
+        kind="uniform", min=Duration("50ns"), max=Duration("150ns")
+    )
+    """Time that the host's processor takes for each segment sent or received, one after the other,
+    so that no segment overtakes another. The default's mean lets a host handle 10 million
+    segments a second."""
     queue: PositivePacketCount = PacketCount("1000 packets")
     """Buffer of the host's own output port; the default is Linux's txqueuelen."""

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import ScenarioError
 from fairport.scenario.load import validate
 from fairport.scenario.model import Scenario
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 def patched(scenario: Scenario, overrides: Mapping[str, Any]) -> Scenario:
@@ -35,7 +30,10 @@ def read_assignments(assignments: Iterable[str]) -> dict[str, Any]:
         path, equals, text = assignment.partition("=")
         if not equals or not path.strip():
             raise ScenarioError(
-                "is not PATH=VALUE", file="--set", value=assignment, remedy="for example --set queue.limit=16KiB"
+                "is not PATH=VALUE",
+                file="--set",
+                value=assignment,
+                remedy="for example --set queue.limit=16KiB",
             )
         overrides[path.strip()] = _value(text.strip())
     return overrides
@@ -43,8 +41,8 @@ def read_assignments(assignments: Iterable[str]) -> dict[str, Any]:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return loads(f"value = {text}")["value"]
+    except TOMLDecodeError:
         return text
 
 
@@ -60,7 +58,10 @@ def _set(document: dict[str, Any], path: str, value: Any, file: str) -> None:
         if not isinstance(here, dict | list):
             walked = ".".join([*way[: depth + 1]])
             raise ScenarioError(
-                f"does not exist: `{walked}` is a value, not a table", file=file, field=path, remedy=f"set `{walked}` itself"
+                f"does not exist: `{walked}` is a value, not a table",
+                file=file,
+                field=path,
+                remedy=f"set `{walked}` itself",
             )
     if isinstance(here, dict):
         here[last] = value

@@ -47,7 +47,7 @@ def _parts(field: str) -> list[str | int]:
 
 
 def _path(detail: ErrorDetails, document: Any) -> list[str | int]:
-    """pydantic's location without the tags of the alternatives that it tried."""
+    """Pydantic's location without the tags of the alternatives that it tried."""
     path: list[str | int] = []
     for part in detail["loc"]:
         below = look_up(document, path)
@@ -70,7 +70,9 @@ def _words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
         case "missing" | "union_tag_not_found":
             return "is missing", f"add `{name} = ...`"
         case "literal_error":
-            known = [part.strip("'") for part in context["expected"].replace(" or ", ", ").split(", ")]
+            known = [
+                part.strip("'") for part in context["expected"].replace(" or ", ", ").split(", ")
+            ]
             return "is not one of " + ", ".join(known), did_you_mean(str(detail["input"]), known)
         case "union_tag_invalid":
             known = [part.strip("'") for part in context["expected_tags"].split(", ")]
@@ -83,7 +85,10 @@ def _words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
             return "is not a text", "put it in quotes"
         case "list_type":
             table = name in ("traffic", "host_tcp", "links")
-            return "is not a list", f"write [[{name}]]" if table else 'write it in brackets: ["..", ".."]'
+            return (
+                "is not a list",
+                f"write [[{name}]]" if table else 'write it in brackets: ["..", ".."]',
+            )
         case "greater_than_equal":
             return "is too small", f"give {context['ge']} or more"
         case "less_than_equal":
@@ -95,7 +100,10 @@ def _words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
         case "too_long":
             return f"holds {context['actual_length']}", f"give at most {context['max_length']}"
         case "string_pattern_mismatch":
-            return "is not a name", "use letters, digits, `.`, `_` and `-`, beginning with a letter or digit"
+            return (
+                "is not a name",
+                "use letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
+            )
         case "string_too_long":
             return "is too long", f"use at most {context['max_length']} characters"
         case _:

@@ -26,7 +26,12 @@ _ONE_HOST = {"type": "string", "minLength": 1}
 Selector = Annotated[
     Any,
     BeforeValidator(_check),
-    WithJsonSchema({"anyOf": [_ONE_HOST, {"type": "array", "items": _ONE_HOST, "minItems": 1}], "examples": ["h4..h15"]}),
+    WithJsonSchema(
+        {
+            "anyOf": [_ONE_HOST, {"type": "array", "items": _ONE_HOST, "minItems": 1}],
+            "examples": ["h4..h15"],
+        }
+    ),
 ]
 
 
@@ -47,18 +52,23 @@ def select(selector: str | list[str], hosts: Sequence[str], *, but: str | None =
             chosen.update((host, None) for host in hosts if host != but)
         elif ".." in part and part not in hosts:
             first, _, last = part.partition("..")
-            start, end = _index(first, hosts), _index(last, hosts)
+            start, end = position(first, hosts), position(last, hosts)
             if start > end:
-                raise SelectorError(f"is a range that ends before it begins: {part}", f'write "{last}..{first}"')
+                raise SelectorError(
+                    f"is a range that ends before it begins: {part}", f'write "{last}..{first}"'
+                )
             chosen.update((host, None) for host in hosts[start : end + 1])
         else:
-            chosen[hosts[_index(part, hosts)]] = None
+            chosen[hosts[position(part, hosts)]] = None
     return list(chosen)
 
 
-def _index(host: str, hosts: Sequence[str]) -> int:
+def position(host: str, hosts: Sequence[str]) -> int:
+    """The host's place among all of them. Raises SelectorError."""
     if host not in hosts:
         shown = ", ".join(hosts) if len(hosts) <= 8 else f"{hosts[0]} .. {hosts[-1]}"
-        remedy = did_you_mean(host, hosts) if len(hosts) <= 8 else f"the topology's hosts are {shown}"
+        remedy = (
+            did_you_mean(host, hosts) if len(hosts) <= 8 else f"the topology's hosts are {shown}"
+        )
         raise SelectorError(f"names `{host}`, which is not a host of the topology", remedy)
     return hosts.index(host)

@@ -1,8 +1,8 @@
 """[tcp], [[host_tcp]] and the `tcp` of a traffic: a stack preset, and what differs from it.
 
-More particular settings win, one by one: [tcp] for all hosts, then each [[host_tcp]] that names the host, in order,
-then the traffic's own `tcp`, which holds at both ends of its flows. Another `stack` in a more particular place changes
-the preset under the settings given so far.
+More particular settings win, one by one: [tcp] for all hosts, then each [[host_tcp]] that names the
+host, in order, then the traffic's own `tcp`, which holds at both ends of its flows. Another `stack`
+in a more particular place changes the preset under the settings given so far.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ class TcpSettings(Section):
     """Settings of TCP; what is absent is the stack preset's."""
 
     stack: str | None = None
-    """The preset that the settings start from: `linux-2.6` (what the papers ran; the default), `ns2`, `rfc`."""
+    """The preset that the settings start from: `linux-2.6` (what the papers ran; the default),
+    `ns2`, `rfc`."""
     congestion_control: str | None = None
     """Window algorithm: `newreno`, `bic`, `cubic`."""
     mss: PositiveSize | None = None
-    """Maximum segment size without options: timestamps take their 12 B out of it. Default: the MTU less 40 B; in a
-    preset with a fixed header (ns2), the preset's."""
+    """Maximum segment size without options: timestamps take their 12 B out of it. Default: the MTU
+    less 40 B; in a preset with a fixed header (ns2), the preset's."""
     fixed_header: Size | None = None
     """IP and TCP header of every segment, whatever its options; "0B": real headers."""
     initial_window: int | None = Field(default=None, ge=1)
@@ -34,12 +35,13 @@ class TcpSettings(Section):
     window_unit: Literal["segments", "bytes"] | None = None
     """What the congestion window counts."""
     sack: bool | None = None
-    """Selective acknowledgements (RFC 2018, recovery as in RFC 6675); without, NewReno recovery (RFC 6582)."""
+    """Selective acknowledgements (RFC 2018, recovery as in RFC 6675); without, NewReno recovery
+    (RFC 6582)."""
     timestamps: bool | None = None
     """TCP timestamps (RFC 7323)."""
     ack_policy: Literal["every-segment", "delayed", "quick-ack"] | None = None
-    """When the receiver acknowledges: each segment; each second one or after a delay (RFC 1122); delayed with Linux's
-    quick-ACK mode."""
+    """When the receiver acknowledges: each segment; each second one or after a delay (RFC 1122);
+    delayed with Linux's quick-ACK mode."""
     delayed_ack_min: Duration | None = None
     """Shortest wait of a delayed ACK."""
     delayed_ack_max: Duration | None = None

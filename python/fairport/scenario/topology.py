@@ -13,12 +13,18 @@ from fairport.scenario.units import Duration
 
 def _even(k: int) -> int:
     if k < 2 or k % 2:
-        raise refuse("must be an even number, 2 or more", "a k-ary fat-tree has k/2 hosts at each edge switch: try 4")
+        raise refuse(
+            "must be an even number, 2 or more",
+            "a k-ary fat-tree has k/2 hosts at each edge switch: try 4",
+        )
     return k
 
 
 class FatTree(Section):
-    """A k-ary fat-tree (Al-Fares 2008): k pods, k^3/4 hosts `h0`.. in order of pod, edge switch, host."""
+    """A k-ary fat-tree (Al-Fares 2008) of k pods.
+
+    Its k^3/4 hosts are `h0`.. in order of pod, edge switch, host.
+    """
 
     kind: Literal["fat-tree"]
     """A k-ary fat-tree."""
@@ -27,7 +33,10 @@ class FatTree(Section):
 
 
 class TwoSwitch(Section):
-    """Receiver `h0` and the lone sender `h1` at switch `s0`; the peers `h2`.. at `s1`; one link between."""
+    """Two switches and one link between them.
+
+    Receiver `h0` and the lone sender `h1` are at `s0`, the peers `h2`.. at `s1`.
+    """
 
     kind: Literal["two-switch"]
     """Two switches and one link between them."""
@@ -50,7 +59,11 @@ class GraphLink(Section):
     @model_validator(mode="after")
     def _bytes(self) -> Self:
         if self.limit is not None and self.limit.in_packets:
-            raise refuse("is counted in packets", 'a link\'s own buffer is given in bytes, such as "16KiB"', field="limit")
+            raise refuse(
+                "is counted in packets",
+                'a link\'s own buffer is given in bytes, such as "16KiB"',
+                field="limit",
+            )
         return self
 
 

@@ -18,7 +18,8 @@ class Bulk(Section):
     kind: Literal["bulk"] = "bulk"
     """The workload."""
     senders: Selector = Field(alias="from")
-    """The senders: a host, a range "h4..h15", "all" (every host but the receiver), or a list of these."""
+    """The senders: a host, a range "h4..h15", "all" (every host but the receiver), or a list of
+    these."""
     receiver: str = Field(alias="to")
     """The receiver."""
     flows: int = Field(default=1, ge=1)

@@ -19,11 +19,12 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 from typing_extensions import Self
 
-from fairport.errors import did_you_mean
-
-_QUANTITY = re.compile(r"(?P<number>-?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)\s*(?P<unit>\D*)")
-# the engine holds every quantity in 64 bits; one bit is left for its sums
+_QUANTITY = re.compile(
+    r"(?P<number>-?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)\s*(?P<unit>\D*)"
+)
+# the engine holds times and rates in 64 bits, of which one is left for its sums, and buffers in 32
 _LARGEST = 2**63 - 1
+_LARGEST_BUFFER = 2**32 - 1
 
 
 class UnitError(ValueError):
@@ -42,11 +43,15 @@ class Quantity(int):
     example: ClassVar[str]
     base_unit: ClassVar[str]
     units: ClassVar[dict[str, Fraction]]
+    largest: ClassVar[int] = _LARGEST
 
     text: str
+    """As written."""
     unit: str
+    """The unit that was written."""
 
     def __new__(cls, text: str) -> Self:
+        """Reads the text. Raises UnitError."""
         value, unit = cls._parse(text)
         self = super().__new__(cls, value)
         self.text = text.strip()
@@ -63,14 +68,14 @@ class Quantity(int):
         if not unit:
             raise UnitError("has no unit", remedy)
         if unit not in cls.units:
-            raise UnitError(f"has an unknown unit `{unit}`", did_you_mean(unit, cls.units))
+            raise UnitError(f"has an unknown unit `{unit}`", _remedy_for(unit, cls.units))
         value = Fraction(match["number"]) * cls.units[unit]
         if value < 0:
             raise UnitError("is negative", "give a value of 0 or more")
         if value.denominator != 1:
             raise UnitError(f"is not a whole number of {cls.base_unit}", "round it")
-        if value > _LARGEST:
-            raise UnitError(f"is larger than {_LARGEST} {cls.base_unit}", "give a smaller value")
+        if value > cls.largest:
+            raise UnitError(f"is larger than {cls.largest} {cls.base_unit}", "give a smaller value")
         return int(value), unit
 
     @classmethod
@@ -84,8 +89,9 @@ class Quantity(int):
             except UnitError as error:
                 raise _refusal(error.problem, error.remedy) from None
         if isinstance(value, int | float) and not isinstance(value, bool):
-            remedy = f'write the unit, in quotes: "{value}{next(iter(cls.units))}" or the like, as in "{cls.example}"'
-            raise _refusal("has no unit", remedy)
+            raise _refusal(
+                "has no unit", f'write {cls.what} with its unit, in quotes: "{cls.example}"'
+            )
         raise _refusal(f"is not {cls.what}", f'write it as "{cls.example}"')
 
     def __str__(self) -> str:
@@ -117,6 +123,12 @@ class Quantity(int):
         }
 
 
+def _remedy_for(unit: str, units: dict[str, Fraction]) -> str:
+    """Case is what people miss in units, so only that is guessed."""
+    nearest = [known for known in units if known.lower() == unit.lower()]
+    return f"did you mean `{nearest[0]}`?" if nearest else "units: " + ", ".join(units)
+
+
 def _refusal(problem: str, remedy: str) -> PydanticCustomError:
     return PydanticCustomError("quantity", "{problem}", {"problem": problem, "remedy": remedy})
 
@@ -132,8 +144,11 @@ class Duration(Quantity):
     example = "25us"
     base_unit = "picoseconds"
     units = _scaled(
-        s=10**12, ms=10**9, us=10**6, µs=10**6, ns=10**3, ps=1, min=60 * 10**12, h=3600 * 10**12
-    )
+        s=10**12, ms=10**9, us=10**6, ns=10**3, ps=1, min=60 * 10**12, h=3600 * 10**12
+    ) | {
+        "\N{MICRO SIGN}s": Fraction(10**6),
+        "\N{GREEK SMALL LETTER MU}s": Fraction(10**6),
+    }
 
     @property
     def seconds(self) -> float:
@@ -156,7 +171,16 @@ class Rate(Quantity):
 
 
 _BYTES = _scaled(
-    B=1, kB=10**3, KB=10**3, MB=10**6, GB=10**9, TB=10**12, KiB=2**10, MiB=2**20, GiB=2**30, TiB=2**40
+    B=1,
+    kB=10**3,
+    KB=10**3,
+    MB=10**6,
+    GB=10**9,
+    TB=10**12,
+    KiB=2**10,
+    MiB=2**20,
+    GiB=2**30,
+    TiB=2**40,
 )
 
 
@@ -176,6 +200,7 @@ class Limit(Quantity):
     example = "16KiB"
     base_unit = "bytes or packets"
     units = _BYTES | _scaled(packets=1, packet=1)
+    largest = _LARGEST_BUFFER
 
     @property
     def in_packets(self) -> bool:
@@ -190,6 +215,7 @@ class PacketCount(Quantity):
     example = "1000 packets"
     base_unit = "packets"
     units = _scaled(packets=1, packet=1)
+    largest = _LARGEST_BUFFER
 
 
 class ClockError(Quantity):
@@ -199,3 +225,4 @@ class ClockError(Quantity):
     example = "100ppm"
     base_unit = "parts per billion"
     units = _scaled(ppm=10**3, ppb=1)
+    largest = 10**8

@@ -1,0 +1,30 @@
+"""The engine: crates/python."""
+
+from collections.abc import Callable
+from typing import Any
+
+__version__: str
+
+class JobError(ValueError):
+    """A job that cannot be run."""
+
+    field: str
+    value: str
+    problem: str
+    remedy: str
+
+class Simulation:
+    """One run, built and routed."""
+
+    def __init__(self, job_json: str) -> None: ...
+    @property
+    def hosts(self) -> list[str]: ...
+    @property
+    def ports(self) -> list[str]: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    def run(self, progress: Callable[[float, int], None] | None = None) -> dict[str, Any]: ...
+
+def presets() -> list[str]: ...
+def preset(name: str) -> dict[str, Any]: ...
+def topology_hosts(topology_json: str) -> list[str]: ...

@@ -1,0 +1,206 @@
+"""The packet-level simulator: a scenario and a seed become a Result."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from fairport import _core
+from fairport.backends import memory
+from fairport.errors import ScenarioError
+from fairport.result import Result
+from fairport.scenario import Scenario, load
+from fairport.scenario.lower import Job, lower, lower_topology
+
+BACKEND = "simulation"
+
+Progress = Callable[[int, float, int], None]
+"""Called about every 20 ms of a run with its seed, the simulated seconds and the packet-hops so
+far."""
+
+
+@dataclass
+class _Prepared:
+    scenario: Scenario
+    seed: int
+    job: Job
+    presets: dict[str, dict[str, Any]]
+    simulation: _core.Simulation
+
+
+def run(
+    scenario: str | Path | Mapping[str, Any] | Scenario,
+    seed: int | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Result:
+    """Runs a scenario once. `seed` takes the place of the scenario's.
+
+    Raises ScenarioError for a scenario that cannot be run, ResourceError for one that the machine
+    cannot hold.
+    """
+    scenario = load(scenario)
+    prepared = _prepare(scenario, scenario.seed if seed is None else seed)
+    memory.require(prepared.simulation.memory_bytes, scenario.file)
+    return _run(prepared, progress)
+
+
+def run_many(
+    scenario: str | Path | Mapping[str, Any] | Scenario,
+    seeds: Sequence[int],
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Iterator[Result]:
+    """Runs a scenario with each of the seeds, `jobs` at a time.
+
+    Yields the results in the order of the seeds. The engine releases the interpreter while it
+    runs, so threads serve. Raises as `run` does, before the first run.
+    """
+    scenario = load(scenario)
+    first = _prepare(scenario, seeds[0])
+    memory.require(first.simulation.memory_bytes * min(jobs, len(seeds)), scenario.file)
+    if min(jobs, len(seeds)) == 1:
+        return (_run(_prepare(scenario, seed), progress) for seed in seeds)
+    return _run_in_threads(scenario, seeds, jobs, progress)
+
+
+def check(scenario: Scenario) -> None:
+    """Raises what `run` would raise before it starts."""
+    memory.require(_prepare(scenario, scenario.seed).simulation.memory_bytes, scenario.file)
+
+
+def _run_in_threads(
+    scenario: Scenario, seeds: Sequence[int], jobs: int, progress: Progress | None
+) -> Iterator[Result]:
+    stop = threading.Event()
+
+    def report(seed: int, simulated_s: float, packet_hops: int) -> None:
+        # signals reach the main thread alone, so the others are told here
+        if stop.is_set():
+            raise KeyboardInterrupt
+        if progress is not None:
+            progress(seed, simulated_s, packet_hops)
+
+    waiting = list(reversed(seeds))
+    running: dict[int, Future[Result]] = {}
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        try:
+            for seed in seeds:
+                while waiting and len(running) < jobs:
+                    following = waiting.pop()
+                    running[following] = pool.submit(_run, _prepare(scenario, following), report)
+                wait([running[seed]], return_when=FIRST_COMPLETED)
+                yield running.pop(seed).result()
+        finally:
+            stop.set()
+
+
+def _prepare(scenario: Scenario, seed: int) -> _Prepared:
+    presets = {name: _core.preset(name) for name in _core.presets()}
+    try:
+        hosts = _core.topology_hosts(json.dumps(lower_topology(scenario.topology)))
+    except _core.JobError as error:
+        raise _refused(scenario, f"topology.{error.field}", error) from None
+    job = lower(scenario, seed, hosts, presets)
+    try:
+        simulation = _core.Simulation(json.dumps(job.document))
+    except _core.JobError as error:
+        raise _refused(scenario, job.scenario_field(error.field), error) from None
+    return _Prepared(scenario, seed, job, presets, simulation)
+
+
+def _refused(scenario: Scenario, field: str, error: _core.JobError) -> ScenarioError:
+    return ScenarioError(
+        error.problem, file=scenario.file, field=field, value=error.value, remedy=error.remedy
+    )
+
+
+def _run(prepared: _Prepared, progress: Progress | None) -> Result:
+    scenario, seed, job = prepared.scenario, prepared.seed, prepared.job
+
+    def report(simulated_s: float, packet_hops: int) -> None:
+        if progress is not None:
+            progress(seed, simulated_s, packet_hops)
+
+    started = datetime.now(timezone.utc)
+    begin = time.perf_counter()
+    raw = prepared.simulation.run(report)
+    wall_s = time.perf_counter() - begin
+    return _result(scenario, seed, job, prepared, raw, started, wall_s)
+
+
+def _result(
+    scenario: Scenario,
+    seed: int,
+    job: Job,
+    prepared: _Prepared,
+    raw: dict[str, Any],
+    started: datetime,
+    wall_s: float,
+) -> Result:
+    from fairport import metrics, tables
+
+    run_id = f"{scenario.name}-seed-{seed}"
+    frames = tables.from_core(
+        raw, run_id, prepared.simulation.hosts, _stack_names(job, prepared.presets), job.flows
+    )
+    summary = metrics.summary(
+        frames,
+        scenario=scenario.name,
+        seed=seed,
+        version=_core.__version__,
+        fingerprint=raw["fingerprint"],
+        simulated_s=raw["simulated_s"],
+        wall_s=wall_s,
+        packet_hops=raw["packet_hops"],
+        measure_from_s=raw["measure_from_s"],
+        measure_to_s=raw["measure_to_s"],
+        backend=BACKEND,
+    )
+    manifest = {
+        "schema_version": metrics.SCHEMA_VERSION,
+        "program": "fairport",
+        "version": _core.__version__,
+        "backend": BACKEND,
+        "run_id": run_id,
+        "seed": seed,
+        "fingerprint": raw["fingerprint"],
+        "started": started.isoformat(timespec="seconds"),
+        "wall_s": wall_s,
+        "simulated_s": raw["simulated_s"],
+        "packet_hops": raw["packet_hops"],
+        "events": raw["events"],
+        "measure": {"from_s": raw["measure_from_s"], "to_s": raw["measure_to_s"]},
+        "machine": {
+            "system": platform.system(),
+            "release": platform.release(),
+            "architecture": platform.machine(),
+            "processors": os.cpu_count(),
+            "python": platform.python_version(),
+        },
+        "scenario": scenario.to_toml(),
+        "scenario_resolved": scenario.resolved(),
+    }
+    return Result(scenario=scenario, seed=seed, tables=frames, summary=summary, manifest=manifest)
+
+
+def _stack_names(job: Job, presets: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+    return [
+        {
+            "preset": stack["preset"],
+            "congestion_control": stack["overrides"].get(
+                "congestion_control", presets[stack["preset"]]["congestion_control"]
+            ),
+        }
+        for stack in job.stacks
+    ]

@@ -1,0 +1,67 @@
+"""The commands, gathered; errors and interruptions become one message and an exit status."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from fairport.cli import listing, report, rerun, run, scenario
+from fairport.errors import InputError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            print(f"error: {error}", file=sys.stderr)
+            if error.remedy:
+                print(f"hint: {error.remedy}", file=sys.stderr)
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            print("interrupted: nothing was written", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    name="fairport",
+    cls=_Commands,
+    help="A laboratory for TCP fairness in data-centre networks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from fairport import __version__
+
+        print(f"fairport {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("run")(run.run)
+app.command("list")(listing.list_scenarios)
+app.add_typer(scenario.app, name="scenario")
+app.command("report")(report.report)
+app.command("rerun")(rerun.rerun)

@@ -1,0 +1,33 @@
+"""The two streams: data on stdout, everything else on stderr.
+
+NO_COLOR and pipes are respected, by rich.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# tables in a pipe are not to be folded at the 80 columns that rich assumes there
+_PIPE_WIDTH = 160
+
+
+@cache
+def err() -> Console:
+    """For messages and progress."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def out() -> Console:
+    """For data."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _PIPE_WIDTH
+    return console

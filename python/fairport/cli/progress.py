@@ -1,0 +1,52 @@
+"""The progress bar: simulated time, packet-hops a second, time left.
+
+On stderr, in a terminal only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from fairport.cli.console import err
+
+if TYPE_CHECKING:
+    from fairport.backends.simulation import Progress
+    from fairport.scenario import Scenario
+
+
+@contextmanager
+def progress_bar(scenario: Scenario, runs: int, *, shown: bool) -> Iterator[Progress | None]:
+    """A callback for the backend that moves the bar; None when nobody would see it."""
+    if not (shown and err().is_terminal):
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn(
+            "{task.completed:.2f} of {task.total:g} s simulated, {task.fields[speed]}, left"
+        ),
+        TimeRemainingColumn(),
+    )
+    simulated: dict[int, float] = {}
+    hops: dict[int, int] = {}
+    lock = Lock()
+    with Progress(*columns, console=err(), transient=True) as bar:
+        task = bar.add_task(scenario.name, total=runs * scenario.duration.seconds, speed="")
+
+        def move(seed: int, simulated_s: float, packet_hops: int) -> None:
+            # several runs may report at once, each from its thread
+            with lock:
+                simulated[seed], hops[seed] = simulated_s, packet_hops
+                elapsed = bar.tasks[task].elapsed
+                speed = (
+                    f"{sum(hops.values()) / elapsed / 1e6:.1f} M packet-hops/s" if elapsed else ""
+                )
+                bar.update(task, completed=sum(simulated.values()), speed=speed)
+
+        yield move

@@ -1,0 +1,18 @@
+"""`fairport report`: draws a run's figures and report again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `fairport run` wrote.")],
+) -> None:
+    """Draw the figures and the report of a run again."""
+    from fairport.cli import output
+    from fairport.storage import redraw
+
+    output.print_text(f"{redraw(run)}\n")

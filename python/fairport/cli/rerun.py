@@ -1,0 +1,36 @@
+"""`fairport rerun`: runs a run again from its manifest and compares the fingerprints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairport.cli.run import Force, Json
+
+
+def rerun(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `fairport run` wrote.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Results folder.  [default: nothing is written]", show_default=False),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Run a run again and say whether the result is the same (exit status 1: it is not)."""
+    from fairport import experiment
+    from fairport.cli import output
+    from fairport.cli.progress import progress_bar
+    from fairport.storage import load_run
+
+    before = load_run(run)
+    with progress_bar(before.scenario, 1, shown=True) as bar:
+        comparison = experiment.rerun(before, folder=out, force=force, progress=bar)
+    if json:
+        output.print_json(comparison)
+    else:
+        output.print_comparison(comparison)
+    if not comparison["same"]:
+        raise typer.Exit(1)

@@ -1,0 +1,86 @@
+"""`fairport run`: runs a scenario, prints what came of it, writes a folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace the results folder when the new one is complete.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+
+
+def run(
+    scenario: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
+    ],
+    backend: Annotated[
+        str, typer.Option(help="What runs the scenario: simulation.")
+    ] = "simulation",
+    duration: Annotated[
+        str, typer.Option(help="Simulated time, such as 10s.  [default: the scenario's]")
+    ] = "",
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Seed of all random numbers.  [default: the scenario's]", show_default=False
+        ),
+    ] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs, with the seeds from --seed on.")] = 1,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Override a field, such as queue.limit=32KiB."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Results folder.  [default: results/NAME]", show_default=False),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Write the tables as CSV too.")] = False,
+    no_output: Annotated[bool, typer.Option("--no-output", help="Write nothing.")] = False,
+    no_figures: Annotated[
+        bool, typer.Option("--no-figures", help="Write neither figures nor report.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print errors only (and what --json asks for).")
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs at a time.  [default: one a processor]", show_default=False),
+    ] = None,
+) -> None:
+    """Run a scenario."""
+    from fairport import backends, experiment
+    from fairport.cli import output, run_table
+    from fairport.cli.progress import progress_bar
+    from fairport.scenario import load, read_assignments
+
+    backends.require(backend)
+    overrides = read_assignments(assignments or [])
+    if duration:
+        overrides["duration"] = duration
+    loaded = load(scenario).patch(overrides)
+    first = loaded.seed if seed is None else seed
+    seeds = range(first, first + repeat)
+    with progress_bar(loaded, len(seeds), shown=not quiet) as bar:
+        summary = experiment.run(
+            loaded,
+            seeds,
+            folder=None if no_output else out or Path("results") / loaded.name,
+            force=force,
+            figures=not no_figures,
+            csv=csv,
+            jobs=jobs or os.cpu_count() or 1,
+            progress=bar,
+        )
+    if json:
+        output.print_json(summary)
+    elif not quiet:
+        run_table.show(summary, loaded)

@@ -1,0 +1,133 @@
+"""What `fairport run` prints: the table by hop class, the totals, the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fairport.cli.console import out
+from fairport.cli.output import new_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from fairport.scenario import Scenario
+
+# key of the summary's classes, heading, factor, format
+_COLUMNS = (
+    ("flows", "flows", 1.0, ".0f"),
+    ("goodput_bps_mean", "Mbit/s\nmean", 1e-6, ".1f"),
+    ("goodput_bps_min", "\nmin", 1e-6, ".1f"),
+    ("goodput_bps_max", "\nmax", 1e-6, ".1f"),
+    ("throughput_ratio", "ratio", 1.0, ".3f"),
+    ("timeouts", "time-\nouts", 1.0, ".0f"),
+    ("timeout_period_s", "period\ns", 1.0, ".2f"),
+    ("drops", "drops", 1.0, ".0f"),
+    ("longest_drop_run", "longest\nrun", 1.0, ".0f"),
+    ("rtt_mean_s", "RTT ms\nmean", 1e3, ".2f"),
+    ("rtt_p99_s", "\np99", 1e3, ".2f"),
+)
+
+
+def show(summary: dict[str, Any], scenario: Scenario) -> None:
+    """Prints the summary of a run, or of the runs of several seeds."""
+    from fairport.papers import published
+    from fairport.scenario.phase import phase_parameters
+
+    console = out()
+    paper = published(scenario.paper) if scenario.paper else None
+    console.print(_class_table(summary, paper))
+    if paper is not None:
+        console.print(f"paper: {paper['source']}; {paper['read']}", style="dim")
+    console.print(_totals(summary, paper))
+    runs = summary.get("runs")
+    if runs:
+        console.print(_run_table(runs))
+    console.print(_circumstances(summary))
+    for part, text in phase_parameters(scenario).items():
+        console.print(f"  {part:<7} {text}", style="dim")
+    console.print(f"\n{summary['verdict']['sentence']}", style="bold")
+    for file in _worth_a_look(summary["files"]):
+        console.print(file, soft_wrap=True)
+
+
+def _class_table(summary: dict[str, Any], paper: dict[str, Any] | None) -> Table:
+    table = new_table()
+    table.add_column("")
+    for _, heading, _, _ in _COLUMNS:
+        table.add_column(heading, justify="right")
+    for name, figures in summary["classes"].items():
+        table.add_row(name, *_cells(figures))
+        theirs = paper["classes"].get(name) if paper else None
+        if theirs:
+            table.add_row("  paper", *_cells(theirs), style="dim")
+    return table
+
+
+def _cells(figures: Mapping[str, Any]) -> list[str]:
+    return [
+        "" if figures.get(key) is None else format(figures[key] * factor, form)
+        for key, _, factor, form in _COLUMNS
+    ]
+
+
+def _totals(summary: dict[str, Any], paper: dict[str, Any] | None) -> str:
+    def beside(key: str, factor: float, form: str) -> str:
+        return f" (paper {format(paper[key] * factor, form)})" if paper and key in paper else ""
+
+    total = f"total {summary['goodput_bps_total'] / 1e6:.1f} Mbit/s"
+    parts = [total + beside("goodput_bps_total", 1e-6, ".1f")]
+    if summary["jain_index"] is not None:
+        parts.append(f"Jain index {summary['jain_index']:.3f}{beside('jain_index', 1, '.3f')}")
+    if summary["utilisation"] is not None:
+        parts.append(f"link utilisation {100 * summary['utilisation']:.1f} %")
+    worst = summary["bottleneck"]
+    if worst:
+        parts.append(
+            f"bottleneck {worst['port']}: {worst['drops']:.0f} drops,"
+            f" queue {worst['queue_mean_bytes'] / 1e3:.1f} kB mean,"
+            f" {worst['queue_max_bytes'] / 1e3:.1f} kB max"
+        )
+    return "; ".join(parts)
+
+
+def _circumstances(summary: dict[str, Any]) -> str:
+    measure, seeds = summary["measure"], summary["seeds"]
+    parts = [
+        f"seed {seeds[0]}" if len(seeds) == 1 else f"medians of seeds {seeds[0]} to {seeds[-1]}",
+        f"measured from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s"
+        f" of {summary['simulated_s']:g} s",
+        f"{summary['packet_hops'] / 1e6:.1f} M packet-hops in {summary['wall_s']:.2f} s",
+    ]
+    if summary["packet_hops_per_s"] is not None:
+        parts.append(f"{summary['packet_hops_per_s'] / 1e6:.1f} M/s")
+    if summary["fingerprint"] is not None:
+        parts.append(f"fingerprint {summary['fingerprint']}")
+    return "; ".join(parts)
+
+
+def _run_table(runs: Sequence[Mapping[str, Any]]) -> Table:
+    table = new_table()
+    for heading in ("seed", "ratio", "Jain", "total Mbit/s", "outcast", "fingerprint"):
+        table.add_column(heading, justify="right")
+    for one in runs:
+        verdict = one["verdict"]
+        table.add_row(
+            str(one["seeds"][0]),
+            "" if verdict["ratio"] is None else f"{verdict['ratio']:.3f}",
+            "" if one["jain_index"] is None else f"{one['jain_index']:.3f}",
+            f"{one['goodput_bps_total'] / 1e6:.1f}",
+            "yes" if verdict["outcast"] else "no",
+            one["fingerprint"],
+        )
+    return table
+
+
+def _worth_a_look(files: Sequence[str]) -> list[str]:
+    """The report, the summary and the folders, not each of their files."""
+    chosen: dict[str, None] = {}
+    for file in files:
+        parent = file.replace("\\", "/").rpartition("/")[0]
+        is_in_folder = parent.rsplit("/", 1)[-1] in ("tables", "figures")
+        chosen[f"{parent}/" if is_in_folder else file] = None
+    return list(chosen)

@@ -1,0 +1,44 @@
+"""`fairport scenario show` and `fairport scenario schema`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Look at scenarios.", no_args_is_help=True)
+
+
+@app.command()
+def show(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
+    ],
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Override a field first."),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, every default filled in.")
+    ] = False,
+) -> None:
+    """Print a scenario as TOML, to start from."""
+    from fairport.cli import output
+    from fairport.scenario import load, read_assignments, source_text
+
+    scenario = load(name)
+    patched = scenario.patch(read_assignments(assignments or []))
+    if json:
+        output.print_json(patched.resolved())
+    else:
+        # unchanged, it is shown with its author's comments
+        output.print_text(patched.to_toml() if assignments else source_text(name))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files."""
+    from fairport.cli import output
+    from fairport.scenario import json_schema
+
+    output.print_json(json_schema())

@@ -1,0 +1,75 @@
+"""An experiment: a scenario with one seed or several, run, written down, summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairport.backends import simulation
+from fairport.backends.simulation import Progress
+from fairport.folders import appearing
+from fairport.repeats import summarise
+from fairport.result import Result
+from fairport.scenario import Scenario
+from fairport.storage import SUMMARY, write, write_json
+
+
+def run(
+    scenario: Scenario,
+    seeds: Sequence[int],
+    *,
+    folder: Path | None,
+    force: bool = False,
+    figures: bool = True,
+    csv: bool = False,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Runs, writes everything into `folder` (None: nothing), returns the summary over all seeds.
+
+    One seed fills the folder itself, several a folder each in it, `seed-1` and so on. The folder
+    appears whole, after the last run. `files` in the summary returned are paths from where the user
+    stands.
+    """
+    results = simulation.run_many(scenario, seeds, jobs=jobs, progress=progress)
+    if folder is None:
+        return summarise([result.summary for result in results])
+    summaries = []
+    with appearing(folder, force=force) as partial:
+        for result in results:
+            place = partial if len(seeds) == 1 else partial / f"seed-{result.seed}"
+            place.mkdir(exist_ok=True)
+            write(result, place, figures=figures, csv=csv)
+            summaries.append(result.summary)
+        summary = summarise(summaries)
+        if len(seeds) > 1:
+            summary["files"] = [SUMMARY] + [
+                f"seed-{one['seeds'][0]}/{file}" for one in summaries for file in one["files"]
+            ]
+            write_json(partial / SUMMARY, summary)
+    return summary | {"files": [str(folder / file) for file in summary["files"]]}
+
+
+def rerun(
+    before: Result,
+    *,
+    folder: Path | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Runs a run again; says whether its fingerprint is the same, and both versions."""
+    if folder is None:
+        again = simulation.run(before.scenario, before.seed, progress=progress)
+    else:
+        with appearing(folder, force=force) as partial:
+            again = simulation.run(before.scenario, before.seed, progress=progress)
+            write(again, partial, figures=True, csv=False)
+    return {
+        "run_id": before.run_id,
+        "same": again.fingerprint == before.fingerprint,
+        "fingerprint_before": before.fingerprint,
+        "fingerprint": again.fingerprint,
+        "version_before": before.manifest["version"],
+        "version": again.manifest["version"],
+    }

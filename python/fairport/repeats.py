@@ -1,0 +1,60 @@
+"""One summary over the runs of several seeds."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+# of these the sum or the list says more than the median
+_SUMMED = ("wall_s", "packet_hops")
+
+
+def summarise(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The summary over several runs of one scenario.
+
+    It has the keys of a single one, with medians for numbers, and `runs`: the summaries of each.
+    `wall_s` and `packet_hops` are totals; `fingerprint` is null, each run has its own; `outcast` is
+    what more than half of the runs are.
+    """
+    if len(summaries) == 1:
+        return summaries[0]
+    whole: dict[str, Any] = _over(list(summaries))
+    whole["seeds"] = [seed for summary in summaries for seed in summary["seeds"]]
+    for key in _SUMMED:
+        whole[key] = sum(summary[key] for summary in summaries)
+    whole["packet_hops_per_s"] = (
+        whole["packet_hops"] / whole["wall_s"] if whole["wall_s"] > 0 else None
+    )
+    whole["fingerprint"] = None
+    whole["verdict"]["sentence"] = _sentence([summary["verdict"] for summary in summaries])
+    whole["files"] = []
+    whole["runs"] = list(summaries)
+    return whole
+
+
+def _over(values: list[Any]) -> Any:
+    present = [value for value in values if value is not None]
+    if not present:
+        return None
+    first = present[0]
+    if isinstance(first, bool):
+        return sum(present) * 2 > len(present)
+    if isinstance(first, int | float):
+        return statistics.median(present)
+    if isinstance(first, dict):
+        return {key: _over([value.get(key) for value in present]) for key in first}
+    # texts and lists: what all agree on
+    return first if all(value == first for value in present) else None
+
+
+def _sentence(verdicts: Sequence[dict[str, Any]]) -> str:
+    outcasts = sum(verdict["outcast"] for verdict in verdicts)
+    ratios = sorted(verdict["ratio"] for verdict in verdicts if verdict["ratio"] is not None)
+    spread = (
+        f"; the throughput ratio is {statistics.median(ratios):.2f} in the median,"
+        f" {ratios[0]:.2f} to {ratios[-1]:.2f}"
+        if ratios
+        else ""
+    )
+    return f"{outcasts} of {len(verdicts)} runs show an outcast{spread}."

@@ -1,0 +1,291 @@
+"""From a scenario to the engine's job: JSON, integers in base units, one entry a flow.
+
+Also the way back: where in the scenario a field of the job came from, so that what the engine
+refuses is reported in the words of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairport.errors import ScenarioError, did_you_mean
+from fairport.scenario.model import Scenario
+from fairport.scenario.network import (
+    ConstantProcessing,
+    Processing,
+    UniformProcessing,
+)
+from fairport.scenario.problems import dotted
+from fairport.scenario.selectors import SelectorError, position, select
+from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings
+from fairport.scenario.topology import FatTree, Graph, Topology, TwoSwitch
+from fairport.scenario.units import Limit
+
+_DEFAULT_STACK = "linux-2.6"
+_IPV4_TCP_HEADERS = 40
+
+# a layer of TCP settings and where it stands in the scenario
+Layer = tuple[str, TcpSettings]
+
+
+@dataclass
+class Job:
+    """What the engine runs, and where each part of it came from."""
+
+    document: dict[str, Any]
+    """The job, ready for `json.dumps`."""
+    _stack_layers: list[list[Layer]] = field(default_factory=list)
+    _flow_sources: list[str] = field(default_factory=list)
+
+    @property
+    def stacks(self) -> list[dict[str, Any]]:
+        """The distinct stacks of the flows' ends: `preset`, `overrides`."""
+        stacks: list[dict[str, Any]] = self.document["stacks"]
+        return stacks
+
+    @property
+    def flows(self) -> list[dict[str, Any]]:
+        """The flows, in the order of their numbers."""
+        flows: list[dict[str, Any]] = self.document["flows"]
+        return flows
+
+    def scenario_field(self, job_field: str) -> str:
+        """The scenario's field behind one of the job: "tcp.sack" for "stacks.0.overrides.sack"."""
+        parts = job_field.split(".")
+        match parts:
+            case ["flows", index, *rest] if index.isdigit() and int(index) < len(
+                self._flow_sources
+            ):
+                name = (
+                    {"src": "from", "dst": "to"}.get(rest[0], _without_unit(rest[0]))
+                    if rest
+                    else ""
+                )
+                return dotted([part for part in (self._flow_sources[int(index)], name) if part])
+            case ["stacks", index, *rest] if index.isdigit() and int(index) < len(
+                self._stack_layers
+            ):
+                return _setting_field(self._stack_layers[int(index)], rest)
+            case ["probes", "measure_from_ps"]:
+                return "measure.from"
+            case ["probes", "measure_to_ps"]:
+                return "measure.to"
+            case _:
+                return dotted([_without_unit(part) for part in parts])
+
+
+def lower(
+    scenario: Scenario,
+    seed: int,
+    hosts: Sequence[str],
+    presets: Mapping[str, Mapping[str, Any]],
+) -> Job:
+    """The job of one run.
+
+    `hosts` are the topology's host names in the engine's order, `presets` the settings of every
+    stack preset in base units (`_core.preset`). Raises ScenarioError for a selector that selects
+    nothing that is there, and for a sender that is its receiver.
+    """
+    measure, probes = scenario.measure, scenario.probes
+    job = Job(
+        {
+            "seed": seed,
+            "duration_ps": int(scenario.duration),
+            "topology": lower_topology(scenario.topology),
+            "routing": scenario.routing,
+            "link": {
+                "rate_bps": int(scenario.link.rate),
+                "delay_ps": int(scenario.link.delay),
+                "delay_spread_ps": int(scenario.link.delay_spread),
+                "mtu_bytes": int(scenario.link.mtu),
+                "framing": scenario.link.framing,
+                "clock_error_ppb": int(scenario.link.clock_error),
+            },
+            "switch": {
+                "processing_delay_ps": int(scenario.switch.processing_delay),
+                "arbitration": scenario.switch.arbitration,
+                "departure_first": scenario.switch.departure_first,
+            },
+            "queue": {
+                "kind": scenario.queue.kind,
+                **_limit(scenario.queue.limit),
+                "count_in_service": scenario.queue.count_in_service,
+            },
+            "host": {
+                "delay_ps": int(scenario.host.delay),
+                "delay_spread_ps": int(scenario.host.delay_spread),
+                "processing": _processing(scenario.host.processing),
+                "queue_packets": int(scenario.host.queue),
+            },
+            "stacks": [],
+            "flows": [],
+            "probes": {
+                "series_interval_ps": int(probes.series_interval),
+                "queue_interval_ps": int(probes.queue_interval),
+                "measure_from_ps": None if measure.start is None else int(measure.start),
+                "measure_to_ps": None if measure.end is None else int(measure.end),
+            },
+        }
+    )
+    _add_flows(job, scenario, hosts, presets)
+    return job
+
+
+def lower_topology(topology: Topology) -> dict[str, Any]:
+    """The topology as the engine takes it."""
+    match topology:
+        case FatTree():
+            return {"kind": topology.kind, "k": topology.k}
+        case TwoSwitch():
+            return {"kind": topology.kind, "peers": topology.peers}
+        case Graph():
+            links = [
+                {
+                    "ends": link.ends,
+                    "rate_bps": None if link.rate is None else int(link.rate),
+                    "delay_ps": None if link.delay is None else int(link.delay),
+                    "limit_bytes": None if link.limit is None else int(link.limit),
+                }
+                for link in topology.links
+            ]
+            return {
+                "kind": topology.kind,
+                "hosts": topology.hosts,
+                "switches": topology.switches,
+                "links": links,
+            }
+    raise AssertionError(f"a topology without lowering: {topology}")
+
+
+def _limit(limit: Limit) -> dict[str, int | None]:
+    in_packets = limit.in_packets
+    return {
+        "limit_bytes": None if in_packets else int(limit),
+        "limit_packets": int(limit) if in_packets else None,
+    }
+
+
+def _processing(processing: Processing) -> dict[str, Any]:
+    if isinstance(processing, ConstantProcessing):
+        return {"kind": processing.kind, "value_ps": int(processing.value)}
+    if isinstance(processing, UniformProcessing):
+        return {
+            "kind": processing.kind,
+            "min_ps": int(processing.min),
+            "max_ps": int(processing.max),
+        }
+    return {"kind": processing.kind, "mean_ps": int(processing.mean)}
+
+
+def _add_flows(
+    job: Job, scenario: Scenario, hosts: Sequence[str], presets: Mapping[str, Mapping[str, Any]]
+) -> None:
+    host_layers = _host_layers(scenario, hosts)
+    for index, traffic in enumerate(scenario.traffic):
+        source = f"traffic.{index}"
+        flow_layer: list[Layer] = [] if traffic.tcp is None else [(f"{source}.tcp", traffic.tcp)]
+        receiver = traffic.receiver
+        with _naming(scenario, f"{source}.to", receiver):
+            position(receiver, hosts)
+        with _naming(scenario, f"{source}.from", traffic.senders):
+            senders = select(traffic.senders, hosts, but=receiver)
+        if receiver in senders:
+            raise ScenarioError(
+                f"includes the receiver `{receiver}`",
+                file=scenario.file,
+                field=f"{source}.from",
+                value=traffic.senders,
+                remedy='leave it out, or write "all" for every host but the receiver',
+            )
+        receiver_stack = _stack(job, scenario, host_layers[receiver] + flow_layer, presets)
+        for sender in senders:
+            sender_stack = _stack(job, scenario, host_layers[sender] + flow_layer, presets)
+            for _ in range(traffic.flows):
+                job.flows.append(
+                    {
+                        "src": sender,
+                        "dst": receiver,
+                        "start_ps": int(traffic.start),
+                        "start_jitter_ps": int(traffic.start_jitter),
+                        "size_bytes": None if traffic.size is None else int(traffic.size),
+                        "sender_stack": sender_stack,
+                        "receiver_stack": receiver_stack,
+                    }
+                )
+                job._flow_sources.append(source)
+
+
+def _host_layers(scenario: Scenario, hosts: Sequence[str]) -> dict[str, list[Layer]]:
+    layers: dict[str, list[Layer]] = {host: [("tcp", scenario.tcp)] for host in hosts}
+    for index, layer in enumerate(scenario.host_tcp):
+        with _naming(scenario, f"host_tcp.{index}.hosts", layer.hosts):
+            selected = select(layer.hosts, hosts)
+        for host in selected:
+            layers[host].append((f"host_tcp.{index}", layer))
+    return layers
+
+
+@contextmanager
+def _naming(scenario: Scenario, path: str, selector: Any) -> Iterator[None]:
+    """Says where in the scenario a selector stands that names a host which is not there."""
+    try:
+        yield
+    except SelectorError as error:
+        raise ScenarioError(
+            error.problem, file=scenario.file, field=path, value=selector, remedy=error.remedy
+        ) from None
+
+
+def _stack(
+    job: Job, scenario: Scenario, layers: list[Layer], presets: Mapping[str, Mapping[str, Any]]
+) -> int:
+    """The index of the stack that these layers make, added to the job when new."""
+    place, name = next(
+        ((place, layer.stack) for place, layer in reversed(layers) if layer.stack is not None),
+        ("tcp", _DEFAULT_STACK),
+    )
+    if name not in presets:
+        raise ScenarioError(
+            "is not a stack preset",
+            file=scenario.file,
+            field=f"{place}.stack",
+            value=name,
+            remedy=did_you_mean(name, presets),
+        )
+    overrides: dict[str, Any] = {}
+    for _, layer in layers:
+        for scenario_name, engine_name in ENGINE_NAMES.items():
+            value = getattr(layer, scenario_name)
+            if value is not None:
+                overrides[engine_name] = int(value) if type(value) not in (str, bool) else value
+    if "mss_bytes" not in overrides and not _fixed_header(overrides, presets[name]):
+        # RFC 9293 3.7.1: what the interface's MTU leaves
+        overrides["mss_bytes"] = int(scenario.link.mtu) - _IPV4_TCP_HEADERS
+    stack = {"preset": name, "overrides": overrides}
+    if stack not in job.stacks:
+        job.stacks.append(stack)
+        job._stack_layers.append(layers)
+    return job.stacks.index(stack)
+
+
+def _fixed_header(overrides: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    return bool(overrides.get("fixed_header_bytes", settings["fixed_header_bytes"]))
+
+
+def _setting_field(layers: list[Layer], rest: list[str]) -> str:
+    """The most particular layer that gives the setting, and the setting's name there."""
+    engine_name = rest[-1] if rest else ""
+    names = {engine: name for name, engine in ENGINE_NAMES.items()} | {"preset": "stack"}
+    name = names.get(engine_name, "")
+    for place, layer in reversed(layers):
+        if name and getattr(layer, name) is not None:
+            return f"{place}.{name}"
+    return f"tcp.{name}" if name else "tcp"
+
+
+def _without_unit(name: str) -> str:
+    return re.sub(r"_(ps|bps|bytes|ppb|packets)$", "", name)

@@ -1,0 +1,40 @@
+"""What decides phases: delays, their spread, clocks and ties, as a person reads them.
+
+Outcast is an effect of phase, so these are printed with every result.
+"""
+
+from __future__ import annotations
+
+from fairport.scenario.model import Scenario
+from fairport.scenario.network import ConstantProcessing, Processing, UniformProcessing
+from fairport.scenario.units import Duration
+
+
+def phase_parameters(scenario: Scenario) -> dict[str, str]:
+    """The parameters, one line each, by what they belong to."""
+    link, switch, queue, host = scenario.link, scenario.switch, scenario.queue, scenario.host
+    framing = "Ethernet framing" if link.framing == "ethernet" else "no framing"
+    first = "departures" if switch.departure_first else "arrivals"
+    counts = "counts" if queue.count_in_service else "does not count"
+    starts = dict.fromkeys(f"{_drawn(bulk.start, bulk.start_jitter)}" for bulk in scenario.traffic)
+    return {
+        "link": f"{link.rate}, {_drawn(link.delay, link.delay_spread)},"
+        f" clocks ±{link.clock_error}, {framing}",
+        "switch": f"{switch.processing_delay}; ties {switch.arbitration}, {first} first",
+        "queue": f"{queue.kind} {queue.limit}, the packet in service {counts}",
+        "host": f"{_drawn(host.delay, host.delay_spread)} each way,"
+        f" {_processing(host.processing)} a segment",
+        "start": ", ".join(starts),
+    }
+
+
+def _drawn(base: Duration, spread: Duration) -> str:
+    return f"{base} + U(0, {spread})" if spread else f"{base}"
+
+
+def _processing(processing: Processing) -> str:
+    if isinstance(processing, ConstantProcessing):
+        return f"{processing.value}"
+    if isinstance(processing, UniformProcessing):
+        return f"U({processing.min}, {processing.max})"
+    return f"Exp({processing.mean})"

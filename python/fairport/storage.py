@@ -1,0 +1,154 @@
+"""A run as a folder: manifest, summary, Parquet tables, figures, report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fairport.errors import OutputError, RunFolderError
+from fairport.folders import appearing
+from fairport.result import Result
+from fairport.scenario import parse
+
+MANIFEST = "manifest.json"
+SUMMARY = "summary.json"
+REPORT = "report.html"
+TABLES = "tables"
+FIGURES = "figures"
+
+
+def save(
+    result: Result, folder: Path, *, force: bool = False, figures: bool = True, csv: bool = False
+) -> Path:
+    """Writes a run's folder, whole or not at all, and returns its path. Raises OutputError."""
+    with appearing(folder, force=force) as partial:
+        write(result, partial, figures=figures, csv=csv)
+    return folder
+
+
+def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> None:
+    """Fills an empty folder with a run. The summary's `files` then lists what was written."""
+    try:
+        _write_tables(result, folder / TABLES, csv)
+        if figures:
+            draw(result, folder)
+        listed = sorted([*_files(folder), MANIFEST, SUMMARY])
+        result.summary["files"] = listed
+        write_json(folder / MANIFEST, result.manifest)
+        write_json(folder / SUMMARY, result.summary)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def draw(result: Result, folder: Path) -> None:
+    """Draws a run's figures and its report into its folder."""
+    from fairport import figures, report
+
+    (folder / FIGURES).mkdir(exist_ok=True)
+    figures.draw_all(result, folder / FIGURES)
+    report.write(result, folder)
+
+
+def redraw(folder: Path) -> Path:
+    """Draws the figures and the report of a written run again; returns the report's path."""
+    result = load_run(folder)
+    try:
+        with TemporaryDirectory(dir=folder, prefix=".drawing-") as name:
+            drawing = Path(name)
+            draw(result, drawing)
+            if (folder / FIGURES).exists():
+                (folder / FIGURES).rename(drawing / "old")
+            (drawing / FIGURES).rename(folder / FIGURES)
+            (drawing / REPORT).replace(folder / REPORT)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    return folder / REPORT
+
+
+def load_run(folder: str | Path) -> Result:
+    """A run from its folder. Raises RunFolderError."""
+    folder = Path(folder)
+    manifest, summary = _read_json(folder, MANIFEST), _read_json(folder, SUMMARY)
+    try:
+        scenario = parse(manifest["scenario"], file=str(folder / MANIFEST))
+        seed = int(manifest["seed"])
+    except KeyError as error:
+        raise RunFolderError(
+            f"lacks {error}",
+            file=str(folder / MANIFEST),
+            remedy="the folder is damaged: run the scenario again",
+        ) from None
+    return Result(
+        scenario=scenario,
+        seed=seed,
+        tables=_read_tables(folder),
+        summary=summary,
+        manifest=manifest,
+    )
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Writes a JSON document for people and programs to read."""
+    path.write_text(
+        json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    )
+
+
+def _unwritable(folder: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"cannot be written: {error.strerror or error}",
+        file=str(folder),
+        remedy="make room, or give another --out",
+    )
+
+
+def _write_tables(result: Result, folder: Path, csv: bool) -> None:
+    folder.mkdir()
+    for name, table in result.tables.items():
+        table.write_parquet(folder / f"{name}.parquet", compression="zstd")
+        if csv:
+            table.write_csv(folder / f"{name}.csv")
+
+
+def _read_tables(folder: Path) -> dict[str, Any]:
+    import polars as pl
+
+    from fairport import tables
+
+    try:
+        return {
+            name: pl.read_parquet(folder / TABLES / f"{name}.parquet") for name in tables.SCHEMA
+        }
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise RunFolderError(
+            f"holds no readable tables: {error}",
+            file=str(folder),
+            remedy="`fairport rerun` makes them again",
+        ) from None
+
+
+def _files(folder: Path) -> Iterable[str]:
+    return (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def _read_json(folder: Path, name: str) -> dict[str, Any]:
+    runs = sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))
+    try:
+        document: dict[str, Any] = json.loads((folder / name).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        remedy = (
+            f"it holds several: give one, such as {folder / runs[0]}"
+            if runs
+            else "give a folder that `fairport run` wrote"
+        )
+        readable = isinstance(error, OSError)
+        problem = (
+            f"is not a run: {name} is missing"
+            if readable
+            else f"is not a run: {name} cannot be read"
+        )
+        raise RunFolderError(problem, file=str(folder), remedy=remedy) from None
+    return document
