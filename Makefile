@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench lock clean
+.PHONY: help demo test test-rust test-python lint format wheel bench sensitivity docs lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -29,7 +29,7 @@ test-rust: $(VENV)/.tools
 	$(CARGO) test --workspace --locked
 
 test-python: $(VENV)/.built
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest tests
 
 lint: $(VENV)/.built  ## check format, lints and types, Rust and Python
 	$(CARGO) fmt --all --check
@@ -48,6 +48,12 @@ wheel: $(VENV)/.locked $(VENV)/.tools  ## build the wheel for every Python from 
 
 bench: $(VENV)/.built  ## measure speed and memory here, beside ns-3 where it can be installed
 	$(BIN)/python benches/run.py
+
+sensitivity: $(VENV)/.built  ## renew the table in docs/model.md: what each lever does to the result
+	$(BIN)/python benches/sensitivity.py
+
+docs: $(VENV)/.built  ## renew the outputs shown in README.md and docs/
+	$(BIN)/python tests/repo/documents.py
 
 lock: $(VENV)/.locked  ## renew Cargo.lock and requirements.lock on purpose
 	$(CARGO) update

@@ -1,0 +1,132 @@
+"""The documents' code blocks, run as a reader would run them.
+
+What a fence's language means:
+
+- `console`: lines that begin with `$ ` are commands, run in one folder a document; the lines
+  under a command, if any, are its output on stdout. A line `...` stands for any number of lines.
+  `git` and `make` lines are not run: the Makefile must have the target.
+- `python`: a whole program. A `text` block right below is what it prints.
+- `toml`: a scenario, or a part of one, which is laid over `outcast`.
+- `rust`: stands word for word in the file that its first line names.
+
+Run this file to renew the outputs shown, on purpose: `make docs`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LANGUAGES = {"console", "python", "toml", "rust", "text"}
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a document."""
+
+    file: Path
+    line: int
+    language: str
+    content: str
+    output: str | None
+    """What the `text` block right below a `python` block says."""
+
+    @property
+    def name(self) -> str:
+        """`file:line`, for messages."""
+        return f"{self.file.relative_to(ROOT)}:{self.line}"
+
+
+def blocks(file: Path) -> list[Block]:
+    """The document's blocks, in order."""
+    text = file.read_text(encoding="utf-8")
+    fences = list(_FENCE.finditer(text))
+    found = []
+    for index, fence in enumerate(fences):
+        below = fences[index + 1] if index + 1 < len(fences) else None
+        adjoining = below is not None and not text[fence.end() : below.start()].strip()
+        output = below[2] if below is not None and adjoining and below[1] == "text" else None
+        line = text.count("\n", 0, fence.start()) + 1
+        found.append(Block(file, line, fence[1], fence[2], output))
+    return found
+
+
+def commands(block: Block) -> list[tuple[str, list[str]]]:
+    """A console block's commands with the lines of output shown under each."""
+    found: list[tuple[str, list[str]]] = []
+    for line in block.content.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def environment() -> dict[str, str]:
+    """The environment of a plain terminal in which this interpreter's commands come first."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "NO_COLOR": "1", "COLUMNS": "100", "MPLBACKEND": "agg"}
+
+
+def run_command(command: str, folder: Path) -> str:
+    """What a command prints on stdout; it must succeed."""
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}: exit status {done.returncode}\n{done.stderr}"
+    return done.stdout
+
+
+def run_python(program: str, folder: Path) -> str:
+    """What a program prints on stdout; it must succeed."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def agrees(shown: list[str], printed: str) -> bool:
+    """Whether the output shown is the one printed, `...` standing for any lines."""
+    parts = [
+        r"(?:.*\n)*?" if line == "..." else re.escape(line.rstrip()) + r"[ \t]*\n" for line in shown
+    ]
+    return re.fullmatch("".join(parts), printed) is not None
+
+
+def _renewed(file: Path) -> str:
+    text = file.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        for block in blocks(file):
+            if block.language == "python" and block.output is not None:
+                printed = "\n".join(
+                    line.rstrip() for line in run_python(block.content, Path(folder)).splitlines()
+                )
+                text = text.replace(
+                    f"{block.content}```\n\n```text\n{block.output}```",
+                    f"{block.content}```\n\n```text\n{printed}\n```",
+                )
+    return text
+
+
+if __name__ == "__main__":
+    for document in FILES:
+        document.write_text(_renewed(document), encoding="utf-8")

@@ -1,0 +1,82 @@
+"""Every command and every piece of code in the documents does what the document says."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import pytest
+from documents import FILES, LANGUAGES, ROOT, agrees, blocks, commands, run_command, run_python
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FILE_NAMES = [str(file.relative_to(ROOT)) for file in FILES]
+
+
+@pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
+def test_every_block_is_of_a_language_that_is_checked(file: Path) -> None:
+    assert {
+        block.name: block.language for block in blocks(file) if block.language not in LANGUAGES
+    } == {}
+
+
+@pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
+def test_every_command_runs_and_prints_what_is_shown(file: Path, tmp_path: Path) -> None:
+    for block in blocks(file):
+        if block.language != "console":
+            continue
+        for command, shown in commands(block):
+            if command.startswith("make "):
+                subprocess.run(
+                    ["make", "--dry-run", *command.split()[1:]],
+                    cwd=ROOT,
+                    check=True,
+                    capture_output=True,
+                )
+            elif not command.startswith(("git ", "cd ")):
+                printed = run_command(command, tmp_path)
+                assert not shown or agrees(shown, printed), (
+                    f"{block.name}: `{command}` prints\n{printed}"
+                )
+
+
+@pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
+def test_every_program_runs_and_prints_what_is_shown(file: Path, tmp_path: Path) -> None:
+    for block in blocks(file):
+        if block.language == "python":
+            printed = run_python(block.content, tmp_path)
+            assert block.output is None or agrees(block.output.splitlines(), printed), (
+                f"{block.name} prints\n{printed}"
+            )
+
+
+@pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
+def test_every_scenario_is_valid(file: Path) -> None:
+    for block in blocks(file):
+        if block.language == "toml":
+            document = tomllib.loads(block.content)
+            if "name" not in document:
+                document = _laid_over(fp.scenario("outcast").document(), document)
+            fp.scenario(document)
+
+
+@pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
+def test_every_piece_of_rust_stands_in_the_file_that_it_names(file: Path) -> None:
+    for block in blocks(file):
+        if block.language == "rust":
+            first, _, code = block.content.partition("\n")
+            source = (ROOT / first.removeprefix("// ").strip()).read_text(encoding="utf-8")
+            assert code in source, f"{block.name}: not in {first}"
+
+
+def _laid_over(document: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(document)
+    for key, value in part.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        # a section that names its kind replaces the whole
+        merged[key] = _laid_over(merged[key], value) if both and "kind" not in value else value
+    return merged

@@ -1,0 +1,95 @@
+"""The repository keeps itself tidy: what a reader or a fresh clone would stumble over fails."""
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GENERATED = {"Cargo.lock", "requirements.lock", "LICENSE-APACHE"}
+LONGEST_FILE = 500
+
+
+@cache
+def texts() -> dict[str, str]:
+    """Every file that is, or would be, committed and is text."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    found = {}
+    for name in listed.stdout.decode().split("\0"):
+        path = ROOT / name
+        if name and path.is_file():
+            content = path.read_bytes()
+            if b"\0" not in content:
+                found[name] = content.decode()
+    return found
+
+
+def lines_matching(pattern: str, *, but: set[str] | None = None) -> list[str]:
+    """`file:line: text` of every line that matches."""
+    expression = re.compile(pattern)
+    return [
+        f"{name}:{number}: {line.strip()}"
+        for name, text in texts().items()
+        if name not in (but or set())
+        for number, line in enumerate(text.splitlines(), 1)
+        if expression.search(line)
+    ]
+
+
+def test_nothing_depends_on_one_machine() -> None:
+    # each pattern is written so that it does not match itself
+    assert lines_matching(r"(?<![\w.])/(?:[r]oot|[h]ome|[w]ork|[U]sers)/") == []
+
+
+def test_no_package_registry_is_named_by_its_host() -> None:
+    # Cargo.lock names its registry by an index address, whatever host serves it
+    hosts = r"py[p]i\.org|pytho[n]hosted|cra[t]es\.io|npm[j]s\.|proxy\.gola[n]g\.org"
+    assert lines_matching(hosts, but={"Cargo.lock"}) == []
+
+
+def test_nothing_is_left_to_do() -> None:
+    assert lines_matching(r"\b(?:TO[D]O|FI[X]ME|XX[X]|HA[C]K)\b", but=GENERATED) == []
+
+
+def test_a_file_fits_in_a_readers_head() -> None:
+    counts = {name: text.count("\n") for name, text in texts().items() if name not in GENERATED}
+    assert {name: count for name, count in counts.items() if count >= LONGEST_FILE} == {}
+
+
+def test_a_file_ends_with_one_newline_and_no_line_with_a_blank() -> None:
+    endings = [name for name, text in texts().items() if text and text.rstrip("\n") + "\n" != text]
+    assert endings == []
+    assert lines_matching(r"[ \t]+$") == []
+
+
+def test_every_link_in_markdown_leads_somewhere() -> None:
+    broken = []
+    for name, text in texts().items():
+        if not name.endswith(".md"):
+            continue
+        prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+            if re.match(r"[a-z]+:", target):
+                continue
+            file, _, anchor = target.partition("#")
+            path = (ROOT / name).parent / file if file else ROOT / name
+            if not path.exists() or (anchor and anchor not in anchors(path)):
+                broken.append(f"{name}: {target}")
+    assert broken == []
+
+
+def anchors(path: Path) -> set[str]:
+    """Names of a Markdown file's headings, as they are linked to."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }

@@ -1,0 +1,57 @@
+"""The wheel is whole: it works where there is nothing but Python."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_wheel_runs_a_scenario_in_an_empty_environment(tmp_path: Path) -> None:
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "maturin",
+            "build",
+            "--release",
+            "--locked",
+            "--quiet",
+            "--out",
+            tmp_path,
+        ],
+        cwd=ROOT,
+        check=True,
+    )
+    (wheel,) = tmp_path.glob("fairport-*.whl")
+    assert "-cp310-abi3-" in wheel.name, "one wheel serves every Python from 3.10 on"
+    # the versions of the lock; its hashes would be asked of the wheel just built, too
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    pins = re.findall(r"^([\w.-]+==\S+(?: ; .*?)?) \\$", lock, flags=re.MULTILINE)
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text("\n".join(pins) + "\n", encoding="utf-8")
+    home = tmp_path / "empty"
+    subprocess.run([sys.executable, "-m", "venv", home], check=True)
+    subprocess.run(
+        [
+            home / "bin" / "python",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--constraint",
+            constraints,
+            wheel,
+        ],
+        check=True,
+    )
+    done = subprocess.run(
+        [home / "bin" / "fairport", "run", "outcast", "--duration", "0.1s"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results" / "outcast" / "report.html").exists()
