@@ -1,0 +1,57 @@
+"""The whole command, as a user waits for it: wall time and peak memory."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+REPEATS = 5
+COMMANDS = [
+    ["fairport", "--help"],
+    ["fairport", "run", "outcast", "--no-output"],
+    ["fairport", "run", "outcast", "--no-figures"],
+    ["fairport", "run", "outcast"],
+]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Medians over the repeats."""
+
+    command: str
+    wall_s: float
+    memory_bytes: int
+
+
+def measure(command: list[str]) -> Measurement:
+    """Runs a command in an empty folder each time."""
+    runs = [_once(command) for _ in range(REPEATS)]
+    return Measurement(
+        " ".join(command),
+        statistics.median(run[0] for run in runs),
+        statistics.median_high(run[1] for run in runs),
+    )
+
+
+def _once(command: list[str]) -> tuple[float, int]:
+    program = Path(sys.executable).parent / command[0]
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        process = subprocess.Popen(
+            [program, *command[1:]],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_s = time.perf_counter() - begin
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return wall_s, usage.ru_maxrss if sys.platform == "darwin" else usage.ru_maxrss * 1024

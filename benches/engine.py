@@ -1,0 +1,118 @@
+"""The engine's speed and memory, a fresh process a run, with the probes of `fairport run`."""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+REPEATS = 5
+
+
+@dataclass(frozen=True)
+class Job:
+    """A scenario to measure: `outcast` with something else set."""
+
+    name: str
+    overrides: dict[str, Any]
+
+
+OUTCAST = Job("k=4, 15 to 1", {})
+LARGE = Job(
+    "k=8, 113 to 1 (1 two-hop, 112 six-hop)",
+    {"topology.k": 8, "traffic.0.from": ["h1", "h16..h127"]},
+)
+HUGE = Job(
+    "k=16, 241 to 1 (1 two-hop, 240 six-hop)",
+    {"topology.k": 16, "traffic.0.from": ["h1", "h64..h303"]},
+)
+JOBS = [OUTCAST, LARGE, HUGE]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Medians over the repeats; the fingerprint is the same in all."""
+
+    job: Job
+    flows: int
+    simulated_s: float
+    packet_hops: int
+    wall_s: float
+    events: int
+    memory_bytes: int
+    """Peak above the interpreter with numpy, which the tables are handed over in."""
+    fingerprint: str
+
+    @property
+    def hops_per_s(self) -> float:
+        """Packet-hops per second of wall time."""
+        return self.packet_hops / self.wall_s
+
+
+def measure(job: Job, repeats: int = REPEATS) -> Measurement:
+    """Runs a job `repeats` times."""
+    document = lowered(job)
+    runs = [_in_a_process(document) for _ in range(repeats)]
+    fingerprints = {run["fingerprint"] for run in runs}
+    assert len(fingerprints) == 1, f"{job.name}: the same job gave {fingerprints}"
+    return Measurement(
+        job=job,
+        flows=len(json.loads(document)["flows"]),
+        simulated_s=runs[0]["simulated_s"],
+        packet_hops=runs[0]["packet_hops"],
+        wall_s=statistics.median(run["wall_s"] for run in runs),
+        events=runs[0]["events"],
+        memory_bytes=statistics.median_high(run["memory_bytes"] for run in runs),
+        fingerprint=runs[0]["fingerprint"],
+    )
+
+
+def lowered(job: Job) -> str:
+    """The engine's job, as `fairport run` hands it over."""
+    from fairport import _core
+    from fairport.scenario import load
+    from fairport.scenario.lower import lower, lower_topology
+
+    scenario = load("outcast").patch(job.overrides)
+    hosts = _core.topology_hosts(json.dumps(lower_topology(scenario.topology)))
+    presets = {name: _core.preset(name) for name in _core.presets()}
+    return json.dumps(lower(scenario, scenario.seed, hosts, presets).document)
+
+
+def _in_a_process(document: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, __file__], input=document, capture_output=True, text=True, check=True
+    )
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def _peak_bytes() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _run(document: str) -> dict[str, Any]:
+    import numpy as np
+    from fairport import _core
+
+    np.zeros(1)
+    before = _peak_bytes()
+    simulation = _core.Simulation(document)
+    begin = time.perf_counter()
+    result = simulation.run(lambda simulated_s, packet_hops: None)
+    wall_s = time.perf_counter() - begin
+    facts = ("fingerprint", "packet_hops", "events", "simulated_s")
+    return {name: result[name] for name in facts} | {
+        "wall_s": wall_s,
+        "memory_bytes": _peak_bytes() - before,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(_run(sys.stdin.read())))

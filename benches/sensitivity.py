@@ -1,0 +1,156 @@
+"""What each lever of the model does to `outcast`: a table for docs/model.md.
+
+`make sensitivity` runs it over 20 seeds; `--seeds 3` is a quick look. Each row changes one thing of
+the built-in scenario by the override mechanism that `--set` uses, and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+from markdown import between_markers, table
+
+ROOT = Path(__file__).parents[1]
+CLASSES = ("2-hop", "4-hop", "6-hop")
+EQUAL_PROCESSING = {"kind": "constant", "value": "500ns"}
+
+# lever -> the values that it is set to, each as overrides of `outcast`
+LEVERS: dict[str, dict[str, dict[str, Any]]] = {
+    "as it is": {"": {}},
+    "base delay (host, switch)": {
+        "1 us, 1 us": {"host.delay": "1us", "switch.processing_delay": "1us"},
+        "12.5 us, 25 us": {"host.delay": "12.5us"},
+        "40 us, 25 us": {"host.delay": "40us"},
+        "160 us, 25 us": {"host.delay": "160us"},
+    },
+    "spread of the hosts' delays": {
+        "0": {"host.delay_spread": "0s"},
+        "1 us": {"host.delay_spread": "1us"},
+        "5 us": {"host.delay_spread": "5us"},
+        "80 us": {"host.delay_spread": "80us"},
+    },
+    "processing of a segment in a host": {
+        "always 500 ns": {"host.processing": EQUAL_PROCESSING},
+        "0.1 to 5 us": {"host.processing": {"kind": "uniform", "min": "100ns", "max": "5us"}},
+        "exponential, mean 500 ns": {"host.processing": {"kind": "exponential", "mean": "500ns"}},
+    },
+    "start jitter": {
+        "0": {"traffic.0.start_jitter": "0s"},
+        "100 us": {"traffic.0.start_jitter": "100us"},
+        "1 s": {"traffic.0.start_jitter": "1s"},
+    },
+    "clock error": {
+        "0": {"link.clock_error": "0ppm"},
+        "100 ppm": {"link.clock_error": "100ppm"},
+    },
+    "no spread, no clock error, constant processing": {
+        "start jitter 10 ms": {
+            "host.delay_spread": "0s",
+            "host.processing": EQUAL_PROCESSING,
+            "link.clock_error": "0ppm",
+        },
+        "no start jitter": {
+            "host.delay_spread": "0s",
+            "host.processing": EQUAL_PROCESSING,
+            "link.clock_error": "0ppm",
+            "traffic.0.start_jitter": "0s",
+        },
+    },
+    "RTO": {
+        "rule of RFC 6298": {"tcp.rto_rule": "rfc6298"},
+        "rto_min 200 ms": {"tcp.rto_min": "200ms"},
+        "rto_min 10 ms": {"tcp.rto_min": "10ms"},
+    },
+    "ACKs": {
+        "of every segment": {"tcp.ack_policy": "every-segment"},
+        "delayed, no quick-ACK": {"tcp.ack_policy": "delayed"},
+    },
+    "SACK": {"off": {"tcp.sack": False}},
+    "buffer": {
+        "11 packets": {"queue.limit": "11 packets"},
+        "16 KB (1000 B)": {"queue.limit": "16KB"},
+        "packet in service not counted": {"queue.count_in_service": False},
+        "8 KiB": {"queue.limit": "8KiB"},
+        "32 KiB": {"queue.limit": "32KiB"},
+        "128 KiB": {"queue.limit": "128KiB"},
+    },
+    "ties": {
+        "arbitration fixed": {"switch.arbitration": "fixed"},
+        "arbitration random": {"switch.arbitration": "random"},
+        "arrival before departure": {"switch.departure_first": False},
+    },
+    "framing": {"none": {"link.framing": "none"}},
+    "congestion control": {
+        "NewReno": {"tcp.congestion_control": "newreno"},
+        "CUBIC": {"tcp.congestion_control": "cubic"},
+    },
+    "stack": {
+        "ns2": {"tcp": {"stack": "ns2", "rto_min": "2ms"}},
+        "rfc": {"tcp": {"stack": "rfc", "rto_min": "2ms"}},
+    },
+}
+
+
+def main() -> None:
+    """Runs every row, printing it as it is there; writes the document at the end."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--seeds", type=int, default=20, help="runs a row (default: 20)")
+    parser.add_argument("--print-only", action="store_true", help="leave docs/model.md alone")
+    options = parser.parse_args()
+    rows = []
+    for lever, values in LEVERS.items():
+        for value, overrides in values.items():
+            rows.append([lever, value, *measured(overrides, options.seeds)])
+            print(" | ".join(rows[-1]), flush=True)
+    heads = ["lever", "value", "2-hop", "4-hop", "6-hop", "ratio 2-hop to 6-hop", "its range"]
+    heads += ["Jain index", "all", "timeouts", "mean RTT 2-hop, 6-hop", "flows at zero"]
+    text = (
+        f"Medians over {options.seeds} seeds; goodput in Mbit/s, RTT in ms.\n\n{table(heads, rows)}"
+    )
+    if not options.print_only:
+        between_markers(ROOT / "docs" / "model.md", "sensitivity", text)
+
+
+def measured(overrides: Mapping[str, Any], seeds: int) -> list[str]:
+    """The row's figures."""
+    scenario = fp.scenario("outcast").patch(dict(overrides))
+    results = list(fp.run_many(scenario, range(1, seeds + 1), jobs=os.cpu_count() or 1))
+    summaries = [result.summary for result in results]
+    goodputs = [_median(of_class(summaries, name, "goodput_bps_mean")) / 1e6 for name in CLASSES]
+    ratios = sorted(of_class(summaries, "2-hop", "throughput_ratio"))
+    rtts = [_median(of_class(summaries, name, "rtt_mean_s")) * 1e3 for name in ("2-hop", "6-hop")]
+    # a flow that delivers less than one segment a second has stood still
+    zeros = [int((result.flows["goodput_bps"] < 8 * 1448).sum()) for result in results]
+    timeouts = [
+        sum(one["timeouts"] for one in summary["classes"].values()) for summary in summaries
+    ]
+    return [
+        *(f"{goodput:.1f}" for goodput in goodputs),
+        f"{_median(ratios):.2f}",
+        f"{ratios[0]:.2f} to {ratios[-1]:.2f}" if ratios else "",
+        f"{_median([summary['jain_index'] for summary in summaries]):.3f}",
+        f"{_median([summary['goodput_bps_total'] for summary in summaries]) / 1e6:.0f}",
+        f"{_median(timeouts):.0f}",
+        ", ".join(f"{rtt:.2f}" for rtt in rtts),
+        f"{sum(zeros)} in {sum(zero > 0 for zero in zeros)} runs" if any(zeros) else "none",
+    ]
+
+
+def of_class(summaries: Sequence[Mapping[str, Any]], name: str, key: str) -> list[float]:
+    """A figure of a hop class in every run that has it."""
+    values = [summary["classes"][name][key] for summary in summaries]
+    return [value for value in values if value is not None]
+
+
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values) if values else float("nan")
+
+
+if __name__ == "__main__":
+    main()
