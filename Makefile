@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench sensitivity docs lock clean
+.PHONY: help demo test test-rust test-python lint format wheel bench sensitivity docs fingerprints lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -54,6 +54,9 @@ sensitivity: $(VENV)/.built  ## renew the table in docs/model.md: what each leve
 
 docs: $(VENV)/.built  ## renew the outputs shown in README.md and docs/
 	$(BIN)/python tests/repo/documents.py
+
+fingerprints: $(VENV)/.built  ## renew the table of fingerprints, after a change of the model
+	$(BIN)/python tests/repo/fingerprints.py
 
 lock: $(VENV)/.locked  ## renew Cargo.lock and requirements.lock on purpose
 	$(CARGO) update

@@ -1,0 +1,95 @@
+"""The fingerprints that runs must have, on every machine: `fingerprints.json`.
+
+A fingerprint hashes packet facts, never engine events: a faster engine keeps it, a change of the
+model moves it. Run this file to renew the table on purpose (`make fingerprints`), and say in
+CHANGELOG.md what moved and why.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+
+FILE = Path(__file__).with_suffix(".json")
+
+GRAPH = {
+    "kind": "graph",
+    "hosts": ["h0", "h1", "h2"],
+    "switches": ["s0"],
+    "links": [
+        {"ends": ["h0", "s0"], "rate": "10Mbps", "delay": "5ms", "limit": "20KiB"},
+        {"ends": ["h1", "s0"], "rate": "100Mbps", "delay": "1ms"},
+        {"ends": ["h2", "s0"], "rate": "100Mbps", "delay": "10ms"},
+    ],
+}
+
+# name -> scenario, what differs from it; between them the cases use every part of the engine
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "outcast": ("outcast", {"duration": "1s"}),
+    "outcast, seed 2": ("outcast", {"duration": "1s", "seed": 2}),
+    "outcast-lan": ("outcast-lan", {"duration": "0.5s"}),
+    "outcast-1-to-12": ("outcast-1-to-12", {"duration": "0.5s"}),
+    "two-switch": ("two-switch", {"duration": "0.5s"}),
+    "cubic": ("outcast", {"duration": "0.5s", "tcp.congestion_control": "cubic"}),
+    "newreno without SACK": (
+        "outcast",
+        {"duration": "0.5s", "tcp.congestion_control": "newreno", "tcp.sack": False},
+    ),
+    "stack rfc": ("outcast", {"duration": "0.5s", "tcp": {"stack": "rfc", "rto_min": "10ms"}}),
+    "stack ns2": (
+        "outcast",
+        {"duration": "0.5s", "tcp": {"stack": "ns2"}, "queue.limit": "30 packets"},
+    ),
+    "deep buffer, large windows": (
+        "outcast-lan",
+        {"duration": "0.5s", "tcp.congestion_control": "cubic", "queue.limit": "1MiB"},
+    ),
+    "exponential processing, random ties": (
+        "outcast",
+        {
+            "duration": "0.5s",
+            "host.processing": {"kind": "exponential", "mean": "1us"},
+            "switch.arbitration": "random",
+        },
+    ),
+    "all phases frozen": (
+        "outcast",
+        {
+            "duration": "0.5s",
+            "host.delay_spread": "0s",
+            "host.processing": {"kind": "constant", "value": "500ns"},
+            "link.clock_error": "0ppm",
+            "traffic.0.start_jitter": "0s",
+            "switch.arbitration": "fixed",
+            "switch.departure_first": False,
+        },
+    ),
+    "files over a slow graph": (
+        "outcast",
+        {
+            "duration": "2s",
+            "topology": GRAPH,
+            "traffic": [{"kind": "bulk", "from": "all", "to": "h0", "size": "500KB", "flows": 2}],
+        },
+    ),
+}
+
+
+def fingerprint(name: str) -> str:
+    """The fingerprint that the case has here and now."""
+    scenario, overrides = CASES[name]
+    return fp.run(fp.scenario(scenario).patch(overrides)).fingerprint
+
+
+def expected() -> dict[str, str]:
+    """The committed table."""
+    table: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8"))
+    return table
+
+
+if __name__ == "__main__":
+    renewed = {name: fingerprint(name) for name in CASES}
+    FILE.write_text(json.dumps(renewed, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,17 @@
+"""Same scenario, seed and version: the same run, on every machine."""
+
+import pytest
+from fingerprints import CASES, expected, fingerprint
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_run_has_the_fingerprint_of_the_table(name: str) -> None:
+    assert fingerprint(name) == expected()[name], "moved on purpose? `make fingerprints` renews it"
+
+
+def test_two_runs_in_one_process_are_the_same_run() -> None:
+    assert fingerprint("two-switch") == fingerprint("two-switch")
+
+
+def test_the_table_has_no_case_that_is_gone() -> None:
+    assert list(expected()) == list(CASES)
