@@ -1,60 +1,254 @@
-//! One endpoint of a connection.
+//! One endpoint of a connection: the handshake, and the two halves that it opens.
 
 use fairport_units::Time;
 
+use crate::handshake::{Handshake, Phase};
+use crate::receiver::{OwnRtt, Receiver};
 use crate::report::{Counters, Events, Gauges};
-use crate::segment::Segment;
+use crate::segment::{Flags, Segment, Timestamps};
+use crate::sender::{Outgoing, Sender};
+use crate::seq;
 use crate::settings::Settings;
 
 /// One endpoint: a sender, a receiver, and the handshake that joins them to their peer.
+///
+/// At each event ([`Self::on_segment`], [`Self::on_timer`], a write) call
+/// [`Self::poll_transmit`] until it says `None`, then ask [`Self::poll_timer`] when to come back. The
+/// first poll of an active endpoint sends its SYN.
+///
+/// The application is modelled as one that reads at once and that closes when its peer has closed.
 #[derive(Debug)]
 pub struct Connection {
-    delivered: u64,
+    pub(crate) phase: Phase,
+    /// timestamps go on every segment
+    pub(crate) timestamps: bool,
+    /// both sides use SACK
+    pub(crate) sack: bool,
+    /// by which the windows that go out are shifted
+    pub(crate) window_scale: u8,
+    fixed_header: u8,
+    finished: bool,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) handshake: Box<Handshake>,
 }
 
-#[allow(
-    clippy::unused_self,
-    clippy::needless_pass_by_value,
-    missing_docs,
-    unused_variables
-)]
 impl Connection {
+    /// An endpoint that opens the connection. Its first sequence number is 0.
     pub fn active(settings: &Settings) -> Self {
-        Self { delivered: 0 }
+        Self::new(settings, 0, Phase::SynSent)
     }
+
+    /// An endpoint that waits for a SYN. Its first sequence number is 0.
     pub fn passive(settings: &Settings) -> Self {
-        Self { delivered: 0 }
+        Self::new(settings, 0, Phase::Listen)
     }
-    pub fn write(&mut self, bytes: u64) {}
-    pub fn write_endless(&mut self) {}
-    pub fn close(&mut self) {}
-    pub fn on_segment(&mut self, now: Time, segment: &Segment, events: &mut impl Events) {}
-    pub fn on_timer(&mut self, now: Time, events: &mut impl Events) {}
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        None
+
+    /// The same with another initial sequence number.
+    #[must_use]
+    pub fn with_isn(self, isn: u32) -> Self {
+        assert!(
+            matches!(self.phase, Phase::Listen | Phase::SynSent),
+            "the handshake is over"
+        );
+        Self::new(&self.handshake.settings, isn, self.phase)
     }
-    pub fn poll_timer(&self) -> Option<Time> {
-        None
-    }
-    pub fn delivered_bytes(&self) -> u64 {
-        self.delivered
-    }
-    pub fn is_established(&self) -> bool {
-        false
-    }
-    pub fn is_finished(&self) -> bool {
-        false
-    }
-    pub fn gauges(&self) -> Gauges {
-        Gauges {
-            cwnd_bytes: 0,
-            ssthresh_bytes: u64::MAX,
-            srtt: None,
-            in_flight_bytes: 0,
-            acked_bytes: 0,
+
+    fn new(settings: &Settings, isn: u32, phase: Phase) -> Self {
+        Self {
+            phase,
+            timestamps: settings.timestamps,
+            sack: settings.sack,
+            window_scale: settings.window_scale,
+            fixed_header: settings.fixed_header_bytes,
+            finished: false,
+            sender: Sender::new(settings, isn),
+            receiver: Receiver::new(settings),
+            handshake: Box::new(Handshake::new(settings, phase)),
         }
     }
+
+    /// The application hands over `bytes` of data.
+    ///
+    /// # Panics
+    /// If the connection is closed, by this side or, read to its end, by the other.
+    pub fn write(&mut self, bytes: u64) {
+        self.finished = false;
+        self.sender.write(bytes);
+    }
+
+    /// The application hands over data without end.
+    ///
+    /// # Panics
+    /// As [`Self::write`].
+    pub fn write_endless(&mut self) {
+        self.finished = false;
+        self.sender.write_endless();
+    }
+
+    /// The application is done: FIN follows the last octet written.
+    pub fn close(&mut self) {
+        self.finished = false;
+        self.sender.close();
+    }
+
+    /// A segment came.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, segment: &Segment, events: &mut impl Events) {
+        if self.phase == Phase::Established && !segment.flags.intersects(Flags::SYN | Flags::RST) {
+            self.on_established(now, segment, events);
+        } else {
+            self.on_handshake(now, segment, events);
+        }
+    }
+
+    /// RFC 9293 3.10.7.4 from the acknowledgement on.
+    #[inline]
+    pub(crate) fn on_established(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        events: &mut impl Events,
+    ) {
+        if !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        if !self.receiver.accepts(segment) {
+            self.receiver.acks.on_duplicate(self.receiver.window());
+            return;
+        }
+        if self.timestamps {
+            self.receiver.note_timestamp(segment);
+        }
+        if !self.sender.on_ack(now, segment, events) {
+            self.receiver.acks.at_once();
+            return;
+        }
+        if segment.sequence_length() > 0 {
+            let rtt = self.sender.rtt();
+            let own = OwnRtt {
+                rto: rtt.rto(),
+                srtt: rtt.srtt(),
+            };
+            self.receiver.on_data(now, segment, own);
+            if self.receiver.is_closed() {
+                self.sender.close();
+            }
+        }
+        if !self.finished && self.is_finished() {
+            self.finished = true;
+            events.finished(now);
+        }
+    }
+
+    /// Does what is due at `now`; nothing, if that is before [`Self::poll_timer`].
+    pub fn on_timer(&mut self, now: Time, events: &mut impl Events) {
+        let rto = self.sender.rtt().rto();
+        self.receiver.acks.on_timer(now, rto);
+        if self.sender.on_timer(now, events) {
+            self.handshake.due = true;
+        }
+    }
+
+    /// The next segment to send at `now`; call it until it says `None`.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if self.phase != Phase::Established {
+            return self.poll_handshake(now);
+        }
+        // what is out of order is reported in an ACK of its own (RFC 5681 2: with data on it, it
+        // would not count as a duplicate), so data segments never need room for SACK blocks
+        if self.receiver.acks.is_due() && self.receiver.has_gap() {
+            return Some(self.acknowledgement(now));
+        }
+        match self.sender.poll(now) {
+            Some(Outgoing::Data(chunk)) => {
+                let mut segment = self.segment(now, chunk.start);
+                segment.payload = chunk.payload;
+                if chunk.fin {
+                    segment.flags |= Flags::FIN;
+                }
+                self.receiver.on_acknowledged(now, true);
+                Some(segment)
+            }
+            Some(Outgoing::Probe) => {
+                let below = self.sender.nxt() - 1;
+                Some(self.segment(now, below))
+            }
+            None if self.receiver.acks.is_due() => Some(self.acknowledgement(now)),
+            None => None,
+        }
+    }
+
+    /// An empty segment with everything that the receiver has to say.
+    #[inline]
+    fn acknowledgement(&mut self, now: Time) -> Segment {
+        let mut segment = self.segment(now, self.sender.nxt());
+        if self.sack {
+            self.receiver.report(&mut segment.options);
+        }
+        self.receiver.on_acknowledged(now, false);
+        segment
+    }
+
+    /// A segment at `position` with what every segment carries.
+    #[inline]
+    fn segment(&self, now: Time, position: u64) -> Segment {
+        let mut segment = Segment {
+            seq: seq::wire(position),
+            ack: seq::wire(self.receiver.nxt()),
+            window: (self.receiver.window() >> self.window_scale).min(u64::from(u16::MAX)) as u16,
+            flags: Flags::ACK,
+            fixed_header: self.fixed_header,
+            ..Segment::default()
+        };
+        if self.timestamps {
+            segment.options.set_timestamps(Timestamps {
+                val: self.sender.timestamp(now),
+                ecr: self.receiver.ts_recent(),
+            });
+        }
+        segment
+    }
+
+    /// When [`Self::on_timer`] has something to do, if ever.
+    #[inline]
+    pub fn poll_timer(&self) -> Option<Time> {
+        let deadline = self.sender.deadline().min(self.receiver.acks.deadline());
+        (deadline != Time::NEVER).then_some(deadline)
+    }
+
+    /// Octets of data that were delivered to the application, in order.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.receiver.delivered()
+    }
+
+    /// Whether the handshake is complete at this end.
+    pub fn is_established(&self) -> bool {
+        self.phase == Phase::Established
+    }
+
+    /// Whether there was anything to send and all of it is acknowledged; where either side has
+    /// closed, whether both FIN came through as well.
+    #[inline]
+    pub fn is_finished(&self) -> bool {
+        self.phase == Phase::Established
+            && self.sender.is_done()
+            && (!self.sender.is_closing() || self.receiver.is_closed())
+    }
+
+    /// Whether the peer reset the connection.
+    pub fn is_reset(&self) -> bool {
+        self.phase == Phase::Reset
+    }
+
+    /// The state of the sender at this moment.
+    pub fn gauges(&self) -> Gauges {
+        self.sender.gauges()
+    }
+
+    /// What the sender did since the start.
     pub fn counters(&self) -> Counters {
-        Counters::default()
+        self.sender.counters()
     }
 }

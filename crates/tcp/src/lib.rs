@@ -11,11 +11,23 @@
 //! Not here: simultaneous open, TIME-WAIT, urgent data, path MTU discovery, PAWS, cwnd validation
 //! after idle periods (RFC 7661), duplicate SACK (RFC 2883).
 
+mod ack_policy;
+mod clock;
+mod congestion;
 mod connection;
+mod handshake;
 mod presets;
+mod ranges;
+mod receiver;
+mod recovery;
 mod report;
+mod rtt;
+mod scoreboard;
 mod segment;
+mod sender;
+mod seq;
 mod settings;
+mod timer;
 
 pub use connection::Connection;
 pub use report::{Counters, Events, Gauges, Timeout, TimeoutCause};

@@ -141,7 +141,7 @@ const MSS_MAX: u16 = 65_495;
 
 /// Smallest segment that a host must be able to send with all options in place (RFC 6691 uses
 /// the same reasoning for 536; smaller ones serve experiments with slow links).
-const MSS_MIN: u16 = 64;
+pub(crate) const MSS_MIN: u16 = 64;
 
 /// An hour: longer timeouts are certainly a mistake of units.
 const RTO_LIMIT: Time = Time::from_secs(3600);

@@ -1,0 +1,223 @@
+//! When the receiver acknowledges: every segment, delayed (RFC 5681 4.2), or as Linux does.
+//!
+//! Whatever the policy, data out of order, data that fills a gap, duplicates and FIN are
+//! acknowledged at once (RFC 5681 4.2).
+//!
+//! Linux's quick-ACK mode (`tcp_input.c`, `tcp_output.c`, `tcp_timer.c`): up to 16 ACKs at the start of
+//! a connection, after a duplicate, and after a gap longer than the timeout are not delayed. Otherwise an
+//! ACK waits for a second full segment or for `ato`, a running estimate of the gap between
+//! segments, within limits. Out-of-order data does not start quick-ACK mode in the kernel: it is
+//! acknowledged at once while the gap is there, and delayed again after.
+
+use fairport_units::Time;
+
+use crate::settings::{AckPolicy, Settings};
+
+/// `TCP_MAX_QUICKACKS`
+const QUICK_MAX: u64 = 16;
+
+/// What is owed to the peer, and when it is due.
+#[derive(Debug)]
+pub(crate) struct AckSchedule {
+    policy: AckPolicy,
+    /// an ACK goes out with the next poll
+    now: bool,
+    /// the delayed ACK's deadline
+    deadline: Time,
+    /// largest segment seen (`rcv_mss`): what a full one is
+    full_segment: u64,
+    /// when data last came
+    last_data: Time,
+    /// Linux: the estimated gap between segments; zero before the first
+    ato: Time,
+    /// Linux: ACKs left that are not to be delayed
+    quick: u8,
+    /// Linux's `pingpong`: data goes both ways, so an ACK can ride on it
+    interactive: bool,
+    delay_min: Time,
+    delay_max: Time,
+    /// Linux since 6.10: no delay as long as the minimum RTO (`tcp_delack_max`); older kernels
+    /// leave 40 ms in place, which a sender with a small minimum RTO takes for a loss
+    delay_cap: Time,
+}
+
+/// What the policy looks at when data came in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InOrder {
+    pub(crate) payload: u16,
+    /// received and not acknowledged yet, in octets
+    pub(crate) unacknowledged: u64,
+    /// there is or was a gap
+    pub(crate) gap: bool,
+    /// the receive window in octets
+    pub(crate) window: u64,
+    /// this endpoint's own timeout and smoothed round-trip time
+    pub(crate) rto: Time,
+    pub(crate) srtt: Option<Time>,
+}
+
+impl AckSchedule {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let tick = Time::from_ps(settings.clock_granularity_ps);
+        let rto_min = Time::from_ps(settings.rto_min_ps).max(tick * 2);
+        Self {
+            policy: settings.ack_policy,
+            now: false,
+            deadline: Time::NEVER,
+            // Linux starts from the smallest segment of any host (`tcp_initialize_rcv_mss`)
+            full_segment: u64::from(settings.mss_bytes.min(536)),
+            last_data: Time::ZERO,
+            ato: Time::ZERO,
+            quick: 0,
+            interactive: false,
+            delay_min: Time::from_ps(settings.delayed_ack_min_ps),
+            delay_max: Time::from_ps(settings.delayed_ack_max_ps),
+            delay_cap: rto_min - tick,
+        }
+    }
+
+    /// Whether an ACK goes out with the next poll.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.now
+    }
+
+    /// When a delayed ACK is due, or [`Time::NEVER`].
+    #[inline]
+    pub(crate) fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// An ACK goes out with the next poll.
+    #[inline]
+    pub(crate) fn at_once(&mut self) {
+        self.now = true;
+    }
+
+    /// Data came in order.
+    #[inline]
+    pub(crate) fn on_in_order(&mut self, now: Time, data: &InOrder) {
+        self.full_segment = self.full_segment.max(u64::from(data.payload));
+        if self.policy == AckPolicy::QuickAck {
+            self.estimate_gap(now, data);
+        }
+        self.last_data = now;
+        let quick = self.policy == AckPolicy::EverySegment || self.is_quick();
+        if quick || data.gap || data.unacknowledged > self.full_segment {
+            self.now = true;
+        } else {
+            self.delay(now, data.srtt);
+        }
+    }
+
+    /// Data came that was there before: its ACK was lost, or the peer's timeout was early.
+    pub(crate) fn on_duplicate(&mut self, window: u64) {
+        self.now = true;
+        if self.policy == AckPolicy::QuickAck {
+            self.raise_quick(window);
+            self.interactive = false;
+            self.ato = self.delay_min;
+        }
+    }
+
+    /// Data came out of order.
+    #[inline]
+    pub(crate) fn on_out_of_order(&mut self, now: Time, data: &InOrder) {
+        if self.policy == AckPolicy::QuickAck {
+            self.estimate_gap(now, data);
+        }
+        self.last_data = now;
+        self.now = true;
+    }
+
+    #[inline]
+    fn is_quick(&self) -> bool {
+        self.quick > 0 && !self.interactive
+    }
+
+    /// `tcp_incr_quickack`: ACKs for half a window of full segments.
+    fn raise_quick(&mut self, window: u64) {
+        let acks = (window / (2 * self.full_segment)).clamp(1, QUICK_MAX);
+        let acks = if acks == 1 { 2 } else { acks };
+        self.quick = self.quick.max(acks as u8);
+    }
+
+    /// `tcp_event_data_recv`
+    #[inline]
+    fn estimate_gap(&mut self, now: Time, data: &InOrder) {
+        if self.ato == Time::ZERO {
+            self.raise_quick(data.window);
+            self.ato = self.delay_min;
+            return;
+        }
+        let gap = now.saturating_sub(self.last_data);
+        let half_min = self.delay_min / 2;
+        if gap <= half_min {
+            self.ato = self.ato / 2 + half_min;
+        } else if gap < self.ato {
+            self.ato = (self.ato / 2 + gap).min(data.rto);
+        }
+        // the kernel asks this only of gaps longer than `ato`, which a minimum RTO of 200 ms
+        // always is; with 2 ms the order of the questions would hide the long gap
+        if gap > data.rto {
+            self.raise_quick(data.window);
+        }
+    }
+
+    /// `tcp_send_delayed_ack`, or RFC 5681's plain delay.
+    fn delay(&mut self, now: Time, srtt: Option<Time>) {
+        if self.policy == AckPolicy::Delayed {
+            self.deadline = self.deadline.min(now + self.delay_max);
+            return;
+        }
+        let mut ato = self.ato;
+        if ato > self.delay_min {
+            let longest = srtt.map_or(self.delay_max, |srtt| srtt.max(self.delay_min));
+            ato = ato.min(longest).min(self.delay_max);
+        }
+        ato = ato.min(self.delay_cap);
+        if self.deadline <= now + ato / 4 {
+            self.now = true;
+        } else {
+            self.deadline = self.deadline.min(now + ato);
+        }
+    }
+
+    /// The delayed ACK's time has come (`tcp_delack_timer`): the estimate was too short.
+    pub(crate) fn on_timer(&mut self, now: Time, rto: Time) {
+        if now < self.deadline {
+            return;
+        }
+        self.deadline = Time::NEVER;
+        self.now = true;
+        if self.interactive {
+            self.interactive = false;
+            self.ato = self.delay_min;
+        } else {
+            self.ato = (self.ato * 2).min(rto);
+        }
+    }
+
+    /// The connection is gone.
+    pub(crate) fn abort(&mut self) {
+        self.now = false;
+        self.deadline = Time::NEVER;
+    }
+
+    /// A segment with the acknowledgement went out; `with_data` it also says that data goes both
+    /// ways.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Time, with_data: bool) {
+        self.now = false;
+        self.deadline = Time::NEVER;
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato = self.delay_min;
+            }
+        }
+        if with_data && self.ato > Time::ZERO && now.saturating_sub(self.last_data) < self.ato {
+            self.interactive = true;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The timestamp clock (RFC 7323 5.4): simulated time in ticks of the stack's granularity.
+
+use fairport_units::Time;
+
+/// Turns times into timestamp values.
+///
+/// A tick is the setting `clock_granularity_ps`: 1 us in `linux-2.6` (kernels of then had jiffies,
+/// those since 6.7 have microseconds), 1 ms in `rfc`. It wraps after 71 minutes at 1 us; there
+/// is no PAWS that would mind. Round-trip times come from send times, which are exact; the option
+/// serves where Karn's rule forbids those.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimestampClock {
+    tick: u64,
+    /// 2^64 / tick, rounded down: a division a segment would cost more than the segment
+    reciprocal: u64,
+}
+
+impl TimestampClock {
+    pub(crate) fn new(tick_ps: u64) -> Self {
+        Self {
+            tick: tick_ps,
+            reciprocal: u64::MAX / tick_ps,
+        }
+    }
+
+    /// The value at `now`. Values start at 1: an echo of 0 means that there is none.
+    #[inline]
+    pub(crate) fn value(&self, now: Time) -> u32 {
+        let now = now.as_ps();
+        let below = ((u128::from(now) * u128::from(self.reciprocal)) >> 64) as u64;
+        let ticks = below + u64::from(now - below * self.tick >= self.tick);
+        (ticks as u32).wrapping_add(1)
+    }
+
+    /// The time since the peer was sent `echoed`, at least one tick, if it can have been.
+    pub(crate) fn since(&self, now: Time, echoed: u32) -> Option<Time> {
+        let ticks = self.value(now).wrapping_sub(echoed);
+        (echoed != 0 && ticks <= u32::MAX / 2)
+            .then(|| Time::from_ps(u64::from(ticks.max(1)) * self.tick))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_more_for_every_tick_of_time() {
+        for tick in [1, 3, 1_000_000, 4_000_000_000] {
+            let clock = TimestampClock::new(tick);
+            for ticks in [0, 1, 2, 999, 4_000_000] {
+                let at = Time::from_ps(tick * ticks);
+                assert_eq!(u64::from(clock.value(at)), ticks + 1);
+                if tick * ticks > 0 {
+                    let just_before = Time::from_ps(tick * ticks - 1);
+                    assert_eq!(
+                        u64::from(clock.value(just_before)),
+                        (ticks * tick - 1) / tick + 1
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_echo_tells_the_time_since_across_the_wrap() {
+        let clock = TimestampClock::new(1_000_000);
+        let sent = Time::from_us(u64::from(u32::MAX) - 5);
+        let echoed = clock.value(sent);
+        assert_eq!(
+            clock.since(sent + Time::from_us(20), echoed),
+            Some(Time::from_us(20))
+        );
+        assert_eq!(clock.since(sent, 0), None);
+    }
+}

@@ -1,0 +1,254 @@
+//! CUBIC (RFC 9438; Ha, Rhee and Xu 2008) with the constants and the integer arithmetic of Linux
+//! (`tcp_cubic.c`): time in 1/1024 s, C = 410/1024, beta = 717/1024.
+//!
+//! Where ACKs are counted (ABC off) the rate is corrected by the measured segments an ACK, as the
+//! kernel did before 3.13; where segments are counted it is not, as since.
+
+use fairport_units::Time;
+
+use super::hystart::HyStart;
+use super::{AckRatio, AckSample, RATE_HOLDS, Window};
+use crate::recovery::State;
+use crate::settings::Settings;
+
+/// beta of 1024: 0.7
+const BETA: u64 = 717;
+const BETA_SCALE: u64 = 1024;
+/// C of 1024: 0.4
+const C: u64 = 410;
+/// time is in 2^-10 s
+const TIME_SHIFT: u32 = 10;
+/// 1/C in units of time cubed: K = cbrt(distance / C)
+const CUBE_FACTOR: u64 = (1 << (10 + 3 * TIME_SHIFT)) / C;
+/// eighths of a segment of window that TCP-friendly growth needs for each segment more:
+/// 8 (1 + beta) / 3 (1 - beta)
+const FRIENDLY_SCALE: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
+/// one segment more for every 20 acknowledged at least, before the first loss
+const COUNT_BEFORE_LOSS: u64 = 20;
+/// half of the window a round trip at most
+const COUNT_MIN: u64 = 2;
+/// round-trip times this soon after a loss are not taken for the path's delay
+const DELAY_QUIET: Time = Time::from_secs(1);
+/// farther than this from the plateau the cube would not fit: 2^20 segments away
+const OFFSET_MAX: u64 = 1 << 18;
+
+#[derive(Debug)]
+pub(super) struct Cubic {
+    fast_convergence: bool,
+    counts_acks: bool,
+    hystart: Option<HyStart>,
+    ack_ratio: AckRatio,
+    /// the last maximum in segments; 0: none since the start or the last timeout
+    last_max: u64,
+    /// when this epoch began; none until congestion avoidance starts after a loss
+    epoch: Option<Time>,
+    /// the plateau and the time to it from the epoch's beginning, in 2^-10 s
+    origin: u64,
+    k: u64,
+    /// smallest round-trip time; zero: none yet
+    delay_min: Time,
+    /// segments acknowledged that the TCP-friendly window has not counted yet
+    acked: u64,
+    /// the window that Reno would have
+    friendly: u64,
+    /// window for which `every` was computed, and when
+    at_cwnd: u64,
+    at: Time,
+    /// one segment more for so much acknowledged, in the window's unit
+    every: u64,
+}
+
+impl Cubic {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            fast_convergence: settings.fast_convergence,
+            counts_acks: !settings.abc,
+            hystart: settings.hystart.then(HyStart::new),
+            ack_ratio: AckRatio::new(),
+            last_max: 0,
+            epoch: None,
+            origin: 0,
+            k: 0,
+            delay_min: Time::ZERO,
+            acked: 0,
+            friendly: 0,
+            at_cwnd: 0,
+            at: Time::ZERO,
+            every: 0,
+        }
+    }
+
+    /// A timeout forgets everything (`bictcp_reset`).
+    pub(super) fn reset(&mut self) {
+        self.ack_ratio = AckRatio::new();
+        self.last_max = 0;
+        self.epoch = None;
+        self.delay_min = Time::ZERO;
+        if let Some(hystart) = &mut self.hystart {
+            *hystart = HyStart::new();
+        }
+    }
+
+    /// Takes in the round-trip time; slow start may end by it.
+    #[inline]
+    pub(super) fn on_acked(&mut self, window: &mut Window, sample: &AckSample) {
+        if self.counts_acks && sample.state == State::Open {
+            self.ack_ratio.sample(sample.segments);
+        }
+        let Some(rtt) = sample.rtt else { return };
+        if self
+            .epoch
+            .is_some_and(|epoch| sample.now.saturating_sub(epoch) < DELAY_QUIET)
+        {
+            return;
+        }
+        if self.delay_min == Time::ZERO || rtt < self.delay_min {
+            self.delay_min = rtt;
+        }
+        if let Some(hystart) = &mut self.hystart
+            && window.in_slow_start()
+            && hystart.ends_slow_start(window.segments(), rtt, self.delay_min, sample)
+        {
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    #[inline]
+    pub(super) fn avoid(&mut self, window: &mut Window, sample: &AckSample) {
+        self.acked += if self.counts_acks {
+            1
+        } else {
+            u64::from(sample.segments)
+        };
+        if self.epoch.is_none()
+            || self.at_cwnd != window.cwnd
+            || sample.now.saturating_sub(self.at) > RATE_HOLDS
+        {
+            self.at_cwnd = window.cwnd;
+            self.at = sample.now;
+            self.every = self.segments_per_increase(window.segments(), sample.now) * window.unit();
+        }
+        window.grow_one_per(self.every, sample);
+    }
+
+    /// Segments (or ACKs, where these are counted) after which the window grows by one.
+    fn segments_per_increase(&mut self, cwnd: u64, now: Time) -> u64 {
+        let epoch = *self.epoch.get_or_insert_with(|| {
+            self.acked = 1;
+            self.friendly = cwnd;
+            if self.last_max <= cwnd {
+                self.k = 0;
+                self.origin = cwnd;
+            } else {
+                self.k = cube_root(CUBE_FACTOR * (self.last_max - cwnd));
+                self.origin = self.last_max;
+            }
+            now
+        });
+        let target = self.target(now.saturating_sub(epoch) + self.delay_min);
+        let mut every = if target > cwnd {
+            cwnd / (target - cwnd)
+        } else {
+            // on the plateau: next to nothing
+            100 * cwnd
+        };
+        if self.last_max == 0 {
+            every = every.min(COUNT_BEFORE_LOSS);
+        }
+        every = every.min(self.friendly_limit(cwnd));
+        if self.counts_acks {
+            every = self.ack_ratio.correct(every);
+        }
+        every.max(COUNT_MIN)
+    }
+
+    /// W(t) = C (t - K)^3 + `W_max`, in segments, a time after the epoch's beginning.
+    fn target(&self, elapsed: Time) -> u64 {
+        let t = (u128::from(elapsed.as_ps()) << TIME_SHIFT) / 1_000_000_000_000;
+        let t = t as u64;
+        let offset = t.abs_diff(self.k).min(OFFSET_MAX);
+        let cube = u128::from(C) * u128::from(offset).pow(3);
+        let distance = (cube >> (10 + 3 * TIME_SHIFT)) as u64;
+        if t < self.k {
+            self.origin.saturating_sub(distance)
+        } else {
+            self.origin + distance
+        }
+    }
+
+    /// Not slower than Reno with the same beta would be (RFC 9438 4.3).
+    fn friendly_limit(&mut self, cwnd: u64) -> u64 {
+        let step = (cwnd * FRIENDLY_SCALE) >> 3;
+        if step > 0 && self.acked > step {
+            let grown = (self.acked - 1) / step;
+            self.friendly += grown;
+            self.acked -= grown * step;
+        }
+        if self.friendly > cwnd {
+            cwnd / (self.friendly - cwnd)
+        } else {
+            u64::MAX >> AckRatio::SHIFT
+        }
+    }
+
+    /// The window was too large: see [`super::bic::Bic::reduce`].
+    pub(super) fn reduce(&mut self, window: &mut Window) {
+        let cwnd = window.segments();
+        self.epoch = None;
+        self.last_max = if cwnd < self.last_max && self.fast_convergence {
+            cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
+        } else {
+            cwnd
+        };
+        window.fall_to(cwnd * BETA / BETA_SCALE);
+    }
+}
+
+/// The integer cube root, rounded to nearest below (the kernel's is within 1 of it).
+fn cube_root(value: u64) -> u64 {
+    let mut root = libm::cbrt(value as f64) as u64;
+    while u128::from(root).pow(3) > u128::from(value) {
+        root -= 1;
+    }
+    while u128::from(root + 1).pow(3) <= u128::from(value) {
+        root += 1;
+    }
+    root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cubic() -> Cubic {
+        Cubic::new(&Settings::preset("linux-2.6").unwrap())
+    }
+
+    #[test]
+    fn the_constants_are_those_of_the_kernel() {
+        assert_eq!(FRIENDLY_SCALE, 15);
+        assert_eq!(CUBE_FACTOR, 2_681_735_677);
+    }
+
+    #[test]
+    fn the_plateau_is_reached_after_k() {
+        // W_max 1000, fallen to 700: K = cbrt(300 / 0.4) = 9.086 s
+        let mut cubic = cubic();
+        cubic.last_max = 1000;
+        cubic.segments_per_increase(700, Time::from_secs(5));
+        assert_eq!(cubic.k, 9300);
+        // K is rounded down
+        assert_eq!(cubic.target(Time::ZERO), 701);
+        assert_eq!(cubic.target(Time::from_secs(9)), 1000);
+        // 5 s after: 0.4 * 125 more
+        assert_eq!(cubic.target(Time::from_ms(14_082)), 1050);
+    }
+
+    #[test]
+    fn cube_roots_are_exact() {
+        for root in [1_u64, 2, 9_300, 2_097_151] {
+            assert_eq!(cube_root(root.pow(3)), root);
+            assert_eq!(cube_root(root.pow(3) - 1), root - 1);
+        }
+    }
+}

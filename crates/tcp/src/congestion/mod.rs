@@ -1,0 +1,254 @@
+//! Congestion control: how large the window is. One file an algorithm.
+//!
+//! An algorithm sees each ACK of new data as an [`AckSample`] and moves the [`Window`]; it is asked
+//! for the new slow-start threshold when a loss shows, and told of a timeout. What is sent again
+//! is loss recovery's matter.
+
+mod bic;
+mod cubic;
+mod hystart;
+mod newreno;
+
+use fairport_units::Time;
+
+use self::bic::Bic;
+use self::cubic::Cubic;
+use crate::recovery::State;
+use crate::settings::{CongestionControl, Settings, WindowUnit};
+
+/// What an ACK of new data says to a congestion control.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckSample {
+    pub(crate) now: Time,
+    /// newly acknowledged, in the window's unit
+    pub(crate) acked: u64,
+    /// newly acknowledged segments
+    pub(crate) segments: u32,
+    /// the round-trip time, where Karn's rule allowed one
+    pub(crate) rtt: Option<Time>,
+    /// `SND.UNA` and `SND.NXT` after the ACK: they delimit round trips
+    pub(crate) una: u64,
+    pub(crate) nxt: u64,
+    /// loss recovery's state before the ACK
+    pub(crate) state: State,
+    /// whether the window was what held the sender back; one that was not used does not grow
+    /// (RFC 7661 3; Linux's `tcp_is_cwnd_limited`)
+    pub(crate) limited: bool,
+}
+
+/// The congestion window, in segments or octets.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub(crate) cwnd: u64,
+    /// `u64::MAX` before the first loss
+    pub(crate) ssthresh: u64,
+    /// one full segment: 1 or its octets
+    unit: u64,
+    /// grow by what is acknowledged (RFC 3465), not by the number of ACKs
+    abc: bool,
+    /// what was counted towards the next increase in congestion avoidance
+    count: u64,
+}
+
+/// Octets, in full segments, by which one ACK grows the window in slow start at most, under ABC
+/// (RFC 3465 2.2), and in the slow start after a timeout (2.3).
+const ABC_LIMIT: u64 = 2;
+const ABC_LIMIT_AFTER_TIMEOUT: u64 = 1;
+
+impl Window {
+    pub(crate) fn new(settings: &Settings, payload: u16) -> Self {
+        let unit = match settings.window_unit {
+            WindowUnit::Segments => 1,
+            WindowUnit::Bytes => u64::from(payload),
+        };
+        Self {
+            cwnd: u64::from(settings.initial_window_segments) * unit,
+            ssthresh: u64::MAX,
+            unit,
+            abc: settings.abc,
+            count: 0,
+        }
+    }
+
+    /// One full segment in the window's unit.
+    #[inline]
+    pub(crate) fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    /// The window in whole segments, as Linux's algorithms count.
+    #[inline]
+    fn segments(&self) -> u64 {
+        if self.unit == 1 {
+            self.cwnd
+        } else {
+            self.cwnd / self.unit
+        }
+    }
+
+    /// RFC 5681 lets either algorithm run where both are equal; Linux before 3.13 ran slow start.
+    #[inline]
+    fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// RFC 5681 3.1: a segment an ACK. Under ABC: what was acknowledged, within a limit.
+    #[inline]
+    fn slow_start(&mut self, sample: &AckSample) {
+        if !self.abc {
+            self.cwnd += self.unit;
+            return;
+        }
+        let limit = match sample.state {
+            State::Loss => ABC_LIMIT_AFTER_TIMEOUT,
+            State::Open | State::Fast => ABC_LIMIT,
+        };
+        let grown = self.cwnd + sample.acked.min(limit * self.unit);
+        self.cwnd = grown.min(self.ssthresh);
+    }
+
+    /// Congestion avoidance: one segment more for every `every` that is acknowledged (in the
+    /// window's unit). Without ABC each ACK counts as a full segment, and, as in Linux before 3.13,
+    /// the one after the last of them grows the window.
+    #[inline]
+    fn grow_one_per(&mut self, every: u64, sample: &AckSample) {
+        if !self.abc {
+            if self.count >= every {
+                self.cwnd += self.unit;
+                self.count = 0;
+            } else {
+                self.count += self.unit;
+            }
+            return;
+        }
+        self.count += sample.acked;
+        while self.count >= every {
+            self.count -= every;
+            self.cwnd += self.unit;
+        }
+    }
+
+    /// A loss: the window falls to `ssthresh` in whole segments, at least 2.
+    fn fall_to(&mut self, ssthresh_segments: u64) {
+        self.ssthresh = ssthresh_segments.max(2) * self.unit;
+        self.count = 0;
+    }
+}
+
+/// Static dispatch over the algorithms.
+#[derive(Debug)]
+enum Algorithm {
+    NewReno,
+    Bic(Bic),
+    Cubic(Box<Cubic>),
+}
+
+/// The window and the algorithm that moves it.
+#[derive(Debug)]
+pub(crate) struct Congestion {
+    window: Window,
+    algorithm: Algorithm,
+}
+
+impl Congestion {
+    /// For segments of `payload` octets.
+    pub(crate) fn new(settings: &Settings, payload: u16) -> Self {
+        let algorithm = match settings.congestion_control {
+            CongestionControl::NewReno => Algorithm::NewReno,
+            CongestionControl::Bic => Algorithm::Bic(Bic::new(settings)),
+            CongestionControl::Cubic => Algorithm::Cubic(Box::new(Cubic::new(settings))),
+        };
+        Self {
+            window: Window::new(settings, payload),
+            algorithm,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// New data was acknowledged.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, sample: &AckSample) {
+        match &mut self.algorithm {
+            Algorithm::NewReno => {}
+            Algorithm::Bic(it) => it.on_acked(sample),
+            Algorithm::Cubic(it) => it.on_acked(&mut self.window, sample),
+        }
+        if !sample.limited || sample.state == State::Fast {
+            return;
+        }
+        if self.window.in_slow_start() {
+            self.window.slow_start(sample);
+            return;
+        }
+        match &mut self.algorithm {
+            Algorithm::NewReno => newreno::avoid(&mut self.window, sample),
+            Algorithm::Bic(it) => it.avoid(&mut self.window, sample),
+            Algorithm::Cubic(it) => it.avoid(&mut self.window, sample),
+        }
+    }
+
+    /// Fast recovery starts: the window falls to the algorithm's share of itself.
+    ///
+    /// The share is of the window and not of the flight size that RFC 5681 names: a window that
+    /// was not used does not grow, so the two differ by limited transmit only, which RFC
+    /// 3042 does not count.
+    pub(crate) fn on_loss(&mut self) {
+        self.reduce_threshold();
+        self.window.cwnd = self.window.ssthresh;
+    }
+
+    /// A timeout: the window falls to one segment. `first` of the series, it lowers the
+    /// threshold too; fast recovery has done so already (Linux; RFC 5681 would take the flight
+    /// size again).
+    pub(crate) fn on_timeout(&mut self, first: bool) {
+        if first {
+            self.reduce_threshold();
+        }
+        self.window.cwnd = self.window.unit;
+        self.window.count = 0;
+        match &mut self.algorithm {
+            Algorithm::NewReno => {}
+            Algorithm::Bic(it) => it.reset(),
+            Algorithm::Cubic(it) => it.reset(),
+        }
+    }
+
+    fn reduce_threshold(&mut self) {
+        match &mut self.algorithm {
+            Algorithm::NewReno => newreno::reduce(&mut self.window),
+            Algorithm::Bic(it) => it.reduce(&mut self.window),
+            Algorithm::Cubic(it) => it.reduce(&mut self.window),
+        }
+    }
+}
+
+/// Linux's running estimate of segments an ACK, with which its algorithms of before 3.13 corrected
+/// for counting ACKs: sixteenths of a segment, smoothed by 1/16.
+#[derive(Clone, Debug)]
+struct AckRatio(u32);
+
+impl AckRatio {
+    const SHIFT: u32 = 4;
+
+    fn new() -> Self {
+        Self(2 << Self::SHIFT)
+    }
+
+    #[inline]
+    fn sample(&mut self, segments: u32) {
+        // as in the kernel, the ratio settles where its whole part equals the sample
+        let ratio = self.0 + segments.min(u32::from(u16::MAX));
+        self.0 = ratio - (self.0 >> Self::SHIFT);
+    }
+
+    fn correct(&self, count: u64) -> u64 {
+        (count << Self::SHIFT) / u64::from(self.0.max(1))
+    }
+}
+
+/// How long an increase rate holds while the window stays the same: HZ/32.
+const RATE_HOLDS: Time = Time::from_ps(31_250_000_000);

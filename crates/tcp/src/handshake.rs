@@ -1,0 +1,212 @@
+//! Opening a connection: SYN, SYN-ACK, what they agree on, and RST (RFC 9293 3.5, 3.10.7).
+//!
+//! Left out: simultaneous open (a SYN that crosses ours is ignored, and the timers repair nothing
+//! then), data on a SYN, giving up (a SYN and data are sent again for ever), and our own RST.
+
+use fairport_units::Time;
+
+use crate::connection::Connection;
+use crate::report::Events;
+use crate::segment::{Flags, Segment, SynOptions, Timestamps};
+use crate::sender::Agreed;
+use crate::seq;
+use crate::settings::{MSS_MIN, Settings, TIMESTAMP_BYTES};
+
+/// How far the connection is open. Closing needs no phases: each half knows its FIN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    /// by the peer
+    Reset,
+}
+
+/// Largest segment that a peer takes that does not say (RFC 9293 3.7.1).
+const MSS_DEFAULT: u16 = 536;
+
+/// What the handshake needs and finds out.
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    pub(crate) settings: Settings,
+    /// the SYN or SYN-ACK is to be sent
+    pub(crate) due: bool,
+    /// when the SYN or SYN-ACK was first sent
+    sent: Option<Time>,
+    sent_again: bool,
+    /// what the peer's SYN said
+    peer: Option<SynOptions>,
+}
+
+impl Handshake {
+    pub(crate) fn new(settings: &Settings, phase: Phase) -> Self {
+        Self {
+            settings: settings.clone(),
+            due: phase == Phase::SynSent,
+            sent: None,
+            sent_again: false,
+            peer: None,
+        }
+    }
+}
+
+impl Connection {
+    /// A segment came that has SYN or RST, or before the connection was established.
+    #[cold]
+    pub(crate) fn on_handshake(&mut self, now: Time, segment: &Segment, events: &mut impl Events) {
+        let has = |flags| segment.flags.contains(flags);
+        match self.phase {
+            Phase::Reset => {}
+            Phase::Listen => {
+                if has(Flags::SYN) && !segment.flags.intersects(Flags::ACK | Flags::RST) {
+                    self.take_syn(segment);
+                    self.handshake.due = true;
+                    self.phase = Phase::SynReceived;
+                }
+            }
+            Phase::SynSent => {
+                if has(Flags::ACK) && segment.ack == seq::wire(self.sender.start()) {
+                    if has(Flags::RST) {
+                        self.reset();
+                    } else if has(Flags::SYN) {
+                        self.take_syn(segment);
+                        self.establish(now, segment, 0, events);
+                        self.receiver.acks.at_once();
+                    }
+                }
+            }
+            Phase::SynReceived | Phase::Established => self.on_late(now, segment, events),
+        }
+    }
+
+    /// A segment after the peer's SYN.
+    fn on_late(&mut self, now: Time, segment: &Segment, events: &mut impl Events) {
+        let in_place = segment.seq == seq::wire(self.receiver.nxt());
+        if segment.flags.contains(Flags::RST) {
+            // one that is merely within the window may be forged (RFC 5961 3.2)
+            if in_place {
+                self.reset();
+            }
+        } else if segment.flags.contains(Flags::SYN) {
+            // our answer was lost
+            self.handshake.due = self.phase == Phase::SynReceived;
+            if self.phase == Phase::Established {
+                self.receiver.acks.at_once();
+            }
+        } else if self.phase == Phase::SynReceived
+            && segment.flags.contains(Flags::ACK)
+            && segment.ack == seq::wire(self.sender.start())
+            && self.receiver.accepts(segment)
+        {
+            self.establish(now, segment, self.peer_window_scale(), events);
+            self.on_established(now, segment, events);
+        }
+    }
+
+    fn reset(&mut self) {
+        self.phase = Phase::Reset;
+        self.sender.abort();
+        self.receiver.abort();
+    }
+
+    fn peer_window_scale(&self) -> u8 {
+        let peer = self.handshake.peer.unwrap_or_default();
+        // RFC 7323 2.3: more than 14 is taken for 14
+        peer.window_scale.unwrap_or(0).min(14)
+    }
+
+    /// Both sides scale, stamp and SACK only what both offer.
+    fn take_syn(&mut self, segment: &Segment) {
+        let peer = segment.options.syn().unwrap_or(SynOptions {
+            mss: MSS_DEFAULT,
+            window_scale: None,
+            sack_permitted: false,
+        });
+        self.receiver.synchronise(segment.seq);
+        self.timestamps &= segment.options.timestamps().is_some();
+        if self.timestamps {
+            self.receiver.note_timestamp(segment);
+        }
+        if peer.window_scale.is_none() {
+            self.window_scale = 0;
+        }
+        self.sack &= peer.sack_permitted;
+        self.handshake.peer = Some(peer);
+    }
+
+    /// The peer has answered; its window is shifted by `window_shift`: not in a SYN.
+    fn establish(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        window_shift: u8,
+        events: &mut impl Events,
+    ) {
+        let handshake = &self.handshake;
+        let peer = handshake.peer.unwrap_or_default();
+        let mss = handshake.settings.mss_bytes.min(peer.mss).max(MSS_MIN);
+        let stamps = if self.timestamps { TIMESTAMP_BYTES } else { 0 };
+        if let Some(sent) = handshake.sent
+            && !handshake.sent_again
+        {
+            self.sender.handshake_rtt(now - sent);
+        } else if let Some(Timestamps { ecr, .. }) = segment.options.timestamps() {
+            self.sender.handshake_echo(now, ecr);
+        }
+        let agreed = Agreed {
+            payload: mss - stamps,
+            sack: self.sack,
+            peer_window_scale: self.peer_window_scale(),
+        };
+        self.sender.open(
+            &handshake.settings,
+            agreed,
+            self.receiver.nxt(),
+            u64::from(segment.window) << window_shift,
+        );
+        self.phase = Phase::Established;
+        events.established(now);
+    }
+
+    /// The SYN or SYN-ACK, if it is to be sent.
+    #[cold]
+    pub(crate) fn poll_handshake(&mut self, now: Time) -> Option<Segment> {
+        if !std::mem::take(&mut self.handshake.due) {
+            return None;
+        }
+        self.sender.await_handshake(now);
+        self.handshake.sent_again = self.handshake.sent.is_some();
+        self.handshake.sent.get_or_insert(now);
+        let settings = &self.handshake.settings;
+        let answers = self.phase == Phase::SynReceived;
+        let offers_scale = self
+            .handshake
+            .peer
+            .is_none_or(|peer| peer.window_scale.is_some());
+        let mut segment = Segment {
+            seq: seq::wire(self.sender.start() - 1),
+            // a SYN's window is never scaled (RFC 7323 2.2)
+            window: self.receiver.window().min(u64::from(u16::MAX)) as u16,
+            flags: Flags::SYN,
+            fixed_header: settings.fixed_header_bytes,
+            ..Segment::default()
+        };
+        segment.options.set_syn(SynOptions {
+            mss: settings.mss_bytes,
+            window_scale: offers_scale.then_some(settings.window_scale),
+            sack_permitted: self.sack,
+        });
+        if answers {
+            segment.flags |= Flags::ACK;
+            segment.ack = seq::wire(self.receiver.nxt());
+        }
+        if self.timestamps {
+            segment.options.set_timestamps(Timestamps {
+                val: self.sender.timestamp(now),
+                ecr: self.receiver.ts_recent(),
+            });
+        }
+        Some(segment)
+    }
+}

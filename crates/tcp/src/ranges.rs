@@ -1,0 +1,167 @@
+//! A set of positions in the sequence space, kept as sorted disjoint ranges.
+//!
+//! The receiver keeps what arrived out of order in one, the sender what was SACKed. Both touch its
+//! end nearly always; a window with very many holes costs a binary search.
+
+use std::collections::VecDeque;
+
+/// Positions `start .. end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) start: u64,
+    /// exclusive
+    pub(crate) end: u64,
+}
+
+/// The set. Ranges neither overlap nor touch.
+#[derive(Debug, Default)]
+pub(crate) struct Ranges(VecDeque<Range>);
+
+impl Ranges {
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// One after the highest position, or 0.
+    pub(crate) fn end(&self) -> u64 {
+        self.0.back().map_or(0, |range| range.end)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Adds `new` and calls `added(part, whole)` for every part of it that was not in the set, in
+    /// order; `whole` is the range that `new` is now part of, and is returned too.
+    #[inline]
+    pub(crate) fn insert(&mut self, new: Range, mut added: impl FnMut(Range, Range)) -> Range {
+        debug_assert!(new.start < new.end);
+        // ranges first .. after overlap or touch the new one
+        let first = match self.0.back() {
+            None => 0,
+            Some(last) if last.end < new.start => self.0.len(),
+            Some(last) if last.start <= new.start => self.0.len() - 1,
+            Some(_) => self.0.partition_point(|range| range.end < new.start),
+        };
+        let mut whole = new;
+        let mut after = first;
+        while let Some(&range) = self.0.get(after).filter(|range| range.start <= new.end) {
+            whole.start = whole.start.min(range.start);
+            whole.end = whole.end.max(range.end);
+            after += 1;
+        }
+        let mut at = new.start;
+        for index in first..after {
+            let range = self.0[index];
+            if at < range.start {
+                added(
+                    Range {
+                        start: at,
+                        end: range.start,
+                    },
+                    whole,
+                );
+            }
+            at = at.max(range.end);
+        }
+        if at < new.end {
+            added(
+                Range {
+                    start: at,
+                    end: new.end,
+                },
+                whole,
+            );
+        }
+        if after == first {
+            self.0.insert(first, whole);
+        } else {
+            self.0[first] = whole;
+            if after > first + 1 {
+                self.0.drain(first + 1..after);
+            }
+        }
+        whole
+    }
+
+    /// Removes everything below `position`, and the whole range that begins at or reaches over
+    /// it; returns that range's end, or `position`.
+    pub(crate) fn advance(&mut self, position: u64) -> u64 {
+        let mut reached = position;
+        while let Some(first) = self.0.front().filter(|range| range.start <= reached) {
+            reached = reached.max(first.end);
+            self.0.pop_front();
+        }
+        reached
+    }
+
+    /// Removes everything below `position`.
+    pub(crate) fn remove_below(&mut self, position: u64) {
+        while let Some(first) = self.0.front_mut() {
+            if first.end > position {
+                first.start = first.start.max(position);
+                break;
+            }
+            self.0.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn insert(set: &mut Ranges, start: u64, end: u64) -> Vec<(u64, u64)> {
+        let mut added = Vec::new();
+        set.insert(Range { start, end }, |part, _| {
+            added.push((part.start, part.end));
+        });
+        added
+    }
+
+    #[test]
+    fn only_what_is_new_is_reported() {
+        let mut set = Ranges::default();
+        assert_eq!(insert(&mut set, 10, 20), [(10, 20)]);
+        assert_eq!(insert(&mut set, 10, 25), [(20, 25)]);
+        assert_eq!(insert(&mut set, 40, 50), [(40, 50)]);
+        assert_eq!(insert(&mut set, 5, 60), [(5, 10), (25, 40), (50, 60)]);
+        assert_eq!(insert(&mut set, 5, 60), []);
+        assert_eq!(set.0.len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_set_that_it_stands_for(
+            steps in prop::collection::vec((0u64..200, 1u64..30, any::<bool>()), 1..80)
+        ) {
+            let mut set = Ranges::default();
+            let mut model = std::collections::BTreeSet::new();
+            let mut floor = 0;
+            for (start, length, advance) in steps {
+                if advance {
+                    let expected = if start < floor { floor } else {
+                        let mut at = start;
+                        model.retain(|&p| p >= start);
+                        while model.remove(&at) { at += 1; }
+                        at
+                    };
+                    if start >= floor {
+                        floor = set.advance(start);
+                        prop_assert_eq!(floor, expected);
+                    }
+                } else if start >= floor {
+                    let new: Vec<u64> = (start..start + length).filter(|&p| model.insert(p)).collect();
+                    let added: Vec<u64> = insert(&mut set, start, start + length)
+                        .into_iter().flat_map(|(a, b)| a..b).collect();
+                    prop_assert_eq!(added, new);
+                }
+                let held: Vec<u64> = set.0.iter().flat_map(|r| r.start..r.end).collect();
+                prop_assert_eq!(held, model.iter().copied().collect::<Vec<_>>());
+                prop_assert!(set.0.iter().zip(set.0.iter().skip(1)).all(|(a, b)| a.end < b.start));
+            }
+        }
+    }
+}

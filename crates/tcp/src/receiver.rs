@@ -1,0 +1,227 @@
+//! The receiving half: puts data in order, and knows what to acknowledge.
+//!
+//! The application reads at once, so the window is always the whole buffer from `RCV.NXT`; data held out
+//! of order lies within it (Linux counts it against the buffer, but never takes a window
+//! back either).
+
+use fairport_units::Time;
+
+use crate::ack_policy::{AckSchedule, InOrder};
+use crate::ranges::{Range, Ranges};
+use crate::segment::{Flags, Options, SackBlock, Segment};
+use crate::seq;
+use crate::settings::Settings;
+
+/// The receiving half of an endpoint.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    /// `RCV.NXT`
+    nxt: u64,
+    /// `RCV.NXT` in the last ACK that went out
+    acknowledged: u64,
+    /// the first octet of data
+    start: u64,
+    /// `RCV.WND`, always open
+    window: u64,
+    /// the peer's last timestamp that is to be echoed (RFC 7323 4.3, `TS.Recent`)
+    ts_recent: u32,
+    /// where the stream ends, once the peer's FIN says so
+    fin: Option<u64>,
+    /// what lies above a gap
+    held: Ranges,
+    /// of these the ranges that were added to last, latest first (RFC 2018 4)
+    recent: [Range; Options::MAX_SACKS],
+    recents: usize,
+    pub(crate) acks: AckSchedule,
+}
+
+/// This endpoint's own timeout and smoothed round-trip time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnRtt {
+    pub(crate) rto: Time,
+    pub(crate) srtt: Option<Time>,
+}
+
+impl Receiver {
+    /// Before the handshake: the peer's first number is not known yet.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let nothing = Range { start: 0, end: 0 };
+        let scale = settings.window_scale;
+        Self {
+            nxt: 0,
+            acknowledged: 0,
+            start: 0,
+            window: settings.receive_buffer_bytes >> scale << scale,
+            ts_recent: 0,
+            fin: None,
+            held: Ranges::default(),
+            recent: [nothing; Options::MAX_SACKS],
+            recents: 0,
+            acks: AckSchedule::new(settings),
+        }
+    }
+
+    /// The peer's SYN came: data starts after it.
+    pub(crate) fn synchronise(&mut self, peer_isn: u32) {
+        self.nxt = seq::first(peer_isn) + 1;
+        self.start = self.nxt;
+        self.acknowledged = self.nxt;
+    }
+
+    /// `RCV.NXT`
+    #[inline]
+    pub(crate) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// The window on offer, in octets.
+    #[inline]
+    pub(crate) fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// The timestamp to echo; 0: none yet.
+    #[inline]
+    pub(crate) fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+
+    /// Octets of data that came in order.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.nxt - self.start - u64::from(self.is_closed())
+    }
+
+    /// Whether the peer's FIN came, and everything before it.
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.fin.is_some_and(|fin| self.nxt > fin)
+    }
+
+    /// Whether data is held above a gap.
+    #[inline]
+    pub(crate) fn has_gap(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Whether any part of the segment is new or where it ought to be (RFC 9293 3.10.7.4; as in
+    /// Linux, what the peer may have sent before our last ACK reached it is good too).
+    #[inline]
+    pub(crate) fn accepts(&self, segment: &Segment) -> bool {
+        let start = seq::unwrap(self.nxt, segment.seq);
+        let end = start + u64::from(segment.sequence_length());
+        end >= self.acknowledged && start <= self.nxt + self.window
+    }
+
+    /// Notes the timestamp of a segment that [`Self::accepts`] (RFC 7323 4.3 rule 2).
+    #[inline]
+    pub(crate) fn note_timestamp(&mut self, segment: &Segment) {
+        if let Some(timestamps) = segment.options.timestamps()
+            && timestamps.val.wrapping_sub(self.ts_recent).cast_signed() >= 0
+            && seq::unwrap(self.nxt, segment.seq) <= self.acknowledged
+        {
+            self.ts_recent = timestamps.val;
+        }
+    }
+
+    /// Takes in the data and FIN of a segment that [`Self::accepts`].
+    #[inline]
+    pub(crate) fn on_data(&mut self, now: Time, segment: &Segment, own: OwnRtt) {
+        let start = seq::unwrap(self.nxt, segment.seq);
+        let mut end = start + u64::from(segment.payload);
+        if segment.flags.contains(Flags::FIN) && self.take_fin(end) {
+            end += 1;
+        }
+        // nothing lies beyond the window or beyond the end of the stream
+        end = end.min(self.nxt + self.window);
+        if let Some(fin) = self.fin {
+            end = end.min(fin + 1);
+        }
+        if end <= self.nxt {
+            self.acks.on_duplicate(self.window);
+            return;
+        }
+        let mut data = InOrder {
+            payload: segment.payload,
+            unacknowledged: 0,
+            gap: self.has_gap(),
+            window: self.window,
+            rto: own.rto,
+            srtt: own.srtt,
+        };
+        if start > self.nxt {
+            self.hold(Range { start, end });
+            self.acks.on_out_of_order(now, &data);
+            return;
+        }
+        self.nxt = if data.gap { self.fill(end) } else { end };
+        data.unacknowledged = self.nxt - self.acknowledged;
+        self.acks.on_in_order(now, &data);
+        if self.fin.is_some() {
+            self.acks.at_once();
+        }
+    }
+
+    /// The peer says that its stream ends at `end`. One that contradicts what came before is
+    /// not believed.
+    #[cold]
+    fn take_fin(&mut self, end: u64) -> bool {
+        let beyond = self.held.end().max(self.nxt);
+        if self.fin.is_none() && end >= beyond && end < self.nxt + self.window {
+            self.fin = Some(end);
+        }
+        self.fin == Some(end)
+    }
+
+    #[cold]
+    fn fill(&mut self, end: u64) -> u64 {
+        let reached = self.held.advance(end);
+        let mut kept = 0;
+        for index in 0..self.recents {
+            if self.recent[index].end > reached {
+                self.recent[kept] = self.recent[index];
+                kept += 1;
+            }
+        }
+        self.recents = kept;
+        reached
+    }
+
+    /// Keeps what came above a gap and puts its range first among those reported.
+    fn hold(&mut self, range: Range) {
+        let whole = self.held.insert(range, |_, _| {});
+        let mut kept = [whole; Options::MAX_SACKS];
+        let mut count = 1;
+        for known in &self.recent[..self.recents] {
+            let apart = known.end < whole.start || known.start > whole.end;
+            if apart && count < kept.len() {
+                kept[count] = *known;
+                count += 1;
+            }
+        }
+        self.recent = kept;
+        self.recents = count;
+    }
+
+    /// Puts SACK blocks into the options of an ACK.
+    #[inline]
+    pub(crate) fn report(&self, options: &mut Options) {
+        for range in &self.recent[..self.recents] {
+            options.push_sack(SackBlock {
+                start: seq::wire(range.start),
+                end: seq::wire(range.end),
+            });
+        }
+    }
+
+    /// Nothing is to be acknowledged any more.
+    pub(crate) fn abort(&mut self) {
+        self.acks.abort();
+    }
+
+    /// A segment with the acknowledgement goes out.
+    #[inline]
+    pub(crate) fn on_acknowledged(&mut self, now: Time, with_data: bool) {
+        self.acknowledged = self.nxt;
+        self.acks.on_sent(now, with_data);
+    }
+}

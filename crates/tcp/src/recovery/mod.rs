@@ -1,0 +1,155 @@
+//! Loss recovery: what to send again, when, and how much is in the network meanwhile.
+//!
+//! One file an algorithm. All work on the marks of the [`Scoreboard`]; how far the window goes
+//! down is the congestion control's matter.
+
+mod newreno;
+mod sack;
+
+use self::newreno::NewReno;
+use self::sack::Sack;
+use crate::scoreboard::Scoreboard;
+
+/// Where the sender stands (Linux's `ca_state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nothing is known to be lost.
+    Open,
+    /// Fast recovery.
+    Fast,
+    /// A timeout is being repaired, in slow start.
+    Loss,
+}
+
+/// Static dispatch over the algorithms.
+#[derive(Debug)]
+enum Algorithm {
+    NewReno(NewReno),
+    Sack(Sack),
+}
+
+/// The recovery of one sender.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    algorithm: Algorithm,
+    state: State,
+    /// `SND.NXT` when the present or last episode began: it ends when that is acknowledged
+    point: u64,
+    /// the first lost segment goes out whatever the window says
+    retransmit_now: bool,
+}
+
+impl Recovery {
+    pub(crate) fn new(sack: bool, limited_transmit: bool, isn: u64) -> Self {
+        let algorithm = if sack {
+            Algorithm::Sack(Sack::new(limited_transmit))
+        } else {
+            Algorithm::NewReno(NewReno::new(limited_transmit))
+        };
+        Self {
+            algorithm,
+            state: State::Open,
+            point: isn,
+            retransmit_now: false,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    /// What is estimated to be in the network, in the window's unit.
+    #[inline]
+    pub(crate) fn pipe(&self, board: &Scoreboard) -> u64 {
+        match &self.algorithm {
+            Algorithm::NewReno(it) => it.pipe(self.state, board),
+            Algorithm::Sack(it) => it.pipe(self.state, board),
+        }
+    }
+
+    /// A duplicate ACK came (RFC 5681 2).
+    #[inline]
+    pub(crate) fn on_duplicate(&mut self, board: &Scoreboard) {
+        if let Algorithm::NewReno(it) = &mut self.algorithm {
+            it.on_duplicate(self.state, board);
+        }
+    }
+
+    /// Whether any duplicate ACK came since `SND.UNA` last moved, or anything above is SACKed.
+    pub(crate) fn saw_duplicates(&self, board: &Scoreboard) -> bool {
+        match &self.algorithm {
+            Algorithm::NewReno(it) => it.saw_duplicates(),
+            Algorithm::Sack(_) => board.sacked() > 0,
+        }
+    }
+
+    /// Whether a loss shows that is to start fast recovery.
+    #[inline]
+    pub(crate) fn is_due(&self, board: &Scoreboard) -> bool {
+        self.state == State::Open
+            && match &self.algorithm {
+                Algorithm::NewReno(it) => it.is_due(board, self.point),
+                Algorithm::Sack(_) => board.has_lost(),
+            }
+    }
+
+    /// Starts fast recovery.
+    pub(crate) fn enter_fast(&mut self, board: &mut Scoreboard) {
+        self.state = State::Fast;
+        self.point = board.nxt();
+        self.retransmit_now = true;
+        match &mut self.algorithm {
+            Algorithm::NewReno(it) => it.enter(board),
+            Algorithm::Sack(it) => it.enter(),
+        }
+    }
+
+    /// The retransmission timer fired: all that is not SACKed is lost.
+    pub(crate) fn enter_loss(&mut self, board: &mut Scoreboard) {
+        board.mark_all_lost();
+        self.state = State::Loss;
+        self.point = board.nxt();
+        self.retransmit_now = false;
+        if let Algorithm::NewReno(it) = &mut self.algorithm {
+            it.reset();
+        }
+    }
+
+    /// `SND.UNA` moved by `acked`, in the window's unit.
+    #[inline]
+    pub(crate) fn on_advance(&mut self, board: &mut Scoreboard, acked: u64) {
+        let complete = board.una() >= self.point;
+        if let Algorithm::NewReno(it) = &mut self.algorithm {
+            if self.state == State::Fast && !complete {
+                it.on_partial(board, acked);
+                self.retransmit_now = true;
+            } else {
+                it.reset();
+            }
+        }
+        if complete {
+            self.state = State::Open;
+            self.retransmit_now = false;
+        }
+    }
+
+    /// The lost segment to send again, if `window_open` or if it must not wait for the window
+    /// (the first of an episode, RFC 6675 5 step 4.3; on a partial ACK, RFC 6582 3.2 step 3).
+    #[inline]
+    pub(crate) fn next_lost(&mut self, board: &mut Scoreboard, window_open: bool) -> Option<u64> {
+        if self.state == State::Open || !(window_open || self.retransmit_now) {
+            return None;
+        }
+        self.retransmit_now = false;
+        board.next_lost()
+    }
+
+    /// What else is worth sending again when the window is open and there is no new data to send.
+    pub(crate) fn next_speculative(&mut self, board: &mut Scoreboard) -> Option<u64> {
+        match &mut self.algorithm {
+            Algorithm::Sack(it) if self.state == State::Fast => it.next_speculative(board),
+            _ => None,
+        }
+    }
+}

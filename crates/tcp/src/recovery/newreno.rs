@@ -1,0 +1,88 @@
+//! Fast recovery without SACK: RFC 6582 (NewReno), with RFC 3042's limited transmit before it.
+//!
+//! The RFC inflates the congestion window by every duplicate ACK; here the window stays what the
+//! congestion control says, and the inflation is subtracted from what is in the network, which is
+//! the same arithmetic. Departures:
+//! - the retransmission timer restarts on every partial ACK ("slow but steady", RFC 6582 4),
+//!   not only on the first;
+//! - after recovery the window is ssthresh (RFC 6582 3.2 step 3, option 2), without a limit on bursts;
+//! - deflation stops at zero: a partial ACK for more than was counted out by duplicate ACKs
+//!   leaves what is outstanding, not more.
+
+use super::State;
+use crate::scoreboard::Scoreboard;
+
+/// Duplicate ACKs that start fast retransmit (RFC 5681 3.2).
+const DUP_THRESH: u32 = 3;
+
+#[derive(Debug)]
+pub(super) struct NewReno {
+    limited_transmit: bool,
+    duplicates: u32,
+    /// what duplicate ACKs say has left the network, in the window's unit
+    inflation: u64,
+}
+
+impl NewReno {
+    pub(super) fn new(limited_transmit: bool) -> Self {
+        Self {
+            limited_transmit,
+            duplicates: 0,
+            inflation: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn reset(&mut self) {
+        self.duplicates = 0;
+        self.inflation = 0;
+    }
+
+    /// In state Open, limited transmit allows two segments beyond the window (RFC 3042 2).
+    #[inline]
+    pub(super) fn pipe(&self, state: State, board: &Scoreboard) -> u64 {
+        if state == State::Open && !self.limited_transmit {
+            return board.outstanding();
+        }
+        board.pipe().saturating_sub(self.inflation)
+    }
+
+    pub(super) fn on_duplicate(&mut self, state: State, board: &Scoreboard) {
+        self.duplicates = self.duplicates.saturating_add(1);
+        let counts = match state {
+            State::Open => self.duplicates < DUP_THRESH,
+            State::Fast => true,
+            State::Loss => false,
+        };
+        if counts {
+            self.inflation += board.unit();
+        }
+    }
+
+    pub(super) fn saw_duplicates(&self) -> bool {
+        self.duplicates > 0
+    }
+
+    /// Only what was sent after the last episode counts (RFC 6582 3.2 step 1): duplicate ACKs may
+    /// answer needless retransmissions of that episode.
+    #[inline]
+    pub(super) fn is_due(&self, board: &Scoreboard, point: u64) -> bool {
+        self.duplicates >= DUP_THRESH && board.una() > point
+    }
+
+    pub(super) fn enter(&mut self, board: &mut Scoreboard) {
+        board.mark_head_lost();
+        self.inflation = u64::from(DUP_THRESH) * board.unit();
+    }
+
+    /// A partial ACK: the next segment was lost too; deflate by what was acknowledged and add
+    /// back one segment (RFC 6582 3.2 step 3).
+    pub(super) fn on_partial(&mut self, board: &mut Scoreboard, acked: u64) {
+        board.mark_head_lost();
+        self.inflation = self.inflation.saturating_sub(acked);
+        if acked >= board.unit() {
+            self.inflation += board.unit();
+        }
+        self.duplicates = 0;
+    }
+}

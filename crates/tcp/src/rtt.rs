@@ -1,0 +1,153 @@
+//! From round-trip times to the retransmission timeout, by RFC 6298 or by Linux's rule.
+
+use fairport_units::Time;
+
+use crate::settings::{RtoRule, Settings};
+
+/// Doublings beyond which the backed-off timeout is at its maximum under any setting.
+const BACKOFF_MAX: u32 = 32;
+
+/// The estimator and the timeout that follows from it, backed off. All times in ps.
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    rule: RtoRule,
+    /// eight times the smoothed round-trip time; 0 before the first sample
+    srtt_8: u64,
+    /// four times the smoothed mean deviation
+    deviation_4: u64,
+    /// Linux: largest `deviation_4` of the present round trip, at least the minimum
+    deviation_peak: u64,
+    /// Linux: what is added to SRTT; follows the peak up at once and down once a round trip
+    variance: u64,
+    /// Linux: the end of the present round trip
+    round_end: u64,
+    granularity: u64,
+    minimum: u64,
+    maximum: u64,
+    /// before backoff
+    base: u64,
+    backoff: u32,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            rule: settings.rto_rule,
+            srtt_8: 0,
+            deviation_4: 0,
+            deviation_peak: 0,
+            variance: 0,
+            round_end: 0,
+            granularity: settings.clock_granularity_ps,
+            minimum: settings.rto_min_ps,
+            maximum: settings.rto_max_ps,
+            base: settings.rto_initial_ps,
+            backoff: 0,
+        }
+    }
+
+    /// Takes in a round-trip time that Karn's rule allows, measured by an ACK up to `una` when
+    /// `nxt` was next to be sent. The timeout is no longer backed off (RFC 6298 5.7, note).
+    #[inline]
+    pub(crate) fn sample(&mut self, rtt: Time, una: u64, nxt: u64) {
+        let rtt = rtt.as_ps().clamp(1, u64::MAX / 64);
+        match self.rule {
+            RtoRule::Rfc6298 => self.sample_rfc6298(rtt),
+            RtoRule::Linux => self.sample_linux(rtt, una, nxt),
+        }
+        self.backoff = 0;
+    }
+
+    /// RFC 6298 2.2 and 2.3, with alpha = 1/8, beta = 1/4 and K = 4.
+    fn sample_rfc6298(&mut self, rtt: u64) {
+        if self.srtt_8 == 0 {
+            self.srtt_8 = 8 * rtt;
+            self.deviation_4 = 2 * rtt;
+        } else {
+            let error = rtt.abs_diff(self.srtt_8 / 8);
+            self.deviation_4 = self.deviation_4 - self.deviation_4 / 4 + error;
+            self.srtt_8 = self.srtt_8 - self.srtt_8 / 8 + rtt;
+        }
+        let rto = self.srtt_8 / 8 + self.granularity.max(self.deviation_4);
+        self.base = rto.clamp(self.minimum, self.maximum);
+    }
+
+    /// Linux's `tcp_rtt_estimator`: the first sample gives a deviation of half of it; a sample
+    /// below the mean moves the deviation up with an eighth of the weight only; what is added to
+    /// SRTT is the largest deviation of the round trip, but at least the minimum, and decays by a
+    /// quarter of the difference once a round trip.
+    fn sample_linux(&mut self, rtt: u64, una: u64, nxt: u64) {
+        if self.srtt_8 == 0 {
+            self.srtt_8 = 8 * rtt;
+            self.deviation_4 = 2 * rtt;
+            self.variance = self.deviation_4.max(self.minimum);
+            self.deviation_peak = self.variance;
+            self.round_end = nxt;
+        } else {
+            let mean = self.srtt_8 / 8;
+            let error = rtt.abs_diff(mean);
+            let smoothed = self.deviation_4 / 4;
+            self.srtt_8 = self.srtt_8 - mean + rtt;
+            if error < smoothed {
+                self.deviation_4 -= smoothed - error;
+            } else if rtt < mean {
+                self.deviation_4 += (error - smoothed) / 8;
+            } else {
+                self.deviation_4 += error - smoothed;
+            }
+            if self.deviation_4 > self.deviation_peak {
+                self.deviation_peak = self.deviation_4;
+                self.variance = self.variance.max(self.deviation_peak);
+            }
+            if una > self.round_end {
+                if self.deviation_peak < self.variance {
+                    self.variance -= (self.variance - self.deviation_peak) / 4;
+                }
+                self.round_end = nxt;
+                self.deviation_peak = self.minimum;
+            }
+        }
+        self.base = (self.srtt_8 / 8 + self.variance).min(self.maximum);
+    }
+
+    /// The timeout, backed off and capped.
+    #[inline]
+    pub(crate) fn rto(&self) -> Time {
+        if self.backoff == 0 {
+            Time::from_ps(self.base)
+        } else {
+            self.backed_off(self.backoff)
+        }
+    }
+
+    /// The timeout of a series of its own that was doubled `backoff` times, capped.
+    pub(crate) fn backed_off(&self, backoff: u32) -> Time {
+        let backed_off = u128::from(self.base) << backoff.min(BACKOFF_MAX);
+        Time::from_ps(backed_off.min(u128::from(self.maximum)) as u64)
+    }
+
+    /// Doubles the timeout (RFC 6298 5.5).
+    pub(crate) fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(BACKOFF_MAX);
+    }
+
+    /// Doublings that are in [`Self::rto`].
+    pub(crate) fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// The handshake is over. Where its SYN was sent again and nothing could be measured, data
+    /// starts with a timeout of 3 s at least (RFC 6298 5.7); Linux does the same.
+    pub(crate) fn handshake_done(&mut self) {
+        if self.backoff > 0 && self.srtt_8 == 0 {
+            self.base = self.base.max(Time::from_secs(3).as_ps()).min(self.maximum);
+        }
+        self.backoff = 0;
+    }
+
+    /// Smoothed round-trip time, once there is one.
+    #[inline]
+    pub(crate) fn srtt(&self) -> Option<Time> {
+        (self.srtt_8 > 0).then(|| Time::from_ps(self.srtt_8 / 8))
+    }
+}

@@ -1,0 +1,453 @@
+//! What is outstanding: one small record a segment, in a ring, with running sums of what was
+//! SACKed, is lost, was retransmitted (RFC 6675 3, 4; Linux's `sacked_out`, `lost_out`,
+//! `retrans_out`).
+//!
+//! Each record is touched a constant number of times in its life: SACK blocks that repeat what is
+//! known cost one look-up, and the loss mark and the retransmission pointer only go forward
+//! between timeouts. So a window of 100 000 segments costs no more an ACK than one of ten.
+//!
+//! Segments are named by ordinals that count from 0 over the life of the connection.
+
+use fairport_units::Time;
+
+use crate::ranges::{Range, Ranges};
+use crate::segment::SackBlock;
+use crate::seq;
+
+/// SACKed segments above a segment that make it lost (RFC 6675 2, `DupThresh`).
+const DUP_THRESH: usize = 3;
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+const RETRANSMITTED: u8 = 4;
+const FIN: u8 = 8;
+
+/// One outstanding segment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Record {
+    start: u64,
+    /// of the latest transmission
+    sent: Time,
+    payload: u16,
+    flags: u8,
+}
+
+impl Record {
+    #[inline]
+    fn is(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+
+    #[inline]
+    fn end(&self) -> u64 {
+        self.start + u64::from(self.payload) + u64::from(self.is(FIN))
+    }
+}
+
+/// What leaves the sender: a part of the stream, and whether its end goes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    pub(crate) start: u64,
+    pub(crate) payload: u16,
+    pub(crate) fin: bool,
+}
+
+impl Chunk {
+    #[inline]
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.payload) + u64::from(self.fin)
+    }
+}
+
+/// What a cumulative acknowledgement removed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Acked {
+    pub(crate) segments: u32,
+    /// in the window's unit
+    pub(crate) amount: u64,
+    /// when the oldest of them was sent that was neither retransmitted nor SACKed before
+    pub(crate) sent: Option<Time>,
+    /// whether any of them was retransmitted: Karn's rule
+    pub(crate) retransmitted: bool,
+}
+
+/// The ring of records and its sums, which are in the window's unit: segments or octets.
+#[derive(Debug)]
+pub(crate) struct Scoreboard {
+    /// a power of two long; ordinal n is at n & mask
+    ring: Vec<Record>,
+    head: u64,
+    tail: u64,
+    una: u64,
+    nxt: u64,
+    /// one full segment in the window's unit: 1, or the largest payload
+    unit: u64,
+    outstanding: u64,
+    sacked: u64,
+    lost: u64,
+    retransmitted: u64,
+    /// every un-SACKed segment below is marked lost
+    lost_below: u64,
+    /// no segment below is both un-SACKed and not yet retransmitted
+    next: u64,
+    /// one more than the ordinals of the three highest SACKed segments, falling; 0: none
+    highest_sacked: [u64; DUP_THRESH],
+    sacked_ranges: Ranges,
+}
+
+impl Scoreboard {
+    /// Nothing sent yet; the first octet is `start`. `unit` is 1 where windows count segments.
+    pub(crate) fn new(start: u64, unit: u64) -> Self {
+        Self {
+            ring: vec![Record::default(); 16],
+            head: 0,
+            tail: 0,
+            una: start,
+            nxt: start,
+            unit,
+            outstanding: 0,
+            sacked: 0,
+            lost: 0,
+            retransmitted: 0,
+            lost_below: 0,
+            next: 0,
+            highest_sacked: [0; DUP_THRESH],
+            sacked_ranges: Ranges::default(),
+        }
+    }
+
+    /// `SND.UNA`.
+    #[inline]
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// `SND.NXT`.
+    #[inline]
+    pub(crate) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    #[inline]
+    pub(crate) fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+
+    /// Sent and not acknowledged cumulatively (RFC 5681: `FlightSize`).
+    #[inline]
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    #[inline]
+    pub(crate) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    #[inline]
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost > 0
+    }
+
+    /// What is estimated to be in the network (RFC 6675 4, `pipe`): neither SACKed nor lost,
+    /// and what was retransmitted.
+    #[inline]
+    pub(crate) fn pipe(&self) -> u64 {
+        self.outstanding + self.retransmitted - self.sacked - self.lost
+    }
+
+    /// Whether the first outstanding segment was retransmitted since the last timeout.
+    pub(crate) fn head_retransmitted(&self) -> bool {
+        !self.is_empty() && self.record(self.head).is(RETRANSMITTED)
+    }
+
+    #[inline]
+    fn record(&self, ordinal: u64) -> &Record {
+        &self.ring[ordinal as usize & (self.ring.len() - 1)]
+    }
+
+    #[inline]
+    fn record_mut(&mut self, ordinal: u64) -> &mut Record {
+        let mask = self.ring.len() - 1;
+        &mut self.ring[ordinal as usize & mask]
+    }
+
+    #[inline]
+    fn weight(unit: u64, record: &Record) -> u64 {
+        if unit == 1 {
+            1
+        } else {
+            u64::from(record.payload).max(1)
+        }
+    }
+
+    /// Puts new data on record.
+    #[inline]
+    pub(crate) fn push(&mut self, now: Time, chunk: Chunk) {
+        assert!(chunk.start == self.nxt, "new data follows what was sent");
+        if self.tail - self.head == self.ring.len() as u64 {
+            self.grow();
+        }
+        let record = Record {
+            start: chunk.start,
+            sent: now,
+            payload: chunk.payload,
+            flags: if chunk.fin { FIN } else { 0 },
+        };
+        self.outstanding += Self::weight(self.unit, &record);
+        self.nxt = record.end();
+        let tail = self.tail;
+        *self.record_mut(tail) = record;
+        self.tail += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut larger = vec![Record::default(); self.ring.len() * 2];
+        let mask = larger.len() - 1;
+        for ordinal in self.head..self.tail {
+            larger[ordinal as usize & mask] = *self.record(ordinal);
+        }
+        self.ring = larger;
+    }
+
+    /// Removes everything below `ack`, which lies above `SND.UNA` and not above `SND.NXT`.
+    #[inline]
+    pub(crate) fn ack(&mut self, ack: u64) -> Acked {
+        assert!(self.una < ack && ack <= self.nxt);
+        let mut acked = Acked::default();
+        while self.head < self.tail {
+            let record = *self.record(self.head);
+            let weight = Self::weight(self.unit, &record);
+            if record.end() > ack {
+                if record.start < ack {
+                    acked.amount += self.trim(ack);
+                }
+                break;
+            }
+            if record.is(SACKED) {
+                self.sacked -= weight;
+            } else {
+                if record.is(LOST) {
+                    self.lost -= weight;
+                }
+                if record.is(RETRANSMITTED) {
+                    self.retransmitted -= weight;
+                    acked.retransmitted = true;
+                } else if acked.sent.is_none() {
+                    acked.sent = Some(record.sent);
+                }
+            }
+            acked.segments += 1;
+            acked.amount += weight;
+            self.head += 1;
+        }
+        self.outstanding -= acked.amount;
+        self.una = ack;
+        if !self.sacked_ranges.is_empty() {
+            self.sacked_ranges.remove_below(ack);
+        }
+        acked
+    }
+
+    /// Cuts off what the peer has of the first segment, and returns the part's weight: a peer may
+    /// acknowledge any octet.
+    #[cold]
+    fn trim(&mut self, ack: u64) -> u64 {
+        let (unit, head) = (self.unit, self.head);
+        let record = self.record_mut(head);
+        let before = Self::weight(unit, record);
+        record.payload -= (ack - record.start) as u16;
+        record.start = ack;
+        let part = before - Self::weight(unit, record);
+        let flags = record.flags;
+        if flags & SACKED != 0 {
+            self.sacked -= part;
+        } else {
+            if flags & LOST != 0 {
+                self.lost -= part;
+            }
+            if flags & RETRANSMITTED != 0 {
+                self.retransmitted -= part;
+            }
+        }
+        part
+    }
+
+    /// Takes a SACK block in; true if it tells anything new. Blocks outside of what is
+    /// outstanding are ignored (RFC 2018: advisory; RFC 2883 ones lie below `SND.UNA`).
+    pub(crate) fn sack(&mut self, block: SackBlock) -> bool {
+        let block = Range {
+            start: seq::unwrap(self.una, block.start).max(self.una),
+            end: seq::unwrap(self.una, block.end),
+        };
+        if block.start >= block.end || block.end > self.nxt {
+            return false;
+        }
+        let before = self.sacked;
+        let mut ranges = std::mem::take(&mut self.sacked_ranges);
+        ranges.insert(block, |part, whole| self.mark_sacked(part, whole));
+        self.sacked_ranges = ranges;
+        self.sacked > before
+    }
+
+    /// Marks the segments that `part` touches and `whole`, which was SACKed by now, covers.
+    fn mark_sacked(&mut self, part: Range, whole: Range) {
+        let mut ordinal = self.find(part.start);
+        while ordinal < self.tail {
+            let unit = self.unit;
+            let record = self.record_mut(ordinal);
+            if record.start >= part.end {
+                break;
+            }
+            if record.start >= whole.start && record.end() <= whole.end && !record.is(SACKED) {
+                let weight = Self::weight(unit, record);
+                let before = record.flags;
+                record.flags = (before | SACKED) & !LOST;
+                self.sacked += weight;
+                if before & LOST != 0 {
+                    self.lost -= weight;
+                }
+                if before & RETRANSMITTED != 0 {
+                    self.retransmitted -= weight;
+                }
+                self.note_highest(ordinal + 1);
+            }
+            ordinal += 1;
+        }
+    }
+
+    /// The segment that contains `position`, which is outstanding.
+    fn find(&self, position: u64) -> u64 {
+        let (mut low, mut high) = (self.head, self.tail);
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if self.record(middle).start <= position {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    fn note_highest(&mut self, mark: u64) {
+        let mut mark = mark;
+        for known in &mut self.highest_sacked {
+            if mark > *known {
+                std::mem::swap(known, &mut mark);
+            }
+        }
+    }
+
+    /// Marks as lost what has three SACKed segments above it. RFC 6675 counts octets where
+    /// segments are contiguous; segments are counted here, as in Linux, which is the same
+    /// when they are full.
+    pub(crate) fn mark_lost_by_sack(&mut self) {
+        let third = self.highest_sacked[DUP_THRESH - 1];
+        if third > 0 {
+            self.mark_lost_below(third - 1);
+        }
+    }
+
+    /// Marks the first segment as lost: duplicate ACKs say so, or a partial one.
+    pub(crate) fn mark_head_lost(&mut self) {
+        self.mark_lost_below((self.head + 1).min(self.tail));
+    }
+
+    fn mark_lost_below(&mut self, limit: u64) {
+        for ordinal in self.lost_below.max(self.head)..limit {
+            let unit = self.unit;
+            let record = self.record_mut(ordinal);
+            if !record.is(SACKED) {
+                record.flags |= LOST;
+                self.lost += Self::weight(unit, record);
+            }
+        }
+        self.lost_below = self.lost_below.max(limit);
+    }
+
+    /// After a timeout everything is lost that was not SACKed, and nothing was retransmitted.
+    /// If the first segment was SACKed, the peer threw away what it had SACKed, and all
+    /// SACKs are forgotten (RFC 2018 8).
+    pub(crate) fn mark_all_lost(&mut self) {
+        let reneged = !self.is_empty() && self.record(self.head).is(SACKED);
+        if reneged {
+            self.sacked = 0;
+            self.sacked_ranges.clear();
+            self.highest_sacked = [0; DUP_THRESH];
+        }
+        let mut lost = 0;
+        for ordinal in self.head..self.tail {
+            let unit = self.unit;
+            let record = self.record_mut(ordinal);
+            if reneged {
+                record.flags &= !SACKED;
+            }
+            if !record.is(SACKED) {
+                record.flags = (record.flags | LOST) & !RETRANSMITTED;
+                lost += Self::weight(unit, record);
+            }
+        }
+        self.lost = lost;
+        self.retransmitted = 0;
+        self.lost_below = self.tail;
+        self.next = self.head;
+    }
+
+    /// The first lost segment that was not retransmitted yet (RFC 6675 4, `NextSeg` rule 1).
+    #[inline]
+    pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        self.next_below(self.lost_below)
+    }
+
+    /// The first segment below the highest SACKed one that was not retransmitted yet, lost or not
+    /// (RFC 6675 4, `NextSeg` rule 3).
+    pub(crate) fn next_hole(&mut self) -> Option<u64> {
+        self.next_below(self.highest_sacked[0])
+    }
+
+    #[inline]
+    fn next_below(&mut self, limit: u64) -> Option<u64> {
+        let mut ordinal = self.next.max(self.head);
+        while ordinal < limit && self.record(ordinal).is(SACKED | RETRANSMITTED) {
+            ordinal += 1;
+        }
+        self.next = ordinal;
+        (ordinal < limit).then_some(ordinal)
+    }
+
+    /// The last outstanding segment, if neither SACKed nor retransmitted (RFC 6675 4, `NextSeg`
+    /// rule 4).
+    pub(crate) fn last_unsacked(&self) -> Option<u64> {
+        (self.head..self.tail)
+            .next_back()
+            .filter(|&last| !self.record(last).is(SACKED | RETRANSMITTED))
+    }
+
+    /// What the segment carries.
+    #[inline]
+    pub(crate) fn chunk(&self, ordinal: u64) -> Chunk {
+        let record = self.record(ordinal);
+        Chunk {
+            start: record.start,
+            payload: record.payload,
+            fin: record.is(FIN),
+        }
+    }
+
+    /// Records that the segment was sent again.
+    pub(crate) fn retransmit(&mut self, now: Time, ordinal: u64) {
+        let unit = self.unit;
+        let record = self.record_mut(ordinal);
+        assert!(!record.is(SACKED | RETRANSMITTED));
+        record.sent = now;
+        record.flags |= RETRANSMITTED;
+        self.retransmitted += Self::weight(unit, record);
+    }
+}

@@ -1,0 +1,274 @@
+//! The sending half: what an ACK means, what a timeout means. What goes out is in `transmit`.
+
+mod peer_window;
+mod timeout;
+mod transmit;
+
+use fairport_units::Time;
+
+use self::peer_window::PeerWindow;
+use crate::clock::TimestampClock;
+use crate::congestion::{AckSample, Congestion};
+use crate::recovery::Recovery;
+use crate::report::{Counters, Events, Gauges};
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{Chunk, Scoreboard};
+use crate::segment::Segment;
+use crate::seq;
+use crate::settings::{RtoRule, Settings};
+use crate::timer::{Timer, Wait};
+
+/// Where the stream of an application that never stops ends: farther than any connection comes.
+const ENDLESS: u64 = u64::MAX / 2;
+
+/// What was agreed on in the handshake.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agreed {
+    /// largest payload of a data segment, options taken out
+    pub(crate) payload: u16,
+    pub(crate) sack: bool,
+    /// by which the peer's windows are shifted
+    pub(crate) peer_window_scale: u8,
+}
+
+/// What the sender wants on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outgoing {
+    Data(Chunk),
+    /// An empty segment below the window, which the peer must answer.
+    Probe,
+}
+
+/// The sending half of an endpoint.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    board: Scoreboard,
+    /// where the data that the application wrote ends
+    write_end: u64,
+    peer: PeerWindow,
+    congestion: Congestion,
+    recovery: Recovery,
+    timer: Timer,
+    rtt: RttEstimator,
+    clock: TimestampClock,
+    /// largest payload of a data segment
+    payload: u16,
+    sack: bool,
+    nagle: bool,
+    /// Linux: the timer restarts when the first outstanding segment is sent again
+    restart_on_head: bool,
+    /// the congestion window was full when the sender last stopped
+    limited: bool,
+    /// the application is done writing
+    closing: bool,
+    fin_sent: bool,
+    /// the peer's window is to be probed with the next poll
+    probe: bool,
+    /// probes in a row
+    probes: u32,
+    /// timeouts in a row, without `SND.UNA` moving
+    timeouts: u32,
+    /// the first octet of data
+    start: u64,
+    counters: Counters,
+}
+
+impl Sender {
+    /// Before the handshake; `isn` is the number of the SYN.
+    pub(crate) fn new(settings: &Settings, isn: u32) -> Self {
+        let start = seq::first(isn) + 1;
+        let congestion = Congestion::new(settings, settings.mss_bytes);
+        Self {
+            board: Scoreboard::new(start, congestion.window().unit()),
+            write_end: start,
+            peer: PeerWindow::default(),
+            congestion,
+            recovery: Recovery::new(settings.sack, settings.limited_transmit, start - 1),
+            timer: Timer::new(),
+            rtt: RttEstimator::new(settings),
+            clock: TimestampClock::new(settings.clock_granularity_ps),
+            payload: settings.mss_bytes,
+            sack: settings.sack,
+            nagle: settings.nagle,
+            restart_on_head: settings.rto_rule == RtoRule::Linux,
+            limited: false,
+            closing: false,
+            fin_sent: false,
+            probe: false,
+            probes: 0,
+            timeouts: 0,
+            start,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The handshake is over: `window` is the first one of the peer, in octets, and `peer_nxt` the
+    /// next octet that it sends.
+    pub(crate) fn open(&mut self, settings: &Settings, agreed: Agreed, peer_nxt: u64, window: u64) {
+        self.payload = agreed.payload;
+        self.sack = agreed.sack;
+        self.congestion = Congestion::new(settings, agreed.payload);
+        self.board = Scoreboard::new(self.start, self.congestion.window().unit());
+        self.recovery = Recovery::new(agreed.sack, settings.limited_transmit, self.start - 1);
+        self.peer = PeerWindow::open(agreed.peer_window_scale, peer_nxt, self.start, window);
+        self.rtt.handshake_done();
+        self.timer.stop();
+    }
+
+    /// The application hands over `bytes` more.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        assert!(!self.closing, "nothing is written after close");
+        self.write_end = self.write_end.saturating_add(bytes).min(ENDLESS);
+    }
+
+    /// The application never stops.
+    pub(crate) fn write_endless(&mut self) {
+        self.write(ENDLESS);
+    }
+
+    /// The application is done: FIN follows the last octet.
+    pub(crate) fn close(&mut self) {
+        self.closing = true;
+    }
+
+    #[inline]
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// The first octet of data: the number after the SYN's.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// `SND.NXT`
+    #[inline]
+    pub(crate) fn nxt(&self) -> u64 {
+        self.board.nxt()
+    }
+
+    #[inline]
+    fn has_unsent(&self) -> bool {
+        self.board.nxt() < self.write_end || (self.closing && !self.fin_sent)
+    }
+
+    /// Whether there was anything to send, and all of it is acknowledged.
+    #[inline]
+    pub(crate) fn is_done(&self) -> bool {
+        self.board.is_empty() && !self.has_unsent() && (self.closing || self.write_end > self.start)
+    }
+
+    /// The value of the timestamp clock.
+    #[inline]
+    pub(crate) fn timestamp(&self, now: Time) -> u32 {
+        self.clock.value(now)
+    }
+
+    #[inline]
+    pub(crate) fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// Takes in the acknowledgement, the window and the SACK blocks of a segment. False if it
+    /// acknowledges what was not sent.
+    #[inline]
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        events: &mut impl Events,
+    ) -> bool {
+        let una = self.board.una();
+        let ack = seq::unwrap(una, segment.ack);
+        if ack > self.board.nxt() {
+            return false;
+        }
+        if ack < una {
+            return true;
+        }
+        let window_changed = self.peer.update(segment, ack, ack > una);
+        if ack > una {
+            self.on_advance(now, ack, segment, events);
+        } else if segment.sequence_length() == 0 && !window_changed && !self.board.is_empty() {
+            self.recovery.on_duplicate(&self.board);
+        }
+        if self.sack && segment.options.has_sacks() {
+            let mut news = false;
+            for block in segment.options.sacks() {
+                news |= self.board.sack(block);
+            }
+            if news {
+                self.board.mark_lost_by_sack();
+            }
+        }
+        if self.recovery.is_due(&self.board) {
+            self.congestion.on_loss();
+            self.recovery.enter_fast(&mut self.board);
+            self.counters.fast_recoveries += 1;
+        }
+        true
+    }
+
+    /// `SND.UNA` moves to `ack`.
+    #[inline]
+    fn on_advance(&mut self, now: Time, ack: u64, segment: &Segment, events: &mut impl Events) {
+        let acked = self.board.ack(ack);
+        let rtt = match acked.sent {
+            Some(sent) if !acked.retransmitted => Some(now - sent),
+            _ => self.echoed_rtt(now, segment),
+        };
+        if let Some(rtt) = rtt {
+            self.rtt.sample(rtt, ack, self.board.nxt());
+            events.rtt_sample(now, rtt);
+        }
+        self.timeouts = 0;
+        if self.board.is_empty() {
+            self.timer.stop();
+        } else {
+            // RFC 6298 5.3
+            self.timer.start(now, self.rtt.rto(), Wait::Data);
+        }
+        let state = self.recovery.state();
+        self.recovery.on_advance(&mut self.board, acked.amount);
+        self.congestion.on_ack(&AckSample {
+            now,
+            acked: acked.amount,
+            segments: acked.segments,
+            rtt,
+            una: ack,
+            nxt: self.board.nxt(),
+            state,
+            limited: self.limited,
+        });
+    }
+
+    /// What the timestamps option says of a round trip (RFC 7323 4): where a segment was
+    /// retransmitted, the echo tells which transmission is acknowledged.
+    #[cold]
+    fn echoed_rtt(&self, now: Time, segment: &Segment) -> Option<Time> {
+        let timestamps = segment.options.timestamps()?;
+        self.clock.since(now, timestamps.ecr)
+    }
+
+    /// See [`Gauges`].
+    pub(crate) fn gauges(&self) -> Gauges {
+        let window = self.congestion.window();
+        let octets = |amount: u64| match window.unit() {
+            1 => amount.saturating_mul(u64::from(self.payload)),
+            _ => amount,
+        };
+        let fin_acked = self.fin_sent && self.board.is_empty();
+        Gauges {
+            cwnd_bytes: octets(window.cwnd),
+            ssthresh_bytes: octets(window.ssthresh),
+            srtt: self.rtt.srtt(),
+            in_flight_bytes: octets(self.board.pipe()),
+            acked_bytes: self.board.una() - self.start - u64::from(fin_acked),
+        }
+    }
+
+    /// See [`Counters`].
+    pub(crate) fn counters(&self) -> Counters {
+        self.counters
+    }
+}

@@ -1,0 +1,108 @@
+//! The timer fires: a retransmission timeout, or a probe of the peer's closed window.
+
+use fairport_units::Time;
+
+use super::Sender;
+use crate::recovery::State;
+use crate::report::{Events, Timeout, TimeoutCause};
+use crate::seq;
+use crate::timer::Wait;
+
+impl Sender {
+    /// When the timer fires, or [`Time::NEVER`].
+    #[inline]
+    pub(crate) fn deadline(&self) -> Time {
+        self.timer.deadline()
+    }
+
+    /// The SYN or SYN-ACK goes out: wait for its answer, unless that is done already.
+    pub(crate) fn await_handshake(&mut self, now: Time) {
+        if !self.timer.runs_for(Wait::Handshake) {
+            self.timer.start(now, self.rtt.rto(), Wait::Handshake);
+        }
+    }
+
+    /// The handshake measured a round-trip time.
+    pub(crate) fn handshake_rtt(&mut self, rtt: Time) {
+        self.rtt.sample(rtt, self.start, self.start);
+    }
+
+    /// Where the SYN was sent again, its echoed timestamp says how long the round trip took.
+    pub(crate) fn handshake_echo(&mut self, now: Time, echoed: u32) {
+        if let Some(rtt) = self.clock.since(now, echoed) {
+            self.handshake_rtt(rtt);
+        }
+    }
+
+    /// No timer is to fire any more.
+    pub(crate) fn abort(&mut self) {
+        self.timer.stop();
+    }
+
+    /// Waits for the peer to open its window, longer each time.
+    pub(super) fn await_window(&mut self, now: Time) {
+        let wait = self.rtt.backed_off(self.probes);
+        self.timer.start(now, wait, Wait::Window);
+    }
+
+    /// Does what is due. True if the handshake's segment is to be sent again.
+    pub(crate) fn on_timer(&mut self, now: Time, events: &mut impl Events) -> bool {
+        let Some((wait, start)) = self.timer.expired(now) else {
+            return false;
+        };
+        match wait {
+            Wait::Window => {
+                self.probe = true;
+                self.probes += 1;
+                self.await_window(now);
+                false
+            }
+            Wait::Handshake => {
+                self.report(now, start, TimeoutCause::Syn, events);
+                self.rtt.back_off();
+                self.timer.stop();
+                true
+            }
+            Wait::Data => {
+                self.on_timeout(now, start, events);
+                false
+            }
+        }
+    }
+
+    /// RFC 6298 5.4 to 5.7: the window falls to one segment, everything not SACKed counts as
+    /// lost, and the timeout doubles.
+    fn on_timeout(&mut self, now: Time, start: Time, events: &mut impl Events) {
+        let cause = if self.board.head_retransmitted() {
+            TimeoutCause::LostRetransmit
+        } else if self.recovery.saw_duplicates(&self.board) {
+            TimeoutCause::FewDupAcks
+        } else {
+            TimeoutCause::Tail
+        };
+        self.report(now, start, cause, events);
+        let lowers_threshold = self.timeouts == 0 && self.recovery.state() != State::Fast;
+        self.congestion.on_timeout(lowers_threshold);
+        self.recovery.enter_loss(&mut self.board);
+        self.timeouts += 1;
+        self.rtt.back_off();
+        self.timer.start(now, self.rtt.rto(), Wait::Data);
+    }
+
+    fn report(&mut self, now: Time, start: Time, cause: TimeoutCause, events: &mut impl Events) {
+        let seq = match cause {
+            TimeoutCause::Syn => self.start - 1,
+            _ => self.board.una(),
+        };
+        self.counters.timeouts += 1;
+        self.counters.timeout_period += now - start;
+        events.timeout(Timeout {
+            start,
+            end: now,
+            rto: self.timer.deadline() - start,
+            backoff: self.rtt.backoff(),
+            seq: seq::wire(seq),
+            cause,
+        });
+    }
+}

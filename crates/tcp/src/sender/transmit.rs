@@ -1,0 +1,124 @@
+//! What goes out: lost segments first, then new data, as far as both windows allow.
+
+use fairport_units::Time;
+
+use super::{Outgoing, Sender};
+use crate::recovery::State;
+use crate::scoreboard::Chunk;
+use crate::timer::Wait;
+
+impl Sender {
+    /// The next segment to send now, if any. Asked again and again at each event, it sends back
+    /// to back what the windows allow.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Outgoing> {
+        if self.probe {
+            return self.probe_window(now);
+        }
+        if self.board.is_empty() && !self.has_unsent() {
+            return None;
+        }
+        let window = self.congestion.window();
+        let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
+        if self.recovery.state() != State::Open
+            && let Some(ordinal) = self.recovery.next_lost(&mut self.board, open)
+            && let Some(chunk) = self.retransmit(now, ordinal)
+        {
+            return Some(Outgoing::Data(chunk));
+        }
+        if open {
+            if let Some(chunk) = self.next_new() {
+                self.send_new(now, chunk);
+                return Some(Outgoing::Data(chunk));
+            }
+            if let Some(ordinal) = self.recovery.next_speculative(&mut self.board)
+                && let Some(chunk) = self.retransmit(now, ordinal)
+            {
+                return Some(Outgoing::Data(chunk));
+            }
+        }
+        self.limited = !open;
+        if self.board.is_empty() && !self.timer.runs_for(Wait::Window) {
+            // the congestion window lets one segment out always: it is the peer's that does not
+            self.probes = 0;
+            self.await_window(now);
+        }
+        None
+    }
+
+    /// The next new segment, if the peer's window takes it whole (RFC 9293 3.8.6.2.1: no silly
+    /// windows) and Nagle's rule does not hold it (RFC 896; RFC 9293 3.7.4). The end of
+    /// the stream is never held: nothing more would come to fill the segment.
+    #[inline]
+    fn next_new(&self) -> Option<Chunk> {
+        let start = self.board.nxt();
+        let unsent = self.write_end - start.min(self.write_end);
+        let full = u64::from(self.peer.segment_limit(self.payload));
+        let payload = unsent.min(full);
+        let room = self.peer.room(start);
+        let fin = self.closing && !self.fin_sent && payload == unsent && payload < room;
+        if (payload == 0 && !fin) || payload > room {
+            return None;
+        }
+        if payload < full && self.nagle && !fin && !self.board.is_empty() {
+            return None;
+        }
+        Some(Chunk {
+            start,
+            payload: payload as u16,
+            fin,
+        })
+    }
+
+    #[inline]
+    fn send_new(&mut self, now: Time, chunk: Chunk) {
+        // RFC 6298 5.1
+        if !self.timer.runs_for(Wait::Data) {
+            self.timer.start(now, self.rtt.rto(), Wait::Data);
+        }
+        self.fin_sent |= chunk.fin;
+        self.board.push(now, chunk);
+        self.counters.segments_sent += 1;
+    }
+
+    /// Sends a segment again, unless the peer took back the window that it lies in; the first one
+    /// goes out even so (RFC 9293 3.8.6).
+    fn retransmit(&mut self, now: Time, ordinal: u64) -> Option<Chunk> {
+        let chunk = self.board.chunk(ordinal);
+        let is_head = chunk.start == self.board.una();
+        let length = chunk.end() - chunk.start;
+        if !is_head && length > self.peer.room(chunk.start) {
+            return None;
+        }
+        self.board.retransmit(now, ordinal);
+        self.counters.segments_sent += 1;
+        self.counters.retransmits += 1;
+        if is_head && self.restart_on_head {
+            self.timer.start(now, self.rtt.rto(), Wait::Data);
+        }
+        Some(chunk)
+    }
+
+    /// The persist timer fired: send what little fits, or else a segment that must be answered.
+    /// Like Linux's, the probe is empty and lies just below the window (RFC 9293 3.8.6.1 sends an
+    /// octet).
+    #[cold]
+    fn probe_window(&mut self, now: Time) -> Option<Outgoing> {
+        self.probe = false;
+        if !self.board.is_empty() || !self.has_unsent() {
+            return self.poll(now);
+        }
+        let start = self.board.nxt();
+        let fits = self.peer.room(start).min(self.write_end - start);
+        let chunk = self.next_new().or((fits > 0).then_some(Chunk {
+            start,
+            payload: fits.min(u64::from(self.payload)) as u16,
+            fin: false,
+        }));
+        if let Some(chunk) = chunk {
+            self.send_new(now, chunk);
+            return Some(Outgoing::Data(chunk));
+        }
+        Some(Outgoing::Probe)
+    }
+}

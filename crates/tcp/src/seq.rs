@@ -1,0 +1,43 @@
+//! Sequence numbers: 32 bits on the wire, 64 bits inside.
+//!
+//! Inside, positions never wrap, so that they compare and subtract like any number. They start at
+//! 2^32 + ISN: the low 32 bits are the wire's, and a peer's number may lie half the sequence space
+//! before the first without the position going below zero.
+
+/// The position of an initial sequence number.
+pub(crate) const fn first(isn: u32) -> u64 {
+    (1 << 32) | isn as u64
+}
+
+/// The 32 bits that stand for `position` on the wire.
+#[inline]
+pub(crate) const fn wire(position: u64) -> u32 {
+    position as u32
+}
+
+/// The position nearest to `reference` that `wire` stands for (RFC 9293 3.4: numbers are
+/// compared within half the sequence space).
+#[inline]
+pub(crate) const fn unwrap(reference: u64, wire: u32) -> u64 {
+    let distance = wire.wrapping_sub(reference as u32).cast_signed();
+    reference.wrapping_add_signed(distance as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_wrap_on_the_wire_and_not_inside() {
+        let before = first(u32::MAX - 10);
+        let after = before + 100;
+        assert!(wire(after) < wire(before));
+        assert_eq!(unwrap(before, wire(after)), after);
+        assert_eq!(unwrap(after, wire(before)), before);
+    }
+
+    #[test]
+    fn half_the_sequence_space_before_the_first_number_is_a_position() {
+        assert_eq!(unwrap(first(0), 1 << 31), (1 << 32) - (1 << 31));
+    }
+}

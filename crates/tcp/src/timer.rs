@@ -1,0 +1,62 @@
+//! The retransmission timer: one deadline, and what it is for.
+
+use fairport_units::Time;
+
+/// What the timer waits for. An endpoint waits for one thing at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// The acknowledgement of a SYN.
+    Handshake,
+    /// The acknowledgement of data.
+    Data,
+    /// The peer to open its window (RFC 9293 3.8.6.1).
+    Window,
+}
+
+/// The timer of one endpoint.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timer {
+    deadline: Time,
+    start: Time,
+    wait: Wait,
+}
+
+impl Timer {
+    pub(crate) fn new() -> Self {
+        Self {
+            deadline: Time::NEVER,
+            start: Time::ZERO,
+            wait: Wait::Handshake,
+        }
+    }
+
+    /// (Re)starts it.
+    #[inline]
+    pub(crate) fn start(&mut self, now: Time, span: Time, wait: Wait) {
+        self.start = now;
+        self.deadline = now.saturating_add(span);
+        self.wait = wait;
+    }
+
+    #[inline]
+    pub(crate) fn stop(&mut self) {
+        self.deadline = Time::NEVER;
+    }
+
+    /// When it fires, or [`Time::NEVER`].
+    #[inline]
+    pub(crate) fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    #[inline]
+    pub(crate) fn runs_for(&self, wait: Wait) -> bool {
+        self.deadline != Time::NEVER && self.wait == wait
+    }
+
+    /// What for, and since when, if it is due.
+    #[inline]
+    pub(crate) fn expired(&self, now: Time) -> Option<(Wait, Time)> {
+        (self.deadline <= now).then_some((self.wait, self.start))
+    }
+}
