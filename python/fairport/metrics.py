@@ -58,7 +58,9 @@ def blackouts(drops: pl.DataFrame) -> pl.DataFrame:
     means one for every gap.
     """
     runs = drop_runs(drops, "ingress")
-    return runs.filter((pl.col("length") >= 2) & (pl.col("others_accepted") >= pl.col("length") - 1))
+    return runs.filter(
+        (pl.col("length") >= 2) & (pl.col("others_accepted") >= pl.col("length") - 1)
+    )
 
 
 def timeout_runs(timeouts: pl.DataFrame, drops: pl.DataFrame) -> pl.DataFrame:
@@ -123,7 +125,9 @@ def hop_class() -> pl.Expr:
     return pl.format("{}-hop", pl.col("hops")).alias("hop_class")
 
 
-def class_summary(flows: pl.DataFrame, rtt: pl.DataFrame, drops: pl.DataFrame) -> dict[str, dict[str, Any]]:
+def class_summary(
+    flows: pl.DataFrame, rtt: pl.DataFrame, drops: pl.DataFrame
+) -> dict[str, dict[str, Any]]:
     """Key figures by hop class, in order of hops; keys as in the summary.
 
     Rates are over the measurement. `throughput_ratio` is the class's mean over the mean of the
@@ -211,9 +215,13 @@ def summary(
     classes = class_summary(flows, tables["rtt"], drops)
     worst = bottleneck(ports)
     busy = ports.filter(pl.col("port") == worst["port"])["busy_share"][0] if worst else None
-    caused = timeout_runs(tables["timeouts"], drops).join(flows.select("flow", hop_class()), on="flow", how="left")
+    caused = timeout_runs(tables["timeouts"], drops).join(
+        flows.select("flow", hop_class()), on="flow", how="left"
+    )
     shares = {
-        name: blackout_timeout_share(caused.filter(pl.col("hop_class") == name), measure_from_s, measure_to_s)
+        name: blackout_timeout_share(
+            caused.filter(pl.col("hop_class") == name), measure_from_s, measure_to_s
+        )
         for name in classes
     }
     return {

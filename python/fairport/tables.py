@@ -188,7 +188,10 @@ def from_core(
         "protocol": [spec.get("protocol", "tcp") for spec in flow_specs],
     }
     names = {kind: pl.Series(kind, values, pl.String) for kind, values in lists.items()}
-    return {table: _frame(columns, raw["tables"].get(table), run_id, names) for table, columns in SCHEMA.items()}
+    return {
+        table: _frame(columns, raw["tables"].get(table), run_id, names)
+        for table, columns in SCHEMA.items()
+    }
 
 
 def empty(table: str) -> pl.DataFrame:
@@ -217,7 +220,9 @@ def _frame(
     return frame.select(pl.lit(run_id).alias("run_id"), pl.all())
 
 
-def _series(column: Column, raw: Mapping[str, np.ndarray] | None, names: Mapping[str, pl.Series]) -> pl.Series:
+def _series(
+    column: Column, raw: Mapping[str, np.ndarray] | None, names: Mapping[str, pl.Series]
+) -> pl.Series:
     if raw is None:
         return pl.Series(column.name, [], column.dtype)
     values = pl.Series(column.name, raw[column.source or column.name])
@@ -226,5 +231,7 @@ def _series(column: Column, raw: Mapping[str, np.ndarray] | None, names: Mapping
     if values.dtype.is_float():
         return values.fill_nan(None)
     if column.absent is not None:
-        return values.to_frame().select(pl.col(column.name).replace(column.absent, None)).to_series()
+        return (
+            values.to_frame().select(pl.col(column.name).replace(column.absent, None)).to_series()
+        )
     return values

@@ -9,7 +9,7 @@ with equally many flows are peers of one another, and none of them is an outcast
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 OUTCAST_BELOW = 0.5
@@ -71,13 +71,20 @@ def _sentence(
     ratio = classes[lone]["throughput_ratio"]
     if ratio is None:
         return f"{subject} {verb('has', 'have')} the line alone: the {peers} flows deliver nothing."
-    gets = f"{subject} {verb('gets', 'get')} {_ratio(ratio)} of {verb('its', 'their')} {peers} peers' goodput"
+    its = verb("its", "their")
+    gets = f"{subject} {verb('gets', 'get')} {_ratio(ratio)} of {its} {peers} peers' goodput"
     if ratio >= 1 / PARITY:
         return f"{gets}: no outcast, {verb('it is', 'they are')} favoured."
     if ratio >= PARITY:
         return f"{gets}: parity, no outcast."
     found = "outcast" if ratio < OUTCAST_BELOW else "at a disadvantage, but no outcast"
-    return f"{gets}: {found}; {_standstill(blackout_shares.get(lone), verb('its', 'their'), verb('it', 'they'))}."
+    share = blackout_shares.get(lone)
+    if share is None:
+        return f"{gets}: {found}; {verb('it', 'they')} never stood still for a timeout."
+    return (
+        f"{gets}: {found}; {100 * share:.0f} % of {its} standstill is timeouts that follow drop "
+        f"runs of 3 and more packets at {its} ingress port."
+    )
 
 
 def _without_lone_class(classes: Mapping[str, Mapping[str, Any]]) -> str:
@@ -93,20 +100,11 @@ def _without_lone_class(classes: Mapping[str, Mapping[str, Any]]) -> str:
     return f"There are as many {names} flows, so none is the lone one; {spread}."
 
 
-def _subject(name: str, flows: int) -> tuple[str, Any]:
-    """ "The 2-hop flow" or "The 3 2-hop flows", and a chooser of the verb's form."""
+def _subject(name: str, flows: int) -> tuple[str, Callable[[str, str], str]]:
+    """The sentence's subject, and what chooses between singular and plural for it."""
     if flows == 1:
-        return f"The {name} flow", lambda one, many: one
-    return f"The {flows} {name} flows", lambda one, many: many
-
-
-def _standstill(share: float | None, its: str, it: str) -> str:
-    if share is None:
-        return f"{it} never stood still for a timeout"
-    return (
-        f"{100 * share:.0f} % of {its} standstill is timeouts that follow drop runs of 3 and more "
-        f"packets at {its} ingress port"
-    )
+        return f"The {name} flow", lambda one, _: one
+    return f"The {flows} {name} flows", lambda _, many: many
 
 
 def _ratio(ratio: float) -> str:

@@ -40,7 +40,9 @@ def run(**how: Any) -> Result:
         measure_to_s=data["measure_to_s"],
     )
     manifest = {"run_id": "outcast-1", "fingerprint": data["fingerprint"], "version": "0.1.0"}
-    return Result(scenario=load("outcast"), seed=seed, tables=made, summary=summary, manifest=manifest)
+    return Result(
+        scenario=load("outcast"), seed=seed, tables=made, summary=summary, manifest=manifest
+    )
 
 
 def raw(
@@ -168,7 +170,9 @@ def _arrivals(
     }
 
 
-def _timeouts(rng: np.random.Generator, drops: dict[str, np.ndarray], duration_s: float) -> dict[str, np.ndarray]:
+def _timeouts(
+    rng: np.random.Generator, drops: dict[str, np.ndarray], duration_s: float
+) -> dict[str, np.ndarray]:
     """A timeout for every tenth drop of the lone flow and every hundredth of the others."""
     chosen = rng.random(len(drops["flow"])) < np.where(drops["flow"] == 0, 0.1, 0.01)
     start = drops["time_s"][chosen]
@@ -248,7 +252,9 @@ def _ports(arrivals: dict[str, np.ndarray], flows: int) -> dict[str, np.ndarray]
     }
 
 
-def _rtt(rng: np.random.Generator, mean_s: np.ndarray, delivered: np.ndarray) -> dict[str, np.ndarray]:
+def _rtt(
+    rng: np.random.Generator, mean_s: np.ndarray, delivered: np.ndarray
+) -> dict[str, np.ndarray]:
     """Histogram in bins 1 % wide of log-normal samples round each flow's mean."""
     flow, rtt, samples = [], [], []
     for number, (mean, size) in enumerate(zip(mean_s, delivered, strict=True)):

@@ -1,4 +1,4 @@
-"""Drop runs, blackouts and fairness against cases computed by hand and against the papers' figures."""
+"""Drop runs, blackouts and fairness: cases computed by hand, and the papers' own figures."""
 
 import polars as pl
 import pytest
@@ -107,7 +107,23 @@ def test_a_run_by_ingress_hits_as_many_flows_as_its_packets_have(packets):
 
 
 # Facts P1: goodput in Mbit/s of the paper's flows 1 (2-hop), 2 and 3 (4-hop) and 4 to 15 (6-hop).
-PUBLISHED = [12.3, 39.8, 34.1, 68.6, 72.0, 77.6, 71.0, 77.2, 73.4, 78.1, 65.8, 74.8, 63.4, 68.2, 65.3]
+PUBLISHED = [
+    12.3,
+    39.8,
+    34.1,
+    68.6,
+    72.0,
+    77.6,
+    71.0,
+    77.2,
+    73.4,
+    78.1,
+    65.8,
+    74.8,
+    63.4,
+    68.2,
+    65.3,
+]
 HOPS = [2] + [4] * 2 + [6] * 12
 
 
@@ -218,13 +234,14 @@ def test_summary_has_the_promised_keys_and_is_consistent():
     result = synthetic.run(duration_s=1.0)
     summary = result.summary
     promised = (
-        "schema_version scenario seeds backend version fingerprint valid wall_s simulated_s packet_hops "
-        "packet_hops_per_s classes goodput_bps_total utilisation jain_index bottleneck verdict files"
+        "schema_version scenario seeds backend version fingerprint valid wall_s simulated_s "
+        "packet_hops packet_hops_per_s classes goodput_bps_total utilisation jain_index "
+        "bottleneck verdict files"
     )
     assert set(promised.split()) <= summary.keys()
     per_class = (
-        "flows goodput_bps_mean goodput_bps_min goodput_bps_max throughput_ratio timeouts timeout_period_s "
-        "drops longest_drop_run rtt_mean_s rtt_p99_s"
+        "flows goodput_bps_mean goodput_bps_min goodput_bps_max throughput_ratio timeouts "
+        "timeout_period_s drops longest_drop_run rtt_mean_s rtt_p99_s"
     )
     for one in summary["classes"].values():
         assert set(per_class.split()) == one.keys()

@@ -1,0 +1,58 @@
+"""The figures of a run, one file a kind: its `TITLE`, its `CAPTION` and `draw(result) -> Figure`.
+
+Nothing heavy is imported until something is drawn, and pyplot never is: figures are objects, so
+that drawing needs no display and leaves no state behind.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fairport.result import Result
+
+# In the order in which they tell the story; each is a module of this package.
+KINDS = ("goodput", "bars", "drop_runs", "queue", "cwnd", "rtt")
+
+
+class Kind(Protocol):
+    """What a module of this package offers."""
+
+    TITLE: str
+    CAPTION: str
+
+    def draw(self, result: Result) -> Figure:
+        """The figure of one run."""
+
+
+def kind(name: str) -> Kind:
+    """The kind of figure of that name. Raises ValueError naming those that exist."""
+    if name not in KINDS:
+        raise ValueError(f"`{name}` is not a kind of figure; hint: one of {', '.join(KINDS)}")
+    return cast(Kind, importlib.import_module(f"fairport.figures.{name}"))
+
+
+def draw(result: Result, name: str | None = None) -> Figure:
+    """One figure of the run: of kind `name`, by default goodput over time."""
+    from fairport.figures import style
+
+    with style.applied():
+        return kind(name or KINDS[0]).draw(result)
+
+
+def draw_all(result: Result, out_dir: Path) -> list[Path]:
+    """Draws every kind into `out_dir`, each as PNG and as SVG, and returns the paths written."""
+    from fairport.figures import style
+
+    paths = []
+    for name in KINDS:
+        picture = draw(result, name)
+        for ending in ("png", "svg"):
+            path = out_dir / f"{name}.{ending}"
+            style.save(picture, path)
+            paths.append(path)
+    return paths

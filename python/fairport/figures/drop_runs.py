@@ -1,0 +1,116 @@
+"""Histogram of drop runs at the bottleneck port, by flow and by ingress port."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator
+from numpy.typing import NDArray
+
+from fairport import metrics
+from fairport.figures import style
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+TITLE = "Drop runs"
+CAPTION = (
+    "How many packets in a row are lost. By flow: consecutive packets of one flow, averaged over "
+    "the flows of a hop class; a dot is one flow. By ingress port: consecutive packets of one "
+    "ingress port. A run of three and more that falls on one flow takes the tail of its window and "
+    "ends in a timeout; the same run spread over many flows costs each of them a packet, which "
+    "fast retransmit repairs."
+)
+# The last bin holds everything from here on.
+LONGEST = 10
+_LENGTHS = np.arange(1, LONGEST + 1)
+
+
+def draw(result: Result) -> Figure:
+    """Two panels on logarithmic scales: runs by flow, runs by ingress port."""
+    worst = result.summary["bottleneck"]
+    drops = result.drops.filter(pl.col("port") == (worst["port"] if worst else ""))
+    if drops.is_empty():
+        picture, rows = style.frame(result, TITLE, [0.6])
+        style.say(rows[0][0], "no packet was dropped")
+        return picture
+    picture, rows = style.frame(result, TITLE, [1.55, 1.55], [0.45])
+    by_flow, by_ingress = rows[0][0], rows[1][0]
+    _by_flow(by_flow, result, drops)
+    _by_ingress(by_ingress, drops)
+    where = f"of port {worst['port']}"
+    style.panel_title(by_flow, "Packets in a row of one flow", detail=where)
+    style.panel_title(by_ingress, "Packets in a row of one ingress port", detail=where)
+    style.y_label(picture, [by_flow], "runs per flow")
+    style.y_label(picture, [by_ingress], "runs")
+    by_ingress.set_xlabel("dropped in a row (packets)", labelpad=2)
+    style.note(picture, "above: bars are means over the class, dots are flows")
+    return picture
+
+
+def _by_flow(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
+    runs = metrics.drop_runs(drops, "flow")
+    classes = style.hop_classes(result.flows)
+    heights = []
+    for one, x, width in zip(classes, *_places(len(classes)), strict=True):
+        counts = np.array([_histogram(runs.filter(pl.col("flow") == flow)) for flow in one.flows])
+        heights.append(counts.mean(axis=0))
+        panel.bar(x, heights[-1], width, **one.look.bar, label=one.label)
+        if len(one.flows) > 1:
+            spread = np.linspace(-0.35, 0.35, len(one.flows))[:, None] * width
+            dots: dict[str, Any] = {"markersize": 2.4, "alpha": 0.55, "markeredgewidth": 0}
+            seen = counts > 0
+            panel.plot((x + spread)[seen], counts[seen], ".", color=style.INK, **dots)
+    _scale(panel, heights)
+
+
+def _by_ingress(panel: Axes, drops: pl.DataFrame) -> None:
+    runs = metrics.drop_runs(drops, "ingress")
+    ports = (
+        drops.group_by("ingress_port")
+        .agg(pl.col("flow").n_unique(), lost=pl.len())
+        .sort("lost", "ingress_port", descending=[True, False])
+        .head(len(style.PORT_COLOURS))
+        .sort("flow", "ingress_port")
+    )
+    heights = []
+    for place, (x, width) in enumerate(zip(*_places(ports.height), strict=True)):
+        port, flows, _ = ports.row(place)
+        heights.append(_histogram(runs.filter(pl.col("ingress_port") == port)))
+        label = f"{port} ({style.count(flows, 'flow')})"
+        colour = style.PORT_COLOURS[place]
+        panel.bar(x, heights[-1], width, color=colour, linewidth=0, label=label)
+    _scale(panel, heights)
+
+
+def _places(groups: int) -> tuple[list[NDArray[Any]], list[float]]:
+    """Where the bars of each group stand beside one another, and how wide they are."""
+    width = 0.8 / groups
+    return [_LENGTHS + (i - (groups - 1) / 2) * width for i in range(groups)], [
+        width * 0.92
+    ] * groups
+
+
+def _histogram(runs: pl.DataFrame) -> NDArray[np.intp]:
+    """How many runs have length 1, 2, ... and LONGEST or more."""
+    lengths = np.minimum(runs["length"].to_numpy(), LONGEST)
+    return np.bincount(lengths, minlength=LONGEST + 1)[1:]
+
+
+def _scale(panel: Axes, heights: list[NDArray[Any]]) -> None:
+    """A logarithmic axis with room for the legend above the bars."""
+    seen = np.concatenate([one[one > 0] for one in heights])
+    # A bar of one run must be seen, and so must an average of less than one.
+    low, high = seen.min() / 2, seen.max()
+    panel.set_yscale("log")
+    panel.set_ylim(low, high * (high / low) ** 0.22)
+    panel.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 30 else (1.0, 2.0, 5.0)))
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,g}".replace(",", " ")))
+    panel.minorticks_off()
+    panel.set(xlim=(0.45, LONGEST + 0.55), xticks=_LENGTHS)
+    panel.set_xticklabels([*map(str, _LENGTHS[:-1]), f"≥{LONGEST}"])
+    panel.legend(loc="upper right", ncols=4, borderaxespad=0, columnspacing=1.2, handlelength=1)

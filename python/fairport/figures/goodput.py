@@ -1,0 +1,60 @@
+"""Instantaneous goodput of every flow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+
+from fairport.figures import over_time, style
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+TITLE = "Goodput over time"
+CAPTION = (
+    "What each flow delivers, by hop class, all on one scale. The dotted line is the fair share: "
+    "the total goodput divided by the number of flows. A starved flow lies at zero for long "
+    "stretches, with rare bursts between."
+)
+
+
+def draw(result: Result) -> Figure:
+    """One panel a hop class: flows thin, their mean thick."""
+    picture, panels, classes = over_time.frame(result, TITLE, "goodput (Mbit/s)")
+    fair = result.summary["goodput_bps_total"] / max(result.flows.height, 1) / 1e6
+    top = fair
+    for panel, one in zip(panels, classes, strict=False):
+        values = over_time.lines(panel, one, result, "goodput_bps", 1e6)
+        if result.flows.height > 1:
+            style.fair_share(panel, fair)
+        top = max(top, float(np.nanpercentile(values, 99.5)))
+        average = result.summary["classes"][one.name]["goodput_bps_mean"] / 1e6
+        style.panel_title(
+            panel,
+            one.label,
+            one.look.colour,
+            f"{average:.3g} Mbit/s on average; {_idle(result, one)}",
+        )
+    if classes:
+        panels[0].set_ylim(0, max(top * 1.08, 1e-3))
+        over_time.note(picture, classes)
+    if result.flows.height > 1 and classes:
+        where: dict[str, Any] = {
+            "xycoords": ("axes fraction", "data"),
+            "textcoords": "offset points",
+        }
+        panels[0].annotate(
+            "fair share", (1, fair), (-2, 3), ha="right", color=style.MUTED, fontsize=7, **where
+        )
+    return picture
+
+
+def _idle(result: Result, one: style.HopClass) -> str:
+    """In what part of the probe's intervals a flow of the class delivers nothing."""
+    mine = result.series.filter(pl.col("flow").is_in(one.flows))
+    interval_ms = mine["time_s"].to_numpy().min() * 1e3
+    idle = 100 * (mine["goodput_bps"].to_numpy() == 0).mean()
+    return f"nothing in {idle:.0f} % of {interval_ms:.3g} ms steps"

@@ -1,0 +1,128 @@
+"""Panels over time by hop class: what goodput, window and RTT have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from fairport.figures import style
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+# About as many points as a column of print can show apart; of a single thin line, more.
+MAX_POINTS = 240
+MAX_POINTS_ALONE = 1000
+# Above this many flows, thin lines are a blot and a band says more.
+MAX_LINES = 24
+
+Floats = NDArray[np.float64]
+
+
+def frame(
+    result: Result, title: str, unit: str
+) -> tuple[style.Picture, list[Axes], list[style.HopClass]]:
+    """A picture with one panel a hop class, all on the same axes."""
+    classes = style.hop_classes(result.flows)
+    tall = 0.95 if len(classes) > 1 else 1.9
+    count = max(len(classes), 1)
+    picture, rows = style.frame(result, title, [tall] * count, [0.27] * (count - 1))
+    panels = [row[0] for row in rows]
+    for panel in panels[1:]:
+        panel.sharex(panels[0])
+        panel.sharey(panels[0])
+    for panel in panels[:-1]:
+        panel.tick_params(labelbottom=False)
+    panels[-1].set_xlabel("time (s)", labelpad=2)
+    style.y_label(picture, panels, unit)
+    if result.series.is_empty():
+        for panel in panels:
+            style.say(panel, "no samples")
+        return picture, panels, []
+    panels[0].set_xlim(0, end_s(result))
+    return picture, panels, classes
+
+
+def end_s(result: Result) -> float:
+    """The end of the time axis: of the run."""
+    return float(result.summary["simulated_s"])
+
+
+def grid(
+    result: Result,
+    flows: list[int],
+    column: str,
+    how: Literal["mean", "min", "max"] = "mean",
+    most_points: int = MAX_POINTS,
+) -> tuple[Floats, Floats]:
+    """Times and a matrix (time, flow) of a column of the series, in at most `most_points` steps.
+
+    Samples of a step are joined by `how`; a step without any is NaN.
+    """
+    rows = result.series.filter(pl.col("flow").is_in(flows)).select("time_s", "flow", column)
+    stamps = rows["time_s"].unique().sort().to_numpy()
+    share = -(-len(stamps) // most_points)
+    step = np.searchsorted(stamps, rows["time_s"].to_numpy()) // share
+    joined = (
+        rows.select("flow", pl.col(column).cast(pl.Float64), step=pl.Series(step))
+        .group_by("step", "flow")
+        .agg(getattr(pl.col(column), how)())
+    )
+    # A sample is stamped with the end of its interval, and drawn in the interval's middle.
+    interval = stamps[1] - stamps[0] if len(stamps) > 1 else stamps[0]
+    times = np.array([stamps[i : i + share].mean() for i in range(0, len(stamps), share)])
+    times -= interval / 2
+    matrix = np.full((len(times), len(flows)), np.nan)
+    place = np.searchsorted(flows, joined["flow"].to_numpy())
+    matrix[joined["step"].to_numpy(), place] = joined[column].to_numpy()
+    return times, matrix
+
+
+def lines(panel: Axes, one: style.HopClass, result: Result, column: str, unit: float) -> Floats:
+    """Draws a column of a class in multiples of `unit`: its flows thin, their mean thick.
+
+    Many flows become the band of their middle 90 %; a flow alone is thin in finer steps. Returns
+    the values by time and flow.
+    """
+    times, values = grid(result, one.flows, column)
+    values /= unit
+    marker: dict[str, Any] = {"marker": one.look.marker, "markersize": 3} if len(times) == 1 else {}
+    thin: dict[str, Any] = {"color": one.look.colour, "alpha": 0.38, "linewidth": 0.45}
+    if len(one.flows) > MAX_LINES:
+        low, high = np.nanpercentile(values, [5, 95], axis=1)
+        panel.fill_between(times, low, high, color=one.look.colour, alpha=0.25, linewidth=0)
+    elif len(one.flows) > 1:
+        panel.plot(times, values, **thin)
+    else:
+        fine_times, fine = grid(result, one.flows, column, most_points=MAX_POINTS_ALONE)
+        panel.plot(fine_times, fine / unit, **thin)
+    panel.plot(times, mean(values), color=one.look.colour, linewidth=1.4, **marker)
+    return values
+
+
+def mean(values: Floats) -> Floats:
+    """Mean over flows at each time, NaN where none has a value."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=1)
+    total: Floats = np.where(known, values, 0.0).sum(axis=1)
+    total[count == 0] = np.nan
+    total /= np.maximum(count, 1)
+    return total
+
+
+def edges(times: Floats) -> Floats:
+    """Begin and end of each step, so that a value that stands alone between gaps is seen too."""
+    half = (times[1] - times[0]) / 2 if len(times) > 1 else times[0]
+    return np.column_stack([times - half, times + half]).ravel()
+
+
+def note(picture: style.Picture, classes: list[style.HopClass]) -> None:
+    """Says what the lines of `lines` are."""
+    text = "thick: mean of the class, thin: each flow"
+    if any(len(one.flows) > MAX_LINES for one in classes):
+        text += f" (more than {MAX_LINES}: band of the middle 90 %)"
+    style.note(picture, text)

@@ -1,0 +1,114 @@
+"""Occupancy of the bottleneck port, and every packet round the worst blackout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fairport.figures import over_time, style
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+TITLE = "Queue of the bottleneck port"
+CAPTION = (
+    "Above: bytes in the buffer over the whole run; the band reaches from the least to the "
+    "greatest sample of each step. Below: every packet round the worst blackout, by the port "
+    "through which it came in, and how long those that got in waited for the wire. While one "
+    "ingress port's packets are dropped one after the other, the other's keep getting in."
+)
+
+
+def draw(result: Result) -> Figure:
+    """Occupancy over the run; arrivals by ingress port with their fate; waits."""
+    trace = _trace(result)
+    ports = trace["ingress_port"].n_unique()
+    heights = [1.1, 0.1 + 0.34 * ports, 0.75] if ports else [1.1]
+    picture, rows = style.frame(result, TITLE, heights, [0.7, 0.12] if ports else [])
+    panels = [row[0] for row in rows]
+    style.y_label(picture, panels[:1], "queue (kB)")
+    _whole_run(panels[0], result)
+    if ports:
+        style.y_label(picture, panels[2:], "wait (µs)")
+        _blackout(panels[1], panels[2], trace)
+    else:
+        style.note(picture, "no blackout: nobody was kept out in a row while others got in")
+    return picture
+
+
+def _trace(result: Result) -> pl.DataFrame:
+    """The trace with microseconds from its first packet, waits, and runs of equal fate."""
+    return result.trace.sort("time_s").with_columns(
+        us=(pl.col("time_s") - pl.col("time_s").first()) * 1e6,
+        wait=(pl.col("depart_s") - pl.col("time_s")) * 1e6,
+        run=pl.col("fate").rle_id().over("ingress_port"),
+    )
+
+
+def _whole_run(panel: Axes, result: Result) -> None:
+    worst = result.summary["bottleneck"]
+    rows = result.queue.filter(pl.col("port") == (worst["port"] if worst else "")).sort("time_s")
+    if rows.is_empty():
+        style.say(panel, "no samples: the data of two flows meet nowhere")
+        return
+    share = -(-rows.height // over_time.MAX_POINTS)
+    kilobytes = pl.col("bytes") / 1e3
+    steps = (
+        rows.with_row_index("row")
+        .group_by(pl.col("row") // share, maintain_order=True)
+        .agg(
+            pl.col("time_s").mean(),
+            low=kilobytes.min(),
+            mean=kilobytes.mean(),
+            high=kilobytes.max(),
+        )
+    )
+    times, low, high = steps["time_s"], steps["low"], steps["high"]
+    panel.fill_between(times, low, high, color=style.BAND, alpha=0.4, linewidth=0)
+    panel.plot(times, steps["mean"], color=style.INK, linewidth=1)
+    top = worst["queue_max_bytes"] / 1e3
+    panel.axhline(top, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
+    panel.set(xlim=(0, over_time.end_s(result)), ylim=(0, max(top, high.to_numpy().max()) * 1.12))
+    panel.set_xlabel("time (s)", labelpad=1)
+    detail = f"line: mean, band: min to max, dotted: fullest ({top:.3g} kB)"
+    style.panel_title(panel, worst["port"], detail=detail)
+
+
+def _blackout(arrivals: Axes, waits: Axes, trace: pl.DataFrame) -> None:
+    ports = sorted(trace["ingress_port"].unique())
+    above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    for place, port in enumerate(ports):
+        colour = style.PORT_COLOURS[place % len(style.PORT_COLOURS)]
+        mine = trace.filter(pl.col("ingress_port") == port)
+        dropped = mine.filter(pl.col("fate") == "dropped")
+        passed = mine.filter(pl.col("fate") != "dropped")
+        arrivals.plot(passed["us"], [-place] * passed.height, "|", color=colour, markersize=7)
+        arrivals.plot(dropped["us"], [-place] * dropped.height, "x", color=style.DROPPED, ms=5)
+        waits.plot(passed["us"], passed["wait"], ".", color=colour, markersize=4)
+        flows = style.count(mine["flow"].n_unique(), "flow")
+        text = f"from {port}: {flows}, {dropped.height} of {mine.height} dropped"
+        arrivals.annotate(text, (0, -place), (3, 5), fontsize=7, color=colour, **above)
+    _shade_longest_run([arrivals, waits], trace)
+    arrivals.set(yticks=range(0, -len(ports), -1), yticklabels=[], ylim=(0.7 - len(ports), 0.85))
+    arrivals.sharex(waits)
+    arrivals.tick_params(labelbottom=False)
+    waits.set_ylim(0, waits.get_ylim()[1] * 1.05)
+    waits.set_xlabel(f"time (µs) from {trace['time_s'][0]:.6f} s", labelpad=2)
+    detail = "worst blackout (shaded): | got in, x dropped"
+    style.panel_title(arrivals, f"Arrivals at {trace['port'][0]}", detail=detail)
+
+
+def _shade_longest_run(panels: list[Axes], trace: pl.DataFrame) -> None:
+    """Shades the time from the first to the last drop of the longest run by ingress port."""
+    runs = (
+        trace.filter(pl.col("fate") == "dropped")
+        .group_by("ingress_port", "run")
+        .agg(pl.len(), first=pl.col("us").min(), last=pl.col("us").max())
+        .sort("len", "first", descending=[True, False])
+    )
+    for _, _, _, first, last in runs.head(1).iter_rows():
+        for panel in panels:
+            panel.axvspan(first, last, color=style.DROPPED, alpha=0.12, linewidth=0)

@@ -1,0 +1,61 @@
+"""Round-trip time over time, with its least and greatest values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fairport.figures import over_time, style
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+TITLE = "Round-trip time over time"
+CAPTION = (
+    "RTT samples of each hop class: the line is their mean, the band reaches from the least to "
+    "the greatest. The classes differ by the length of their paths; the height of the band is "
+    "queueing. Gaps are times without a sample: all of the class stood still."
+)
+
+
+def draw(result: Result) -> Figure:
+    """One panel a hop class: mean, and the band from min to max over its flows."""
+    picture, panels, classes = over_time.frame(result, TITLE, "RTT (ms)")
+    top = 0.0
+    for panel, one in zip(panels, classes, strict=False):
+        times, low = over_time.grid(result, one.flows, "rtt_min_s", "min")
+        _, high = over_time.grid(result, one.flows, "rtt_max_s", "max")
+        _, middle = over_time.grid(result, one.flows, "rtt_mean_s")
+        if np.isnan(middle).all():
+            panel.text(
+                0.5,
+                0.5,
+                "no RTT samples",
+                transform=panel.transAxes,
+                ha="center",
+                color=style.MUTED,
+            )
+            style.panel_title(panel, one.label, one.look.colour)
+            continue
+        least, most = np.fmin.reduce(low, axis=1) * 1e3, np.fmax.reduce(high, axis=1) * 1e3
+        edges = over_time.edges(times)
+        panel.fill_between(
+            edges,
+            np.repeat(least, 2),
+            np.repeat(most, 2),
+            color=one.look.colour,
+            alpha=0.25,
+            linewidth=0,
+        )
+        mean = np.repeat(over_time.mean(middle), 2) * 1e3
+        panel.plot(edges, mean, color=one.look.colour, linewidth=1.2)
+        top = max(top, float(np.nanmax(most)))
+        average = result.summary["classes"][one.name]["rtt_mean_s"]
+        text = "" if average is None else f"{average * 1e3:.2f} ms on average"
+        style.panel_title(panel, one.label, one.look.colour, text)
+    if top > 0:
+        panels[0].set_ylim(0, top * 1.05)
+        style.note(picture, "line: mean of the class, band: least to greatest sample")
+    return picture

@@ -1,0 +1,246 @@
+"""How figures look: sizes, colours, fonts, and the frame that every kind of figure shares.
+
+Sizes are for print: at the width of a journal's column (3.4 in) the smallest letters are still
+6 pt. Colours are those of Okabe & Ito (2008), told apart by colour-blind readers; a hop class has
+the same colour in every figure.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fairport.result import Result
+
+WIDTH_IN = 5.0
+PNG_DPI = 220
+
+INK = "#1c2733"
+MUTED = "#5d6b78"
+GRID = "#dde3e8"
+PAPER = "#ffffff"
+
+# Margins round the axes in inches: they hold tick labels and names of axes at these font sizes.
+_LEFT, _RIGHT, _TOP, _BOTTOM = 0.6, 0.2, 0.5, 0.56
+
+_RC: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],
+    "font.size": 8.5,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8.5,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.size": 3,
+    "ytick.major.size": 0,
+    "legend.frameon": False,
+    "legend.handlelength": 1.6,
+    "lines.linewidth": 1.6,
+    "lines.solid_capstyle": "round",
+    "figure.facecolor": PAPER,
+    "axes.facecolor": "none",
+    "hatch.linewidth": 0.6,
+    "path.simplify": True,
+    "path.simplify_threshold": 0.4,
+    "agg.path.chunksize": 20_000,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fairport",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Colour of a hop class, and the hatch and marker that tell it apart in black and white."""
+
+    colour: str
+    hatch: str
+    marker: str
+
+    @property
+    def bar(self) -> dict[str, Any]:
+        """How its bars are filled; a hatch takes the colour of the edge."""
+        return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": PAPER, "linewidth": 0}
+
+
+_LOOKS = {
+    2: Look("#d55e00", "", "o"),
+    3: Look("#0072b2", "....", "D"),
+    4: Look("#009e73", "/////", "s"),
+    5: Look("#cc79a7", "xxxx", "v"),
+    6: Look("#0072b2", "", "^"),
+}
+_OTHER_LOOK = Look("#8a6d00", "----", "P")
+
+# For ingress ports, which are not hop classes: the rest of the same set. A drop is a red cross.
+PORT_COLOURS = (INK, "#cc79a7", "#e69f00", "#56b4e9")
+DROPPED = "#d55e00"
+BAND = "#56b4e9"
+
+
+@dataclass(frozen=True, slots=True)
+class HopClass:
+    """A hop class as figures show it."""
+
+    hops: int
+    flows: list[int]
+    look: Look
+
+    @property
+    def name(self) -> str:
+        """As in the summary, e.g. "6-hop"."""
+        return f"{self.hops}-hop"
+
+    @property
+    def label(self) -> str:
+        """What a legend says, e.g. "6-hop (12 flows)"."""
+        return f"{self.name} ({count(len(self.flows), 'flow')})"
+
+
+def count(number: int, what: str) -> str:
+    """A number of things: "1 flow", "12 flows"."""
+    return f"{number} {what}{'s' if number != 1 else ''}"
+
+
+def hop_classes(flows: pl.DataFrame) -> list[HopClass]:
+    """The hop classes of a table of flows, the shortest path first."""
+    found = flows.group_by("hops", maintain_order=True).agg("flow").sort("hops")
+    return [
+        HopClass(hops, members, _LOOKS.get(hops, _OTHER_LOOK))
+        for hops, members in found.iter_rows()
+    ]
+
+
+class Picture(Figure):
+    """A figure that a notebook shows without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        with applied():
+            self.savefig(buffer, format="png", dpi=PNG_DPI)
+        return buffer.getvalue()
+
+
+def applied() -> AbstractContextManager[None]:
+    """The style, for the time of a `with`."""
+    return matplotlib.rc_context(_RC)
+
+
+def save(picture: Figure, path: Path) -> None:
+    """Writes PNG or SVG by the path's ending, the same bytes for the same picture."""
+    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    with applied():
+        picture.savefig(path, dpi=PNG_DPI, metadata=metadata)
+
+
+def frame(
+    result: Result,
+    title: str,
+    heights_in: Sequence[float],
+    gaps_in: Sequence[float] = (),
+    columns: int = 1,
+) -> tuple[Picture, list[list[Axes]]]:
+    """A picture with rows of axes of the given heights and gaps, its title and what run it is of.
+
+    The place of everything is computed here rather than by a layout engine, which would draw each
+    figure twice to find it.
+    """
+    height = _TOP + sum(heights_in) + sum(gaps_in) + _BOTTOM
+    picture = Picture(figsize=(WIDTH_IN, height))
+    between = 0.16
+    width = (WIDTH_IN - _LEFT - _RIGHT - between * (columns - 1)) / columns
+    rows, top = [], height - _TOP
+    for tall, gap in zip(heights_in, [*gaps_in, 0.0], strict=True):
+        boxes = [
+            (
+                (_LEFT + i * (width + between)) / WIDTH_IN,
+                (top - tall) / height,
+                width / WIDTH_IN,
+                tall / height,
+            )
+            for i in range(columns)
+        ]
+        rows.append([picture.add_axes(box) for box in boxes])
+        top -= tall + gap
+    left, head = 0.1 / WIDTH_IN, 1 - 0.09 / height
+    picture.text(left, head, title, va="top", ha="left", fontsize=10, fontweight="bold")
+    run = f"{result.scenario.name}, seed {result.seed}"
+    picture.text(
+        1 - _RIGHT / WIDTH_IN,
+        head - 0.015 / height,
+        run,
+        va="top",
+        ha="right",
+        color=MUTED,
+        fontsize=8,
+    )
+    return picture, rows
+
+
+def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> None:
+    """Names a panel above its left corner, with a detail in grey behind it."""
+    above: dict[str, Any] = {
+        "textcoords": "offset points",
+        "va": "bottom",
+        "annotation_clip": False,
+    }
+    name = axes.annotate(
+        text, (0, 1), (0, 3), xycoords="axes fraction", color=colour, fontweight="bold", **above
+    )
+    if detail:
+        axes.annotate(detail, (1, 0), (5, 0), xycoords=name, color=MUTED, fontsize=8, **above)
+
+
+def note(picture: Picture, text: str) -> None:
+    """What lines and marks are, in small grey letters at the lower right."""
+    picture.text(
+        1 - _RIGHT / WIDTH_IN,
+        0.06 / picture.get_figheight(),
+        text,
+        ha="right",
+        color=MUTED,
+        fontsize=7,
+    )
+
+
+def y_label(picture: Picture, panels: Sequence[Axes], text: str) -> None:
+    """Names the vertical axis of `panels`, once, in the middle of them."""
+    middle = (panels[0].get_position().y1 + panels[-1].get_position().y0) / 2
+    picture.text(0.08 / WIDTH_IN, middle, text, rotation=90, va="center", ha="left")
+
+
+def fair_share(axes: Axes, fair: float) -> None:
+    """A dotted line at the fair share, which is in the axis' unit."""
+    axes.axhline(fair, color=MUTED, linewidth=0.9, linestyle=(0, (1, 2)), zorder=3)
+
+
+def say(axes: Axes, text: str) -> None:
+    """Writes in the middle of a panel why there is nothing in it."""
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=MUTED)
+    axes.set_axis_off()

@@ -1,0 +1,130 @@
+"""Figures say what they show, whatever the run is like."""
+
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+import synthetic
+from fairport import figures
+from fairport.figures import over_time, style
+
+RUNS = {
+    "fifteen to one": {},
+    "113 flows": {"classes": {2: 3, 4: 12, 6: 98}, "duration_s": 1.0},
+    "one flow": {"classes": {6: 1}, "duration_s": 0.5},
+    "no drops": {"lossless": True, "duration_s": 0.5},
+    "one interval": {"duration_s": 0.01},
+    "a tenth of a second": {"duration_s": 0.1},
+}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return synthetic.run(duration_s=2.0)
+
+
+def words(picture, tmp_path):
+    path = tmp_path / "figure.svg"
+    style.save(picture, path)
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("run", RUNS)
+def test_every_kind_can_be_drawn_of_every_run(run, tmp_path):
+    written = figures.draw_all(synthetic.run(**RUNS[run]), tmp_path)
+    expected = {f"{kind}.{ending}" for kind in figures.KINDS for ending in ("png", "svg")}
+    assert {path.name for path in written} == expected
+    assert all(path.stat().st_size > 1000 for path in written)
+
+
+@pytest.mark.parametrize("kind", figures.KINDS)
+def test_the_same_run_gives_the_same_bytes(kind, result, tmp_path):
+    assert words(figures.draw(result, kind), tmp_path) == words(
+        figures.draw(result, kind), tmp_path
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("goodput", ["goodput (Mbit/s)", "time (s)", "2-hop (1 flow)", "6-hop (12 flows)"]),
+        (
+            "bars",
+            ["goodput (Mbit/s)", "first 20 % (0.4 s)", "first 40 % (0.8 s)", "whole run (2 s)"],
+        ),
+        ("drop_runs", ["runs per flow", "dropped in a row (packets)", "edge0.0:2 (14 flows)"]),
+        ("queue", ["queue (kB)", "wait (µs)", "edge0.0:0", "from edge0.0:1: 1 flow"]),
+        ("cwnd", ["cwnd (kB)", "time (s)", "4-hop (2 flows)"]),
+        ("rtt", ["RTT (ms)", "time (s)", "least to greatest sample"]),
+    ],
+)
+def test_axes_have_units_and_legends_say_who(kind, said, result, tmp_path):
+    text = words(figures.draw(result, kind), tmp_path)
+    assert [one for one in said if one not in text] == []
+
+
+def test_an_svg_holds_text_as_text_and_stands_alone(result, tmp_path):
+    svg = words(figures.draw(result, "goodput"), tmp_path)
+    assert "<text" in svg
+    assert 'xlink:href="http' not in svg
+
+
+def test_a_kind_that_is_not_there_is_named_with_those_that_are(result):
+    with pytest.raises(
+        ValueError, match="`pie` is not a kind of figure; hint: one of goodput, bars"
+    ):
+        figures.draw(result, "pie")
+
+
+def test_bars_are_what_was_delivered_in_the_span(result):
+    axes = figures.draw(result, "bars").axes[0]
+    sent = result.series.filter(pl.col("time_s") <= 0.4 + 1e-9).group_by(
+        "flow", maintain_order=True
+    )
+    expected = sent.agg(pl.col("delivered_bytes").max())["delivered_bytes"] * 8 / 0.4 / 1e6
+    assert [bar.get_height() for bar in axes.patches] == pytest.approx(expected.to_list())
+
+
+def test_thinning_out_keeps_the_extremes(result):
+    times, low = over_time.grid(result, [3, 4], "rtt_min_s", "min", most_points=7)
+    _, high = over_time.grid(result, [3, 4], "rtt_max_s", "max", most_points=7)
+    assert len(times) <= 7
+    mine = result.series.filter(pl.col("flow").is_in([3, 4]))
+    assert np.nanmin(low) == mine["rtt_min_s"].min()
+    assert np.nanmax(high) == mine["rtt_max_s"].max()
+
+
+def test_thinning_out_keeps_the_mean(result):
+    _, coarse = over_time.grid(result, [0, 5], "goodput_bps", most_points=50)
+    _, fine = over_time.grid(result, [0, 5], "goodput_bps", most_points=10**6)
+    assert coarse.mean(axis=0) == pytest.approx(fine.mean(axis=0))
+
+
+def test_hop_classes_keep_their_look_in_every_run():
+    few = style.hop_classes(synthetic.run(classes={2: 1, 6: 3}, duration_s=0.1).flows)
+    many = style.hop_classes(synthetic.run(duration_s=0.1).flows)
+    assert [one.label for one in few] == ["2-hop (1 flow)", "6-hop (3 flows)"]
+    assert {one.hops: one.look for one in few}.items() <= {
+        one.hops: one.look for one in many
+    }.items()
+
+
+def test_matplotlib_is_imported_when_something_is_drawn_and_pyplot_never():
+    code = """
+import sys, synthetic
+from fairport import figures
+assert "matplotlib" not in sys.modules
+figures.draw(synthetic.run(duration_s=0.1))
+assert "matplotlib" in sys.modules and "matplotlib.pyplot" not in sys.modules
+"""
+    folder = synthetic.__file__.rpartition("/")[0]
+    package = figures.__file__.rpartition("/fairport/")[0]
+    path = f"import sys; sys.path[:0] = [{folder!r}, {package!r}]"
+    subprocess.run([sys.executable, "-c", path + code], check=True)
+
+
+def test_a_notebook_shows_a_figure(result):
+    assert figures.draw(result)._repr_png_().startswith(b"\x89PNG")
