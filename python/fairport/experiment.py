@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,14 @@ def run(
     appears whole, after the last run. `files` in the summary returned are paths from where the user
     stands.
     """
-    results = simulation.run_many(scenario, seeds, jobs=jobs, progress=progress)
+    # bad input is refused here, before anything is made
+    results = closing(simulation.run_many(scenario, seeds, jobs=jobs, progress=progress))
     if folder is None:
-        return summarise([result.summary for result in results])
+        with results as runs:
+            return summarise([result.summary for result in runs])
     summaries = []
-    with appearing(folder, force=force) as partial:
-        for result in results:
+    with appearing(folder, force=force) as partial, results as runs:
+        for result in runs:
             place = partial if len(seeds) == 1 else partial / f"seed-{result.seed}"
             place.mkdir(exist_ok=True)
             write(result, place, figures=figures, csv=csv)

@@ -7,10 +7,12 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from fairport.errors import ScenarioError
 from fairport.result import Result
 from fairport.scenario import Scenario, load
 from fairport.scenario.lower import Job, lower, lower_topology
+from fairport.scenario.problems import ABSENT, look_up, parts
 
 BACKEND = "simulation"
 
@@ -31,9 +34,7 @@ far."""
 @dataclass
 class _Prepared:
     scenario: Scenario
-    seed: int
     job: Job
-    presets: dict[str, dict[str, Any]]
     simulation: _core.Simulation
 
 
@@ -43,13 +44,13 @@ def run(
     *,
     progress: Progress | None = None,
 ) -> Result:
-    """Runs a scenario once. `seed` takes the place of the scenario's.
+    """Runs a scenario once. A `seed` takes the place of the scenario's.
 
     Raises ScenarioError for a scenario that cannot be run, ResourceError for one that the machine
     cannot hold.
     """
     scenario = load(scenario)
-    prepared = _prepare(scenario, scenario.seed if seed is None else seed)
+    prepared = _prepare(scenario if seed is None else _seeded(scenario, seed))
     memory.require(prepared.simulation.memory_bytes, scenario.file)
     return _run(prepared, progress)
 
@@ -60,28 +61,25 @@ def run_many(
     *,
     jobs: int = 1,
     progress: Progress | None = None,
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Runs a scenario with each of the seeds, `jobs` at a time.
 
     Yields the results in the order of the seeds. The engine releases the interpreter while it
     runs, so threads serve. Raises as `run` does, before the first run.
+    Close the generator to stop the runs that are under way.
     """
     scenario = load(scenario)
-    first = _prepare(scenario, seeds[0])
-    memory.require(first.simulation.memory_bytes * min(jobs, len(seeds)), scenario.file)
-    if min(jobs, len(seeds)) == 1:
-        return (_run(_prepare(scenario, seed), progress) for seed in seeds)
+    jobs = min(jobs, len(seeds))
+    first = _prepare(_seeded(scenario, seeds[0]))
+    memory.require(first.simulation.memory_bytes * jobs, scenario.file)
+    if jobs == 1:
+        return (_run(_prepare(_seeded(scenario, seed)), progress) for seed in seeds)
     return _run_in_threads(scenario, seeds, jobs, progress)
-
-
-def check(scenario: Scenario) -> None:
-    """Raises what `run` would raise before it starts."""
-    memory.require(_prepare(scenario, scenario.seed).simulation.memory_bytes, scenario.file)
 
 
 def _run_in_threads(
     scenario: Scenario, seeds: Sequence[int], jobs: int, progress: Progress | None
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     stop = threading.Event()
 
     def report(seed: int, simulated_s: float, packet_hops: int) -> None:
@@ -91,69 +89,62 @@ def _run_in_threads(
         if progress is not None:
             progress(seed, simulated_s, packet_hops)
 
-    waiting = list(reversed(seeds))
-    running: dict[int, Future[Result]] = {}
+    waiting = iter(seeds)
+    running: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
-            for seed in seeds:
-                while waiting and len(running) < jobs:
-                    following = waiting.pop()
-                    running[following] = pool.submit(_run, _prepare(scenario, following), report)
-                wait([running[seed]], return_when=FIRST_COMPLETED)
-                yield running.pop(seed).result()
+            for _ in seeds:
+                for seed in islice(waiting, jobs - len(running)):
+                    running.append(pool.submit(_run, _prepare(_seeded(scenario, seed)), report))
+                yield running.popleft().result()
         finally:
             stop.set()
 
 
-def _prepare(scenario: Scenario, seed: int) -> _Prepared:
+def _seeded(scenario: Scenario, seed: int) -> Scenario:
+    return scenario.patch({"seed": seed})
+
+
+def _prepare(scenario: Scenario) -> _Prepared:
     presets = {name: _core.preset(name) for name in _core.presets()}
     try:
         hosts = _core.topology_hosts(json.dumps(lower_topology(scenario.topology)))
     except _core.JobError as error:
-        raise _refused(scenario, f"topology.{error.field}", error) from None
-    job = lower(scenario, seed, hosts, presets)
+        raise _refused(scenario, error.field, error) from None
+    job = lower(scenario, hosts, presets)
     try:
         simulation = _core.Simulation(json.dumps(job.document))
     except _core.JobError as error:
         raise _refused(scenario, job.scenario_field(error.field), error) from None
-    return _Prepared(scenario, seed, job, presets, simulation)
+    return _Prepared(scenario, job, simulation)
 
 
 def _refused(scenario: Scenario, field: str, error: _core.JobError) -> ScenarioError:
+    """What the engine refuses, in the words of the scenario's file."""
+    written = look_up(scenario.resolved(), parts(field))
+    value = error.value if written is ABSENT else written
     return ScenarioError(
-        error.problem, file=scenario.file, field=field, value=error.value, remedy=error.remedy
+        error.problem, file=scenario.file, field=field, value=value, remedy=error.remedy
     )
 
 
 def _run(prepared: _Prepared, progress: Progress | None) -> Result:
-    scenario, seed, job = prepared.scenario, prepared.seed, prepared.job
-
     def report(simulated_s: float, packet_hops: int) -> None:
         if progress is not None:
-            progress(seed, simulated_s, packet_hops)
+            progress(prepared.scenario.seed, simulated_s, packet_hops)
 
     started = datetime.now(timezone.utc)
     begin = time.perf_counter()
     raw = prepared.simulation.run(report)
-    wall_s = time.perf_counter() - begin
-    return _result(scenario, seed, job, prepared, raw, started, wall_s)
+    return _result(prepared, raw, started, time.perf_counter() - begin)
 
 
-def _result(
-    scenario: Scenario,
-    seed: int,
-    job: Job,
-    prepared: _Prepared,
-    raw: dict[str, Any],
-    started: datetime,
-    wall_s: float,
-) -> Result:
+def _result(prepared: _Prepared, raw: dict[str, Any], started: datetime, wall_s: float) -> Result:
     from fairport import metrics, tables
 
+    scenario, job, seed = prepared.scenario, prepared.job, prepared.scenario.seed
     run_id = f"{scenario.name}-seed-{seed}"
-    frames = tables.from_core(
-        raw, run_id, prepared.simulation.hosts, _stack_names(job, prepared.presets), job.flows
-    )
+    frames = tables.from_core(raw, run_id, prepared.simulation.hosts, job.stacks, job.flows)
     summary = metrics.summary(
         frames,
         scenario=scenario.name,
@@ -192,15 +183,3 @@ def _result(
         "scenario_resolved": scenario.resolved(),
     }
     return Result(scenario=scenario, seed=seed, tables=frames, summary=summary, manifest=manifest)
-
-
-def _stack_names(job: Job, presets: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
-    return [
-        {
-            "preset": stack["preset"],
-            "congestion_control": stack["overrides"].get(
-                "congestion_control", presets[stack["preset"]]["congestion_control"]
-            ),
-        }
-        for stack in job.stacks
-    ]

@@ -45,7 +45,7 @@ def print_comparison(comparison: Mapping[str, Any]) -> None:
 
 def new_table() -> Table:
     """A table as all commands print them."""
-    from rich import box
     from rich.table import Table
 
-    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1))
+    # without lines: the table of a run fits 80 columns so
+    return Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")

@@ -66,9 +66,10 @@ def run(
     overrides = read_assignments(assignments or [])
     if duration:
         overrides["duration"] = duration
+    if seed is not None:
+        overrides["seed"] = seed
     loaded = load(scenario).patch(overrides)
-    first = loaded.seed if seed is None else seed
-    seeds = range(first, first + repeat)
+    seeds = range(loaded.seed, loaded.seed + repeat)
     with progress_bar(loaded, len(seeds), shown=not quiet) as bar:
         summary = experiment.run(
             loaded,

@@ -23,7 +23,7 @@ _COLUMNS = (
     ("timeouts", "time-\nouts", 1.0, ".0f"),
     ("timeout_period_s", "period\ns", 1.0, ".2f"),
     ("drops", "drops", 1.0, ".0f"),
-    ("longest_drop_run", "longest\nrun", 1.0, ".0f"),
+    ("longest_drop_run", "drop\nrun", 1.0, ".0f"),
     ("rtt_mean_s", "RTT ms\nmean", 1e3, ".2f"),
     ("rtt_p99_s", "\np99", 1e3, ".2f"),
 )

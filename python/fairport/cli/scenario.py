@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Look at scenarios.", no_args_is_help=True)
+app = typer.Typer(help="Look at scenarios.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command()

@@ -80,11 +80,10 @@ class Job:
 
 def lower(
     scenario: Scenario,
-    seed: int,
     hosts: Sequence[str],
     presets: Mapping[str, Mapping[str, Any]],
 ) -> Job:
-    """The job of one run.
+    """The job of one run, with the scenario's seed.
 
     `hosts` are the topology's host names in the engine's order, `presets` the settings of every
     stack preset in base units (`_core.preset`). Raises ScenarioError for a selector that selects
@@ -93,7 +92,7 @@ def lower(
     measure, probes = scenario.measure, scenario.probes
     job = Job(
         {
-            "seed": seed,
+            "seed": scenario.seed,
             "duration_ps": int(scenario.duration),
             "topology": lower_topology(scenario.topology),
             "routing": scenario.routing,

@@ -136,6 +136,12 @@ class Scenario(Section):
             )
         return self
 
+    def __eq__(self, other: object) -> bool:
+        """Equal in every field, wherever they were read from."""
+        return isinstance(other, Scenario) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
     @property
     def file(self) -> str:
         """Where it was read from, for messages: a file, or the name of a built-in scenario."""

@@ -9,7 +9,8 @@ from pydantic_core import ErrorDetails
 
 from fairport.errors import ScenarioError, did_you_mean
 
-_ABSENT = object()
+ABSENT = object()
+"""What `look_up` finds where nothing is."""
 
 
 def first_problem(error: ValidationError, document: Any, file: str) -> ScenarioError:
@@ -18,11 +19,11 @@ def first_problem(error: ValidationError, document: Any, file: str) -> ScenarioE
     context: dict[str, Any] = detail.get("ctx", {})
     path = _path(detail, document)
     if context.get("field"):
-        path += _parts(context["field"])
+        path += parts(context["field"])
     problem, remedy = _words(detail, path)
     value = look_up(document, path)
     arguments: dict[str, Any] = {"remedy": remedy, "file": file, "field": dotted(path)}
-    if value is not _ABSENT and context.get("show_value", True) and not isinstance(value, dict):
+    if value is not ABSENT and context.get("show_value", True) and not isinstance(value, dict):
         arguments["value"] = value
     return ScenarioError(problem, **arguments)
 
@@ -33,16 +34,17 @@ def dotted(path: list[str | int]) -> str:
 
 
 def look_up(document: Any, path: list[str | int]) -> Any:
-    """The value at a path of a document, or a mark that nothing is there."""
+    """The value at a path of a document, or ABSENT."""
     for part in path:
         try:
             document = document[part]
         except (KeyError, IndexError, TypeError):
-            return _ABSENT
+            return ABSENT
     return document
 
 
-def _parts(field: str) -> list[str | int]:
+def parts(field: str) -> list[str | int]:
+    """The path "traffic.0.from" as its parts."""
     return [int(part) if part.isdigit() else part for part in field.split(".")]
 
 

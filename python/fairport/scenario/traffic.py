@@ -22,7 +22,7 @@ class Bulk(Section):
     these."""
     receiver: str = Field(alias="to")
     """The receiver."""
-    flows: int = Field(default=1, ge=1)
+    flows: int = Field(default=1, ge=1, le=100_000)
     """Flows of each sender."""
     size: PositiveSize | None = None
     """Bytes that each flow sends; without, it sends until the end."""

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from fairport.scenario import Scenario, load
+
+
+@dataclass
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Outcome]
+
+ENTRY = [sys.executable, "-c", "from fairport.cli import main; main()"]
+
+
+@pytest.fixture
+def fairport(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """The command line, run in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Outcome:
+        from fairport.cli.app import app
+
+        with pytest.raises(SystemExit) as ended:
+            app(list(arguments), prog_name="fairport")
+        captured = capsys.readouterr()
+        status = ended.value.code
+        return Outcome(status if isinstance(status, int) else 0, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def fairport_process(tmp_path: Path) -> Command:
+    """The command line in a process of its own, with nothing but pipes round it."""
+
+    def run(*arguments: str) -> Outcome:
+        done = subprocess.run(
+            [*ENTRY, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={key: value for key, value in os.environ.items() if key != "COLUMNS"},
+            timeout=120,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def short() -> Scenario:
+    """`outcast` for 20 ms: a real run in a few milliseconds."""
+    return load("outcast").patch({"duration": "20ms", "name": "short"})

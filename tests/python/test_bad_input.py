@@ -1,0 +1,301 @@
+"""Each mistake gets one clear error: file, field, value, remedy; status 2; nothing written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from fairport.backends import memory
+
+SCENARIO = """\
+name = "mine"
+duration = "1ms"
+[topology]
+kind = "fat-tree"
+k = 4
+[link]
+rate = "1Gbps"
+[queue]
+limit = "16KiB"
+[[traffic]]
+from = "all"
+to = "h0"
+start_jitter = "0s"
+"""
+
+GRAPH = """\
+name = "islands"
+duration = "1ms"
+[topology]
+kind = "graph"
+hosts = ["a", "b", "c"]
+switches = ["s", "t"]
+links = [{ ends = ["a", "s"] }, { ends = ["b", "s"] }, { ends = ["c", "t"] }]
+[[traffic]]
+from = "c"
+to = "a"
+"""
+
+
+def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
+    """Runs it, checks what every refusal has, and returns the error and the hint."""
+    before = sorted(file.parent.rglob("*"))
+    outcome = fairport("run", file.name, *arguments)
+    assert outcome.status == 2
+    assert outcome.out == ""
+    assert sorted(file.parent.rglob("*")) == before
+    error, hint = outcome.err.splitlines()
+    assert error.startswith("error: ")
+    assert hint.startswith("hint: ")
+    return error.removeprefix("error: "), hint.removeprefix("hint: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "error", "hint"),
+    [
+        pytest.param(
+            'limit = "16KiB"',
+            'limt = "16KiB"',
+            "queue.limt: is not a field of a scenario",
+            "did you mean `limit`?",
+            id="an unknown field",
+        ),
+        pytest.param(
+            'limit = "16KiB"',
+            'limit = "16XB"',
+            'queue.limit: "16XB" has an unknown unit `XB`',
+            "units: B, kB",
+            id="an unknown unit",
+        ),
+        pytest.param(
+            'limit = "16KiB"',
+            "limit = 16384",
+            "queue.limit: 16384 has no unit",
+            '"16KiB"',
+            id="a number without a unit",
+        ),
+        pytest.param("k = 4", "k = 3", "topology.k: 3 must be an even", "try 4", id="k odd"),
+        pytest.param("k = 4", "k = 0", "topology.k: 0 must be an even", "try 4", id="k zero"),
+        pytest.param(
+            "k = 4", "k = 1000", "topology.k: 1000 is not an even number", "k = 4", id="k too large"
+        ),
+        pytest.param(
+            'rate = "1Gbps"',
+            'rate = "0bps"',
+            'link.rate: "0bps" is zero',
+            "1Gbps",
+            id="a rate of 0",
+        ),
+        pytest.param(
+            'limit = "16KiB"',
+            'limit = "0B"',
+            'queue.limit: "0B" is zero',
+            "16KiB",
+            id="a buffer of 0",
+        ),
+        pytest.param(
+            'limit = "16KiB"',
+            'limit = "1500B"',
+            'queue.limit: "1500B" is smaller than one packet of 1518 B',
+            "at least",
+            id="a buffer smaller than a packet",
+        ),
+        pytest.param(
+            'from = "all"',
+            'from = "h0"',
+            'traffic.0.from: "h0" includes the receiver `h0`',
+            "all",
+            id="a sender that is the receiver",
+        ),
+        pytest.param(
+            'to = "h0"',
+            'to = "h77"',
+            'traffic.0.to: "h77" names `h77`, which is not a host of the topology',
+            "h0 .. h15",
+            id="a host that is not there",
+        ),
+        pytest.param(
+            'start_jitter = "0s"',
+            'start_jitter = "-1ms"',
+            'traffic.0.start_jitter: "-1ms" is negative',
+            "0 or more",
+            id="a negative time",
+        ),
+        pytest.param(
+            'duration = "1ms"',
+            'duration = "0s"',
+            'duration: "0s" is zero',
+            "above 0",
+            id="no time at all",
+        ),
+        pytest.param(
+            "k = 4",
+            "k = ",
+            "is not TOML: invalid value (at line 5",
+            "toml.io",
+            id="not TOML",
+        ),
+        pytest.param(
+            'kind = "fat-tree"',
+            'kind = "fat-treee"',
+            'topology.kind: "fat-treee" is not one of fat-tree, two-switch, graph',
+            "did you mean `fat-tree`?",
+            id="an unknown kind",
+        ),
+        pytest.param(
+            'to = "h0"', "", "traffic.0.to: is missing", "add `to = ...`", id="a missing field"
+        ),
+        pytest.param(
+            "k = 4\n",
+            'k = 4\n[tcp]\ncongestion_control = "bik"\n',
+            'tcp.congestion_control: "bik" ',
+            "bic",
+            id="an unknown congestion control",
+        ),
+        pytest.param(
+            "k = 4\n",
+            'k = 4\n[tcp]\nstack = "linux"\n',
+            'tcp.stack: "linux" is not a stack preset',
+            "did you mean `linux-2.6`?",
+            id="an unknown stack",
+        ),
+        pytest.param(
+            'name = "mine"',
+            'name = "mine"\npaper = "prakash2012/p99"',
+            'paper: "prakash2012/p99" has no published figures',
+            "prakash2012/p",
+            id="an unknown paper",
+        ),
+    ],
+)
+def test_a_mistake_in_a_file_is_named(
+    fairport: Command, tmp_path: Path, line: str, instead: str, error: str, hint: str
+) -> None:
+    file = tmp_path / "mine.toml"
+    assert line in SCENARIO
+    file.write_text(SCENARIO.replace(line, instead), encoding="utf-8")
+    told, remedy = refused(fairport, file)
+    assert told.startswith(f"mine.toml: {error}")
+    assert hint in remedy
+
+
+def test_a_host_that_cannot_be_reached_is_named(fairport: Command, tmp_path: Path) -> None:
+    file = tmp_path / "islands.toml"
+    file.write_text(GRAPH, encoding="utf-8")
+    error, hint = refused(fairport, file)
+    assert error == 'islands.toml: traffic.0.to: "a" cannot be reached from `c`'
+    assert "links" in hint
+
+
+def test_a_file_that_is_not_there(fairport: Command, tmp_path: Path) -> None:
+    error, hint = refused(fairport, tmp_path / "none.toml")
+    assert error == "none.toml: does not exist"
+    assert "fairport scenario show" in hint
+
+
+def test_a_file_that_is_not_text(fairport: Command, tmp_path: Path) -> None:
+    file = tmp_path / "binary.toml"
+    file.write_bytes(b"\xff\xfe\x00")
+    assert refused(fairport, file)[0] == "binary.toml: is not UTF-8 text"
+
+
+def test_a_name_that_is_not_built_in(fairport: Command, tmp_path: Path) -> None:
+    error, hint = refused(fairport, tmp_path / "outcst")
+    assert error == '"outcst" is not a built-in scenario'
+    assert hint.startswith("did you mean `outcast`?")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["--set", "queue.limit=16XB"], 'mine.toml: queue.limit: "16XB" has an unknown unit `XB`'),
+        (["--set", "queue.limt=16KB"], "mine.toml: queue.limt: is not a field of a scenario"),
+        (["--set", "traffic.3.start=1s"], "mine.toml: traffic.3.start: does not exist"),
+        (["--set", "traffic.x.start=1s"], "mine.toml: traffic.x.start: does not exist"),
+        (["--set", "queue.limit.x=1"], "mine.toml: queue.limit.x: does not exist"),
+        (["--set", "queue=5"], "mine.toml: queue: 5 must be a table"),
+        (["--set", "queue"], '--set: "queue" is not PATH=VALUE'),
+        (["--duration", "10"], 'mine.toml: duration: "10" has no unit'),
+        (["--duration", "ten"], 'mine.toml: duration: "ten" cannot be read as a duration'),
+        (["--backend", "linux"], '--backend: "linux" is not a backend of this version'),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_named(
+    fairport: Command, tmp_path: Path, arguments: list[str], error: str
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    assert refused(fairport, file, *arguments)[0].startswith(error)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--repeat", "0"], ["--jobs", "0"], ["--seed", "-1"], ["--no-such-flag"], ["--pcap", "x"]],
+)
+def test_an_impossible_option_has_status_2(
+    fairport: Command, tmp_path: Path, arguments: list[str]
+) -> None:
+    outcome = fairport("run", "outcast", *arguments)
+    assert outcome.status == 2
+    assert arguments[0] in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_results_folder_that_exists_is_kept(fairport: Command, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    (tmp_path / "results" / "mine").mkdir(parents=True)
+    (tmp_path / "results" / "mine" / "precious").write_text("x", encoding="utf-8")
+    error, hint = refused(fairport, file)
+    assert error == f"{Path('results', 'mine')}: exists"
+    assert "--force" in hint
+    error, _ = refused(fairport, file, "--force")
+    assert "is not a result of Fairport" in error
+
+
+def test_a_results_folder_that_cannot_be_written(fairport: Command, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    error, hint = refused(fairport, file, "--out", "mine.toml/run")
+    assert error.startswith(f"{Path('mine.toml', 'run')}: cannot be written: ")
+    assert "--out" in hint
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_results_folder_without_permission(fairport: Command, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    (tmp_path / "theirs").mkdir(mode=0o500)
+    assert "cannot be written" in refused(fairport, file, "--out", "theirs/run")[0]
+
+
+def test_a_run_that_does_not_fit_the_machine_says_so(
+    fairport: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    error, hint = refused(fairport, file)
+    assert "mine.toml: needs about " in error
+    assert "the machine has 1000.0 B left" in error
+    assert "[probes]" in hint
+
+
+def test_finer_probes_need_more_memory_and_the_engine_knows_it(
+    fairport: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    # 15 flows, a row each every nanosecond of an hour
+    error, _ = refused(fairport, file, "--duration", "1h", "--set", "probes.series_interval=1ns")
+    assert "needs about" in error
+
+
+def test_a_folder_that_is_no_run(fairport: Command, tmp_path: Path) -> None:
+    for command in ("report", "rerun"):
+        outcome = fairport(command, str(tmp_path))
+        assert outcome.status == 2
+        assert "is not a run: manifest.json is missing" in outcome.err
+        assert outcome.out == ""

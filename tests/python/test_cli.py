@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import fairport as fp
+import polars as pl
+import pytest
+from conftest import Command
+from fairport import tables
+from fairport.scenario import Scenario, builtin_names
+
+SUMMARY_KEYS = {
+    "schema_version", "scenario", "seeds", "backend", "version", "fingerprint", "valid", "wall_s",
+    "simulated_s", "packet_hops", "packet_hops_per_s", "classes", "goodput_bps_total",
+    "utilisation", "jain_index", "bottleneck", "verdict", "files",
+    "measure",  # not pinned: from when to when was measured
+}  # fmt: skip
+CLASS_KEYS = {
+    "flows", "goodput_bps_mean", "goodput_bps_min", "goodput_bps_max", "throughput_ratio",
+    "timeouts", "timeout_period_s", "drops", "longest_drop_run", "rtt_mean_s", "rtt_p99_s",
+}  # fmt: skip
+
+SHORT = ["outcast", "--duration", "20ms"]
+
+
+def test_the_summary_has_the_pinned_keys(fairport: Command) -> None:
+    outcome = fairport("run", *SHORT, "--json", "--no-output")
+    assert outcome.status == 0
+    assert outcome.err == ""
+    summary = json.loads(outcome.out)
+    assert set(summary) == SUMMARY_KEYS
+    assert list(summary["classes"]) == ["2-hop", "4-hop", "6-hop"]
+    assert [one["flows"] for one in summary["classes"].values()] == [1, 2, 12]
+    for one in summary["classes"].values():
+        assert set(one) == CLASS_KEYS
+    assert set(summary["bottleneck"]) == {
+        "port", "drops", "marks", "queue_mean_bytes", "queue_max_bytes",
+    }  # fmt: skip
+    assert set(summary["verdict"]) == {"outcast", "ratio", "blackout_timeout_share", "sentence"}
+    assert summary["seeds"] == [1]
+    assert summary["backend"] == "simulation"
+    assert summary["version"] == fp.__version__
+
+
+def test_a_run_writes_its_folder(fairport: Command, tmp_path: Path) -> None:
+    outcome = fairport("run", *SHORT, "--seed", "3", "--csv")
+    assert outcome.status == 0
+    folder = tmp_path / "results" / "outcast"
+    written = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    assert set(summary["files"]) == written
+    assert {"manifest.json", "summary.json", "report.html", "tables/flows.parquet"} <= written
+    assert {f"tables/{name}.parquet" for name in tables.SCHEMA} <= written
+    assert {f"tables/{name}.csv" for name in tables.SCHEMA} <= written
+    assert any(name.endswith(".png") for name in written)
+    assert any(name.endswith(".svg") for name in written)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["seed"] == 3
+    assert manifest["fingerprint"] == summary["fingerprint"]
+    assert manifest["schema_version"] == summary["schema_version"]
+    assert manifest["scenario_resolved"]["duration"] == "20ms"
+    # in `files` on stdout are paths from where the user stands
+    assert str(Path("results", "outcast", "report.html")) in outcome.out
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["outcast"]
+
+
+def test_no_figures_means_no_report_either(fairport: Command, tmp_path: Path) -> None:
+    assert fairport("run", *SHORT, "--no-figures", "--out", "here").status == 0
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == [
+        "manifest.json",
+        "summary.json",
+        "tables",
+    ]
+
+
+def test_no_output_writes_nothing(fairport: Command, tmp_path: Path) -> None:
+    assert fairport("run", *SHORT, "--no-output").status == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_quiet_says_nothing(fairport: Command) -> None:
+    outcome = fairport("run", *SHORT, "--no-output", "--quiet")
+    assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
+
+
+def test_the_table_holds_ours_the_paper_s_the_phases_and_the_verdict(fairport: Command) -> None:
+    outcome = fairport("run", *SHORT, "--no-output")
+    assert outcome.err == ""
+    assert "\x1b" not in outcome.out
+    for part in (
+        "2-hop", "4-hop", "6-hop", "12.3", "71.3", "(paper 941.6)", "measured from", "utilisation",
+        "fingerprint", "80us + U(0, 20us) each way", "ties round-robin",
+    ):  # fmt: skip
+        assert part in outcome.out
+    summary = json.loads(fairport("run", *SHORT, "--no-output", "--json").out)
+    assert summary["verdict"]["sentence"] in " ".join(outcome.out.split())
+
+
+def test_the_table_fits_80_columns(fairport: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = fairport("run", *SHORT, "--no-output")
+    table = outcome.out.split("\npaper: ")[0]
+    assert max(len(line.rstrip()) for line in table.splitlines()) <= 80
+
+
+def test_repeated_runs_have_a_folder_each_and_a_summary_over_all(
+    fairport: Command, tmp_path: Path
+) -> None:
+    outcome = fairport(
+        "run", *SHORT, "--repeat", "3", "--seed", "5", "--jobs", "2", "--no-figures", "--json"
+    )
+    assert outcome.status == 0
+    summary = json.loads(outcome.out)
+    assert set(summary) == SUMMARY_KEYS | {"runs"}
+    assert summary["seeds"] == [5, 6, 7]
+    assert [run["seeds"] for run in summary["runs"]] == [[5], [6], [7]]
+    ratios = sorted(run["goodput_bps_total"] for run in summary["runs"])
+    assert summary["goodput_bps_total"] == ratios[1]
+    assert summary["packet_hops"] == sum(run["packet_hops"] for run in summary["runs"])
+    folder = tmp_path / "results" / "outcast"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "seed-5",
+        "seed-6",
+        "seed-7",
+        "summary.json",
+    ]
+    assert all(Path(tmp_path / file).is_file() for file in summary["files"])
+
+
+def test_runs_at_a_time_do_not_change_results(fairport: Command) -> None:
+    arguments = ["run", *SHORT, "--repeat", "3", "--no-output", "--json"]
+    one, two = (json.loads(fairport(*arguments, "--jobs", jobs).out)["runs"] for jobs in ("1", "2"))
+    assert [run["fingerprint"] for run in one] == [run["fingerprint"] for run in two]
+
+
+def test_force_replaces_the_folder(fairport: Command, tmp_path: Path) -> None:
+    assert fairport("run", *SHORT, "--no-figures").status == 0
+    assert fairport("run", *SHORT, "--no-figures").status == 2
+    assert fairport("run", *SHORT, "--no-figures", "--seed", "2", "--force").status == 0
+    manifest = json.loads((tmp_path / "results/outcast/manifest.json").read_text(encoding="utf-8"))
+    assert manifest["seed"] == 2
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["outcast"]
+
+
+def test_set_is_the_same_as_writing_it(fairport: Command, tmp_path: Path) -> None:
+    changed = fp.scenario("outcast").patch({"duration": "20ms", "queue.limit": "32KiB"})
+    (tmp_path / "changed.toml").write_text(changed.to_toml(), encoding="utf-8")
+    by_file = fairport("run", "changed.toml", "--no-output", "--json")
+    by_set = fairport("run", *SHORT, "--set", "queue.limit=32KiB", "--no-output", "--json")
+    assert json.loads(by_file.out)["fingerprint"] == json.loads(by_set.out)["fingerprint"]
+
+
+def test_a_run_can_be_repeated_from_its_folder(fairport: Command, tmp_path: Path) -> None:
+    assert fairport("run", *SHORT, "--no-figures", "--out", "run").status == 0
+    outcome = fairport("rerun", "run")
+    assert outcome.status == 0
+    assert "the same" in outcome.out
+    manifest = tmp_path / "run" / "manifest.json"
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    manifest.write_text(json.dumps(document | {"fingerprint": "0" * 16}), encoding="utf-8")
+    outcome = fairport("rerun", "run", "--json")
+    assert outcome.status == 1
+    assert json.loads(outcome.out)["same"] is False
+
+
+def test_a_report_can_be_drawn_again(fairport: Command, tmp_path: Path) -> None:
+    assert fairport("run", *SHORT, "--no-figures", "--out", "run").status == 0
+    outcome = fairport("report", "run")
+    assert outcome.status == 0
+    assert (tmp_path / outcome.out.strip()).is_file()
+    assert fairport("report", "run").status == 0
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "figures",
+        "manifest.json",
+        "report.html",
+        "summary.json",
+        "tables",
+    ]
+
+
+def test_list_names_every_built_in_scenario(fairport: Command) -> None:
+    assert all(name in fairport("list").out for name in builtin_names())
+    listed = json.loads(fairport("list", "--json").out)
+    assert [one["name"] for one in listed] == builtin_names()
+
+
+def test_a_shown_scenario_is_a_file_that_runs(fairport: Command, tmp_path: Path) -> None:
+    text = fairport("scenario", "show", "outcast").out
+    assert "# The delays give" in text
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    assert fp.scenario(tmp_path / "mine.toml") == fp.scenario("outcast")
+    changed = fairport("scenario", "show", "outcast", "--set", "queue.limit=32KiB").out
+    assert 'limit = "32KiB"' in changed
+    resolved = json.loads(fairport("scenario", "show", "outcast", "--json").out)
+    assert resolved["probes"]["series_interval"]
+
+
+def test_the_schema_is_json(fairport: Command) -> None:
+    assert json.loads(fairport("scenario", "schema").out)["title"] == "Scenario"
+
+
+def test_a_pipe_gets_data_alone(fairport_process: Command) -> None:
+    outcome = fairport_process("run", *SHORT, "--no-output", "--json")
+    assert outcome.status == 0
+    assert outcome.err == ""
+    json.loads(outcome.out)
+
+
+def test_version_and_help(fairport: Command) -> None:
+    assert fairport("--version").out == f"fairport {fp.__version__}\n"
+    assert "scenario" in fairport("--help").out
+    assert "--set" in fairport("run", "--help").out
+
+
+def test_the_result_in_python(short: Scenario, tmp_path: Path) -> None:
+    result = fp.run(short, seed=4)
+    assert result.seed == 4
+    assert isinstance(result.flows, pl.DataFrame)
+    assert result.flows.height == 15
+    assert set(result.flows["run_id"]) == {"short-seed-4"}
+    assert result.summary["verdict"]["sentence"] in repr(result)
+    assert "<table>" in result._repr_html_()
+    saved = fp.load_run(result.save(tmp_path / "run", figures=False))
+    assert saved.fingerprint == result.fingerprint
+    assert saved.scenario == result.scenario
+    assert saved.summary == result.summary
+    for name in tables.SCHEMA:
+        assert saved.tables[name].equals(result.tables[name])
+
+
+def test_the_same_seed_gives_the_same_run(short: Scenario) -> None:
+    assert fp.run(short, seed=1).fingerprint == fp.run(short, seed=1).fingerprint
+    assert fp.run(short, seed=1).fingerprint != fp.run(short, seed=2).fingerprint
+
+
+def test_probes_do_not_change_a_run(short: Scenario) -> None:
+    finer = short.patch({"probes.series_interval": "1ms", "probes.queue_interval": "10us"})
+    assert fp.run(short).fingerprint == fp.run(finer).fingerprint
+
+
+def test_many_runs_come_in_the_order_of_their_seeds(short: Scenario) -> None:
+    assert [result.seed for result in fp.run_many(short, [3, 1, 2], jobs=3)] == [3, 1, 2]

@@ -1,0 +1,75 @@
+"""Ctrl-C: status 130, nothing half-written, the terminal as it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ENTRY
+
+# days of simulated time: nobody waits for its end
+ENDLESS = [
+    "run",
+    "outcast",
+    "--duration",
+    "200h",
+    "--out",
+    "results/endless",
+    "--set",
+    "probes.series_interval=1h",
+    "--set",
+    "probes.queue_interval=1h",
+]
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+
+
+def interrupted(folder: Path, *arguments: str, terminal: int | None = None) -> tuple[int, str]:
+    """Starts a run, presses Ctrl-C when it is under way, and returns status and stderr."""
+    process = subprocess.Popen(
+        [*ENTRY, *ENDLESS, *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if terminal is None else terminal,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    # the run begins right after its folder's hidden forerunner is made
+    while not list(folder.glob("results/.endless.*.partial")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert out == ""
+    return process.returncode, err or ""
+
+
+@pytest.mark.parametrize("arguments", [[], ["--repeat", "4", "--jobs", "2"], ["--json"]])
+def test_ctrl_c_leaves_nothing(tmp_path: Path, arguments: list[str]) -> None:
+    status, err = interrupted(tmp_path, *arguments)
+    assert status == 130
+    assert err == "interrupted: nothing was written\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_restores_the_terminal(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    try:
+        status, _ = interrupted(tmp_path, terminal=theirs)
+        written = os.read(ours, 1 << 16).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert status == 130
+    assert "packet-hops/s" in written
+    # the cursor was hidden while the bar moved, and is shown again
+    assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
+    assert "Traceback" not in written
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fairport import _core
+from fairport.errors import ScenarioError
+from fairport.scenario import load
+from fairport.scenario.lower import Job, lower
+from fairport.scenario.selectors import select
+
+HOSTS = [f"h{index}" for index in range(16)]
+PRESETS = {name: _core.preset(name) for name in _core.presets()}
+
+
+def lowered(**overrides: Any) -> Job:
+    scenario = load("outcast").patch(
+        {key.replace("__", "."): value for key, value in overrides.items()}
+    )
+    return lower(scenario, HOSTS, PRESETS)
+
+
+def test_a_job_is_in_base_units() -> None:
+    job = lowered().document
+    assert job["duration_ps"] == 10 * 10**12
+    assert job["link"]["rate_bps"] == 10**9
+    assert job["link"]["clock_error_ppb"] == 50_000
+    assert job["switch"]["processing_delay_ps"] == 25 * 10**6
+    assert job["queue"] == {
+        "kind": "drop-tail",
+        "limit_bytes": 16384,
+        "limit_packets": None,
+        "count_in_service": True,
+    }
+    assert job["probes"]["measure_from_ps"] is None
+
+
+def test_all_means_every_host_but_the_receiver() -> None:
+    flows = lowered().flows
+    assert [flow["src"] for flow in flows] == HOSTS[1:]
+    assert {flow["dst"] for flow in flows} == {"h0"}
+
+
+def test_a_limit_in_packets_is_counted_in_packets() -> None:
+    queue = lowered(queue__limit="100 packets").document["queue"]
+    assert (queue["limit_bytes"], queue["limit_packets"]) == (None, 100)
+
+
+def test_hosts_that_agree_share_a_stack() -> None:
+    job = lowered()
+    assert len(job.stacks) == 1
+    assert job.stacks[0]["preset"] == "linux-2.6"
+    assert job.stacks[0]["overrides"]["rto_min_ps"] == 2 * 10**9
+
+
+def test_more_particular_settings_win_one_by_one() -> None:
+    job = lowered(
+        host_tcp=[{"hosts": "h1", "rto_min": "1ms"}, {"hosts": "h1..h2", "sack": False}],
+        traffic__0__tcp={"nagle": False},
+    )
+    stacks = {flow["src"]: job.stacks[flow["sender_stack"]]["overrides"] for flow in job.flows}
+    assert (stacks["h1"]["rto_min_ps"], stacks["h1"]["sack"]) == (10**9, False)
+    assert (stacks["h2"]["rto_min_ps"], stacks["h2"]["sack"]) == (2 * 10**9, False)
+    assert "sack" not in stacks["h3"]
+    assert all(stack["nagle"] is False for stack in stacks.values())
+    receiver = job.stacks[job.flows[0]["receiver_stack"]]["overrides"]
+    assert receiver["nagle"] is False
+    assert "sack" not in receiver
+
+
+def test_another_stack_at_a_host_keeps_the_settings_given_for_all() -> None:
+    job = lowered(host_tcp=[{"hosts": "h1", "stack": "rfc"}])
+    stack = job.stacks[job.flows[0]["sender_stack"]]
+    assert stack["preset"] == "rfc"
+    assert stack["overrides"]["congestion_control"] == "bic"
+
+
+def test_the_mss_is_what_the_mtu_leaves() -> None:
+    assert lowered().stacks[0]["overrides"]["mss_bytes"] == 1460
+    jumbo = lowered(link__mtu="9000B")
+    assert jumbo.stacks[0]["overrides"]["mss_bytes"] == 8960
+
+
+def test_a_stack_with_a_fixed_header_keeps_its_own_mss() -> None:
+    job = lowered(tcp={"stack": "ns2"})
+    assert job.stacks[0] == {"preset": "ns2", "overrides": {}}
+
+
+def test_flows_of_a_host_stand_together() -> None:
+    job = lowered(traffic__0__flows=2)
+    assert [flow["src"] for flow in job.flows][:4] == ["h1", "h1", "h2", "h2"]
+
+
+@pytest.mark.parametrize(
+    ("job_field", "field"),
+    [
+        ("flows.3.dst", "traffic.0.to"),
+        ("flows.3.src", "traffic.0.from"),
+        ("flows.0.size_bytes", "traffic.0.size"),
+        ("stacks.0.overrides.congestion_control", "tcp.congestion_control"),
+        ("stacks.0.rto_min_ps", "tcp.rto_min"),
+        ("stacks.0.mss_bytes", "traffic.0.tcp.mss"),
+        ("queue.limit_bytes", "queue.limit"),
+        ("topology.links.2.rate_bps", "topology.links.2.rate"),
+        ("probes.measure_from_ps", "measure.from"),
+        ("link.clock_error_ppb", "link.clock_error"),
+    ],
+)
+def test_what_the_engine_refuses_is_found_in_the_scenario(job_field: str, field: str) -> None:
+    assert lowered(traffic__0__tcp={"mss": "1000B"}).scenario_field(job_field) == field
+
+
+@pytest.mark.parametrize(
+    ("overrides", "field", "problem"),
+    [
+        ({"traffic__0__from": "h0..h3"}, "traffic.0.from", "includes the receiver `h0`"),
+        ({"traffic__0__from": "h1..h99"}, "traffic.0.from", "names `h99`"),
+        ({"traffic__0__from": "h5..h2"}, "traffic.0.from", "ends before it begins"),
+        ({"traffic__0__to": "all"}, "traffic.0.to", "names `all`"),
+        ({"host_tcp": [{"hosts": "x"}]}, "host_tcp.0.hosts", "names `x`"),
+        ({"tcp__stack": "linux-2.7"}, "tcp.stack", "is not a stack preset"),
+    ],
+)
+def test_a_selector_that_selects_nothing_is_refused(
+    overrides: dict[str, Any], field: str, problem: str
+) -> None:
+    with pytest.raises(ScenarioError) as error:
+        lowered(**overrides)
+    assert error.value.field == field
+    assert problem in error.value.problem
+    assert error.value.remedy
+
+
+def test_selectors() -> None:
+    assert select("h3", HOSTS) == ["h3"]
+    assert select("h3..h5", HOSTS) == ["h3", "h4", "h5"]
+    assert select(["h5", "h4..h6"], HOSTS) == ["h5", "h4", "h6"]
+    assert select("all", HOSTS, but="h7") == [host for host in HOSTS if host != "h7"]
+    assert select("b..c", ["a", "b", "c"]) == ["b", "c"]

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import jsonschema
+import pytest
+from fairport.errors import ScenarioError
+from fairport.papers import experiment_names, published
+from fairport.scenario import Scenario, builtin_names, json_schema, load, parse
+from fairport.scenario.base import Section
+from fairport.scenario.phase import phase_parameters
+
+MINIMAL: dict[str, Any] = {
+    "name": "minimal",
+    "topology": {"kind": "fat-tree"},
+    "traffic": [{"from": "h1", "to": "h0"}],
+}
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_a_scenario_written_back_is_the_same_in_its_author_s_units(name: str) -> None:
+    scenario = load(name)
+    again = parse(scenario.to_toml(), file="again.toml")
+    assert again == scenario
+    assert again.document() == scenario.document()
+
+
+def test_units_are_written_back_as_they_were_written() -> None:
+    scenario = load(MINIMAL | {"queue": {"limit": "0.016 MB"}, "duration": "1500ms"})
+    assert 'limit = "0.016 MB"' in scenario.to_toml()
+    assert 'duration = "1500ms"' in scenario.to_toml()
+
+
+def test_a_resolved_scenario_holds_every_default_and_loads() -> None:
+    scenario = load(MINIMAL)
+    resolved = scenario.resolved()
+    assert resolved["queue"]["limit"] == "128KiB"
+    assert "queue" not in scenario.document()
+    assert load(resolved) == scenario
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_the_json_schema_accepts_the_built_in_scenarios(name: str) -> None:
+    jsonschema.validate(load(name).document(), json_schema())
+    jsonschema.validate(load(name).resolved(), json_schema())
+
+
+def test_the_json_schema_refuses_unknown_fields_and_bare_numbers() -> None:
+    for wrong in ({"queue": {"limt": "16KB"}}, {"queue": {"limit": 16384}}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(MINIMAL | wrong, json_schema())
+
+
+def test_the_json_schema_is_valid_and_describes_every_field() -> None:
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for section in (schema, *schema["$defs"].values()):
+        for name, field in section["properties"].items():
+            # a field without words of its own has those of the section that it holds
+            assert field.get("description") or "$ref" in field, f"{section['title']}.{name}"
+    json.dumps(schema)
+
+
+def test_every_section_says_what_it_is() -> None:
+    for section in Section.__subclasses__():
+        assert section.__doc__
+
+
+def test_outcast_is_the_paper_s_experiment() -> None:
+    scenario = load("outcast")
+    assert scenario.queue.limit == 16 * 1024
+    assert scenario.link.rate == 10**9
+    assert scenario.tcp.rto_min == 2 * 10**9
+    assert scenario.tcp.congestion_control == "bic"
+    assert scenario.duration.seconds == 10
+    assert scenario.paper == "prakash2012/p1"
+
+
+def test_published_figures_agree_with_what_was_computed_from_them() -> None:
+    p1 = published("prakash2012/p1")
+    flows = [rate for one in p1["classes"].values() for rate in one["goodput_bps"]]
+    assert len(flows) == 15
+    # each of 15 bars was read to a tenth of a Mbit/s
+    assert sum(flows) == pytest.approx(p1["goodput_bps_total"], abs=15 * 0.1e6)
+    jain = sum(flows) ** 2 / (len(flows) * sum(rate * rate for rate in flows))
+    assert jain == pytest.approx(p1["jain_index"], abs=0.0005)
+    assert 1 / p1["classes"]["2-hop"]["throughput_ratio"] == pytest.approx(5.8, abs=0.05)
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_published_figures_say_where_they_were_read(name: str) -> None:
+    experiment = published(name)
+    assert experiment["id"] == name
+    assert experiment["source"]
+    assert experiment["read"]
+
+
+def test_what_decides_phases_is_told() -> None:
+    told = phase_parameters(load("outcast"))
+    assert told["host"].startswith("80us + U(0, 20us) each way")
+    assert "25us" in told["switch"]
+    assert "round-robin" in told["switch"]
+    assert "50ppm" in told["link"]
+    assert "16KiB" in told["queue"]
+    assert "U(0, 10ms)" in told["start"]
+
+
+def test_the_package_is_the_loader(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(fp.scenario("outcast").to_toml(), encoding="utf-8")
+    for source in ("outcast", file, str(file), fp.scenario("outcast").document()):
+        assert isinstance(fp.scenario(source), Scenario)
+        assert fp.scenario(source) == load("outcast")
+
+
+def test_a_patch_changes_a_copy() -> None:
+    scenario = load("outcast")
+    patched = scenario.patch({"queue.limit": "32KiB", "traffic.0.start": "1ms"})
+    assert patched.queue.limit == 32 * 1024
+    assert patched.traffic[0].start == 10**9
+    assert scenario.queue.limit == 16 * 1024
+
+
+def test_a_patch_makes_the_tables_that_it_needs() -> None:
+    assert load(MINIMAL).patch({"measure.from": "1s"}).measure.start == 10**12
+
+
+def test_an_error_of_a_patch_names_the_path() -> None:
+    with pytest.raises(ScenarioError) as error:
+        load("outcast").patch({"traffic.1.start": "1ms"})
+    assert error.value.field == "traffic.1.start"
+    assert error.value.remedy == "use 0 to 0"
