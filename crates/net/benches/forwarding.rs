@@ -34,10 +34,26 @@ impl Hosts<Content, Blind> for Window {
         Time::NEVER
     }
 
-    fn receive(&mut self, network: &mut Network<Content, Blind>, _: NodeId, packet: &Packet<Content>) {
+    fn receive(
+        &mut self,
+        network: &mut Network<Content, Blind>,
+        _: NodeId,
+        packet: &Packet<Content>,
+    ) {
         let [there, back] = self.routes[packet.flow as usize];
-        let (route, size_bytes) = if packet.size_bytes > 100 { (back, 52) } else { (there, 1500) };
-        network.inject(network.now(), Packet { route, size_bytes, ..*packet });
+        let (route, size_bytes) = if packet.size_bytes > 100 {
+            (back, 52)
+        } else {
+            (there, 1500)
+        };
+        network.inject(
+            network.now(),
+            Packet {
+                route,
+                size_bytes,
+                ..*packet
+            },
+        );
     }
 }
 
@@ -58,7 +74,10 @@ fn main() {
         clock_error_ppb: Stream::new(1, "clock", i).symmetric(50_000),
         latency: Time::from_us(25),
         far_processing: i.is_multiple_of(2).then(|| {
-            let uniform = Processing::Uniform { min_ps: 500_000, max_ps: 1_500_000 };
+            let uniform = Processing::Uniform {
+                min_ps: 500_000,
+                max_ps: 1_500_000,
+            };
             Server::new(uniform, Stream::new(1, "host", i))
         }),
         discipline: Discipline::DropTail(DropTail::packets(100)),
@@ -96,5 +115,8 @@ fn main() {
         })
         .collect();
     per_hop.sort_by(f64::total_cmp);
-    println!("forwarding: {:.1} ns a packet-hop (median of 7)", per_hop[3]);
+    println!(
+        "forwarding: {:.1} ns a packet-hop (median of 7)",
+        per_hop[3]
+    );
 }

@@ -3,7 +3,7 @@
 //!
 //! One packet's walk: [`Network::inject`] puts it on its host's port; a port ([`port`]) asks its
 //! queue discipline ([`discipline`]) for a verdict and, because a FIFO knows the departure of what
-//! it accepts, puts the packet straight on the link ([`link`]) with the time at which the next node
+//! it accepts, puts the packet straight on the link (`link`) with the time at which the next node
 //! will decide about it; the event queue ([`event_queue`]) holds the head of every busy link;
 //! [`Network::advance`] takes the earliest, looks up the next port of its route ([`routing`]) and
 //! begins again, until the route ends at a host ([`Hosts`]).
@@ -13,9 +13,10 @@ pub mod discipline;
 pub mod error;
 pub mod event_queue;
 pub mod framing;
-pub mod link;
+mod link;
 mod network;
-pub mod packet;
+mod packet;
+mod pool;
 pub mod port;
 pub mod processing;
 pub mod routing;

@@ -7,6 +7,7 @@ use crate::discipline::{Backlog, Verdict};
 use crate::event_queue::EventQueue;
 use crate::framing::Framing;
 use crate::packet::Packet;
+use crate::pool::{Handle, Pool};
 use crate::port::{Port, PortConfig, PortTotals};
 use crate::routing::Routes;
 use crate::topology::{NodeId, PortId, Topology};
@@ -74,12 +75,12 @@ struct Place {
 }
 
 /// An arrival that shares its picosecond with others.
-struct Tied<P: Copy> {
+struct Tied {
     output: Option<PortId>,
     rank: u64,
     ingress_number: u16,
     from: PortId,
-    packet: Packet<P>,
+    packet: Handle,
 }
 
 /// Ports, links, routes and the packets on them; `O` observes.
@@ -87,8 +88,9 @@ struct Tied<P: Copy> {
 /// Asserted in release builds: time never goes back; what was injected is delivered, dropped or
 /// still here.
 pub struct Network<P: Copy, O> {
-    ports: Vec<Port<P>>,
+    ports: Vec<Port>,
     places: Vec<Place>,
+    packets: Pool<P>,
     ingress_arrivals: Vec<u64>,
     routes: Routes,
     events: EventQueue,
@@ -96,7 +98,7 @@ pub struct Network<P: Copy, O> {
     framing: Framing,
     departure_first: bool,
     arbiter: Arbiter,
-    tied: Vec<Tied<P>>,
+    tied: Vec<Tied>,
     packet_hops: u64,
     injected: u64,
     dropped: u64,
@@ -147,6 +149,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             events: EventQueue::new(ports.len(), typical_span),
             ports: ports.into_iter().map(Port::new).collect(),
             places,
+            packets: Pool::new(),
             ingress_arrivals: vec![0; ingress_base as usize],
             routes,
             now: Time::ZERO,
@@ -199,7 +202,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// The packets that are in a buffer or on a link.
     pub fn in_flight(&self) -> impl Iterator<Item = &Packet<P>> {
-        self.ports.iter().flat_map(|port| port.link.iter())
+        let handles = self.ports.iter().flat_map(|port| port.link.iter());
+        handles.map(|handle| self.packets.get(handle))
     }
 
     /// A host sends a packet, which reaches its NIC at `at`: not before the present, and not
@@ -212,6 +216,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             .expect("a route has a first hop");
         self.injected += 1;
         packet.ingress = port;
+        let packet = self.packets.put(packet);
         let number = self.places[port.0 as usize].number;
         self.meet(at, port, number, packet);
     }
@@ -234,12 +239,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             }
             let packet = self.take(PortId(from));
             let place = &self.places[from as usize];
-            if let Some(port) = self.routes.port(packet.route) {
+            if let Some(port) = self.routes.port(self.packets.get(packet).route) {
                 let number = place.far_number;
                 self.meet(time, port, number, packet);
             } else {
                 let host = place.far_node;
-                self.deliver(host, &packet, hosts);
+                self.deliver(host, packet, hosts);
                 limit = until.min(hosts.horizon());
             }
         }
@@ -247,28 +252,32 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// Takes the head off a link, now at the far end, and readies its next hop.
     #[inline]
-    fn take(&mut self, from: PortId) -> Packet<P> {
+    fn take(&mut self, from: PortId) -> Handle {
         let port = &mut self.ports[from.0 as usize];
         port.totals.delivered += 1;
-        let (mut packet, next) = port.link.pop();
+        let (handle, next) = port.link.pop();
         if let Some(due) = next {
             self.events.insert(due, from.0);
         }
         self.packet_hops += 1;
+        let packet = self.packets.get_mut(handle);
         packet.route += 1;
         packet.ingress = self.places[from.0 as usize].far_port;
-        packet
+        handle
     }
 
     #[inline]
-    fn deliver(&mut self, host: NodeId, packet: &Packet<P>, hosts: &mut impl Hosts<P, O>) {
+    fn deliver(&mut self, host: NodeId, packet: Handle, hosts: &mut impl Hosts<P, O>) {
         self.delivered += 1;
-        hosts.receive(self, host, packet);
+        let received = *self.packets.get(packet);
+        self.packets.release(packet);
+        hosts.receive(self, host, &received);
     }
 
     /// A packet meets an output port: verdict, and onto the link or lost.
     #[inline]
-    fn meet(&mut self, now: Time, port_id: PortId, ingress_number: u16, packet: Packet<P>) {
+    fn meet(&mut self, now: Time, port_id: PortId, ingress_number: u16, handle: Handle) {
+        let packet = self.packets.get(handle);
         let port = &mut self.ports[port_id.0 as usize];
         let frame_bytes = self.framing.buffered_bytes(packet.size_bytes);
         let backlog = port.backlog(now, self.departure_first);
@@ -285,7 +294,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let mut depart = Time::NEVER;
         if verdict == Verdict::Accepted {
             let wire_bytes = self.framing.wire_bytes(packet.size_bytes);
-            let (end, due) = port.accept(now, frame_bytes, wire_bytes, packet);
+            let (end, due) = port.accept(now, frame_bytes, wire_bytes, handle);
             depart = end;
             if let Some(due) = due {
                 self.events.insert(due, port_id.0);
@@ -296,13 +305,16 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.observer.arrival(&Arrival {
             time: now,
             port: port_id,
-            packet: &packet,
+            packet,
             frame_bytes,
             backlog,
             verdict,
             depart,
             counts,
         });
+        if verdict != Verdict::Accepted {
+            self.packets.release(handle);
+        }
     }
 
     /// Several packets arrive in this picosecond: gathers them all, then lets those that want the
@@ -314,7 +326,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         loop {
             let packet = self.take(from);
             let ingress_number = self.places[from.0 as usize].far_number;
-            let output = self.routes.port(packet.route);
+            let output = self.routes.port(self.packets.get(packet).route);
             tied.push(Tied {
                 output,
                 rank: 0,
@@ -354,7 +366,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 previous = Some(output);
                 self.meet(self.now, output, ingress_number, packet);
             } else {
-                self.deliver(self.places[from.0 as usize].far_node, &packet, hosts);
+                self.deliver(self.places[from.0 as usize].far_node, packet, hosts);
             }
         }
         tied.clear();

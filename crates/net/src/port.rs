@@ -4,7 +4,7 @@ use fairport_units::{Rate, Serializer, Time};
 
 use crate::discipline::{Backlog, Discipline, Verdict};
 use crate::link::Link;
-use crate::packet::Packet;
+use crate::pool::Handle;
 use crate::processing::Server;
 
 /// What a port is made of.
@@ -54,8 +54,8 @@ pub struct PortTotals {
 }
 
 /// A port that serves first in, first out: it knows a packet's departure when it accepts it.
-pub struct Port<P: Copy> {
-    pub(crate) link: Link<P>,
+pub(crate) struct Port {
+    pub(crate) link: Link,
     serializer: Serializer,
     free_at: Time,
     latency: Time,
@@ -66,9 +66,9 @@ pub struct Port<P: Copy> {
     far_processing: Option<Box<Server>>,
 }
 
-impl<P: Copy> Port<P> {
+impl Port {
     /// An idle port.
-    pub fn new(config: PortConfig) -> Self {
+    pub(crate) fn new(config: PortConfig) -> Self {
         Self {
             link: Link::new(),
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
@@ -114,7 +114,7 @@ impl<P: Copy> Port<P> {
         now: Time,
         frame_bytes: u32,
         wire_bytes: u32,
-        packet: Packet<P>,
+        packet: Handle,
     ) -> (Time, Option<Time>) {
         // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
         let start = now.max(self.free_at);

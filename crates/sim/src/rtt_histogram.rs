@@ -4,8 +4,8 @@ use fairport_units::Time;
 
 /// Bins an octave: a bin is 2^-7 = 0.8 % of its octave's start wide.
 const BINS_LOG2: u32 = 7;
-/// 2^20 ps is about 1 us; what is shorter falls into the first bin.
-const FIRST_OCTAVE: u32 = 20;
+/// 2^19 ps is about half a microsecond; what is shorter falls into the first bin.
+const FIRST_OCTAVE: u32 = 19;
 /// 2^46 ps is about 70 s; what is longer falls into the last bin.
 const LAST_OCTAVE: u32 = 45;
 const BINS: usize = ((LAST_OCTAVE - FIRST_OCTAVE + 1) << BINS_LOG2) as usize;

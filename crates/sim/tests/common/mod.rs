@@ -1,0 +1,81 @@
+//! Jobs for tests: a valid job, and the places in which a test differs from it.
+
+#![allow(dead_code)] // each test file uses some of it
+
+use fairport_sim::{Column, Job, Results, Simulation};
+use serde_json::{Value, json};
+
+/// 15 senders to one receiver in a k = 4 fat-tree with 16 KiB buffers: the paper's experiment P1.
+pub(crate) fn outcast() -> Value {
+    let flows: Vec<Value> = (1..16).map(|i| flow(&format!("h{i}"), "h0")).collect();
+    json!({
+        "seed": 1,
+        "duration_ps": seconds(1.0),
+        "topology": {"kind": "fat-tree", "k": 4},
+        "routing": "destination-suffix",
+        "link": {
+            "rate_bps": 1_000_000_000_u64, "delay_ps": 0, "delay_spread_ps": 0, "mtu_bytes": 1500,
+            "framing": "ethernet", "clock_error_ppb": 50_000,
+        },
+        "switch": {
+            "processing_delay_ps": 25_000_000, "arbitration": "round-robin", "departure_first": true,
+        },
+        "queue": {
+            "kind": "drop-tail", "limit_bytes": 16_384, "limit_packets": null, "count_in_service": true,
+        },
+        "host": {
+            "delay_ps": 80_000_000, "delay_spread_ps": 20_000_000, "queue_packets": 1000,
+            "processing": {"kind": "uniform", "min_ps": 500_000, "max_ps": 1_500_000},
+        },
+        "stacks": [{"preset": "linux-2.6", "overrides": {"rto_min_ps": 2_000_000_000_u64}}],
+        "flows": flows,
+        "probes": {
+            "series_interval_ps": 10_000_000_000_u64, "queue_interval_ps": 1_000_000_000,
+            "measure_from_ps": null, "measure_to_ps": null,
+        },
+    })
+}
+
+/// Two hosts, `a` and `b`, at one switch; one endless flow from `a` to `b`.
+pub(crate) fn single_flow() -> Value {
+    let mut job = outcast();
+    let link = |host: &str| json!({"ends": [host, "s"]});
+    job["topology"] = json!({
+        "kind": "graph", "hosts": ["a", "b"], "switches": ["s"], "links": [link("a"), link("b")],
+    });
+    job["flows"] = json!([flow("a", "b")]);
+    job
+}
+
+/// An endless flow of the first stack that starts within the first 10 ms.
+pub(crate) fn flow(src: &str, dst: &str) -> Value {
+    json!({
+        "src": src, "dst": dst, "start_ps": 0, "start_jitter_ps": 10_000_000_000_u64,
+        "size_bytes": null, "sender_stack": 0, "receiver_stack": 0,
+    })
+}
+
+/// Picoseconds.
+pub(crate) fn seconds(s: f64) -> u64 {
+    (s * 1e12) as u64
+}
+
+/// Runs a job to its end.
+pub(crate) fn run(job: &Value) -> Results {
+    let job: Job = serde_json::from_value(job.clone()).expect("a job");
+    let mut simulation = Simulation::new(&job).expect("a possible job");
+    while !simulation.advance(100_000) {}
+    simulation.into_results()
+}
+
+/// A column of numbers as f64.
+pub(crate) fn column(results: &Results, table: &str, column: &str) -> Vec<f64> {
+    let table = results.tables.iter().find(|t| t.name == table).expect("the table");
+    let (_, column) = table.columns.iter().find(|c| c.0 == column).expect("the column");
+    match column {
+        Column::U8(values) => values.iter().map(|v| f64::from(*v)).collect(),
+        Column::U32(values) => values.iter().map(|v| f64::from(*v)).collect(),
+        Column::U64(values) => values.iter().map(|v| *v as f64).collect(),
+        Column::F64(values) => values.clone(),
+    }
+}

@@ -1,0 +1,84 @@
+//! What one flow does on a clean path, computed by hand.
+
+mod common;
+
+use common::{column, run, seconds, single_flow};
+use serde_json::json;
+
+/// One flow at `rate_bps` over a path of `delay_s` a link, with a buffer of the bandwidth-delay
+/// product and more; its goodput in the run's second half, as a share of the payload's rate.
+fn share_of_payload_rate(rate_bps: u64, delay_s: f64, mtu_bytes: u32, duration_s: f64) -> f64 {
+    let mut job = single_flow();
+    let bdp_bytes = (rate_bps as f64 * 4.0 * delay_s / 8.0) as u64;
+    job["duration_ps"] = json!(seconds(duration_s));
+    job["link"]["rate_bps"] = json!(rate_bps);
+    job["link"]["delay_ps"] = json!(seconds(delay_s));
+    job["link"]["mtu_bytes"] = json!(mtu_bytes);
+    job["link"]["clock_error_ppb"] = json!(0);
+    job["queue"]["limit_bytes"] = json!(2 * bdp_bytes + 100 * u64::from(mtu_bytes));
+    job["switch"]["processing_delay_ps"] = json!(1_000_000);
+    job["host"]["delay_ps"] = json!(1_000_000);
+    job["host"]["processing"] = json!({"kind": "constant", "value_ps": 10_000});
+    job["stacks"][0]["overrides"]["mss_bytes"] = json!(mtu_bytes - 40);
+    job["stacks"][0]["overrides"]["window_scale"] = json!(14);
+    job["stacks"][0]["overrides"]["receive_buffer_bytes"] = json!(8 * bdp_bytes + 4_000_000);
+    job["probes"]["measure_from_ps"] = json!(seconds(duration_s / 2.0));
+    let results = run(&job);
+    let payload = f64::from(mtu_bytes) - 52.0; // IPv4 20, TCP 20, timestamps 12
+    let wire = f64::from(mtu_bytes) + 38.0;
+    column(&results, "flows", "goodput_bps")[0] / (rate_bps as f64 * payload / wire)
+}
+
+#[test]
+fn one_flow_fills_a_gigabit_with_941_5_mbit_of_goodput() {
+    let share = share_of_payload_rate(1_000_000_000, 20e-6, 1500, 1.0);
+    assert!((share - 1.0).abs() < 0.01, "{share}");
+    let payload_bps = 1e9 * 1448.0 / 1538.0;
+    assert!((share * payload_bps / 1e6 - 941.5).abs() < 9.4);
+}
+
+#[test]
+fn one_flow_fills_10_and_100_gigabit() {
+    for (rate_bps, duration_s) in [(10_000_000_000, 0.2), (100_000_000_000, 0.05)] {
+        let share = share_of_payload_rate(rate_bps, 5e-6, 1500, duration_s);
+        assert!((share - 1.0).abs() < 0.01, "{rate_bps} bit/s: {share}");
+    }
+}
+
+#[test]
+fn one_flow_fills_10_gigabit_with_frames_of_9000() {
+    let share = share_of_payload_rate(10_000_000_000, 5e-6, 9000, 0.2);
+    assert!((share - 1.0).abs() < 0.01, "{share}");
+}
+
+#[test]
+fn one_flow_fills_1_25_megabit_over_100_ms() {
+    let share = share_of_payload_rate(1_250_000, 0.05, 1500, 120.0);
+    assert!((share - 1.0).abs() < 0.01, "{share}");
+}
+
+#[test]
+fn a_finite_flow_delivers_its_size_and_ends() {
+    let mut job = single_flow();
+    job["flows"][0]["size_bytes"] = json!(1_000_000);
+    let results = run(&job);
+    assert_eq!(column(&results, "flows", "delivered_bytes"), [1_000_000.0]);
+    let fct_s = column(&results, "flows", "fct_s")[0];
+    // 691 segments at 12.3 us are 8.5 ms; slow start over 0.45 ms adds a few round trips
+    assert!((0.0085..0.020).contains(&fct_s), "{fct_s} s");
+}
+
+#[test]
+fn the_first_round_trip_is_the_sum_of_its_delays() {
+    let mut job = single_flow();
+    job["flows"][0]["size_bytes"] = json!(1448);
+    job["link"]["clock_error_ppb"] = json!(0);
+    job["host"]["delay_spread_ps"] = json!(0);
+    job["host"]["processing"] = json!({"kind": "constant", "value_ps": 1_000_000});
+    let results = run(&job);
+    let rtt_s = column(&results, "flows", "rtt_max_s")[0];
+    // out and back: 80 us in each host each way, 25 us in the switch, 1 us of processing in each
+    // host each way; 2 full frames of 1538 B; 2 frames of the ACK (52 + 38 B)
+    let expected_s = 4.0 * 80e-6 + 2.0 * 25e-6 + 4.0 * 1e-6 + 2.0 * 12.304e-6 + 2.0 * 0.72e-6;
+    assert!((rtt_s - expected_s).abs() < 2e-6, "{rtt_s} s, expected {expected_s} s");
+}
