@@ -123,7 +123,7 @@ pub struct SettingError {
 }
 
 impl SettingError {
-    fn new(field: &str, value: impl ToString, problem: &str, remedy: impl Into<String>) -> Self {
+    fn new(field: &str, value: &impl ToString, problem: &str, remedy: impl Into<String>) -> Self {
         Self {
             field: field.to_owned(),
             value: value.to_string(),
@@ -179,7 +179,7 @@ impl Settings {
             let known: Vec<&str> = all.keys().map(String::as_str).collect();
             return Err(SettingError::new(
                 field,
-                shown,
+                &shown,
                 "there is no such setting",
                 format!("use one of {}", known.join(", ")),
             ));
@@ -188,7 +188,7 @@ impl Settings {
         serde_json::from_value(Value::Object(all)).map_err(|error| {
             SettingError::new(
                 field,
-                shown,
+                &shown,
                 &format!("it cannot be read: {error}"),
                 format!("write something like `{before}`"),
             )
@@ -203,7 +203,7 @@ impl Settings {
         if !(MSS_MIN..=MSS_MAX).contains(&self.mss_bytes) {
             return Err(SettingError::new(
                 "mss_bytes",
-                self.mss_bytes,
+                &self.mss_bytes,
                 "a segment cannot have this size",
                 format!("use {MSS_MIN} to {MSS_MAX} bytes"),
             ));
@@ -211,7 +211,7 @@ impl Settings {
         if self.initial_window_segments == 0 {
             return Err(SettingError::new(
                 "initial_window_segments",
-                0,
+                &self.initial_window_segments,
                 "a window of nothing never opens",
                 "use 1 or more; RFC 6928 says 10",
             ));
@@ -219,7 +219,7 @@ impl Settings {
         if self.window_scale > 14 {
             return Err(SettingError::new(
                 "window_scale",
-                self.window_scale,
+                &self.window_scale,
                 "RFC 7323 allows at most 14 bits",
                 "use 0 to 14",
             ));
@@ -233,7 +233,7 @@ impl Settings {
         if self.receive_buffer_bytes > largest {
             return Err(SettingError::new(
                 "receive_buffer_bytes",
-                self.receive_buffer_bytes,
+                &self.receive_buffer_bytes,
                 &format!(
                     "a window scale of {} bits announces {largest} bytes at most",
                     self.window_scale
@@ -245,7 +245,7 @@ impl Settings {
         if self.receive_buffer_bytes < smallest {
             return Err(SettingError::new(
                 "receive_buffer_bytes",
-                self.receive_buffer_bytes,
+                &self.receive_buffer_bytes,
                 "the buffer does not hold one segment",
                 format!("use at least {smallest} bytes"),
             ));
@@ -267,7 +267,7 @@ impl Settings {
             if value == 0 || value > limit {
                 return Err(SettingError::new(
                     field,
-                    value,
+                    &value,
                     "a timer needs a time above zero and within an hour",
                     format!("use 1 to {limit} ps"),
                 ));
@@ -280,7 +280,7 @@ impl Settings {
             if value > self.rto_max_ps {
                 return Err(SettingError::new(
                     field,
-                    value,
+                    &value,
                     &format!("it is above rto_max_ps = {}", self.rto_max_ps),
                     "lower it or raise rto_max_ps",
                 ));
@@ -289,7 +289,7 @@ impl Settings {
         if self.delayed_ack_min_ps > self.delayed_ack_max_ps {
             return Err(SettingError::new(
                 "delayed_ack_min_ps",
-                self.delayed_ack_min_ps,
+                &self.delayed_ack_min_ps,
                 &format!(
                     "it is above delayed_ack_max_ps = {}",
                     self.delayed_ack_max_ps
