@@ -126,7 +126,11 @@ impl Simulation {
                 receivers: paths.iter().map(|path| path.receiver).collect(),
                 timers,
                 timers_fired: 0,
-                measurement: Measurement::new(flows.len()),
+                measurement: Measurement::new(
+                    flows.len(),
+                    job.probes.measure_from_ps,
+                    job.probes.measure_to_ps,
+                ),
             },
             series: Series::new(job.probes.series_interval_ps, flows.len()),
             queue: QueueSamples::new(job.probes.queue_interval_ps, shared),
@@ -135,10 +139,6 @@ impl Simulation {
             flows,
             flows_through,
             duration: job.duration_ps,
-            measure_from: job.probes.measure_from_ps,
-            measure_to: job.probes.measure_to_ps,
-            measured_from: Time::ZERO,
-            measured_to: Time::NEVER,
             finished: false,
         })
     }

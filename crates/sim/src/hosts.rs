@@ -83,7 +83,7 @@ impl Endpoints {
 impl Hosts<Segment, Probes> for Endpoints {
     #[inline]
     fn horizon(&self) -> Time {
-        self.timers.next_time()
+        self.timers.next_time().min(self.measurement.begin_at)
     }
 
     #[inline]

@@ -67,8 +67,8 @@ pub(crate) struct FlowRecord {
     pub(crate) rtt_interval: RttSummary,
     /// delivered when the measurement began
     pub(crate) delivered_before: u64,
-    /// delivered when it ended; `None` until then
-    pub(crate) delivered_by_end: Option<u64>,
+    /// delivered when it ended
+    pub(crate) delivered_by_end: u64,
 }
 
 impl FlowRecord {
@@ -80,7 +80,7 @@ impl FlowRecord {
             histogram: RttHistogram::new(),
             rtt_interval: RttSummary::EMPTY,
             delivered_before: 0,
-            delivered_by_end: None,
+            delivered_by_end: 0,
         }
     }
 }
@@ -90,20 +90,30 @@ pub(crate) struct Measurement {
     pub(crate) flows: Vec<FlowRecord>,
     timeouts: Vec<(u32, Timeout)>,
     unestablished: usize,
-    /// when all flows were established
-    pub(crate) all_established_at: Time,
-    /// whether RTT samples count at present
-    pub(crate) open: bool,
+    /// whether the measurement begins when all flows are established
+    waits_for_all: bool,
+    /// when the measurement is to begin; [`Time::NEVER`] once it has, and while that is unknown
+    pub(crate) begin_at: Time,
+    /// when it is to end, likewise
+    pub(crate) end_at: Time,
+    /// when it began: with the run, until it begins anew
+    pub(crate) from: Time,
+    /// when it ended
+    pub(crate) to: Time,
 }
 
 impl Measurement {
-    pub(crate) fn new(flows: usize) -> Self {
+    /// Measures `flows` flows between two times; without `from`, from when all are established.
+    pub(crate) fn new(flows: usize, from: Option<Time>, to: Option<Time>) -> Self {
         Self {
             flows: (0..flows).map(|_| FlowRecord::new()).collect(),
             timeouts: Vec::new(),
             unestablished: flows,
-            all_established_at: Time::NEVER,
-            open: true,
+            waits_for_all: from.is_none(),
+            begin_at: from.unwrap_or(Time::NEVER),
+            end_at: to.unwrap_or(Time::NEVER),
+            from: Time::ZERO,
+            to: Time::NEVER,
         }
     }
 
@@ -118,9 +128,11 @@ impl Measurement {
         }
     }
 
-    /// Begins the measurement: `delivered` octets a flow so far do not count, nor do the RTTs.
-    pub(crate) fn begin(&mut self, delivered: impl Iterator<Item = u64>) {
-        self.open = true;
+    /// Begins the measurement: the octets `delivered` by each flow so far do not count, nor do the
+    /// RTTs.
+    pub(crate) fn begin(&mut self, now: Time, delivered: impl Iterator<Item = u64>) {
+        self.begin_at = Time::NEVER;
+        self.from = now;
         for (flow, delivered) in self.flows.iter_mut().zip(delivered) {
             flow.delivered_before = delivered;
             flow.rtt = RttSummary::EMPTY;
@@ -128,11 +140,15 @@ impl Measurement {
         }
     }
 
-    /// Ends the measurement.
-    pub(crate) fn end(&mut self, delivered: impl Iterator<Item = u64>) {
-        self.open = false;
+    /// Ends the measurement, unless it has ended.
+    pub(crate) fn end(&mut self, now: Time, delivered: impl Iterator<Item = u64>) {
+        if self.to != Time::NEVER {
+            return;
+        }
+        self.end_at = Time::NEVER;
+        self.to = now;
         for (flow, delivered) in self.flows.iter_mut().zip(delivered) {
-            flow.delivered_by_end = Some(delivered);
+            flow.delivered_by_end = delivered;
         }
     }
 
@@ -193,7 +209,7 @@ impl Events for FlowEvents<'_> {
     #[inline]
     fn rtt_sample(&mut self, _now: Time, rtt: Time) {
         if self.is_sender {
-            let open = self.measurement.open;
+            let open = self.measurement.to == Time::NEVER;
             let record = &mut self.measurement.flows[self.flow as usize];
             record.rtt_interval.add(rtt);
             if open {
@@ -214,8 +230,8 @@ impl Events for FlowEvents<'_> {
         if self.is_sender && record.established_at == Time::NEVER {
             record.established_at = self.now;
             self.measurement.unestablished -= 1;
-            if self.measurement.unestablished == 0 {
-                self.measurement.all_established_at = self.now;
+            if self.measurement.unestablished == 0 && self.measurement.waits_for_all {
+                self.measurement.begin_at = self.now;
             }
         }
     }

@@ -43,10 +43,6 @@ pub struct Simulation {
     pub(crate) series: Series,
     pub(crate) queue: QueueSamples,
     pub(crate) duration: Time,
-    pub(crate) measure_from: Option<Time>,
-    pub(crate) measure_to: Option<Time>,
-    pub(crate) measured_from: Time,
-    pub(crate) measured_to: Time,
     pub(crate) memory_bytes: u64,
     pub(crate) finished: bool,
 }
@@ -93,10 +89,9 @@ impl Simulation {
             let left = goal - self.network.packet_hops();
             self.network.advance(time, left, &mut self.hosts);
             let timer = self.hosts.timers.next_time();
-            // What the network left undone is later than the tick or the timer, unless the slice
-            // is used up.
             if self.network.next_time() <= time.min(timer) {
-                break;
+                // the slice is used up, or a tick has come up meanwhile
+                continue;
             }
             if timer <= time {
                 self.hosts.fire(&mut self.network);
@@ -109,14 +104,10 @@ impl Simulation {
     }
 
     fn next_tick(&self) -> (Time, Tick) {
-        let from = match self.measure_from {
-            Some(time) => time,
-            None if self.measured_from == Time::ZERO => self.hosts.measurement.all_established_at,
-            None => Time::NEVER,
-        };
+        let measurement = &self.hosts.measurement;
         [
-            (from, Tick::MeasureFrom),
-            (self.measure_to.unwrap_or(Time::NEVER), Tick::MeasureTo),
+            (measurement.begin_at, Tick::MeasureFrom),
+            (measurement.end_at, Tick::MeasureTo),
             (self.series.next_at, Tick::Series),
             (self.queue.next_at, Tick::Queue),
             (self.duration, Tick::End),
@@ -127,29 +118,15 @@ impl Simulation {
     }
 
     fn tick(&mut self, time: Time, tick: Tick) {
-        let delivered = self
-            .hosts
-            .ends
-            .chunks(2)
-            .map(|pair| pair[1].connection.delivered_bytes());
+        let receivers = self.hosts.ends.iter().skip(1).step_by(2);
+        let delivered = receivers.map(|end| end.connection.delivered_bytes());
         match tick {
-            Tick::MeasureFrom => {
-                self.measured_from = time;
-                self.measure_from = Some(Time::NEVER);
-                self.hosts.measurement.begin(delivered);
-            }
-            Tick::MeasureTo => {
-                self.measured_to = time;
-                self.measure_to = None;
-                self.hosts.measurement.end(delivered);
-            }
+            Tick::MeasureFrom => self.hosts.measurement.begin(time, delivered),
+            Tick::MeasureTo => self.hosts.measurement.end(time, delivered),
             Tick::Series => self.series.sample(&mut self.hosts),
             Tick::Queue => self.queue.sample(&mut self.network),
             Tick::End => {
-                if self.measured_to > time {
-                    self.measured_to = time;
-                    self.hosts.measurement.end(delivered);
-                }
+                self.hosts.measurement.end(time, delivered);
                 self.finished = true;
             }
         }
@@ -184,8 +161,8 @@ impl Simulation {
             fingerprint,
             packet_hops,
             events: packet_hops + self.hosts.timers_fired,
-            measure_from: self.measured_from,
-            measure_to: self.measured_to,
+            measure_from: self.hosts.measurement.from,
+            measure_to: self.hosts.measurement.to,
             simulated: self.duration,
             names: vec![
                 ("port", port_names),

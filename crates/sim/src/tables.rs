@@ -9,8 +9,9 @@ use crate::simulation::{FlowSpec, Simulation};
 /// One row a flow.
 pub(crate) fn flows(run: &Simulation) -> Table {
     let specs = &run.flows;
-    let records = &run.hosts.measurement.flows;
-    let window_s = (run.measured_to - run.measured_from).as_secs_f64();
+    let measurement = &run.hosts.measurement;
+    let records = &measurement.flows;
+    let window_s = (measurement.to - measurement.from).as_secs_f64();
     let senders: Vec<_> = run
         .hosts
         .ends
@@ -22,8 +23,7 @@ pub(crate) fn flows(run: &Simulation) -> Table {
     let delivered: Vec<u64> = receivers.map(|e| e.connection.delivered_bytes()).collect();
     let measured: Vec<u64> = records
         .iter()
-        .zip(&delivered)
-        .map(|(r, all)| r.delivered_by_end.unwrap_or(*all) - r.delivered_before)
+        .map(|record| record.delivered_by_end - record.delivered_before)
         .collect();
     let goodput = |bytes: &u64| *bytes as f64 * 8.0 / window_s;
     let u32s = |of: fn(&FlowSpec) -> u32| Column::U32(specs.iter().map(of).collect());

@@ -22,12 +22,30 @@ fn each_impossible_job_names_its_field() {
     assert_eq!(field(|job| job["topology"]["k"] = json!(3)), "topology.k");
     assert_eq!(field(|job| job["duration_ps"] = json!(0)), "duration");
     assert_eq!(field(|job| job["link"]["rate_bps"] = json!(0)), "link.rate");
-    assert_eq!(field(|job| job["queue"]["limit_bytes"] = json!(1517)), "queue.limit");
-    assert_eq!(field(|job| job["queue"]["limit_bytes"] = json!(null)), "queue.limit");
-    assert_eq!(field(|job| job["flows"][3] = flow("h99", "h0")), "flows.3.src");
-    assert_eq!(field(|job| job["flows"][3] = flow("h1", "h99")), "flows.3.dst");
-    assert_eq!(field(|job| job["flows"][0] = flow("h0", "h0")), "flows.0.src");
-    assert_eq!(field(|job| job["stacks"][0]["preset"] = json!("x")), "stacks.0.stack");
+    assert_eq!(
+        field(|job| job["queue"]["limit_bytes"] = json!(1517)),
+        "queue.limit"
+    );
+    assert_eq!(
+        field(|job| job["queue"]["limit_bytes"] = json!(null)),
+        "queue.limit"
+    );
+    assert_eq!(
+        field(|job| job["flows"][3] = flow("h99", "h0")),
+        "flows.3.src"
+    );
+    assert_eq!(
+        field(|job| job["flows"][3] = flow("h1", "h99")),
+        "flows.3.dst"
+    );
+    assert_eq!(
+        field(|job| job["flows"][0] = flow("h0", "h0")),
+        "flows.0.src"
+    );
+    assert_eq!(
+        field(|job| job["stacks"][0]["preset"] = json!("x")),
+        "stacks.0.stack"
+    );
     assert_eq!(
         field(|job| job["stacks"][0]["overrides"]["mss_bytes"] = json!(1461)),
         "stacks.0.mss_bytes"
@@ -49,6 +67,9 @@ fn a_host_that_no_link_leads_to_is_unreachable() {
         });
         job["flows"] = json!([flow("a", "b")]);
     });
-    assert_eq!((error.field.as_str(), error.value.as_str()), ("flows.0.dst", "b"));
+    assert_eq!(
+        (error.field.as_str(), error.value.as_str()),
+        ("flows.0.dst", "b")
+    );
     assert!(error.problem.contains("cannot be reached from `a`"));
 }

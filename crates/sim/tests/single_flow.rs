@@ -12,6 +12,7 @@ fn share_of_payload_rate(rate_bps: u64, delay_s: f64, mtu_bytes: u32, duration_s
     let bdp_bytes = (rate_bps as f64 * 4.0 * delay_s / 8.0) as u64;
     job["duration_ps"] = json!(seconds(duration_s));
     job["link"]["rate_bps"] = json!(rate_bps);
+    job["topology"]["links"][0]["rate_bps"] = json!(10 * rate_bps); // the switch is the bottleneck
     job["link"]["delay_ps"] = json!(seconds(delay_s));
     job["link"]["mtu_bytes"] = json!(mtu_bytes);
     job["link"]["clock_error_ppb"] = json!(0);
@@ -80,5 +81,8 @@ fn the_first_round_trip_is_the_sum_of_its_delays() {
     // out and back: 80 us in each host each way, 25 us in the switch, 1 us of processing in each
     // host each way; 2 full frames of 1538 B; 2 frames of the ACK (52 + 38 B)
     let expected_s = 4.0 * 80e-6 + 2.0 * 25e-6 + 4.0 * 1e-6 + 2.0 * 12.304e-6 + 2.0 * 0.72e-6;
-    assert!((rtt_s - expected_s).abs() < 2e-6, "{rtt_s} s, expected {expected_s} s");
+    assert!(
+        (rtt_s - expected_s).abs() < 2e-6,
+        "{rtt_s} s, expected {expected_s} s"
+    );
 }

@@ -70,8 +70,16 @@ pub(crate) fn run(job: &Value) -> Results {
 
 /// A column of numbers as f64.
 pub(crate) fn column(results: &Results, table: &str, column: &str) -> Vec<f64> {
-    let table = results.tables.iter().find(|t| t.name == table).expect("the table");
-    let (_, column) = table.columns.iter().find(|c| c.0 == column).expect("the column");
+    let table = results
+        .tables
+        .iter()
+        .find(|t| t.name == table)
+        .expect("the table");
+    let (_, column) = table
+        .columns
+        .iter()
+        .find(|c| c.0 == column)
+        .expect("the column");
     match column {
         Column::U8(values) => values.iter().map(|v| f64::from(*v)).collect(),
         Column::U32(values) => values.iter().map(|v| f64::from(*v)).collect(),
