@@ -81,7 +81,7 @@ def lowered(job: Job) -> str:
     scenario = load("outcast").patch(job.overrides)
     hosts = _core.topology_hosts(json.dumps(lower_topology(scenario.topology)))
     presets = {name: _core.preset(name) for name in _core.presets()}
-    return json.dumps(lower(scenario, scenario.seed, hosts, presets).document)
+    return json.dumps(lower(scenario, hosts, presets).document)
 
 
 def _in_a_process(document: str) -> dict[str, Any]:
