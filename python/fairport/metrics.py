@@ -63,6 +63,26 @@ def blackouts(drops: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def ingress_summary(drops: pl.DataFrame) -> pl.DataFrame:
+    """What each ingress port lost at each port: most drops first.
+
+    Columns: `port`, `ingress_port`, `flows` hit, `drops`, `blackouts`, `drops_in_blackouts`,
+    `longest_run` in packets.
+    """
+    pair = ["port", "ingress_port"]
+    length = pl.col("length")
+    runs = drop_runs(drops, "ingress").group_by(pair).agg(longest_run=length.max())
+    dark = blackouts(drops).group_by(pair).agg(blackouts=pl.len(), drops_in_blackouts=length.sum())
+    return (
+        drops.group_by(pair)
+        .agg(flows=pl.col("flow").n_unique(), drops=pl.len())
+        .join(dark, on=pair, how="left")
+        .join(runs, on=pair, how="left")
+        .with_columns(pl.col("blackouts", "drops_in_blackouts").fill_null(0))
+        .sort("drops", *pair, descending=[True, False, False])
+    )
+
+
 def timeout_runs(timeouts: pl.DataFrame, drops: pl.DataFrame) -> pl.DataFrame:
     """`timeouts` with `run_length`: how long the drop run was that the timeout follows.
 

@@ -1,0 +1,75 @@
+"""Figures within a page: SVG made part of the document, or PNG where that is smaller."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from fairport import figures
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+# Above this a picture of pixels is the smaller one, and lighter for a browser.
+SVG_LIMIT_BYTES = 300_000
+
+
+def picture(result: Result, kind: str, folder: Path) -> str:
+    """The figure of that kind as HTML, from the files in `folder` or drawn now."""
+    svg = folder / f"{kind}.svg"
+    if svg.exists() and svg.with_suffix(".png").exists():
+        return _embed(svg, kind, _alternative(result, kind))
+    from fairport.figures import style
+
+    with TemporaryDirectory() as drawn:
+        svg = Path(drawn) / f"{kind}.svg"
+        figure = figures.draw(result, kind)
+        style.save(figure, svg)
+        if svg.stat().st_size > SVG_LIMIT_BYTES:
+            style.save(figure, svg.with_suffix(".png"))
+        return _embed(svg, kind, _alternative(result, kind))
+
+
+def _alternative(result: Result, kind: str) -> str:
+    """What a reader who does not see the figure is told."""
+    rates = ", ".join(
+        f"{name} {one['goodput_bps_mean'] / 1e6:.3g}"
+        for name, one in result.summary["classes"].items()
+    )
+    return f"{figures.kind(kind).TITLE}. Mean goodput by hop class in Mbit/s: {rates}."
+
+
+def _embed(svg: Path, kind: str, alternative: str) -> str:
+    label = html.escape(alternative, quote=True)
+    if svg.stat().st_size > SVG_LIMIT_BYTES:
+        data = base64.b64encode(svg.with_suffix(".png").read_bytes()).decode("ascii")
+        return f'<img src="data:image/png;base64,{data}" alt="{label}">'
+    return _as_element(svg.read_text(encoding="utf-8"), kind, label)
+
+
+def _as_element(document: str, kind: str, label: str) -> str:
+    """An SVG document as an element: no prolog, ids of its own, the page's colours."""
+    from fairport.figures import style
+
+    text = document[document.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    # Coordinates to a hundredth of a point: half the size, and no eye can tell.
+    text = re.sub(r'\bd="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()), text)
+    text = re.sub(r'\bid="', f'id="{kind}-', text)
+    text = text.replace("url(#", f"url(#{kind}-").replace('href="#', f'href="#{kind}-')
+    for colour, name in (
+        (style.INK, "ink"),
+        (style.MUTED, "muted"),
+        (style.GRID, "grid"),
+        (style.PAPER, "card"),
+    ):
+        text = text.replace(colour, f"var(--{name})")
+    view_box = re.search(r'viewBox="[^"]*"', text)
+    assert view_box is not None, "matplotlib writes a viewBox"
+    opening = f'<svg xmlns="http://www.w3.org/2000/svg" {view_box.group()}'
+    opening += ' xmlns:xlink="http://www.w3.org/1999/xlink"'
+    return f'{opening} role="img" aria-label="{label}">{text[text.index(">") + 1 :]}'

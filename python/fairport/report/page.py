@@ -1,0 +1,169 @@
+"""What stands on the page; how it looks is in page.html and page.css."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from fairport import figures, metrics
+from fairport.papers import published as published_figures
+from fairport.report.inline import picture
+from fairport.report.trace import trace_table
+from fairport.scenario.phase import phase_parameters
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+FILE = "report.html"
+
+# Key of the summary's classes, heading, its unit, factor to that unit, format.
+_COLUMNS = (
+    ("goodput_bps_mean", "Goodput mean", "Mbit/s", 1e-6, ".1f"),
+    ("goodput_bps_min", "min", "Mbit/s", 1e-6, ".1f"),
+    ("goodput_bps_max", "max", "Mbit/s", 1e-6, ".1f"),
+    ("throughput_ratio", "Throughput ratio", "", 1.0, ".3f"),
+    ("timeouts", "Timeouts", "", 1.0, ",.0f"),
+    ("timeout_period_s", "Timeout period", "s", 1.0, ".2f"),
+    ("drops", "Drops", "packets", 1.0, ",.0f"),
+    ("longest_drop_run", "Longest drop run", "packets", 1.0, ".0f"),
+    ("rtt_mean_s", "RTT mean", "ms", 1e3, ".3f"),
+    ("rtt_p99_s", "p99", "ms", 1e3, ".3f"),
+)
+
+
+def write(result: Result, out_dir: Path, published: Mapping[str, Any] | None = None) -> Path:
+    """Writes `report.html` into `out_dir` and returns its path.
+
+    `published` is what a paper found, as `papers.published` returns it; by default what the
+    scenario names. Figures in `out_dir/figures` are taken as they are; else they are drawn.
+    """
+    path = out_dir / FILE
+    path.write_text(render(result, out_dir / "figures", published), encoding="utf-8")
+    return path
+
+
+def render(result: Result, pictures: Path, published: Mapping[str, Any] | None = None) -> str:
+    """The page as text."""
+    paper = published
+    if paper is None and result.scenario.paper:
+        paper = published_figures(result.scenario.paper)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_read("page.html")).render(
+        style=_read("page.css"),
+        name=result.scenario.name,
+        description=result.scenario.description,
+        summary=result.summary,
+        manifest=result.manifest,
+        seed=result.seed,
+        key_figures=_key_figures(result.summary, paper),
+        columns=[(heading, unit) for _, heading, unit, _, _ in _COLUMNS],
+        classes=_class_rows(result, paper),
+        paper=paper,
+        ingress=_ingress_rows(result),
+        figures=[
+            (kind, figures.kind(kind).CAPTION, picture(result, kind, pictures))
+            for kind in figures.KINDS
+        ],
+        trace=list(trace_table(result).iter_rows(named=True)),
+        traced_port=result.trace["port"].first(),
+        conditions=_conditions(result),
+        facts=_facts(result),
+    )
+
+
+def _read(name: str) -> str:
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _key_figures(
+    summary: Mapping[str, Any], paper: Mapping[str, Any] | None
+) -> list[tuple[str, str, str]]:
+    """The few numbers that stand beside the verdict: name, value, what it is."""
+    found = []
+    verdict = summary["verdict"]
+    if verdict["ratio"] is not None:
+        note = "lone class's goodput over its peers'"
+        found.append(("Throughput ratio", f"{verdict['ratio']:.3f}", note))
+    if verdict["blackout_timeout_share"] is not None:
+        share = f"{100 * verdict['blackout_timeout_share']:.0f} %"
+        found.append(
+            ("Standstill after drop runs", share, "of its timeout periods, runs of 3 and more")
+        )
+    if summary["jain_index"] is not None:
+        note = "1 is fair" + _beside(paper, "jain_index", 1.0, ".3f")
+        found.append(("Jain index", f"{summary['jain_index']:.3f}", note))
+    total = f"{summary['goodput_bps_total'] / 1e6:.1f} Mbit/s"
+    note = "all flows" + _beside(paper, "goodput_bps_total", 1e-6, ".1f")
+    found.append(("Total goodput", total, note))
+    if summary["utilisation"] is not None:
+        note = f"of the line of {summary['bottleneck']['port']}"
+        found.append(("Utilisation", f"{100 * summary['utilisation']:.1f} %", note))
+    return found
+
+
+def _beside(paper: Mapping[str, Any] | None, key: str, factor: float, form: str) -> str:
+    return f"; paper {format(paper[key] * factor, form)}" if paper and key in paper else ""
+
+
+def _class_rows(result: Result, paper: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """One row a hop class, and one below it with what the paper found."""
+    from fairport.figures import style
+
+    colours = {one.name: one.look.colour for one in style.hop_classes(result.flows)}
+    rows = []
+    for name, ours in result.summary["classes"].items():
+        label = f"{name} ({style.count(ours['flows'], 'flow')})"
+        rows.append({"label": label, "colour": colours[name], "cells": _cells(ours)})
+        theirs = paper["classes"].get(name) if paper else None
+        if theirs:
+            rows.append({"label": "paper", "colour": "", "cells": _cells(theirs)})
+    return rows
+
+
+def _cells(figures_of_class: Mapping[str, Any]) -> list[str]:
+    return [
+        _number(figures_of_class.get(key), factor, form) for key, _, _, factor, form in _COLUMNS
+    ]
+
+
+def _number(value: float | None, factor: float, form: str) -> str:
+    return "" if value is None else format(value * factor, form).replace(",", "\u202f")
+
+
+def _ingress_rows(result: Result) -> list[dict[str, Any]]:
+    """What each ingress port of the bottleneck port lost."""
+    worst = result.summary["bottleneck"]
+    if worst is None:
+        return []
+    rows = metrics.ingress_summary(result.drops)
+    return [row for row in rows.iter_rows(named=True) if row["port"] == worst["port"]]
+
+
+def _conditions(result: Result) -> list[tuple[str, str]]:
+    """What decides phases: outcast is an effect of phase."""
+    return list(phase_parameters(result.scenario).items())
+
+
+def _facts(result: Result) -> list[tuple[str, str]]:
+    """How the run was made."""
+    summary, measure = result.summary, result.summary["measure"]
+    speed = summary["packet_hops_per_s"]
+    return [
+        ("Fingerprint", result.fingerprint),
+        ("Seed", str(result.seed)),
+        ("Version", f"fairport {summary['version']}, backend {summary['backend']}"),
+        ("Simulated", f"{summary['simulated_s']:g} s"),
+        ("Measured", f"from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s"),
+        (
+            "Packet-hops",
+            f"{summary['packet_hops'] / 1e6:.2f} million in {summary['wall_s']:.2f} s"
+            + (f", {speed / 1e6:.1f} million a second" if speed else ""),
+        ),
+        *((("Made", result.manifest["started"]),) if "started" in result.manifest else ()),
+    ]
