@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fairport import _core
+from fairport import _core, run
 from fairport.errors import ScenarioError
 from fairport.scenario import load
 from fairport.scenario.lower import Job, lower
+from fairport.scenario.refusal import scenario_field
 from fairport.scenario.selectors import select
 
 HOSTS = [f"h{index}" for index in range(16)]
@@ -107,7 +108,18 @@ def test_flows_of_a_host_stand_together() -> None:
     ],
 )
 def test_what_the_engine_refuses_is_found_in_the_scenario(job_field: str, field: str) -> None:
-    assert lowered(traffic__0__tcp={"mss": "1000B"}).scenario_field(job_field) == field
+    job = lowered(traffic__0__tcp={"mss": "1000B"})
+    assert scenario_field(job, job_field) == field
+
+
+def test_what_the_engine_refuses_is_told_in_the_scenario_s_words() -> None:
+    with pytest.raises(ScenarioError) as error:
+        run(load("outcast").patch({"tcp.delayed_ack_max": "1ms"}))
+    assert str(error.value) == (
+        'outcast: tcp.delayed_ack_min: "40ms" is above delayed_ack_max = 1ms'
+    )
+    assert "delayed_ack_max" in error.value.remedy
+    assert "_ps" not in error.value.remedy
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from fairport.errors import ScenarioError
 from fairport.result import Result
 from fairport.scenario import Scenario, load
 from fairport.scenario.lower import Job, lower, lower_topology
-from fairport.scenario.problems import ABSENT, look_up, parts
+from fairport.scenario.refusal import refusal
 
 BACKEND = "simulation"
 
@@ -110,22 +110,17 @@ def _prepare(scenario: Scenario) -> _Prepared:
     try:
         hosts = _core.topology_hosts(json.dumps(lower_topology(scenario.topology)))
     except _core.JobError as error:
-        raise _refused(scenario, error.field, error) from None
+        raise _refused(scenario, None, error) from None
     job = lower(scenario, hosts, presets)
     try:
         simulation = _core.Simulation(json.dumps(job.document))
     except _core.JobError as error:
-        raise _refused(scenario, job.scenario_field(error.field), error) from None
+        raise _refused(scenario, job, error) from None
     return _Prepared(scenario, job, simulation)
 
 
-def _refused(scenario: Scenario, field: str, error: _core.JobError) -> ScenarioError:
-    """What the engine refuses, in the words of the scenario's file."""
-    written = look_up(scenario.resolved(), parts(field))
-    value = error.value if written is ABSENT else written
-    return ScenarioError(
-        error.problem, file=scenario.file, field=field, value=value, remedy=error.remedy
-    )
+def _refused(scenario: Scenario, job: Job | None, error: _core.JobError) -> ScenarioError:
+    return refusal(scenario, job, error.field, error.value, error.problem, error.remedy)
 
 
 def _run(prepared: _Prepared, progress: Progress | None) -> Result:

@@ -1,12 +1,7 @@
-"""From a scenario to the engine's job: JSON, integers in base units, one entry a flow.
-
-Also the way back: where in the scenario a field of the job came from, so that what the engine
-refuses is reported in the words of the file.
-"""
+"""From a scenario to the engine's job: JSON, integers in base units, one entry a flow."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +14,6 @@ from fairport.scenario.network import (
     Processing,
     UniformProcessing,
 )
-from fairport.scenario.problems import dotted
 from fairport.scenario.selectors import SelectorError, position, select
 from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings
 from fairport.scenario.topology import FatTree, Graph, Topology, TwoSwitch
@@ -38,8 +32,10 @@ class Job:
 
     document: dict[str, Any]
     """The job, ready for `json.dumps`."""
-    _stack_layers: list[list[Layer]] = field(default_factory=list)
-    _flow_sources: list[str] = field(default_factory=list)
+    stack_layers: list[list[Layer]] = field(default_factory=list)
+    """The settings that made each stack, the most general first."""
+    flow_sources: list[str] = field(default_factory=list)
+    """The traffic that each flow is of: "traffic.0"."""
 
     @property
     def stacks(self) -> list[dict[str, Any]]:
@@ -52,30 +48,6 @@ class Job:
         """The flows, in the order of their numbers."""
         flows: list[dict[str, Any]] = self.document["flows"]
         return flows
-
-    def scenario_field(self, job_field: str) -> str:
-        """The scenario's field behind one of the job: "tcp.sack" for "stacks.0.overrides.sack"."""
-        parts = job_field.split(".")
-        match parts:
-            case ["flows", index, *rest] if index.isdigit() and int(index) < len(
-                self._flow_sources
-            ):
-                name = (
-                    {"src": "from", "dst": "to"}.get(rest[0], _without_unit(rest[0]))
-                    if rest
-                    else ""
-                )
-                return dotted([part for part in (self._flow_sources[int(index)], name) if part])
-            case ["stacks", index, *rest] if index.isdigit() and int(index) < len(
-                self._stack_layers
-            ):
-                return _setting_field(self._stack_layers[int(index)], rest)
-            case ["probes", "measure_from_ps"]:
-                return "measure.from"
-            case ["probes", "measure_to_ps"]:
-                return "measure.to"
-            case _:
-                return dotted([_without_unit(part) for part in parts])
 
 
 def lower(
@@ -215,7 +187,7 @@ def _add_flows(
                         "receiver_stack": receiver_stack,
                     }
                 )
-                job._flow_sources.append(source)
+                job.flow_sources.append(source)
 
 
 def _host_layers(scenario: Scenario, hosts: Sequence[str]) -> dict[str, list[Layer]]:
@@ -267,24 +239,9 @@ def _stack(
     stack = {"preset": name, "overrides": overrides}
     if stack not in job.stacks:
         job.stacks.append(stack)
-        job._stack_layers.append(layers)
+        job.stack_layers.append(layers)
     return job.stacks.index(stack)
 
 
 def _fixed_header(overrides: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
     return bool(overrides.get("fixed_header_bytes", settings["fixed_header_bytes"]))
-
-
-def _setting_field(layers: list[Layer], rest: list[str]) -> str:
-    """The most particular layer that gives the setting, and the setting's name there."""
-    engine_name = rest[-1] if rest else ""
-    names = {engine: name for name, engine in ENGINE_NAMES.items()} | {"preset": "stack"}
-    name = names.get(engine_name, "")
-    for place, layer in reversed(layers):
-        if name and getattr(layer, name) is not None:
-            return f"{place}.{name}"
-    return f"tcp.{name}" if name else "tcp"
-
-
-def _without_unit(name: str) -> str:
-    return re.sub(r"_(ps|bps|bytes|ppb|packets)$", "", name)

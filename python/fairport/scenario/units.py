@@ -150,6 +150,15 @@ class Duration(Quantity):
         "\N{GREEK SMALL LETTER MU}s": Fraction(10**6),
     }
 
+    @classmethod
+    def of(cls, picoseconds: int) -> Duration:
+        """The span of so many picoseconds, in the largest unit that is whole."""
+        for unit in ("s", "ms", "us", "ns"):
+            count, rest = divmod(picoseconds, int(cls.units[unit]))
+            if count and not rest:
+                return cls(f"{count}{unit}")
+        return cls(f"{picoseconds}ps")
+
     @property
     def seconds(self) -> float:
         """The same in seconds."""

@@ -1,0 +1,77 @@
+"""What the engine refuses, in the words of the scenario's file.
+
+The engine names a field of the job, in base units; its author wrote a field of the scenario, with
+units. `lower` keeps where each flow and each stack of the job came from.
+"""
+
+from __future__ import annotations
+
+import re
+
+from fairport.errors import ScenarioError
+from fairport.scenario.lower import Job, Layer
+from fairport.scenario.model import Scenario
+from fairport.scenario.problems import ABSENT, dotted, look_up, parts
+from fairport.scenario.tcp import ENGINE_NAMES
+from fairport.scenario.units import Duration
+
+_SCENARIO_NAMES = {engine: name for name, engine in ENGINE_NAMES.items()} | {"preset": "stack"}
+
+
+def refusal(
+    scenario: Scenario, job: Job | None, field: str, value: str, problem: str, remedy: str
+) -> ScenarioError:
+    """The engine's refusal of a field of the job as an error of the scenario."""
+    here = scenario_field(job, field)
+    written = look_up(scenario.resolved(), parts(here))
+    if written is ABSENT:
+        written = str(Duration.of(int(value))) if _is_time(field, value) else value
+    return ScenarioError(
+        _in_scenario_words(problem).removeprefix("it "),
+        file=scenario.file,
+        field=here,
+        value=written,
+        remedy=_in_scenario_words(remedy),
+    )
+
+
+def scenario_field(job: Job | None, job_field: str) -> str:
+    """The scenario's field behind one of the job: "tcp.sack" for "stacks.0.overrides.sack"."""
+    match job_field.split("."):
+        case ["flows", index, *rest] if job and index.isdigit():
+            source = job.flow_sources[int(index)]
+            name = _without_unit(rest[0]) if rest else ""
+            return f"{source}.{ {'src': 'from', 'dst': 'to'}.get(name, name) }".rstrip(".")
+        case ["stacks", index, *rest] if job and index.isdigit():
+            return _setting_field(job.stack_layers[int(index)], rest[-1] if rest else "")
+        case ["probes", "measure_from_ps"]:
+            return "measure.from"
+        case ["probes", "measure_to_ps"]:
+            return "measure.to"
+        case path:
+            return dotted([_without_unit(part) for part in path])
+
+
+def _setting_field(layers: list[Layer], engine_name: str) -> str:
+    """The most particular layer that gives the setting, and the setting's name there."""
+    name = _SCENARIO_NAMES.get(engine_name)
+    if name is None:
+        return "tcp"
+    places = (place for place, layer in reversed(layers) if getattr(layer, name) is not None)
+    return f"{next(places, 'tcp')}.{name}"
+
+
+def _in_scenario_words(text: str) -> str:
+    """Settings by their names in scenarios, and their times with units."""
+    text = re.sub(
+        r"(\w+_ps) = (\d+)", lambda found: f"{found[1]} = {Duration.of(int(found[2]))}", text
+    )
+    return re.sub(r"\w+", lambda word: _SCENARIO_NAMES.get(word[0], word[0]), text)
+
+
+def _is_time(field: str, value: str) -> bool:
+    return field.endswith("_ps") and value.isdecimal()
+
+
+def _without_unit(name: str) -> str:
+    return re.sub(r"_(ps|bps|bytes|ppb|packets)$", "", name)
