@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import command
@@ -24,20 +25,26 @@ NS3_OPTIMISED = 1.75
 
 def main() -> None:
     """Measures everything, printing each table as it is there."""
-    parts = []
-    for part in _measured():
-        print(part, end="\n\n", flush=True)
-        parts.append(part)
+    engines = [engine.measure(job) for job in engine.JOBS]
+    parts = [
+        f"Measured on {machine()}, version {_version()}. Medians of {engine.REPEATS} runs.",
+        engine_table(engines),
+    ]
+    print(*parts, sep="\n\n", flush=True)
+    for measure in (commands, partial(against_ns3, engines), event_queues):
+        parts.append(measure())
+        print("", parts[-1], sep="\n", flush=True)
     between_markers(ROOT / "docs" / "benchmarks.md", "measured", "\n\n".join(parts))
+    between_markers(ROOT / "README.md", "speed", speed(engines[0]))
 
 
-def _measured() -> Iterator[str]:
-    yield f"Measured on {machine()}, version {_version()}. Medians of {engine.REPEATS} runs."
-    measurements = [engine.measure(job) for job in engine.JOBS]
-    yield engine_table(measurements)
-    yield command_table([command.measure(words) for words in command.COMMANDS])
-    yield from _against_ns3(measurements)
-    yield event_queues()
+def speed(outcast: engine.Measurement) -> str:
+    """The README's sentence."""
+    return (
+        f"{outcast.hops_per_s / 1e6:.1f} million packet-hops a second on one core of the machine "
+        f"named in the tables: the {outcast.simulated_s:g} s of `outcast` take "
+        f"{outcast.wall_s:.2f} s."
+    )
 
 
 def engine_table(measurements: Sequence[engine.Measurement]) -> str:
@@ -60,36 +67,35 @@ def engine_table(measurements: Sequence[engine.Measurement]) -> str:
     return table(heads, rows)
 
 
-def command_table(measurements: Sequence[command.Measurement]) -> str:
+def commands() -> str:
     """Wall time and memory of whole commands."""
     rows = [
         [f"`{one.command}`", f"{one.wall_s:.2f} s", f"{one.memory_bytes / 1e6:.0f} MB"]
-        for one in measurements
+        for one in map(command.measure, command.COMMANDS)
     ]
     return table(["command", "wall time", "peak memory"], rows)
 
 
-def _against_ns3(ours: Sequence[engine.Measurement]) -> Iterator[str]:
+def against_ns3(ours: Sequence[engine.Measurement]) -> str:
+    """ns-3's speed on the jobs that it has, or why it was not measured."""
     try:
         program = ns3_peer.build()
-        rows = []
-        for one, k in zip(ours, (4, 8), strict=False):
-            theirs = ns3_peer.hops_per_s(program, k)
-            rows.append(
-                [
-                    one.job.name,
-                    f"{theirs / 1e6:.2f}",
-                    f"{one.hops_per_s / 1e6:.1f}",
-                    f"{one.hops_per_s / theirs:.0f}",
-                    f"{one.hops_per_s / theirs / NS3_OPTIMISED:.0f}",
-                ]
-            )
+        theirs = [ns3_peer.hops_per_s(program, k) for k in (4, 8)]
     except ns3_peer.UnavailableError as error:
-        yield f"ns-3 was not measured: {error}."
-        return
+        return f"ns-3 was not measured: {error}."
+    rows = [
+        [
+            one.job.name,
+            f"{their_speed / 1e6:.2f}",
+            f"{one.hops_per_s / 1e6:.1f}",
+            f"{one.hops_per_s / their_speed:.0f}",
+            f"{one.hops_per_s / their_speed / NS3_OPTIMISED:.0f}",
+        ]
+        for one, their_speed in zip(ours, theirs, strict=False)
+    ]
     heads = ["job", f"ns-3 {ns3_peer.VERSION}, its wheel: million packet-hops/s", "Fairport"]
     heads += ["ratio", f"ratio to an optimised ns-3 ({NS3_OPTIMISED} times its wheel)"]
-    yield table(heads, rows)
+    return table(heads, rows)
 
 
 def event_queues() -> str:
