@@ -71,6 +71,15 @@ def test_a_run_by_ingress_goes_over_flows_and_a_run_by_flow_over_packets_of_othe
     assert metrics.drop_runs(drops, "port")["length"].to_list() == [2, 1, 1]
 
 
+def test_ingress_ports_that_were_kept_out():
+    drops = drops_of([*PORT_BLACKOUT, (2, 1, OUT), (1, 0, IN), (2, 2, OUT)])
+    assert metrics.ingress_summary(drops).rows() == [
+        ("edge0.0:0", "edge0.0:1", 1, 4, 1, 4, 4),
+        ("edge0.0:0", "edge0.0:2", 2, 2, 1, 2, 2),
+    ]
+    assert metrics.ingress_summary(tables.empty("drops")).is_empty()
+
+
 def test_no_drops_no_runs():
     for by in ("ingress", "flow", "port"):
         assert metrics.drop_runs(tables.empty("drops"), by).is_empty()

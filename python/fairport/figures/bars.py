@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TITLE = "Goodput of each flow"
 CAPTION = (
     "One bar a flow, over three spans of the same run, as the paper shows them: what is unfair "
-    "early and evens out later is chance, what stays is structure. The dark line is the mean of "
+    "early and evens out later is chance, what stays is structure. The line is the mean of "
     "the class, the dotted one the fair share."
 )
 SPANS = (0.2, 0.4, 1.0)
@@ -55,7 +55,7 @@ def draw(result: Result) -> Figure:
         share = f"first {100 * span:.0f} %" if span < 1 else "whole run"
         panel.set_xlabel(f"{share} ({until:.3g} s)", labelpad=4)
     panels[0].set_ylim(bottom=0)
-    style.note(picture, "a bar: one flow, dark line: mean of the class, dotted: fair share")
+    style.note(picture, "bar: one flow, line: mean of the class, dotted: fair share")
     handles = [Patch(**one.look.bar, label=one.label) for one in classes]
     picture.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(0.1, 0.9), ncols=4, columnspacing=1.4

@@ -30,6 +30,7 @@ INK = "#1c2733"
 MUTED = "#5d6b78"
 GRID = "#dde3e8"
 PAPER = "#ffffff"
+BLUE = "#0072b2"
 
 # Margins round the axes in inches: they hold tick labels and names of axes at these font sizes.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.6, 0.2, 0.5, 0.56
@@ -91,10 +92,10 @@ class Look:
 
 _LOOKS = {
     2: Look("#d55e00", "", "o"),
-    3: Look("#0072b2", "....", "D"),
+    3: Look(BLUE, "....", "D"),
     4: Look("#009e73", "/////", "s"),
     5: Look("#cc79a7", "xxxx", "v"),
-    6: Look("#0072b2", "", "^"),
+    6: Look(BLUE, "", "^"),
 }
 _OTHER_LOOK = Look("#8a6d00", "----", "P")
 

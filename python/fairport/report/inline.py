@@ -10,9 +10,19 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fairport import figures
+from fairport.figures import style
 
 if TYPE_CHECKING:
     from fairport.result import Result
+
+# Colours of the figures that the page sets, because they must differ on a dark ground.
+_PAGE_COLOURS = {
+    style.INK: "ink",
+    style.MUTED: "muted",
+    style.GRID: "grid",
+    style.PAPER: "card",
+    style.BLUE: "blue",
+}
 
 # Above this a picture of pixels is the smaller one, and lighter for a browser.
 SVG_LIMIT_BYTES = 300_000
@@ -23,8 +33,6 @@ def picture(result: Result, kind: str, folder: Path) -> str:
     svg = folder / f"{kind}.svg"
     if svg.exists() and svg.with_suffix(".png").exists():
         return _embed(svg, kind, _alternative(result, kind))
-    from fairport.figures import style
-
     with TemporaryDirectory() as drawn:
         svg = Path(drawn) / f"{kind}.svg"
         figure = figures.draw(result, kind)
@@ -53,20 +61,13 @@ def _embed(svg: Path, kind: str, alternative: str) -> str:
 
 def _as_element(document: str, kind: str, label: str) -> str:
     """An SVG document as an element: no prolog, ids of its own, the page's colours."""
-    from fairport.figures import style
-
     text = document[document.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     # Coordinates to a hundredth of a point: half the size, and no eye can tell.
     text = re.sub(r'\bd="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()), text)
     text = re.sub(r'\bid="', f'id="{kind}-', text)
     text = text.replace("url(#", f"url(#{kind}-").replace('href="#', f'href="#{kind}-')
-    for colour, name in (
-        (style.INK, "ink"),
-        (style.MUTED, "muted"),
-        (style.GRID, "grid"),
-        (style.PAPER, "card"),
-    ):
+    for colour, name in _PAGE_COLOURS.items():
         text = text.replace(colour, f"var(--{name})")
     view_box = re.search(r'viewBox="[^"]*"', text)
     assert view_box is not None, "matplotlib writes a viewBox"

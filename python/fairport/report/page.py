@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from fairport import figures, metrics
+from fairport.figures import style
 from fairport.papers import published as published_figures
 from fairport.report.inline import picture
 from fairport.report.trace import trace_table
@@ -23,15 +24,15 @@ FILE = "report.html"
 # Key of the summary's classes, heading, its unit, factor to that unit, format.
 _COLUMNS = (
     ("goodput_bps_mean", "Goodput mean", "Mbit/s", 1e-6, ".1f"),
-    ("goodput_bps_min", "min", "Mbit/s", 1e-6, ".1f"),
-    ("goodput_bps_max", "max", "Mbit/s", 1e-6, ".1f"),
+    ("goodput_bps_min", "Goodput min", "Mbit/s", 1e-6, ".1f"),
+    ("goodput_bps_max", "Goodput max", "Mbit/s", 1e-6, ".1f"),
     ("throughput_ratio", "Throughput ratio", "", 1.0, ".3f"),
     ("timeouts", "Timeouts", "", 1.0, ",.0f"),
     ("timeout_period_s", "Timeout period", "s", 1.0, ".2f"),
     ("drops", "Drops", "packets", 1.0, ",.0f"),
     ("longest_drop_run", "Longest drop run", "packets", 1.0, ".0f"),
     ("rtt_mean_s", "RTT mean", "ms", 1e3, ".3f"),
-    ("rtt_p99_s", "p99", "ms", 1e3, ".3f"),
+    ("rtt_p99_s", "RTT p99", "ms", 1e3, ".3f"),
 )
 
 
@@ -55,7 +56,7 @@ def render(result: Result, pictures: Path, published: Mapping[str, Any] | None =
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.from_string(_read("page.html")).render(
-        style=_read("page.css"),
+        css=_read("page.css"),
         name=result.scenario.name,
         description=result.scenario.description,
         summary=result.summary,
@@ -113,8 +114,6 @@ def _beside(paper: Mapping[str, Any] | None, key: str, factor: float, form: str)
 
 def _class_rows(result: Result, paper: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """One row a hop class, and one below it with what the paper found."""
-    from fairport.figures import style
-
     colours = {one.name: one.look.colour for one in style.hop_classes(result.flows)}
     rows = []
     for name, ours in result.summary["classes"].items():

@@ -1,0 +1,155 @@
+"""The report is one page that stands alone, says what the run showed, and can be read by all."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+import synthetic
+from fairport import figures, report
+from fairport.report import inline
+
+RUNS = {
+    "fifteen to one": {},
+    "113 flows": {"classes": {2: 3, 4: 12, 6: 98}},
+    "one flow": {"classes": {6: 1}},
+    "no drops": {"lossless": True},
+}
+
+
+class Page(HTMLParser):
+    """What a page is made of."""
+
+    void = {"meta", "link", "img", "br", "hr", "path", "use", "rect", "stop"}  # noqa: RUF012
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open, self.words = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if tag not in self.void:
+            assert self.open.pop() == tag, f"</{tag}> closes nothing"
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def text(self):
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def written(request, tmp_path_factory):
+    result = synthetic.run(**{"duration_s": 0.5} | RUNS[request.param])
+    path = report.write(result, tmp_path_factory.mktemp("run"))
+    return result, path.read_text(encoding="utf-8")
+
+
+def test_it_refers_to_nothing_outside_itself(written):
+    _, text = written
+    for tag, attributes in Page(text).elements:
+        assert tag not in ("link", "script", "iframe", "object", "embed", "base"), tag
+        for name in ("src", "href", "xlink:href", "srcset", "action", "data", "poster"):
+            target = attributes.get(name, "#")
+            assert target.startswith(("#", "data:image/")), f"<{tag} {name}={target[:80]}>"
+    assert re.findall(r"url\((?!#)[^)]*\)", text) == []
+    assert "@import" not in text
+    namespaces = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert set(re.findall(r"https?://[^\s\"'<>]+", text)) <= namespaces
+
+
+def test_it_is_well_formed_and_every_id_is_there_once(written):
+    _, text = written
+    page = Page(text)
+    assert page.open == []
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    used = re.findall(r"url\(#([^)]+)\)", text)
+    used += [a["aria-labelledby"] for _, a in page.elements if "aria-labelledby" in a]
+    used += [a["xlink:href"][1:] for a in page.all("use")]
+    assert set(used) <= set(ids)
+
+
+def test_the_verdict_comes_before_everything_else(written):
+    result, text = written
+    after_heading = Page(text).text.split(" Verdict ", maxsplit=1)[1]
+    assert after_heading.strip().startswith(result.summary["verdict"]["sentence"])
+
+
+def test_it_holds_every_figure_with_words_for_those_who_do_not_see_it(written):
+    _, text = written
+    page = Page(text)
+    pictures = [a["aria-label"] for a in page.all("svg")] + [a["alt"] for a in page.all("img")]
+    assert len(pictures) == len(figures.KINDS)
+    for kind in figures.KINDS:
+        assert any(label.startswith(figures.kind(kind).TITLE) for label in pictures)
+        assert figures.kind(kind).CAPTION.replace("'", "&#39;") in text
+
+
+def test_tables_have_headers(written):
+    page = Page(written[1])
+    assert all(attributes.get("scope") in ("col", "row") for attributes in page.all("th"))
+    assert page.all("html")[0]["lang"] == "en"
+
+
+def test_it_says_how_the_run_was_made(written):
+    result, text = written
+    words = Page(text).text
+    for said in (result.fingerprint, "fairport rerun RUN", "fairport 0.1.0", "80us + U(0, 20us)"):
+        assert said in words
+
+
+def test_published_figures_stand_below_ours():
+    result = synthetic.run(duration_s=0.1)
+    page = Page(report.page.render(result, inline.Path("nowhere")))
+    assert "12.3" in page.text, "facts P1: the 2-hop flow of the paper"
+    assert "paper 0.921" in page.text
+    other = {"source": "another paper", "classes": {"6-hop": {"goodput_bps_mean": 55.5e6}}}
+    page = Page(report.page.render(result, inline.Path("nowhere"), other))
+    assert "55.5" in page.text
+    assert "12.3" not in page.text
+
+
+def test_text_of_the_scenario_is_text():
+    result = synthetic.run(duration_s=0.1)
+    result.scenario = result.scenario.model_copy(
+        update={"description": "<script>alert(1)</script>"}
+    )
+    assert "<script>" not in report.page.render(result, inline.Path("nowhere"))
+
+
+def test_a_figure_that_is_larger_as_svg_goes_in_as_png(monkeypatch):
+    monkeypatch.setattr(inline, "SVG_LIMIT_BYTES", 1000)
+    picture = inline.picture(synthetic.run(duration_s=0.1), "bars", inline.Path("nowhere"))
+    assert picture.startswith('<img src="data:image/png;base64,iVBOR')
+
+
+def test_figures_that_are_already_drawn_are_taken(tmp_path):
+    result = synthetic.run(duration_s=0.1)
+    figures.draw_all(result, tmp_path)
+    (tmp_path / "bars.svg").write_text('<svg viewBox="0 0 1 1"><title>mine</title></svg>')
+    assert "<title>mine</title>" in inline.picture(result, "bars", tmp_path)
+
+
+def test_the_trace_is_printed_as_the_paper_does():
+    result = synthetic.run(duration_s=0.5)
+    trace = report.trace_table(result)
+    assert trace.columns[:5] == ["ingress", "time_us", "fate", "egress", "depart_us"]
+    assert trace["time_us"][0] == 0
+    assert trace["time_us"].is_sorted()
+    dropped = trace["fate"] == "dropped"
+    assert trace["egress"].is_null().to_list() == dropped.to_list()
+    assert trace["depart_us"].is_null().to_list() == dropped.to_list()
+    assert set(trace["egress"].drop_nulls()) == {"edge0.0:0"}
+    assert report.trace_table(synthetic.run(duration_s=0.1, lossless=True)).is_empty()
