@@ -93,3 +93,11 @@ def anchors(path: Path) -> set[str]:
     return {
         re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
     }
+
+
+def test_the_lock_holds_every_dependency() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    declared = re.findall(r'^\s*(?:dev = \[)?"([\w-]+)(?:>|")', project, flags=re.MULTILINE)
+    locked = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert declared
+    assert [name for name in declared if not re.search(rf"^{name}==", locked, re.MULTILINE)] == []
