@@ -135,20 +135,19 @@ def _files(folder: Path) -> Iterable[str]:
 
 
 def _read_json(folder: Path, name: str) -> dict[str, Any]:
-    runs = sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))
     try:
-        document: dict[str, Any] = json.loads((folder / name).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        remedy = (
-            f"it holds several: give one, such as {folder / runs[0]}"
-            if runs
-            else "give a folder that `fairport run` wrote"
-        )
-        readable = isinstance(error, OSError)
-        problem = (
-            f"is not a run: {name} is missing"
-            if readable
-            else f"is not a run: {name} cannot be read"
-        )
-        raise RunFolderError(problem, file=str(folder), remedy=remedy) from None
+        document = json.loads((folder / name).read_text(encoding="utf-8"))
+    except OSError:
+        raise _no_run(folder, f"{name} is missing") from None
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        document = None
+    if not isinstance(document, dict):
+        raise _no_run(folder, f"{name} cannot be read")
     return document
+
+
+def _no_run(folder: Path, problem: str) -> RunFolderError:
+    runs = sorted(folder.glob(f"*/{MANIFEST}"))
+    several = f"it holds several: give one, such as {runs[0].parent}" if runs else ""
+    remedy = several or "give a folder that `fairport run` wrote"
+    return RunFolderError(f"is not a run: {problem}", file=str(folder), remedy=remedy)

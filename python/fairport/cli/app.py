@@ -8,11 +8,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fairport.cli import listing, report, rerun, run, scenario
+from fairport.cli import INTERRUPTED, listing, report, rerun, run, scenario
 from fairport.errors import InputError
 
 BAD_INPUT = 2
-INTERRUPTED = 130
 
 
 class _Commands(TyperGroup):

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import fairport as fp
+import pytest
+from fairport.backends import memory
+from fairport.errors import ResourceError, RunFolderError
+from fairport.scenario import Scenario, load
+
+
+@pytest.fixture
+def run_folder(short: Scenario, tmp_path: Path) -> Path:
+    return fp.run(short, seed=7).save(tmp_path / "run", figures=False)
+
+
+def test_the_manifest_alone_repeats_the_run(run_folder: Path, tmp_path: Path) -> None:
+    manifest = json.loads((run_folder / "manifest.json").read_text(encoding="utf-8"))
+    file = tmp_path / "again.toml"
+    file.write_text(manifest["scenario"], encoding="utf-8")
+    assert fp.run(file).fingerprint == manifest["fingerprint"]
+    assert fp.run(manifest["scenario_resolved"]).fingerprint == manifest["fingerprint"]
+
+
+def test_the_manifest_says_how_the_run_came_about(run_folder: Path) -> None:
+    manifest = json.loads((run_folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["program"] == "fairport"
+    assert manifest["version"] == fp.__version__
+    assert manifest["backend"] == "simulation"
+    assert manifest["seed"] == 7
+    assert manifest["simulated_s"] == pytest.approx(0.02)
+    assert manifest["wall_s"] > 0
+    assert manifest["packet_hops"] > 0
+    assert manifest["measure"]["to_s"] == pytest.approx(0.02)
+    assert set(manifest["machine"]) == {
+        "system", "release", "architecture", "processors", "python",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "problem"),
+    [
+        ("manifest.json", None, "manifest.json is missing"),
+        ("summary.json", None, "summary.json is missing"),
+        ("manifest.json", "{", "manifest.json cannot be read"),
+        ("manifest.json", "{}", "lacks 'scenario'"),
+        ("manifest.json", "[]", "manifest.json cannot be read"),
+        ("tables/flows.parquet", None, "holds no readable tables"),
+        ("tables/flows.parquet", "no", "holds no readable tables"),
+    ],
+)
+def test_a_damaged_folder_is_said_to_be_one(
+    run_folder: Path, file: str, text: str | None, problem: str
+) -> None:
+    if text is None:
+        (run_folder / file).unlink()
+    else:
+        (run_folder / file).write_text(text, encoding="utf-8")
+    with pytest.raises(RunFolderError) as error:
+        fp.load_run(run_folder)
+    assert problem in str(error.value)
+    assert error.value.remedy
+
+
+def test_a_folder_of_several_runs_names_one(short: Scenario, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        fp.run(short, seed=seed).save(tmp_path / "runs" / f"seed-{seed}", figures=False)
+    with pytest.raises(RunFolderError) as error:
+        fp.load_run(tmp_path / "runs")
+    assert str(tmp_path / "runs" / "seed-1") in error.value.remedy
+
+
+def test_memory_is_asked_for_all_runs_at_a_time(
+    short: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(memory, "require", lambda needed, what: asked.append(needed))
+    fp.run_many(short, [1, 2, 3], jobs=1).close()
+    fp.run_many(short, [1, 2, 3], jobs=8).close()
+    assert asked[1] == 3 * asked[0]
+
+
+def test_what_is_too_large_says_both_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**30)
+    memory.require(2**30, "x.toml")
+    with pytest.raises(ResourceError, match=r"about 4\.0 GiB .* has 1\.0 GiB left"):
+        memory.require(2**32, "x.toml")
+
+
+def test_a_run_that_is_given_up_stops_its_threads(short: Scenario) -> None:
+    long = load("outcast").patch({"duration": "5min", "probes.series_interval": "1s"})
+    seen: list[float] = []
+
+    def progress(seed: int, simulated_s: float, packet_hops: int) -> None:
+        seen.append(simulated_s)
+        if len(seen) == 3:
+            raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        list(fp.run_many(long, [1, 2], jobs=2, progress=progress))
+    assert max(seen) < 300
