@@ -136,7 +136,7 @@ impl Receiver {
         if let Some(fin) = self.fin {
             end = end.min(fin + 1);
         }
-        if end <= self.nxt {
+        if end <= self.nxt.max(start) {
             self.acks.on_duplicate(self.window);
             return;
         }

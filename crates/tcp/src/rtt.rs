@@ -151,3 +151,88 @@ impl RttEstimator {
         (self.srtt_8 > 0).then(|| Time::from_ps(self.srtt_8 / 8))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator(preset: &str, rto_min: Time) -> RttEstimator {
+        let mut settings = Settings::preset(preset).unwrap();
+        settings.rto_min_ps = rto_min.as_ps();
+        settings.clock_granularity_ps = Time::from_us(1).as_ps();
+        RttEstimator::new(&settings)
+    }
+
+    /// The timeouts after samples in ms, each of a round trip of its own, in us.
+    fn timeouts(estimator: &mut RttEstimator, samples_ms: &[u64]) -> Vec<u64> {
+        (1..)
+            .zip(samples_ms)
+            .map(|(round, ms)| {
+                estimator.sample(Time::from_ms(*ms), 10 * round + 1, 10 * (round + 1));
+                estimator.rto().as_ps() / 1_000_000
+            })
+            .collect()
+    }
+
+    #[test]
+    fn rfc_6298_by_hand() {
+        let mut it = estimator("rfc", Time::from_ms(1));
+        assert_eq!(it.rto(), Time::from_secs(1));
+        // SRTT 100, RTTVAR 50: 300 ms. SRTT 112.5, RTTVAR 62.5: 362.5 ms. Then the error is 12.5:
+        // SRTT 110.9375, RTTVAR 50: 310.9375 ms
+        assert_eq!(
+            timeouts(&mut it, &[100, 200, 100]),
+            [300_000, 362_500, 310_937]
+        );
+    }
+
+    #[test]
+    fn rfc_6298_has_a_floor_for_the_whole_timeout_and_a_granularity_for_the_deviation() {
+        let mut it = estimator("rfc", Time::from_secs(1));
+        assert_eq!(timeouts(&mut it, &[100, 100]), [1_000_000, 1_000_000]);
+        let mut it = estimator("rfc", Time::from_ms(1));
+        it.granularity = Time::from_ms(500).as_ps();
+        assert_eq!(timeouts(&mut it, &[100]), [600_000]);
+    }
+
+    #[test]
+    fn linux_by_hand() {
+        // the minimum of 200 ms is added to SRTT as long as four deviations are below it:
+        // 80: 4 mdev is 160. 180: the error is 100, 4 mdev becomes 160 - 40 + 100 = 220, SRTT 92.5.
+        // 100: the error is 7.5, 4 mdev 220 - 55 + 7.5 = 172.5, SRTT 93.4375; the variance falls
+        // by a quarter from 220 towards the peak of its round trip, which is at least 200
+        assert_eq!(
+            timeouts(&mut it, &[80, 180, 100]),
+            [80_000 + 200_000, 92_500 + 220_000, 93_437 + 215_000]
+        );
+    }
+
+    #[test]
+    fn linux_gives_a_shorter_round_trip_an_eighth_of_the_weight() {
+        let mut it = estimator("linux-2.6", Time::from_ms(1));
+        timeouts(&mut it, &[100, 100, 100, 100]);
+        // 4 mdev: 200, 150, 112.5, 84.375
+        assert_eq!(it.deviation_4, 84_375_000_000);
+        timeouts(&mut it, &[20]);
+        // the error of 80 exceeds mdev = 21.09375 by 58.90625, of which an eighth counts
+        assert_eq!(it.deviation_4, 84_375_000_000 + 58_906_250_000 / 8);
+    }
+
+    #[test]
+    fn the_timeout_doubles_up_to_its_maximum_and_a_sample_ends_that() {
+        let mut it = estimator("linux-2.6", Time::from_ms(200));
+        timeouts(&mut it, &[100]);
+        let mut seen = Vec::new();
+        for _ in 0..40 {
+            it.back_off();
+            seen.push(it.rto());
+        }
+        assert_eq!(
+            seen[..3],
+            [Time::from_ms(600), Time::from_ms(1200), Time::from_ms(2400)]
+        );
+        assert_eq!(seen[39], Time::from_secs(120));
+        timeouts(&mut it, &[100]);
+        assert_eq!(it.rto(), Time::from_ms(300));
+    }
+}

@@ -422,14 +422,6 @@ impl Scoreboard {
         (ordinal < limit).then_some(ordinal)
     }
 
-    /// The last outstanding segment, if neither SACKed nor retransmitted (RFC 6675 4, `NextSeg`
-    /// rule 4).
-    pub(crate) fn last_unsacked(&self) -> Option<u64> {
-        (self.head..self.tail)
-            .next_back()
-            .filter(|&last| !self.record(last).is(SACKED | RETRANSMITTED))
-    }
-
     /// What the segment carries.
     #[inline]
     pub(crate) fn chunk(&self, ordinal: u64) -> Chunk {

@@ -3,6 +3,7 @@
 //! Sequence numbers here are the 32 bits of the header and wrap; the state machines count in
 //! 64 bits and convert at the edge ([`crate::seq`]).
 
+use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
 /// The control bits of the TCP header (RFC 9293 3.1), at their places on the wire.
@@ -96,7 +97,7 @@ const HAS_SACK_PERMITTED: u8 = 8;
 const AFTER_TIMESTAMPS: usize = 2;
 
 /// The options of a segment: timestamps, and either up to three SACK blocks or what a SYN says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Options {
     present: u8,
@@ -219,6 +220,15 @@ impl Options {
             }
         }
         bytes
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut list = f.debug_list();
+        list.entries(self.timestamps());
+        list.entries(self.syn());
+        list.entries(self.sacks()).finish()
     }
 }
 

@@ -218,6 +218,7 @@ fn cube_root(value: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Congestion;
     use super::*;
 
     fn cubic() -> Cubic {
@@ -242,6 +243,48 @@ mod tests {
         assert_eq!(cubic.target(Time::from_secs(9)), 1000);
         // 5 s after: 0.4 * 125 more
         assert_eq!(cubic.target(Time::from_ms(14_082)), 1050);
+    }
+
+    #[test]
+    fn the_window_follows_the_cubic_function_within_a_segment() {
+        // a window of 1000 segments that falls to 700, on a path of 100 ms with evenly spaced
+        // ACKs; Reno would come to 750 meanwhile
+        let overrides = serde_json::json!({"congestion_control": "cubic", "abc": true});
+        let settings = Settings::preset("linux-2.6")
+            .unwrap()
+            .with(overrides.as_object().unwrap())
+            .unwrap();
+        let mut congestion = Congestion::new(&settings, 1448);
+        congestion.window.cwnd = 1000;
+        congestion.on_loss();
+        assert_eq!(congestion.window.cwnd, 700);
+        let (c, rtt) = (C as f64 / 1024.0, Time::from_ms(100));
+        let k = (300.0 / c).cbrt();
+        let w = |span: Time| c * (span.as_secs_f64() - k).powi(3) + 1000.0;
+        let epoch = Time::from_secs(100);
+        let mut now = epoch;
+        while now < epoch + Time::from_secs(14) {
+            let sample = AckSample {
+                now,
+                acked: 1,
+                segments: 1,
+                rtt: Some(rtt),
+                una: 1,
+                nxt: 2,
+                state: State::Open,
+                limited: true,
+            };
+            congestion.on_ack(&sample);
+            let t = now - epoch;
+            let cwnd = congestion.window.cwnd;
+            // windows are whole segments
+            let band = (w(t) - 1.0).floor()..=(w(t) + 1.0).ceil();
+            assert!(
+                band.contains(&(cwnd as f64)),
+                "{cwnd} not in {band:?} after {t}"
+            );
+            now += rtt / cwnd;
+        }
     }
 
     #[test]

@@ -121,6 +121,11 @@ impl Window {
             }
             return;
         }
+        if self.count >= every {
+            // counted while `every` was larger: worth one segment, as in Linux
+            self.count = 0;
+            self.cwnd += self.unit;
+        }
         self.count += sample.acked;
         while self.count >= every {
             self.count -= every;

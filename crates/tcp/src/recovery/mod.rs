@@ -99,9 +99,8 @@ impl Recovery {
         self.state = State::Fast;
         self.point = board.nxt();
         self.retransmit_now = true;
-        match &mut self.algorithm {
-            Algorithm::NewReno(it) => it.enter(board),
-            Algorithm::Sack(it) => it.enter(),
+        if let Algorithm::NewReno(it) = &mut self.algorithm {
+            it.enter(board);
         }
     }
 
@@ -145,10 +144,11 @@ impl Recovery {
         board.next_lost()
     }
 
-    /// What else is worth sending again when the window is open and there is no new data to send.
-    pub(crate) fn next_speculative(&mut self, board: &mut Scoreboard) -> Option<u64> {
-        match &mut self.algorithm {
-            Algorithm::Sack(it) if self.state == State::Fast => it.next_speculative(board),
+    /// What else is worth sending again when the window is open and there is no new data to send:
+    /// holes that may still be on their way (RFC 6675 4, `NextSeg` rule 3).
+    pub(crate) fn next_speculative(&self, board: &mut Scoreboard) -> Option<u64> {
+        match self.algorithm {
+            Algorithm::Sack(_) if self.state == State::Fast => board.next_hole(),
             _ => None,
         }
     }

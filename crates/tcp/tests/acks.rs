@@ -1,0 +1,132 @@
+//! When the receiver acknowledges.
+
+mod pair;
+
+use fairport_tcp::Settings;
+use fairport_units::Time;
+use pair::{Pair, stack};
+use serde_json::{Value, json};
+
+const ONE_WAY: Time = Time::from_us(100);
+
+fn sends(overrides: &Value, segments: u64) -> Pair {
+    let mut all = json!({"initial_window_segments": 100});
+    for (key, value) in overrides.as_object().unwrap() {
+        all[key] = value.clone();
+    }
+    let settings: Settings = stack("linux-2.6", &all);
+    let mut pair = Pair::same(&settings, ONE_WAY)
+        .spaced(Time::from_us(12))
+        .connected();
+    pair.sent.clear();
+    pair.client.write(segments * 1448);
+    pair.run();
+    pair
+}
+
+/// The number of segments that each ACK acknowledges.
+fn steps(pair: &Pair) -> Vec<u32> {
+    let mut before = 0;
+    pair.acks()
+        .iter()
+        .map(|(_, octets)| {
+            let step = (octets - before) / 1448;
+            before = *octets;
+            step
+        })
+        .collect()
+}
+
+#[test]
+fn every_segment_is_acknowledged_at_once_where_that_is_the_policy() {
+    assert_eq!(
+        steps(&sends(&json!({"ack_policy": "every-segment"}), 20)),
+        [1; 20]
+    );
+}
+
+#[test]
+fn delayed_acks_come_for_every_second_segment_and_after_200_ms_for_a_last_odd_one() {
+    let pair = sends(&json!({"ack_policy": "delayed"}), 9);
+    assert_eq!(steps(&pair), [2, 2, 2, 2, 1]);
+    let acks = pair.acks();
+    let waited = acks[4].0 - acks[3].0;
+    assert_eq!(waited, Time::from_us(12) + Time::from_ms(200));
+}
+
+#[test]
+fn linux_acknowledges_the_first_16_segments_at_once_and_then_every_second() {
+    let pair = sends(&json!({}), 16 + 8);
+    let steps = steps(&pair);
+    assert_eq!(steps[..16], [1; 16]);
+    assert_eq!(steps[16..], [2; 4]);
+}
+
+#[test]
+fn linux_delays_an_odd_segment_by_40_ms_but_less_than_the_minimum_rto() {
+    for (rto_min_ps, delay) in [
+        (200_000_000_000_u64, Time::from_ms(40)),
+        (2_000_000_000, Time::from_us(1999)),
+    ] {
+        let pair = sends(&json!({"rto_min_ps": rto_min_ps}), 17);
+        let acks = pair.acks();
+        assert_eq!(acks.len(), 17);
+        assert_eq!(acks[16].0 - acks[15].0, Time::from_us(12) + delay);
+        // so that the delay is no timeout for the sender
+        assert_eq!(pair.client.counters().timeouts, 0);
+    }
+}
+
+#[test]
+fn linux_is_quick_again_after_a_gap_longer_than_the_timeout() {
+    let mut pair = sends(&json!({}), 20);
+    pair.run_until(pair.now + Time::from_ms(500));
+    pair.sent.clear();
+    pair.client.write(6 * 1448);
+    pair.run();
+    assert_eq!(pair.acks().len(), 6);
+}
+
+#[test]
+fn out_of_order_data_and_data_that_fills_a_gap_are_acknowledged_at_once() {
+    let settings = stack(
+        "linux-2.6",
+        &json!({"initial_window_segments": 100, "ack_policy": "delayed"}),
+    );
+    let mut pair = Pair::same(&settings, ONE_WAY)
+        .spaced(Time::from_us(12))
+        .connected()
+        .losing(&[2]);
+    pair.sent.clear();
+    pair.client.write(8 * 1448);
+    pair.run();
+    let acked: Vec<u32> = pair
+        .acks()
+        .iter()
+        .map(|(_, octets)| octets / 1448)
+        .collect();
+    assert_eq!(acked, [2, 2, 2, 2, 2, 2, 8]);
+    assert_eq!(pair.client_log.timeouts, []);
+}
+
+#[test]
+fn the_newest_sack_block_comes_first_and_older_ones_follow() {
+    let settings = stack(
+        "linux-2.6",
+        &json!({"initial_window_segments": 100, "timestamps": false}),
+    );
+    let mut pair = Pair::same(&settings, ONE_WAY)
+        .spaced(Time::from_us(12))
+        .connected()
+        .losing(&[0, 2, 4, 6, 8]);
+    pair.sent.clear();
+    pair.client.write(9 * 1460);
+    let sacked = |pair: &Pair| -> Option<Vec<(u32, u32)>> {
+        let ack = pair.sent.iter().rfind(|sent| !sent.forward)?;
+        let segment = |number: u32| (number - 1) / 1460;
+        let blocks = ack.segment.options.sacks();
+        Some(blocks.map(|b| (segment(b.start), segment(b.end))).collect())
+    };
+    pair.run_until(pair.now + Time::from_us(12 * 9) + ONE_WAY);
+    assert_eq!(sacked(&pair), Some(vec![(7, 8), (5, 6), (3, 4)]));
+}

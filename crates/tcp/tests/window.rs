@@ -1,0 +1,138 @@
+//! How the congestion window moves.
+
+mod pair;
+
+use fairport_tcp::Settings;
+use fairport_units::Time;
+use pair::{Pair, stack};
+use serde_json::{Value, json};
+
+const ONE_WAY: Time = Time::from_ms(50);
+const RTT: Time = Time::from_ms(100);
+
+fn linux(overrides: &Value) -> Settings {
+    let mut all = json!({
+        "ack_policy": "every-segment", "window_scale": 14, "receive_buffer_bytes": 500_000_000_u64
+    });
+    for (key, value) in overrides.as_object().unwrap() {
+        all[key] = value.clone();
+    }
+    stack("linux-2.6", &all)
+}
+
+#[test]
+fn the_initial_window_goes_out_at_once_and_slow_start_doubles_it_every_round_trip() {
+    let mut pair = Pair::same(&linux(&json!({})), ONE_WAY).connected();
+    pair.client.write_endless();
+    let start = pair.now;
+    for (round, expected) in [10, 30, 70, 150].into_iter().enumerate() {
+        pair.run_until(start + RTT * round as u64);
+        assert_eq!(pair.data().len(), expected, "after {round} round trips");
+    }
+}
+
+#[test]
+fn after_a_loss_the_window_is_the_algorithms_share_of_it() {
+    for (control, share) in [("newreno", 50), ("bic", 79), ("cubic", 70)] {
+        for (unit, sack) in [("segments", true), ("bytes", true), ("segments", false)] {
+            let settings = linux(&json!({
+                "congestion_control": control, "window_unit": unit, "sack": sack,
+                "initial_window_segments": 100
+            }));
+            let mut pair = Pair::same(&settings, ONE_WAY).connected().losing(&[0]);
+            pair.client.write(100 * 1448);
+            pair.run();
+            let gauges = pair.client.gauges();
+            assert_eq!(gauges.ssthresh_bytes, share * 1448, "{control}");
+            assert_eq!(gauges.cwnd_bytes, share * 1448, "{control}");
+            assert_eq!(pair.client.counters().timeouts, 0);
+        }
+    }
+}
+
+#[test]
+fn bic_halves_windows_of_14_segments_and_less() {
+    for (window, after) in [(14, 7), (10, 5), (5, 2), (4, 2)] {
+        let settings = linux(&json!({"initial_window_segments": window}));
+        let mut pair = Pair::same(&settings, ONE_WAY).connected().losing(&[0]);
+        pair.client.write(window * 1448);
+        pair.run();
+        assert_eq!(pair.client.gauges().cwnd_bytes, after * 1448, "{window}");
+    }
+}
+
+#[test]
+fn a_timeout_leaves_one_segment_and_the_share_as_threshold() {
+    let settings = linux(&json!({
+        "congestion_control": "cubic", "initial_window_segments": 100
+    }));
+    let mut pair = Pair::same(&settings, ONE_WAY).connected();
+    pair = pair.judged(|sent| match sent.data {
+        Some(0..100) => pair::Fate::Lose,
+        _ => pair::Fate::Arrive,
+    });
+    pair.client.write(100 * 1448);
+    pair.run_while(|pair| pair.client.counters().timeouts == 0);
+    assert_eq!(pair.client.gauges().cwnd_bytes, 1448);
+    assert_eq!(pair.client.gauges().ssthresh_bytes, 70 * 1448);
+}
+
+#[test]
+fn newreno_grows_by_a_segment_a_round_trip() {
+    let settings = linux(&json!({
+        "congestion_control": "newreno", "abc": true, "initial_window_segments": 20
+    }));
+    let mut pair = Pair::same(&settings, ONE_WAY).connected().losing(&[0]);
+    pair.client.write_endless();
+    pair.run_while(|pair| pair.client.gauges().acked_bytes < 21 * 1448);
+    let start = pair.now;
+    for round in 1..20 {
+        pair.run_until(start + RTT * round + ONE_WAY);
+        let segments = pair.client.gauges().cwnd_bytes / 1448;
+        assert!(
+            segments.abs_diff(10 + round) <= 1,
+            "{segments} after {round}"
+        );
+    }
+}
+
+#[test]
+fn appropriate_byte_counting_makes_up_for_delayed_acks() {
+    // 8 segments, acknowledged by fours of two: one segment an ACK, or what was acknowledged
+    for (abc, window) in [(false, 8 + 4), (true, 8 + 8)] {
+        let settings = linux(&json!({
+            "abc": abc, "ack_policy": "delayed", "initial_window_segments": 8
+        }));
+        let mut pair = Pair::same(&settings, ONE_WAY).connected();
+        pair.client.write_endless();
+        pair.run_until(pair.now + RTT);
+        assert_eq!(pair.client.gauges().cwnd_bytes, window * 1448, "abc {abc}");
+    }
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    let mut pair = Pair::same(&linux(&json!({})), ONE_WAY).connected();
+    for _ in 0..20 {
+        pair.client.write(1448);
+        pair.run();
+    }
+    assert_eq!(pair.client.gauges().cwnd_bytes, 10 * 1448);
+}
+
+#[test]
+fn hystart_leaves_slow_start_before_the_queue_is_full_and_plain_slow_start_does_not() {
+    // 100 segments of 1 ms each fit on the path
+    let threshold = |hystart: bool| {
+        let settings = linux(&json!({"congestion_control": "cubic", "hystart": hystart}));
+        let mut pair = Pair::same(&settings, ONE_WAY)
+            .spaced(Time::from_ms(1))
+            .connected();
+        pair.client.write_endless();
+        pair.run_until(Time::from_secs(3));
+        pair.client.gauges().ssthresh_bytes
+    };
+    assert_eq!(threshold(false), u64::MAX);
+    let found = threshold(true) / 1448;
+    assert!((40..=200).contains(&found), "{found}");
+}
