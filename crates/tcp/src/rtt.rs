@@ -197,6 +197,7 @@ mod tests {
 
     #[test]
     fn linux_by_hand() {
+        let mut it = estimator("linux-2.6", Time::from_ms(200));
         // the minimum of 200 ms is added to SRTT as long as four deviations are below it:
         // 80: 4 mdev is 160. 180: the error is 100, 4 mdev becomes 160 - 40 + 100 = 220, SRTT 92.5.
         // 100: the error is 7.5, 4 mdev 220 - 55 + 7.5 = 172.5, SRTT 93.4375; the variance falls
