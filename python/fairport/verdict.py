@@ -72,19 +72,32 @@ def _sentence(
     if ratio is None:
         return f"{subject} {verb('has', 'have')} the line alone: the {peers} flows deliver nothing."
     its = verb("its", "their")
-    gets = f"{subject} {verb('gets', 'get')} {_ratio(ratio)} of {its} {peers} peers' goodput"
-    if ratio >= 1 / PARITY:
-        return f"{gets}: no outcast, {verb('it is', 'they are')} favoured."
-    if ratio >= PARITY:
-        return f"{gets}: parity, no outcast."
-    found = "outcast" if ratio < OUTCAST_BELOW else "at a disadvantage, but no outcast"
     share = blackout_shares.get(lone)
-    if share is None:
-        return f"{gets}: {found}; {verb('it', 'they')} never stood still for a timeout."
-    return (
-        f"{gets}: {found}; {100 * share:.0f} % of {its} standstill is timeouts that follow drop "
-        f"runs of 3 and more packets at {its} ingress port."
-    )
+    gets = f"{subject} {verb('gets', 'get')} {_ratio(ratio)} {its} {peers} peers' goodput"
+    if ratio >= 1 / PARITY:
+        found = f"no outcast, {verb('it is', 'they are')} favoured"
+    elif ratio >= PARITY:
+        found = "parity, no outcast"
+    else:
+        found = "outcast" if ratio < OUTCAST_BELOW else "at a disadvantage, but no outcast"
+        if share is None:
+            found += f"; {verb('it', 'they')} never stood still for a timeout"
+        else:
+            found += (
+                f"; {100 * share:.0f} % of {its} standstill is timeouts that follow drop runs of "
+                f"3 and more packets at {its} ingress port"
+            )
+    return f"{gets}: {found}{_other_starved(classes, lone)}."
+
+
+def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str) -> str:
+    """Classes besides the one that is judged which get less than half, too."""
+    starved = [
+        f"the {name} flows get {_ratio(one['throughput_ratio'])} it"
+        for name, one in classes.items()
+        if name != lone and one["throughput_ratio"] < OUTCAST_BELOW
+    ]
+    return "".join(f"; {clause}" for clause in starved)
 
 
 def _without_lone_class(classes: Mapping[str, Mapping[str, Any]]) -> str:
@@ -94,7 +107,7 @@ def _without_lone_class(classes: Mapping[str, Mapping[str, Any]]) -> str:
         return f"The {names} flow is alone: there is nobody to be unfair to."
     worst = min(one["goodput_bps_min"] for one in classes.values())
     best = max(one["goodput_bps_max"] for one in classes.values())
-    spread = f"the slowest of the {flows} gets {_ratio(worst / best)} of the fastest"
+    spread = f"the slowest of the {flows} gets {_ratio(worst / best)} the fastest"
     if len(classes) == 1:
         return f"All flows are {names}, so none is an outcast by its place; {spread}."
     return f"There are as many {names} flows, so none is the lone one; {spread}."
@@ -108,7 +121,7 @@ def _subject(name: str, flows: int) -> tuple[str, Callable[[str, str], str]]:
 
 
 def _ratio(ratio: float) -> str:
-    """Two digits that mean something: 0.16, 0.0031, 2.4."""
-    if ratio >= 0.01 or ratio == 0:
-        return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
-    return f"{ratio:.2g}"
+    """Two digits that mean something: "0.16 of", "0.0031 of", "2.4 times"."""
+    if ratio >= 1.005:
+        return f"{ratio:.3g} times" if ratio < 1000 else f"{ratio:,.0f} times".replace(",", " ")
+    return f"{ratio:.2f} of" if ratio >= 0.01 or ratio == 0 else f"{ratio:.2g} of"

@@ -41,7 +41,7 @@ def test_the_papers_fifteen_to_one_is_an_outcast():
         (51.0, False, "at a disadvantage, but no outcast"),
         (95.0, False, "parity, no outcast"),
         (120.0, False, "parity, no outcast"),
-        (210.0, False, "gets 2.10 of its 6-hop peers' goodput: no outcast, it is favoured"),
+        (210.0, False, "gets 2.1 times its 6-hop peers' goodput: no outcast, it is favoured"),
     ],
 )
 def test_from_starved_to_favoured(lone, outcast, words):
@@ -59,6 +59,14 @@ def test_several_outcast_flows_take_the_plural():
     sentence = judge({"2-hop": (2, 10.0), "6-hop": (24, 35.0)}, share=1.0)["sentence"]
     assert sentence.startswith("The 2 2-hop flows get 0.29 of their 6-hop peers' goodput: outcast")
     assert "of their standstill" in sentence
+
+
+def test_another_class_that_starves_is_named_too():
+    sentence = judge({"2-hop": (3, 20.0), "4-hop": (12, 3.0), "6-hop": (112, 10.0)})["sentence"]
+    assert sentence == (
+        "The 3 2-hop flows get 2 times their 6-hop peers' goodput: no outcast, they are favoured; "
+        "the 4-hop flows get 0.30 of it."
+    )
 
 
 def test_one_class_has_no_outcast_by_its_place():

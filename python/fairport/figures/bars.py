@@ -21,6 +21,7 @@ CAPTION = (
     "the class, the dotted one the fair share."
 )
 SPANS = (0.2, 0.4, 1.0)
+MANY = 40
 
 
 def draw(result: Result) -> Figure:
@@ -29,6 +30,8 @@ def draw(result: Result) -> Figure:
     panels = rows[0]
     classes = style.hop_classes(result.flows)
     gap = max(0.6, 0.03 * result.flows.height)
+    # Slits between many thin bars would shimmer.
+    width = 0.86 if result.flows.height <= MANY else 1.0
     for panel in panels[1:]:
         panel.sharey(panels[0])
         panel.tick_params(labelleft=False)
@@ -40,7 +43,7 @@ def draw(result: Result) -> Figure:
         for one in classes:
             heights = np.array([rates.get(flow, 0.0) for flow in one.flows]) / 1e6
             places = left + np.arange(len(heights))
-            panel.bar(places, heights, width=0.86, **one.look.bar)
+            panel.bar(places, heights, width, **one.look.bar)
             panel.hlines(
                 heights.mean(),
                 left - 0.5,

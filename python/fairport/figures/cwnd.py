@@ -27,9 +27,7 @@ def draw(result: Result) -> Figure:
     for panel, one in zip(panels, classes, strict=False):
         values = over_time.lines(panel, one, result, "cwnd_bytes", 1e3)
         top = max(top, float(np.nanpercentile(values, 99.5)))
-        style.panel_title(
-            panel, one.label, one.look.colour, f"{np.nanmean(values):.3g} kB on average"
-        )
+        style.panel_title(panel, one.label, one.look.colour, f"mean {np.nanmean(values):.3g} kB")
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1.0))
         over_time.note(picture, classes)

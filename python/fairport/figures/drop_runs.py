@@ -106,11 +106,15 @@ def _scale(panel: Axes, heights: list[NDArray[Any]]) -> None:
     seen = np.concatenate([one[one > 0] for one in heights])
     # A bar of one run must be seen, and so must an average of less than one.
     low, high = seen.min() / 2, seen.max()
+    rows = 1 if len(heights) <= 3 else 2
     panel.set_yscale("log")
-    panel.set_ylim(low, high * (high / low) ** 0.22)
+    panel.set_ylim(low, high * (high / low) ** (0.22 * rows))
     panel.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 30 else (1.0, 2.0, 5.0)))
     panel.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,g}".replace(",", " ")))
     panel.minorticks_off()
     panel.set(xlim=(0.45, LONGEST + 0.55), xticks=_LENGTHS)
     panel.set_xticklabels([*map(str, _LENGTHS[:-1]), f"≥{LONGEST}"])
-    panel.legend(loc="upper right", ncols=4, borderaxespad=0, columnspacing=1.2, handlelength=1)
+    columns = -(-len(heights) // rows)
+    panel.legend(
+        loc="upper right", ncols=columns, borderaxespad=0, columnspacing=1.2, handlelength=1
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -36,19 +36,13 @@ def draw(result: Result) -> Figure:
             panel,
             one.label,
             one.look.colour,
-            f"{average:.3g} Mbit/s on average; {_idle(result, one)}",
+            f"mean {average:.3g} Mbit/s; {_idle(result, one)}",
         )
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1e-3))
         over_time.note(picture, classes)
     if result.flows.height > 1 and classes:
-        where: dict[str, Any] = {
-            "xycoords": ("axes fraction", "data"),
-            "textcoords": "offset points",
-        }
-        panels[0].annotate(
-            "fair share", (1, fair), (-2, 3), ha="right", color=style.MUTED, fontsize=7, **where
-        )
+        style.label_line(panels[0], "fair share", fair)
     return picture
 
 
@@ -57,4 +51,5 @@ def _idle(result: Result, one: style.HopClass) -> str:
     mine = result.series.filter(pl.col("flow").is_in(one.flows))
     interval_ms = mine["time_s"].to_numpy().min() * 1e3
     idle = 100 * (mine["goodput_bps"].to_numpy() == 0).mean()
-    return f"nothing in {idle:.0f} % of {interval_ms:.3g} ms steps"
+    share = "over 99" if 99 < idle < 100 else f"{idle:.0f}"
+    return f"nothing in {share} % of {interval_ms:.3g} ms steps"

@@ -53,7 +53,7 @@ def draw(result: Result) -> Figure:
         panel.plot(edges, mean, color=one.look.colour, linewidth=1.2)
         top = max(top, float(np.nanmax(most)))
         average = result.summary["classes"][one.name]["rtt_mean_s"]
-        text = "" if average is None else f"{average * 1e3:.2f} ms on average"
+        text = "" if average is None else f"mean {average * 1e3:.2f} ms"
         style.panel_title(panel, one.label, one.look.colour, text)
     if top > 0:
         panels[0].set_ylim(0, top * 1.05)
