@@ -46,7 +46,7 @@ def drop_runs(drops: pl.DataFrame, by: By) -> pl.DataFrame:
         last_s=drops["time_s"].gather(last),
         length=pl.Series(runs.lengths),
         others_accepted=drops["port_accepted"].gather(last) - pl.col("port_accepted"),
-        flows=pl.Series(_flows_hit(drops, runs)),
+        flows=pl.lit(1, pl.UInt32) if by == "flow" else pl.Series(_flows_hit(drops, runs)),
     )
 
 
