@@ -3,11 +3,10 @@
 //! Whatever the policy, data out of order, data that fills a gap, duplicates and FIN are
 //! acknowledged at once (RFC 5681 4.2).
 //!
-//! Linux's quick-ACK mode (`tcp_input.c`, `tcp_output.c`, `tcp_timer.c`): up to 16 ACKs at the start of
-//! a connection, after a duplicate, and after a gap longer than the timeout are not delayed. Otherwise an
-//! ACK waits for a second full segment or for `ato`, a running estimate of the gap between
-//! segments, within limits. Out-of-order data does not start quick-ACK mode in the kernel: it is
-//! acknowledged at once while the gap is there, and delayed again after.
+//! Linux's quick-ACK mode (`tcp_input.c`, `tcp_output.c`, `tcp_timer.c` of 3.0): up to 16 ACKs are not
+//! delayed at the start of a connection, after data out of order or a duplicate, and after a gap
+//! longer than the timeout. Otherwise an ACK waits for a second full segment or for `ato`, a
+//! running estimate of the gap between segments, within limits.
 
 use fairport_units::Time;
 
@@ -110,24 +109,15 @@ impl AckSchedule {
         }
     }
 
-    /// Data came that was there before: its ACK was lost, or the peer's timeout was early.
-    pub(crate) fn on_duplicate(&mut self, window: u64) {
+    /// Data came that is not next: out of order, or there before (its ACK was lost, or the peer's
+    /// timeout was early). It says nothing about the gap between segments.
+    pub(crate) fn on_out_of_place(&mut self, window: u64) {
         self.now = true;
         if self.policy == AckPolicy::QuickAck {
             self.raise_quick(window);
             self.interactive = false;
             self.ato = self.delay_min;
         }
-    }
-
-    /// Data came out of order.
-    #[inline]
-    pub(crate) fn on_out_of_order(&mut self, now: Time, data: &InOrder) {
-        if self.policy == AckPolicy::QuickAck {
-            self.estimate_gap(now, data);
-        }
-        self.last_data = now;
-        self.now = true;
     }
 
     #[inline]

@@ -34,9 +34,14 @@ impl TimestampClock {
 
     /// The time since the peer was sent `echoed`, at least one tick, if it can have been.
     pub(crate) fn since(&self, now: Time, echoed: u32) -> Option<Time> {
-        let ticks = self.value(now).wrapping_sub(echoed);
-        (echoed != 0 && ticks <= u32::MAX / 2)
-            .then(|| Time::from_ps(u64::from(ticks.max(1)) * self.tick))
+        if echoed == 0 {
+            return None;
+        }
+        let ticks = self.value(now).wrapping_sub(echoed).max(1);
+        u64::from(ticks)
+            .checked_mul(self.tick)
+            .map(Time::from_ps)
+            .filter(|span| *span <= now.saturating_add(Time::from_ps(self.tick)))
     }
 }
 

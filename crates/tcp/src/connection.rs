@@ -114,7 +114,7 @@ impl Connection {
             return;
         }
         if !self.receiver.accepts(segment) {
-            self.receiver.acks.on_duplicate(self.receiver.window());
+            self.receiver.acks.on_out_of_place(self.receiver.window());
             return;
         }
         if self.timestamps {

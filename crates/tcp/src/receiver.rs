@@ -137,24 +137,26 @@ impl Receiver {
             end = end.min(fin + 1);
         }
         if end <= self.nxt.max(start) {
-            self.acks.on_duplicate(self.window);
+            self.acks.on_out_of_place(self.window);
             return;
         }
-        let mut data = InOrder {
+        if start != self.nxt {
+            self.acks.on_out_of_place(self.window);
+        }
+        if start > self.nxt {
+            self.hold(Range { start, end });
+            return;
+        }
+        let gap = self.has_gap();
+        self.nxt = if gap { self.fill(end) } else { end };
+        let data = InOrder {
             payload: segment.payload,
-            unacknowledged: 0,
-            gap: self.has_gap(),
+            unacknowledged: self.nxt - self.acknowledged,
+            gap,
             window: self.window,
             rto: own.rto,
             srtt: own.srtt,
         };
-        if start > self.nxt {
-            self.hold(Range { start, end });
-            self.acks.on_out_of_order(now, &data);
-            return;
-        }
-        self.nxt = if data.gap { self.fill(end) } else { end };
-        data.unacknowledged = self.nxt - self.acknowledged;
         self.acks.on_in_order(now, &data);
         if self.fin.is_some() {
             self.acks.at_once();

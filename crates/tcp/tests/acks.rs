@@ -110,6 +110,25 @@ fn out_of_order_data_and_data_that_fills_a_gap_are_acknowledged_at_once() {
 }
 
 #[test]
+fn linux_is_quick_again_after_data_out_of_order() {
+    let settings = stack("linux-2.6", &json!({"initial_window_segments": 100}));
+    let mut pair = Pair::same(&settings, ONE_WAY)
+        .spaced(Time::from_us(12))
+        .connected()
+        .losing(&[30]);
+    pair.sent.clear();
+    pair.client.write(40 * 1448);
+    pair.run();
+    // 16 at once, 14 in pairs, 9 out of order, the gap filled
+    assert_eq!(pair.acks().len(), 16 + 7 + 9 + 1);
+    pair.sent.clear();
+    pair.client.write(20 * 1448);
+    pair.run();
+    // each of the 9 duplicates renewed the 16; one went with the last and one with the filled gap
+    assert_eq!(pair.acks().len(), 14 + 3);
+}
+
+#[test]
 fn the_newest_sack_block_comes_first_and_older_ones_follow() {
     let settings = stack(
         "linux-2.6",

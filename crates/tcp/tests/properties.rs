@@ -83,7 +83,10 @@ fn any_segment() -> impl Strategy<Value = Segment> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(400)
+    })]
 
     #[test]
     fn every_byte_arrives_once_and_in_order_and_the_connection_ends(

@@ -8,11 +8,11 @@
 //!
 //! Segments are named by ordinals that count from 0 over the life of the connection.
 
+mod marks;
+
 use fairport_units::Time;
 
-use crate::ranges::{Range, Ranges};
-use crate::segment::SackBlock;
-use crate::seq;
+use crate::ranges::Ranges;
 
 /// SACKed segments above a segment that make it lost (RFC 6675 2, `DupThresh`).
 const DUP_THRESH: usize = 3;
@@ -279,149 +279,6 @@ impl Scoreboard {
         part
     }
 
-    /// Takes a SACK block in; true if it tells anything new. Blocks outside of what is
-    /// outstanding are ignored (RFC 2018: advisory; RFC 2883 ones lie below `SND.UNA`).
-    pub(crate) fn sack(&mut self, block: SackBlock) -> bool {
-        let block = Range {
-            start: seq::unwrap(self.una, block.start).max(self.una),
-            end: seq::unwrap(self.una, block.end),
-        };
-        if block.start >= block.end || block.end > self.nxt {
-            return false;
-        }
-        let before = self.sacked;
-        let mut ranges = std::mem::take(&mut self.sacked_ranges);
-        ranges.insert(block, |part, whole| self.mark_sacked(part, whole));
-        self.sacked_ranges = ranges;
-        self.sacked > before
-    }
-
-    /// Marks the segments that `part` touches and `whole`, which was SACKed by now, covers.
-    fn mark_sacked(&mut self, part: Range, whole: Range) {
-        let mut ordinal = self.find(part.start);
-        while ordinal < self.tail {
-            let unit = self.unit;
-            let record = self.record_mut(ordinal);
-            if record.start >= part.end {
-                break;
-            }
-            if record.start >= whole.start && record.end() <= whole.end && !record.is(SACKED) {
-                let weight = Self::weight(unit, record);
-                let before = record.flags;
-                record.flags = (before | SACKED) & !LOST;
-                self.sacked += weight;
-                if before & LOST != 0 {
-                    self.lost -= weight;
-                }
-                if before & RETRANSMITTED != 0 {
-                    self.retransmitted -= weight;
-                }
-                self.note_highest(ordinal + 1);
-            }
-            ordinal += 1;
-        }
-    }
-
-    /// The segment that contains `position`, which is outstanding.
-    fn find(&self, position: u64) -> u64 {
-        let (mut low, mut high) = (self.head, self.tail);
-        while high - low > 1 {
-            let middle = low.midpoint(high);
-            if self.record(middle).start <= position {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        low
-    }
-
-    fn note_highest(&mut self, mark: u64) {
-        let mut mark = mark;
-        for known in &mut self.highest_sacked {
-            if mark > *known {
-                std::mem::swap(known, &mut mark);
-            }
-        }
-    }
-
-    /// Marks as lost what has three SACKed segments above it. RFC 6675 counts octets where
-    /// segments are contiguous; segments are counted here, as in Linux, which is the same
-    /// when they are full.
-    pub(crate) fn mark_lost_by_sack(&mut self) {
-        let third = self.highest_sacked[DUP_THRESH - 1];
-        if third > 0 {
-            self.mark_lost_below(third - 1);
-        }
-    }
-
-    /// Marks the first segment as lost: duplicate ACKs say so, or a partial one.
-    pub(crate) fn mark_head_lost(&mut self) {
-        self.mark_lost_below((self.head + 1).min(self.tail));
-    }
-
-    fn mark_lost_below(&mut self, limit: u64) {
-        for ordinal in self.lost_below.max(self.head)..limit {
-            let unit = self.unit;
-            let record = self.record_mut(ordinal);
-            if !record.is(SACKED) {
-                record.flags |= LOST;
-                self.lost += Self::weight(unit, record);
-            }
-        }
-        self.lost_below = self.lost_below.max(limit);
-    }
-
-    /// After a timeout everything is lost that was not SACKed, and nothing was retransmitted.
-    /// If the first segment was SACKed, the peer threw away what it had SACKed, and all
-    /// SACKs are forgotten (RFC 2018 8).
-    pub(crate) fn mark_all_lost(&mut self) {
-        let reneged = !self.is_empty() && self.record(self.head).is(SACKED);
-        if reneged {
-            self.sacked = 0;
-            self.sacked_ranges.clear();
-            self.highest_sacked = [0; DUP_THRESH];
-        }
-        let mut lost = 0;
-        for ordinal in self.head..self.tail {
-            let unit = self.unit;
-            let record = self.record_mut(ordinal);
-            if reneged {
-                record.flags &= !SACKED;
-            }
-            if !record.is(SACKED) {
-                record.flags = (record.flags | LOST) & !RETRANSMITTED;
-                lost += Self::weight(unit, record);
-            }
-        }
-        self.lost = lost;
-        self.retransmitted = 0;
-        self.lost_below = self.tail;
-        self.next = self.head;
-    }
-
-    /// The first lost segment that was not retransmitted yet (RFC 6675 4, `NextSeg` rule 1).
-    #[inline]
-    pub(crate) fn next_lost(&mut self) -> Option<u64> {
-        self.next_below(self.lost_below)
-    }
-
-    /// The first segment below the highest SACKed one that was not retransmitted yet, lost or not
-    /// (RFC 6675 4, `NextSeg` rule 3).
-    pub(crate) fn next_hole(&mut self) -> Option<u64> {
-        self.next_below(self.highest_sacked[0])
-    }
-
-    #[inline]
-    fn next_below(&mut self, limit: u64) -> Option<u64> {
-        let mut ordinal = self.next.max(self.head);
-        while ordinal < limit && self.record(ordinal).is(SACKED | RETRANSMITTED) {
-            ordinal += 1;
-        }
-        self.next = ordinal;
-        (ordinal < limit).then_some(ordinal)
-    }
-
     /// What the segment carries.
     #[inline]
     pub(crate) fn chunk(&self, ordinal: u64) -> Chunk {
@@ -443,3 +300,6 @@ impl Scoreboard {
         self.retransmitted += Self::weight(unit, record);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! The running sums against a recount, under any sequence of events.
+
+use super::*;
+use crate::segment::SackBlock;
+use crate::seq;
+use proptest::prelude::*;
+
+impl Scoreboard {
+    /// What the sums ought to be: outstanding, SACKed, lost, retransmitted.
+    fn recount(&self) -> [u64; 4] {
+        let mut sums = [0; 4];
+        for ordinal in self.head..self.tail {
+            let record = self.record(ordinal);
+            let weight = Self::weight(self.unit, record);
+            sums[0] += weight;
+            if record.is(SACKED) {
+                sums[1] += weight;
+                assert!(!record.is(LOST));
+            } else {
+                sums[2] += weight * u64::from(record.is(LOST));
+                sums[3] += weight * u64::from(record.is(RETRANSMITTED));
+                assert_eq!(record.is(LOST), ordinal < self.lost_below);
+            }
+        }
+        sums
+    }
+
+    /// Whether the segment is lost by definition: three SACKed segments above it.
+    fn is_lost_by_count(&self, ordinal: u64) -> bool {
+        (ordinal + 1..self.tail)
+            .filter(|&above| self.record(above).is(SACKED))
+            .count()
+            >= DUP_THRESH
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Push(u16),
+    Ack(u64),
+    Sack(u64, u64),
+    Retransmit,
+    RetransmitHole,
+    Timeout,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (1_u16..3000).prop_map(Step::Push),
+        1 => (0_u64..5000).prop_map(Step::Ack),
+        4 => (0_u64..20_000, 1_u64..4000).prop_map(|(start, length)| Step::Sack(start, length)),
+        2 => Just(Step::Retransmit),
+        1 => Just(Step::RetransmitHole),
+        1 => Just(Step::Timeout),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn sums_and_marks_are_what_a_recount_gives(
+        unit in prop::sample::select(&[1_u64, 1448][..]),
+        steps in prop::collection::vec(any_step(), 1..120),
+    ) {
+        let mut board = Scoreboard::new(seq::first(u32::MAX - 4000), unit);
+        let now = Time::ZERO;
+        for step in steps {
+            match step {
+                Step::Push(payload) => {
+                    let start = board.nxt();
+                    board.push(now, Chunk { start, payload, fin: false });
+                }
+                Step::Ack(octets) => {
+                    let ack = (board.una() + octets).min(board.nxt());
+                    if ack > board.una() {
+                        let before = board.outstanding();
+                        let acked = board.ack(ack);
+                        prop_assert_eq!(board.outstanding() + acked.amount, before);
+                    }
+                }
+                Step::Sack(start, length) => {
+                    let start = board.una() + start;
+                    let block = SackBlock {
+                        start: seq::wire(start),
+                        end: seq::wire((start + length).min(board.nxt())),
+                    };
+                    if board.sack(block) {
+                        board.mark_lost_by_sack();
+                    }
+                    for ordinal in board.head..board.tail {
+                        let record = board.record(ordinal);
+                        if !record.is(SACKED) && board.is_lost_by_count(ordinal) {
+                            prop_assert!(record.is(LOST));
+                        }
+                    }
+                }
+                Step::Retransmit => {
+                    if let Some(ordinal) = board.next_lost() {
+                        prop_assert!(board.record(ordinal).is(LOST));
+                        board.retransmit(now, ordinal);
+                    }
+                }
+                Step::RetransmitHole => {
+                    if let Some(ordinal) = board.next_hole() {
+                        board.retransmit(now, ordinal);
+                    }
+                }
+                Step::Timeout => board.mark_all_lost(),
+            }
+            let sums = [board.outstanding, board.sacked, board.lost, board.retransmitted];
+            prop_assert_eq!(sums, board.recount());
+            prop_assert_eq!(
+                board.pipe(),
+                board.outstanding - board.sacked - board.lost + board.retransmitted
+            );
+        }
+    }
+}
+
+#[test]
+fn a_segment_is_lost_once_three_above_it_are_sacked() {
+    let start = seq::first(0);
+    let mut board = Scoreboard::new(start, 1);
+    for number in 0..6 {
+        let chunk = Chunk {
+            start: start + number * 100,
+            payload: 100,
+            fin: false,
+        };
+        board.push(Time::ZERO, chunk);
+    }
+    for (number, lost) in [(1, 0), (3, 0), (4, 1), (5, 2)] {
+        let at = seq::wire(start + number * 100);
+        assert!(board.sack(SackBlock {
+            start: at,
+            end: at + 100
+        }));
+        board.mark_lost_by_sack();
+        assert_eq!(board.lost, lost, "with segment {number} SACKed");
+    }
+    assert_eq!(board.pipe(), 0);
+}
