@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import out
@@ -47,7 +49,7 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
     for part, text in phase_parameters(scenario).items():
         console.print(f"  {part:<7} {text}", style="dim")
     console.print(f"\n{summary['verdict']['sentence']}", style="bold")
-    for file in _worth_a_look(summary["files"]):
+    for file in _worth_a_look(summary):
         console.print(file, soft_wrap=True)
 
 
@@ -123,11 +125,12 @@ def _run_table(runs: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
-def _worth_a_look(files: Sequence[str]) -> list[str]:
-    """The report, the summary and the folders, not each of their files."""
+def _worth_a_look(summary: Mapping[str, Any]) -> list[str]:
+    """The report, the summary, the folders without their files; of several runs, a folder each."""
     chosen: dict[str, None] = {}
-    for file in files:
-        parent = file.replace("\\", "/").rpartition("/")[0]
-        is_in_folder = parent.rsplit("/", 1)[-1] in ("tables", "figures")
-        chosen[f"{parent}/" if is_in_folder else file] = None
+    for file in map(Path, summary["files"]):
+        if "runs" in summary and file.name != "summary.json":
+            continue
+        folder = file.parent.name in ("tables", "figures")
+        chosen[f"{file.parent}{os.sep}" if folder else str(file)] = None
     return list(chosen)
