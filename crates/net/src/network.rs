@@ -185,6 +185,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         &self.observer
     }
 
+    /// The observer, to tell it something.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
     /// The observer, with what it has seen.
     pub fn into_observer(self) -> O {
         self.observer

@@ -106,7 +106,7 @@ impl Simulation {
                 topology.ports().len(),
                 Stream::new(job.seed, "arbitration", 0),
             ),
-            Probes::new(&topology, paths.len(), &shared),
+            Probes::new(&topology, paths.len(), busiest_port(&flows_through)),
         );
         let mut timers = Timers::new(endpoints.len());
         let flows: Vec<FlowSpec> = paths
@@ -418,6 +418,16 @@ fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<Output> {
         latency: timing.host_latency[i],
     };
     (0..topology.hosts().len()).map(output).collect()
+}
+
+/// The port that most flows' data passes; of several, the one of the highest number.
+fn busiest_port(flows_through: &[u32]) -> PortId {
+    let ports = 0..flows_through.len() as u32;
+    PortId(
+        ports
+            .max_by_key(|port| flows_through[*port as usize])
+            .unwrap_or(0),
+    )
 }
 
 /// The switch ports where data of two or more flows meets: what is watched closely.

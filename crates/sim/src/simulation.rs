@@ -121,7 +121,10 @@ impl Simulation {
         let receivers = self.hosts.ends.iter().skip(1).step_by(2);
         let delivered = receivers.map(|end| end.connection.delivered_bytes());
         match tick {
-            Tick::MeasureFrom => self.hosts.measurement.begin(time, delivered),
+            Tick::MeasureFrom => {
+                self.hosts.measurement.begin(time, delivered);
+                self.network.observer_mut().trace.restart();
+            }
             Tick::MeasureTo => self.hosts.measurement.end(time, delivered),
             Tick::Series => self.series.sample(&mut self.hosts),
             Tick::Queue => self.queue.sample(&mut self.network),

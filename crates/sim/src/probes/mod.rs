@@ -21,12 +21,12 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Probes for `flows` flows; every packet at one of the `shared` ports may be traced.
-    pub(crate) fn new(topology: &Topology, flows: usize, shared: &[PortId]) -> Self {
+    /// Probes for `flows` flows; every packet at the `busiest` port may be traced.
+    pub(crate) fn new(topology: &Topology, flows: usize, busiest: PortId) -> Self {
         Self {
             fingerprint: Fingerprint::new(topology.ports().len()),
             drops: Drops::default(),
-            trace: Trace::new(topology, shared),
+            trace: Trace::new(topology, busiest),
             flow_drops: vec![0; flows],
         }
     }

@@ -1,5 +1,5 @@
-//! The packets round the worst blackout: every packet at the ports where flows meet is kept for a
-//! short while, and the neighbourhood of the longest run of drops at one ingress port for good.
+//! The packets round the worst blackout: every packet at the port that most flows pass is kept for
+//! a short while, and the neighbourhood of the longest run of drops at one ingress port for good.
 //!
 //! The run seen here only chooses which packets to keep. Drop runs as results come from the drops
 //! table and one function of the Python side.
@@ -11,9 +11,9 @@ use fairport_units::Time;
 
 use crate::results::{Column, Table};
 
-/// Packets kept a port.
-const KEPT: usize = 128;
-/// Packets shown before the run's first drop.
+/// Packets kept; a run that spreads over more is passed over.
+const KEPT: usize = 64;
+/// Packets shown before the run's first drop, as far as they are kept.
 const BEFORE: u64 = 8;
 
 #[derive(Clone, Copy)]
@@ -37,58 +37,47 @@ struct Run {
     others: u64,
 }
 
-/// What is kept of one port.
-struct Watch {
-    rows: Vec<Row>,
-    runs: Vec<Run>,
-}
-
-/// The watched ports, and the worst blackout so far.
+/// The watched port, and its worst blackout so far.
 pub(crate) struct Trace {
-    /// index into `watches` by port, or `UNWATCHED`
-    watch_of: Vec<u32>,
+    port: PortId,
     /// number at its node, by port
     number: Vec<u16>,
-    watches: Vec<Watch>,
+    /// the port's n-th arrival lies at (n - 1) mod `KEPT`
+    rows: Vec<Row>,
+    /// by the number of the ingress port
+    runs: Vec<Run>,
     worst_length: u64,
-    worst_port: u32,
     worst: Vec<Row>,
 }
 
-const UNWATCHED: u32 = u32::MAX;
-
 impl Trace {
-    pub(crate) fn new(topology: &Topology, shared: &[PortId]) -> Self {
-        let mut watch_of = vec![UNWATCHED; topology.ports().len()];
-        let mut watches = Vec::new();
-        for port in shared {
-            watch_of[port.0 as usize] = watches.len() as u32;
-            let radix = topology.node(topology.port(*port).node).ports.len();
-            watches.push(Watch {
-                rows: Vec::new(),
-                runs: vec![Run::default(); radix],
-            });
-        }
+    /// Watches `port`.
+    pub(crate) fn new(topology: &Topology, port: PortId) -> Self {
+        let radix = topology.node(topology.port(port).node).ports.len();
         Self {
-            watch_of,
+            port,
             number: topology.ports().iter().map(|port| port.number).collect(),
-            watches,
+            rows: Vec::with_capacity(KEPT),
+            runs: vec![Run::default(); radix],
             worst_length: 1,
-            worst_port: 0,
             worst: Vec::new(),
         }
     }
 
+    /// Forgets the worst blackout: the measurement begins.
+    pub(crate) fn restart(&mut self) {
+        self.worst_length = 1;
+        self.worst.clear();
+    }
+
     #[inline]
     pub(crate) fn note(&mut self, arrival: &Arrival<'_, Segment>) {
-        let index = self.watch_of[arrival.port.0 as usize];
-        if index != UNWATCHED {
-            self.keep(index as usize, arrival);
+        if arrival.port == self.port {
+            self.keep(arrival);
         }
     }
 
-    fn keep(&mut self, index: usize, arrival: &Arrival<'_, Segment>) {
-        let watch = &mut self.watches[index];
+    fn keep(&mut self, arrival: &Arrival<'_, Segment>) {
         let packet = arrival.packet;
         let counts = arrival.counts;
         let row = Row {
@@ -99,13 +88,13 @@ impl Trace {
             seq: packet.content.seq,
             size_bytes: u32::from(packet.size_bytes),
         };
-        // the port's n-th arrival lies at (n - 1) mod KEPT
-        if watch.rows.len() < KEPT {
-            watch.rows.push(row);
+        if self.rows.len() < KEPT {
+            self.rows.push(row);
         } else {
-            watch.rows[(counts.port_arrival - 1) as usize % KEPT] = row;
+            self.rows[(counts.port_arrival - 1) as usize % KEPT] = row;
         }
-        let run = &mut watch.runs[self.number[packet.ingress.0 as usize] as usize];
+        let ingress = self.number[packet.ingress.0 as usize] as usize;
+        let run = &mut self.runs[ingress];
         if arrival.verdict != Verdict::Accepted {
             if run.length == 0 {
                 run.first_arrival = counts.port_arrival;
@@ -114,44 +103,42 @@ impl Trace {
             run.length += 1;
             run.others = counts.port_accepted - run.first_accepted;
         } else if run.length > 0 {
-            if run.length > self.worst_length && run.others >= run.length {
-                self.worst_length = run.length;
-                self.worst_port = arrival.port.0;
-                let kept = watch.rows.len() as u64;
-                let oldest = counts.port_arrival - kept + 1;
-                let from = run.first_arrival.saturating_sub(BEFORE).max(oldest);
-                self.worst.clear();
-                let rows =
-                    (from..=counts.port_arrival).map(|n| watch.rows[(n - 1) as usize % KEPT]);
-                self.worst.extend(rows);
-            }
-            *run = Run::default();
+            let ended = std::mem::take(run);
+            self.consider(ended, counts.port_arrival);
+        }
+    }
+
+    /// Keeps the rows round a run that the `last` arrival ended, if it is the worst blackout yet:
+    /// between any two of its drops, on average, another's packet got in.
+    fn consider(&mut self, run: Run, last: u64) {
+        let oldest = last + 1 - self.rows.len() as u64;
+        let is_blackout = run.others + 1 >= run.length;
+        if run.length > self.worst_length && is_blackout && run.first_arrival >= oldest {
+            self.worst_length = run.length;
+            let from = run.first_arrival.saturating_sub(BEFORE).max(oldest);
+            let kept = (from..=last).map(|n| self.rows[(n - 1) as usize % KEPT]);
+            self.worst.clear();
+            self.worst.extend(kept);
         }
     }
 
     pub(crate) fn into_table(self) -> Table {
-        let column = |of: fn(&Row) -> u32| Column::U32(self.worst.iter().map(of).collect());
-        let fate = self
-            .worst
-            .iter()
-            .map(|row| u8::from(row.depart == Time::NEVER))
-            .collect();
+        let rows = &self.worst;
+        let number = |of: fn(&Row) -> u32| Column::U32(rows.iter().map(of).collect());
+        let fate = rows.iter().map(|row| u8::from(row.depart == Time::NEVER));
         Table {
             name: "trace",
             columns: vec![
-                (
-                    "time_s",
-                    Column::seconds(self.worst.iter().map(|row| row.time)),
-                ),
-                ("port", Column::U32(vec![self.worst_port; self.worst.len()])),
-                ("ingress_port", column(|row| row.ingress_port)),
-                ("flow", column(|row| row.flow)),
-                ("seq", column(|row| row.seq)),
-                ("size_bytes", column(|row| row.size_bytes)),
-                ("fate", Column::U8(fate)),
+                ("time_s", Column::seconds(rows.iter().map(|row| row.time))),
+                ("port", Column::U32(vec![self.port.0; rows.len()])),
+                ("ingress_port", number(|row| row.ingress_port)),
+                ("flow", number(|row| row.flow)),
+                ("seq", number(|row| row.seq)),
+                ("size_bytes", number(|row| row.size_bytes)),
+                ("fate", Column::U8(fate.collect())),
                 (
                     "depart_s",
-                    Column::seconds(self.worst.iter().map(|row| row.depart)),
+                    Column::seconds(rows.iter().map(|row| row.depart)),
                 ),
             ],
         }
