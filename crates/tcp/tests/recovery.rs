@@ -233,6 +233,27 @@ fn a_lost_syn_is_sent_again_after_the_initial_timeout_doubling() {
 }
 
 #[test]
+fn after_a_lost_syn_the_window_starts_with_one_segment_and_an_unmeasured_timeout_with_3_s() {
+    let settings = linux(&json!({"timestamps": false}));
+    let mut lost = 0;
+    let mut pair = Pair::same(&settings, ONE_WAY).judged(move |sent| {
+        lost += 1;
+        if lost == 1 || sent.data == Some(0) {
+            Fate::Lose
+        } else {
+            Fate::Arrive
+        }
+    });
+    pair.client.write(10 * 1460);
+    pair.run();
+    let rtos: Vec<Time> = pair.client_log.timeouts.iter().map(|t| t.rto).collect();
+    assert_eq!(rtos, [Time::from_secs(1), Time::from_secs(3)]);
+    let first = pair.data()[0].0;
+    let at_once = pair.data().iter().filter(|(at, _)| *at == first).count();
+    assert_eq!(at_once, 1);
+}
+
+#[test]
 fn a_lost_syn_ack_is_sent_again_by_either_timer() {
     let mut pair = Pair::same(&linux(&json!({})), ONE_WAY);
     let mut answers = 0;

@@ -245,46 +245,76 @@ mod tests {
         assert_eq!(cubic.target(Time::from_ms(14_082)), 1050);
     }
 
-    #[test]
-    fn the_window_follows_the_cubic_function_within_a_segment() {
-        // a window of 1000 segments that falls to 700, on a path of 100 ms with evenly spaced
-        // ACKs; Reno would come to 750 meanwhile
-        let overrides = serde_json::json!({"congestion_control": "cubic", "abc": true});
-        let settings = Settings::preset("linux-2.6")
-            .unwrap()
-            .with(overrides.as_object().unwrap())
-            .unwrap();
-        let mut congestion = Congestion::new(&settings, 1448);
-        congestion.window.cwnd = 1000;
-        congestion.on_loss();
-        assert_eq!(congestion.window.cwnd, 700);
-        let (c, rtt) = (C as f64 / 1024.0, Time::from_ms(100));
-        let k = (300.0 / c).cbrt();
-        let w = |span: Time| c * (span.as_secs_f64() - k).powi(3) + 1000.0;
-        let epoch = Time::from_secs(100);
-        let mut now = epoch;
-        while now < epoch + Time::from_secs(14) {
-            let sample = AckSample {
-                now,
+    /// A window that fell from `before` segments, and is then acknowledged evenly.
+    struct Path {
+        congestion: Congestion,
+        now: Time,
+        rtt: Time,
+    }
+
+    impl Path {
+        fn after_loss(before: u64, rtt: Time) -> Self {
+            let overrides = serde_json::json!({"congestion_control": "cubic", "abc": true});
+            let settings = Settings::preset("linux-2.6")
+                .unwrap()
+                .with(overrides.as_object().unwrap())
+                .unwrap();
+            let mut congestion = Congestion::new(&settings, 1448);
+            congestion.window.cwnd = before;
+            congestion.on_loss();
+            Self {
+                congestion,
+                now: Time::from_secs(100),
+                rtt,
+            }
+        }
+
+        /// One ACK; returns the window.
+        fn step(&mut self) -> u64 {
+            self.congestion.on_ack(&AckSample {
+                now: self.now,
                 acked: 1,
                 segments: 1,
-                rtt: Some(rtt),
+                rtt: Some(self.rtt),
                 una: 1,
                 nxt: 2,
                 state: State::Open,
                 limited: true,
-            };
-            congestion.on_ack(&sample);
-            let t = now - epoch;
-            let cwnd = congestion.window.cwnd;
-            // windows are whole segments
-            let band = (w(t) - 1.0).floor()..=(w(t) + 1.0).ceil();
-            assert!(
-                band.contains(&(cwnd as f64)),
-                "{cwnd} not in {band:?} after {t}"
-            );
-            now += rtt / cwnd;
+            });
+            let cwnd = self.congestion.window.cwnd;
+            self.now += self.rtt / cwnd;
+            cwnd
         }
+    }
+
+    #[test]
+    fn the_window_follows_the_cubic_function_within_a_segment() {
+        // 1000 segments fall to 700 on a path of 100 ms; Reno would come to 750 meanwhile
+        let mut path = Path::after_loss(1000, Time::from_ms(100));
+        let epoch = path.now;
+        let c = C as f64 / 1024.0;
+        let k = (300.0 / c).cbrt();
+        while path.now < epoch + Time::from_secs(14) {
+            let t = (path.now - epoch).as_secs_f64();
+            let cwnd = path.step() as f64;
+            let expected = c * (t - k).powi(3) + 1000.0;
+            // windows are whole segments
+            let band = (expected - 1.0).floor()..=(expected + 1.0).ceil();
+            assert!(band.contains(&cwnd), "{cwnd} not in {band:?} after {t} s");
+        }
+    }
+
+    #[test]
+    fn on_a_short_path_it_grows_as_reno_with_the_same_share_would() {
+        // 20 segments fall to 14; 3 * 307 / 1741 = 0.53 segments a round trip, where the cubic
+        // function has not come back to 20 after a second
+        let mut path = Path::after_loss(20, Time::from_ms(10));
+        let end = path.now + Time::from_secs(1);
+        let mut cwnd = 0;
+        while path.now < end {
+            cwnd = path.step();
+        }
+        assert!((62..=68).contains(&cwnd), "{cwnd}");
     }
 
     #[test]

@@ -169,6 +169,12 @@ impl Congestion {
         }
     }
 
+    /// The SYN had to be sent again: start with one segment (RFC 5681 3.1; Linux forgives one
+    /// loss).
+    pub(crate) fn start_small(&mut self) {
+        self.window.cwnd = self.window.unit;
+    }
+
     #[inline]
     pub(crate) fn window(&self) -> &Window {
         &self.window

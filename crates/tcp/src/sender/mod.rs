@@ -108,6 +108,9 @@ impl Sender {
         self.payload = agreed.payload;
         self.sack = agreed.sack;
         self.congestion = Congestion::new(settings, agreed.payload);
+        if self.counters.timeouts > 0 {
+            self.congestion.start_small();
+        }
         self.board = Scoreboard::new(self.start, self.congestion.window().unit());
         self.recovery = Recovery::new(agreed.sack, settings.limited_transmit, self.start - 1);
         self.peer = PeerWindow::open(agreed.peer_window_scale, peer_nxt, self.start, window);
