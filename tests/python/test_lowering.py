@@ -31,7 +31,7 @@ def test_a_job_is_in_base_units() -> None:
         "kind": "drop-tail",
         "limit_bytes": 16384,
         "limit_packets": None,
-        "count_in_service": True,
+        "count_in_service": False,
     }
     assert job["probes"]["measure_from_ps"] is None
 

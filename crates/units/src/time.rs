@@ -50,7 +50,7 @@ impl Time {
 
     /// In seconds, for tables and figures; never fed back into a result.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-12
+        self.0 as f64 / 1e12
     }
 
     /// `self - earlier`, or zero where `earlier` is later.

@@ -61,8 +61,8 @@ class DropTail(Section):
     """The queue discipline."""
     limit: PositiveLimit = Limit("128KiB")
     """Buffer of a port, in bytes ("16KiB") or in packets ("100 packets")."""
-    count_in_service: bool = True
-    """Whether the packet that is being sent still takes its place in the buffer."""
+    count_in_service: bool = False
+    """Whether the packet that is being sent still takes its place (not so in ns-2, ns-3, Linux)."""
 
 
 class ConstantProcessing(Section):
