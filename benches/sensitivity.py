@@ -18,15 +18,16 @@ from markdown import between_markers, table
 
 ROOT = Path(__file__).parents[1]
 CLASSES = ("2-hop", "4-hop", "6-hop")
-EQUAL_PROCESSING = {"kind": "constant", "value": "500ns"}
+EQUAL_PROCESSING = {"kind": "constant", "value": "2500ns"}
 
 # lever -> the values that it is set to, each as overrides of `outcast`
 LEVERS: dict[str, dict[str, dict[str, Any]]] = {
     "as it is": {"": {}},
     "base delay (host, switch)": {
         "1 us, 1 us": {"host.delay": "1us", "switch.processing_delay": "1us"},
-        "12.5 us, 25 us": {"host.delay": "12.5us"},
-        "40 us, 25 us": {"host.delay": "40us"},
+        "1 us, 25 us": {"host.delay": "1us"},
+        "30 us, 1 us": {"switch.processing_delay": "1us"},
+        "80 us, 25 us": {"host.delay": "80us"},
         "160 us, 25 us": {"host.delay": "160us"},
     },
     "spread of the hosts' delays": {
@@ -36,9 +37,10 @@ LEVERS: dict[str, dict[str, dict[str, Any]]] = {
         "80 us": {"host.delay_spread": "80us"},
     },
     "processing of a segment in a host": {
-        "always 500 ns": {"host.processing": EQUAL_PROCESSING},
-        "0.1 to 5 us": {"host.processing": {"kind": "uniform", "min": "100ns", "max": "5us"}},
-        "exponential, mean 500 ns": {"host.processing": {"kind": "exponential", "mean": "500ns"}},
+        "always 2.5 us": {"host.processing": EQUAL_PROCESSING},
+        "0 to 1 us": {"host.processing": {"kind": "uniform", "min": "0s", "max": "1us"}},
+        "0 to 20 us": {"host.processing": {"kind": "uniform", "min": "0s", "max": "20us"}},
+        "exponential, mean 2.5 us": {"host.processing": {"kind": "exponential", "mean": "2500ns"}},
     },
     "start jitter": {
         "0": {"traffic.0.start_jitter": "0s"},
@@ -75,7 +77,7 @@ LEVERS: dict[str, dict[str, dict[str, Any]]] = {
     "buffer": {
         "11 packets": {"queue.limit": "11 packets"},
         "16 KB (1000 B)": {"queue.limit": "16KB"},
-        "packet in service not counted": {"queue.count_in_service": False},
+        "packet in service counted": {"queue.count_in_service": True},
         "8 KiB": {"queue.limit": "8KiB"},
         "32 KiB": {"queue.limit": "32KiB"},
         "128 KiB": {"queue.limit": "128KiB"},

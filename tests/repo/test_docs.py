@@ -1,5 +1,6 @@
 """Every command and every piece of code in the documents does what the document says."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,27 @@ def test_every_piece_of_rust_stands_in_the_file_that_it_names(file: Path) -> Non
             first, _, code = block.content.partition("\n")
             source = (ROOT / first.removeprefix("// ").strip()).read_text(encoding="utf-8")
             assert code in source, f"{block.name}: not in {first}"
+
+
+def test_the_defaults_in_the_model_are_those_of_the_program() -> None:
+    least = {"name": "least", "topology": {"kind": "fat-tree"}}
+    default = fp.scenario(least | {"traffic": [{"from": "h1", "to": "h0"}]})
+    rows = re.findall(
+        r"^\| `([\w.]+)` \| `([^`]+)`(?: \(`outcast`: `([^`]+)`\))? \|",
+        (ROOT / "docs" / "model.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    assert len(rows) > 10
+    for path, value, in_outcast in rows:
+        assert _written(default, path) == value, path
+        assert not in_outcast or _written(fp.scenario("outcast"), path) == in_outcast, path
+
+
+def _written(scenario: fp.Scenario, path: str) -> str:
+    here: Any = scenario.resolved()
+    for part in path.split("."):
+        here = here[int(part)] if part.isdigit() else here[part]
+    return str(here).lower() if isinstance(here, bool) else str(here)
 
 
 def _laid_over(document: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
