@@ -52,7 +52,7 @@ bench: $(VENV)/.built  ## measure speed and memory here, beside ns-3 where it ca
 sensitivity: $(VENV)/.built  ## renew the table in docs/model.md: what each lever does to the result
 	$(BIN)/python benches/sensitivity.py
 
-docs: $(VENV)/.built  ## renew the outputs shown in README.md and docs/
+docs: $(VENV)/.built  ## renew the outputs and the picture that README.md and docs/ show
 	$(BIN)/python tests/repo/documents.py
 
 fingerprints: $(VENV)/.built  ## renew the table of fingerprints, after a change of the model

@@ -9,7 +9,7 @@ What a fence's language means:
 - `toml`: a scenario, or a part of one, which is laid over `outcast`.
 - `rust`: stands word for word in the file that its first line names.
 
-Run this file to renew the outputs shown, on purpose: `make docs`.
+Run this file to renew the outputs shown and the README's picture, on purpose: `make docs`.
 """
 
 from __future__ import annotations
@@ -127,6 +127,15 @@ def _renewed(file: Path) -> str:
     return text
 
 
+def _draw_picture() -> None:
+    import fairport as fp
+    from fairport.figures import style
+
+    result = fp.run(fp.scenario("outcast"), seed=1)
+    style.save(result.plot("bars"), ROOT / "docs" / "images" / "outcast.png")
+
+
 if __name__ == "__main__":
+    _draw_picture()
     for document in FILES:
         document.write_text(_renewed(document), encoding="utf-8")
