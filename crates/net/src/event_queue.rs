@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 
 use fairport_units::Time;
 
-const SLOTS: u64 = 4096;
+const SLOTS: usize = 4096;
 const NIL: u32 = u32::MAX;
 
 /// A link in a slot's list.
@@ -36,7 +36,7 @@ pub struct EventQueue {
     /// a bit a slot
     occupied: [u64; 64],
     /// the first id of each slot's list
-    heads: Box<[u32]>,
+    heads: Box<[u32; SLOTS]>,
     nodes: Vec<Node>,
     overflow: BinaryHeap<Reverse<(Time, u32)>>,
 }
@@ -45,7 +45,7 @@ impl EventQueue {
     /// An empty queue for the ids `0..ids`, fastest when an entry is seldom further than
     /// `typical_span` ahead of the earliest.
     pub fn new(ids: usize, typical_span: Time) -> Self {
-        let width = (typical_span.as_ps() / SLOTS)
+        let width = (typical_span.as_ps() / SLOTS as u64)
             .max(1 << 12)
             .next_power_of_two();
         Self {
@@ -55,7 +55,7 @@ impl EventQueue {
             overflow_slot: u64::MAX,
             summary: 0,
             occupied: [0; 64],
-            heads: vec![NIL; SLOTS as usize].into_boxed_slice(),
+            heads: Box::new([NIL; SLOTS]),
             nodes: vec![
                 Node {
                     time: Time::NEVER,
@@ -81,7 +81,7 @@ impl EventQueue {
         }
         let slot = time.as_ps() >> self.shift;
         debug_assert!(slot >= self.current, "an event in the past");
-        if slot - self.current < SLOTS {
+        if slot - self.current < SLOTS as u64 {
             self.link(slot, time, id);
         } else {
             self.overflow_slot = self.overflow_slot.min(slot);
@@ -98,10 +98,10 @@ impl EventQueue {
         }
         let slot = time.as_ps() >> self.shift;
         self.current = slot;
-        if self.overflow_slot < slot + SLOTS {
+        if self.overflow_slot < slot + SLOTS as u64 {
             self.refill();
         }
-        let index = (slot % SLOTS) as usize;
+        let index = slot as usize % SLOTS;
         debug_assert_eq!(self.heads[index], id);
         let next = self.nodes[id as usize].next;
         self.heads[index] = next;
@@ -117,7 +117,7 @@ impl EventQueue {
     /// Puts an entry into its slot's list, in order of time.
     #[inline]
     fn link(&mut self, slot: u64, time: Time, id: u32) {
-        let index = (slot % SLOTS) as usize;
+        let index = slot as usize % SLOTS;
         let head = self.heads[index];
         if head == NIL {
             self.occupied[index / 64] |= 1 << (index % 64);
@@ -155,7 +155,7 @@ impl EventQueue {
     /// The earliest entry: the first occupied slot from `current` on, else the overflow's first.
     #[inline]
     fn search(&self) -> (Time, u32) {
-        let start = (self.current % SLOTS) as usize;
+        let start = self.current as usize % SLOTS;
         let (word, bit) = (start / 64, start % 64);
         let here = self.occupied[word] & (!0 << bit);
         let index = if here != 0 {
@@ -181,7 +181,7 @@ impl EventQueue {
     fn refill(&mut self) {
         while let Some(&Reverse((time, id))) = self.overflow.peek() {
             let slot = time.as_ps() >> self.shift;
-            if slot >= self.current + SLOTS {
+            if slot >= self.current + SLOTS as u64 {
                 self.overflow_slot = slot;
                 return;
             }

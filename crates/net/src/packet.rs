@@ -4,8 +4,8 @@ use crate::topology::PortId;
 
 /// A packet on a link: 16 octets of header and the content, by value.
 ///
-/// With a TCP segment of 48 octets it is exactly one cache line; it is copied from link to link,
-/// never allocated and never counted (DESIGN 4.3).
+/// With a TCP segment of 48 octets it is exactly one cache line. It is never allocated on its own
+/// and never counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Packet<P: Copy> {

@@ -1,8 +1,8 @@
 //! The packets that are under way, each at one place from injection to its end.
 //!
 //! A place that becomes free is the next to be filled, so the few hundred packets under way keep
-//! to a few hundred cache lines that stay warm, and a hop moves four octets instead of a line.
-//! (Copying packets from ring to ring, as first planned, took a quarter longer a hop.)
+//! to a few hundred cache lines that stay warm, and a hop moves four octets instead of a line:
+//! a third of the first-level cache misses of copying packets from ring to ring, as first planned.
 
 use crate::packet::Packet;
 

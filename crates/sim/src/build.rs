@@ -127,7 +127,7 @@ impl Simulation {
                 timers,
                 timers_fired: 0,
                 measurement: Measurement::new(
-                    flows.len(),
+                    flows.iter().map(|flow| flow.size_bytes),
                     job.probes.measure_from_ps,
                     job.probes.measure_to_ps,
                 ),

@@ -102,6 +102,10 @@ impl Hosts<Segment, Probes> for Endpoints {
         endpoint
             .connection
             .on_segment(now, &packet.content, &mut events);
+        if at_receiver {
+            let delivered = endpoint.connection.delivered_bytes();
+            self.measurement.delivered(packet.flow, delivered, now);
+        }
         self.transmit(network, now, index);
     }
 }

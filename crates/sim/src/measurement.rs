@@ -59,6 +59,9 @@ impl RttSummary {
 /// One flow's record.
 pub(crate) struct FlowRecord {
     pub(crate) established_at: Time,
+    /// octets after which the flow is complete; `u64::MAX` for an endless one
+    size_bytes: u64,
+    /// when the last of them was delivered
     pub(crate) finished_at: Time,
     /// within the measurement
     pub(crate) rtt: RttSummary,
@@ -72,9 +75,10 @@ pub(crate) struct FlowRecord {
 }
 
 impl FlowRecord {
-    fn new() -> Self {
+    fn new(size_bytes: Option<u64>) -> Self {
         Self {
             established_at: Time::NEVER,
+            size_bytes: size_bytes.unwrap_or(u64::MAX),
             finished_at: Time::NEVER,
             rtt: RttSummary::EMPTY,
             histogram: RttHistogram::new(),
@@ -103,12 +107,18 @@ pub(crate) struct Measurement {
 }
 
 impl Measurement {
-    /// Measures `flows` flows between two times; without `from`, from when all are established.
-    pub(crate) fn new(flows: usize, from: Option<Time>, to: Option<Time>) -> Self {
+    /// Measures flows of these sizes between two times; without `from`, from when all are
+    /// established.
+    pub(crate) fn new(
+        sizes: impl Iterator<Item = Option<u64>>,
+        from: Option<Time>,
+        to: Option<Time>,
+    ) -> Self {
+        let flows: Vec<FlowRecord> = sizes.map(FlowRecord::new).collect();
         Self {
-            flows: (0..flows).map(|_| FlowRecord::new()).collect(),
+            unestablished: flows.len(),
+            flows,
             timeouts: Vec::new(),
-            unestablished: flows,
             waits_for_all: from.is_none(),
             begin_at: from.unwrap_or(Time::NEVER),
             end_at: to.unwrap_or(Time::NEVER),
@@ -125,6 +135,15 @@ impl Measurement {
             flow: endpoint / 2,
             is_sender: endpoint.is_multiple_of(2),
             now,
+        }
+    }
+
+    /// Notes that the receiver has `delivered` octets of the flow.
+    #[inline]
+    pub(crate) fn delivered(&mut self, flow: u32, delivered: u64, now: Time) {
+        let record = &mut self.flows[flow as usize];
+        if delivered >= record.size_bytes && record.finished_at == Time::NEVER {
+            record.finished_at = now;
         }
     }
 
@@ -233,13 +252,6 @@ impl Events for FlowEvents<'_> {
             if self.measurement.unestablished == 0 && self.measurement.waits_for_all {
                 self.measurement.begin_at = self.now;
             }
-        }
-    }
-
-    fn finished(&mut self, _now: Time) {
-        let record = &mut self.measurement.flows[self.flow as usize];
-        if self.is_sender && record.finished_at == Time::NEVER {
-            record.finished_at = self.now;
         }
     }
 }
