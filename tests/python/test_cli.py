@@ -90,7 +90,7 @@ def test_the_table_holds_ours_the_paper_s_the_phases_and_the_verdict(fairport: C
     assert "\x1b" not in outcome.out
     for part in (
         "2-hop", "4-hop", "6-hop", "12.3", "71.3", "(paper 941.6)", "measured from", "utilisation",
-        "fingerprint", "80us + U(0, 20us) each way", "ties round-robin",
+        "fingerprint", "30us + U(0, 20us) each way", "ties round-robin",
     ):  # fmt: skip
         assert part in outcome.out
     summary = json.loads(fairport("run", *SHORT, "--no-output", "--json").out)
@@ -186,7 +186,7 @@ def test_list_names_every_built_in_scenario(fairport: Command) -> None:
 
 def test_a_shown_scenario_is_a_file_that_runs(fairport: Command, tmp_path: Path) -> None:
     text = fairport("scenario", "show", "outcast").out
-    assert "# The delays give" in text
+    assert "# The delays are set by" in text
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     assert fp.scenario(tmp_path / "mine.toml") == fp.scenario("outcast")
     changed = fairport("scenario", "show", "outcast", "--set", "queue.limit=32KiB").out

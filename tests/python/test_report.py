@@ -106,7 +106,7 @@ def test_tables_have_headers(written):
 def test_it_says_how_the_run_was_made(written):
     result, text = written
     words = Page(text).text
-    for said in (result.fingerprint, "fairport rerun RUN", "fairport 0.1.0", "80us + U(0, 20us)"):
+    for said in (result.fingerprint, "fairport rerun RUN", "fairport 0.1.0", "30us + U(0, 20us)"):
         assert said in words
 
 

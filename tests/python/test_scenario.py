@@ -100,7 +100,7 @@ def test_published_figures_say_where_they_were_read(name: str) -> None:
 
 def test_what_decides_phases_is_told() -> None:
     told = phase_parameters(load("outcast"))
-    assert told["host"].startswith("80us + U(0, 20us) each way")
+    assert told["host"].startswith("30us + U(0, 20us) each way")
     assert "25us" in told["switch"]
     assert "round-robin" in told["switch"]
     assert "50ppm" in told["link"]
