@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use fairport_net::arbitration::{Arbiter, Rule};
-use fairport_net::discipline::{Discipline, DropTail};
+use fairport_net::discipline::{Discipline, DropTail, Verdict};
 use fairport_net::framing::Framing;
 use fairport_net::port::{Leaves, PortConfig};
 use fairport_net::processing::{Processing, Server};
@@ -20,7 +20,13 @@ type Content = [u32; 12];
 struct Blind;
 
 impl Observer<Content> for Blind {
-    fn arrival(&mut self, _arrival: &Arrival<'_, Content>) {}
+    fn verdict(&mut self, _: Time, _: PortId, _: &Packet<Content>, _: Verdict) {}
+
+    fn watches(&self, _: PortId) -> bool {
+        false
+    }
+
+    fn detail(&mut self, _: &Arrival<'_, Content>) {}
 }
 
 /// The receiver acknowledges every packet; a sender sends one for every acknowledgement.

@@ -31,8 +31,13 @@ impl Framing {
         u32::from(ip_bytes).max(self.min_payload) + self.frame
     }
 
-    /// Octets on the wire.
+    /// Octets on the wire beyond those in the buffer.
     #[inline]
+    pub fn gap_bytes(self) -> u32 {
+        self.gap
+    }
+
+    /// Octets on the wire.
     pub fn wire_bytes(self, ip_bytes: u16) -> u32 {
         self.buffered_bytes(ip_bytes) + self.gap
     }

@@ -8,8 +8,8 @@ use crate::event_queue::EventQueue;
 use crate::framing::Framing;
 use crate::packet::Packet;
 use crate::pool::{Handle, Pool};
-use crate::port::{Port, PortConfig, PortTotals};
-use crate::routing::Routes;
+use crate::port::{Place, Port, PortConfig, PortTotals};
+use crate::routing::{Hop, Routes};
 use crate::topology::{NodeId, PortId, Topology};
 
 /// The hosts at the network's edge, as whoever drives the network implements them.
@@ -24,7 +24,13 @@ pub trait Hosts<P: Copy, O> {
 /// Who is told of every verdict. Static: what it does not do costs nothing.
 pub trait Observer<P: Copy> {
     /// A packet met an output port.
-    fn arrival(&mut self, arrival: &Arrival<'_, P>);
+    fn verdict(&mut self, time: Time, port: PortId, packet: &Packet<P>, verdict: Verdict);
+
+    /// Whether [`Observer::detail`] is wanted of every packet at this port, not of drops alone.
+    fn watches(&self, port: PortId) -> bool;
+
+    /// Everything about a packet that was dropped, or that met a watched port.
+    fn detail(&mut self, arrival: &Arrival<'_, P>);
 }
 
 /// A packet's meeting with an output port.
@@ -61,26 +67,31 @@ pub struct Counts {
     pub port_accepted: u64,
 }
 
-/// What stays the same about a port while packets pass.
-struct Place {
-    /// the node at the far end of its link
-    far_node: NodeId,
-    /// the port at the far end, and its number there
-    far_port: PortId,
+/// A packet just taken off a link.
+#[derive(Clone, Copy)]
+struct Taken {
+    handle: Handle,
+    /// its next hop
+    route: u32,
+    /// the number of the port through which it came in
     far_number: u16,
-    /// its own number at its node
-    number: u16,
-    /// where the counts by ingress port of this output port begin
-    ingress_base: u32,
+    /// the node at which it is now
+    far_node: NodeId,
 }
 
 /// An arrival that shares its picosecond with others.
 struct Tied {
-    output: Option<PortId>,
+    /// none at the end of the route
+    hop: Option<Hop>,
     rank: u64,
-    ingress_number: u16,
     from: PortId,
-    packet: Handle,
+    taken: Taken,
+}
+
+impl Tied {
+    fn output(&self) -> Option<PortId> {
+        self.hop.map(|hop| hop.port)
+    }
 }
 
 /// Ports, links, routes and the packets on them; `O` observes.
@@ -89,7 +100,6 @@ struct Tied {
 /// still here.
 pub struct Network<P: Copy, O> {
     ports: Vec<Port>,
-    places: Vec<Place>,
     packets: Pool<P>,
     ingress_arrivals: Vec<u64>,
     routes: Routes,
@@ -138,7 +148,6 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 ingress_base: base,
             }
         };
-        let places: Vec<Place> = topology.ports().iter().map(&mut place).collect();
         // A port's next arrival is rarely further off than its latency and a few full frames.
         let span = |port: &PortConfig| {
             let frame_ps = 8 * 1538 * 1_000_000_000_000 / port.rate.as_bps();
@@ -147,8 +156,13 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let typical_span = Time::from_ps(ports.iter().map(span).max().unwrap_or(0));
         Self {
             events: EventQueue::new(ports.len(), typical_span),
-            ports: ports.into_iter().map(Port::new).collect(),
-            places,
+            ports: topology
+                .ports()
+                .iter()
+                .map(&mut place)
+                .zip(ports)
+                .map(|(place, config)| Port::new(place, config))
+                .collect(),
             packets: Pool::new(),
             ingress_arrivals: vec![0; ingress_base as usize],
             routes,
@@ -200,6 +214,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         &self.ports[port.0 as usize].totals
     }
 
+    /// The time that a port takes in all to send what it accepted, gaps included.
+    pub fn busy(&self, port: PortId) -> Time {
+        self.ports[port.0 as usize].busy()
+    }
+
     /// What waits in a port's buffer at `now`, which is not before the network's own time.
     pub fn backlog(&mut self, port: PortId, now: Time) -> Backlog {
         self.ports[port.0 as usize].backlog(now, self.departure_first)
@@ -215,15 +234,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// before the packet that it sent last.
     #[inline]
     pub fn inject(&mut self, at: Time, mut packet: Packet<P>) {
-        let port = self
-            .routes
-            .port(packet.route)
-            .expect("a route has a first hop");
+        let hop = self.routes.arrive(packet.route).expect("a route has a hop");
+        let number = self.ports[hop.port.0 as usize].place.number;
         self.injected += 1;
-        packet.ingress = port;
-        let packet = self.packets.put(packet);
-        let number = self.places[port.0 as usize].number;
-        self.meet(at, port, number, packet);
+        packet.ingress = hop.port;
+        let handle = self.packets.put(packet);
+        self.meet(at, hop, number, handle);
     }
 
     /// Lets packets arrive, in order of time, until the next arrival is later than `until` or
@@ -242,14 +258,16 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 limit = until.min(hosts.horizon());
                 continue;
             }
-            let packet = self.take(PortId(from));
-            let place = &self.places[from as usize];
-            if let Some(port) = self.routes.port(self.packets.get(packet).route) {
-                let number = place.far_number;
-                self.meet(time, port, number, packet);
+            let Taken {
+                handle,
+                route,
+                far_number,
+                far_node,
+            } = self.take(PortId(from));
+            if let Some(hop) = self.routes.arrive(route) {
+                self.meet(time, hop, far_number, handle);
             } else {
-                let host = place.far_node;
-                self.deliver(host, packet, hosts);
+                self.deliver(far_node, handle, hosts);
                 limit = until.min(hosts.horizon());
             }
         }
@@ -257,7 +275,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// Takes the head off a link, now at the far end, and readies its next hop.
     #[inline]
-    fn take(&mut self, from: PortId) -> Handle {
+    fn take(&mut self, from: PortId) -> Taken {
         let port = &mut self.ports[from.0 as usize];
         port.totals.delivered += 1;
         let (handle, next) = port.link.pop();
@@ -267,57 +285,64 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.packet_hops += 1;
         let packet = self.packets.get_mut(handle);
         packet.route += 1;
-        packet.ingress = self.places[from.0 as usize].far_port;
-        handle
+        packet.ingress = port.place.far_port;
+        Taken {
+            handle,
+            route: packet.route,
+            far_number: port.place.far_number,
+            far_node: port.place.far_node,
+        }
     }
 
     #[inline]
-    fn deliver(&mut self, host: NodeId, packet: Handle, hosts: &mut impl Hosts<P, O>) {
+    fn deliver(&mut self, host: NodeId, handle: Handle, hosts: &mut impl Hosts<P, O>) {
         self.delivered += 1;
-        let received = *self.packets.get(packet);
-        self.packets.release(packet);
+        let received = *self.packets.get(handle);
+        self.packets.release(handle);
         hosts.receive(self, host, &received);
     }
 
-    /// A packet meets an output port: verdict, and onto the link or lost.
+    /// A packet meets the output port of its next hop: verdict, and onto the link or lost.
     #[inline]
-    fn meet(&mut self, now: Time, port_id: PortId, ingress_number: u16, handle: Handle) {
+    fn meet(&mut self, now: Time, hop: Hop, ingress_number: u16, handle: Handle) {
         let packet = self.packets.get(handle);
-        let port = &mut self.ports[port_id.0 as usize];
+        let port = &mut self.ports[hop.port.0 as usize];
         let frame_bytes = self.framing.buffered_bytes(packet.size_bytes);
         let backlog = port.backlog(now, self.departure_first);
         let port_accepted = port.totals.accepted;
         let verdict = port.judge(now, backlog, frame_bytes);
-        let slot = self.places[port_id.0 as usize].ingress_base as usize + ingress_number as usize;
+        let slot = port.place.ingress_base as usize + ingress_number as usize;
         self.ingress_arrivals[slot] += 1;
-        let counts = Counts {
-            port_arrival: port.totals.arrivals,
-            ingress_arrival: self.ingress_arrivals[slot],
-            flow_arrival: self.routes.count_arrival(packet.route),
-            port_accepted,
-        };
         let mut depart = Time::NEVER;
         if verdict == Verdict::Accepted {
-            let wire_bytes = self.framing.wire_bytes(packet.size_bytes);
+            let wire_bytes = frame_bytes + self.framing.gap_bytes();
             let (end, due) = port.accept(now, frame_bytes, wire_bytes, handle);
             depart = end;
             if let Some(due) = due {
-                self.events.insert(due, port_id.0);
+                self.events.insert(due, hop.port.0);
             }
-        } else {
-            self.dropped += 1;
         }
-        self.observer.arrival(&Arrival {
-            time: now,
-            port: port_id,
-            packet,
-            frame_bytes,
-            backlog,
-            verdict,
-            depart,
-            counts,
-        });
+        self.observer.verdict(now, hop.port, packet, verdict);
+        if verdict != Verdict::Accepted || self.observer.watches(hop.port) {
+            let counts = Counts {
+                port_arrival: port.totals.arrivals,
+                ingress_arrival: self.ingress_arrivals[slot],
+                flow_arrival: hop.arrivals,
+                port_accepted,
+            };
+            self.observer.detail(&Arrival {
+                time: now,
+                port: hop.port,
+                packet,
+                frame_bytes,
+                backlog,
+                verdict,
+                depart,
+                counts,
+            });
+        }
         if verdict != Verdict::Accepted {
+            self.dropped += 1;
             self.packets.release(handle);
         }
     }
@@ -329,15 +354,13 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let mut tied = std::mem::take(&mut self.tied);
         let mut from = first;
         loop {
-            let packet = self.take(from);
-            let ingress_number = self.places[from.0 as usize].far_number;
-            let output = self.routes.port(self.packets.get(packet).route);
+            let taken = self.take(from);
+            let hop = self.routes.arrive(taken.route);
             tied.push(Tied {
-                output,
+                hop,
                 rank: 0,
-                ingress_number,
                 from,
-                packet,
+                taken,
             });
             if self.events.next_time() != self.now {
                 break;
@@ -345,33 +368,31 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             from = PortId(self.events.pop().expect("an event is due").1);
         }
         // First by link, so that a random rule draws in an order of its own, not the queue's.
-        tied.sort_unstable_by_key(|arrival| (arrival.output, arrival.from));
+        tied.sort_unstable_by_key(|arrival| (arrival.output(), arrival.from));
         for arrival in &mut tied {
-            if let Some(output) = arrival.output {
-                arrival.rank = self.arbiter.rank(output.0, arrival.ingress_number);
+            if let Some(output) = arrival.output() {
+                arrival.rank = self.arbiter.rank(output.0, arrival.taken.far_number);
             }
         }
-        tied.sort_unstable_by_key(|arrival| (arrival.output, arrival.rank, arrival.from));
+        tied.sort_unstable_by_key(|arrival| (arrival.output(), arrival.rank, arrival.from));
         let mut previous = None;
-        for i in 0..tied.len() {
-            let Tied {
-                output,
-                ingress_number,
-                from,
-                packet,
+        for (i, arrival) in tied.iter().enumerate() {
+            let Taken {
+                handle,
+                far_number,
+                far_node,
                 ..
-            } = tied[i];
-            if let Some(output) = output {
-                let contested = tied
-                    .get(i + 1)
-                    .is_some_and(|next| next.output == Some(output));
-                if previous != Some(output) && contested {
-                    self.arbiter.went_first(output.0, ingress_number);
+            } = arrival.taken;
+            if let Some(hop) = arrival.hop {
+                let output = arrival.output();
+                let contested = tied.get(i + 1).is_some_and(|next| next.output() == output);
+                if previous != output && contested {
+                    self.arbiter.went_first(hop.port.0, far_number);
                 }
-                previous = Some(output);
-                self.meet(self.now, output, ingress_number, packet);
+                previous = output;
+                self.meet(self.now, hop, far_number, handle);
             } else {
-                self.deliver(self.places[from.0 as usize].far_node, packet, hosts);
+                self.deliver(far_node, handle, hosts);
             }
         }
         tied.clear();

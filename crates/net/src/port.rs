@@ -6,6 +6,7 @@ use crate::discipline::{Backlog, Discipline, Verdict};
 use crate::link::Link;
 use crate::pool::Handle;
 use crate::processing::Server;
+use crate::topology::{NodeId, PortId};
 
 /// What a port is made of.
 #[derive(Clone, Debug)]
@@ -49,13 +50,27 @@ pub struct PortTotals {
     pub backlog_max_bytes: u32,
     /// the backlog's integral over time, octet · ps
     pub backlog_integral: u128,
-    /// time spent sending, gaps included
-    pub busy: Time,
+    /// octets accepted, as the wire counts them
+    pub wire_bytes: u64,
+}
+
+/// Where a port stands in the topology.
+pub(crate) struct Place {
+    /// the node at the far end of its link
+    pub(crate) far_node: NodeId,
+    /// the port at the far end, and its number there
+    pub(crate) far_port: PortId,
+    pub(crate) far_number: u16,
+    /// its own number at its node
+    pub(crate) number: u16,
+    /// where the counts by ingress port of this output port begin
+    pub(crate) ingress_base: u32,
 }
 
 /// A port that serves first in, first out: it knows a packet's departure when it accepts it.
 pub(crate) struct Port {
     pub(crate) link: Link,
+    pub(crate) place: Place,
     serializer: Serializer,
     free_at: Time,
     latency: Time,
@@ -68,9 +83,10 @@ pub(crate) struct Port {
 
 impl Port {
     /// An idle port.
-    pub(crate) fn new(config: PortConfig) -> Self {
+    pub(crate) fn new(place: Place, config: PortConfig) -> Self {
         Self {
             link: Link::new(),
+            place,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
             free_at: Time::ZERO,
             latency: config.latency,
@@ -97,6 +113,11 @@ impl Port {
         }
     }
 
+    /// Time spent sending what was accepted so far, gaps included.
+    pub(crate) fn busy(&self) -> Time {
+        self.serializer.time_of(self.totals.wire_bytes)
+    }
+
     /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
     #[inline]
     pub(crate) fn judge(&mut self, now: Time, backlog: Backlog, frame_bytes: u32) -> Verdict {
@@ -118,8 +139,7 @@ impl Port {
     ) -> (Time, Option<Time>) {
         // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
         let start = now.max(self.free_at);
-        let service = self.serializer.take(wire_bytes);
-        let depart = start + service;
+        let depart = start + self.serializer.take(wire_bytes);
         self.free_at = depart;
         let mut due = depart + self.latency;
         if let Some(server) = &mut self.far_processing {
@@ -136,7 +156,7 @@ impl Port {
         totals.accepted_bytes += u64::from(frame_bytes);
         totals.backlog_max_bytes = totals.backlog_max_bytes.max(self.link.backlog_bytes());
         totals.backlog_integral += u128::from((leaves - now).as_ps()) * u128::from(frame_bytes);
-        totals.busy += service;
+        totals.wire_bytes += u64::from(wire_bytes);
         (depart, first.then_some(due))
     }
 }

@@ -37,7 +37,13 @@ struct Row {
 }
 
 impl Observer<Number> for Log {
-    fn arrival(&mut self, arrival: &Arrival<'_, Number>) {
+    fn verdict(&mut self, _: Time, _: PortId, _: &Packet<Number>, _: Verdict) {}
+
+    fn watches(&self, _: PortId) -> bool {
+        true
+    }
+
+    fn detail(&mut self, arrival: &Arrival<'_, Number>) {
         self.rows.push(Row {
             time: arrival.time,
             port: arrival.port,

@@ -2,8 +2,9 @@
 //! not change it (DESIGN 4.6).
 
 use fairport_net::discipline::Verdict;
-use fairport_net::{Arrival, PortId};
+use fairport_net::{Packet, PortId};
 use fairport_tcp::Segment;
+use fairport_units::Time;
 
 /// One running hash a port, over what arrived there in the order in which it arrived: time, flow,
 /// sequence and acknowledgement number, size, verdict. Engine events do not enter, nor does the
@@ -20,17 +21,21 @@ impl Fingerprint {
     }
 
     #[inline]
-    pub(crate) fn note(&mut self, arrival: &Arrival<'_, Segment>) {
-        let packet = arrival.packet;
-        let verdict = match arrival.verdict {
+    pub(crate) fn note(
+        &mut self,
+        time: Time,
+        port: PortId,
+        packet: &Packet<Segment>,
+        verdict: Verdict,
+    ) {
+        let verdict = match verdict {
             Verdict::Accepted => 0,
             Verdict::Dropped(reason) => 1 + reason as u64,
         };
         let numbers = u64::from(packet.content.seq) << 32 | u64::from(packet.content.ack);
         let rest = u64::from(packet.flow) << 32 | u64::from(packet.size_bytes) << 8 | verdict;
-        let PortId(port) = arrival.port;
-        let hash = &mut self.ports[port as usize];
-        *hash = mix(*hash ^ arrival.time.as_ps(), numbers ^ rest.rotate_left(17));
+        let hash = &mut self.ports[port.0 as usize];
+        *hash = mix(*hash ^ time.as_ps(), numbers ^ rest.rotate_left(17));
     }
 
     /// The hash over all ports in their order.

@@ -144,9 +144,9 @@ pub(crate) fn ports(run: &Simulation) -> Table {
             (
                 "busy_share",
                 Column::F64(
-                    totals
+                    ports
                         .iter()
-                        .map(|t| t.busy.as_ps() as f64 / duration_ps)
+                        .map(|port| run.network.busy(PortId(*port)).as_ps() as f64 / duration_ps)
                         .collect(),
                 ),
             ),

@@ -53,6 +53,11 @@ impl Serializer {
         }
     }
 
+    /// The time that `octets` take in all.
+    pub fn time_of(&self, octets: u64) -> Time {
+        Time::from_ps(((u128::from(self.octet) * u128::from(octets)) >> 32) as u64)
+    }
+
     /// The time that the next `octets` take on the link.
     #[inline]
     pub fn take(&mut self, octets: u32) -> Time {

@@ -6,13 +6,13 @@ pub use destination_suffix::DestinationSuffix;
 
 use crate::topology::PortId;
 
-/// One hop of a route.
+/// A hop of a route, as a packet comes to it.
 #[derive(Clone, Copy, Debug)]
-struct Hop {
-    /// packets of the flow that have arrived at `port`
-    arrivals: u64,
-    /// the output port, or `Routes::END`
-    port: u32,
+pub(crate) struct Hop {
+    /// packets of the flow and direction that have arrived at `port`, this one included
+    pub(crate) arrivals: u64,
+    /// the output port
+    pub(crate) port: PortId,
 }
 
 /// All routes of a network in one table; a packet carries the index of its next hop.
@@ -22,29 +22,22 @@ pub struct Routes {
 }
 
 impl Routes {
-    const END: u32 = u32::MAX;
+    const END: PortId = PortId(u32::MAX);
 
     /// Adds the route of one direction of a flow; returns what its packets carry at the start.
     pub fn add(&mut self, path: &[PortId]) -> u32 {
         let start = self.hops.len() as u32;
         let hop = |port| Hop { arrivals: 0, port };
-        self.hops
-            .extend(path.iter().map(|port| hop(port.0)).chain([hop(Self::END)]));
+        let end = [hop(Self::END)];
+        self.hops.extend(path.iter().copied().map(hop).chain(end));
         start
     }
 
-    /// The output port of the hop at this index, or `None` where the route ends.
+    /// The hop at this index, with the arriving packet counted; `None` where the route ends.
     #[inline]
-    pub(crate) fn port(&self, index: u32) -> Option<PortId> {
-        let port = self.hops[index as usize].port;
-        (port != Self::END).then_some(PortId(port))
-    }
-
-    /// Counts an arrival at the hop's output port; returns how many there were with it.
-    #[inline]
-    pub(crate) fn count_arrival(&mut self, index: u32) -> u64 {
+    pub(crate) fn arrive(&mut self, index: u32) -> Option<Hop> {
         let hop = &mut self.hops[index as usize];
         hop.arrivals += 1;
-        hop.arrivals
+        (hop.port != Self::END).then_some(*hop)
     }
 }

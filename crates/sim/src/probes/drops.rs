@@ -25,7 +25,6 @@ pub(crate) struct Drops {
 }
 
 impl Drops {
-    #[cold]
     pub(crate) fn note(&mut self, arrival: &Arrival<'_, Segment>, reason: Reason) {
         self.time.push(arrival.time);
         self.port.push(arrival.port.0);

@@ -4,8 +4,9 @@ mod drops;
 mod trace;
 
 use fairport_net::discipline::Verdict;
-use fairport_net::{Arrival, Observer, PortId, Topology};
+use fairport_net::{Arrival, Observer, Packet, PortId, Topology};
 use fairport_tcp::Segment;
+use fairport_units::Time;
 
 use crate::fingerprint::Fingerprint;
 use drops::Drops;
@@ -34,12 +35,22 @@ impl Probes {
 
 impl Observer<Segment> for Probes {
     #[inline]
-    fn arrival(&mut self, arrival: &Arrival<'_, Segment>) {
-        self.fingerprint.note(arrival);
+    fn verdict(&mut self, time: Time, port: PortId, packet: &Packet<Segment>, verdict: Verdict) {
+        self.fingerprint.note(time, port, packet, verdict);
+    }
+
+    #[inline]
+    fn watches(&self, port: PortId) -> bool {
+        self.trace.port == port
+    }
+
+    fn detail(&mut self, arrival: &Arrival<'_, Segment>) {
         if let Verdict::Dropped(reason) = arrival.verdict {
             self.drops.note(arrival, reason);
             self.flow_drops[arrival.packet.flow as usize] += 1;
         }
-        self.trace.note(arrival);
+        if arrival.port == self.trace.port {
+            self.trace.note(arrival);
+        }
     }
 }

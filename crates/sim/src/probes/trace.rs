@@ -39,7 +39,7 @@ struct Run {
 
 /// The watched port, and its worst blackout so far.
 pub(crate) struct Trace {
-    port: PortId,
+    pub(crate) port: PortId,
     /// number at its node, by port
     number: Vec<u16>,
     /// the port's n-th arrival lies at (n - 1) mod `KEPT`
@@ -70,14 +70,8 @@ impl Trace {
         self.worst.clear();
     }
 
-    #[inline]
+    /// A packet met the watched port.
     pub(crate) fn note(&mut self, arrival: &Arrival<'_, Segment>) {
-        if arrival.port == self.port {
-            self.keep(arrival);
-        }
-    }
-
-    fn keep(&mut self, arrival: &Arrival<'_, Segment>) {
         let packet = arrival.packet;
         let counts = arrival.counts;
         let row = Row {

@@ -1,0 +1,23 @@
+//! Runs a job and prints what a packet-hop took: for profilers, which see no interpreter here.
+//! `cargo run --release -p fairport-sim --example job JOB.json`
+
+use std::time::Instant;
+
+use fairport_sim::{Job, Simulation};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let file = std::env::args().nth(1).ok_or("usage: job JOB.json")?;
+    let job: Job = serde_json::from_str(&std::fs::read_to_string(file)?)?;
+    let mut simulation = Simulation::new(&job)?;
+    let start = Instant::now();
+    while !simulation.advance(200_000) {}
+    let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
+    let results = simulation.into_results();
+    let hops = results.packet_hops;
+    println!(
+        "{:.1} ns a packet-hop, {hops} of them, fingerprint {:016x}",
+        nanoseconds / hops as f64,
+        results.fingerprint
+    );
+    Ok(())
+}
