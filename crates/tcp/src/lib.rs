@@ -39,6 +39,7 @@ mod clock;
 mod congestion;
 mod connection;
 mod handshake;
+mod info;
 mod presets;
 mod ranges;
 mod receiver;
@@ -53,6 +54,7 @@ mod settings;
 mod timer;
 
 pub use connection::Connection;
+pub use info::{CaState, Info};
 pub use report::{Counters, Events, Gauges, Timeout, TimeoutCause};
 pub use segment::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
 pub use settings::{AckPolicy, CongestionControl, RtoRule, SettingError, Settings, WindowUnit};

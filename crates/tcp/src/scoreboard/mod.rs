@@ -149,6 +149,18 @@ impl Scoreboard {
         self.sacked
     }
 
+    /// Marked lost and neither SACKed nor acknowledged since (Linux: `lost_out`).
+    #[inline]
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Sent again and not acknowledged since (Linux: `retrans_out`).
+    #[inline]
+    pub(crate) fn retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+
     #[inline]
     pub(crate) fn has_lost(&self) -> bool {
         self.lost > 0

@@ -1,5 +1,6 @@
 //! The sending half: what an ACK means, what a timeout means. What goes out is in `transmit`.
 
+mod info;
 mod peer_window;
 mod timeout;
 mod transmit;

@@ -1,0 +1,63 @@
+//! What a program may ask a socket of: the sender's state as Linux's `struct tcp_info` has it, and
+//! the socket options that change it on the way.
+
+use fairport_units::Time;
+
+use crate::connection::Connection;
+
+/// The phase of loss recovery as Linux names it (`tcp_ca_state`), with its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum CaState {
+    /// Nothing is known to be lost.
+    Open = 0,
+    /// Duplicate ACKs or SACK blocks came, too few to call anything lost.
+    Disorder = 1,
+    /// The window is being reduced after a mark of congestion.
+    Cwr = 2,
+    /// Fast recovery.
+    Recovery = 3,
+    /// A timeout is being repaired.
+    Loss = 4,
+}
+
+/// The sender's state in Linux's units: windows and counts in segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Phase of loss recovery.
+    pub ca_state: CaState,
+    /// Congestion window in segments.
+    pub snd_cwnd: u64,
+    /// Slow-start threshold in segments; none before the first loss.
+    pub snd_ssthresh: Option<u64>,
+    /// Largest payload of a segment that is sent, in octets.
+    pub snd_mss: u16,
+    /// Segments sent and not acknowledged cumulatively.
+    pub unacked: u64,
+    /// Of these, segments SACKed.
+    pub sacked: u64,
+    /// Of these, segments marked lost.
+    pub lost: u64,
+    /// Of these, segments sent again since they were marked lost.
+    pub retrans: u64,
+    /// Retransmission timeout, backed off.
+    pub rto: Time,
+    /// Doublings in it.
+    pub backoff: u32,
+    /// Smoothed round-trip time; none before the first sample.
+    pub rtt: Option<Time>,
+    /// Retransmissions since the start.
+    pub total_retrans: u64,
+}
+
+impl Connection {
+    /// The sender's state at this moment.
+    pub fn info(&self) -> Info {
+        self.sender.info()
+    }
+
+    /// Whether a short segment waits while data is unacknowledged (`TCP_NODELAY` switches it off).
+    pub fn set_nagle(&mut self, nagle: bool) {
+        self.sender.set_nagle(nagle);
+    }
+}

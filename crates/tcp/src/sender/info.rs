@@ -1,0 +1,39 @@
+//! The sender's answers to [`crate::info`].
+
+use super::Sender;
+use crate::info::{CaState, Info};
+use crate::recovery::State;
+
+impl Sender {
+    /// See [`Info`].
+    pub(crate) fn info(&self) -> Info {
+        let window = self.congestion.window();
+        // windows in octets: a begun segment counts
+        let segments = |amount: u64| amount.div_ceil(window.unit());
+        let ca_state = match self.recovery.state() {
+            State::Open if self.recovery.saw_duplicates(&self.board) => CaState::Disorder,
+            State::Open => CaState::Open,
+            State::Fast => CaState::Recovery,
+            State::Loss => CaState::Loss,
+        };
+        Info {
+            ca_state,
+            snd_cwnd: segments(window.cwnd),
+            snd_ssthresh: (window.ssthresh < u64::MAX).then(|| segments(window.ssthresh)),
+            snd_mss: self.payload,
+            unacked: segments(self.board.outstanding()),
+            sacked: segments(self.board.sacked()),
+            lost: segments(self.board.lost()),
+            retrans: segments(self.board.retransmitted()),
+            rto: self.rtt.rto(),
+            backoff: self.rtt.backoff(),
+            rtt: self.rtt.srtt(),
+            total_retrans: self.counters.retransmits,
+        }
+    }
+
+    /// Whether a short segment waits while data is unacknowledged.
+    pub(crate) fn set_nagle(&mut self, nagle: bool) {
+        self.nagle = nagle;
+    }
+}
