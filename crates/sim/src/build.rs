@@ -1,5 +1,7 @@
 //! From a job to a simulation at its start.
 
+use std::collections::BTreeMap;
+
 use fairport_net::arbitration::Arbiter;
 use fairport_net::discipline::{Discipline, DropTail};
 use fairport_net::framing::Framing;
@@ -156,19 +158,18 @@ struct Path {
 fn paths(job: &Job, topology: &Topology) -> Result<Vec<Path>, BuildError> {
     let RoutingJob::DestinationSuffix = job.routing;
     let mut routing = DestinationSuffix::new(topology);
+    let name = |host: &NodeId| topology.node(*host).name.as_str();
+    let numbers: BTreeMap<&str, usize> = topology
+        .hosts()
+        .iter()
+        .enumerate()
+        .map(|(number, host)| (name(host), number))
+        .collect();
     let find = |i: usize, end: &str, name: &str| {
-        let number = topology
-            .hosts()
-            .iter()
-            .position(|h| topology.node(*h).name == name);
-        number.ok_or_else(|| {
-            let remedy = format!("name one of the {} hosts", topology.hosts().len());
-            BuildError::new(
-                format!("flows.{i}.{end}"),
-                name,
-                "is not a host here",
-                remedy,
-            )
+        numbers.get(name).copied().ok_or_else(|| {
+            let field = format!("flows.{i}.{end}");
+            let remedy = format!("name one of the {} hosts", numbers.len());
+            BuildError::new(field, name, "is not a host here", remedy)
         })
     };
     let mut paths = Vec::with_capacity(job.flows.len());

@@ -16,8 +16,8 @@ pub struct DestinationSuffix<'a> {
     topology: &'a Topology,
     /// links to the nearest host, by node
     height: Vec<u32>,
-    /// host number and links to that host, by node
-    destination: Option<(NodeId, Vec<u32>)>,
+    /// a host, its number, and the links to it by node
+    destination: Option<(NodeId, usize, Vec<u32>)>,
 }
 
 impl<'a> DestinationSuffix<'a> {
@@ -31,21 +31,23 @@ impl<'a> DestinationSuffix<'a> {
         }
     }
 
-    /// The output ports from `source` to `destination`, or `None` where no path leads there.
+    /// The output ports from `source` to the host `destination`, or `None` where no path leads
+    /// there. Ask for one destination after another: the ways to the last one are remembered.
     pub fn path(&mut self, source: NodeId, destination: NodeId) -> Option<Vec<PortId>> {
         if self
             .destination
             .as_ref()
-            .is_none_or(|(known, _)| *known != destination)
+            .is_none_or(|known| known.0 != destination)
         {
-            self.destination = Some((destination, distances(self.topology, &[destination])));
+            let number = self
+                .topology
+                .hosts()
+                .iter()
+                .position(|host| *host == destination)?;
+            let distance = distances(self.topology, &[destination]);
+            self.destination = Some((destination, number, distance));
         }
-        let (_, distance) = self.destination.as_ref()?;
-        let number = self
-            .topology
-            .hosts()
-            .iter()
-            .position(|host| *host == destination)?;
+        let (_, number, distance) = self.destination.as_ref()?;
         let mut node = source;
         let mut path = Vec::new();
         while node != destination {

@@ -130,14 +130,6 @@ impl Topology {
         self.port(self.port(id).peer).node
     }
 
-    /// The host of this name.
-    pub fn host_named(&self, name: &str) -> Option<NodeId> {
-        self.hosts
-            .iter()
-            .copied()
-            .find(|id| self.node(*id).name == name)
-    }
-
     /// A port's name: its node and its number, as in `edge0.0:2`.
     pub fn port_name(&self, id: PortId) -> String {
         let port = self.port(id);
