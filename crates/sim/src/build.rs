@@ -3,24 +3,22 @@
 use std::collections::BTreeMap;
 
 use fairport_net::arbitration::Arbiter;
-use fairport_net::discipline::{Discipline, DropTail};
-use fairport_net::framing::Framing;
-use fairport_net::port::{Leaves, PortConfig};
-use fairport_net::processing::{Processing, Server};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{LinkOptions, custom, fat_tree, two_switch};
 use fairport_net::{BuildError, Network, NodeId, PortId, Topology};
-use fairport_tcp::{Connection, SettingError, Settings};
-use fairport_units::{Rate, Time};
+use fairport_tcp::Connection;
+use fairport_units::Time;
 
-use crate::hosts::{Endpoint, Endpoints, Output};
-use crate::job::{FlowJob, FramingJob, Job, QueueJob, RoutingJob, StackJob, TopologyJob};
+use crate::hosts::{Endpoint, Endpoints};
+use crate::job::{FlowJob, Job, RoutingJob, TopologyJob};
 use crate::measurement::Measurement;
 use crate::probes::Probes;
 use crate::samples::{QUEUE_ROW_BYTES, QueueSamples, SERIES_ROW_BYTES, Series};
 use crate::simulation::{FlowSpec, Simulation};
+use crate::stacks::stacks;
 use crate::timers::Timers;
+use crate::wiring::{self, Timing};
 
 /// Builds a topology alone.
 ///
@@ -65,7 +63,7 @@ impl Simulation {
                 remedy,
             ));
         }
-        check_processing(job.host.processing)?;
+        wiring::check_processing(job.host.processing)?;
         let stacks = stacks(&job.stacks, job.link.mtu_bytes)?;
         let paths = paths(job, &topology)?;
         let mut routes = Routes::default();
@@ -99,9 +97,9 @@ impl Simulation {
         let timing = Timing::new(job, &topology);
         let network = Network::new(
             &topology,
-            ports(job, &topology, &timing)?,
+            wiring::ports(job, &topology, &timing)?,
             routes,
-            framing(job),
+            wiring::framing(job),
             job.switch.departure_first,
             Arbiter::new(
                 job.switch.arbitration,
@@ -124,7 +122,7 @@ impl Simulation {
             memory_bytes: memory_bytes(job, flows.len(), shared.len()),
             hosts: Endpoints {
                 ends: endpoints,
-                outputs: outputs(job, &topology, &timing),
+                outputs: wiring::outputs(job, &topology, &timing),
                 receivers: paths.iter().map(|path| path.receiver).collect(),
                 timers,
                 timers_fired: 0,
@@ -219,206 +217,6 @@ fn spec(seed: u64, i: usize, path: &Path, flow: &FlowJob) -> FlowSpec {
         start: flow.start_ps + Time::from_ps(stream.up_to(flow.start_jitter_ps.as_ps())),
         size_bytes: flow.size_bytes,
     }
-}
-
-fn stacks(jobs: &[StackJob], mtu_bytes: u32) -> Result<Vec<Settings>, BuildError> {
-    let build = |(i, job): (usize, &StackJob)| {
-        let preset = Settings::preset(&job.preset).ok_or_else(|| {
-            let remedy = format!("use one of {}", Settings::PRESETS.join(", "));
-            BuildError::new(
-                format!("stacks.{i}.stack"),
-                &job.preset,
-                "is not a stack",
-                remedy,
-            )
-        })?;
-        let in_stack = |error: SettingError| BuildError {
-            field: format!("stacks.{i}.{}", error.field),
-            value: error.value,
-            problem: error.problem,
-            remedy: error.remedy,
-        };
-        let settings = preset.with(&job.overrides).map_err(in_stack)?;
-        settings.validate().map_err(in_stack)?;
-        let header = match settings.fixed_header_bytes {
-            0 => 40,
-            fixed => u32::from(fixed),
-        };
-        if u32::from(settings.mss_bytes) + header > mtu_bytes {
-            let problem = format!("and {header} B of headers exceed the MTU of {mtu_bytes} B");
-            let remedy = format!(
-                "use at most {} B, or a larger link.mtu",
-                mtu_bytes.saturating_sub(header)
-            );
-            let field = format!("stacks.{i}.mss_bytes");
-            return Err(BuildError::new(field, settings.mss_bytes, problem, remedy));
-        }
-        Ok(settings)
-    };
-    jobs.iter().enumerate().map(build).collect()
-}
-
-fn check_processing(processing: Processing) -> Result<(), BuildError> {
-    if let Processing::Uniform { min_ps, max_ps } = processing
-        && min_ps > max_ps
-    {
-        let (field, problem) = ("host.processing.min", "is more than host.processing.max");
-        let value = Time::from_ps(min_ps);
-        return Err(BuildError::new(
-            field,
-            value,
-            problem,
-            "give the smaller one as min",
-        ));
-    }
-    Ok(())
-}
-
-fn framing(job: &Job) -> Framing {
-    match job.link.framing {
-        FramingJob::Ethernet => Framing::ETHERNET,
-        FramingJob::None => Framing::NONE,
-    }
-}
-
-/// The constants that links and hosts draw once a run.
-struct Timing {
-    /// by link
-    link_extra: Vec<Time>,
-    /// by host number
-    host_latency: Vec<Time>,
-    /// host number by node
-    host_number: Vec<u32>,
-}
-
-impl Timing {
-    fn new(job: &Job, topology: &Topology) -> Self {
-        let draw = |component: &str, i: usize, spread: Time| {
-            Time::from_ps(Stream::new(job.seed, component, i as u64).up_to(spread.as_ps()))
-        };
-        let links = topology.ports().len() / 2;
-        let hosts = topology.hosts().len();
-        let mut host_number = vec![0; topology.nodes().len()];
-        for (number, host) in topology.hosts().iter().enumerate() {
-            host_number[host.0 as usize] = number as u32;
-        }
-        Self {
-            link_extra: (0..links)
-                .map(|i| draw("link", i, job.link.delay_spread_ps))
-                .collect(),
-            host_latency: (0..hosts)
-                .map(|i| job.host.delay_ps + draw("host", i, job.host.delay_spread_ps))
-                .collect(),
-            host_number,
-        }
-    }
-}
-
-fn ports(job: &Job, topology: &Topology, timing: &Timing) -> Result<Vec<PortConfig>, BuildError> {
-    let full_frame = framing(job).buffered_bytes(job.link.mtu_bytes as u16);
-    let build = |i: usize| {
-        let id = PortId(i as u32);
-        let port = topology.port(id);
-        let rate = port.options.rate.unwrap_or(job.link.rate_bps);
-        check_rate(rate)?;
-        let far = topology.far_node(id);
-        let link = port.options.delay.unwrap_or(job.link.delay_ps) + timing.link_extra[i / 2];
-        let host = timing.host_number[far.0 as usize];
-        let (latency, far_processing) = if topology.node(far).is_host {
-            let stream = Stream::new(job.seed, "host-in", u64::from(host));
-            let server = Server::new(job.host.processing, stream);
-            (link + timing.host_latency[host as usize], Some(server))
-        } else {
-            (link + job.switch.processing_delay_ps, None)
-        };
-        let (discipline, leaves) = if topology.node(port.node).is_host {
-            (
-                Discipline::DropTail(DropTail::packets(job.host.queue_packets)),
-                Leaves::AtEndOfService,
-            )
-        } else {
-            discipline(&job.queue, port.options.limit_bytes, full_frame)?
-        };
-        let clock_error_ppb =
-            Stream::new(job.seed, "clock", i as u64).symmetric(job.link.clock_error_ppb);
-        Ok(PortConfig {
-            rate,
-            clock_error_ppb,
-            latency,
-            far_processing,
-            discipline,
-            leaves,
-        })
-    };
-    (0..topology.ports().len()).map(build).collect()
-}
-
-fn check_rate(rate: Rate) -> Result<(), BuildError> {
-    /// What the fixed-point time of an octet can hold ([`fairport_units::Serializer`]).
-    const SLOWEST_BPS: u64 = 2_000;
-    if rate.as_bps() < SLOWEST_BPS {
-        let value = format!("{} bit/s", rate.as_bps());
-        let remedy = "give a rate of at least 2 kbit/s, such as \"1Gbps\"";
-        return Err(BuildError::new(
-            "link.rate",
-            value,
-            "is too slow for a link",
-            remedy,
-        ));
-    }
-    Ok(())
-}
-
-fn discipline(
-    job: &QueueJob,
-    own_limit_bytes: Option<u32>,
-    full_frame: u32,
-) -> Result<(Discipline, Leaves), BuildError> {
-    let QueueJob::DropTail {
-        limit_bytes,
-        limit_packets,
-        count_in_service,
-    } = job;
-    let leaves = if *count_in_service {
-        Leaves::AtEndOfService
-    } else {
-        Leaves::AtStartOfService
-    };
-    let drop_tail = match (own_limit_bytes.or(*limit_bytes), limit_packets) {
-        (Some(bytes), _) if bytes < full_frame => {
-            let problem = format!("is smaller than one full frame of {full_frame} B");
-            let remedy = "give room for at least one packet, such as \"16KiB\"";
-            return Err(BuildError::new(
-                "queue.limit",
-                format!("{bytes} B"),
-                problem,
-                remedy,
-            ));
-        }
-        (Some(bytes), _) => DropTail::bytes(bytes),
-        (None, Some(packets)) if *packets > 0 => DropTail::packets(*packets),
-        (None, _) => {
-            let remedy = "give a limit, such as \"16KiB\" or \"11 packets\"";
-            return Err(BuildError::new(
-                "queue.limit",
-                "0 packets",
-                "holds nothing",
-                remedy,
-            ));
-        }
-    };
-    Ok((Discipline::DropTail(drop_tail), leaves))
-}
-
-fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<Output> {
-    let output = |i: usize| Output {
-        server: Server::new(
-            job.host.processing,
-            Stream::new(job.seed, "host-out", i as u64),
-        ),
-        latency: timing.host_latency[i],
-    };
-    (0..topology.hosts().len()).map(output).collect()
 }
 
 /// The port that most flows' data passes; of several, the one of the highest number.

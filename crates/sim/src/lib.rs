@@ -14,8 +14,10 @@ mod results;
 mod rtt_histogram;
 mod samples;
 mod simulation;
+mod stacks;
 mod tables;
 mod timers;
+mod wiring;
 
 pub use build::topology;
 pub use fairport_net::BuildError;

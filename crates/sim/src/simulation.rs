@@ -1,15 +1,12 @@
 //! A run, advanced in slices.
 
-use fairport_net::discipline::Reason;
 use fairport_net::{Network, NodeId, PortId, Topology};
-use fairport_tcp::{Segment, TimeoutCause};
+use fairport_tcp::Segment;
 use fairport_units::Time;
 
 use crate::hosts::Endpoints;
 use crate::probes::Probes;
-use crate::results::{Results, Table};
 use crate::samples::{QueueSamples, Series};
-use crate::tables;
 
 /// A flow as the tables show it.
 pub(crate) struct FlowSpec {
@@ -132,65 +129,6 @@ impl Simulation {
                 self.hosts.measurement.end(time, delivered);
                 self.finished = true;
             }
-        }
-    }
-
-    /// What the run gave.
-    ///
-    /// # Panics
-    /// If the run has not ended, or if a packet of some flow is unaccounted for.
-    pub fn into_results(self) -> Results {
-        assert!(self.finished, "results before the end of the run");
-        self.assert_conservation_by_flow();
-        let names = |list: &[&str]| list.iter().map(ToString::to_string).collect();
-        let probes = self.network.observer();
-        let fingerprint = probes.fingerprint.digest();
-        let mut tables: Vec<Table> = vec![
-            tables::flows(&self),
-            tables::ports(&self),
-            self.hosts.measurement.timeouts_table(),
-            self.hosts.measurement.rtt_table(),
-        ];
-        let port_names = self.port_names();
-        let packet_hops = self.network.packet_hops();
-        let probes = self.network.into_observer();
-        tables.extend([
-            self.series.into_table(),
-            self.queue.into_table(),
-            probes.drops.into_table(),
-            probes.trace.into_table(),
-        ]);
-        Results {
-            fingerprint,
-            packet_hops,
-            events: packet_hops + self.hosts.timers_fired,
-            measure_from: self.hosts.measurement.from,
-            measure_to: self.hosts.measurement.to,
-            simulated: self.duration,
-            names: vec![
-                ("port", port_names),
-                ("reason", names(&Reason::NAMES)),
-                ("cause", names(&TimeoutCause::NAMES)),
-            ],
-            tables,
-        }
-    }
-
-    /// Asserts, flow by flow: segments sent = delivered + dropped + in flight.
-    fn assert_conservation_by_flow(&self) {
-        let mut in_flight = vec![0; self.flows.len()];
-        for packet in self.network.in_flight() {
-            in_flight[packet.flow as usize] += 1;
-        }
-        let dropped = &self.network.observer().flow_drops;
-        for (flow, ends) in self.hosts.ends.chunks(2).enumerate() {
-            let sent = ends[0].sent + ends[1].sent;
-            let received = ends[0].received + ends[1].received;
-            assert_eq!(
-                sent,
-                received + dropped[flow] + in_flight[flow],
-                "conservation of flow {flow}"
-            );
         }
     }
 }

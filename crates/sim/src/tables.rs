@@ -1,13 +1,76 @@
-//! The tables that are made once, at the end: flows and ports.
+//! What a run gives at its end: the tables of flows and ports, and those that grew meanwhile.
 
 use fairport_net::PortId;
+use fairport_net::discipline::Reason;
+use fairport_tcp::TimeoutCause;
 use fairport_units::Time;
 
-use crate::results::{Column, Table};
+use crate::results::{Column, Results, Table};
 use crate::simulation::{FlowSpec, Simulation};
 
+impl Simulation {
+    /// What the run gave.
+    ///
+    /// # Panics
+    /// If the run has not ended, or if a packet of some flow is unaccounted for.
+    pub fn into_results(self) -> Results {
+        assert!(self.finished, "results before the end of the run");
+        self.assert_conservation_by_flow();
+        let names = |list: &[&str]| list.iter().map(ToString::to_string).collect();
+        let probes = self.network.observer();
+        let fingerprint = probes.fingerprint.digest();
+        let mut tables: Vec<Table> = vec![
+            flows(&self),
+            ports(&self),
+            self.hosts.measurement.timeouts_table(),
+            self.hosts.measurement.rtt_table(),
+        ];
+        let port_names = self.port_names();
+        let packet_hops = self.network.packet_hops();
+        let probes = self.network.into_observer();
+        tables.extend([
+            self.series.into_table(),
+            self.queue.into_table(),
+            probes.drops.into_table(),
+            probes.trace.into_table(),
+        ]);
+        Results {
+            fingerprint,
+            packet_hops,
+            events: packet_hops + self.hosts.timers_fired,
+            measure_from: self.hosts.measurement.from,
+            measure_to: self.hosts.measurement.to,
+            simulated: self.duration,
+            names: vec![
+                ("port", port_names),
+                ("reason", names(&Reason::NAMES)),
+                ("cause", names(&TimeoutCause::NAMES)),
+            ],
+            tables,
+        }
+    }
+
+    /// Asserts, flow by flow: segments sent = delivered + dropped + in flight.
+    fn assert_conservation_by_flow(&self) {
+        let mut in_flight = vec![0; self.flows.len()];
+        for packet in self.network.in_flight() {
+            in_flight[packet.flow as usize] += 1;
+        }
+        let dropped = &self.network.observer().flow_drops;
+        for (flow, ends) in self.hosts.ends.chunks(2).enumerate() {
+            let sent = ends[0].sent + ends[1].sent;
+            let received = ends[0].received + ends[1].received;
+            assert_eq!(
+                sent,
+                received + dropped[flow] + in_flight[flow],
+                "conservation of flow {flow}"
+            );
+        }
+    }
+}
+
 /// One row a flow.
-pub(crate) fn flows(run: &Simulation) -> Table {
+fn flows(run: &Simulation) -> Table {
     let specs = &run.flows;
     let measurement = &run.hosts.measurement;
     let records = &measurement.flows;
@@ -100,7 +163,7 @@ pub(crate) fn flows(run: &Simulation) -> Table {
 }
 
 /// One row a port.
-pub(crate) fn ports(run: &Simulation) -> Table {
+fn ports(run: &Simulation) -> Table {
     let ports: Vec<u32> = (0..run.topology.ports().len() as u32).collect();
     let totals: Vec<_> = ports
         .iter()

@@ -1,0 +1,44 @@
+//! The TCP stacks of a job: presets, and the settings in which they differ.
+
+use fairport_net::BuildError;
+use fairport_tcp::{SettingError, Settings};
+
+use crate::job::StackJob;
+
+/// Settings for each stack of the job; each segment of theirs must fit the MTU.
+pub(crate) fn stacks(jobs: &[StackJob], mtu_bytes: u32) -> Result<Vec<Settings>, BuildError> {
+    let build = |(i, job): (usize, &StackJob)| {
+        let preset = Settings::preset(&job.preset).ok_or_else(|| {
+            let remedy = format!("use one of {}", Settings::PRESETS.join(", "));
+            BuildError::new(
+                format!("stacks.{i}.stack"),
+                &job.preset,
+                "is not a stack",
+                remedy,
+            )
+        })?;
+        let in_stack = |error: SettingError| BuildError {
+            field: format!("stacks.{i}.{}", error.field),
+            value: error.value,
+            problem: error.problem,
+            remedy: error.remedy,
+        };
+        let settings = preset.with(&job.overrides).map_err(in_stack)?;
+        settings.validate().map_err(in_stack)?;
+        let header = match settings.fixed_header_bytes {
+            0 => 40,
+            fixed => u32::from(fixed),
+        };
+        if u32::from(settings.mss_bytes) + header > mtu_bytes {
+            let problem = format!("and {header} B of headers exceed the MTU of {mtu_bytes} B");
+            let remedy = format!(
+                "use at most {} B, or a larger link.mtu",
+                mtu_bytes.saturating_sub(header)
+            );
+            let field = format!("stacks.{i}.mss_bytes");
+            return Err(BuildError::new(field, settings.mss_bytes, problem, remedy));
+        }
+        Ok(settings)
+    };
+    jobs.iter().enumerate().map(build).collect()
+}

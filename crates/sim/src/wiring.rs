@@ -1,0 +1,183 @@
+//! Ports and hosts with their delays, clocks and buffers, as the job has them.
+
+use fairport_net::discipline::{Discipline, DropTail};
+use fairport_net::framing::Framing;
+use fairport_net::port::{Leaves, PortConfig};
+use fairport_net::processing::{Processing, Server};
+use fairport_net::stream::Stream;
+use fairport_net::{BuildError, PortId, Topology};
+use fairport_units::{Rate, Time};
+
+use crate::hosts::Output;
+use crate::job::{FramingJob, Job, QueueJob};
+
+/// What a frame adds to an IP packet.
+pub(crate) fn framing(job: &Job) -> Framing {
+    match job.link.framing {
+        FramingJob::Ethernet => Framing::ETHERNET,
+        FramingJob::None => Framing::NONE,
+    }
+}
+
+/// The constants that links and hosts draw once a run.
+pub(crate) struct Timing {
+    /// by link
+    link_extra: Vec<Time>,
+    /// by host number
+    host_latency: Vec<Time>,
+    /// host number by node
+    host_number: Vec<u32>,
+}
+
+impl Timing {
+    pub(crate) fn new(job: &Job, topology: &Topology) -> Self {
+        let draw = |component: &str, i: usize, spread: Time| {
+            Time::from_ps(Stream::new(job.seed, component, i as u64).up_to(spread.as_ps()))
+        };
+        let links = topology.ports().len() / 2;
+        let hosts = topology.hosts().len();
+        let mut host_number = vec![0; topology.nodes().len()];
+        for (number, host) in topology.hosts().iter().enumerate() {
+            host_number[host.0 as usize] = number as u32;
+        }
+        Self {
+            link_extra: (0..links)
+                .map(|i| draw("link", i, job.link.delay_spread_ps))
+                .collect(),
+            host_latency: (0..hosts)
+                .map(|i| job.host.delay_ps + draw("host", i, job.host.delay_spread_ps))
+                .collect(),
+            host_number,
+        }
+    }
+}
+
+/// What each port of the topology is made of.
+pub(crate) fn ports(
+    job: &Job,
+    topology: &Topology,
+    timing: &Timing,
+) -> Result<Vec<PortConfig>, BuildError> {
+    let full_frame = framing(job).buffered_bytes(job.link.mtu_bytes as u16);
+    let build = |i: usize| {
+        let id = PortId(i as u32);
+        let port = topology.port(id);
+        let rate = port.options.rate.unwrap_or(job.link.rate_bps);
+        check_rate(rate)?;
+        let far = topology.far_node(id);
+        let link = port.options.delay.unwrap_or(job.link.delay_ps) + timing.link_extra[i / 2];
+        let host = timing.host_number[far.0 as usize];
+        let (latency, far_processing) = if topology.node(far).is_host {
+            let stream = Stream::new(job.seed, "host-in", u64::from(host));
+            let server = Server::new(job.host.processing, stream);
+            (link + timing.host_latency[host as usize], Some(server))
+        } else {
+            (link + job.switch.processing_delay_ps, None)
+        };
+        let (discipline, leaves) = if topology.node(port.node).is_host {
+            (
+                Discipline::DropTail(DropTail::packets(job.host.queue_packets)),
+                Leaves::AtEndOfService,
+            )
+        } else {
+            discipline(&job.queue, port.options.limit_bytes, full_frame)?
+        };
+        let clock_error_ppb =
+            Stream::new(job.seed, "clock", i as u64).symmetric(job.link.clock_error_ppb);
+        Ok(PortConfig {
+            rate,
+            clock_error_ppb,
+            latency,
+            far_processing,
+            discipline,
+            leaves,
+        })
+    };
+    (0..topology.ports().len()).map(build).collect()
+}
+
+fn check_rate(rate: Rate) -> Result<(), BuildError> {
+    /// What the fixed-point time of an octet can hold ([`fairport_units::Serializer`]).
+    const SLOWEST_BPS: u64 = 2_000;
+    if rate.as_bps() < SLOWEST_BPS {
+        let value = format!("{} bit/s", rate.as_bps());
+        let remedy = "give a rate of at least 2 kbit/s, such as \"1Gbps\"";
+        return Err(BuildError::new(
+            "link.rate",
+            value,
+            "is too slow for a link",
+            remedy,
+        ));
+    }
+    Ok(())
+}
+
+fn discipline(
+    job: &QueueJob,
+    own_limit_bytes: Option<u32>,
+    full_frame: u32,
+) -> Result<(Discipline, Leaves), BuildError> {
+    let QueueJob::DropTail {
+        limit_bytes,
+        limit_packets,
+        count_in_service,
+    } = job;
+    let leaves = if *count_in_service {
+        Leaves::AtEndOfService
+    } else {
+        Leaves::AtStartOfService
+    };
+    let drop_tail = match (own_limit_bytes.or(*limit_bytes), limit_packets) {
+        (Some(bytes), _) if bytes < full_frame => {
+            let problem = format!("is smaller than one full frame of {full_frame} B");
+            let remedy = "give room for at least one packet, such as \"16KiB\"";
+            return Err(BuildError::new(
+                "queue.limit",
+                format!("{bytes} B"),
+                problem,
+                remedy,
+            ));
+        }
+        (Some(bytes), _) => DropTail::bytes(bytes),
+        (None, Some(packets)) if *packets > 0 => DropTail::packets(*packets),
+        (None, _) => {
+            let remedy = "give a limit, such as \"16KiB\" or \"11 packets\"";
+            return Err(BuildError::new(
+                "queue.limit",
+                "0 packets",
+                "holds nothing",
+                remedy,
+            ));
+        }
+    };
+    Ok((Discipline::DropTail(drop_tail), leaves))
+}
+
+/// Each host's way out.
+pub(crate) fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<Output> {
+    let output = |i: usize| Output {
+        server: Server::new(
+            job.host.processing,
+            Stream::new(job.seed, "host-out", i as u64),
+        ),
+        latency: timing.host_latency[i],
+    };
+    (0..topology.hosts().len()).map(output).collect()
+}
+
+/// Refuses a distribution that cannot be.
+pub(crate) fn check_processing(processing: Processing) -> Result<(), BuildError> {
+    if let Processing::Uniform { min_ps, max_ps } = processing
+        && min_ps > max_ps
+    {
+        let (field, problem) = ("host.processing.min", "is more than host.processing.max");
+        let value = Time::from_ps(min_ps);
+        return Err(BuildError::new(
+            field,
+            value,
+            problem,
+            "give the smaller one as min",
+        ));
+    }
+    Ok(())
+}
