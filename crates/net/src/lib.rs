@@ -15,6 +15,7 @@ pub mod event_queue;
 pub mod framing;
 mod link;
 mod network;
+mod observer;
 mod packet;
 mod pool;
 pub mod port;
@@ -24,6 +25,7 @@ pub mod stream;
 pub mod topology;
 
 pub use error::BuildError;
-pub use network::{Arrival, Counts, Hosts, Network, Observer};
+pub use network::{Hosts, Network};
+pub use observer::{Arrival, Counts, Observer};
 pub use packet::Packet;
 pub use topology::{NodeId, PortId, Topology};

@@ -1,0 +1,53 @@
+//! Who watches the network, and what there is to see: packets meeting output ports.
+
+use fairport_units::Time;
+
+use crate::discipline::{Backlog, Verdict};
+use crate::packet::Packet;
+use crate::topology::PortId;
+
+/// Who is told of every verdict. Static: what it does not do costs nothing.
+pub trait Observer<P: Copy> {
+    /// A packet met an output port.
+    fn verdict(&mut self, time: Time, port: PortId, packet: &Packet<P>, verdict: Verdict);
+
+    /// Whether [`Observer::detail`] is wanted of every packet at this port, not of drops alone.
+    fn watches(&self, port: PortId) -> bool;
+
+    /// Everything about a packet that was dropped, or that met a watched port.
+    fn detail(&mut self, arrival: &Arrival<'_, P>);
+}
+
+/// A packet's meeting with an output port.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a, P: Copy> {
+    /// when
+    pub time: Time,
+    /// at which output port
+    pub port: PortId,
+    /// the packet; its `ingress` says where it came in
+    pub packet: &'a Packet<P>,
+    /// what it takes in the buffer
+    pub frame_bytes: u32,
+    /// what waited in the buffer
+    pub backlog: Backlog,
+    /// what became of the packet
+    pub verdict: Verdict,
+    /// when its last bit leaves; [`Time::NEVER`] for a dropped one
+    pub depart: Time,
+    /// running counts, this packet included
+    pub counts: Counts,
+}
+
+/// Running counts at an output port (columns of the drops table).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// packets that arrived at the port
+    pub port_arrival: u64,
+    /// those of them from the packet's ingress port
+    pub ingress_arrival: u64,
+    /// those of them of the packet's flow and direction
+    pub flow_arrival: u64,
+    /// packets accepted, before this one
+    pub port_accepted: u64,
+}
