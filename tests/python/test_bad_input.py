@@ -162,6 +162,27 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
             id="an unknown stack",
         ),
         pytest.param(
+            "k = 4\n",
+            'k = 4\n[tcp]\npayload_sizing = "static"\npayload_min = "2KB"\n',
+            'tcp.payload_min: "2KB" ',
+            "use 1 to 1460 bytes",
+            id="an rMin above the MSS",
+        ),
+        pytest.param(
+            "k = 4\n",
+            'k = 4\n[tcp]\npayload_sizing = "static"\npayload_min = "0B"\n',
+            'tcp.payload_min: "0B" is zero',
+            "above 0",
+            id="an rMin of nothing",
+        ),
+        pytest.param(
+            "k = 4\n",
+            'k = 4\n[tcp]\npayload_sizing = "adaptive"\ntcprand = [0, 1, 1, 1]\n',
+            "tcp.tcprand: [0, 1, 1, 1] is not a set of TCPRand's parameters",
+            "conservative",
+            id="a normal distribution without variance",
+        ),
+        pytest.param(
             'name = "mine"',
             'name = "mine"\npaper = "prakash2012/p99"',
             'paper: "prakash2012/p99" has no published figures',

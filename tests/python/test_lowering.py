@@ -112,6 +112,13 @@ def test_what_the_engine_refuses_is_found_in_the_scenario(job_field: str, field:
     assert scenario_field(job, job_field) == field
 
 
+def test_parameters_of_tcprand_go_to_the_engine_in_thousandths() -> None:
+    job = lowered(tcp={"payload_sizing": "adaptive", "tcprand": [1, 0.5, "inf", 0]})
+    assert job.stacks[0]["overrides"]["tcprand"] == [1000, 500, None, 0]
+    job = lowered(tcp={"tcprand": "aggressive"})
+    assert job.stacks[0]["overrides"]["tcprand"] == "aggressive"
+
+
 def test_what_the_engine_refuses_is_told_in_the_scenario_s_words() -> None:
     with pytest.raises(ScenarioError) as error:
         run(load("outcast").patch({"tcp.delayed_ack_max": "1ms"}))

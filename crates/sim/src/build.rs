@@ -69,9 +69,10 @@ impl Simulation {
         let mut routes = Routes::default();
         let mut endpoints = Vec::with_capacity(2 * paths.len());
         let mut flows_through = vec![0; topology.ports().len()];
-        for (path, flow) in paths.iter().zip(&job.flows) {
+        for (i, (path, flow)) in paths.iter().zip(&job.flows).enumerate() {
             let [sender, receiver] = [flow.sender_stack, flow.receiver_stack];
-            let mut sender = Connection::active(&stacks[sender as usize]);
+            let seed = Stream::new(job.seed, "tcp", i as u64).up_to(u64::MAX);
+            let mut sender = Connection::active(&stacks[sender as usize]).with_seed(seed);
             match flow.size_bytes {
                 Some(bytes) => {
                     sender.write(bytes);

@@ -36,25 +36,37 @@ pub struct Connection {
 impl Connection {
     /// An endpoint that opens the connection. Its first sequence number is 0.
     pub fn active(settings: &Settings) -> Self {
-        Self::new(settings, 0, Phase::SynSent)
+        Self::new(settings, 0, 0, Phase::SynSent)
     }
 
     /// An endpoint that waits for a SYN. Its first sequence number is 0.
     pub fn passive(settings: &Settings) -> Self {
-        Self::new(settings, 0, Phase::Listen)
+        Self::new(settings, 0, 0, Phase::Listen)
     }
 
     /// The same with another initial sequence number.
     #[must_use]
     pub fn with_isn(self, isn: u32) -> Self {
-        assert!(
-            matches!(self.phase, Phase::Listen | Phase::SynSent),
-            "the handshake is over"
-        );
-        Self::new(&self.handshake.settings, isn, self.phase)
+        self.assert_new();
+        let handshake = &self.handshake;
+        Self::new(&handshake.settings, isn, handshake.seed, self.phase)
     }
 
-    fn new(settings: &Settings, isn: u32, phase: Phase) -> Self {
+    /// The same with another seed of what is drawn at random, where the settings ask for that; it
+    /// is 0 otherwise. Endpoints with the same seed draw the same.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        self.assert_new();
+        let isn = seq::wire(self.sender.start() - 1);
+        Self::new(&self.handshake.settings, isn, seed, self.phase)
+    }
+
+    fn assert_new(&self) {
+        let is_new = matches!(self.phase, Phase::Listen | Phase::SynSent);
+        assert!(is_new, "the handshake is over");
+    }
+
+    fn new(settings: &Settings, isn: u32, seed: u64, phase: Phase) -> Self {
         Self {
             phase,
             timestamps: settings.timestamps,
@@ -62,9 +74,9 @@ impl Connection {
             window_scale: settings.window_scale,
             fixed_header: settings.fixed_header_bytes,
             finished: false,
-            sender: Sender::new(settings, isn),
+            sender: Sender::new(settings, isn, seed),
             receiver: Receiver::new(settings),
-            handshake: Box::new(Handshake::new(settings, phase)),
+            handshake: Box::new(Handshake::new(settings, seed, phase)),
         }
     }
 

@@ -30,6 +30,7 @@ const MSS_DEFAULT: u16 = 536;
 #[derive(Debug)]
 pub(crate) struct Handshake {
     pub(crate) settings: Settings,
+    pub(crate) seed: u64,
     /// the SYN or SYN-ACK is to be sent
     pub(crate) due: bool,
     /// when the SYN or SYN-ACK was first sent
@@ -40,9 +41,10 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    pub(crate) fn new(settings: &Settings, phase: Phase) -> Self {
+    pub(crate) fn new(settings: &Settings, seed: u64, phase: Phase) -> Self {
         Self {
             settings: settings.clone(),
+            seed,
             due: phase == Phase::SynSent,
             sent: None,
             sent_again: false,

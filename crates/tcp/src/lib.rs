@@ -5,7 +5,8 @@
 //! code is driven by a simulator, by tables of exchanges and by scripts.
 //!
 //! What varies is kept apart: congestion control says how large the window is, loss recovery
-//! says what to send again and when, and the acknowledgement policy says when the receiver speaks.
+//! says what to send again and when, payload sizing how long a segment is, and the acknowledgement
+//! policy says when the receiver speaks.
 //! Which of them a stack has is in its [`Settings`]; a preset is such a list of settings.
 //!
 //! ```
@@ -41,6 +42,7 @@ mod connection;
 mod handshake;
 mod info;
 mod presets;
+mod random;
 mod ranges;
 mod receiver;
 mod recovery;
@@ -51,10 +53,14 @@ mod segment;
 mod sender;
 mod seq;
 mod settings;
+mod sizing;
 mod timer;
 
 pub use connection::Connection;
 pub use info::{CaState, Info};
 pub use report::{Counters, Events, Gauges, Timeout, TimeoutCause};
 pub use segment::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
-pub use settings::{AckPolicy, CongestionControl, RtoRule, SettingError, Settings, WindowUnit};
+pub use settings::{
+    AckPolicy, CongestionControl, PayloadSizing, RtoRule, SettingError, Settings, WindowUnit,
+};
+pub use sizing::TcpRand;

@@ -4,7 +4,8 @@
 
 use fairport_units::Time;
 
-use crate::settings::{AckPolicy, CongestionControl, RtoRule, Settings, WindowUnit};
+use crate::settings::{AckPolicy, CongestionControl, PayloadSizing, RtoRule, Settings, WindowUnit};
+use crate::sizing::TcpRand;
 
 /// The papers' hosts: Linux 2.6.32 to 3.2 with BIC.
 ///
@@ -47,6 +48,10 @@ const LINUX_2_6: Settings = Settings {
     hystart: true,
     // tcp_bic.c, tcp_cubic.c
     fast_convergence: true,
+    // TCPRand's theta and default parameters, once it is switched on
+    payload_sizing: PayloadSizing::Full,
+    payload_min_bytes: 200,
+    tcprand: TcpRand::DEFAULT,
 };
 
 /// ns-2.35: `Agent/TCP/Newreno` to `Agent/TCPSink`.
@@ -81,6 +86,10 @@ const NS2: Settings = Settings {
     receive_buffer_bytes: 64 * 1024 * 1024,
     hystart: false,
     fast_convergence: false,
+    // TCPRand's theta and default parameters, once it is switched on
+    payload_sizing: PayloadSizing::Full,
+    payload_min_bytes: 200,
+    tcprand: TcpRand::DEFAULT,
 };
 
 /// The standards track, as of RFC 9293.
@@ -116,6 +125,10 @@ const RFC: Settings = Settings {
     hystart: false,
     // RFC 9438 4.7, once the congestion control is overridden
     fast_convergence: true,
+    // TCPRand's theta and default parameters, once it is switched on
+    payload_sizing: PayloadSizing::Full,
+    payload_min_bytes: 200,
+    tcprand: TcpRand::DEFAULT,
 };
 
 const ALL: &[(&str, &Settings)] = &[("linux-2.6", &LINUX_2_6), ("ns2", &NS2), ("rfc", &RFC)];

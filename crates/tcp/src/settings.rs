@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::presets;
+use crate::sizing::{self, TcpRand};
 
 /// How the congestion window grows and shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +53,18 @@ pub enum RtoRule {
     Rfc6298,
     /// `SRTT + max(4 mdev, minimum)`, the deviation's maximum decaying once a round trip.
     Linux,
+}
+
+/// How long a new segment's payload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PayloadSizing {
+    /// As long as the peer takes.
+    Full,
+    /// `TCPRand` with a constant rMin: uniform from `payload_min_bytes` up.
+    Static,
+    /// `TCPRand` whose rMin follows the window by `tcprand`, not below `payload_min_bytes`.
+    Adaptive,
 }
 
 /// Everything that can be set about an endpoint.
@@ -106,6 +119,12 @@ pub struct Settings {
     pub hystart: bool,
     /// Aim below the last maximum when a loss comes before it was reached (BIC and CUBIC).
     pub fast_convergence: bool,
+    /// How long a new segment's payload is.
+    pub payload_sizing: PayloadSizing,
+    /// Smallest payload that is drawn: rMin of `static`, theta of `adaptive`.
+    pub payload_min_bytes: u32,
+    /// Parameters of `adaptive`.
+    pub tcprand: TcpRand,
 }
 
 /// A setting that cannot be: which one, what it was, what is wrong with it, how to mend it.
@@ -123,7 +142,12 @@ pub struct SettingError {
 }
 
 impl SettingError {
-    fn new(field: &str, value: &impl ToString, problem: &str, remedy: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        field: &str,
+        value: &impl ToString,
+        problem: &str,
+        remedy: impl Into<String>,
+    ) -> Self {
         Self {
             field: field.to_owned(),
             value: value.to_string(),
@@ -225,7 +249,8 @@ impl Settings {
             ));
         }
         self.validate_buffer()?;
-        self.validate_timers()
+        self.validate_timers()?;
+        sizing::validate(self)
     }
 
     fn validate_buffer(&self) -> Result<(), SettingError> {
@@ -346,6 +371,19 @@ mod tests {
             (json!({"mss_bytes": 70_000}), "mss_bytes"),
             (json!({"rto_min_ps": 0}), "rto_min_ps"),
             (json!({"window_scale": 15}), "window_scale"),
+            (
+                json!({"payload_sizing": "static", "payload_min_bytes": 0}),
+                "payload_min_bytes",
+            ),
+            (
+                json!({"payload_sizing": "static", "payload_min_bytes": 1461}),
+                "payload_min_bytes",
+            ),
+            (
+                json!({"payload_sizing": "adaptive", "tcprand": [0, 1000, null, 0]}),
+                "tcprand",
+            ),
+            (json!({"tcprand": "bold"}), "tcprand"),
             (json!({"receive_buffer_bytes": 100}), "receive_buffer_bytes"),
             (
                 json!({"receive_buffer_bytes": 1_u64 << 40}),

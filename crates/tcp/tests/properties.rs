@@ -18,15 +18,17 @@ fn any_stack() -> impl Strategy<Value = Settings> {
         prop::sample::select(&["every-segment", "delayed", "quick-ack"][..]),
         any::<[bool; 5]>(),
         prop::sample::select(&[1460_u32, 3000, 20_000, 1_000_000][..]),
+        prop::sample::select(&["full", "full", "static", "adaptive"][..]),
     )
-        .prop_map(|(preset, control, unit, acks, on, buffer)| {
+        .prop_map(|(preset, control, unit, acks, on, buffer, sizing)| {
             stack(
                 preset,
                 &json!({
                     "congestion_control": control, "window_unit": unit, "ack_policy": acks,
                     "sack": on[0], "timestamps": on[1], "nagle": on[2], "abc": on[3],
                     "limited_transmit": on[4], "receive_buffer_bytes": buffer, "window_scale": 5,
-                    "rto_min_ps": 2_000_000_000_u64, "mss_bytes": 1400
+                    "rto_min_ps": 2_000_000_000_u64, "mss_bytes": 1400,
+                    "payload_sizing": sizing
                 }),
             )
         })

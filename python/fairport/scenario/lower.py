@@ -15,7 +15,7 @@ from fairport.scenario.network import (
     UniformProcessing,
 )
 from fairport.scenario.selectors import SelectorError, position, select
-from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings
+from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings, engine_value
 from fairport.scenario.topology import FatTree, Graph, Topology, TwoSwitch
 from fairport.scenario.units import Limit
 
@@ -232,7 +232,7 @@ def _stack(
         for scenario_name, engine_name in ENGINE_NAMES.items():
             value = getattr(layer, scenario_name)
             if value is not None:
-                overrides[engine_name] = int(value) if type(value) not in (str, bool) else value
+                overrides[engine_name] = engine_value(value)
     if "mss_bytes" not in overrides and not _fixed_header(overrides, presets[name]):
         # RFC 9293 3.7.1: what the interface's MTU leaves
         overrides["mss_bytes"] = int(scenario.link.mtu) - _IPV4_TCP_HEADERS

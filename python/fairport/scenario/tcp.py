@@ -7,9 +7,10 @@ in a more particular place changes the preset under the settings given so far.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import math
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from fairport.scenario.base import PositiveDuration, PositiveSize, Section, refuse
 from fairport.scenario.selectors import Selector
@@ -20,6 +21,29 @@ def _one_octet(size: Size) -> Size:
     if size > 255:
         raise refuse("is longer than any header", 'give at most "255B"; ns-2 counts "40B"')
     return size
+
+
+TCPRAND_NAMES = ("default", "conservative", "aggressive")
+
+
+def _tcprand(given: Any) -> Any:
+    """A name, or [sigma^2, mu, nu_tau, nu_omega] where a nu may be "inf"."""
+    if isinstance(given, str) and given in TCPRAND_NAMES:
+        return given
+    if isinstance(given, list) and len(given) == 4 and all(map(_is_number, given)):
+        variance, mean, *nus = (math.inf if part == "inf" else part for part in given)
+        fits = 0.001 <= variance <= 1000 and abs(mean) <= 1000
+        if fits and all(0 <= nu <= 1000 or nu == math.inf for nu in nus):
+            return given
+    names = ", ".join(f'"{name}"' for name in TCPRAND_NAMES)
+    raise refuse(
+        "is not a set of TCPRand's parameters",
+        f'give {names}, or [sigma^2, mu, nu_tau, nu_omega] such as [1, 1, "inf", 1]',
+    )
+
+
+def _is_number(part: Any) -> bool:
+    return part == "inf" or (isinstance(part, int | float) and not isinstance(part, bool))
 
 
 class TcpSettings(Section):
@@ -75,6 +99,14 @@ class TcpSettings(Section):
     """HyStart of CUBIC."""
     fast_convergence: bool | None = None
     """Fast convergence of BIC and CUBIC."""
+    payload_sizing: Literal["full", "static", "adaptive"] | None = None
+    """Payload of a new segment: `full`; TCPRand, uniform from a minimum up to the MSS: `static` with
+    `payload_min`, `adaptive` with a minimum that follows the congestion window."""
+    payload_min: PositiveSize | None = None
+    """Smallest payload that TCPRand draws: rMin of `static`, theta of `adaptive`."""
+    tcprand: Annotated[str | list[float | str], BeforeValidator(_tcprand)] | None = None
+    """Parameters of `adaptive`: `default`, `conservative`, `aggressive`, or the list
+    [sigma^2, mu, nu_tau, nu_omega], where a nu may be "inf"."""
 
 
 class HostTcp(TcpSettings):
@@ -108,4 +140,14 @@ ENGINE_NAMES: dict[str, str] = {
     "receive_buffer": "receive_buffer_bytes",
     "hystart": "hystart",
     "fast_convergence": "fast_convergence",
+    "payload_sizing": "payload_sizing",
+    "payload_min": "payload_min_bytes",
+    "tcprand": "tcprand",
 }
+
+
+def engine_value(value: Any) -> Any:
+    """A setting's value in the engine's units; real numbers become thousandths."""
+    if isinstance(value, list):
+        return [None if part == "inf" or part == math.inf else round(1000 * part) for part in value]
+    return value if type(value) in (str, bool) else int(value)

@@ -17,6 +17,7 @@ use crate::scoreboard::{Chunk, Scoreboard};
 use crate::segment::Segment;
 use crate::seq;
 use crate::settings::{RtoRule, Settings};
+use crate::sizing::Sizing;
 use crate::timer::{Timer, Wait};
 
 /// Where the stream of an application that never stops ends: farther than any connection comes.
@@ -54,6 +55,8 @@ pub(crate) struct Sender {
     clock: TimestampClock,
     /// largest payload of a data segment
     payload: u16,
+    /// draws payloads; none: they are the largest
+    sizing: Option<Box<Sizing>>,
     sack: bool,
     nagle: bool,
     /// Linux: the timer restarts when the first outstanding segment is sent again
@@ -76,7 +79,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// Before the handshake; `isn` is the number of the SYN.
-    pub(crate) fn new(settings: &Settings, isn: u32) -> Self {
+    pub(crate) fn new(settings: &Settings, isn: u32, seed: u64) -> Self {
         let start = seq::first(isn) + 1;
         let congestion = Congestion::new(settings, settings.mss_bytes);
         Self {
@@ -89,6 +92,7 @@ impl Sender {
             rtt: RttEstimator::new(settings),
             clock: TimestampClock::new(settings.clock_granularity_ps),
             payload: settings.mss_bytes,
+            sizing: Sizing::new(settings, seed),
             sack: settings.sack,
             nagle: settings.nagle,
             restart_on_head: settings.rto_rule == RtoRule::Linux,
@@ -206,11 +210,20 @@ impl Sender {
             }
         }
         if self.recovery.is_due(&self.board) {
-            self.congestion.on_loss();
+            self.reduce_window();
             self.recovery.enter_fast(&mut self.board);
             self.counters.fast_recoveries += 1;
         }
         true
+    }
+
+    /// The congestion control's answer to a loss.
+    fn reduce_window(&mut self) {
+        let before = self.congestion.window().cwnd;
+        self.congestion.on_loss();
+        if let Some(sizing) = &mut self.sizing {
+            sizing.on_loss(before, self.congestion.window().ssthresh);
+        }
     }
 
     /// `SND.UNA` moves to `ack`.

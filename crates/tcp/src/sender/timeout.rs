@@ -82,7 +82,16 @@ impl Sender {
         };
         self.report(now, start, cause, events);
         let lowers_threshold = self.timeouts == 0 && self.recovery.state() != State::Fast;
+        let before = self.congestion.window().cwnd;
         self.congestion.on_timeout(lowers_threshold);
+        if let Some(sizing) = &mut self.sizing {
+            let after = self.congestion.window().cwnd;
+            if lowers_threshold {
+                sizing.on_loss(before, after);
+            } else {
+                sizing.on_further_loss(after);
+            }
+        }
         self.recovery.enter_loss(&mut self.board);
         self.timeouts += 1;
         self.rtt.back_off();

@@ -50,10 +50,14 @@ impl Sender {
     /// windows) and Nagle's rule does not hold it (RFC 896; RFC 9293 3.7.4). The end of
     /// the stream is never held: nothing more would come to fill the segment.
     #[inline]
-    fn next_new(&self) -> Option<Chunk> {
+    fn next_new(&mut self) -> Option<Chunk> {
         let start = self.board.nxt();
         let unsent = self.write_end - start.min(self.write_end);
-        let full = u64::from(self.peer.segment_limit(self.payload));
+        let mut full = self.peer.segment_limit(self.payload);
+        if let Some(sizing) = &mut self.sizing {
+            full = sizing.payload(start, full, self.congestion.window().cwnd);
+        }
+        let full = u64::from(full);
         let payload = unsent.min(full);
         let room = self.peer.room(start);
         let fin = self.closing && !self.fin_sent && payload == unsent && payload < room;

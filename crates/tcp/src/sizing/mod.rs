@@ -1,0 +1,132 @@
+//! Payload sizing: how long the next segment is, whatever the congestion control.
+//!
+//! Without it every segment is as long as the peer takes. `TCPRand` (Lee et al., INFOCOM 2015;
+//! Computer Networks 129, 2017) draws each new segment's payload from U{rMin..MSS}, so that flows
+//! that meet at a port lose the rhythm in which one of them always finds the buffer full. rMin is
+//! either constant or follows the congestion window ([`tcprand`]).
+//!
+//! What the paper leaves open is decided so: a segment that is sent again keeps its boundaries;
+//! a drawn size counts as a full segment, so Nagle's rule does not hold it back.
+
+mod tcprand;
+
+use self::tcprand::Adaptive;
+pub use self::tcprand::TcpRand;
+use crate::random::Random;
+use crate::settings::{PayloadSizing, SettingError, Settings};
+
+/// The purpose of the random sequence ([`Random::new`]).
+const PURPOSE: u64 = 1;
+
+#[derive(Debug)]
+enum Minimum {
+    Static(u16),
+    Adaptive(Adaptive),
+}
+
+/// Draws the payloads of one sender.
+#[derive(Debug)]
+pub(crate) struct Sizing {
+    minimum: Minimum,
+    random: Random,
+    /// the size that was drawn for the segment at `drawn_for`, which may have to wait
+    drawn: u16,
+    drawn_for: Option<u64>,
+}
+
+impl Sizing {
+    /// None where every segment is full.
+    pub(crate) fn new(settings: &Settings, seed: u64) -> Option<Box<Self>> {
+        // validated to be at most the MSS
+        let least = settings.payload_min_bytes.min(u32::from(u16::MAX)) as u16;
+        let minimum = match settings.payload_sizing {
+            PayloadSizing::Full => return None,
+            PayloadSizing::Static => Minimum::Static(least),
+            PayloadSizing::Adaptive => Minimum::Adaptive(Adaptive::new(settings.tcprand, least)),
+        };
+        Some(Box::new(Self {
+            minimum,
+            random: Random::new(seed, PURPOSE),
+            drawn: 0,
+            drawn_for: None,
+        }))
+    }
+
+    /// The payload of the new segment at `start`, at most `full` octets; asked again, the same.
+    pub(crate) fn payload(&mut self, start: u64, full: u16, cwnd: u64) -> u16 {
+        if self.drawn_for != Some(start) {
+            let minimum = match &self.minimum {
+                Minimum::Static(bytes) => *bytes,
+                Minimum::Adaptive(it) => it.minimum(full, cwnd),
+            };
+            let minimum = minimum.min(full);
+            self.drawn = minimum + self.random.up_to(u64::from(full - minimum)) as u16;
+            self.drawn_for = Some(start);
+        }
+        self.drawn.min(full)
+    }
+
+    /// The window falls from `before` to `after`; an epoch begins.
+    pub(crate) fn on_loss(&mut self, before: u64, after: u64) {
+        if let Minimum::Adaptive(it) = &mut self.minimum {
+            it.begin(before, after);
+        }
+    }
+
+    /// The window falls to `after` in an episode that began before.
+    pub(crate) fn on_further_loss(&mut self, after: u64) {
+        if let Minimum::Adaptive(it) = &mut self.minimum {
+            it.fall(after);
+        }
+    }
+}
+
+/// Checks the settings of payload sizing.
+pub(crate) fn validate(settings: &Settings) -> Result<(), SettingError> {
+    if settings.payload_sizing == PayloadSizing::Full {
+        return Ok(());
+    }
+    if !(1..=u32::from(settings.mss_bytes)).contains(&settings.payload_min_bytes) {
+        return Err(SettingError::new(
+            "payload_min_bytes",
+            &settings.payload_min_bytes,
+            &format!(
+                "payloads are drawn from it up to the MSS of {} B",
+                settings.mss_bytes
+            ),
+            format!(
+                "use 1 to {} bytes; TCPRand's authors use 50 to 200",
+                settings.mss_bytes
+            ),
+        ));
+    }
+    settings.tcprand.validate()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payloads_are_uniform_from_the_minimum_to_the_full_segment() {
+        let mut settings = Settings::preset("rfc").unwrap();
+        settings.payload_sizing = PayloadSizing::Static;
+        settings.payload_min_bytes = 200;
+        let mut sizing = Sizing::new(&settings, 7).unwrap();
+        let count = 100_000_u64;
+        let drawn: Vec<u16> = (0..count).map(|at| sizing.payload(at, 1460, 10)).collect();
+        assert_eq!(drawn.iter().min(), Some(&200));
+        assert_eq!(drawn.iter().max(), Some(&1460));
+        let mean = drawn.iter().map(|size| u64::from(*size)).sum::<u64>() / count;
+        assert!((826..=834).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn a_segment_that_waits_keeps_its_size() {
+        let mut settings = Settings::preset("rfc").unwrap();
+        settings.payload_sizing = PayloadSizing::Static;
+        let mut sizing = Sizing::new(&settings, 7).unwrap();
+        let first = sizing.payload(1, 1460, 10);
+        assert_eq!(sizing.payload(1, 1460, 11), first);
+    }
+}
