@@ -1,0 +1,257 @@
+//! The statements between `%{` and `}%`.
+
+mod tokens;
+
+use self::tokens::Piece;
+use super::DEPTH_MAX;
+use crate::ast::Position;
+use crate::code::{Binary, Comparison, Operand, Statement, StatementKind, Unary};
+use crate::error::ScriptError;
+
+/// Reads the code that follows the `%{` at `opened`.
+pub(super) fn parse(opened: Position, text: &str) -> Result<Vec<Statement>, ScriptError> {
+    let inside = Position {
+        line: opened.line,
+        column: opened.column + 2,
+    };
+    let pieces = tokens::split(inside, text)?;
+    let mut reader = Reader {
+        pieces: &pieces,
+        index: 0,
+    };
+    let mut statements = Vec::new();
+    loop {
+        while reader.take("\n") {}
+        if *reader.peek() == Piece::End {
+            return Ok(statements);
+        }
+        statements.push(reader.statement()?);
+        if *reader.peek() != Piece::End && !reader.take("\n") {
+            return Err(reader.expected("an operator, `,`, `;` or the end of the line"));
+        }
+    }
+}
+
+/// Operators from the loosest to the tightest, each level from left to right.
+const LEVELS: &[&[(&str, Binary)]] = &[
+    &[("|", Binary::BitOr)],
+    &[("^", Binary::BitXor)],
+    &[("&", Binary::BitAnd)],
+    &[("+", Binary::Add), ("-", Binary::Subtract)],
+    &[
+        ("*", Binary::Multiply),
+        ("/", Binary::Divide),
+        ("//", Binary::FloorDivide),
+        ("%", Binary::Remainder),
+    ],
+];
+
+const COMPARISONS: &[(&str, Comparison)] = &[
+    ("==", Comparison::Equal),
+    ("!=", Comparison::NotEqual),
+    ("<", Comparison::Less),
+    ("<=", Comparison::LessOrEqual),
+    (">", Comparison::Greater),
+    (">=", Comparison::GreaterOrEqual),
+];
+
+struct Reader<'a> {
+    pieces: &'a [(Position, Piece)],
+    index: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> &Piece {
+        &self.pieces[self.index].1
+    }
+
+    fn at(&self) -> Position {
+        self.pieces[self.index].0
+    }
+
+    fn skip(&mut self) {
+        self.index = (self.index + 1).min(self.pieces.len() - 1);
+    }
+
+    fn is(&self, sign: &str) -> bool {
+        matches!(self.peek(), Piece::Sign(next) | Piece::Name(next) if next == sign)
+    }
+
+    fn take(&mut self, sign: &str) -> bool {
+        let is_next = self.is(sign);
+        if is_next {
+            self.skip();
+        }
+        is_next
+    }
+
+    fn need(&mut self, sign: &str) -> Result<(), ScriptError> {
+        if self.take(sign) {
+            return Ok(());
+        }
+        Err(self.expected(&format!("`{sign}`")))
+    }
+
+    fn expected(&self, what: &str) -> ScriptError {
+        ScriptError::new(self.at(), what, &self.peek().shown())
+    }
+
+    fn statement(&mut self) -> Result<Statement, ScriptError> {
+        const WHAT: &str = "`assert`, `print` or `name = value`";
+        let line = self.at().line;
+        let Piece::Name(name) = self.peek().clone() else {
+            return Err(self.expected(WHAT));
+        };
+        self.skip();
+        let kind = match name.as_str() {
+            "assert" => {
+                let from = self.index;
+                let condition = self.expression(0)?;
+                let text = self.text(from);
+                if self.take(",") {
+                    self.expression(0)?;
+                }
+                StatementKind::Assert(condition, text)
+            }
+            "print" => {
+                self.expression(0)?;
+                StatementKind::Print
+            }
+            _ if self.take("=") => StatementKind::Assign(name, self.expression(0)?),
+            _ => {
+                let step = [("+=", Binary::Add), ("-=", Binary::Subtract)]
+                    .into_iter()
+                    .find(|(sign, _)| self.take(sign));
+                let Some((_, operator)) = step else {
+                    return Err(self.expected(WHAT));
+                };
+                let old = Box::new(Operand::Name(name.clone()));
+                let value = Box::new(self.expression(0)?);
+                StatementKind::Assign(name, Operand::Binary(operator, old, value))
+            }
+        };
+        Ok(Statement { line, kind })
+    }
+
+    /// The pieces from `from` on that were read, as text.
+    fn text(&self, from: usize) -> String {
+        let texts: Vec<String> = self.pieces[from..self.index]
+            .iter()
+            .map(|(_, piece)| piece.text())
+            .collect();
+        texts.join(" ")
+    }
+
+    fn expression(&mut self, depth: u32) -> Result<Operand, ScriptError> {
+        let mut left = self.conjunction(depth)?;
+        while self.take("or") {
+            let right = self.conjunction(depth)?;
+            left = Operand::Binary(Binary::Or, Box::new(left), Box::new(right));
+        }
+        Ok(left)
+    }
+
+    fn conjunction(&mut self, depth: u32) -> Result<Operand, ScriptError> {
+        let mut left = self.negation(depth)?;
+        while self.take("and") {
+            let right = self.negation(depth)?;
+            left = Operand::Binary(Binary::And, Box::new(left), Box::new(right));
+        }
+        Ok(left)
+    }
+
+    fn negation(&mut self, depth: u32) -> Result<Operand, ScriptError> {
+        let mut negated = false;
+        while self.take("not") {
+            negated = !negated;
+        }
+        let operand = self.comparison(depth)?;
+        Ok(if negated {
+            Operand::Unary(Unary::Not, Box::new(operand))
+        } else {
+            operand
+        })
+    }
+
+    fn comparison(&mut self, depth: u32) -> Result<Operand, ScriptError> {
+        let first = self.level(0, depth)?;
+        let mut rest = Vec::new();
+        while let Some((_, comparison)) = COMPARISONS.iter().find(|(sign, _)| self.is(sign)) {
+            self.skip();
+            rest.push((*comparison, self.level(0, depth)?));
+        }
+        Ok(if rest.is_empty() {
+            first
+        } else {
+            Operand::Compare(Box::new(first), rest)
+        })
+    }
+
+    fn level(&mut self, level: usize, depth: u32) -> Result<Operand, ScriptError> {
+        let Some(operators) = LEVELS.get(level) else {
+            return self.unary(depth);
+        };
+        let mut left = self.level(level + 1, depth)?;
+        while let Some((_, operator)) = operators.iter().find(|(sign, _)| self.is(sign)) {
+            self.skip();
+            let right = self.level(level + 1, depth)?;
+            left = Operand::Binary(*operator, Box::new(left), Box::new(right));
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self, depth: u32) -> Result<Operand, ScriptError> {
+        if depth > DEPTH_MAX {
+            return Err(self.expected("an expression nested less deeply"));
+        }
+        if self.take("-") {
+            let of = self.unary(depth + 1)?;
+            return Ok(Operand::Unary(Unary::Minus, Box::new(of)));
+        }
+        match self.peek().clone() {
+            Piece::Number(number) => {
+                self.skip();
+                Ok(Operand::Number(number))
+            }
+            Piece::Text(text) => {
+                self.skip();
+                Ok(Operand::Text(text))
+            }
+            Piece::Name(name) => {
+                self.skip();
+                if self.take("(") {
+                    return Ok(Operand::Apply(name, self.list(depth + 1)?.0));
+                }
+                Ok(Operand::Name(name))
+            }
+            Piece::Sign(sign) if sign == "(" => {
+                self.skip();
+                let (mut list, comma) = self.list(depth + 1)?;
+                match list.pop() {
+                    Some(only) if list.is_empty() && !comma => Ok(only),
+                    more => {
+                        list.extend(more);
+                        Ok(Operand::Tuple(list))
+                    }
+                }
+            }
+            _ => Err(self.expected("a number, a name, a string or `(`")),
+        }
+    }
+
+    /// Up to `)`, separated by commas; and whether there was a comma.
+    fn list(&mut self, depth: u32) -> Result<(Vec<Operand>, bool), ScriptError> {
+        let mut list = Vec::new();
+        let mut comma = false;
+        while !self.take(")") {
+            list.push(self.expression(depth)?);
+            if self.take(",") {
+                comma = true;
+            } else {
+                self.need(")")?;
+                break;
+            }
+        }
+        Ok((list, comma))
+    }
+}

@@ -1,0 +1,148 @@
+//! The code's characters to pieces. A line's end counts, except within parentheses.
+
+use crate::ast::Position;
+use crate::error::ScriptError;
+
+/// A token of the code.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Piece {
+    Name(String),
+    Number(f64),
+    Text(String),
+    /// an operator or bracket; `\n` for the end of a statement
+    Sign(String),
+    End,
+}
+
+impl Piece {
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Name(text) | Self::Sign(text) => text.clone(),
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => format!("{text:?}"),
+            Self::End => String::new(),
+        }
+    }
+
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::End => "the end of the code".to_owned(),
+            Self::Sign(sign) if sign == "\n" => "the end of the statement".to_owned(),
+            _ => format!("`{}`", self.text()),
+        }
+    }
+}
+
+const SIGNS: &[&str] = &[
+    "==", "!=", "<=", ">=", "+=", "-=", "//", "+", "-", "*", "/", "%", "&", "|", "^", "<", ">",
+    "=", "(", ")", ",",
+];
+
+/// The pieces of `text`, which begins at `at`; the last is [`Piece::End`].
+pub(super) fn split(at: Position, text: &str) -> Result<Vec<(Position, Piece)>, ScriptError> {
+    let mut splitter = Splitter { at, rest: text };
+    let mut pieces = Vec::new();
+    let mut open = 0_u32;
+    loop {
+        splitter.skip_blank(open > 0);
+        let at = splitter.at;
+        let Some(c) = splitter.rest.chars().next() else {
+            pieces.push((at, Piece::End));
+            return Ok(pieces);
+        };
+        let piece = match c {
+            '\n' | ';' => {
+                splitter.advance(1);
+                Piece::Sign("\n".to_owned())
+            }
+            '\'' | '"' => splitter.text(c)?,
+            _ if c.is_ascii_digit() => splitter.number()?,
+            _ if c.is_ascii_alphabetic() || c == '_' => {
+                Piece::Name(splitter.word(|c| c.is_ascii_alphanumeric() || c == '_'))
+            }
+            _ => splitter.sign()?,
+        };
+        match &piece {
+            Piece::Sign(sign) if sign == "(" => open += 1,
+            Piece::Sign(sign) if sign == ")" => open = open.saturating_sub(1),
+            _ => {}
+        }
+        pieces.push((at, piece));
+    }
+}
+
+struct Splitter<'a> {
+    at: Position,
+    rest: &'a str,
+}
+
+impl Splitter<'_> {
+    /// Goes on by `count` characters.
+    fn advance(&mut self, count: usize) {
+        for _ in 0..count {
+            let mut chars = self.rest.chars();
+            match chars.next() {
+                Some('\n') => {
+                    self.at.line += 1;
+                    self.at.column = 1;
+                }
+                Some(_) => self.at.column += 1,
+                None => {}
+            }
+            self.rest = chars.as_str();
+        }
+    }
+
+    fn word(&mut self, wanted: impl Fn(char) -> bool) -> String {
+        let word: String = self.rest.chars().take_while(|c| wanted(*c)).collect();
+        self.advance(word.chars().count());
+        word
+    }
+
+    fn skip_blank(&mut self, lines_too: bool) {
+        loop {
+            self.word(|c| c.is_whitespace() && (lines_too || c != '\n'));
+            if self.rest.starts_with('#') {
+                self.word(|c| c != '\n');
+            } else if self.rest.starts_with("\\\n") {
+                self.advance(2);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn text(&mut self, quote: char) -> Result<Piece, ScriptError> {
+        let start = self.at;
+        self.advance(1);
+        let text = self.word(|c| c != quote && c != '\n');
+        if !self.rest.starts_with(quote) {
+            let expected = format!("`{quote}` to close the string that is opened here");
+            return Err(ScriptError::new(start, &expected, "the end of the line"));
+        }
+        self.advance(1);
+        Ok(Piece::Text(text))
+    }
+
+    fn number(&mut self) -> Result<Piece, ScriptError> {
+        let start = self.at;
+        let word = self.word(|c| c.is_ascii_alphanumeric() || c == '.');
+        let number = match word.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok().map(f64::from),
+            None => word.parse().ok(),
+        };
+        number
+            .map(Piece::Number)
+            .ok_or_else(|| ScriptError::new(start, "a number", &format!("`{word}`")))
+    }
+
+    fn sign(&mut self) -> Result<Piece, ScriptError> {
+        let Some(sign) = SIGNS.iter().find(|sign| self.rest.starts_with(**sign)) else {
+            let found: String = self.rest.chars().take(1).collect();
+            let expected = "a name, a number, a string or an operator";
+            return Err(ScriptError::new(self.at, expected, &format!("`{found}`")));
+        };
+        self.advance(sign.len());
+        Ok(Piece::Sign((*sign).to_owned()))
+    }
+}

@@ -1,0 +1,175 @@
+//! Tokens to a script. One file for each kind of thing that a script consists of.
+
+mod call;
+mod code;
+mod options;
+mod packet;
+mod time;
+
+use crate::ast::{Action, Event, EventTime, Position, Script, ScriptOption};
+use crate::error::ScriptError;
+use crate::lexer::{self, Token};
+
+/// Reads a script.
+///
+/// # Errors
+/// The first thing that is not of the language, with its place and what could stand there.
+pub fn parse(text: &str) -> Result<Script, ScriptError> {
+    let tokens = lexer::tokens(text)?;
+    let mut cursor = Cursor {
+        tokens: &tokens.list,
+        index: 0,
+    };
+    let options = cursor.script_options();
+    let mut commands = cursor.bare_commands();
+    let mut events = Vec::new();
+    while *cursor.peek() != Token::End {
+        if matches!(cursor.peek(), Token::BackQuoted(_)) {
+            // a script ends with what tidies up
+            commands.extend(cursor.bare_commands());
+            if *cursor.peek() != Token::End {
+                return Err(cursor.expected("the end of the script after the last command"));
+            }
+            break;
+        }
+        events.push(cursor.event()?);
+    }
+    Ok(Script {
+        stack: tokens.stack,
+        options,
+        commands,
+        events,
+    })
+}
+
+/// How deep groups, lists and parentheses may be nested.
+const DEPTH_MAX: u32 = 32;
+
+/// The place in the tokens up to which they are read.
+struct Cursor<'a> {
+    tokens: &'a [(Position, Token)],
+    index: usize,
+}
+
+impl Cursor<'_> {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.index].1
+    }
+
+    fn at(&self) -> Position {
+        self.tokens[self.index].0
+    }
+
+    /// Goes on; the end stays where it is.
+    fn skip(&mut self) {
+        self.index = (self.index + 1).min(self.tokens.len() - 1);
+    }
+
+    /// Goes on if `sign` is next.
+    fn take(&mut self, sign: char) -> bool {
+        let is_next = *self.peek() == Token::Sign(sign);
+        if is_next {
+            self.skip();
+        }
+        is_next
+    }
+
+    /// Goes on if the word is next.
+    fn take_word(&mut self, word: &str) -> bool {
+        let is_next = matches!(self.peek(), Token::Word(next) if next == word);
+        if is_next {
+            self.skip();
+        }
+        is_next
+    }
+
+    fn need(&mut self, sign: char) -> Result<(), ScriptError> {
+        if self.take(sign) {
+            return Ok(());
+        }
+        Err(self.expected(&format!("`{sign}`")))
+    }
+
+    fn expected(&self, what: &str) -> ScriptError {
+        ScriptError::new(self.at(), what, &self.peek().shown())
+    }
+
+    /// A whole number that `T` can hold.
+    fn number<T: TryFrom<i64>>(&mut self, what: &str) -> Result<T, ScriptError> {
+        if let Token::Number(number) = *self.peek()
+            && let Ok(number) = T::try_from(number)
+        {
+            self.skip();
+            return Ok(number);
+        }
+        Err(self.expected(what))
+    }
+
+    fn script_options(&mut self) -> Vec<ScriptOption> {
+        let mut options = Vec::new();
+        while let Token::Option(name, value) = self.peek().clone() {
+            let at = self.at();
+            options.push(ScriptOption { at, name, value });
+            self.skip();
+        }
+        options
+    }
+
+    fn bare_commands(&mut self) -> Vec<(Position, String)> {
+        let mut commands = Vec::new();
+        while let Token::BackQuoted(command) = self.peek().clone() {
+            commands.push((self.at(), command));
+            self.skip();
+        }
+        commands
+    }
+
+    fn event(&mut self) -> Result<Event, ScriptError> {
+        let at = self.at();
+        let time = self.event_time()?;
+        let action_at = self.at();
+        let action = self.action()?;
+        let exact = matches!(time, EventTime::Absolute(_) | EventTime::Relative(_));
+        if !exact && !matches!(action, Action::Outbound(_)) {
+            let expected = "an outbound segment `>` after `*` or a range of times";
+            let found = self_evident(&action);
+            return Err(ScriptError::new(action_at, expected, found));
+        }
+        Ok(Event { at, time, action })
+    }
+
+    fn action(&mut self) -> Result<Action, ScriptError> {
+        match self.peek().clone() {
+            Token::Sign('<') => {
+                self.skip();
+                self.packet().map(Action::Inbound)
+            }
+            Token::Sign('>') => {
+                self.skip();
+                self.packet().map(Action::Outbound)
+            }
+            Token::BackQuoted(command) => {
+                self.skip();
+                Ok(Action::Command(command))
+            }
+            Token::Code(text) => {
+                let statements = code::parse(self.at(), &text)?;
+                self.skip();
+                Ok(Action::Code(statements))
+            }
+            Token::Word(_) | Token::Ellipsis => self.call().map(Action::Call),
+            _ => Err(self
+                .expected("`<`, `>`, a socket call, a back-quoted command or `%{` after the time")),
+        }
+    }
+}
+
+fn self_evident(action: &Action) -> &'static str {
+    match action {
+        Action::Inbound(_) => "an inbound segment",
+        Action::Outbound(_) => "an outbound segment",
+        Action::Call(_) => "a socket call",
+        Action::Command(_) => "a back-quoted command",
+        Action::Code(_) => "code",
+    }
+}

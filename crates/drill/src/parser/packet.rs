@@ -1,0 +1,123 @@
+//! `[ect0] P. 1:1001(1000) ack 1 win 257 <..>`, after `<` or `>`.
+
+use super::Cursor;
+use crate::ast::{Ecn, Packet};
+use crate::error::ScriptError;
+use crate::lexer::Token;
+
+impl Cursor<'_> {
+    pub(super) fn packet(&mut self) -> Result<Packet, ScriptError> {
+        let ecn = self.ip_info()?;
+        let flags = self.flags()?;
+        let seq: u32 = self.number("the first sequence number")?;
+        self.need(':')?;
+        let end_at = self.at();
+        let end: u32 = self.number("the sequence number after the last octet")?;
+        self.need('(')?;
+        let payload: u32 = self.number("the number of octets of data")?;
+        self.need(')')?;
+        if seq.wrapping_add(payload) != end {
+            let expected = format!(
+                "`{}`, {seq} and {payload} octets",
+                seq.wrapping_add(payload)
+            );
+            return Err(ScriptError::new(end_at, &expected, &format!("`{end}`")));
+        }
+        let ack = if self.take_word("ack") {
+            Some(self.number("an acknowledgement number after `ack`")?)
+        } else {
+            None
+        };
+        let window = if self.take_word("win") {
+            Some(self.number("a window of 0 to 65535 after `win`")?)
+        } else {
+            None
+        };
+        if self.take_word("urg") {
+            let _: u16 = self.number("an urgent pointer of 0 to 65535 after `urg`")?;
+        }
+        Ok(Packet {
+            ecn,
+            flags,
+            seq,
+            payload,
+            ack,
+            window,
+            options: self.tcp_options()?,
+        })
+    }
+
+    /// `[ect0]`, `(tos 0x1)`, `[ttl 64]`: of these the ECN codepoint counts.
+    fn ip_info(&mut self) -> Result<Option<Ecn>, ScriptError> {
+        let close = if self.take('[') {
+            ']'
+        } else if self.take('(') {
+            ')'
+        } else {
+            return Ok(None);
+        };
+        let mut ecn = None;
+        loop {
+            let Token::Word(word) = self.peek().clone() else {
+                return Err(self.expected("ect0, ect1, ect01, ce, noecn, tos or ttl"));
+            };
+            match word.as_str() {
+                "noecn" => ecn = Some(Ecn::NotEct),
+                "ect0" => ecn = Some(Ecn::Ect0),
+                "ect1" => ecn = Some(Ecn::Ect1),
+                "ect01" => ecn = Some(Ecn::EitherEct),
+                "ce" => ecn = Some(Ecn::Ce),
+                "tos" | "ttl" | "flowlabel" => {}
+                _ => return Err(self.expected("ect0, ect1, ect01, ce, noecn, tos or ttl")),
+            }
+            self.skip();
+            match word.as_str() {
+                "tos" => {
+                    let tos: u8 = self.number("a type of service of 0 to 0xff")?;
+                    ecn = Some([Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(tos & 3)]);
+                }
+                "ttl" | "flowlabel" => {
+                    let _: u32 = self.number("a number")?;
+                }
+                _ => {}
+            }
+            if !self.take(',') {
+                self.need(close)?;
+                return Ok(ecn);
+            }
+        }
+    }
+
+    /// `S`, `S.`, `.`, `P.`, `SEW`, `-`.
+    fn flags(&mut self) -> Result<u8, ScriptError> {
+        const WHAT: &str = "the TCP flags: `.` or some of F, S, R, P, U, E, W, or `-` for none \
+                            (segments of other protocols are not of this subset)";
+        let mut flags = 0;
+        let mut any = self.take('-');
+        if let Token::Word(word) = self.peek() {
+            for letter in word.chars() {
+                flags |= match letter {
+                    'F' => 0x01,
+                    'S' => 0x02,
+                    'R' => 0x04,
+                    'P' => 0x08,
+                    'U' => 0x20,
+                    'E' => 0x40,
+                    'W' => 0x80,
+                    _ => return Err(self.expected(WHAT)),
+                };
+            }
+            self.skip();
+            any = true;
+        }
+        if self.take('.') {
+            flags |= 0x10;
+            any = true;
+        }
+        if any {
+            Ok(flags)
+        } else {
+            Err(self.expected(WHAT))
+        }
+    }
+}
