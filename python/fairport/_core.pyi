@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 __version__: str
 
 class JobError(ValueError):
@@ -27,4 +30,7 @@ class Simulation:
 
 def presets() -> list[str]: ...
 def preset(name: str) -> dict[str, Any]: ...
+def enqueue_probability(
+    mss_bytes: int, trials: int, seed: int
+) -> dict[str, npt.NDArray[np.float64]]: ...
 def topology_hosts(topology_json: str) -> list[str]: ...

@@ -3,7 +3,7 @@
 //! The engine runs without the interpreter's lock, in slices of some milliseconds; between them
 //! signals are looked at and progress is reported, so that Ctrl-C ends a run at once.
 
-use fairport_sim::{BuildError, Column, Job, Results, Simulation, TopologyJob};
+use fairport_sim::{BuildError, Column, EnqueueProbability, Job, Results, Simulation, TopologyJob};
 use fairport_tcp::Settings;
 use numpy::IntoPyArray;
 use pyo3::create_exception;
@@ -156,6 +156,30 @@ fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> 
         .collect())
 }
 
+/// Shares of the trials for each rMin from 1 to the MSS: `x2`, `y2`, `both`, `neither`.
+#[pyfunction]
+fn enqueue_probability(
+    py: Python<'_>,
+    mss_bytes: u16,
+    trials: u32,
+    seed: u64,
+) -> PyResult<Bound<'_, PyDict>> {
+    let mut shares = Vec::with_capacity(usize::from(mss_bytes));
+    for r_min in 1..=mss_bytes {
+        let at = || fairport_sim::enqueue_probability(mss_bytes, r_min, trials, seed);
+        shares.push(py.detach(at));
+        py.check_signals()?;
+    }
+    let column =
+        |share: fn(&EnqueueProbability) -> f64| -> Vec<f64> { shares.iter().map(share).collect() };
+    let columns = PyDict::new(py);
+    columns.set_item("x2", column(|it| it.x2).into_pyarray(py))?;
+    columns.set_item("y2", column(|it| it.y2).into_pyarray(py))?;
+    columns.set_item("both", column(|it| it.both).into_pyarray(py))?;
+    columns.set_item("neither", column(|it| it.neither).into_pyarray(py))?;
+    Ok(columns)
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -164,5 +188,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(preset, module)?)?;
     module.add_function(wrap_pyfunction!(topology_hosts, module)?)?;
+    module.add_function(wrap_pyfunction!(enqueue_probability, module)?)?;
     Ok(())
 }

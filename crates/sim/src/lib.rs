@@ -5,6 +5,7 @@
 //! of numbers, and the run's fingerprint.
 
 mod build;
+mod enqueue_probability;
 mod fingerprint;
 mod hosts;
 mod job;
@@ -20,6 +21,7 @@ mod timers;
 mod wiring;
 
 pub use build::topology;
+pub use enqueue_probability::{EnqueueProbability, enqueue_probability};
 pub use fairport_net::BuildError;
 pub use job::{Job, TopologyJob};
 pub use results::{Column, Results, Table};

@@ -8,7 +8,15 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fairport.cli import INTERRUPTED, listing, report, rerun, run, scenario
+from fairport.cli import (
+    INTERRUPTED,
+    enqueue_probability,
+    listing,
+    report,
+    rerun,
+    run,
+    scenario,
+)
 from fairport.errors import InputError
 
 BAD_INPUT = 2
@@ -66,3 +74,4 @@ app.command("list")(listing.list_scenarios)
 app.add_typer(scenario.app, name="scenario")
 app.command("report")(report.report)
 app.command("rerun")(rerun.rerun)
+app.command("enqueue-probability")(enqueue_probability.enqueue_probability)

@@ -100,8 +100,8 @@ class TcpSettings(Section):
     fast_convergence: bool | None = None
     """Fast convergence of BIC and CUBIC."""
     payload_sizing: Literal["full", "static", "adaptive"] | None = None
-    """Payload of a new segment: `full`; TCPRand, uniform from a minimum up to the MSS: `static` with
-    `payload_min`, `adaptive` with a minimum that follows the congestion window."""
+    """Payload of a new segment: `full`; or TCPRand, uniform from a minimum up to the MSS: `static`
+    with `payload_min`, `adaptive` with a minimum that follows the congestion window."""
     payload_min: PositiveSize | None = None
     """Smallest payload that TCPRand draws: rMin of `static`, theta of `adaptive`."""
     tcprand: Annotated[str | list[float | str], BeforeValidator(_tcprand)] | None = None
