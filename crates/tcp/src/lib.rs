@@ -5,7 +5,7 @@
 //! code is driven by a simulator, by tables of exchanges and by scripts.
 //!
 //! What varies is kept apart: congestion control says how large the window is, loss recovery
-//! says what to send again and when, payload sizing how long a segment is, and the acknowledgement
+//! says what to send again and when, payload sizing how long a segment is, pacing when it may leave, and the acknowledgement
 //! policy says when the receiver speaks.
 //! Which of them a stack has is in its [`Settings`]; a preset is such a list of settings.
 //!
@@ -41,6 +41,7 @@ mod congestion;
 mod connection;
 mod handshake;
 mod info;
+mod pacing;
 mod presets;
 mod random;
 mod ranges;
@@ -61,6 +62,7 @@ pub use info::{CaState, Info};
 pub use report::{Counters, Events, Gauges, Timeout, TimeoutCause};
 pub use segment::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
 pub use settings::{
-    AckPolicy, CongestionControl, PayloadSizing, RtoRule, SettingError, Settings, WindowUnit,
+    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, SettingError, Settings,
+    WindowUnit,
 };
 pub use sizing::TcpRand;

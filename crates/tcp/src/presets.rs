@@ -4,7 +4,9 @@
 
 use fairport_units::Time;
 
-use crate::settings::{AckPolicy, CongestionControl, PayloadSizing, RtoRule, Settings, WindowUnit};
+use crate::settings::{
+    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, Settings, WindowUnit,
+};
 use crate::sizing::TcpRand;
 
 /// The papers' hosts: Linux 2.6.32 to 3.2 with BIC.
@@ -52,6 +54,9 @@ const LINUX_2_6: Settings = Settings {
     payload_sizing: PayloadSizing::Full,
     payload_min_bytes: 200,
     tcprand: TcpRand::DEFAULT,
+    pacing: Pacing::Off,
+    pacing_granularity_ps: 0,
+    send_gap_max_ps: 0,
 };
 
 /// ns-2.35: `Agent/TCP/Newreno` to `Agent/TCPSink`.
@@ -90,6 +95,9 @@ const NS2: Settings = Settings {
     payload_sizing: PayloadSizing::Full,
     payload_min_bytes: 200,
     tcprand: TcpRand::DEFAULT,
+    pacing: Pacing::Off,
+    pacing_granularity_ps: 0,
+    send_gap_max_ps: 0,
 };
 
 /// The standards track, as of RFC 9293.
@@ -129,6 +137,9 @@ const RFC: Settings = Settings {
     payload_sizing: PayloadSizing::Full,
     payload_min_bytes: 200,
     tcprand: TcpRand::DEFAULT,
+    pacing: Pacing::Off,
+    pacing_granularity_ps: 0,
+    send_gap_max_ps: 0,
 };
 
 const ALL: &[(&str, &Settings)] = &[("linux-2.6", &LINUX_2_6), ("ns2", &NS2), ("rfc", &RFC)];

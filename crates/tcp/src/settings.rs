@@ -67,6 +67,18 @@ pub enum PayloadSizing {
     Adaptive,
 }
 
+/// How segments are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// What the windows allow leaves back to back.
+    Off,
+    /// The window evenly over the round-trip time (Aggarwal 2000).
+    Window,
+    /// As Linux: at 200 % of that rate in the first half of slow start, at 120 % later.
+    Linux,
+}
+
 /// Everything that can be set about an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -125,6 +137,12 @@ pub struct Settings {
     pub payload_min_bytes: u32,
     /// Parameters of `adaptive`.
     pub tcprand: TcpRand,
+    /// How segments are spaced.
+    pub pacing: Pacing,
+    /// Tick of the timer that lets paced segments out; 0: it is exact.
+    pub pacing_granularity_ps: u64,
+    /// Largest random gap after a data segment, on top of pacing; 0: none.
+    pub send_gap_max_ps: u64,
 }
 
 /// A setting that cannot be: which one, what it was, what is wrong with it, how to mend it.
@@ -166,6 +184,9 @@ const MSS_MAX: u16 = 65_495;
 /// Smallest segment that a host must be able to send with all options in place (RFC 6691 uses
 /// the same reasoning for 536; smaller ones serve experiments with slow links).
 pub(crate) const MSS_MIN: u16 = 64;
+
+/// Longer gaps between segments are certainly a mistake of units.
+const PACING_LIMIT: Time = Time::from_secs(1);
 
 /// An hour: longer timeouts are certainly a mistake of units.
 const RTO_LIMIT: Time = Time::from_secs(3600);
@@ -250,7 +271,26 @@ impl Settings {
         }
         self.validate_buffer()?;
         self.validate_timers()?;
+        self.validate_pacing()?;
         sizing::validate(self)
+    }
+
+    fn validate_pacing(&self) -> Result<(), SettingError> {
+        let limit = PACING_LIMIT.as_ps();
+        for (field, value) in [
+            ("pacing_granularity_ps", self.pacing_granularity_ps),
+            ("send_gap_max_ps", self.send_gap_max_ps),
+        ] {
+            if value > limit {
+                return Err(SettingError::new(
+                    field,
+                    &value,
+                    "segments would stand still for longer than a second",
+                    format!("use 0 to {limit} ps"),
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn validate_buffer(&self) -> Result<(), SettingError> {
@@ -384,6 +424,10 @@ mod tests {
                 "tcprand",
             ),
             (json!({"tcprand": "bold"}), "tcprand"),
+            (
+                json!({"send_gap_max_ps": 2_000_000_000_000_u64}),
+                "send_gap_max_ps",
+            ),
             (json!({"receive_buffer_bytes": 100}), "receive_buffer_bytes"),
             (
                 json!({"receive_buffer_bytes": 1_u64 << 40}),

@@ -19,8 +19,10 @@ fn any_stack() -> impl Strategy<Value = Settings> {
         any::<[bool; 5]>(),
         prop::sample::select(&[1460_u32, 3000, 20_000, 1_000_000][..]),
         prop::sample::select(&["full", "full", "static", "adaptive"][..]),
+        prop::sample::select(&["off", "off", "window", "linux"][..]),
+        prop::sample::select(&[0_u64, 1_000_000, 1_000_000_000][..]),
     )
-        .prop_map(|(preset, control, unit, acks, on, buffer, sizing)| {
+        .prop_map(|(preset, control, unit, acks, on, buffer, sizing, pacing, tick_ps)| {
             stack(
                 preset,
                 &json!({
@@ -28,7 +30,8 @@ fn any_stack() -> impl Strategy<Value = Settings> {
                     "sack": on[0], "timestamps": on[1], "nagle": on[2], "abc": on[3],
                     "limited_transmit": on[4], "receive_buffer_bytes": buffer, "window_scale": 5,
                     "rto_min_ps": 2_000_000_000_u64, "mss_bytes": 1400,
-                    "payload_sizing": sizing
+                    "payload_sizing": sizing, "pacing": pacing, "pacing_granularity_ps": tick_ps,
+                    "send_gap_max_ps": tick_ps / 10
                 }),
             )
         })

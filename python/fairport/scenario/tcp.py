@@ -107,6 +107,13 @@ class TcpSettings(Section):
     tcprand: Annotated[str | list[float | str], BeforeValidator(_tcprand)] | None = None
     """Parameters of `adaptive`: `default`, `conservative`, `aggressive`, or the list
     [sigma^2, mu, nu_tau, nu_omega], where a nu may be "inf"."""
+    pacing: Literal["off", "window", "linux"] | None = None
+    """Spacing of segments: none; the window over the round-trip time (Aggarwal 2000); 200 % of that
+    in the first half of slow start and 120 % later, as Linux."""
+    pacing_granularity: Duration | None = None
+    """Tick of the timer that lets paced segments out, such as "1ms"; "0s": an exact one."""
+    send_gap_max: Duration | None = None
+    """A random gap, uniform up to this, after each data segment, on top of pacing."""
 
 
 class HostTcp(TcpSettings):
@@ -143,6 +150,9 @@ ENGINE_NAMES: dict[str, str] = {
     "payload_sizing": "payload_sizing",
     "payload_min": "payload_min_bytes",
     "tcprand": "tcprand",
+    "pacing": "pacing",
+    "pacing_granularity": "pacing_granularity_ps",
+    "send_gap_max": "send_gap_max_ps",
 }
 
 

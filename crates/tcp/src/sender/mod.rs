@@ -10,6 +10,7 @@ use fairport_units::Time;
 use self::peer_window::PeerWindow;
 use crate::clock::TimestampClock;
 use crate::congestion::{AckSample, Congestion};
+use crate::pacing::{Load, Pacer};
 use crate::recovery::Recovery;
 use crate::report::{Counters, Events, Gauges};
 use crate::rtt::RttEstimator;
@@ -57,6 +58,8 @@ pub(crate) struct Sender {
     payload: u16,
     /// draws payloads; none: they are the largest
     sizing: Option<Box<Sizing>>,
+    /// spaces segments; none: they leave back to back
+    pacer: Option<Box<Pacer>>,
     sack: bool,
     nagle: bool,
     /// Linux: the timer restarts when the first outstanding segment is sent again
@@ -93,6 +96,7 @@ impl Sender {
             clock: TimestampClock::new(settings.clock_granularity_ps),
             payload: settings.mss_bytes,
             sizing: Sizing::new(settings, seed),
+            pacer: Pacer::new(settings, seed),
             sack: settings.sack,
             nagle: settings.nagle,
             restart_on_head: settings.rto_rule == RtoRule::Linux,
@@ -267,13 +271,39 @@ impl Sender {
         self.clock.since(now, timestamps.ecr)
     }
 
+    /// An amount in the window's unit, in octets.
+    fn octets(&self, amount: u64) -> u64 {
+        match self.congestion.window().unit() {
+            1 => amount.saturating_mul(u64::from(self.payload)),
+            _ => amount,
+        }
+    }
+
+    /// A segment with `payload` octets left.
+    #[inline]
+    fn pace(&mut self, now: Time, payload: u16) {
+        if self.pacer.is_none() {
+            return;
+        }
+        let window = self.congestion.window();
+        let load = Load {
+            cwnd_bytes: self.octets(window.cwnd),
+            out_bytes: self.octets(self.board.outstanding()),
+            ssthresh_bytes: self.octets(window.ssthresh),
+            srtt: self.rtt.srtt(),
+            sent: self.counters.segments_sent,
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+        };
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_sent(now, u64::from(payload), &load);
+        }
+    }
+
     /// See [`Gauges`].
     pub(crate) fn gauges(&self) -> Gauges {
         let window = self.congestion.window();
-        let octets = |amount: u64| match window.unit() {
-            1 => amount.saturating_mul(u64::from(self.payload)),
-            _ => amount,
-        };
+        let octets = |amount| self.octets(amount);
         let fin_acked = self.fin_sent && self.board.is_empty();
         Gauges {
             cwnd_bytes: octets(window.cwnd),

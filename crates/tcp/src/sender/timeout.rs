@@ -12,7 +12,8 @@ impl Sender {
     /// When the timer fires, or [`Time::NEVER`].
     #[inline]
     pub(crate) fn deadline(&self) -> Time {
-        self.timer.deadline()
+        let paced = self.pacer.as_ref().map_or(Time::NEVER, |it| it.deadline());
+        self.timer.deadline().min(paced)
     }
 
     /// The SYN or SYN-ACK goes out: wait for its answer, unless that is done already.
@@ -37,6 +38,7 @@ impl Sender {
     /// No timer is to fire any more.
     pub(crate) fn abort(&mut self) {
         self.timer.stop();
+        self.pacer = None;
     }
 
     /// Waits for the peer to open its window, longer each time.

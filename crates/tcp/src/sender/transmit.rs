@@ -16,6 +16,12 @@ impl Sender {
             return self.probe_window(now);
         }
         if self.board.is_empty() && !self.has_unsent() {
+            if let Some(pacer) = &mut self.pacer {
+                pacer.rest();
+            }
+            return None;
+        }
+        if self.pacer.is_some() && self.waits_for_pace(now) {
             return None;
         }
         let window = self.congestion.window();
@@ -44,6 +50,20 @@ impl Sender {
             self.await_window(now);
         }
         None
+    }
+
+    /// Whether the pacer holds back what is to be sent.
+    fn waits_for_pace(&mut self, now: Time) -> bool {
+        let cwnd_bytes = self.octets(self.congestion.window().cwnd);
+        let has_unsent = self.has_unsent();
+        let Some(pacer) = &mut self.pacer else {
+            return false;
+        };
+        let waits = !pacer.allows(now);
+        if waits {
+            self.limited = has_unsent && pacer.uses(cwnd_bytes);
+        }
+        waits
     }
 
     /// The next new segment, if the peer's window takes it whole (RFC 9293 3.8.6.2.1: no silly
@@ -82,6 +102,7 @@ impl Sender {
         }
         self.fin_sent |= chunk.fin;
         self.board.push(now, chunk);
+        self.pace(now, chunk.payload);
         self.counters.segments_sent += 1;
     }
 
@@ -95,6 +116,7 @@ impl Sender {
             return None;
         }
         self.board.retransmit(now, ordinal);
+        self.pace(now, chunk.payload);
         self.counters.segments_sent += 1;
         self.counters.retransmits += 1;
         if is_head && self.restart_on_head {

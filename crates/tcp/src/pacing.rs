@@ -1,0 +1,141 @@
+//! Pacing: when the next segment may leave, apart from how many may be out.
+//!
+//! - [`Pacing::Window`]: cwnd over the round-trip time (Aggarwal, Savage and Anderson, INFOCOM 2000).
+//! - [`Pacing::Linux`]: the window over `srtt`, times 200 % while the window is below half of the
+//!   threshold and 120 % above; the first ten segments are not paced, and a sender that comes late
+//!   makes up for at most half of each gap (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`).
+//! - A random gap, uniform up to `send_gap_max_ps`, after each segment, with or without the above: the
+//!   randomised sending times that `TCPRand` is compared with (Lee et al. 2017).
+//!
+//! A host's timer has a granularity. What comes due between two of its ticks leaves together at the
+//! second, so at a tick of 1 ms a paced gigabit is a train of 80 segments a millisecond.
+//!
+//! Segments with data are paced, sent again or not; acknowledgements and probes are not.
+
+use fairport_units::Time;
+
+use crate::random::Random;
+use crate::settings::{Pacing, Settings};
+
+/// The purpose of the random sequence ([`Random::new`]).
+const PURPOSE: u64 = 2;
+
+/// Linux does not pace the first `TCP_INIT_CWND` segments.
+const LINUX_UNPACED: u64 = 10;
+
+/// What decides the rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// octets that may be out
+    pub(crate) cwnd_bytes: u64,
+    /// octets that are out
+    pub(crate) out_bytes: u64,
+    pub(crate) ssthresh_bytes: u64,
+    pub(crate) srtt: Option<Time>,
+    /// data segments sent so far
+    pub(crate) sent: u64,
+    /// `SND.UNA` and `SND.NXT`
+    pub(crate) una: u64,
+    pub(crate) nxt: u64,
+}
+
+/// The pacer of one sender.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    rule: Pacing,
+    granularity: Time,
+    gap_max: Time,
+    random: Random,
+    /// when the next segment may leave, by a perfect timer
+    next: Time,
+    /// something waits for the timer
+    waits: bool,
+    /// the most octets that were out in the present round trip, which ends when `round_end` is
+    /// acknowledged
+    peak_bytes: u64,
+    round_end: u64,
+}
+
+impl Pacer {
+    /// None where nothing is paced.
+    pub(crate) fn new(settings: &Settings, seed: u64) -> Option<Box<Self>> {
+        if settings.pacing == Pacing::Off && settings.send_gap_max_ps == 0 {
+            return None;
+        }
+        Some(Box::new(Self {
+            rule: settings.pacing,
+            granularity: Time::from_ps(settings.pacing_granularity_ps),
+            gap_max: Time::from_ps(settings.send_gap_max_ps),
+            random: Random::new(seed, PURPOSE),
+            next: Time::ZERO,
+            waits: false,
+            peak_bytes: 0,
+            round_end: 0,
+        }))
+    }
+
+    /// Whether a segment may leave now; if not, [`Self::deadline`] says when.
+    pub(crate) fn allows(&mut self, now: Time) -> bool {
+        self.waits = self.next > now;
+        !self.waits
+    }
+
+    /// Whether a window that waits for the timer is used all the same: it is what sets the pace.
+    /// As in Linux, half of it has to be out at some time in the round trip
+    /// (`tcp_is_cwnd_limited`).
+    pub(crate) fn uses(&self, cwnd_bytes: u64) -> bool {
+        self.peak_bytes.saturating_mul(2) >= cwnd_bytes
+    }
+
+    /// Nothing waits any more.
+    pub(crate) fn rest(&mut self) {
+        self.waits = false;
+    }
+
+    /// When what waits may leave: the first tick of the timer from then on.
+    pub(crate) fn deadline(&self) -> Time {
+        if !self.waits {
+            return Time::NEVER;
+        }
+        let tick = self.granularity.as_ps().max(1);
+        Time::from_ps(self.next.as_ps().div_ceil(tick).saturating_mul(tick))
+    }
+
+    /// A segment with `bytes` of data left.
+    pub(crate) fn on_sent(&mut self, now: Time, bytes: u64, load: &Load) {
+        if load.una >= self.round_end {
+            self.peak_bytes = 0;
+            self.round_end = load.nxt;
+        }
+        self.peak_bytes = self.peak_bytes.max(load.out_bytes);
+        let gap = self.gap(bytes, load);
+        // segments that came due since the last tick follow each other at once
+        let slack = match self.rule {
+            Pacing::Linux => self.granularity.max(gap / 2),
+            Pacing::Off | Pacing::Window => self.granularity,
+        };
+        let from = self.next.max(now.saturating_sub(slack));
+        let random = Time::from_ps(self.random.up_to(self.gap_max.as_ps()));
+        self.next = from.saturating_add(gap).saturating_add(random);
+    }
+
+    /// The time that `bytes` take at the paced rate.
+    fn gap(&self, bytes: u64, load: &Load) -> Time {
+        let Some(srtt) = load.srtt else {
+            return Time::ZERO;
+        };
+        let (window, percent) = match self.rule {
+            Pacing::Off => return Time::ZERO,
+            Pacing::Window => (load.cwnd_bytes, 100),
+            Pacing::Linux if load.sent < LINUX_UNPACED => return Time::ZERO,
+            Pacing::Linux => {
+                let rises = load.cwnd_bytes < load.ssthresh_bytes / 2;
+                let percent = if rises { 200 } else { 120 };
+                (load.cwnd_bytes.max(load.out_bytes), percent)
+            }
+        };
+        let gap = u128::from(srtt.as_ps()) * u128::from(bytes) * 100;
+        let gap = gap / (u128::from(window.max(1)) * percent);
+        Time::from_ps(gap.min(u128::from(u64::MAX)) as u64)
+    }
+}

@@ -1,0 +1,86 @@
+//! Paced segments, seen on the wire.
+
+mod pair;
+
+use fairport_units::Time;
+use pair::{Pair, stack};
+use serde_json::{Value, json};
+
+/// A round trip of 10 ms, far above what the segments take on the link.
+const ONE_WAY: Time = Time::from_ms(5);
+
+fn transfer(overrides: &Value) -> Pair {
+    let mut pair = Pair::same(&stack("rfc", overrides), ONE_WAY).connected();
+    pair.client.write(400_000);
+    pair.run();
+    assert_eq!(pair.server.delivered_bytes(), 400_000);
+    assert_eq!(pair.client.counters().timeouts, 0);
+    pair
+}
+
+/// Times between the client's data segments.
+fn gaps(pair: &Pair) -> Vec<Time> {
+    let data = pair.data();
+    data.windows(2).map(|two| two[1].0 - two[0].0).collect()
+}
+
+#[test]
+fn without_pacing_a_window_leaves_back_to_back() {
+    let pair = transfer(&json!({}));
+    assert!(gaps(&pair)[..9].iter().all(|gap| *gap == Time::ZERO));
+}
+
+#[test]
+fn a_window_is_spread_over_the_round_trip() {
+    let pair = transfer(&json!({"pacing": "window"}));
+    // ten segments over 10 ms
+    for gap in &gaps(&pair)[..9] {
+        assert_eq!(*gap, Time::from_ms(1));
+    }
+}
+
+#[test]
+fn linux_sends_ten_and_then_at_twice_the_window_s_rate_in_slow_start() {
+    let pair = transfer(&json!({"pacing": "linux", "ack_policy": "every-segment"}));
+    let gaps = gaps(&pair);
+    assert!(gaps[..9].iter().all(|gap| *gap == Time::ZERO));
+    // the second window, 20 segments, is out after half a round trip
+    let second: Time = gaps[10..29].iter().fold(Time::ZERO, |sum, gap| sum + *gap);
+    assert!(
+        second > Time::from_ms(3) && second < Time::from_ms(7),
+        "{second}"
+    );
+}
+
+#[test]
+fn the_window_grows_no_slower_for_pacing() {
+    let plain = transfer(&json!({"ack_policy": "every-segment"}));
+    let paced = transfer(&json!({"ack_policy": "every-segment", "pacing": "window"}));
+    let cwnd = |pair: &Pair| pair.client.gauges().cwnd_bytes;
+    assert!(
+        2 * cwnd(&paced) > cwnd(&plain),
+        "{} of {}",
+        cwnd(&paced),
+        cwnd(&plain)
+    );
+}
+
+#[test]
+fn a_coarse_timer_makes_trains() {
+    let tick = json!({"pacing": "window", "pacing_granularity_ps": 5_000_000_000_u64});
+    let pair = transfer(&tick);
+    let times: Vec<Time> = pair.data().iter().map(|(at, _)| *at).collect();
+    // what is due within 5 ms leaves at one instant: 5 of the first ten segments
+    let at_second_tick = times[1..10].iter().filter(|at| **at == times[2]).count();
+    assert!((4..=6).contains(&at_second_tick), "{at_second_tick}");
+}
+
+#[test]
+fn random_gaps_are_uniform_up_to_their_maximum() {
+    let gap_max_ps = 1_000_000_u64;
+    let pair = transfer(&json!({"send_gap_max_ps": gap_max_ps, "initial_window_segments": 40}));
+    let gaps = &gaps(&pair)[..39];
+    assert!(gaps.iter().all(|gap| gap.as_ps() <= gap_max_ps));
+    let mean = gaps.iter().map(|gap| gap.as_ps()).sum::<u64>() / gaps.len() as u64;
+    assert!((350_000..650_000).contains(&mean), "{mean}");
+}
