@@ -1,10 +1,39 @@
 //! Scripted exchanges: a reader of the packetdrill language, and a shim of the socket calls that
 //! drives [`fairport_tcp::Connection`] in virtual time.
+//!
+//! ```
+//! use fairport_drill::{Options, parse, run};
+//!
+//! let script = parse(
+//!     "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+//!      +0 listen(3, 1) = 0
+//!      +0 < S 0:0(0) win 32792 <mss 1000,nop,wscale 7>
+//!      +0 > S. 0:0(0) ack 1 <...>
+//!      +.1 < . 1:1(0) ack 1 win 257
+//!      +0 accept(3, ..., ...) = 4
+//!      +0 write(4, ..., 2500) = 2500
+//!      +0 > . 1:2001(2000) ack 1",
+//! )?;
+//! let outcome = run(&script, &Options::default())?;
+//! assert_eq!(outcome.failure, None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Not here: more than one connection, segments of other protocols, calls beyond those of one
+//! connection (`poll`, `ioctl`, ..), a send buffer that fills, a receive buffer that does. What a script asks
+//! for and is not here makes it fail with that reason, or is listed as a note where it cannot
+//! change the exchange.
+
 pub mod ast;
 pub mod code;
 mod error;
 mod lexer;
+mod outcome;
 mod parser;
+mod runner;
+mod sysctl;
 
 pub use error::ScriptError;
+pub use outcome::{Failure, FailureKind, Note, Outcome};
 pub use parser::parse;
+pub use runner::{Options, SetupError, default_stack, run};

@@ -1,0 +1,399 @@
+//! The application's socket calls, as far as one connection goes.
+//!
+//! The receiver reads at once, so its window never closes; and the send buffer takes everything, so
+//! a write never blocks and never returns less than it was given.
+
+use std::collections::BTreeMap;
+
+use fairport_tcp::Connection;
+use fairport_units::Time;
+use serde_json::{Map, Value, json};
+
+use super::endpoint::Endpoint;
+use super::{Due, Runner};
+use crate::ast::{Call, Expr};
+use crate::outcome::{Failure, FailureKind, Note, shown};
+
+const O_RDWR: i64 = 2;
+const O_NONBLOCK: i64 = 0x800;
+
+/// A socket.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Socket {
+    listening: bool,
+    nonblocking: bool,
+    pub(super) send_buffer: Option<i64>,
+}
+
+/// The sockets of a script, and what their options ask of the connection.
+#[derive(Debug, Default)]
+pub(super) struct Sockets {
+    open: BTreeMap<i64, Socket>,
+    /// the socket of the connection
+    connected: Option<i64>,
+    pub(super) mss: Option<u16>,
+    pub(super) no_delay: bool,
+    pub(super) cork: bool,
+    pub(super) congestion_control: Option<String>,
+    /// a call that blocks: its line, when it is to return, what it is
+    blocked: Option<(u32, Time, Call)>,
+}
+
+impl Sockets {
+    pub(super) fn is_listening(&self) -> bool {
+        self.open.values().any(|socket| socket.listening)
+    }
+
+    pub(super) fn nagle(&self) -> bool {
+        !self.no_delay
+    }
+
+    pub(super) fn mss(&self) -> Option<u16> {
+        self.mss
+    }
+
+    /// The settings of a connection that the options so far ask for.
+    pub(super) fn overrides(&self) -> Map<String, Value> {
+        let mut all = Map::new();
+        if let Some(mss) = self.mss {
+            all.insert("mss_bytes".to_owned(), json!(mss));
+        }
+        if let Some(name) = &self.congestion_control {
+            all.insert("congestion_control".to_owned(), json!(name));
+        }
+        all
+    }
+}
+
+/// What a call returned: the value, and the error's name where there is one.
+pub(super) type Returned = (i64, Option<&'static str>);
+
+pub(super) const fn ok(value: i64) -> Returned {
+    (value, None)
+}
+
+pub(super) const fn error(name: &'static str) -> Returned {
+    (-1, Some(name))
+}
+
+impl Runner {
+    pub(super) fn call(&mut self, line: u32, due: Due, call: &Call) -> Result<(), Failure> {
+        if let Some(until) = call.until {
+            let until = due.origin + until;
+            self.start_blocking(line, call)?;
+            self.sockets.blocked = Some((line, until, call.clone()));
+            return Ok(());
+        }
+        let returned = self.perform(line, call)?;
+        self.compare(line, call, returned)
+    }
+
+    /// A call that blocks begins: a connection or data goes on its way at once.
+    fn start_blocking(&mut self, line: u32, call: &Call) -> Result<(), Failure> {
+        if matches!(
+            call.name.as_str(),
+            "connect" | "write" | "send" | "sendto" | "sendmsg" | "writev"
+        ) {
+            self.perform(line, call)?;
+        }
+        Ok(())
+    }
+
+    /// A call that blocks must have returned by the next call, or by the end of the script.
+    pub(super) fn finish_blocked(&mut self, now: Time) -> Result<(), Failure> {
+        let Some((line, until, call)) = self.sockets.blocked.take() else {
+            return Ok(());
+        };
+        let late = until.saturating_add(self.setup.tolerance);
+        self.advance(line, late.min(now.max(until)), true)?;
+        let established = self.endpoint.as_ref().and_then(|it| it.established);
+        match call.name.as_str() {
+            "connect" | "accept" => match established {
+                Some(at) if at <= late && at + self.setup.tolerance >= until => Ok(()),
+                at => {
+                    let expected = format!("{} to return at {}", call.name, shown(until));
+                    let actual = at.map_or_else(
+                        || "the connection is not established".to_owned(),
+                        |at| format!("the connection was established at {}", shown(at)),
+                    );
+                    Err(self.failure(FailureKind::Call, line, expected, actual))
+                }
+            },
+            "write" | "send" | "sendto" | "sendmsg" | "writev" => {
+                let text = "when a write returns is not modelled: the send buffer takes all";
+                self.note(line, text.to_owned());
+                Ok(())
+            }
+            _ => {
+                let returned = self.perform(line, &call)?;
+                self.compare(line, &call, returned)
+            }
+        }?;
+        if call.name == "accept" {
+            self.accepted(&call);
+        }
+        Ok(())
+    }
+
+    pub(super) fn note(&mut self, line: u32, text: String) {
+        self.notes.push(Note { line, text });
+    }
+
+    fn compare(&self, line: u32, call: &Call, returned: Returned) -> Result<(), Failure> {
+        let (value, errno) = returned;
+        let same_value = match &call.result {
+            Expr::Number(expected) => *expected == value,
+            _ => true,
+        };
+        let same_error = match (&call.errno, errno) {
+            (Some(expected), Some(errno)) => expected == errno,
+            (expected, errno) => expected.is_none() && errno.is_none(),
+        };
+        if same_value && same_error {
+            return Ok(());
+        }
+        let shown = |value: i64, errno: Option<&str>| {
+            errno.map_or_else(|| value.to_string(), |errno| format!("{value} {errno}"))
+        };
+        let expected = match &call.result {
+            Expr::Number(number) => *number,
+            _ => value,
+        };
+        let expected = shown(expected, call.errno.as_deref());
+        let actual = format!("it returned {}", shown(value, errno));
+        let expected = format!("{}(..) = {expected}", call.name);
+        Err(self.failure(FailureKind::Call, line, expected, actual))
+    }
+
+    fn unsupported(&self, line: u32, what: &str) -> Failure {
+        let expected = "a call of the subset for one connection".to_owned();
+        self.failure(FailureKind::Unsupported, line, expected, what.to_owned())
+    }
+
+    fn perform(&mut self, line: u32, call: &Call) -> Result<Returned, Failure> {
+        let number = |index: usize| match call.arguments.get(index) {
+            Some(Expr::Number(number)) => Some(*number),
+            _ => None,
+        };
+        let expected = match call.result {
+            Expr::Number(number) => number,
+            _ => 0,
+        };
+        let fd = number(0).unwrap_or(-1);
+        if call.name == "socket" {
+            if mentions(&call.arguments, "IPPROTO_UDP") || mentions(&call.arguments, "SOCK_DGRAM") {
+                return Err(self.unsupported(line, "sockets of other protocols are not modelled"));
+            }
+            let socket = Socket {
+                nonblocking: mentions(&call.arguments, "SOCK_NONBLOCK"),
+                ..Socket::default()
+            };
+            // the number is the script's choice
+            self.sockets.open.insert(expected, socket);
+            return Ok(ok(expected));
+        }
+        if !self.sockets.open.contains_key(&fd) {
+            return Ok(error("EBADF"));
+        }
+        match call.name.as_str() {
+            "bind" => Ok(ok(0)),
+            "listen" => {
+                self.socket(fd).listening = true;
+                Ok(ok(0))
+            }
+            "accept" | "accept4" => Ok(self.accept(call, fd)),
+            "connect" => self.connect(line, call, fd),
+            "write" | "send" | "sendto" | "writev" | "sendmsg" => self.send(line, call, fd),
+            "read" | "recv" | "recvfrom" => Ok(self.receive(fd, number(2).unwrap_or(0))),
+            "shutdown" => Ok(self.shutdown(call)),
+            "close" => self.close(line, fd),
+            "fcntl" => Ok(self.fcntl(call, fd)),
+            "setsockopt" => Ok(self.set_option(line, call, fd)),
+            "getsockopt" => self.get_option(line, call, fd),
+            name => Err(self.unsupported(line, &format!("`{name}` is not modelled"))),
+        }
+    }
+
+    pub(super) fn socket(&mut self, fd: i64) -> &mut Socket {
+        self.sockets.open.entry(fd).or_default()
+    }
+
+    fn accept(&mut self, call: &Call, fd: i64) -> Returned {
+        let is_open = self
+            .endpoint
+            .as_ref()
+            .is_some_and(|it| it.established.is_some());
+        if !is_open || self.sockets.connected.is_some() {
+            let _ = fd;
+            return error("EAGAIN");
+        }
+        self.accepted(call);
+        match call.result {
+            Expr::Number(fd) => ok(fd),
+            _ => ok(0),
+        }
+    }
+
+    fn accepted(&mut self, call: &Call) {
+        if let Expr::Number(fd) = call.result {
+            let socket = Socket {
+                nonblocking: mentions(&call.arguments, "SOCK_NONBLOCK"),
+                ..Socket::default()
+            };
+            self.sockets.open.insert(fd, socket);
+            self.sockets.connected = Some(fd);
+        }
+    }
+
+    fn connect(&mut self, line: u32, call: &Call, fd: i64) -> Result<Returned, Failure> {
+        if let Some(endpoint) = &self.endpoint {
+            return Ok(match endpoint.established {
+                Some(_) => ok(0),
+                None => error("EALREADY"),
+            });
+        }
+        let settings = self.settings(line)?;
+        let connection = self.setup.numbered(Connection::active(&settings));
+        let mut endpoint = Endpoint::new(connection, self.setup.isn, self.sockets.nagle());
+        endpoint.outbox.cork = self.sockets.cork;
+        endpoint.pump(self.now);
+        self.endpoint = Some(endpoint);
+        self.sockets.connected = Some(fd);
+        let waits = call.until.is_some() || !self.socket(fd).nonblocking;
+        Ok(if waits { ok(0) } else { error("EINPROGRESS") })
+    }
+
+    fn send(&mut self, line: u32, call: &Call, fd: i64) -> Result<Returned, Failure> {
+        let bytes = sent_bytes(call);
+        let now = self.now;
+        let connected = self.sockets.connected == Some(fd);
+        let Some(endpoint) = self.endpoint.as_mut().filter(|_| connected) else {
+            return Ok(error("EPIPE"));
+        };
+        if endpoint.connection.is_reset() {
+            return Ok(error("EPIPE"));
+        }
+        if endpoint.outbox.closing {
+            return Ok(error("EPIPE"));
+        }
+        let Some(bytes) = bytes else {
+            return Err(self.unsupported(line, "the number of octets is not a number"));
+        };
+        if endpoint.peer_closed {
+            let what = "writing after the peer's FIN is not modelled: the stack closes then";
+            return Err(self.unsupported(line, what));
+        }
+        let more = mentions(&call.arguments, "MSG_MORE");
+        let end_of_record = mentions(&call.arguments, "MSG_EOR");
+        endpoint.outbox.write(bytes, more, end_of_record);
+        endpoint.pump(now);
+        Ok(ok(bytes.cast_signed()))
+    }
+
+    fn receive(&mut self, fd: i64, limit: i64) -> Returned {
+        let connected = self.sockets.connected == Some(fd);
+        let Some(endpoint) = self.endpoint.as_mut().filter(|_| connected) else {
+            return error("ENOTCONN");
+        };
+        let held = endpoint.connection.delivered_bytes() - endpoint.read;
+        let taken = held.min(limit.max(0) as u64);
+        endpoint.read += taken;
+        if taken > 0 || limit == 0 || endpoint.peer_closed {
+            ok(taken.cast_signed())
+        } else if endpoint.connection.is_reset() {
+            error("ECONNRESET")
+        } else {
+            error("EAGAIN")
+        }
+    }
+
+    fn shutdown(&mut self, call: &Call) -> Returned {
+        let reads_only = mentions(&call.arguments[1..], "SHUT_RD")
+            || call.arguments.get(1) == Some(&Expr::Number(0));
+        if !reads_only {
+            self.end_of_data();
+        }
+        ok(0)
+    }
+
+    fn end_of_data(&mut self) {
+        let now = self.now;
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.outbox.close();
+            endpoint.pump(now);
+        }
+    }
+
+    fn close(&mut self, line: u32, fd: i64) -> Result<Returned, Failure> {
+        self.sockets.open.remove(&fd);
+        if self.sockets.connected == Some(fd) {
+            let unread = self
+                .endpoint
+                .as_ref()
+                .is_some_and(|it| it.connection.delivered_bytes() > it.read);
+            if unread {
+                // RFC 9293 3.10.4, RFC 2525 2.17
+                let what = "closing with unread data sends a RST, which is not modelled";
+                return Err(self.unsupported(line, what));
+            }
+            self.end_of_data();
+        }
+        Ok(ok(0))
+    }
+
+    fn fcntl(&mut self, call: &Call, fd: i64) -> Returned {
+        if mentions(&call.arguments, "F_SETFL") {
+            self.socket(fd).nonblocking = mentions(&call.arguments, "O_NONBLOCK");
+            return ok(0);
+        }
+        let flags = if self.socket(fd).nonblocking {
+            O_RDWR | O_NONBLOCK
+        } else {
+            O_RDWR
+        };
+        ok(flags)
+    }
+}
+
+/// Whether a symbol is among the arguments, alone or joined to others by `|`.
+fn mentions(arguments: &[Expr], symbol: &str) -> bool {
+    arguments.iter().any(|argument| match argument {
+        Expr::Word(word) => word == symbol,
+        Expr::Or(left, right) => {
+            mentions(std::slice::from_ref(left), symbol)
+                || mentions(std::slice::from_ref(right), symbol)
+        }
+        _ => false,
+    })
+}
+
+/// The octets that a call writes: its third argument, or the sum of its vectors.
+fn sent_bytes(call: &Call) -> Option<u64> {
+    let vectors = |expr: &Expr| match expr {
+        Expr::List(list) => list
+            .iter()
+            .map(|vector| match vector {
+                Expr::Group(parts) => match parts.as_slice() {
+                    [_, Expr::Number(bytes)] => u64::try_from(*bytes).ok(),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .sum::<Option<u64>>(),
+        _ => None,
+    };
+    match (call.name.as_str(), call.arguments.get(1)?) {
+        ("writev", list) => vectors(list),
+        ("sendmsg", Expr::Group(fields)) => fields.iter().find_map(|field| match field {
+            Expr::Named(name, value) => match name.as_ref() {
+                Expr::Apply(name, _) if name == "msg_iov" => vectors(value),
+                _ => None,
+            },
+            _ => None,
+        }),
+        _ => match call.arguments.get(2)? {
+            Expr::Number(bytes) => u64::try_from(*bytes).ok(),
+            _ => None,
+        },
+    }
+}

@@ -1,0 +1,126 @@
+//! The connection with its clock, what it has sent, and what its application has yet to say.
+
+use std::collections::VecDeque;
+
+use fairport_tcp::{Connection, Segment};
+use fairport_units::Time;
+
+use super::outbox::Outbox;
+
+/// Events at which a stack without end is recognised.
+pub(super) const STEPS_MAX: u32 = 1_000_000;
+
+/// A segment that the stack sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub(super) at: Time,
+    pub(super) segment: Segment,
+}
+
+/// One end of the connection of a script.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    pub(super) connection: Connection,
+    pub(super) outbox: Outbox,
+    /// sent and not compared yet
+    pub(super) sent: VecDeque<Sent>,
+    /// when the handshake was complete
+    pub(super) established: Option<Time>,
+    /// when data, or the peer's SYN, last came
+    pub(super) last_data: Time,
+    /// octets that the application read
+    pub(super) read: u64,
+    /// the peer's FIN was reached
+    pub(super) peer_closed: bool,
+    fin_seq: Option<u32>,
+}
+
+impl Endpoint {
+    pub(super) fn new(connection: Connection, isn: u32, nagle: bool) -> Self {
+        Self {
+            connection,
+            outbox: Outbox::new(isn, nagle),
+            sent: VecDeque::new(),
+            established: None,
+            last_data: Time::ZERO,
+            read: 0,
+            peer_closed: false,
+            fin_seq: None,
+        }
+    }
+
+    /// When something happens by itself.
+    pub(super) fn next_timer(&self) -> Option<Time> {
+        let of_connection = self.connection.poll_timer();
+        match (of_connection, self.outbox.deadline()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Does what is due before `until`, or up to it. False if that has no end.
+    pub(super) fn advance(&mut self, now: &mut Time, until: Time, inclusive: bool) -> bool {
+        for _ in 0..STEPS_MAX {
+            let Some(due) = self.next_timer() else {
+                return true;
+            };
+            if due > until || (due == until && !inclusive) {
+                return true;
+            }
+            *now = (*now).max(due);
+            self.tick(*now);
+        }
+        false
+    }
+
+    /// Does what is due now.
+    pub(super) fn tick(&mut self, now: Time) {
+        self.connection.on_timer(now, &mut ());
+        self.outbox.on_timer(now);
+        self.pump(now);
+    }
+
+    /// A segment of the peer's arrives.
+    pub(super) fn arrive(&mut self, now: Time, segment: &Segment) {
+        let delivered = self.connection.delivered_bytes();
+        self.connection.on_segment(now, segment, &mut ());
+        if segment.flags.contains(fairport_tcp::Flags::FIN) {
+            self.fin_seq = Some(segment.seq.wrapping_add(u32::from(segment.payload)));
+        }
+        if self.connection.is_established() && self.established.is_none() {
+            self.established = Some(now);
+            self.last_data = now;
+        }
+        if self.connection.delivered_bytes() > delivered {
+            self.last_data = now;
+        }
+        self.outbox.on_segment();
+        self.pump(now);
+    }
+
+    /// Hands over what the application has to say and takes what goes on the wire.
+    pub(super) fn pump(&mut self, now: Time) {
+        loop {
+            self.connection.set_nagle(self.outbox.nagle_now());
+            for _ in 0..STEPS_MAX {
+                let Some(segment) = self.connection.poll_transmit(now) else {
+                    break;
+                };
+                self.note_peer_fin(&segment);
+                self.outbox.on_sent(&segment);
+                self.sent.push_back(Sent { at: now, segment });
+            }
+            if !self.connection.is_established() || !self.outbox.feed(&mut self.connection) {
+                break;
+            }
+        }
+        self.outbox.watch(now, &self.connection);
+    }
+
+    /// Once an acknowledgement covers the peer's FIN, the application has seen its end.
+    fn note_peer_fin(&mut self, segment: &Segment) {
+        if let Some(fin) = self.fin_seq {
+            self.peer_closed |= segment.ack == fin.wrapping_add(1);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Holds what the stack sends against what the script expects.
+//!
+//! Segments that went out back to back, at one instant and of one size but for the last, count as
+//! one larger segment, as a host with segmentation offload sends it; and a larger one counts for
+//! its parts. PSH and URG are not compared: the state machines send neither.
+
+use fairport_units::Time;
+
+use super::endpoint::Sent;
+use super::{Due, Runner};
+use crate::ast::{Ecn, Packet, TcpOption};
+use crate::outcome::{Failure, FailureKind, shown};
+
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+/// FIN, SYN, RST, ACK, ECE, CWR
+const COMPARED: u8 = 0xd7;
+
+impl Runner {
+    pub(super) fn expect(&mut self, line: u32, due: Due, packet: &Packet) -> Result<(), Failure> {
+        if packet.ecn.is_some_and(|ecn| ecn != Ecn::NotEct) {
+            let expected = text(packet);
+            let actual = "codepoints of the IP header are not modelled".to_owned();
+            return Err(self.failure(FailureKind::Unsupported, line, expected, actual));
+        }
+        if packet.flags & SYN != 0 {
+            self.numbering.synchronise(packet.seq);
+        }
+        let latest = due.to.saturating_add(self.setup.tolerance);
+        self.await_segment(line, latest, packet)?;
+        let taken = self.take(packet);
+        let Some(first) = taken.first() else {
+            let actual = format!("nothing was sent until {}", until(latest));
+            return Err(self.failure(FailureKind::Silence, line, text(packet), actual));
+        };
+        self.now = self.now.max(first.at);
+        if let Some(problem) = self.difference(packet, &taken) {
+            let actual = format!("{problem}: sent {}", self.sent_text(&taken));
+            return Err(self.failure(FailureKind::Segment, line, text(packet), actual));
+        }
+        let earliest = due.from.saturating_sub(self.setup.tolerance);
+        if due.to < Time::NEVER && (first.at < earliest || first.at > latest) {
+            let expected = if due.from == due.to {
+                format!("{} at {}", text(packet), shown(due.from))
+            } else {
+                let (from, to) = (shown(due.from), shown(due.to));
+                format!("{} between {from} and {to}", text(packet))
+            };
+            let actual = format!("it was sent at {}", shown(first.at));
+            return Err(self.failure(FailureKind::Time, line, expected, actual));
+        }
+        self.note_stamps(packet, first);
+        Ok(())
+    }
+
+    /// Lets time pass until something was sent, but not beyond `latest`.
+    fn await_segment(&mut self, line: u32, latest: Time, packet: &Packet) -> Result<(), Failure> {
+        for _ in 0..super::endpoint::STEPS_MAX {
+            let Some(endpoint) = &mut self.endpoint else {
+                return Ok(());
+            };
+            let next = endpoint.next_timer().filter(|next| *next <= latest);
+            match next {
+                Some(next) if endpoint.sent.is_empty() => {
+                    self.now = self.now.max(next);
+                    endpoint.tick(self.now);
+                }
+                _ => return Ok(()),
+            }
+        }
+        let actual = "timers fire without end and nothing is sent".to_owned();
+        Err(self.failure(FailureKind::Silence, line, text(packet), actual))
+    }
+
+    /// Takes as many of the segments that were sent as `packet` may stand for.
+    fn take(&mut self, packet: &Packet) -> Vec<Sent> {
+        let mut taken: Vec<Sent> = Vec::new();
+        let Some(endpoint) = &mut self.endpoint else {
+            return taken;
+        };
+        let mut missing = packet.payload;
+        while let Some(&next) = endpoint.sent.front() {
+            let payload = u32::from(next.segment.payload);
+            if let Some(last) = taken.last() {
+                let (before, size) = (last.segment, taken[0].segment.payload);
+                let follows =
+                    before.seq.wrapping_add(u32::from(before.payload)) == next.segment.seq;
+                // what comes after a short one is a burst of its own
+                if !follows || next.at != last.at || before.payload != size || payload == 0 {
+                    break;
+                }
+            }
+            endpoint.sent.pop_front();
+            if payload > missing && missing > 0 {
+                taken.push(split(next, missing, &mut endpoint.sent));
+                break;
+            }
+            taken.push(next);
+            missing = missing.saturating_sub(payload);
+            if missing == 0 {
+                break;
+            }
+        }
+        taken
+    }
+
+    /// What of the segments is not as expected, if anything.
+    fn difference(&self, packet: &Packet, taken: &[Sent]) -> Option<String> {
+        let all: Vec<Packet> = taken
+            .iter()
+            .map(|sent| self.numbering.outbound(&sent.segment))
+            .collect();
+        let (first, last) = (all.first()?, all.last()?);
+        let flags = all.iter().fold(0, |flags, it| flags | it.flags);
+        if (flags ^ packet.flags) & COMPARED != 0 {
+            return Some("other flags".to_owned());
+        }
+        if all[..all.len() - 1].iter().any(|it| it.flags & FIN != 0) {
+            return Some("a FIN amid the data".to_owned());
+        }
+        if first.seq != packet.seq {
+            return Some("another sequence number".to_owned());
+        }
+        let payload: u32 = all.iter().map(|it| it.payload).sum();
+        if payload != packet.payload {
+            return Some(format!("{payload} octets"));
+        }
+        if packet.ack.is_some() && all.iter().any(|it| it.ack != packet.ack) {
+            return Some("another acknowledgement number".to_owned());
+        }
+        if packet.window.is_some() && last.window != packet.window {
+            return Some("another window".to_owned());
+        }
+        let expected = packet.options.as_ref()?;
+        let actual = first.options.as_deref().unwrap_or_default();
+        self.option_difference(expected, actual)
+    }
+
+    fn option_difference(&self, expected: &[TcpOption], actual: &[TcpOption]) -> Option<String> {
+        if expected.len() != actual.len() {
+            return Some("other options".to_owned());
+        }
+        for (expected, actual) in expected.iter().zip(actual) {
+            match (expected, actual) {
+                (TcpOption::Timestamps(val, ecr), TcpOption::Timestamps(our_val, our_ecr)) => {
+                    if ecr != our_ecr {
+                        return Some("another timestamp is echoed".to_owned());
+                    }
+                    // the first timestamp of a script only sets its count going
+                    let Some(tick) = self.setup.timestamp_tick else {
+                        continue;
+                    };
+                    let distance = our_val.wrapping_sub(*val).cast_signed().unsigned_abs();
+                    let off = tick.saturating_mul(u64::from(distance));
+                    if self.numbering.counts_stamps() && off > self.setup.tolerance {
+                        return Some("another timestamp".to_owned());
+                    }
+                }
+                _ if expected == actual => {}
+                _ => return Some("other options".to_owned()),
+            }
+        }
+        None
+    }
+
+    /// Remembers which timestamp of ours the script calls what.
+    fn note_stamps(&mut self, packet: &Packet, first: &Sent) {
+        let Some(stamps) = first.segment.options.timestamps() else {
+            return;
+        };
+        for option in packet.options.iter().flatten() {
+            if let TcpOption::Timestamps(val, _) = option {
+                self.numbering.note_stamp(*val, stamps.val);
+            }
+        }
+    }
+
+    /// The segments as one where they count as one.
+    fn sent_text(&self, taken: &[Sent]) -> String {
+        let Some((first, rest)) = taken.split_first() else {
+            return String::new();
+        };
+        let mut whole = self.numbering.outbound(&first.segment);
+        for sent in rest {
+            let next = self.numbering.outbound(&sent.segment);
+            whole.flags |= next.flags;
+            whole.payload += next.payload;
+        }
+        let count = match taken.len() {
+            1 => String::new(),
+            count => format!(" in {count} segments"),
+        };
+        format!("{}{count} at {}", text(&whole), shown(first.at))
+    }
+}
+
+/// The first `octets` of a segment; the rest goes back to where it was.
+fn split(sent: Sent, octets: u32, queue: &mut std::collections::VecDeque<Sent>) -> Sent {
+    let (mut head, mut tail) = (sent, sent);
+    head.segment.payload = octets as u16;
+    let flags = head.segment.flags.bits() & !FIN;
+    head.segment.flags = fairport_tcp::Flags::from_bits(flags);
+    tail.segment.payload -= octets as u16;
+    tail.segment.seq = tail.segment.seq.wrapping_add(octets);
+    queue.push_front(tail);
+    head
+}
+
+fn until(latest: Time) -> String {
+    if latest == Time::NEVER {
+        "the end".to_owned()
+    } else {
+        shown(latest)
+    }
+}
+
+/// A segment as a script writes it.
+fn text(packet: &Packet) -> String {
+    let letters = [(0x01, 'F'), (0x02, 'S'), (0x04, 'R'), (0x08, 'P')];
+    let more = [(0x20, 'U'), (0x40, 'E'), (0x80, 'W'), (0x10, '.')];
+    let flags: String = letters
+        .iter()
+        .chain(&more)
+        .filter(|(bit, _)| packet.flags & bit != 0)
+        .map(|(_, letter)| *letter)
+        .collect();
+    let flags = if flags.is_empty() { "-" } else { &flags };
+    let end = packet.seq.wrapping_add(packet.payload);
+    let mut parts = vec![format!(
+        "> {flags} {}:{end}({})",
+        packet.seq, packet.payload
+    )];
+    parts.extend(packet.ack.map(|ack| format!("ack {ack}")));
+    parts.extend(packet.window.map(|window| format!("win {window}")));
+    match packet.options.as_deref() {
+        None => parts.push("<...>".to_owned()),
+        Some([]) => {}
+        Some(options) => {
+            let options: Vec<String> = options.iter().map(option_text).collect();
+            parts.push(format!("<{}>", options.join(",")));
+        }
+    }
+    format!("`{}`", parts.join(" "))
+}
+
+fn option_text(option: &TcpOption) -> String {
+    match option {
+        TcpOption::Nop => "nop".to_owned(),
+        TcpOption::Eol => "eol".to_owned(),
+        TcpOption::Mss(mss) => format!("mss {mss}"),
+        TcpOption::WindowScale(bits) => format!("wscale {bits}"),
+        TcpOption::SackPermitted => "sackOK".to_owned(),
+        TcpOption::Timestamps(val, ecr) => format!("TS val {val} ecr {ecr}"),
+        TcpOption::Sack(blocks) => {
+            let blocks: Vec<String> = blocks.iter().map(|(a, b)| format!("{a}:{b}")).collect();
+            format!("sack {}", blocks.join(" "))
+        }
+    }
+}

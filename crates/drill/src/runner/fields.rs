@@ -1,0 +1,45 @@
+//! The fields of Linux's `struct tcp_info`, by name, as far as the state machines have them.
+
+use fairport_units::Time;
+
+use super::endpoint::Endpoint;
+
+/// `TCP_INFINITE_SSTHRESH`
+const SSTHRESH_INFINITE: u64 = 0x7fff_ffff;
+
+/// Where the values of the fields come from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields<'a> {
+    pub(super) endpoint: Option<&'a Endpoint>,
+    pub(super) now: Time,
+    /// largest payload that our SYN announced
+    pub(super) mss: u16,
+}
+
+impl Fields<'_> {
+    /// The value of a field: counts in segments, times in microseconds, as Linux has them.
+    pub(super) fn value(&self, name: &str) -> Option<f64> {
+        let endpoint = self.endpoint?;
+        let info = endpoint.connection.info();
+        let us = |time: Time| time.as_ps() / 1_000_000;
+        let value = match name {
+            "tcpi_ca_state" => info.ca_state as u64,
+            "tcpi_snd_cwnd" => info.snd_cwnd,
+            "tcpi_snd_ssthresh" => info.snd_ssthresh.unwrap_or(SSTHRESH_INFINITE),
+            "tcpi_snd_mss" => u64::from(info.snd_mss),
+            "tcpi_advmss" => u64::from(self.mss),
+            "tcpi_unacked" => info.unacked,
+            "tcpi_sacked" => info.sacked,
+            "tcpi_lost" => info.lost,
+            "tcpi_retrans" => info.retrans,
+            "tcpi_total_retrans" => info.total_retrans,
+            "tcpi_backoff" => u64::from(info.backoff),
+            "tcpi_rto" => us(info.rto),
+            "tcpi_rtt" => us(info.rtt.unwrap_or(Time::ZERO)),
+            // in milliseconds
+            "tcpi_last_data_recv" => us(self.now.saturating_sub(endpoint.last_data)) / 1000,
+            _ => return None,
+        };
+        Some(value as f64)
+    }
+}

@@ -1,0 +1,234 @@
+//! Runs a script against a connection, in virtual time: timers and segments happen exactly when
+//! they are due, and no time passes in between.
+
+mod calls;
+mod endpoint;
+mod expect;
+mod fields;
+mod outbox;
+mod setup;
+mod sockopt;
+mod wire;
+
+use fairport_tcp::Settings;
+use fairport_units::Time;
+
+use self::calls::Sockets;
+use self::endpoint::Endpoint;
+use self::setup::Setup;
+use self::wire::Numbering;
+use crate::ast::{Action, Event, EventTime, Packet, Script};
+use crate::code::{Fault, Names, Statement};
+use crate::outcome::{Failure, FailureKind, Note, Outcome};
+
+pub use self::setup::SetupError;
+
+/// How scripts are run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The stack; none: the one that the script names, or else [`default_stack`].
+    pub stack: Option<String>,
+    /// The stack's initial sequence number. Scripts do not see it: their numbers are relative.
+    pub isn: u32,
+}
+
+/// The stack that scripts meet unless they or the caller say otherwise: today's Linux.
+pub fn default_stack() -> &'static str {
+    let newest = "linux-6";
+    if Settings::preset(newest).is_some() {
+        newest
+    } else {
+        "linux-2.6"
+    }
+}
+
+/// Runs a script.
+///
+/// # Errors
+/// A stack that does not exist, or an option of the script that cannot be.
+pub fn run(script: &Script, options: &Options) -> Result<Outcome, SetupError> {
+    let setup = Setup::of(script, options)?;
+    let stack = setup.stack.clone();
+    let mut runner = Runner {
+        now: Time::ZERO,
+        anchor: None,
+        sockets: Sockets::default(),
+        endpoint: None,
+        numbering: Numbering::new(options.isn),
+        names: Names::default(),
+        notes: setup.notes.clone(),
+        setup,
+    };
+    let mut failure = None;
+    for event in &script.events {
+        if let Err(it) = runner.event(event) {
+            failure = Some(it);
+            break;
+        }
+    }
+    if failure.is_none() {
+        failure = runner.finish().err();
+    }
+    runner.notes.sort_by_key(|note| note.line);
+    Ok(Outcome {
+        stack,
+        failure,
+        notes: runner.notes,
+    })
+}
+
+/// When an event is due, once the event before has happened.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    /// what relative times count from; zero for absolute ones
+    origin: Time,
+    from: Time,
+    /// [`Time::NEVER`]: whenever
+    to: Time,
+}
+
+struct Runner {
+    setup: Setup,
+    now: Time,
+    /// the time of the event before as the script has it; none where that is a range
+    anchor: Option<Time>,
+    sockets: Sockets,
+    endpoint: Option<Endpoint>,
+    numbering: Numbering,
+    names: Names,
+    notes: Vec<Note>,
+}
+
+impl Runner {
+    fn event(&mut self, event: &Event) -> Result<(), Failure> {
+        let due = self.due(event.time);
+        let line = event.at.line;
+        match &event.action {
+            Action::Outbound(packet) => self.expect(line, due, packet)?,
+            Action::Inbound(packet) => {
+                self.advance(line, due.from, false)?;
+                self.inbound(line, packet)?;
+            }
+            Action::Call(call) => {
+                self.advance(line, due.from, false)?;
+                self.finish_blocked(due.from)?;
+                self.call(line, due, call)?;
+            }
+            Action::Code(statements) => {
+                self.advance(line, due.from, true)?;
+                self.code(statements)?;
+            }
+            Action::Command(command) => {
+                self.advance(line, due.from, false)?;
+                if self.endpoint.is_none() {
+                    let notes = self.setup.command(line, command);
+                    self.notes.extend(notes);
+                } else {
+                    let text = "a command after the connection began is not executed".to_owned();
+                    self.notes.push(Note { line, text });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// packetdrill counts relative times from what the script says of the event before, and from
+    /// when that happened where the script leaves it open.
+    fn due(&mut self, time: EventTime) -> Due {
+        let due = |origin, from, to| Due {
+            origin,
+            from: origin + from,
+            to: origin.saturating_add(to),
+        };
+        let start = self.anchor.unwrap_or(self.now);
+        let due = match time {
+            EventTime::Absolute(at) => due(Time::ZERO, at, at),
+            EventTime::Relative(span) => due(start, span, span),
+            EventTime::AbsoluteRange(from, to) => due(Time::ZERO, from, to),
+            EventTime::RelativeRange(from, to) => due(self.now, from, to),
+            EventTime::Any => due(Time::ZERO, Time::ZERO, Time::NEVER),
+        };
+        let anchored = matches!(time, EventTime::Absolute(_) | EventTime::Relative(_));
+        self.anchor = anchored.then_some(due.from);
+        due
+    }
+
+    /// Lets time pass up to `until`; what is due at that very moment happens after the script's
+    /// event, as kernels' timers are late rather than early, unless `inclusive`.
+    fn advance(&mut self, line: u32, until: Time, inclusive: bool) -> Result<(), Failure> {
+        if let Some(endpoint) = &mut self.endpoint {
+            let quiet = endpoint.advance(&mut self.now, until, inclusive);
+            if !quiet {
+                return Err(self.failure(
+                    FailureKind::Unsupported,
+                    line,
+                    "the stack to come to rest".to_owned(),
+                    "it sent or set timers without end".to_owned(),
+                ));
+            }
+        }
+        self.now = self.now.max(until);
+        Ok(())
+    }
+
+    fn inbound(&mut self, line: u32, packet: &Packet) -> Result<(), Failure> {
+        let segment = self.numbering.inbound(packet).map_err(|problem| {
+            let what = "a segment that can be put on the wire".to_owned();
+            self.failure(FailureKind::Unsupported, line, what, problem)
+        })?;
+        if self.endpoint.is_none() && self.sockets.is_listening() {
+            let settings = self.settings(line)?;
+            let connection = fairport_tcp::Connection::passive(&settings);
+            let connection = self.setup.numbered(connection);
+            let nagle = self.sockets.nagle();
+            self.endpoint = Some(Endpoint::new(connection, self.setup.isn, nagle));
+        }
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.arrive(self.now, &segment);
+        }
+        Ok(())
+    }
+
+    /// The settings of a connection that begins now.
+    fn settings(&self, line: u32) -> Result<Settings, Failure> {
+        self.setup
+            .settings(self.sockets.overrides())
+            .map_err(|error| {
+                let what = "settings that the stack takes".to_owned();
+                self.failure(FailureKind::Unsupported, line, what, error.to_string())
+            })
+    }
+
+    fn code(&mut self, statements: &[Statement]) -> Result<(), Failure> {
+        let fields = fields::Fields {
+            endpoint: self.endpoint.as_ref(),
+            now: self.now,
+            mss: self.sockets.mss().unwrap_or(self.setup.mss()),
+        };
+        let result = self.names.run(statements, &|name| fields.value(name));
+        result.map_err(|(line, fault)| match fault {
+            Fault::False { condition, values } => {
+                self.failure(FailureKind::Assertion, line, condition, values)
+            }
+            Fault::Impossible(why) => {
+                let what = "an assertion that can be evaluated".to_owned();
+                self.failure(FailureKind::Unsupported, line, what, why)
+            }
+        })
+    }
+
+    /// After the last event: a call that blocks must return still.
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.finish_blocked(Time::NEVER)
+    }
+
+    fn failure(&self, kind: FailureKind, line: u32, expected: String, actual: String) -> Failure {
+        Failure {
+            kind,
+            line,
+            time: self.now,
+            expected,
+            actual,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What a script and its caller say of the stack before anything happens.
+
+use fairport_tcp::{Connection, SettingError, Settings};
+use fairport_units::Time;
+use serde_json::{Map, Value, json};
+
+use super::{Options, default_stack};
+use crate::ast::{Script, ScriptOption};
+use crate::outcome::Note;
+use crate::sysctl::Wishes;
+
+/// packetdrill's default of `--tolerance_usecs`.
+const TOLERANCE: Time = Time::from_us(4000);
+
+/// A run that cannot begin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// There is no such stack.
+    #[error("there is no stack `{name}`; use one of {known}")]
+    Stack {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// An option of the script has a value that cannot be.
+    #[error("line {line}: `--{name}` is `{value}`; use a whole number")]
+    Option {
+        /// Where it stands.
+        line: u32,
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+}
+
+/// The stack as a script wants it.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    pub(super) stack: String,
+    base: Settings,
+    overrides: Map<String, Value>,
+    pub(super) isn: u32,
+    pub(super) tolerance: Time,
+    /// `--tcp_ts_tick_usecs`: timestamps are compared, in this unit
+    pub(super) timestamp_tick: Option<Time>,
+    pub(super) notes: Vec<Note>,
+}
+
+impl Setup {
+    pub(super) fn of(script: &Script, options: &Options) -> Result<Self, SetupError> {
+        let asked = options.stack.as_deref().or(script.stack.as_deref());
+        let stack = asked.unwrap_or(default_stack()).to_owned();
+        let Some(base) = Settings::preset(&stack) else {
+            return Err(SetupError::Stack {
+                name: stack,
+                known: Settings::PRESETS.join(", "),
+            });
+        };
+        let mut setup = Self {
+            stack,
+            base,
+            overrides: Map::new(),
+            isn: options.isn,
+            tolerance: TOLERANCE,
+            timestamp_tick: None,
+            notes: Vec::new(),
+        };
+        for (at, command) in &script.commands {
+            let notes = setup.command(at.line, command);
+            setup.notes.extend(notes);
+        }
+        for option in &script.options {
+            setup.option(option)?;
+        }
+        Ok(setup)
+    }
+
+    /// Takes in a back-quoted command and returns what is to be said of it.
+    pub(super) fn command(&mut self, line: u32, command: &str) -> Vec<Note> {
+        let mut wishes = Wishes::default();
+        wishes.command(line, command, &self.base);
+        self.overrides.append(&mut wishes.overrides);
+        wishes.notes
+    }
+
+    fn option(&mut self, option: &ScriptOption) -> Result<(), SetupError> {
+        let line = option.at.line;
+        let value = option.value.clone().unwrap_or_default();
+        let number = || {
+            let read = value.parse::<u32>();
+            read.map_err(|_| SetupError::Option {
+                line,
+                name: option.name.clone(),
+                value: value.clone(),
+            })
+        };
+        match option.name.as_str() {
+            "tolerance_usecs" => self.tolerance = Time::from_us(u64::from(number()?)),
+            "tcp_ts_tick_usecs" => {
+                let tick = Time::from_us(u64::from(number()?));
+                if tick > Time::ZERO {
+                    self.timestamp_tick = Some(tick);
+                    let clock = json!(tick.as_ps());
+                    self.overrides
+                        .insert("clock_granularity_ps".to_owned(), clock);
+                }
+            }
+            name => {
+                let text = format!("option without effect here: --{name}");
+                self.notes.push(Note { line, text });
+            }
+        }
+        Ok(())
+    }
+
+    /// The settings of a connection, with what its socket was told.
+    pub(super) fn settings(&self, socket: Map<String, Value>) -> Result<Settings, SettingError> {
+        let mut all = self.overrides.clone();
+        all.extend(socket);
+        self.base.with(&all)
+    }
+
+    /// Largest payload that a SYN announces.
+    pub(super) fn mss(&self) -> u16 {
+        self.base.mss_bytes
+    }
+
+    /// An endpoint with the script's initial sequence number.
+    pub(super) fn numbered(&self, connection: Connection) -> Connection {
+        connection.with_isn(self.isn)
+    }
+}

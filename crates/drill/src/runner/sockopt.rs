@@ -1,0 +1,115 @@
+//! `setsockopt` and `getsockopt`.
+
+use super::Runner;
+use super::calls::{Returned, error, ok};
+use crate::ast::{Call, Expr};
+use crate::outcome::{Failure, FailureKind};
+
+/// What Linux gives a send buffer of n octets: twice as much, for its own records.
+const BUFFER_FACTOR: i64 = 2;
+
+/// `TCP_MIN_MSS`
+const MSS_MIN: u16 = 88;
+
+impl Runner {
+    pub(super) fn set_option(&mut self, line: u32, call: &Call, fd: i64) -> Returned {
+        let value = match call.arguments.get(3) {
+            Some(Expr::List(list)) => match list.first() {
+                Some(Expr::Number(number)) => Some(*number),
+                _ => None,
+            },
+            _ => None,
+        };
+        let on = value.unwrap_or(0) != 0;
+        let now = self.now;
+        match (option_name(call), value) {
+            ("TCP_NODELAY", _) => {
+                self.sockets.no_delay = on;
+                if let Some(endpoint) = &mut self.endpoint {
+                    endpoint.outbox.nagle = !on;
+                    if on {
+                        endpoint.outbox.push();
+                    }
+                    endpoint.pump(now);
+                }
+            }
+            ("TCP_CORK", _) => {
+                self.sockets.cork = on;
+                if let Some(endpoint) = &mut self.endpoint {
+                    endpoint.outbox.cork = on;
+                    if !on {
+                        endpoint.outbox.push();
+                    }
+                    endpoint.pump(now);
+                }
+            }
+            ("TCP_MAXSEG", Some(mss)) if self.endpoint.is_none() => match u16::try_from(mss) {
+                Ok(mss) if mss >= MSS_MIN => self.sockets.mss = Some(mss),
+                _ => return error("EINVAL"),
+            },
+            ("SO_SNDBUF", Some(size)) => self.socket(fd).send_buffer = Some(size),
+            ("TCP_CONGESTION", _) if self.endpoint.is_none() => {
+                if let Some(Expr::Text(name)) = call.arguments.get(3) {
+                    let ours = if name == "reno" { "newreno" } else { name };
+                    self.sockets.congestion_control = Some(ours.to_owned());
+                }
+            }
+            ("SO_REUSEADDR" | "SO_REUSEPORT" | "IP_TOS" | "IP_MTU_DISCOVER", _) => {}
+            (name, _) => {
+                let text = format!("socket option without effect here: {name}");
+                self.note(line, text);
+            }
+        }
+        ok(0)
+    }
+
+    pub(super) fn get_option(
+        &mut self,
+        line: u32,
+        call: &Call,
+        fd: i64,
+    ) -> Result<Returned, Failure> {
+        let expected = match call.arguments.get(3) {
+            Some(Expr::List(list)) => list.first().cloned(),
+            _ => None,
+        };
+        let mss = self.mss_of_socket();
+        let actual = match option_name(call) {
+            "SO_ERROR" => 0,
+            "TCP_MAXSEG" => mss,
+            "TCP_NODELAY" => i64::from(self.sockets.no_delay),
+            "TCP_CORK" => i64::from(self.sockets.cork),
+            "SO_SNDBUF" if self.socket(fd).send_buffer.is_some() => {
+                BUFFER_FACTOR * self.socket(fd).send_buffer.unwrap_or(0)
+            }
+            name => {
+                self.note(line, format!("socket option that is not compared: {name}"));
+                return Ok(ok(0));
+            }
+        };
+        match expected {
+            Some(Expr::Number(number)) if number != actual => {
+                let expected = format!("getsockopt {} = {number}", option_name(call));
+                let actual = format!("it is {actual}");
+                Err(self.failure(FailureKind::Call, line, expected, actual))
+            }
+            _ => Ok(ok(0)),
+        }
+    }
+
+    fn mss_of_socket(&self) -> i64 {
+        match &self.endpoint {
+            Some(endpoint) if endpoint.established.is_some() => {
+                i64::from(endpoint.connection.info().snd_mss)
+            }
+            _ => i64::from(self.sockets.mss.unwrap_or(536)),
+        }
+    }
+}
+
+fn option_name(call: &Call) -> &str {
+    match call.arguments.get(2) {
+        Some(Expr::Word(name)) => name,
+        _ => "",
+    }
+}

@@ -1,0 +1,210 @@
+//! Back-quoted commands: which of them say something of the stack. Nothing is ever executed.
+
+use fairport_tcp::Settings;
+use serde_json::{Map, Value, json};
+
+use crate::outcome::Note;
+
+/// What the commands ask of the stack.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    /// settings to override
+    pub(crate) overrides: Map<String, Value>,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// What the public scripts' common helper sets, as far as a setting of ours is concerned.
+const DEFAULTS: &[(&str, &str)] = &[
+    ("tcp_rmem", "4096 540000 15728640"),
+    ("tcp_timestamps", "1"),
+    ("tcp_sack", "1"),
+    ("tcp_congestion_control", "cubic"),
+    ("tcp_slow_start_after_idle", "0"),
+    ("tcp_frto", "2"),
+    ("tcp_early_retrans", "4"),
+    ("tcp_recovery", "1"),
+    ("tcp_ecn", "0"),
+];
+
+/// Switches: the kernel's name and that of our setting.
+const SWITCHES: &[(&str, &str)] = &[
+    ("tcp_timestamps", "timestamps"),
+    ("tcp_sack", "sack"),
+    ("tcp_abc", "abc"),
+    ("tcp_frto", "frto"),
+    ("tcp_dsack", "dsack"),
+    ("tcp_ecn", "ecn"),
+    ("tcp_early_retrans", "tail_loss_probe"),
+    ("tcp_recovery", "rack"),
+    ("tcp_slow_start_after_idle", "slow_start_after_idle"),
+];
+
+impl Wishes {
+    /// Takes in the text between two back-quotes that open at `line`; `stack` says which settings
+    /// there are.
+    pub(crate) fn command(&mut self, line: u32, text: &str, stack: &Settings) {
+        let joined = text.replace("\\\n", " ");
+        for (index, command) in joined.lines().enumerate() {
+            let line = line + index as u32;
+            let command = command.split('#').next().unwrap_or_default();
+            let words: Vec<&str> = command.split_whitespace().collect();
+            self.words(line, &words, stack);
+        }
+    }
+
+    fn words(&mut self, line: u32, words: &[&str], stack: &Settings) {
+        let Some((&program, arguments)) = words.split_first() else {
+            return;
+        };
+        let name = program.rsplit('/').next().unwrap_or(program);
+        match name {
+            "defaults.sh" => {
+                for (key, value) in DEFAULTS {
+                    self.take(line, key, value, stack, false);
+                }
+            }
+            "sysctl" | "set_sysctls.py" => {
+                for (key, value) in assignments(arguments) {
+                    self.take(line, &key, &value, stack, true);
+                }
+            }
+            // what set_sysctls.py leaves behind to undo its work
+            _ if name.starts_with("sysctl_restore") => {}
+            _ => self.note(line, format!("not executed: `{}`", words.join(" "))),
+        }
+    }
+
+    /// One kernel setting. `asked`: a script names it, so that it is listed where it has no
+    /// counterpart here.
+    fn take(&mut self, line: u32, key: &str, value: &str, stack: &Settings, asked: bool) {
+        let name = key.rsplit(['.', '/']).next().unwrap_or(key);
+        let ours = match name {
+            "tcp_rmem" => receive_buffer(value),
+            "tcp_congestion_control" => congestion_control(value),
+            _ => switch(name, value),
+        };
+        let known = serde_json::to_value(stack).unwrap_or_default();
+        let applies = |(name, value): &(&'static str, Value)| {
+            known.get(*name).is_some_and(|present| {
+                // a setting of the same name may have other values than on and off
+                std::mem::discriminant(present) == std::mem::discriminant(value)
+            })
+        };
+        if !ours.is_empty() && ours.iter().all(applies) {
+            for (name, value) in ours {
+                self.overrides.insert(name.to_owned(), value);
+            }
+        } else if asked {
+            self.note(line, format!("no setting of this stack: {name} = {value}"));
+        }
+    }
+
+    pub(crate) fn note(&mut self, line: u32, text: String) {
+        self.notes.push(Note { line, text });
+    }
+}
+
+/// `-q net.ipv4.tcp_x=1 net.ipv4.tcp_y="1 2"`: names and values.
+fn assignments(words: &[&str]) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for word in words {
+        if let Some((key, value)) = word.split_once('=') {
+            found.push((key.to_owned(), value.to_owned()));
+        } else if !word.starts_with('-')
+            && let Some((_, value)) = found.last_mut()
+        {
+            // a quoted list of values goes on
+            value.push(' ');
+            value.push_str(word);
+        }
+    }
+    for (_, value) in &mut found {
+        *value = value.replace(['"', '\''], "");
+    }
+    found
+}
+
+fn switch(name: &str, value: &str) -> Vec<(&'static str, Value)> {
+    let Some((_, ours)) = SWITCHES.iter().find(|(known, _)| *known == name) else {
+        return Vec::new();
+    };
+    vec![(ours, Value::Bool(value != "0"))]
+}
+
+fn congestion_control(value: &str) -> Vec<(&'static str, Value)> {
+    let ours = if value == "reno" { "newreno" } else { value };
+    let known = serde_json::from_value::<fairport_tcp::CongestionControl>(json!(ours));
+    match known {
+        Ok(_) => vec![("congestion_control", json!(ours))],
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The largest receive buffer, and the window scale that announces it: Linux's
+/// `tcp_select_initial_window` shifts until the buffer fits into 16 bits.
+fn receive_buffer(value: &str) -> Vec<(&'static str, Value)> {
+    let Some(Ok(largest)) = value.split_whitespace().nth(2).map(str::parse::<u64>) else {
+        return Vec::new();
+    };
+    let mut scale = 0;
+    while largest >> scale > u64::from(u16::MAX) && scale < 14 {
+        scale += 1;
+    }
+    let buffer = largest.min(u64::from(u16::MAX) << scale);
+    vec![
+        ("receive_buffer_bytes", json!(buffer)),
+        ("window_scale", json!(scale)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wishes(text: &str) -> Wishes {
+        let mut wishes = Wishes::default();
+        wishes.command(3, text, &Settings::preset("linux-2.6").unwrap());
+        wishes
+    }
+
+    #[test]
+    fn a_sysctl_becomes_a_setting() {
+        let it = wishes("sysctl -q net.ipv4.tcp_timestamps=0 net.ipv4.tcp_congestion_control=reno");
+        assert_eq!(it.overrides["timestamps"], json!(false));
+        assert_eq!(it.overrides["congestion_control"], json!("newreno"));
+        assert!(it.notes.is_empty());
+    }
+
+    #[test]
+    fn the_helpers_of_the_public_scripts_are_known_by_name() {
+        let it = wishes(
+            "../../common/defaults.sh\n../set_sysctls.py \\\n /proc/sys/net/ipv4/tcp_sack=0",
+        );
+        assert_eq!(it.overrides["congestion_control"], json!("cubic"));
+        // 15 MB need 8 bits
+        assert_eq!(it.overrides["window_scale"], json!(8));
+        assert_eq!(it.overrides["sack"], json!(false));
+        assert!(it.notes.is_empty());
+    }
+
+    #[test]
+    fn what_has_no_counterpart_is_listed_with_its_line() {
+        let it =
+            wishes("sysctl -q net.ipv4.tcp_tso_win_divisor=100\ntc qdisc add dev tun0 root fq");
+        let notes: Vec<(u32, &str)> = it.notes.iter().map(|n| (n.line, n.text.as_str())).collect();
+        assert_eq!(
+            notes,
+            [
+                (3, "no setting of this stack: tcp_tso_win_divisor = 100"),
+                (4, "not executed: `tc qdisc add dev tun0 root fq`")
+            ]
+        );
+    }
+
+    #[test]
+    fn a_quoted_list_is_one_value() {
+        let it = wishes("sysctl -q net.ipv4.tcp_rmem=\"4096 10000 65536\"");
+        assert_eq!(it.overrides["window_scale"], json!(1));
+        assert_eq!(it.overrides["receive_buffer_bytes"], json!(65_536));
+    }
+}
