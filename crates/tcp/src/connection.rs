@@ -16,7 +16,8 @@ use crate::settings::Settings;
 /// [`Self::poll_transmit`] until it says `None`, then ask [`Self::poll_timer`] when to come back. The
 /// first poll of an active endpoint sends its SYN.
 ///
-/// The application is modelled as one that reads at once and that closes when its peer has closed.
+/// The application is modelled as one that reads at once and that closes when its peer has closed,
+/// unless told otherwise ([`Self::set_closes_with_peer`]).
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) phase: Phase,
@@ -28,6 +29,8 @@ pub struct Connection {
     pub(crate) window_scale: u8,
     fixed_header: u8,
     finished: bool,
+    /// the application closes as soon as its peer has
+    pub(crate) closes_with_peer: bool,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
     pub(crate) handshake: Box<Handshake>,
@@ -74,6 +77,7 @@ impl Connection {
             window_scale: settings.window_scale,
             fixed_header: settings.fixed_header_bytes,
             finished: false,
+            closes_with_peer: true,
             sender: Sender::new(settings, isn, seed),
             receiver: Receiver::new(settings),
             handshake: Box::new(Handshake::new(settings, seed, phase)),
@@ -143,7 +147,7 @@ impl Connection {
                 srtt: rtt.srtt(),
             };
             self.receiver.on_data(now, segment, own);
-            if self.receiver.is_closed() {
+            if self.receiver.is_closed() && self.closes_with_peer {
                 self.sender.close();
             }
         }

@@ -60,4 +60,10 @@ impl Connection {
     pub fn set_nagle(&mut self, nagle: bool) {
         self.sender.set_nagle(nagle);
     }
+
+    /// Whether the application closes when its peer has. One that does not may go on writing
+    /// (RFC 9293 3.6, half-close) until [`Self::close`].
+    pub fn set_closes_with_peer(&mut self, closes: bool) {
+        self.closes_with_peer = closes;
+    }
 }
