@@ -36,7 +36,7 @@ lint: $(VENV)/.built  ## check format, lints and types, Rust and Python
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict python benches tests/repo
+	$(BIN)/mypy --strict python benches examples tests/repo
 
 format:  $(VENV)/.locked  ## put Rust and Python sources into the standard format
 	$(CARGO) fmt --all
