@@ -13,16 +13,14 @@ pub(crate) struct Wishes {
     pub(crate) notes: Vec<Note>,
 }
 
-/// What the public scripts' common helper sets, as far as a setting of ours is concerned.
+/// What the public scripts' common helper sets, as far as a setting of ours is concerned. It also
+/// switches on what today's kernels have on anyway, which is the stack's own matter here.
 const DEFAULTS: &[(&str, &str)] = &[
     ("tcp_rmem", "4096 540000 15728640"),
     ("tcp_timestamps", "1"),
     ("tcp_sack", "1"),
     ("tcp_congestion_control", "cubic"),
     ("tcp_slow_start_after_idle", "0"),
-    ("tcp_frto", "2"),
-    ("tcp_early_retrans", "4"),
-    ("tcp_recovery", "1"),
     ("tcp_ecn", "0"),
 ];
 

@@ -141,6 +141,9 @@ impl Runner {
 
     fn compare(&self, line: u32, call: &Call, returned: Returned) -> Result<(), Failure> {
         let (value, errno) = returned;
+        if call.result == Expr::Any {
+            return Ok(());
+        }
         let same_value = match &call.result {
             Expr::Number(expected) => *expected == value,
             _ => true,
@@ -279,10 +282,6 @@ impl Runner {
         let Some(bytes) = bytes else {
             return Err(self.unsupported(line, "the number of octets is not a number"));
         };
-        if endpoint.peer_closed {
-            let what = "writing after the peer's FIN is not modelled: the stack closes then";
-            return Err(self.unsupported(line, what));
-        }
         let more = mentions(&call.arguments, "MSG_MORE");
         let end_of_record = mentions(&call.arguments, "MSG_EOR");
         endpoint.outbox.write(bytes, more, end_of_record);

@@ -36,7 +36,9 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(super) fn new(connection: Connection, isn: u32, nagle: bool) -> Self {
+    pub(super) fn new(mut connection: Connection, isn: u32, nagle: bool) -> Self {
+        // scripts say themselves when they close
+        connection.set_closes_with_peer(false);
         Self {
             connection,
             outbox: Outbox::new(isn, nagle),

@@ -76,9 +76,10 @@ impl Outbox {
         self.push();
     }
 
-    /// Data that is not the last is sent whatever its size: Nagle's rule looks at the last only.
+    /// The end of a record with more behind it is sent whatever its size: Nagle's rule is for the
+    /// last segment only.
     pub(super) fn nagle_now(&self) -> bool {
-        self.nagle && self.records.is_empty()
+        self.nagle && (!self.at_boundary || self.records.is_empty())
     }
 
     /// When what is held goes out anyhow.

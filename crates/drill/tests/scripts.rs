@@ -1,0 +1,62 @@
+//! Every script of `scripts/` holds, wherever the stack's sequence numbers begin.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fairport_drill::{Options, parse, run};
+
+fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it can be read").path();
+        if path.is_dir() {
+            scripts(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "pkt") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_script_of_the_folder_holds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
+    let mut found = Vec::new();
+    scripts(&folder, &mut found);
+    found.sort();
+    assert!(found.len() >= 55, "{} scripts", found.len());
+    let mut failed = Vec::new();
+    for path in found {
+        let text = fs::read_to_string(&path).expect("it is text");
+        let name = path.strip_prefix(&folder).expect("below it").display();
+        let script = parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        // the second wraps after some segments
+        for isn in [0, u32::MAX - 2500] {
+            let options = Options { stack: None, isn };
+            let outcome = run(&script, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
+            if let Some(failure) = outcome.failure {
+                failed.push(format!("{name}, sequence numbers from {isn}: {failure}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "\n{}", failed.join("\n"));
+}
+
+#[test]
+fn every_script_states_its_fact_and_its_source_first() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
+    let mut found = Vec::new();
+    scripts(&folder, &mut found);
+    for path in found {
+        let text = fs::read_to_string(&path).expect("it is text");
+        let comment: Vec<&str> = text
+            .lines()
+            .take_while(|line| line.starts_with("//"))
+            .collect();
+        let source = ["RFC", "Linux", "tcp", "send(2)", "ip-sysctl"];
+        let has_source = |line: &&str| source.iter().any(|name| line.contains(name));
+        assert!(
+            comment.len() >= 2 && comment[1..].iter().any(has_source),
+            "{}: begin with what it shows and where that is said",
+            path.display()
+        );
+    }
+}
