@@ -23,6 +23,11 @@ impl TimestampClock {
         }
     }
 
+    /// One tick.
+    pub(crate) fn tick(&self) -> Time {
+        Time::from_ps(self.tick)
+    }
+
     /// The value at `now`. Values start at 1: an echo of 0 means that there is none.
     #[inline]
     pub(crate) fn value(&self, now: Time) -> u32 {

@@ -39,6 +39,13 @@ const LINUX_2_6: Settings = Settings {
     clock_granularity_ps: Time::from_us(1).as_ps(),
     // tcp_input.c sends on each SACK in state Disorder
     limited_transmit: true,
+    // RACK 4.4, TLP 3.10, PRR 3.2, SACK's F-RTO 3.10; undo is left out of this preset
+    timer_slack_ps: 0,
+    rack: false,
+    tail_loss_probe: false,
+    prr: false,
+    undo: false,
+    frto: false,
     nagle: true,
     // tcp_abc = 0
     abc: false,
@@ -83,6 +90,13 @@ const NS2: Settings = Settings {
     clock_granularity_ps: Time::from_ms(10).as_ps(),
     // singledup_ 1
     limited_transmit: true,
+    // TCP/Newreno has none of it
+    timer_slack_ps: 0,
+    rack: false,
+    tail_loss_probe: false,
+    prr: false,
+    undo: false,
+    frto: false,
     // one-way agents send whole packets only
     nagle: false,
     abc: false,
@@ -126,6 +140,13 @@ const RFC: Settings = Settings {
     clock_granularity_ps: Time::from_ms(1).as_ps(),
     // RFC 3042, RFC 9293 3.7.4 (Nagle), RFC 3465
     limited_transmit: true,
+    // RFC 8985, 6937, 3708 and 5682 stand beside RFC 6675, and are off here
+    timer_slack_ps: 0,
+    rack: false,
+    tail_loss_probe: false,
+    prr: false,
+    undo: false,
+    frto: false,
     nagle: true,
     abc: true,
     window_scale: 7,

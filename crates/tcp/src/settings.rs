@@ -116,6 +116,21 @@ pub struct Settings {
     /// One tick of the clock: G of RFC 6298, and the unit of the timestamps option. Round-trip
     /// times are measured exactly, not in ticks.
     pub clock_granularity_ps: u64,
+    /// What the kernel adds to the timers of tail loss probes and of late segments
+    /// (`TCP_TIMEOUT_MIN_US`).
+    pub timer_slack_ps: u64,
+    /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as the four
+    /// below do: without it they are off.
+    pub rack: bool,
+    /// Probe the tail of a flight after two round trips (RFC 8985 7).
+    pub tail_loss_probe: bool,
+    /// Bring the window down by and by in fast recovery (PRR, RFC 6937).
+    pub prr: bool,
+    /// Take a reduction of the window back that duplicate SACKs or timestamps show to have been
+    /// needless (RFC 3708, 4015).
+    pub undo: bool,
+    /// Find out after a timeout whether it was needless (F-RTO, RFC 5682).
+    pub frto: bool,
     /// Send new data on the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
     /// Hold a short segment back while data is unacknowledged (RFC 896).
@@ -337,6 +352,14 @@ impl Settings {
                     format!("use 1 to {limit} ps"),
                 ));
             }
+        }
+        if self.timer_slack_ps > limit {
+            return Err(SettingError::new(
+                "timer_slack_ps",
+                &self.timer_slack_ps,
+                "a timer's allowance is within an hour",
+                "use 0 (exact) or a few milliseconds; Linux has 2 ms",
+            ));
         }
         for (field, value) in [
             ("rto_min_ps", self.rto_min_ps),

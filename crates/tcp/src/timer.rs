@@ -9,6 +9,10 @@ pub(crate) enum Wait {
     Handshake,
     /// The acknowledgement of data.
     Data,
+    /// An ACK of the tail, before it is probed (RFC 8985 7).
+    TailProbe,
+    /// Segments that may be late, before they count as lost (RFC 8985 6).
+    Reordering,
     /// The peer to open its window (RFC 9293 3.8.6.1).
     Window,
 }
@@ -35,6 +39,13 @@ impl Timer {
     pub(crate) fn start(&mut self, now: Time, span: Time, wait: Wait) {
         self.start = now;
         self.deadline = now.saturating_add(span);
+        self.wait = wait;
+    }
+
+    /// (Re)starts it for a deadline that is reckoned from `start`.
+    pub(crate) fn start_until(&mut self, start: Time, deadline: Time, wait: Wait) {
+        self.start = start;
+        self.deadline = deadline;
         self.wait = wait;
     }
 

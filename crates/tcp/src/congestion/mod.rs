@@ -212,6 +212,18 @@ impl Congestion {
         self.window.cwnd = self.window.ssthresh;
     }
 
+    /// Loss recovery sets the window (PRR, the end of a recovery).
+    pub(crate) fn set_window(&mut self, cwnd: u64) {
+        self.window.cwnd = cwnd;
+    }
+
+    /// A reduction was needless: window and threshold are again at least what they were
+    /// (`tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`).
+    pub(crate) fn take_back(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.cwnd = self.window.cwnd.max(cwnd);
+        self.window.ssthresh = self.window.ssthresh.max(ssthresh);
+    }
+
     /// A timeout: the window falls to one segment. `first` of the series, it lowers the
     /// threshold too; fast recovery has done so already (Linux; RFC 5681 would take the flight
     /// size again).
@@ -228,7 +240,8 @@ impl Congestion {
         }
     }
 
-    fn reduce_threshold(&mut self) {
+    /// Fast recovery starts, and the window comes down by and by.
+    pub(crate) fn reduce_threshold(&mut self) {
         match &mut self.algorithm {
             Algorithm::NewReno => newreno::reduce(&mut self.window),
             Algorithm::Bic(it) => it.reduce(&mut self.window),

@@ -3,8 +3,13 @@
 //! One file an algorithm. All work on the marks of the [`Scoreboard`]; how far the window goes
 //! down is the congestion control's matter.
 
+pub(crate) mod frto;
 mod newreno;
+pub(crate) mod prr;
+pub(crate) mod rack;
 mod sack;
+pub(crate) mod tlp;
+pub(crate) mod undo;
 
 use self::newreno::NewReno;
 use self::sack::Sack;
@@ -115,6 +120,37 @@ impl Recovery {
         }
     }
 
+    /// The same, where the scoreboard was marked already.
+    pub(crate) fn enter_loss_marked(&mut self, board: &Scoreboard) {
+        self.state = State::Loss;
+        self.point = board.nxt();
+        self.retransmit_now = false;
+    }
+
+    /// What was sent when the episode began ends here.
+    #[inline]
+    pub(crate) fn point(&self) -> u64 {
+        self.point
+    }
+
+    /// The episode covers what was sent since it began, too (F-RTO).
+    pub(crate) fn extend(&mut self, board: &Scoreboard) {
+        self.point = board.nxt();
+    }
+
+    /// The episode is over.
+    pub(crate) fn reopen(&mut self) {
+        self.state = State::Open;
+        self.retransmit_now = false;
+    }
+
+    /// Losses are found by time: holes that may still be on their way are left alone.
+    pub(crate) fn rely_on_time(&mut self) {
+        if let Algorithm::Sack(it) = &mut self.algorithm {
+            it.rely_on_time();
+        }
+    }
+
     /// `SND.UNA` moved by `acked`, in the window's unit.
     #[inline]
     pub(crate) fn on_advance(&mut self, board: &mut Scoreboard, acked: u64) {
@@ -147,8 +183,10 @@ impl Recovery {
     /// What else is worth sending again when the window is open and there is no new data to send:
     /// holes that may still be on their way (RFC 6675 4, `NextSeg` rule 3).
     pub(crate) fn next_speculative(&self, board: &mut Scoreboard) -> Option<u64> {
-        match self.algorithm {
-            Algorithm::Sack(_) if self.state == State::Fast => board.next_hole(),
+        match &self.algorithm {
+            Algorithm::Sack(it) if self.state == State::Fast && it.speculates() => {
+                board.next_hole()
+            }
             _ => None,
         }
     }

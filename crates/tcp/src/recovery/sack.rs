@@ -16,11 +16,25 @@ use crate::scoreboard::Scoreboard;
 #[derive(Debug)]
 pub(super) struct Sack {
     limited_transmit: bool,
+    speculates: bool,
 }
 
 impl Sack {
     pub(super) fn new(limited_transmit: bool) -> Self {
-        Self { limited_transmit }
+        Self {
+            limited_transmit,
+            speculates: true,
+        }
+    }
+
+    /// RACK finds what is lost, and would mistake the times of what is not.
+    pub(super) fn rely_on_time(&mut self) {
+        self.speculates = false;
+    }
+
+    /// Whether holes are sent again that may still be on their way.
+    pub(super) fn speculates(&self) -> bool {
+        self.speculates
     }
 
     /// Before recovery each SACKed segment lets a new one out (RFC 6675 5 step 3.3), unless limited

@@ -43,6 +43,9 @@ impl Scoreboard {
                 if before & RETRANSMITTED != 0 {
                     self.retransmitted -= weight;
                 }
+                if self.deliveries.is_some() {
+                    self.note_delivery(ordinal);
+                }
                 self.note_highest(ordinal + 1);
             }
             ordinal += 1;
@@ -91,7 +94,7 @@ impl Scoreboard {
         for ordinal in self.lost_below.max(self.head)..limit {
             let unit = self.unit;
             let record = self.record_mut(ordinal);
-            if !record.is(SACKED) {
+            if !record.is(SACKED | LOST) {
                 record.flags |= LOST;
                 self.lost += Self::weight(unit, record);
             }
@@ -125,11 +128,17 @@ impl Scoreboard {
         self.retransmitted = 0;
         self.lost_below = self.tail;
         self.next = self.head;
+        self.forget_lost_again();
     }
 
     /// The first lost segment that was not retransmitted yet (RFC 6675 4, `NextSeg` rule 1).
     #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        if self.deliveries.is_some()
+            && let Some(ordinal) = self.next_lost_again()
+        {
+            return Some(ordinal);
+        }
         self.next_below(self.lost_below)
     }
 

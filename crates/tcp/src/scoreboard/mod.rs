@@ -8,10 +8,13 @@
 //!
 //! Segments are named by ordinals that count from 0 over the life of the connection.
 
+mod deliveries;
 mod marks;
 
 use fairport_units::Time;
 
+pub(crate) use self::deliveries::Arrived;
+use self::deliveries::Deliveries;
 use crate::ranges::Ranges;
 
 /// SACKed segments above a segment that make it lost (RFC 6675 2, `DupThresh`).
@@ -21,6 +24,8 @@ const SACKED: u8 = 1;
 const LOST: u8 = 2;
 const RETRANSMITTED: u8 = 4;
 const FIN: u8 = 8;
+/// it was sent more than once (Linux's `TCPCB_EVER_RETRANS`)
+const RESENT: u8 = 16;
 
 /// One outstanding segment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,6 +98,8 @@ pub(crate) struct Scoreboard {
     /// one more than the ordinals of the three highest SACKed segments, falling; 0: none
     highest_sacked: [u64; DUP_THRESH],
     sacked_ranges: Ranges,
+    /// where losses are detected by time
+    deliveries: Option<Box<Deliveries>>,
 }
 
 impl Scoreboard {
@@ -113,6 +120,7 @@ impl Scoreboard {
             next: 0,
             highest_sacked: [0; DUP_THRESH],
             sacked_ranges: Ranges::default(),
+            deliveries: None,
         }
     }
 
@@ -131,6 +139,12 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn unit(&self) -> u64 {
         self.unit
+    }
+
+    /// Segments that are outstanding.
+    #[inline]
+    pub(crate) fn segments(&self) -> u64 {
+        self.tail - self.head
     }
 
     #[inline]
@@ -254,6 +268,11 @@ impl Scoreboard {
                 } else if acked.sent.is_none() {
                     acked.sent = Some(record.sent);
                 }
+                if let Some(deliveries) = &mut self.deliveries {
+                    // Karn's rule holds for tail probes and for what a timeout gave up, too
+                    acked.retransmitted |= record.is(RESENT);
+                    deliveries.note(self.head, &record);
+                }
             }
             acked.segments += 1;
             acked.amount += weight;
@@ -308,8 +327,11 @@ impl Scoreboard {
         let record = self.record_mut(ordinal);
         assert!(!record.is(SACKED | RETRANSMITTED));
         record.sent = now;
-        record.flags |= RETRANSMITTED;
+        record.flags |= RETRANSMITTED | RESENT;
         self.retransmitted += Self::weight(unit, record);
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.note_resent(ordinal, now);
+        }
     }
 }
 

@@ -19,7 +19,11 @@ impl Scoreboard {
             } else {
                 sums[2] += weight * u64::from(record.is(LOST));
                 sums[3] += weight * u64::from(record.is(RETRANSMITTED));
-                assert_eq!(record.is(LOST), ordinal < self.lost_below);
+                if self.deliveries.is_none() {
+                    assert_eq!(record.is(LOST), ordinal < self.lost_below);
+                } else if ordinal < self.lost_below {
+                    assert!(record.is(LOST | RETRANSMITTED));
+                }
             }
         }
         sums
@@ -42,6 +46,11 @@ enum Step {
     Retransmit,
     RetransmitHole,
     Timeout,
+    Wait(u64),
+    MarkByTime(u64),
+    Overdue(u64),
+    Unmark,
+    RepeatLast,
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -52,6 +61,11 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Retransmit),
         1 => Just(Step::RetransmitHole),
         1 => Just(Step::Timeout),
+        3 => (0_u64..50).prop_map(Step::Wait),
+        3 => (0_u64..50).prop_map(Step::MarkByTime),
+        1 => (0_u64..50).prop_map(Step::Overdue),
+        1 => Just(Step::Unmark),
+        1 => Just(Step::RepeatLast),
     ]
 }
 
@@ -59,10 +73,14 @@ proptest! {
     #[test]
     fn sums_and_marks_are_what_a_recount_gives(
         unit in prop::sample::select(&[1_u64, 1448][..]),
+        by_time in any::<bool>(),
         steps in prop::collection::vec(any_step(), 1..120),
     ) {
         let mut board = Scoreboard::new(seq::first(u32::MAX - 4000), unit);
-        let now = Time::ZERO;
+        let mut now = Time::ZERO;
+        if by_time {
+            board.track_deliveries();
+        }
         for step in steps {
             match step {
                 Step::Push(payload) => {
@@ -83,12 +101,12 @@ proptest! {
                         start: seq::wire(start),
                         end: seq::wire((start + length).min(board.nxt())),
                     };
-                    if board.sack(block) {
+                    if board.sack(block) && !by_time {
                         board.mark_lost_by_sack();
                     }
                     for ordinal in board.head..board.tail {
                         let record = board.record(ordinal);
-                        if !record.is(SACKED) && board.is_lost_by_count(ordinal) {
+                        if !by_time && !record.is(SACKED) && board.is_lost_by_count(ordinal) {
                             prop_assert!(record.is(LOST));
                         }
                     }
@@ -100,11 +118,27 @@ proptest! {
                     }
                 }
                 Step::RetransmitHole => {
-                    if let Some(ordinal) = board.next_hole() {
+                    if !by_time && let Some(ordinal) = board.next_hole() {
                         board.retransmit(now, ordinal);
                     }
                 }
                 Step::Timeout => board.mark_all_lost(),
+                Step::Wait(ms) => now += Time::from_ms(ms),
+                Step::MarkByTime(ms) if by_time => {
+                    let before = board.pipe();
+                    let (lost, wait) = board.mark_lost_by_time(now, Time::from_ms(ms));
+                    prop_assert!(board.pipe() + lost <= before);
+                    prop_assert!(wait.is_none_or(|wait| wait <= Time::from_ms(ms)));
+                }
+                Step::Overdue(ms) if by_time => {
+                    board.mark_overdue_lost(now, Time::from_ms(ms));
+                    prop_assert!(board.is_empty() || board.next_lost() == Some(board.head));
+                }
+                Step::Unmark if by_time => board.unmark_lost(),
+                Step::RepeatLast if by_time => {
+                    board.repeat_last(now);
+                }
+                Step::MarkByTime(_) | Step::Overdue(_) | Step::Unmark | Step::RepeatLast => {}
             }
             let sums = [board.outstanding, board.sacked, board.lost, board.retransmitted];
             prop_assert_eq!(sums, board.recount());

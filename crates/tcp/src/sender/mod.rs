@@ -2,19 +2,21 @@
 
 mod info;
 mod peer_window;
+mod repair;
 mod timeout;
 mod transmit;
 
 use fairport_units::Time;
 
 use self::peer_window::PeerWindow;
+use self::repair::Repair;
 use crate::clock::TimestampClock;
 use crate::congestion::{AckSample, Congestion};
 use crate::pacing::{Load, Pacer};
-use crate::recovery::Recovery;
+use crate::recovery::{Recovery, State};
 use crate::report::{Counters, Events, Gauges};
 use crate::rtt::RttEstimator;
-use crate::scoreboard::{Chunk, Scoreboard};
+use crate::scoreboard::{Acked, Chunk, Scoreboard};
 use crate::segment::Segment;
 use crate::seq;
 use crate::settings::{RtoRule, Settings};
@@ -51,6 +53,8 @@ pub(crate) struct Sender {
     peer: PeerWindow,
     congestion: Congestion,
     recovery: Recovery,
+    /// RACK, TLP, PRR, undo, F-RTO, where any of it is on
+    repair: Option<Box<Repair>>,
     timer: Timer,
     rtt: RttEstimator,
     clock: TimestampClock,
@@ -75,6 +79,8 @@ pub(crate) struct Sender {
     probes: u32,
     /// timeouts in a row, without `SND.UNA` moving
     timeouts: u32,
+    /// what the kernel adds to the timers of `repair`
+    timer_slack: Time,
     /// the first octet of data
     start: u64,
     counters: Counters,
@@ -91,6 +97,7 @@ impl Sender {
             peer: PeerWindow::default(),
             congestion,
             recovery: Recovery::new(settings.sack, settings.limited_transmit, start - 1),
+            repair: None,
             timer: Timer::new(),
             rtt: RttEstimator::new(settings),
             clock: TimestampClock::new(settings.clock_granularity_ps),
@@ -106,6 +113,7 @@ impl Sender {
             probe: false,
             probes: 0,
             timeouts: 0,
+            timer_slack: Time::from_ps(settings.timer_slack_ps),
             start,
             counters: Counters::default(),
         }
@@ -125,6 +133,15 @@ impl Sender {
         self.peer = PeerWindow::open(agreed.peer_window_scale, peer_nxt, self.start, window);
         self.rtt.handshake_done();
         self.timer.stop();
+        if agreed.sack
+            && let Some(repair) = Repair::new(settings, self.rtt.srtt())
+        {
+            self.board.track_deliveries();
+            if repair.is_by_time() {
+                self.recovery.rely_on_time();
+            }
+            self.repair = Some(repair);
+        }
     }
 
     /// The application hands over `bytes` more.
@@ -199,6 +216,11 @@ impl Sender {
             return true;
         }
         let window_changed = self.peer.update(segment, ack, ack > una);
+        if let Some(mut repair) = self.repair.take() {
+            self.on_ack_repaired(&mut repair, now, (ack, segment), window_changed, events);
+            self.repair = Some(repair);
+            return true;
+        }
         if ack > una {
             self.on_advance(now, ack, segment, events);
         } else if segment.sequence_length() == 0 && !window_changed && !self.board.is_empty() {
@@ -233,6 +255,27 @@ impl Sender {
     /// `SND.UNA` moves to `ack`.
     #[inline]
     fn on_advance(&mut self, now: Time, ack: u64, segment: &Segment, events: &mut impl Events) {
+        let (acked, rtt) = self.take_ack(now, ack, segment, events);
+        if self.board.is_empty() {
+            self.timer.stop();
+        } else {
+            // RFC 6298 5.3
+            self.timer.start(now, self.rtt.rto(), Wait::Data);
+        }
+        let state = self.recovery.state();
+        self.recovery.on_advance(&mut self.board, acked.amount);
+        self.grow(now, acked.amount, acked.segments, rtt, state);
+    }
+
+    /// Takes what is acknowledged off the scoreboard, and the round-trip time that it tells.
+    #[inline]
+    fn take_ack(
+        &mut self,
+        now: Time,
+        ack: u64,
+        segment: &Segment,
+        events: &mut impl Events,
+    ) -> (Acked, Option<Time>) {
         let acked = self.board.ack(ack);
         let rtt = match acked.sent {
             Some(sent) if !acked.retransmitted => Some(now - sent),
@@ -243,20 +286,18 @@ impl Sender {
             events.rtt_sample(now, rtt);
         }
         self.timeouts = 0;
-        if self.board.is_empty() {
-            self.timer.stop();
-        } else {
-            // RFC 6298 5.3
-            self.timer.start(now, self.rtt.rto(), Wait::Data);
-        }
-        let state = self.recovery.state();
-        self.recovery.on_advance(&mut self.board, acked.amount);
+        (acked, rtt)
+    }
+
+    /// Tells congestion control of an ACK that moved `SND.UNA`.
+    #[inline]
+    fn grow(&mut self, now: Time, acked: u64, segments: u32, rtt: Option<Time>, state: State) {
         self.congestion.on_ack(&AckSample {
             now,
-            acked: acked.amount,
-            segments: acked.segments,
+            acked,
+            segments,
             rtt,
-            una: ack,
+            una: self.board.una(),
             nxt: self.board.nxt(),
             state,
             limited: self.limited,

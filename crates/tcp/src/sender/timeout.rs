@@ -3,7 +3,7 @@
 use fairport_units::Time;
 
 use super::Sender;
-use crate::recovery::State;
+use crate::recovery::undo::Before;
 use crate::report::{Events, Timeout, TimeoutCause};
 use crate::seq;
 use crate::timer::Wait;
@@ -65,6 +65,14 @@ impl Sender {
                 self.timer.stop();
                 true
             }
+            Wait::TailProbe => {
+                self.on_tail_timer(now);
+                false
+            }
+            Wait::Reordering => {
+                self.on_reordering_timer(now);
+                false
+            }
             Wait::Data => {
                 self.on_timeout(now, start, events);
                 false
@@ -83,8 +91,9 @@ impl Sender {
             TimeoutCause::Tail
         };
         self.report(now, start, cause, events);
-        let lowers_threshold = self.timeouts == 0 && self.recovery.state() != State::Fast;
-        let before = self.congestion.window().cwnd;
+        let lowers_threshold = self.timeout_lowers_threshold();
+        let window = self.congestion.window();
+        let (before, ssthresh) = (window.cwnd, window.ssthresh);
         self.congestion.on_timeout(lowers_threshold);
         if let Some(sizing) = &mut self.sizing {
             let after = self.congestion.window().cwnd;
@@ -94,7 +103,16 @@ impl Sender {
                 sizing.on_further_loss(after);
             }
         }
-        self.recovery.enter_loss(&mut self.board);
+        if let Some(mut repair) = self.repair.take() {
+            let window = Before {
+                cwnd: before,
+                ssthresh,
+            };
+            self.enter_loss_repaired(&mut repair, now, lowers_threshold.then_some(window));
+            self.repair = Some(repair);
+        } else {
+            self.recovery.enter_loss(&mut self.board);
+        }
         self.timeouts += 1;
         self.rtt.back_off();
         self.timer.start(now, self.rtt.rto(), Wait::Data);

@@ -26,6 +26,13 @@ impl Sender {
         }
         let window = self.congestion.window();
         let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
+        if self.recovery.state() != State::Open && self.prefers_new() {
+            let chunk = self.poll_new_first(now, open);
+            if chunk.is_some() || self.prefers_new() {
+                self.limited = !open;
+                return chunk.map(Outgoing::Data);
+            }
+        }
         if self.recovery.state() != State::Open
             && let Some(ordinal) = self.recovery.next_lost(&mut self.board, open)
             && let Some(chunk) = self.retransmit(now, ordinal)
@@ -70,7 +77,7 @@ impl Sender {
     /// windows) and Nagle's rule does not hold it (RFC 896; RFC 9293 3.7.4). The end of
     /// the stream is never held: nothing more would come to fill the segment.
     #[inline]
-    fn next_new(&mut self) -> Option<Chunk> {
+    pub(super) fn next_new(&mut self) -> Option<Chunk> {
         let start = self.board.nxt();
         let unsent = self.write_end - start.min(self.write_end);
         let mut full = self.peer.segment_limit(self.payload);
@@ -95,15 +102,18 @@ impl Sender {
     }
 
     #[inline]
-    fn send_new(&mut self, now: Time, chunk: Chunk) {
+    pub(super) fn send_new(&mut self, now: Time, chunk: Chunk) {
         // RFC 6298 5.1
-        if !self.timer.runs_for(Wait::Data) {
+        if self.repair.is_none() && !self.timer.runs_for(Wait::Data) {
             self.timer.start(now, self.rtt.rto(), Wait::Data);
         }
         self.fin_sent |= chunk.fin;
         self.board.push(now, chunk);
         self.pace(now, chunk.payload);
         self.counters.segments_sent += 1;
+        if self.repair.is_some() {
+            self.on_sent_repaired(now, chunk, false);
+        }
     }
 
     /// Sends a segment again, unless the peer took back the window that it lies in; the first one
@@ -119,8 +129,11 @@ impl Sender {
         self.pace(now, chunk.payload);
         self.counters.segments_sent += 1;
         self.counters.retransmits += 1;
-        if is_head && self.restart_on_head {
+        if is_head && self.restart_on_head && !self.timer.runs_for(Wait::Reordering) {
             self.timer.start(now, self.rtt.rto(), Wait::Data);
+        }
+        if self.repair.is_some() {
+            self.on_sent_repaired(now, chunk, true);
         }
         Some(chunk)
     }
@@ -131,6 +144,9 @@ impl Sender {
     #[cold]
     fn probe_window(&mut self, now: Time) -> Option<Outgoing> {
         self.probe = false;
+        if let Some(chunk) = self.tail_probe(now) {
+            return Some(Outgoing::Data(chunk));
+        }
         if !self.board.is_empty() || !self.has_unsent() {
             return self.poll(now);
         }

@@ -1,0 +1,127 @@
+//! Proportional rate reduction (RFC 6937): how much fast recovery sends for each ACK,
+//! with the slow-start reduction bound, as Linux has it (`tcp_cwnd_reduction`).
+//!
+//! While more is in the network than the new threshold, ssthresh / cwnd segments go out for each
+//! that was delivered, so that the flight comes down to the threshold by the end of the
+//! recovery, evenly, with no silence of half a round trip. With less, it may grow by as much as was
+//! delivered, and by a segment more where the ACK showed progress and no further loss.
+
+/// The account of one recovery. All amounts in the window's unit.
+#[derive(Debug, Default)]
+pub(crate) struct Prr {
+    /// the window when the recovery began (`RecoverFS`)
+    before: u64,
+    delivered: u64,
+    out: u64,
+}
+
+/// What an ACK says during the recovery.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PrrSample {
+    pub(crate) delivered: u64,
+    /// `SND.UNA` moved, and nothing was found lost
+    pub(crate) clean: bool,
+    pub(crate) in_flight: u64,
+    pub(crate) ssthresh: u64,
+    /// one full segment
+    pub(crate) unit: u64,
+}
+
+impl Prr {
+    /// A recovery begins with a window of `cwnd`.
+    pub(crate) fn begin(&mut self, cwnd: u64) {
+        *self = Self {
+            before: cwnd.max(1),
+            delivered: 0,
+            out: 0,
+        };
+    }
+
+    /// So much went out, new or again.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, amount: u64) {
+        self.out += amount;
+    }
+
+    /// The window after an ACK: what is in the network and what may be added. None if the ACK
+    /// delivered nothing.
+    pub(crate) fn window(&mut self, sample: &PrrSample) -> Option<u64> {
+        if sample.delivered == 0 {
+            return None;
+        }
+        self.delivered += sample.delivered;
+        let mut count = if sample.in_flight > sample.ssthresh {
+            let share = u128::from(sample.ssthresh) * u128::from(self.delivered);
+            let share = share.div_ceil(u128::from(self.before)) as u64;
+            share.saturating_sub(self.out)
+        } else {
+            let conserved = self.delivered.saturating_sub(self.out);
+            let grown =
+                conserved.max(sample.delivered) + if sample.clean { sample.unit } else { 0 };
+            grown.min(sample.ssthresh - sample.in_flight)
+        };
+        if self.out == 0 {
+            // the fast retransmit itself
+            count = count.max(sample.unit);
+        }
+        Some(sample.in_flight + count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(in_flight: u64, clean: bool) -> PrrSample {
+        PrrSample {
+            delivered: 1,
+            clean,
+            in_flight,
+            ssthresh: 10,
+            unit: 1,
+        }
+    }
+
+    #[test]
+    fn a_lone_loss_of_twenty_sends_a_segment_for_every_second_ack_down_to_the_threshold() {
+        // 20 segments, the first lost; limited transmit sent two more. The third SACK starts
+        // recovery with 18 in the network, and an ACK comes for each of these
+        let mut prr = Prr::default();
+        prr.begin(20);
+        let mut flight = 18;
+        let mut sent = Vec::new();
+        for _ in 0..18 {
+            let out = prr.window(&sample(flight, false)).unwrap() - flight;
+            prr.on_sent(out);
+            sent.push(out);
+            flight = flight + out - 1;
+        }
+        assert_eq!(sent[..16], [1, 0].repeat(8));
+        // the threshold is reached and held
+        assert_eq!(sent[16..], [0, 1]);
+        assert_eq!(flight + 1, 10);
+    }
+
+    #[test]
+    fn after_heavy_loss_the_flight_is_kept_or_doubled_but_never_pushed_beyond_the_threshold() {
+        let mut prr = Prr::default();
+        prr.begin(20);
+        prr.on_sent(1);
+        // of 20 segments 15 were lost: what was delivered may go out, and one more if all is well
+        assert_eq!(prr.window(&sample(2, false)), Some(3));
+        prr.on_sent(1);
+        assert_eq!(prr.window(&sample(2, true)), Some(4));
+        assert_eq!(prr.window(&sample(9, true)), Some(10));
+    }
+
+    #[test]
+    fn an_ack_that_delivers_nothing_sends_nothing() {
+        let mut prr = Prr::default();
+        prr.begin(20);
+        let nothing = PrrSample {
+            delivered: 0,
+            ..sample(10, false)
+        };
+        assert_eq!(prr.window(&nothing), None);
+    }
+}

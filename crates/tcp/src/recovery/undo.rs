@@ -1,0 +1,144 @@
+//! Taking a reduction of the window back that was needless, as Linux does (`tcp_try_undo_*`).
+//!
+//! Two signs show it: each retransmission of the episode was reported by a duplicate SACK (RFC
+//! 3708), or an ACK echoes a timestamp from before the first retransmission (Eifel, RFC 3522;
+//! the response: RFC 4015).
+
+/// One episode of recovery: what it changed, and what may show that it was needless.
+#[derive(Debug)]
+pub(crate) struct Undo {
+    /// the two signs are heeded; F-RTO needs the record only
+    heeds_acks: bool,
+    /// `SND.UNA` when it began; none: there is nothing to take back
+    marker: Option<u64>,
+    /// retransmissions of which no duplicate SACK told; none: there was none yet
+    untold: Option<u32>,
+    /// timestamp of the first retransmission
+    stamp: Option<u32>,
+    window: Before,
+}
+
+/// The window before the episode, in its unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Before {
+    pub(crate) cwnd: u64,
+    pub(crate) ssthresh: u64,
+}
+
+impl Undo {
+    pub(crate) fn new(heeds_acks: bool) -> Self {
+        Self {
+            heeds_acks,
+            marker: None,
+            untold: None,
+            stamp: None,
+            window: Before::default(),
+        }
+    }
+
+    /// An episode begins at `una`, with `out` retransmissions in the network (`tcp_init_undo`).
+    pub(crate) fn begin(&mut self, una: u64, out: u32, window: Before) {
+        self.marker = Some(una);
+        self.untold = (out > 0).then_some(out);
+        if out == 0 {
+            self.stamp = None;
+        }
+        // a window that was not limited stays so; else what it was about to grow to
+        let about = window.cwnd / 2 + window.cwnd / 4;
+        self.window = Before {
+            ssthresh: window.ssthresh.max(about),
+            ..window
+        };
+    }
+
+    /// A segment was sent again when the timestamp clock showed `stamp`.
+    pub(crate) fn on_retransmit(&mut self, stamp: u32) {
+        self.untold = Some(self.untold.unwrap_or(0) + 1);
+        self.stamp.get_or_insert(stamp);
+    }
+
+    /// A duplicate SACK told of `segments` up to `end`.
+    pub(crate) fn on_duplicate(&mut self, end: u64, segments: u32) {
+        if self.marker.is_some_and(|marker| end > marker)
+            && let Some(untold) = &mut self.untold
+        {
+            *untold = untold.saturating_sub(segments);
+        }
+    }
+
+    /// Whether every retransmission was told to be a duplicate.
+    #[inline]
+    pub(crate) fn all_duplicates(&self) -> bool {
+        self.heeds_acks && self.marker.is_some() && self.untold == Some(0)
+    }
+
+    /// Whether the echoed timestamp is older than the first retransmission (`tcp_packet_delayed`).
+    pub(crate) fn is_original(&self, echoed: Option<u32>) -> bool {
+        self.heeds_acks
+            && self.marker.is_some()
+            && matches!((self.stamp, echoed), (Some(stamp), Some(echoed))
+                if echoed != 0 && echoed.wrapping_sub(stamp).cast_signed() < 0)
+    }
+
+    /// Either sign (`tcp_may_undo`).
+    pub(crate) fn is_needless(&self, echoed: Option<u32>) -> bool {
+        self.all_duplicates() || self.is_original(echoed)
+    }
+
+    /// Ends the episode; what the window was before, unless it was taken back already.
+    pub(crate) fn take_back(&mut self) -> Option<Before> {
+        self.untold = None;
+        self.stamp = None;
+        self.marker.take().map(|_| self.window)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Before = Before {
+        cwnd: 20,
+        ssthresh: 10,
+    };
+
+    fn episode() -> Undo {
+        let mut undo = Undo::new(true);
+        undo.begin(1000, 0, WINDOW);
+        undo
+    }
+
+    #[test]
+    fn an_episode_is_needless_once_each_retransmission_was_a_duplicate() {
+        let mut undo = episode();
+        assert!(!undo.all_duplicates());
+        undo.on_retransmit(50);
+        undo.on_retransmit(51);
+        undo.on_duplicate(2000, 1);
+        assert!(!undo.all_duplicates());
+        // one from before the episode does not count
+        undo.on_duplicate(900, 1);
+        assert!(!undo.all_duplicates());
+        undo.on_duplicate(3000, 1);
+        assert!(undo.all_duplicates());
+        assert_eq!(
+            undo.take_back(),
+            Some(Before {
+                cwnd: 20,
+                ssthresh: 15
+            })
+        );
+        assert_eq!(undo.take_back(), None);
+        assert!(!undo.all_duplicates());
+    }
+
+    #[test]
+    fn an_echo_from_before_the_first_retransmission_is_of_the_original() {
+        let mut undo = episode();
+        assert!(!undo.is_original(Some(40)));
+        undo.on_retransmit(50);
+        assert!(undo.is_original(Some(49)));
+        assert!(!undo.is_original(Some(50)));
+        assert!(!undo.is_original(Some(0)) && !undo.is_original(None));
+    }
+}

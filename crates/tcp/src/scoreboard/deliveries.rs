@@ -1,0 +1,353 @@
+//! What was delivered, by time of sending: for loss detection by time (RFC 8985; Linux's
+//! `tcp_recovery.c`).
+//!
+//! RACK looks at segments in the order of their last transmission. What was sent once is in that
+//! order on the ring already, so that a mark which only goes forward finds what is lost among it;
+//! retransmissions stand in a queue of their own. Each transmission is looked at until it is
+//! delivered or lost, and then never again.
+
+use std::collections::VecDeque;
+
+use fairport_units::Time;
+
+use super::{Chunk, LOST, RESENT, RETRANSMITTED, Record, SACKED, Scoreboard};
+
+/// A transmission in the order that RACK looks at: by time, and within one instant by position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Transmission {
+    sent: Time,
+    end: u64,
+}
+
+/// What the ACK at hand delivered, and the latest transmission that any ACK did.
+#[derive(Debug)]
+pub(super) struct Deliveries {
+    /// the latest transmission that is known to have arrived (`RACK.segment`)
+    latest: Transmission,
+    /// something arrived since losses were last looked for
+    pub(super) news: bool,
+    /// a segment sent again after this may have been delivered by its first transmission
+    trusted: Time,
+    /// of this ACK: the latest transmission, and the latest of what was sent once
+    sent: Option<Time>,
+    sent_once: Option<Time>,
+    /// of this ACK: the first segment that was sent once, and where it ends
+    first_once: u64,
+    first_once_end: u64,
+    /// retransmissions by time of sending; those delivered meanwhile are skipped
+    resent: VecDeque<(u64, Time)>,
+    /// lost once more; those sent meanwhile are skipped
+    again: VecDeque<u64>,
+}
+
+impl Deliveries {
+    fn new() -> Self {
+        Self {
+            latest: Transmission::default(),
+            news: false,
+            trusted: Time::ZERO,
+            sent: None,
+            sent_once: None,
+            first_once: u64::MAX,
+            first_once_end: u64::MAX,
+            resent: VecDeque::new(),
+            again: VecDeque::new(),
+        }
+    }
+
+    /// The segment was delivered; it had not been SACKed before.
+    #[inline]
+    pub(super) fn note(&mut self, ordinal: u64, record: &Record) {
+        if !record.is(RESENT) {
+            self.sent_once = self.sent_once.max(Some(record.sent));
+            if ordinal < self.first_once {
+                self.first_once = ordinal;
+                self.first_once_end = record.end();
+            }
+        } else if record.sent > self.trusted {
+            return;
+        }
+        self.news = true;
+        self.sent = self.sent.max(Some(record.sent));
+        self.latest = self.latest.max(Transmission {
+            sent: record.sent,
+            end: record.end(),
+        });
+    }
+
+    #[inline]
+    pub(super) fn note_resent(&mut self, ordinal: u64, now: Time) {
+        self.resent.push_back((ordinal, now));
+    }
+}
+
+/// What an ACK delivered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    /// when the latest transmission among it was sent, where it is known which that was
+    pub(crate) sent: Option<Time>,
+    /// the same of what was sent only once
+    pub(crate) sent_once: Option<Time>,
+    /// the end of the first segment that was sent only once; `u64::MAX`: none
+    pub(crate) first_once_end: u64,
+    /// segments by which that one came late: from it to the highest that was SACKed before
+    pub(crate) late_by: u64,
+}
+
+impl Scoreboard {
+    /// From now on deliveries are tracked by time.
+    pub(crate) fn track_deliveries(&mut self) {
+        self.deliveries = Some(Box::new(Deliveries::new()));
+    }
+
+    /// An ACK comes: what was sent again after `trusted` may have been delivered by an earlier
+    /// transmission (RFC 8985 6.2 step 2). Returns one more than the highest SACKed ordinal.
+    pub(crate) fn begin_ack(&mut self, trusted: Time) -> u64 {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.trusted = trusted;
+            deliveries.sent = None;
+            deliveries.sent_once = None;
+            deliveries.first_once = u64::MAX;
+            deliveries.first_once_end = u64::MAX;
+        }
+        self.highest_sacked[0]
+    }
+
+    /// From here on the ACK at hand may have been caused by what was sent again until `trusted`.
+    pub(crate) fn trust(&mut self, trusted: Time) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.trusted = trusted;
+        }
+    }
+
+    /// What the ACK delivered that began when `highest` was what [`Self::begin_ack`] said.
+    pub(crate) fn arrived(&self, highest: u64) -> Arrived {
+        let deliveries = self.deliveries.as_deref().expect("deliveries are tracked");
+        let late = deliveries.first_once.saturating_add(1) < highest;
+        Arrived {
+            sent: deliveries.sent,
+            sent_once: deliveries.sent_once,
+            first_once_end: deliveries.first_once_end,
+            late_by: if late {
+                self.highest_sacked[0] - (deliveries.first_once + 1)
+            } else {
+                0
+            },
+        }
+    }
+
+    /// The segment was SACKed.
+    pub(super) fn note_delivery(&mut self, ordinal: u64) {
+        let record = *self.record(ordinal);
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.note(ordinal, &record);
+        }
+    }
+
+    /// Whether anything was delivered since losses were looked for.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.deliveries.as_ref().is_some_and(|it| it.news)
+    }
+
+    /// When the first outstanding segment was last sent.
+    #[inline]
+    pub(crate) fn head_sent(&self) -> Option<Time> {
+        (!self.is_empty()).then(|| self.record(self.head).sent)
+    }
+
+    /// Marks as lost what was sent before the latest delivered transmission and is overdue by now:
+    /// `span` (a round trip and the reordering window) has passed (RFC 8985 6.2 step 5). Returns
+    /// how much was newly lost, in the window's unit, and how long until the next one is overdue,
+    /// if there is any. (The kernel waits for the last that may be late, and looks
+    /// again at each ACK as here.)
+    pub(crate) fn mark_lost_by_time(&mut self, now: Time, span: Time) -> (u64, Option<Time>) {
+        let Some(mut deliveries) = self.deliveries.take() else {
+            return (0, None);
+        };
+        deliveries.news = false;
+        let before = self.lost;
+        let wait = self.mark_first_transmissions(now, span, deliveries.latest);
+        let lost = self.lost - before;
+        let (again, wait_again) = self.mark_retransmissions(now, span, &mut deliveries);
+        self.deliveries = Some(deliveries);
+        let wait = match (wait, wait_again) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        (lost + again, wait)
+    }
+
+    fn mark_first_transmissions(
+        &mut self,
+        now: Time,
+        span: Time,
+        latest: Transmission,
+    ) -> Option<Time> {
+        let mut ordinal = self.lost_below.max(self.head);
+        let mut wait = None;
+        while ordinal < self.tail {
+            let unit = self.unit;
+            let record = self.record_mut(ordinal);
+            // what was sent again stands in its own queue
+            if !record.is(SACKED | LOST | RETRANSMITTED) {
+                let it = Transmission {
+                    sent: record.sent,
+                    end: record.end(),
+                };
+                if it >= latest {
+                    break;
+                }
+                let due = record.sent.saturating_add(span);
+                if due > now {
+                    wait = Some(due - now);
+                    break;
+                }
+                record.flags |= LOST;
+                self.lost += Self::weight(unit, record);
+            }
+            ordinal += 1;
+        }
+        self.lost_below = self.lost_below.max(ordinal);
+        wait
+    }
+
+    fn mark_retransmissions(
+        &mut self,
+        now: Time,
+        span: Time,
+        deliveries: &mut Deliveries,
+    ) -> (u64, Option<Time>) {
+        let mut again = 0;
+        while let Some(&(ordinal, sent)) = deliveries.resent.front() {
+            if ordinal >= self.head && ordinal < self.tail {
+                let unit = self.unit;
+                let record = self.record_mut(ordinal);
+                let flies = record.is(RETRANSMITTED) && !record.is(SACKED) && record.sent == sent;
+                if flies {
+                    let end = record.end();
+                    if (Transmission { sent, end }) >= deliveries.latest {
+                        return (again, None);
+                    }
+                    let due = sent.saturating_add(span);
+                    if due > now {
+                        return (again, Some(due - now));
+                    }
+                    let weight = Self::weight(unit, record);
+                    let was_lost = record.is(LOST);
+                    record.flags = (record.flags | LOST) & !RETRANSMITTED;
+                    self.retransmitted -= weight;
+                    if !was_lost {
+                        self.lost += weight;
+                    }
+                    again += weight;
+                    deliveries.again.push_back(ordinal);
+                }
+            }
+            deliveries.resent.pop_front();
+        }
+        (again, None)
+    }
+
+    /// The first segment whose retransmission was lost and that was not sent since.
+    #[inline]
+    pub(super) fn next_lost_again(&mut self) -> Option<u64> {
+        let mut deliveries = self.deliveries.take()?;
+        let mut found = None;
+        while let Some(&ordinal) = deliveries.again.front() {
+            if ordinal >= self.head && !self.record(ordinal).is(SACKED | RETRANSMITTED) {
+                found = Some(ordinal);
+                break;
+            }
+            deliveries.again.pop_front();
+        }
+        self.deliveries = Some(deliveries);
+        found
+    }
+
+    /// What was lost once more is found with everything else.
+    pub(super) fn forget_lost_again(&mut self) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.again.clear();
+        }
+    }
+
+    /// After a timeout: the first segment is lost, and whatever was sent more than `span` ago;
+    /// what was sent since may still arrive (Linux's `tcp_timeout_mark_lost`). A first segment that
+    /// was SACKed takes all SACKs with it (RFC 2018 8).
+    pub(crate) fn mark_overdue_lost(&mut self, now: Time, span: Time) {
+        if self.is_empty() || self.record(self.head).is(SACKED) {
+            self.mark_all_lost();
+            return;
+        }
+        let mut again = VecDeque::new();
+        let (head, unit) = (self.head, self.unit);
+        let (mut lost, mut retransmitted) = (0, 0);
+        let mut prefix = true;
+        for ordinal in head..self.tail {
+            let record = self.record_mut(ordinal);
+            if !record.is(SACKED) {
+                let overdue = ordinal == head || record.sent.saturating_add(span) <= now;
+                if overdue {
+                    record.flags = (record.flags | LOST) & !RETRANSMITTED;
+                }
+                let weight = Self::weight(unit, record);
+                let flags = record.flags;
+                lost += weight * u64::from(flags & LOST != 0);
+                retransmitted += weight * u64::from(flags & RETRANSMITTED != 0);
+                prefix &= flags & (LOST | RETRANSMITTED) != 0;
+                if overdue && !prefix {
+                    again.push_back(ordinal);
+                }
+            }
+            if prefix {
+                self.lost_below = self.lost_below.max(ordinal + 1);
+            }
+        }
+        self.lost = lost;
+        self.retransmitted = retransmitted;
+        self.next = head;
+        if !again.is_empty() {
+            // the first segment goes first all the same
+            again.push_front(head);
+        }
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.again = again;
+        }
+    }
+
+    /// The episode was needless: nothing is lost (`tcp_undo_cwnd_reduction`). What was sent again
+    /// is in the network twice.
+    pub(crate) fn unmark_lost(&mut self) {
+        for ordinal in self.head..self.tail {
+            let record = self.record_mut(ordinal);
+            if !record.is(SACKED) {
+                record.flags &= !LOST;
+            }
+        }
+        self.lost = 0;
+        self.lost_below = self.head;
+        self.next = self.head;
+        self.forget_lost_again();
+    }
+
+    /// Losses are to be looked for although nothing new was delivered.
+    pub(crate) fn look_again(&mut self) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.news = true;
+        }
+    }
+
+    /// The last segment goes out again as a probe; it counts as in the network once (Linux's
+    /// `tcp_send_loss_probe`). None if it was SACKed.
+    pub(crate) fn repeat_last(&mut self, now: Time) -> Option<Chunk> {
+        let last = self.tail.checked_sub(1).filter(|last| *last >= self.head)?;
+        let record = self.record_mut(last);
+        if record.is(SACKED) {
+            return None;
+        }
+        record.sent = now;
+        record.flags |= RESENT;
+        Some(self.chunk(last))
+    }
+}

@@ -1,0 +1,553 @@
+//! Loss recovery as in today's Linux, joined: RACK, tail loss probes, PRR, undo, F-RTO. What each
+//! of them decides is in [`crate::recovery`]; here is when they are asked (`tcp_ack`,
+//! `tcp_fastretrans_alert`, `tcp_process_loss`).
+//!
+//! All of it needs SACK: without, the plain recovery stands in.
+
+use fairport_units::Time;
+
+use super::Sender;
+use crate::recovery::State;
+use crate::recovery::frto::{self, Frto};
+use crate::recovery::prr::{Prr, PrrSample};
+use crate::recovery::rack::Rack;
+use crate::recovery::tlp::{self, TailProbe, Verdict};
+use crate::recovery::undo::{Before, Undo};
+use crate::report::Events;
+use crate::scoreboard::{Arrived, Chunk};
+use crate::segment::{SackBlock, Segment};
+use crate::seq;
+use crate::settings::Settings;
+use crate::timer::Wait;
+
+/// What a sender has that repairs losses so.
+#[derive(Debug)]
+pub(super) struct Repair {
+    rack: Rack,
+    /// RACK, and not three SACKed segments, says what is lost
+    by_time: bool,
+    probe: Option<TailProbe>,
+    prr: Option<Prr>,
+    undo: Undo,
+    frto: Option<Frto>,
+    /// segments that duplicate SACKs told of: more than were sent again are not believed
+    told: u64,
+}
+
+impl Repair {
+    /// For a connection that uses SACK, where any part of it is on. `rtt` is the handshake's.
+    pub(super) fn new(settings: &Settings, rtt: Option<Time>) -> Option<Box<Self>> {
+        let s = settings;
+        let any = s.rack || s.tail_loss_probe || s.prr || s.undo || s.frto;
+        any.then(|| {
+            Box::new(Self {
+                rack: Rack::new(rtt),
+                by_time: s.rack,
+                probe: s.tail_loss_probe.then(|| {
+                    TailProbe::new(Time::from_ps(s.timer_slack_ps), Time::from_ps(s.rto_min_ps))
+                }),
+                prr: s.prr.then(Prr::default),
+                undo: Undo::new(s.undo),
+                frto: s.frto.then(Frto::default),
+                told: 0,
+            })
+        })
+    }
+
+    /// Whether losses are found by time.
+    pub(super) fn is_by_time(&self) -> bool {
+        self.by_time
+    }
+}
+
+/// What an ACK says, once the scoreboard has taken it in.
+struct Facts {
+    ack: u64,
+    advances: bool,
+    /// newly SACKed or acknowledged, in the window's unit
+    delivered: u64,
+    arrived: Arrived,
+    /// it SACKs something new
+    news: bool,
+    /// it neither moved nor carried anything, and changed no window
+    is_pure: bool,
+    /// a duplicate SACK, and the segments that it tells of
+    duplicate: Option<(u64, u32)>,
+    echoed: Option<u32>,
+}
+
+impl Sender {
+    /// Takes in the acknowledgement up to `ack` and the SACK blocks of a segment.
+    #[inline(never)]
+    pub(super) fn on_ack_repaired(
+        &mut self,
+        repair: &mut Repair,
+        now: Time,
+        (ack, segment): (u64, &Segment),
+        window_changed: bool,
+        events: &mut impl Events,
+    ) {
+        let advances = ack > self.board.una();
+        let left = self.board.outstanding() - self.board.sacked();
+        let trusted = now.saturating_sub(repair.rack.min_rtt());
+        // RFC 8985 6.2 step 2 looks at the echo as well, which the kernel does not; that of an ACK
+        // above a gap is older than what is SACKed
+        let echo = segment.options.timestamps().map_or(0, |it| it.ecr);
+        let echoed = self
+            .clock
+            .since(now, echo)
+            .map(|since| now.saturating_sub(since));
+        let highest = self
+            .board
+            .begin_ack(echoed.map_or(trusted, |at| trusted.min(at + self.clock.tick())));
+        let taken = if advances {
+            let (acked, rtt) = self.take_ack(now, ack, segment, events);
+            Some((acked.segments, rtt))
+        } else {
+            None
+        };
+        self.board.trust(trusted);
+        let mut news = false;
+        for block in segment.options.sacks() {
+            news |= self.board.sack(block);
+        }
+        let arrived = self.board.arrived(highest);
+        let since = |sent: Option<Time>| sent.map(|sent| now - sent);
+        repair
+            .rack
+            .on_delivery(now, since(arrived.sent), since(arrived.sent_once));
+        if arrived.late_by > 0 && self.recovery.state() != State::Loss {
+            repair.rack.on_reordering(arrived.late_by);
+        }
+        let facts = Facts {
+            ack,
+            advances,
+            delivered: left - (self.board.outstanding() - self.board.sacked()),
+            arrived,
+            news,
+            is_pure: !advances && !news && !window_changed && segment.sequence_length() == 0,
+            duplicate: self.take_duplicate(repair, ack, segment),
+            echoed: segment.options.timestamps().map(|it| it.ecr),
+        };
+        self.judge_probe(repair, &facts);
+        self.move_state(repair, &facts);
+        let (lost, wait) = self.find_losses(repair, now);
+        if let Some((segments, rtt)) = taken {
+            self.grow(now, facts.delivered, segments, rtt, self.recovery.state());
+        }
+        self.reduce_by(repair, facts.delivered, advances && lost == 0);
+        if let Some(wait) = wait {
+            self.await_reordering(now, wait);
+        } else if self.board.is_empty() {
+            self.timer.stop();
+        } else if advances && !self.await_tail(repair, now, now) {
+            self.restart_timer(now);
+        }
+    }
+
+    /// The first block tells of a duplicate if it lies below the ACK or within the second (RFC 2883
+    /// 4.1, 4.2; `tcp_check_dsack`).
+    fn take_duplicate(
+        &mut self,
+        repair: &mut Repair,
+        ack: u64,
+        segment: &Segment,
+    ) -> Option<(u64, u32)> {
+        let mut blocks = segment.options.sacks();
+        let position = |block: SackBlock| {
+            let start = seq::unwrap(ack, block.start);
+            (start, seq::unwrap(ack, block.end))
+        };
+        let (start, end) = position(blocks.next()?);
+        let told = start < ack
+            || blocks
+                .next()
+                .map(position)
+                .is_some_and(|(from, to)| from <= start && end <= to);
+        if !told || start >= end || start < self.start || end > self.board.nxt() {
+            return None;
+        }
+        let segments = (end - start).div_ceil(u64::from(self.payload));
+        if repair.told + segments > self.counters.retransmits {
+            return None;
+        }
+        repair.told += segments;
+        let segments = segments.min(u64::from(u32::MAX)) as u32;
+        repair.undo.on_duplicate(end, segments);
+        let of_probe = repair.probe.as_ref().is_some_and(|it| it.is_answer(end));
+        if !of_probe {
+            repair.rack.on_needless(ack, self.board.nxt());
+        }
+        Some((end, segments))
+    }
+
+    fn judge_probe(&mut self, repair: &mut Repair, facts: &Facts) {
+        let Some(probe) = &mut repair.probe else {
+            return;
+        };
+        let verdict = probe.on_ack(&tlp::AckFacts {
+            ack: facts.ack,
+            advances: facts.advances,
+            duplicate_end: facts.duplicate.and_then(|(end, n)| (n == 1).then_some(end)),
+            is_pure_duplicate: facts.is_pure,
+        });
+        if verdict == Verdict::Repaired && self.recovery.state() == State::Open {
+            self.reduce_window();
+        }
+    }
+
+    /// What the ACK means for the episode under way, before losses are looked for.
+    fn move_state(&mut self, repair: &mut Repair, facts: &Facts) {
+        let complete = self.board.una() >= self.recovery.point();
+        match self.recovery.state() {
+            State::Open => {
+                if repair.undo.all_duplicates() {
+                    self.take_back(repair, false);
+                }
+            }
+            State::Fast if complete => {
+                let needless = repair.undo.is_needless(facts.echoed);
+                repair.rack.on_recovered(!needless);
+                if needless {
+                    self.take_back(repair, false);
+                } else {
+                    let ssthresh = self.congestion.window().ssthresh;
+                    self.congestion.set_window(ssthresh);
+                }
+                self.recovery.reopen();
+            }
+            State::Fast => {
+                let original = facts.advances && repair.undo.is_original(facts.echoed);
+                if original && self.board.retransmitted() == 0 {
+                    // `tcp_try_undo_partial`
+                    self.take_back(repair, true);
+                    self.recovery.reopen();
+                } else if repair.undo.all_duplicates() {
+                    repair.rack.on_recovered(false);
+                    self.take_back(repair, false);
+                    self.recovery.reopen();
+                }
+            }
+            State::Loss => self.repair_timeout(repair, facts, complete),
+        }
+    }
+
+    /// `tcp_process_loss`
+    fn repair_timeout(&mut self, repair: &mut Repair, facts: &Facts, complete: bool) {
+        let mut needless = facts.advances && repair.undo.is_needless(facts.echoed);
+        if !needless && let Some(frto) = &mut repair.frto {
+            let point = self.recovery.point();
+            let (nxt, sent_new) = (self.board.nxt(), self.board.nxt() > point);
+            needless = frto.on_ack(frto::AckFacts {
+                advances: facts.advances,
+                complete,
+                delivers_original: facts.arrived.first_once_end <= point,
+                shows_gap: facts.news || facts.is_pure,
+                sent_new,
+                has_new: self.has_unsent() && self.peer.room(nxt) > 0,
+            });
+            if frto.prefers_new() {
+                self.recovery.extend(&self.board);
+            }
+        }
+        if needless {
+            self.take_back(repair, true);
+            self.recovery.reopen();
+        } else if complete {
+            if repair.undo.is_needless(facts.echoed) {
+                self.take_back(repair, false);
+            }
+            self.recovery.reopen();
+        }
+    }
+
+    /// The window is again what it was before the episode; `nothing_lost`, what was marked is not.
+    fn take_back(&mut self, repair: &mut Repair, nothing_lost: bool) {
+        if nothing_lost {
+            self.board.unmark_lost();
+        }
+        if let Some(Before { cwnd, ssthresh }) = repair.undo.take_back() {
+            self.congestion.take_back(cwnd, ssthresh);
+        }
+        if let Some(frto) = &mut repair.frto {
+            frto.give_up();
+        }
+        self.board.look_again();
+    }
+
+    /// Marks what is lost, and starts fast recovery if that is called for. Returns how much was newly
+    /// lost, and how long segments are waited for that may be late.
+    fn find_losses(&mut self, repair: &mut Repair, now: Time) -> (u64, Option<Time>) {
+        let (lost_before, again_before) = (self.board.lost(), self.board.retransmitted());
+        let found = if !repair.by_time {
+            self.board.mark_lost_by_sack();
+            (self.board.lost().saturating_sub(lost_before), None)
+        } else if self.board.has_news() {
+            let sacked = self.board.sacked() / self.board.unit();
+            let recovering = self.recovery.state() != State::Open;
+            let span = repair.rack.span(recovering, sacked, self.rtt.srtt());
+            self.board.mark_lost_by_time(now, span)
+        } else {
+            (0, None)
+        };
+        let due = match self.recovery.state() {
+            State::Open => self.board.has_lost(),
+            // a retransmission after the timeout was lost as well
+            State::Loss => self.board.retransmitted() < again_before && found.0 > 0,
+            State::Fast => false,
+        };
+        if due {
+            self.enter_fast(repair);
+        }
+        found
+    }
+
+    /// `tcp_enter_recovery`
+    fn enter_fast(&mut self, repair: &mut Repair) {
+        let window = self.congestion.window();
+        let before = Before {
+            cwnd: window.cwnd,
+            ssthresh: window.ssthresh,
+        };
+        self.begin_episode(repair, before);
+        self.reduce_window();
+        if let Some(prr) = &mut repair.prr {
+            // the window comes down by and by
+            self.congestion.set_window(before.cwnd);
+            prr.begin(before.cwnd);
+        }
+        self.recovery.enter_fast(&mut self.board);
+        self.counters.fast_recoveries += 1;
+    }
+
+    fn begin_episode(&mut self, repair: &mut Repair, before: Before) {
+        let unit = self.board.unit();
+        let again = self.board.retransmitted().div_ceil(unit) as u32;
+        let probes = repair.probe.as_ref().map_or(0, TailProbe::repeated);
+        repair.undo.begin(self.board.una(), again + probes, before);
+        if let Some(probe) = &mut repair.probe {
+            probe.forget();
+        }
+    }
+
+    /// In fast recovery, PRR says how large the window is after each ACK.
+    fn reduce_by(&mut self, repair: &mut Repair, delivered: u64, clean: bool) {
+        if self.recovery.state() != State::Fast {
+            return;
+        }
+        let window = self.congestion.window();
+        let sample = PrrSample {
+            delivered,
+            clean,
+            in_flight: self.board.pipe(),
+            ssthresh: window.ssthresh,
+            unit: window.unit(),
+        };
+        if let Some(cwnd) = repair.prr.as_mut().and_then(|prr| prr.window(&sample)) {
+            self.congestion.set_window(cwnd);
+        }
+    }
+
+    /// Waits for an ACK of the tail before it is probed, where there is no sign of loss
+    /// (`tcp_schedule_loss_probe`), but not longer than a timeout from `rto_start`. False if no probe
+    /// is called for.
+    fn await_tail(&mut self, repair: &Repair, now: Time, rto_start: Time) -> bool {
+        let Some(probe) = &repair.probe else {
+            return false;
+        };
+        let board = &self.board;
+        if board.is_empty()
+            || self.recovery.state() != State::Open
+            || board.sacked() > 0
+            || board.has_lost()
+        {
+            return false;
+        }
+        let rto = self.rtt.rto();
+        let timeout = match self.rtt.srtt() {
+            Some(srtt) => probe.timeout(srtt, board.segments() == 1),
+            None => rto,
+        };
+        let mut deadline = now.saturating_add(timeout);
+        let rto_end = rto_start.saturating_add(rto);
+        if rto_end > now {
+            deadline = deadline.min(rto_end);
+        }
+        self.timer.start_until(now, deadline, Wait::TailProbe);
+        true
+    }
+
+    fn await_reordering(&mut self, now: Time, wait: Time) {
+        let wait = wait.saturating_add(self.timer_slack).min(self.rtt.rto());
+        self.timer.start(now, wait, Wait::Reordering);
+    }
+
+    /// The retransmission timer runs again: for what is left of it, if another timer stood in
+    /// (`tcp_rearm_rto`).
+    fn restart_timer(&mut self, now: Time) {
+        let rto = self.rtt.rto();
+        let stood_in =
+            self.timer.runs_for(Wait::TailProbe) || self.timer.runs_for(Wait::Reordering);
+        match self.board.head_sent() {
+            Some(sent) if stood_in => {
+                let deadline = sent.saturating_add(rto).max(now + Time::from_us(1));
+                self.timer.start_until(sent, deadline, Wait::Data);
+            }
+            _ => self.timer.start(now, rto, Wait::Data),
+        }
+    }
+
+    /// A segment went out, `again` or for the first time.
+    pub(super) fn on_sent_repaired(&mut self, now: Time, chunk: Chunk, again: bool) {
+        let Some(mut repair) = self.repair.take() else {
+            return;
+        };
+        if again {
+            repair.undo.on_retransmit(self.clock.value(now));
+        } else {
+            let runs = [Wait::Data, Wait::TailProbe, Wait::Reordering]
+                .iter()
+                .any(|wait| self.timer.runs_for(*wait));
+            if !runs {
+                self.timer.start(now, self.rtt.rto(), Wait::Data);
+            }
+            let head_sent = self.board.head_sent().unwrap_or(now);
+            self.await_tail(&repair, now, head_sent);
+        }
+        if self.recovery.state() == State::Fast
+            && let Some(prr) = &mut repair.prr
+        {
+            let unit = self.board.unit();
+            let octets = u64::from(chunk.payload).max(1);
+            prr.on_sent(if unit == 1 { 1 } else { octets });
+        }
+        self.repair = Some(repair);
+    }
+
+    /// The tail is to be probed, unless a probe is out already.
+    pub(super) fn on_tail_timer(&mut self, now: Time) {
+        let probe = self.repair.as_mut().and_then(|it| it.probe.as_mut());
+        match probe {
+            Some(probe) if !probe.is_out() => {
+                probe.due = true;
+                self.probe = true;
+                self.timer.start(now, self.rtt.rto(), Wait::Data);
+            }
+            _ => self.restart_timer(now),
+        }
+    }
+
+    /// The probe of the tail, if it is due: new data whatever the congestion window says, or else
+    /// the last segment again (RFC 8985 7.3).
+    pub(super) fn tail_probe(&mut self, now: Time) -> Option<Chunk> {
+        let mut repair = self.repair.take()?;
+        let mut sent = None;
+        if let Some(probe) = &mut repair.probe
+            && std::mem::take(&mut probe.due)
+            && !self.board.is_empty()
+        {
+            let new = self.next_whatever_nagle();
+            if let Some(chunk) = new {
+                self.send_new(now, chunk);
+            }
+            sent = new.or_else(|| {
+                let again = self.board.repeat_last(now)?;
+                self.counters.segments_sent += 1;
+                self.counters.retransmits += 1;
+                Some(again)
+            });
+            if sent.is_some() {
+                probe.on_sent(self.board.nxt(), new.is_none());
+            }
+        }
+        self.repair = Some(repair);
+        sent
+    }
+
+    /// What may have been late is late now (`tcp_rack_reo_timeout`).
+    pub(super) fn on_reordering_timer(&mut self, now: Time) {
+        let Some(mut repair) = self.repair.take() else {
+            return;
+        };
+        self.board.look_again();
+        let state = self.recovery.state();
+        let (lost, wait) = self.find_losses(&mut repair, now);
+        if lost > 0 && state != State::Fast {
+            let unit = self.board.unit();
+            self.reduce_by(&mut repair, unit, false);
+        }
+        match wait {
+            Some(wait) => self.await_reordering(now, wait),
+            None => self.restart_timer(now),
+        }
+        self.repair = Some(repair);
+    }
+
+    /// Whether a timeout lowers the threshold: not twice in a window (`tcp_enter_loss`).
+    pub(super) fn timeout_lowers_threshold(&self) -> bool {
+        if self.repair.is_none() {
+            return self.timeouts == 0 && self.recovery.state() != State::Fast;
+        }
+        match self.recovery.state() {
+            State::Open => true,
+            State::Loss => self.timeouts == 0,
+            State::Fast => false,
+        }
+    }
+
+    /// A timeout with the window as it was `before`, if that was lowered now.
+    pub(super) fn enter_loss_repaired(
+        &mut self,
+        repair: &mut Repair,
+        now: Time,
+        before: Option<Before>,
+    ) {
+        if let Some(before) = before {
+            self.begin_episode(repair, before);
+        } else if let Some(probe) = &mut repair.probe {
+            probe.forget();
+        }
+        if let Some(frto) = &mut repair.frto {
+            frto.begin(self.recovery.state() == State::Open || self.timeouts > 0);
+        }
+        if repair.by_time {
+            self.board
+                .mark_overdue_lost(now, repair.rack.timed_out_span());
+        } else {
+            self.board.mark_all_lost();
+        }
+        self.recovery.enter_loss_marked(&self.board);
+        let flying = self.board.pipe();
+        self.congestion.set_window(flying + self.board.unit());
+    }
+
+    /// Whether new data goes before what counts as lost (F-RTO).
+    #[inline]
+    pub(super) fn prefers_new(&self) -> bool {
+        self.repair
+            .as_ref()
+            .and_then(|it| it.frto.as_ref())
+            .is_some_and(Frto::prefers_new)
+    }
+
+    /// F-RTO's new data, if the window is `open`; if none could be sent, lost segments go on.
+    pub(super) fn poll_new_first(&mut self, now: Time, open: bool) -> Option<Chunk> {
+        if open && let Some(chunk) = self.next_whatever_nagle() {
+            self.send_new(now, chunk);
+            return Some(chunk);
+        }
+        if self.board.nxt() == self.recovery.point()
+            && let Some(frto) = self.repair.as_mut().and_then(|it| it.frto.as_mut())
+        {
+            frto.give_up();
+        }
+        None
+    }
+
+    fn next_whatever_nagle(&mut self) -> Option<Chunk> {
+        let nagle = std::mem::replace(&mut self.nagle, false);
+        let chunk = self.next_new();
+        self.nagle = nagle;
+        chunk
+    }
+}

@@ -1,0 +1,259 @@
+//! Losses repaired as today's Linux does: RACK-TLP, PRR, F-RTO, undo.
+
+mod pair;
+
+use fairport_tcp::{Flags, Settings};
+use fairport_units::Time;
+use pair::{Fate, Pair, stack};
+use serde_json::{Value, json};
+
+const ONE_WAY: Time = Time::from_ms(10);
+const RTT: Time = Time::from_ms(20);
+const PAYLOAD: u32 = 1448;
+
+/// CUBIC with all of it, and every time exact.
+fn modern(overrides: &Value) -> Settings {
+    let mut all = json!({
+        "congestion_control": "cubic", "hystart": false, "abc": true, "ack_policy": "every-segment",
+        "rack": true, "tail_loss_probe": true, "prr": true, "undo": true, "frto": true
+    });
+    for (key, value) in overrides.as_object().unwrap() {
+        all[key] = value.clone();
+    }
+    stack("linux-2.6", &all)
+}
+
+fn sends(
+    settings: &Settings,
+    segments: u64,
+    judge: impl FnMut(&pair::Sent) -> Fate + 'static,
+) -> Pair {
+    let mut pair = Pair::same(settings, ONE_WAY)
+        .spaced(Time::from_us(100))
+        .connected()
+        .judged(judge);
+    pair.client.write(segments * u64::from(PAYLOAD));
+    pair.run();
+    assert_eq!(pair.server.delivered_bytes(), segments * u64::from(PAYLOAD));
+    assert_eq!(pair.client.gauges().in_flight_bytes, 0);
+    pair
+}
+
+fn losing(lost: &'static [usize]) -> impl FnMut(&pair::Sent) -> Fate {
+    move |sent| match sent.data {
+        Some(number) if lost.contains(&number) => Fate::Lose,
+        _ => Fate::Arrive,
+    }
+}
+
+/// From the first octet to the ACK of the last.
+fn duration(pair: &Pair) -> Time {
+    pair.client_log.finished.unwrap() - pair.data()[0].0
+}
+
+#[test]
+fn a_lost_tail_is_probed_after_two_round_trips_and_costs_no_timeout() {
+    let pair = sends(&modern(&json!({})), 10, losing(&[8, 9]));
+    assert_eq!(pair.client_log.timeouts, []);
+    let again = pair.retransmissions();
+    let segments: Vec<u32> = again.iter().map(|(_, octet)| octet / PAYLOAD).collect();
+    assert_eq!(segments, [9, 8]);
+    // from the eighth ACK two smoothed round trips, then the probe's own
+    let start = pair.data()[0].0;
+    let probed = again[0].0 - start;
+    assert!(
+        probed > RTT * 3 && probed < RTT * 3 + Time::from_ms(3),
+        "{probed:?}"
+    );
+    assert!(duration(&pair) < RTT * 6);
+    // without the probe: SRTT and the minimum of 200 ms
+    let pair = sends(
+        &modern(&json!({"tail_loss_probe": false})),
+        10,
+        losing(&[8, 9]),
+    );
+    assert_eq!(pair.client_log.timeouts.len(), 1);
+    assert!(duration(&pair) > Time::from_ms(200));
+}
+
+#[test]
+fn a_lone_tail_is_given_the_time_of_a_delayed_ack() {
+    // 2 SRTT and 200 ms, but not more than the timeout of SRTT and 200 ms
+    let pair = sends(&modern(&json!({})), 10, losing(&[9]));
+    assert_eq!(pair.client_log.timeouts, []);
+    let probed = pair.retransmissions()[0].0 - pair.data()[0].0;
+    assert!(probed > RTT * 2 + Time::from_ms(200) && probed < RTT * 2 + Time::from_ms(204));
+}
+
+#[test]
+fn a_probe_that_repaired_a_loss_shrinks_the_window_once_more_is_acknowledged() {
+    let settings = modern(&json!({}));
+    let mut pair = Pair::same(&settings, ONE_WAY)
+        .connected()
+        .judged(losing(&[9]));
+    pair.client.write(10 * u64::from(PAYLOAD));
+    pair.run();
+    let before = pair.client.gauges().cwnd_bytes;
+    pair.client.write(2 * u64::from(PAYLOAD));
+    pair.run();
+    let after = pair.client.gauges();
+    assert!(after.ssthresh_bytes < u64::MAX);
+    assert!(after.cwnd_bytes < before);
+    assert_eq!(pair.client.counters().fast_recoveries, 0);
+}
+
+#[test]
+fn a_lost_half_of_a_flight_is_repaired_by_the_probe_and_rack() {
+    let pair = sends(&modern(&json!({})), 10, losing(&[5, 6, 7, 8, 9]));
+    assert_eq!(pair.client_log.timeouts, []);
+    let again: Vec<u32> = pair
+        .retransmissions()
+        .iter()
+        .map(|(_, o)| o / PAYLOAD)
+        .collect();
+    assert_eq!(again, [9, 5, 6, 7, 8]);
+    assert_eq!(pair.client.counters().fast_recoveries, 1);
+}
+
+#[test]
+fn two_duplicates_are_enough_for_rack_after_a_quarter_of_a_round_trip() {
+    let pair = sends(&modern(&json!({})), 10, losing(&[7]));
+    assert_eq!(pair.client_log.timeouts, []);
+    assert_eq!(pair.client.counters().fast_recoveries, 1);
+    let start = pair.data()[0].0;
+    let (at, octet) = pair.retransmissions()[0];
+    assert_eq!(octet, 7 * PAYLOAD);
+    // the ACK of segment 8 took RTT and a little; then the reordering window
+    let waited = at - start;
+    assert!(
+        waited > RTT + RTT / 4 && waited < RTT + RTT / 4 + Time::from_ms(2),
+        "{waited:?}"
+    );
+}
+
+#[test]
+fn a_lost_retransmission_is_found_by_rack_without_a_timeout() {
+    // the first segment's retransmission is lost while new data flows on
+    let mut seen = 0;
+    let judge = move |sent: &pair::Sent| {
+        seen += u32::from(sent.data.is_some() && sent.segment.seq == 1 + 3 * PAYLOAD);
+        if sent.data.is_some() && sent.segment.seq == 1 + 3 * PAYLOAD && seen <= 2 {
+            Fate::Lose
+        } else {
+            Fate::Arrive
+        }
+    };
+    let pair = sends(&modern(&json!({})), 60, judge);
+    assert_eq!(pair.client_log.timeouts, []);
+    let again: Vec<u32> = pair
+        .retransmissions()
+        .iter()
+        .map(|(_, o)| o / PAYLOAD)
+        .collect();
+    assert_eq!(again, [3, 3]);
+    let mut seen = 0;
+    let judge = move |sent: &pair::Sent| {
+        seen += u32::from(sent.data.is_some() && sent.segment.seq == 1 + 3 * PAYLOAD);
+        if sent.data.is_some() && sent.segment.seq == 1 + 3 * PAYLOAD && seen <= 2 {
+            Fate::Lose
+        } else {
+            Fate::Arrive
+        }
+    };
+    let pair = sends(&modern(&json!({"rack": false})), 60, judge);
+    assert_eq!(pair.client_log.timeouts.len(), 1);
+}
+
+#[test]
+fn what_comes_late_by_less_than_a_quarter_of_a_round_trip_is_not_sent_again() {
+    // once reordering was seen, the window of min_RTT / 4 = 5 ms holds however many are SACKed
+    let mut numbers = 0..;
+    let judge = move |sent: &pair::Sent| {
+        if sent.data.is_none() {
+            return Fate::Arrive;
+        }
+        match numbers.next().unwrap() {
+            4 => Fate::Late(Time::from_us(150)),
+            number if number > 20 && number % 13 == 0 => Fate::Late(Time::from_ms(3)),
+            _ => Fate::Arrive,
+        }
+    };
+    let pair = sends(&modern(&json!({})), 300, judge);
+    assert_eq!(pair.retransmissions(), []);
+    assert_eq!(pair.client.counters().fast_recoveries, 0);
+}
+
+#[test]
+fn under_prr_a_lone_loss_is_repaired_with_a_segment_for_every_second_ack_or_so() {
+    // NewReno halves: 40 segments, threshold 20
+    let settings = modern(&json!({
+        "congestion_control": "newreno", "initial_window_segments": 40, "tail_loss_probe": false
+    }));
+    let pair = sends(&settings, 400, losing(&[0]));
+    let retransmitted = pair.retransmissions()[0].0;
+    let sent = pair
+        .data()
+        .iter()
+        .filter(|(at, _)| *at > retransmitted && *at < retransmitted + RTT)
+        .count();
+    // 37 ACKs of the first flight follow, each worth half a segment
+    assert!((16..=20).contains(&sent), "{sent}");
+    assert_eq!(pair.client_log.timeouts, []);
+    assert_eq!(pair.client.counters().fast_recoveries, 1);
+    assert_eq!(pair.client.counters().retransmits, 1);
+}
+
+/// The path stands still for longer than the timeout, and then delivers everything in order.
+fn after_a_spike(settings: &Settings) -> (Pair, u64) {
+    let mut pair = Pair::same(settings, ONE_WAY).connected();
+    pair.client.write(30 * u64::from(PAYLOAD));
+    pair.run();
+    let before = pair.client.gauges().cwnd_bytes;
+    let end = pair.now + Time::from_ms(400);
+    let mut pair = pair.judged(move |sent| {
+        if sent.forward && sent.at < end {
+            Fate::Late(end - sent.at)
+        } else {
+            Fate::Arrive
+        }
+    });
+    pair.client.write(60 * u64::from(PAYLOAD));
+    pair.run();
+    assert_eq!(pair.server.delivered_bytes(), 90 * u64::from(PAYLOAD));
+    (pair, before)
+}
+
+#[test]
+fn a_needless_timeout_is_undone_by_f_rto_or_by_timestamps() {
+    for overrides in [
+        json!({"tail_loss_probe": false, "undo": false}),
+        json!({"tail_loss_probe": false, "frto": false}),
+        json!({"tail_loss_probe": false, "undo": false, "timestamps": false}),
+    ] {
+        let (pair, before) = after_a_spike(&modern(&overrides));
+        let after = pair.client.gauges();
+        assert_eq!(pair.client.counters().timeouts, 1, "{overrides}");
+        assert_eq!(pair.client.counters().retransmits, 1, "{overrides}");
+        assert_eq!(after.ssthresh_bytes, u64::MAX, "{overrides}");
+        assert!(after.cwnd_bytes >= before, "{overrides}");
+    }
+    let (pair, before) = after_a_spike(&modern(&json!({
+        "tail_loss_probe": false, "undo": false, "frto": false
+    })));
+    assert!(pair.client.gauges().ssthresh_bytes < before);
+}
+
+#[test]
+fn a_real_timeout_is_not_undone() {
+    // a whole flight of ten is lost
+    let lost = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+    let pair = sends(&modern(&json!({})), 40, losing(lost));
+    assert!(pair.client.gauges().ssthresh_bytes < u64::MAX);
+    assert_eq!(pair.client.counters().timeouts, 1);
+    assert!(
+        !pair
+            .sent
+            .iter()
+            .any(|sent| sent.segment.flags.contains(Flags::RST))
+    );
+}
