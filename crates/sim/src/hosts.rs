@@ -3,7 +3,7 @@
 
 use fairport_net::processing::Server;
 use fairport_net::{Hosts, Network, NodeId, Packet};
-use fairport_tcp::{Connection, Segment};
+use fairport_tcp::{Connection, Ecn, Segment};
 use fairport_units::Time;
 
 use crate::measurement::Measurement;
@@ -67,7 +67,7 @@ impl Endpoints {
                 route: endpoint.route,
                 ingress: fairport_net::PortId(0), // the network knows the NIC
                 size_bytes: segment.wire_bytes() as u16,
-                ecn: 0,
+                ecn: endpoint.connection.codepoint().bits(),
                 class: 0,
                 content: segment,
             };
@@ -99,9 +99,10 @@ impl Hosts<Segment, Probes> for Endpoints {
         let endpoint = &mut self.ends[index as usize];
         endpoint.received += 1;
         let mut events = self.measurement.events(index, now);
+        let ecn = Ecn::from_bits(packet.ecn);
         endpoint
             .connection
-            .on_segment(now, &packet.content, &mut events);
+            .on_packet(now, &packet.content, ecn, &mut events);
         if at_receiver {
             let delivered = endpoint.connection.delivered_bytes();
             self.measurement.delivered(packet.flow, delivered, now);

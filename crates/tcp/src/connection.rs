@@ -2,13 +2,14 @@
 
 use fairport_units::Time;
 
+use crate::ecn::Ecn;
 use crate::handshake::{Handshake, Phase};
 use crate::receiver::{OwnRtt, Receiver};
 use crate::report::{Counters, Events, Gauges};
 use crate::segment::{Flags, Segment, Timestamps};
 use crate::sender::{Outgoing, Sender};
 use crate::seq;
-use crate::settings::Settings;
+use crate::settings::{CongestionControl, Settings};
 
 /// One endpoint: a sender, a receiver, and the handshake that joins them to their peer.
 ///
@@ -25,6 +26,11 @@ pub struct Connection {
     pub(crate) timestamps: bool,
     /// both sides use SACK
     pub(crate) sack: bool,
+    /// both sides use ECN; before the handshake: this one would
+    pub(crate) ecn: bool,
+    /// every segment is ECN-capable, not only new data (RFC 8257 3.5; Linux's DCTCP)
+    pub(crate) ecn_on_all: bool,
+    pub(crate) codepoint: Ecn,
     /// by which the windows that go out are shifted
     pub(crate) window_scale: u8,
     fixed_header: u8,
@@ -74,6 +80,9 @@ impl Connection {
             phase,
             timestamps: settings.timestamps,
             sack: settings.sack,
+            ecn: settings.offers_ecn(),
+            codepoint: Ecn::NotEct,
+            ecn_on_all: settings.congestion_control == CongestionControl::Dctcp,
             window_scale: settings.window_scale,
             fixed_header: settings.fixed_header_bytes,
             finished: false,
@@ -108,13 +117,19 @@ impl Connection {
         self.sender.close();
     }
 
-    /// A segment came.
+    /// A segment came, in a packet without ECN.
     #[inline]
     pub fn on_segment(&mut self, now: Time, segment: &Segment, events: &mut impl Events) {
+        self.on_packet(now, segment, Ecn::NotEct, events);
+    }
+
+    /// A segment came, in a packet with this codepoint.
+    #[inline]
+    pub fn on_packet(&mut self, now: Time, segment: &Segment, ecn: Ecn, events: &mut impl Events) {
         if self.phase == Phase::Established && !segment.flags.intersects(Flags::SYN | Flags::RST) {
-            self.on_established(now, segment, events);
+            self.on_established(now, segment, ecn, events);
         } else {
-            self.on_handshake(now, segment, events);
+            self.on_handshake(now, segment, ecn, events);
         }
     }
 
@@ -124,6 +139,7 @@ impl Connection {
         &mut self,
         now: Time,
         segment: &Segment,
+        ecn: Ecn,
         events: &mut impl Events,
     ) {
         if !segment.flags.contains(Flags::ACK) {
@@ -141,6 +157,10 @@ impl Connection {
             return;
         }
         if segment.sequence_length() > 0 {
+            if self.ecn {
+                let cwr = segment.flags.contains(Flags::CWR);
+                self.receiver.note_mark(ecn == Ecn::Ce, cwr);
+            }
             let rtt = self.sender.rtt();
             let own = OwnRtt {
                 rto: rtt.rto(),
@@ -166,9 +186,52 @@ impl Connection {
         }
     }
 
-    /// The next segment to send at `now`; call it until it says `None`.
+    /// The next segment to send at `now`; call it until it says `None`. [`Self::codepoint`] says in
+    /// what packet it goes out.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if self.ecn {
+            self.poll_with_ecn(now)
+        } else {
+            self.poll_segment(now)
+        }
+    }
+
+    /// The ECN codepoint of the segment that [`Self::poll_transmit`] gave last.
+    #[inline]
+    pub fn codepoint(&self) -> Ecn {
+        self.codepoint
+    }
+
+    /// New data is ECN-capable, and nothing else unless the stack says so (RFC 3168 6.1).
+    fn poll_with_ecn(&mut self, now: Time) -> Option<Segment> {
+        let opens = self.phase != Phase::Established;
+        let nxt = self.sender.nxt();
+        let (mut segment, echoes) = match self.receiver.take_earlier() {
+            Some((ack, echoes)) => {
+                let mut segment = self.segment(now, nxt);
+                segment.ack = seq::wire(ack);
+                (segment, echoes)
+            }
+            None => (self.poll_segment(now)?, self.receiver.echoes()),
+        };
+        if echoes {
+            segment.flags |= Flags::ECE;
+        }
+        let is_new = !opens && segment.payload > 0 && segment.seq == seq::wire(nxt);
+        if is_new && self.sender.take_cwr() {
+            segment.flags |= Flags::CWR;
+        }
+        self.codepoint = if is_new || self.ecn_on_all {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        };
+        Some(segment)
+    }
+
+    #[inline]
+    fn poll_segment(&mut self, now: Time) -> Option<Segment> {
         if self.phase != Phase::Established {
             return self.poll_handshake(now);
         }

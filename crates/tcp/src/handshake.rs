@@ -6,11 +6,12 @@
 use fairport_units::Time;
 
 use crate::connection::Connection;
+use crate::ecn::Ecn;
 use crate::report::Events;
 use crate::segment::{Flags, Segment, SynOptions, Timestamps};
 use crate::sender::Agreed;
 use crate::seq;
-use crate::settings::{MSS_MIN, Settings, TIMESTAMP_BYTES};
+use crate::settings::{CongestionControl, MSS_MIN, Settings, TIMESTAMP_BYTES};
 
 /// How far the connection is open. Closing needs no phases: each half knows its FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +57,13 @@ impl Handshake {
 impl Connection {
     /// A segment came that has SYN or RST, or before the connection was established.
     #[cold]
-    pub(crate) fn on_handshake(&mut self, now: Time, segment: &Segment, events: &mut impl Events) {
+    pub(crate) fn on_handshake(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        ecn: Ecn,
+        events: &mut impl Events,
+    ) {
         let has = |flags| segment.flags.contains(flags);
         match self.phase {
             Phase::Reset => {}
@@ -78,12 +85,12 @@ impl Connection {
                     }
                 }
             }
-            Phase::SynReceived | Phase::Established => self.on_late(now, segment, events),
+            Phase::SynReceived | Phase::Established => self.on_late(now, segment, ecn, events),
         }
     }
 
     /// A segment after the peer's SYN.
-    fn on_late(&mut self, now: Time, segment: &Segment, events: &mut impl Events) {
+    fn on_late(&mut self, now: Time, segment: &Segment, ecn: Ecn, events: &mut impl Events) {
         let in_place = segment.seq == seq::wire(self.receiver.nxt());
         if segment.flags.contains(Flags::RST) {
             // one that is merely within the window may be forged (RFC 5961 3.2)
@@ -102,7 +109,7 @@ impl Connection {
             && self.receiver.accepts(segment)
         {
             self.establish(now, segment, self.peer_window_scale(), events);
-            self.on_established(now, segment, events);
+            self.on_established(now, segment, ecn, events);
         }
     }
 
@@ -134,6 +141,13 @@ impl Connection {
             self.window_scale = 0;
         }
         self.sack &= peer.sack_permitted;
+        // RFC 3168 6.1.1: a SYN offers with both, its answer agrees with ECE alone
+        let asked = segment.flags.contains(Flags::ECE);
+        let offered = segment.flags.contains(Flags::CWR);
+        self.ecn &= asked && offered == (self.phase == Phase::Listen);
+        if !self.ecn {
+            self.codepoint = Ecn::NotEct;
+        }
         self.handshake.peer = Some(peer);
     }
 
@@ -167,6 +181,11 @@ impl Connection {
             self.receiver.nxt(),
             u64::from(segment.window) << window_shift,
         );
+        if self.ecn {
+            let exact = handshake.settings.congestion_control == CongestionControl::Dctcp;
+            self.sender.use_ecn();
+            self.receiver.use_ecn(exact);
+        }
         self.phase = Phase::Established;
         events.established(now);
     }
@@ -201,7 +220,14 @@ impl Connection {
         });
         if answers {
             segment.flags |= Flags::ACK;
+            if self.ecn {
+                segment.flags |= Flags::ECE;
+            }
             segment.ack = seq::wire(self.receiver.nxt());
+        }
+        if !answers && self.ecn && !self.handshake.sent_again {
+            // what drops a SYN that offers ECN lets one pass that does not (`tcp_ecn_fallback`)
+            segment.flags |= Flags::ECE | Flags::CWR;
         }
         if self.timestamps {
             segment.options.set_timestamps(Timestamps {

@@ -39,6 +39,7 @@ mod ack_policy;
 mod clock;
 mod congestion;
 mod connection;
+mod ecn;
 mod handshake;
 mod info;
 mod pacing;
@@ -58,6 +59,7 @@ mod sizing;
 mod timer;
 
 pub use connection::Connection;
+pub use ecn::Ecn;
 pub use info::{CaState, Info};
 pub use report::{Counters, Events, Gauges, Timeout, TimeoutCause};
 pub use segment::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};

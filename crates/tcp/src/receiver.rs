@@ -7,6 +7,7 @@
 use fairport_units::Time;
 
 use crate::ack_policy::{AckSchedule, InOrder};
+use crate::ecn::Echo;
 use crate::ranges::{Range, Ranges};
 use crate::segment::{Flags, Options, SackBlock, Segment};
 use crate::seq;
@@ -33,6 +34,10 @@ pub(crate) struct Receiver {
     recent: [Range; Options::MAX_SACKS],
     recents: usize,
     pub(crate) acks: AckSchedule,
+    /// where ECN is used
+    echo: Option<Echo>,
+    /// an ACK up to here goes out first, with ECE or without
+    earlier: Option<(u64, bool)>,
 }
 
 /// This endpoint's own timeout and smoothed round-trip time.
@@ -58,6 +63,8 @@ impl Receiver {
             recent: [nothing; Options::MAX_SACKS],
             recents: 0,
             acks: AckSchedule::new(settings),
+            echo: None,
+            earlier: None,
         }
     }
 
@@ -215,8 +222,38 @@ impl Receiver {
         }
     }
 
+    /// Both sides have agreed on ECN; `exact`: ECE follows the marks (DCTCP).
+    pub(crate) fn use_ecn(&mut self, exact: bool) {
+        self.echo = Some(Echo::new(exact));
+    }
+
+    /// Data came, marked or not, and with CWR or not; before [`Self::on_data`].
+    pub(crate) fn note_mark(&mut self, marked: bool, cwr: bool) {
+        let Some(echo) = &mut self.echo else { return };
+        let before = echo.is_on();
+        if echo.on_data(marked, cwr) {
+            if echo.is_exact() && self.nxt > self.acknowledged {
+                // RFC 8257 3.2: no ACK speaks for marked and unmarked segments
+                self.earlier = Some((self.nxt, before));
+            }
+            self.acks.at_once();
+        }
+    }
+
+    /// Whether ACKs carry ECE.
+    #[inline]
+    pub(crate) fn echoes(&self) -> bool {
+        self.echo.is_some_and(Echo::is_on)
+    }
+
+    /// The ACK that goes out before all else, and whether it carries ECE.
+    pub(crate) fn take_earlier(&mut self) -> Option<(u64, bool)> {
+        self.earlier.take()
+    }
+
     /// Nothing is to be acknowledged any more.
     pub(crate) fn abort(&mut self) {
+        self.earlier = None;
         self.acks.abort();
     }
 

@@ -23,6 +23,10 @@ impl Flags {
     pub const PSH: Self = Self(0x08);
     /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
+    /// A mark came (RFC 3168); on a SYN: ECN is offered or agreed to.
+    pub const ECE: Self = Self(0x40);
+    /// The sender has answered ECE; on a SYN: ECN is offered.
+    pub const CWR: Self = Self(0x80);
 
     /// The header's octet, as it is.
     pub const fn from_bits(bits: u8) -> Self {

@@ -21,6 +21,8 @@ pub enum CongestionControl {
     Bic,
     /// CUBIC, as Linux has it.
     Cubic,
+    /// DCTCP (RFC 8257), as Linux has it; offers ECN by itself.
+    Dctcp,
 }
 
 /// What the congestion window counts.
@@ -152,6 +154,10 @@ pub struct Settings {
     pub payload_min_bytes: u32,
     /// Parameters of `adaptive`.
     pub tcprand: TcpRand,
+    /// Offer and accept explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// DCTCP halves its window on a loss, as Linux since 5.1; off: it falls by alpha/2.
+    pub dctcp_halves_on_loss: bool,
     /// How segments are spaced.
     pub pacing: Pacing,
     /// Tick of the timer that lets paced segments out; 0: it is exact.
@@ -207,6 +213,11 @@ const PACING_LIMIT: Time = Time::from_secs(1);
 const RTO_LIMIT: Time = Time::from_secs(3600);
 
 impl Settings {
+    /// Whether ECN is offered and accepted.
+    pub(crate) fn offers_ecn(&self) -> bool {
+        self.ecn || self.congestion_control == CongestionControl::Dctcp
+    }
+
     /// Names of the stacks that are known.
     pub const PRESETS: &[&str] = presets::NAMES;
 

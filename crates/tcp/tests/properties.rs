@@ -3,7 +3,7 @@
 mod pair;
 
 use fairport_tcp::{
-    Connection, Flags, Options, SackBlock, Segment, Settings, SynOptions, Timestamps,
+    Connection, Ecn, Flags, Options, SackBlock, Segment, Settings, SynOptions, Timestamps,
 };
 use fairport_units::Time;
 use pair::{Fate, Pair, stack};
@@ -13,10 +13,10 @@ use serde_json::json;
 fn any_stack() -> impl Strategy<Value = Settings> {
     (
         prop::sample::select(Settings::PRESETS),
-        prop::sample::select(&["newreno", "bic", "cubic"][..]),
+        prop::sample::select(&["newreno", "bic", "cubic", "dctcp"][..]),
         prop::sample::select(&["segments", "bytes"][..]),
         prop::sample::select(&["every-segment", "delayed", "quick-ack"][..]),
-        any::<[bool; 5]>(),
+        any::<[bool; 6]>(),
         prop::sample::select(&[1460_u32, 3000, 20_000, 1_000_000][..]),
         prop::sample::select(&["full", "full", "static", "adaptive"][..]),
         prop::sample::select(&["off", "off", "window", "linux"][..]),
@@ -28,7 +28,7 @@ fn any_stack() -> impl Strategy<Value = Settings> {
                 &json!({
                     "congestion_control": control, "window_unit": unit, "ack_policy": acks,
                     "sack": on[0], "timestamps": on[1], "nagle": on[2], "abc": on[3],
-                    "limited_transmit": on[4], "receive_buffer_bytes": buffer, "window_scale": 5,
+                    "limited_transmit": on[4], "ecn": on[5], "receive_buffer_bytes": buffer, "window_scale": 5,
                     "rto_min_ps": 2_000_000_000_u64, "mss_bytes": 1400,
                     "payload_sizing": sizing, "pacing": pacing, "pacing_granularity_ps": tick_ps,
                     "send_gap_max_ps": tick_ps / 10
@@ -42,6 +42,7 @@ fn any_fate() -> impl Strategy<Value = Fate> {
         6 => Just(Fate::Arrive),
         2 => Just(Fate::Lose),
         1 => Just(Fate::Twice),
+        1 => Just(Fate::Mark),
         1 => (1_u64..3000).prop_map(|us| Fate::Late(Time::from_us(us))),
     ]
 }
@@ -171,7 +172,7 @@ proptest! {
                 now = now.max(at.min(now + Time::from_secs(1)));
                 end.on_timer(now, &mut ());
             }
-            end.on_segment(now, &segment, &mut ());
+            end.on_packet(now, &segment, Ecn::from_bits(segment.window as u8), &mut ());
             // the loosest reading of what the peer has ever allowed
             let scale = settings.window_scale.max(14);
             window_end = window_end.max(u64::from(segment.ack) + (u64::from(segment.window) << scale));

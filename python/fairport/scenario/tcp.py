@@ -53,7 +53,7 @@ class TcpSettings(Section):
     """The preset that the settings start from: `linux-2.6` (what the papers ran; the default),
     `ns2`, `rfc`."""
     congestion_control: str | None = None
-    """Window algorithm: `newreno`, `bic`, `cubic`."""
+    """Window algorithm: `newreno`, `bic`, `cubic`, `dctcp`, which uses ECN whatever `ecn` says."""
     mss: PositiveSize | None = None
     """Maximum segment size without options: timestamps take their 12 B out of it. Default: the MTU
     less 40 B; in a preset with a fixed header (ns2), the preset's."""
@@ -107,6 +107,10 @@ class TcpSettings(Section):
     tcprand: Annotated[str | list[float | str], BeforeValidator(_tcprand)] | None = None
     """Parameters of `adaptive`: `default`, `conservative`, `aggressive`, or the list
     [sigma^2, mu, nu_tau, nu_omega], where a nu may be "inf"."""
+    ecn: bool | None = None
+    """Explicit congestion notification (RFC 3168), where both ends have it on."""
+    dctcp_halves_on_loss: bool | None = None
+    """DCTCP halves its window on a loss, as Linux since 5.1; without, it falls by alpha/2."""
     pacing: Literal["off", "window", "linux"] | None = None
     """Spacing of segments: none; the window over the round-trip time (Aggarwal 2000); 200 % of that
     in the first half of slow start and 120 % later, as Linux."""
@@ -150,6 +154,8 @@ ENGINE_NAMES: dict[str, str] = {
     "payload_sizing": "payload_sizing",
     "payload_min": "payload_min_bytes",
     "tcprand": "tcprand",
+    "ecn": "ecn",
+    "dctcp_halves_on_loss": "dctcp_halves_on_loss",
     "pacing": "pacing",
     "pacing_granularity": "pacing_granularity_ps",
     "send_gap_max": "send_gap_max_ps",

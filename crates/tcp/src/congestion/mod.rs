@@ -6,6 +6,7 @@
 
 mod bic;
 mod cubic;
+mod dctcp;
 mod hystart;
 mod newreno;
 
@@ -13,6 +14,7 @@ use fairport_units::Time;
 
 use self::bic::Bic;
 use self::cubic::Cubic;
+use self::dctcp::Dctcp;
 use crate::recovery::State;
 use crate::settings::{CongestionControl, Settings, WindowUnit};
 
@@ -146,6 +148,7 @@ enum Algorithm {
     NewReno,
     Bic(Bic),
     Cubic(Box<Cubic>),
+    Dctcp(Dctcp),
 }
 
 /// The window and the algorithm that moves it.
@@ -162,6 +165,7 @@ impl Congestion {
             CongestionControl::NewReno => Algorithm::NewReno,
             CongestionControl::Bic => Algorithm::Bic(Bic::new(settings)),
             CongestionControl::Cubic => Algorithm::Cubic(Box::new(Cubic::new(settings))),
+            CongestionControl::Dctcp => Algorithm::Dctcp(Dctcp::new(settings)),
         };
         Self {
             window: Window::new(settings, payload),
@@ -184,7 +188,7 @@ impl Congestion {
     #[inline]
     pub(crate) fn on_ack(&mut self, sample: &AckSample) {
         match &mut self.algorithm {
-            Algorithm::NewReno => {}
+            Algorithm::NewReno | Algorithm::Dctcp(_) => {}
             Algorithm::Bic(it) => it.on_acked(sample),
             Algorithm::Cubic(it) => it.on_acked(&mut self.window, sample),
         }
@@ -199,6 +203,7 @@ impl Congestion {
             Algorithm::NewReno => newreno::avoid(&mut self.window, sample),
             Algorithm::Bic(it) => it.avoid(&mut self.window, sample),
             Algorithm::Cubic(it) => it.avoid(&mut self.window, sample),
+            Algorithm::Dctcp(_) => Dctcp::avoid(&mut self.window, sample),
         }
     }
 
@@ -224,6 +229,38 @@ impl Congestion {
         self.window.ssthresh = self.window.ssthresh.max(ssthresh);
     }
 
+    /// Both sides use ECN.
+    pub(crate) fn use_ecn(&mut self) {
+        if let Algorithm::Dctcp(it) = &mut self.algorithm {
+            it.use_ecn();
+        }
+    }
+
+    /// `acked` octets were acknowledged up to `una`, by an ACK with ECE or without.
+    pub(crate) fn on_echo(&mut self, acked: u64, marked: bool, una: u64, nxt: u64) {
+        if let Algorithm::Dctcp(it) = &mut self.algorithm {
+            it.on_echo(acked, marked, una, nxt);
+        }
+    }
+
+    /// ECE came: as a loss (RFC 3168 6.1.2), but for DCTCP.
+    pub(crate) fn on_mark(&mut self) {
+        if let Algorithm::Dctcp(it) = &self.algorithm {
+            it.reduce_by_alpha(&mut self.window);
+        } else {
+            self.reduce_threshold();
+        }
+        self.window.cwnd = self.window.ssthresh;
+    }
+
+    /// Whether a loss lowers the window even where a mark has just done so.
+    pub(crate) fn halves_on_loss(&self) -> bool {
+        match &self.algorithm {
+            Algorithm::Dctcp(it) => it.halves_on_loss(),
+            _ => false,
+        }
+    }
+
     /// A timeout: the window falls to one segment. `first` of the series, it lowers the
     /// threshold too; fast recovery has done so already (Linux; RFC 5681 would take the flight
     /// size again).
@@ -234,7 +271,7 @@ impl Congestion {
         self.window.cwnd = self.window.unit;
         self.window.count = 0;
         match &mut self.algorithm {
-            Algorithm::NewReno => {}
+            Algorithm::NewReno | Algorithm::Dctcp(_) => {}
             Algorithm::Bic(it) => it.reset(),
             Algorithm::Cubic(it) => it.reset(),
         }
@@ -246,6 +283,7 @@ impl Congestion {
             Algorithm::NewReno => newreno::reduce(&mut self.window),
             Algorithm::Bic(it) => it.reduce(&mut self.window),
             Algorithm::Cubic(it) => it.reduce(&mut self.window),
+            Algorithm::Dctcp(it) => it.reduce(&mut self.window),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The sending half: what an ACK means, what a timeout means. What goes out is in `transmit`.
 
+mod ecn;
 mod info;
 mod peer_window;
 mod repair;
@@ -8,6 +9,7 @@ mod transmit;
 
 use fairport_units::Time;
 
+use self::ecn::Reaction;
 use self::peer_window::PeerWindow;
 use self::repair::Repair;
 use crate::clock::TimestampClock;
@@ -64,6 +66,8 @@ pub(crate) struct Sender {
     sizing: Option<Box<Sizing>>,
     /// spaces segments; none: they leave back to back
     pacer: Option<Box<Pacer>>,
+    /// where both sides use ECN
+    ecn: Option<Reaction>,
     sack: bool,
     nagle: bool,
     /// Linux: the timer restarts when the first outstanding segment is sent again
@@ -104,6 +108,7 @@ impl Sender {
             payload: settings.mss_bytes,
             sizing: Sizing::new(settings, seed),
             pacer: Pacer::new(settings, seed),
+            ecn: None,
             sack: settings.sack,
             nagle: settings.nagle,
             restart_on_head: settings.rto_rule == RtoRule::Linux,
@@ -215,6 +220,9 @@ impl Sender {
         if ack < una {
             return true;
         }
+        if self.ecn.is_some() {
+            self.on_echo(ack, segment.flags);
+        }
         let window_changed = self.peer.update(segment, ack, ack > una);
         if let Some(mut repair) = self.repair.take() {
             self.on_ack_repaired(&mut repair, now, (ack, segment), window_changed, events);
@@ -245,8 +253,17 @@ impl Sender {
 
     /// The congestion control's answer to a loss.
     fn reduce_window(&mut self) {
+        self.queue_cwr();
+        if self.is_reduced(self.board.una()) && !self.congestion.halves_on_loss() {
+            return;
+        }
         let before = self.congestion.window().cwnd;
         self.congestion.on_loss();
+        self.begin_epoch(before);
+    }
+
+    /// The window has fallen from `before`, for a loss or a mark.
+    fn begin_epoch(&mut self, before: u64) {
         if let Some(sizing) = &mut self.sizing {
             sizing.on_loss(before, self.congestion.window().ssthresh);
         }

@@ -95,6 +95,7 @@ impl Sender {
         let window = self.congestion.window();
         let (before, ssthresh) = (window.cwnd, window.ssthresh);
         self.congestion.on_timeout(lowers_threshold);
+        self.queue_cwr();
         if let Some(sizing) = &mut self.sizing {
             let after = self.congestion.window().cwnd;
             if lowers_threshold {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use fairport_tcp::{Connection, Events, Flags, Segment, Settings, Timeout};
+use fairport_tcp::{Connection, Ecn, Events, Flags, Segment, Settings, Timeout};
 use fairport_units::Time;
 use serde_json::Value;
 
@@ -51,6 +51,7 @@ pub(crate) struct Sent {
     /// counts the data segments of the client from 0, retransmissions included
     pub(crate) data: Option<usize>,
     pub(crate) segment: Segment,
+    pub(crate) ecn: Ecn,
 }
 
 /// What the pipe does with a segment.
@@ -61,6 +62,8 @@ pub(crate) enum Fate {
     /// later than it would
     Late(Time),
     Twice,
+    /// as a queue marks it: a packet that is not ECN-capable arrives as it is
+    Mark,
 }
 
 type Judge = Box<dyn FnMut(&Sent) -> Fate>;
@@ -79,7 +82,7 @@ pub(crate) struct Pair {
     free_at: Time,
     judge: Judge,
     /// by time of arrival and order of sending
-    flying: BTreeMap<(Time, usize), (bool, Segment)>,
+    flying: BTreeMap<(Time, usize), (bool, Segment, Ecn)>,
     departures: usize,
     data_sent: usize,
 }
@@ -142,6 +145,7 @@ impl Pair {
                 &mut self.server
             };
             while let Some(segment) = end.poll_transmit(self.now) {
+                let mut ecn = end.codepoint();
                 let carries = segment.payload > 0 || segment.flags.contains(Flags::FIN);
                 let data = (forward && carries).then_some(self.data_sent);
                 self.data_sent += usize::from(data.is_some());
@@ -150,6 +154,7 @@ impl Pair {
                     forward,
                     data,
                     segment,
+                    ecn,
                 };
                 self.sent.push(sent);
                 let mut arrival = self.now;
@@ -163,11 +168,17 @@ impl Pair {
                     Fate::Lose => (0, Time::ZERO),
                     Fate::Late(by) => (1, by),
                     Fate::Twice => (2, Time::ZERO),
+                    Fate::Mark => {
+                        if ecn != Ecn::NotEct {
+                            ecn = Ecn::Ce;
+                        }
+                        (1, Time::ZERO)
+                    }
                 };
                 for _ in 0..copies {
                     self.departures += 1;
                     self.flying
-                        .insert((arrival + late, self.departures), (forward, segment));
+                        .insert((arrival + late, self.departures), (forward, segment, ecn));
                 }
             }
         }
@@ -191,11 +202,13 @@ impl Pair {
         assert!(next >= self.now, "time went back");
         self.now = next;
         while let Some(entry) = self.flying.first_entry().filter(|e| e.key().0 == next) {
-            let (forward, segment) = entry.remove();
+            let (forward, segment, ecn) = entry.remove();
             if forward {
-                self.server.on_segment(next, &segment, &mut self.server_log);
+                self.server
+                    .on_packet(next, &segment, ecn, &mut self.server_log);
             } else {
-                self.client.on_segment(next, &segment, &mut self.client_log);
+                self.client
+                    .on_packet(next, &segment, ecn, &mut self.client_log);
             }
             self.transmit();
         }

@@ -1,0 +1,102 @@
+//! Explicit congestion notification: what a segment's IP header says, and what the receiver says
+//! back (RFC 3168; RFC 8257 for DCTCP). What the sender does about it is in `sender/ecn`.
+
+/// The ECN codepoint of an IP header (RFC 3168 5), which travels beside the segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// The transport does not take marks: a queue drops instead.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable, codepoint ECT(1).
+    Ect1 = 1,
+    /// ECN-capable, codepoint ECT(0): what senders use.
+    Ect0 = 2,
+    /// Congestion experienced: a queue has marked it.
+    Ce = 3,
+}
+
+impl Ecn {
+    /// The codepoint of the lower two bits.
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// The two bits.
+    pub const fn bits(self) -> u8 {
+        self as u8
+    }
+}
+
+/// The receiver's side: when ACKs carry ECE.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Echo {
+    /// ECE says of each ACK whether what it covers was marked (RFC 8257 3.2)
+    exact: bool,
+    /// ACKs carry ECE
+    on: bool,
+}
+
+impl Echo {
+    pub(crate) fn new(exact: bool) -> Self {
+        Self { exact, on: false }
+    }
+
+    /// Whether the next ACK carries ECE.
+    #[inline]
+    pub(crate) fn is_on(self) -> bool {
+        self.on
+    }
+
+    /// Whether an ACK stands for marked segments alone or for unmarked ones alone.
+    pub(crate) fn is_exact(self) -> bool {
+        self.exact
+    }
+
+    /// Data came, marked or not, and with CWR or not. True if what ACKs say has changed, which the
+    /// peer is to know at once: its window may be one segment (`tcp_ecn_accept_cwr`,
+    /// `__tcp_ecn_check_ce`).
+    pub(crate) fn on_data(&mut self, marked: bool, cwr: bool) -> bool {
+        let before = self.on;
+        if self.exact {
+            self.on = marked;
+            return self.on != before;
+        }
+        // RFC 3168 6.1.3: from the first mark until CWR
+        self.on = marked || (before && !cwr);
+        self.on != before || cwr
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ece_stays_until_the_sender_says_that_it_has_reacted() {
+        let mut echo = Echo::new(false);
+        assert!(echo.on_data(true, false));
+        assert!(!echo.on_data(false, false));
+        assert!(echo.is_on());
+        assert!(echo.on_data(false, true));
+        assert!(!echo.is_on());
+        // a mark on the segment with CWR is a new one
+        echo.on_data(true, false);
+        echo.on_data(true, true);
+        assert!(echo.is_on());
+    }
+
+    #[test]
+    fn for_dctcp_ece_follows_the_marks() {
+        let mut echo = Echo::new(true);
+        assert!(echo.on_data(true, false));
+        assert!(!echo.on_data(true, false));
+        assert!(echo.on_data(false, false));
+        assert!(!echo.is_on());
+    }
+}
