@@ -146,7 +146,7 @@ impl Connection {
             return;
         }
         if !self.receiver.accepts(segment) {
-            self.receiver.acks.on_out_of_place(self.receiver.window());
+            self.receiver.on_unacceptable(segment);
             return;
         }
         if self.timestamps {
@@ -237,7 +237,7 @@ impl Connection {
         }
         // what is out of order is reported in an ACK of its own (RFC 5681 2: with data on it, it
         // would not count as a duplicate), so data segments never need room for SACK blocks
-        if self.receiver.acks.is_due() && self.receiver.has_gap() {
+        if self.receiver.acks.is_due() && self.receiver.has_report() {
             return Some(self.acknowledgement(now));
         }
         match self.sender.poll(now) {

@@ -33,7 +33,7 @@
 //! ```
 //!
 //! Not here: simultaneous open, TIME-WAIT, giving up, urgent data, path MTU discovery, PAWS, a smaller
-//! window after idle periods (RFC 5681 4.1), duplicate SACK (RFC 2883).
+//! window after idle periods (RFC 5681 4.1).
 
 mod ack_policy;
 mod clock;

@@ -44,6 +44,7 @@ const LINUX_2_6: Settings = Settings {
     rack: false,
     tail_loss_probe: false,
     prr: false,
+    dsack: false,
     undo: false,
     frto: false,
     nagle: true,
@@ -98,6 +99,7 @@ const NS2: Settings = Settings {
     rack: false,
     tail_loss_probe: false,
     prr: false,
+    dsack: false,
     undo: false,
     frto: false,
     // one-way agents send whole packets only
@@ -150,6 +152,7 @@ const RFC: Settings = Settings {
     rack: false,
     tail_loss_probe: false,
     prr: false,
+    dsack: false,
     undo: false,
     frto: false,
     nagle: true,

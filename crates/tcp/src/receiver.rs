@@ -33,6 +33,9 @@ pub(crate) struct Receiver {
     /// of these the ranges that were added to last, latest first (RFC 2018 4)
     recent: [Range; Options::MAX_SACKS],
     recents: usize,
+    /// what came twice is reported (RFC 2883), and what came so since the last report
+    reports_duplicates: bool,
+    duplicate: Option<Range>,
     pub(crate) acks: AckSchedule,
     /// where ECN is used
     echo: Option<Echo>,
@@ -62,6 +65,8 @@ impl Receiver {
             held: Ranges::default(),
             recent: [nothing; Options::MAX_SACKS],
             recents: 0,
+            reports_duplicates: settings.dsack,
+            duplicate: None,
             acks: AckSchedule::new(settings),
             echo: None,
             earlier: None,
@@ -110,6 +115,30 @@ impl Receiver {
         !self.held.is_empty()
     }
 
+    /// Whether there are blocks to put into the next ACK.
+    #[inline]
+    pub(crate) fn has_report(&self) -> bool {
+        self.has_gap() || self.duplicate.is_some()
+    }
+
+    /// Octets came that had come before (RFC 2883 4; `tcp_dsack_set`).
+    #[cold]
+    fn note_duplicate(&mut self, start: u64, end: u64) {
+        if self.reports_duplicates && start < end {
+            self.duplicate = Some(Range { start, end });
+        }
+    }
+
+    /// A segment came that is not to be accepted: it lies below what was acknowledged, or beyond the
+    /// window.
+    #[cold]
+    pub(crate) fn on_unacceptable(&mut self, segment: &Segment) {
+        let start = seq::unwrap(self.nxt, segment.seq).max(self.start);
+        let end = start + u64::from(segment.sequence_length());
+        self.note_duplicate(start, end.min(self.nxt));
+        self.acks.on_out_of_place(self.window);
+    }
+
     /// Whether any part of the segment is new or where it ought to be (RFC 9293 3.10.7.4; as in
     /// Linux, what the peer may have sent before our last ACK reached it is good too).
     #[inline]
@@ -144,10 +173,12 @@ impl Receiver {
             end = end.min(fin + 1);
         }
         if end <= self.nxt.max(start) {
+            self.note_duplicate(start.max(self.start), end.min(self.nxt));
             self.acks.on_out_of_place(self.window);
             return;
         }
         if start != self.nxt {
+            self.note_duplicate(start.max(self.start), self.nxt);
             self.acks.on_out_of_place(self.window);
         }
         if start > self.nxt {
@@ -197,7 +228,20 @@ impl Receiver {
 
     /// Keeps what came above a gap and puts its range first among those reported.
     fn hold(&mut self, range: Range) {
-        let whole = self.held.insert(range, |_, _| {});
+        let mut at = range.start;
+        let mut known = None;
+        let whole = self.held.insert(range, |part, _| {
+            if at < part.start {
+                known.get_or_insert((at, part.start));
+            }
+            at = part.end;
+        });
+        if at < range.end {
+            known.get_or_insert((at, range.end));
+        }
+        if let Some((start, end)) = known {
+            self.note_duplicate(start, end);
+        }
         let mut kept = [whole; Options::MAX_SACKS];
         let mut count = 1;
         for known in &self.recent[..self.recents] {
@@ -214,7 +258,8 @@ impl Receiver {
     /// Puts SACK blocks into the options of an ACK.
     #[inline]
     pub(crate) fn report(&self, options: &mut Options) {
-        for range in &self.recent[..self.recents] {
+        let blocks = self.duplicate.iter().chain(&self.recent[..self.recents]);
+        for range in blocks.take(Options::MAX_SACKS) {
             options.push_sack(SackBlock {
                 start: seq::wire(range.start),
                 end: seq::wire(range.end),
@@ -261,6 +306,7 @@ impl Receiver {
     #[inline]
     pub(crate) fn on_acknowledged(&mut self, now: Time, with_data: bool) {
         self.acknowledged = self.nxt;
+        self.duplicate = None;
         self.acks.on_sent(now, with_data);
     }
 }

@@ -121,13 +121,15 @@ pub struct Settings {
     /// What the kernel adds to the timers of tail loss probes and of late segments
     /// (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack_ps: u64,
-    /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as the four
+    /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as the five
     /// below do: without it they are off.
     pub rack: bool,
     /// Probe the tail of a flight after two round trips (RFC 8985 7).
     pub tail_loss_probe: bool,
     /// Bring the window down by and by in fast recovery (PRR, RFC 6937).
     pub prr: bool,
+    /// Tell the peer of data that came twice, in the first SACK block (RFC 2883).
+    pub dsack: bool,
     /// Take a reduction of the window back that duplicate SACKs or timestamps show to have been
     /// needless (RFC 3708, 4015).
     pub undo: bool,

@@ -149,3 +149,49 @@ fn the_newest_sack_block_comes_first_and_older_ones_follow() {
     pair.run_until(pair.now + Time::from_us(12 * 9) + ONE_WAY);
     assert_eq!(sacked(&pair), Some(vec![(7, 8), (5, 6), (3, 4)]));
 }
+
+#[test]
+fn what_came_twice_is_reported_in_the_first_sack_block() {
+    // RFC 2883 4.1.1: below the ACK; 4.2.1: within the second block
+    let settings = stack(
+        "linux-2.6",
+        &json!({"timestamps": false, "dsack": true, "ack_policy": "every-segment"}),
+    );
+    let mut pair = Pair::same(&settings, ONE_WAY)
+        .spaced(Time::from_us(12))
+        .connected()
+        .judged(|sent| match sent.data {
+            Some(1 | 5) => pair::Fate::Twice,
+            Some(3) => pair::Fate::Lose,
+            _ => pair::Fate::Arrive,
+        });
+    pair.sent.clear();
+    pair.client.write(8 * 1460);
+    pair.run();
+    let segment = |number: u32| number.wrapping_sub(1) / 1460;
+    let reports: Vec<(u32, Vec<(u32, u32)>)> = pair
+        .sent
+        .iter()
+        .filter(|sent| !sent.forward)
+        .map(|sent| {
+            let blocks = sent.segment.options.sacks();
+            let blocks = blocks.map(|b| (segment(b.start), segment(b.end)));
+            (segment(sent.segment.ack), blocks.collect())
+        })
+        .collect();
+    assert_eq!(
+        reports,
+        [
+            (1, vec![]),
+            (2, vec![]),
+            (2, vec![(1, 2)]),
+            (3, vec![]),
+            (3, vec![(4, 5)]),
+            (3, vec![(4, 6)]),
+            (3, vec![(5, 6), (4, 6)]),
+            (3, vec![(4, 7)]),
+            (3, vec![(4, 8)]),
+            (8, vec![]),
+        ]
+    );
+}

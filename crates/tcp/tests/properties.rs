@@ -21,8 +21,9 @@ fn any_stack() -> impl Strategy<Value = Settings> {
         prop::sample::select(&["full", "full", "static", "adaptive"][..]),
         prop::sample::select(&["off", "off", "window", "linux"][..]),
         prop::sample::select(&[0_u64, 1_000_000, 1_000_000_000][..]),
+        prop_oneof![Just([false; 6]), Just([true; 6]), any::<[bool; 6]>()],
     )
-        .prop_map(|(preset, control, unit, acks, on, buffer, sizing, pacing, tick_ps)| {
+        .prop_map(|(preset, control, unit, acks, on, buffer, sizing, pacing, tick_ps, repair)| {
             stack(
                 preset,
                 &json!({
@@ -31,7 +32,9 @@ fn any_stack() -> impl Strategy<Value = Settings> {
                     "limited_transmit": on[4], "ecn": on[5], "receive_buffer_bytes": buffer, "window_scale": 5,
                     "rto_min_ps": 2_000_000_000_u64, "mss_bytes": 1400,
                     "payload_sizing": sizing, "pacing": pacing, "pacing_granularity_ps": tick_ps,
-                    "send_gap_max_ps": tick_ps / 10
+                    "send_gap_max_ps": tick_ps / 10,
+                    "rack": repair[0], "tail_loss_probe": repair[1], "prr": repair[2],
+                    "dsack": repair[3], "undo": repair[4], "frto": repair[5]
                 }),
             )
         })

@@ -257,3 +257,43 @@ fn a_real_timeout_is_not_undone() {
             .any(|sent| sent.segment.flags.contains(Flags::RST))
     );
 }
+
+#[test]
+fn a_needless_fast_recovery_is_undone_by_duplicate_sacks() {
+    // one segment comes later than the reordering window allows, and is sent again
+    let judge = |sent: &pair::Sent| match sent.data {
+        Some(20) => Fate::Late(Time::from_ms(9)),
+        _ => Fate::Arrive,
+    };
+    for (dsack, undone) in [(true, true), (false, false)] {
+        let settings = modern(&json!({"dsack": dsack, "timestamps": false}));
+        let mut pair = sends(&settings, 60, judge);
+        assert_eq!(pair.client.counters().fast_recoveries, 1);
+        assert_eq!(pair.retransmissions().len(), 1);
+        let gauges = pair.client.gauges();
+        assert_eq!(gauges.ssthresh_bytes == u64::MAX, undone, "{dsack}");
+        // and the next segment that is as late is waited for longer
+        pair.client.write(1460);
+        pair.run();
+    }
+    // the echo of the original's timestamp tells it as well
+    let pair = sends(&modern(&json!({})), 60, judge);
+    assert_eq!(pair.client.counters().fast_recoveries, 1);
+    assert_eq!(pair.client.gauges().ssthresh_bytes, u64::MAX);
+}
+
+#[test]
+fn a_probe_that_was_not_needed_leaves_the_window_alone() {
+    // the last ACKs come late, and duplicate SACKs tell of the probe
+    let settings = modern(&json!({"dsack": true}));
+    let judge = |sent: &pair::Sent| match sent.data {
+        Some(8 | 9) => Fate::Late(Time::from_ms(50)),
+        _ => Fate::Arrive,
+    };
+    let mut pair = sends(&settings, 10, judge);
+    assert_eq!(pair.client_log.timeouts, []);
+    assert_eq!(pair.retransmissions().len(), 1);
+    pair.client.write(2 * u64::from(PAYLOAD));
+    pair.run();
+    assert_eq!(pair.client.gauges().ssthresh_bytes, u64::MAX);
+}
