@@ -88,6 +88,7 @@ fn main() {
         }),
         discipline: Discipline::DropTail(DropTail::packets(100)),
         leaves: Leaves::AtEndOfService,
+        departure_first: true,
     };
     let ports = tree.ports().len();
     let mut network = Network::new(
@@ -95,7 +96,6 @@ fn main() {
         (0..ports as u64).map(port).collect(),
         table,
         Framing::ETHERNET,
-        true,
         Arbiter::new(Rule::RoundRobin, ports, Stream::new(1, "arbitration", 0)),
         Blind,
     );

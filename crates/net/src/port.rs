@@ -24,6 +24,9 @@ pub struct PortConfig {
     pub discipline: Discipline,
     /// when a packet stops counting against the buffer's limit
     pub leaves: Leaves,
+    /// whether a packet that leaves the buffer in the picosecond in which another arrives makes
+    /// room for it
+    pub departure_first: bool,
 }
 
 /// When a packet stops counting against the buffer's limit.
@@ -50,8 +53,6 @@ pub struct PortTotals {
     pub backlog_max_bytes: u32,
     /// the backlog's integral over time, octet · ps
     pub backlog_integral: u128,
-    /// octets accepted, as the wire counts them
-    pub wire_bytes: u64,
 }
 
 /// Where a port stands in the topology.
@@ -68,6 +69,7 @@ pub(crate) struct Place {
 }
 
 /// A port that serves first in, first out: it knows a packet's departure when it accepts it.
+#[repr(align(64))] // whole cache lines, and an index that is a shift
 pub(crate) struct Port {
     pub(crate) link: Link,
     pub(crate) place: Place,
@@ -76,6 +78,8 @@ pub(crate) struct Port {
     latency: Time,
     discipline: Discipline,
     leaves: Leaves,
+    /// one picosecond where an arrival comes before a departure of its instant
+    lingers: Time,
     pub(crate) totals: PortTotals,
     last_arrival: Time,
     far_processing: Option<Box<Server>>,
@@ -92,30 +96,27 @@ impl Port {
             latency: config.latency,
             discipline: config.discipline,
             leaves: config.leaves,
+            lingers: Time::from_ps(u64::from(!config.departure_first)),
             totals: PortTotals::default(),
             last_arrival: Time::ZERO,
             far_processing: config.far_processing.map(Box::new),
         }
     }
 
-    /// What waits in the buffer at `now`. `departure_first`: what leaves at `now` has left.
+    /// What waits in the buffer at `now`.
     #[inline]
-    pub(crate) fn backlog(&mut self, now: Time, departure_first: bool) -> Backlog {
-        let until = if departure_first {
-            now
-        } else {
-            Time::from_ps(now.as_ps().saturating_sub(1))
-        };
-        self.link.release(until);
+    pub(crate) fn backlog(&mut self, now: Time) -> Backlog {
+        self.link.release(now);
         Backlog {
             bytes: self.link.backlog_bytes(),
             packets: self.link.backlog_packets(),
         }
     }
 
-    /// Time spent sending what was accepted so far, gaps included.
-    pub(crate) fn busy(&self) -> Time {
-        self.serializer.time_of(self.totals.wire_bytes)
+    /// Time spent sending what was accepted so far, with gaps of `gap_bytes`.
+    pub(crate) fn busy(&self, gap_bytes: u32) -> Time {
+        let gaps = self.totals.accepted * u64::from(gap_bytes);
+        self.serializer.time_of(self.totals.accepted_bytes + gaps)
     }
 
     /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
@@ -150,13 +151,13 @@ impl Port {
             Leaves::AtStartOfService => start,
         };
         let first = self.link.is_empty();
-        self.link.push(due, leaves, frame_bytes, packet);
+        self.link
+            .push(due, leaves + self.lingers, frame_bytes, packet);
         let totals = &mut self.totals;
         totals.accepted += 1;
         totals.accepted_bytes += u64::from(frame_bytes);
         totals.backlog_max_bytes = totals.backlog_max_bytes.max(self.link.backlog_bytes());
         totals.backlog_integral += u128::from((leaves - now).as_ps()) * u128::from(frame_bytes);
-        totals.wire_bytes += u64::from(wire_bytes);
         (depart, first.then_some(due))
     }
 }

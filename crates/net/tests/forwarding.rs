@@ -100,6 +100,7 @@ fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> 
         far_processing: Some(Server::new(Processing::NONE, Stream::new(1, "test", i))),
         discipline: Discipline::DropTail(DropTail::packets(limit_packets)),
         leaves: Leaves::AtEndOfService,
+        departure_first: true,
     };
     let ports = topology.ports().len();
     let network = Network::new(
@@ -107,7 +108,6 @@ fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> 
         (0..ports as u64).map(port).collect(),
         routes,
         Framing::ETHERNET,
-        true,
         Arbiter::new(rule, ports, Stream::new(1, "arbitration", 0)),
         Log::default(),
     );

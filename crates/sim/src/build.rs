@@ -101,7 +101,6 @@ impl Simulation {
             wiring::ports(job, &topology, &timing)?,
             routes,
             wiring::framing(job),
-            job.switch.departure_first,
             Arbiter::new(
                 job.switch.arbitration,
                 topology.ports().len(),

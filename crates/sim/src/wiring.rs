@@ -91,6 +91,7 @@ pub(crate) fn ports(
             far_processing,
             discipline,
             leaves,
+            departure_first: job.switch.departure_first,
         })
     };
     (0..topology.ports().len()).map(build).collect()
