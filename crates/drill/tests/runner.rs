@@ -49,6 +49,17 @@ fn a_burst_equals_one_larger_segment_and_its_parts() {
 }
 
 #[test]
+fn a_part_of_a_segment_alone_is_not_that_segment() {
+    let it = failure("+0 write(4, ..., 1000) = 1000\n+0 > . 1:901(900) ack 1");
+    assert_eq!((it.kind, it.line), (FailureKind::Segment, 8));
+    assert!(
+        it.actual
+            .starts_with("it went on: sent `> . 901:1001(100) ack 1"),
+        "{it}"
+    );
+}
+
+#[test]
 fn another_segment_is_shown_beside_the_expected_one() {
     let it = failure("+0 write(4, ..., 1000) = 1000\n+0 > . 1:901(900) ack 1 win 7");
     assert_eq!((it.kind, it.line), (FailureKind::Segment, 8));

@@ -3,6 +3,8 @@
 //! The engine runs without the interpreter's lock, in slices of some milliseconds; between them
 //! signals are looked at and progress is reported, so that Ctrl-C ends a run at once.
 
+mod drill;
+
 use fairport_sim::{BuildError, Column, EnqueueProbability, Job, Results, Simulation, TopologyJob};
 use fairport_tcp::Settings;
 use numpy::IntoPyArray;
@@ -189,5 +191,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(preset, module)?)?;
     module.add_function(wrap_pyfunction!(topology_hosts, module)?)?;
     module.add_function(wrap_pyfunction!(enqueue_probability, module)?)?;
+    module.add_function(wrap_pyfunction!(drill::run_script, module)?)?;
     Ok(())
 }

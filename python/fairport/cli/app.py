@@ -16,6 +16,7 @@ from fairport.cli import (
     rerun,
     run,
     scenario,
+    script,
 )
 from fairport.errors import InputError
 
@@ -74,4 +75,5 @@ app.command("list")(listing.list_scenarios)
 app.add_typer(scenario.app, name="scenario")
 app.command("report")(report.report)
 app.command("rerun")(rerun.rerun)
+app.command("script")(script.script)
 app.command("enqueue-probability")(enqueue_probability.enqueue_probability)

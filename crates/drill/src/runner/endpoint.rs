@@ -15,6 +15,8 @@ pub(super) const STEPS_MAX: u32 = 1_000_000;
 pub(super) struct Sent {
     pub(super) at: Time,
     pub(super) segment: Segment,
+    /// what is left of a segment of which the script expected a part, in that line
+    pub(super) rest_of: Option<u32>,
 }
 
 /// One end of the connection of a script.
@@ -110,7 +112,11 @@ impl Endpoint {
                 };
                 self.note_peer_fin(&segment);
                 self.outbox.on_sent(&segment);
-                self.sent.push_back(Sent { at: now, segment });
+                self.sent.push_back(Sent {
+                    at: now,
+                    segment,
+                    rest_of: None,
+                });
             }
             if !self.connection.is_established() || !self.outbox.feed(&mut self.connection) {
                 break;

@@ -4,6 +4,8 @@
 //! one larger segment, as a host with segmentation offload sends it; and a larger one counts for
 //! its parts. PSH and URG are not compared: the state machines send neither.
 
+use std::collections::VecDeque;
+
 use fairport_units::Time;
 
 use super::endpoint::Sent;
@@ -28,7 +30,7 @@ impl Runner {
         }
         let latest = due.to.saturating_add(self.setup.tolerance);
         self.await_segment(line, latest, packet)?;
-        let taken = self.take(packet);
+        let taken = self.take(line, packet);
         let Some(first) = taken.first() else {
             let actual = format!("nothing was sent until {}", until(latest));
             return Err(self.failure(FailureKind::Silence, line, text(packet), actual));
@@ -53,6 +55,18 @@ impl Runner {
         Ok(())
     }
 
+    /// Before anything else happens, segments of which a part was expected must be used up.
+    pub(super) fn no_rest(&self) -> Result<(), Failure> {
+        let sent = self.endpoint.as_ref().and_then(|it| it.sent.front());
+        let Some((sent, line)) = sent.and_then(|sent| Some((sent, sent.rest_of?))) else {
+            return Ok(());
+        };
+        let expected = "a segment that ends here".to_owned();
+        let rest = self.sent_text(std::slice::from_ref(sent));
+        let actual = format!("it went on: sent {rest}");
+        Err(self.failure(FailureKind::Segment, line, expected, actual))
+    }
+
     /// Lets time pass until something was sent, but not beyond `latest`.
     fn await_segment(&mut self, line: u32, latest: Time, packet: &Packet) -> Result<(), Failure> {
         for _ in 0..super::endpoint::STEPS_MAX {
@@ -73,7 +87,7 @@ impl Runner {
     }
 
     /// Takes as many of the segments that were sent as `packet` may stand for.
-    fn take(&mut self, packet: &Packet) -> Vec<Sent> {
+    fn take(&mut self, line: u32, packet: &Packet) -> Vec<Sent> {
         let mut taken: Vec<Sent> = Vec::new();
         let Some(endpoint) = &mut self.endpoint else {
             return taken;
@@ -92,7 +106,7 @@ impl Runner {
             }
             endpoint.sent.pop_front();
             if payload > missing && missing > 0 {
-                taken.push(split(next, missing, &mut endpoint.sent));
+                taken.push(split(next, missing, line, &mut endpoint.sent));
                 break;
             }
             taken.push(next);
@@ -195,13 +209,14 @@ impl Runner {
 }
 
 /// The first `octets` of a segment; the rest goes back to where it was.
-fn split(sent: Sent, octets: u32, queue: &mut std::collections::VecDeque<Sent>) -> Sent {
+fn split(sent: Sent, octets: u32, line: u32, queue: &mut VecDeque<Sent>) -> Sent {
     let (mut head, mut tail) = (sent, sent);
     head.segment.payload = octets as u16;
     let flags = head.segment.flags.bits() & !FIN;
     head.segment.flags = fairport_tcp::Flags::from_bits(flags);
     tail.segment.payload -= octets as u16;
     tail.segment.seq = tail.segment.seq.wrapping_add(octets);
+    tail.rest_of = Some(line);
     queue.push_front(tail);
     head
 }

@@ -103,6 +103,9 @@ impl Runner {
     fn event(&mut self, event: &Event) -> Result<(), Failure> {
         let due = self.due(event.time);
         let line = event.at.line;
+        if !matches!(event.action, Action::Outbound(_)) {
+            self.no_rest()?;
+        }
         match &event.action {
             Action::Outbound(packet) => self.expect(line, due, packet)?,
             Action::Inbound(packet) => {
@@ -217,8 +220,9 @@ impl Runner {
         })
     }
 
-    /// After the last event: a call that blocks must return still.
+    /// After the last event: nothing is left half done.
     fn finish(&mut self) -> Result<(), Failure> {
+        self.no_rest()?;
         self.finish_blocked(Time::NEVER)
     }
 

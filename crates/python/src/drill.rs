@@ -1,0 +1,42 @@
+//! Scripted exchanges.
+
+use fairport_drill::{Options, SetupError};
+use fairport_sim::BuildError;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::job_error;
+
+/// Runs a packetdrill script against a stack; `stack` null: the one that the script names, or
+/// else today's Linux. What came of it: `stack`, `failure` (null: it passed), `notes`.
+#[pyfunction]
+#[pyo3(signature = (text, stack=None))]
+pub(crate) fn run_script<'py>(
+    py: Python<'py>,
+    text: &str,
+    stack: Option<String>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let refused = |field: &str, value: &str, problem: String, remedy: String| {
+        job_error(py, &BuildError::new(field, value, problem, remedy))
+    };
+    let script = fairport_drill::parse(text).map_err(|error| {
+        let place = format!("line {}, column {}", error.line, error.column);
+        let problem = format!("expected {}, found {}", error.expected, error.found);
+        refused(&place, &error.found, problem, String::new())
+    })?;
+    let options = Options { stack, isn: 0 };
+    let outcome = fairport_drill::run(&script, &options).map_err(|error| match &error {
+        SetupError::Stack { name, known } => {
+            let remedy = format!("use one of {known}");
+            refused("stack", name, "there is no such stack".to_owned(), remedy)
+        }
+        SetupError::Option { line, name, value } => {
+            let problem = format!("`--{name}` is `{value}`");
+            let remedy = "use a whole number".to_owned();
+            refused(&format!("line {line}"), value, problem, remedy)
+        }
+    })?;
+    let json = serde_json::to_string(&outcome)
+        .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    py.import("json")?.call_method1("loads", (json,))
+}

@@ -1,0 +1,60 @@
+"""`fairport script`: packetdrill scripts, run against the stacks of the engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+HELD = 0
+FAILED = 1
+BAD_INPUT = 2
+
+
+def script(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE|FOLDER..", help="Scripts, or folders of `.pkt` files."),
+    ],
+    stack: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The stack. By default the one that a script names, or today's Linux.",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No notes, and nothing of what holds.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, an entry a script.")] = False,
+) -> None:
+    """Run packetdrill scripts; exit 1 if one does not hold, 2 if one cannot be read.
+
+    Nothing in back-quotes is executed. What a script says and the engine does not take into
+    account is listed as notes on stderr.
+    """
+    from fairport.cli import output
+    from fairport.cli.console import err
+    from fairport.scripts import find, run
+
+    results = [run(path, stack) for path in find(paths)]
+    if json:
+        output.print_json([result.document() for result in results])
+    else:
+        for result in results:
+            if not quiet:
+                for note in result.notes:
+                    where = f"{result.path}:{note['line']}"
+                    err().print(f"{where}: {note['text']}", soft_wrap=True, markup=False)
+            if not (quiet and result.holds):
+                output.print_text(result.text() + "\n")
+        held = sum(result.holds for result in results)
+        output.print_text(f"{held} of {len(results)} scripts hold\n")
+    for result in results:
+        if result.error:
+            err().print(f"error: {result.error}", soft_wrap=True, markup=False)
+    if any(result.error for result in results):
+        raise typer.Exit(BAD_INPUT)
+    raise typer.Exit(HELD if all(result.holds for result in results) else FAILED)
