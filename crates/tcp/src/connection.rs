@@ -204,6 +204,7 @@ impl Connection {
     }
 
     /// New data is ECN-capable, and nothing else unless the stack says so (RFC 3168 6.1).
+    #[inline(never)]
     fn poll_with_ecn(&mut self, now: Time) -> Option<Segment> {
         let opens = self.phase != Phase::Established;
         let nxt = self.sender.nxt();

@@ -93,6 +93,7 @@ impl Pacer {
     }
 
     /// When what waits may leave: the first tick of the timer from then on.
+    #[inline(never)]
     pub(crate) fn deadline(&self) -> Time {
         if !self.waits {
             return Time::NEVER;

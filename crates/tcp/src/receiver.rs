@@ -273,6 +273,7 @@ impl Receiver {
     }
 
     /// Data came, marked or not, and with CWR or not; before [`Self::on_data`].
+    #[inline(never)]
     pub(crate) fn note_mark(&mut self, marked: bool, cwr: bool) {
         let Some(echo) = &mut self.echo else { return };
         let before = echo.is_on();

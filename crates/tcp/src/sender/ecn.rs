@@ -26,6 +26,7 @@ impl Sender {
     }
 
     /// An ACK up to `ack` came, before anything else is made of it.
+    #[inline(never)]
     pub(super) fn on_echo(&mut self, ack: u64, flags: Flags) {
         let Some(reaction) = self.ecn else { return };
         let marked = flags.contains(Flags::ECE);

@@ -338,11 +338,8 @@ impl Sender {
     }
 
     /// A segment with `payload` octets left.
-    #[inline]
+    #[inline(never)]
     fn pace(&mut self, now: Time, payload: u16) {
-        if self.pacer.is_none() {
-            return;
-        }
         let window = self.congestion.window();
         let load = Load {
             cwnd_bytes: self.octets(window.cwnd),

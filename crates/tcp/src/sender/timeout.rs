@@ -12,8 +12,10 @@ impl Sender {
     /// When the timer fires, or [`Time::NEVER`].
     #[inline]
     pub(crate) fn deadline(&self) -> Time {
-        let paced = self.pacer.as_ref().map_or(Time::NEVER, |it| it.deadline());
-        self.timer.deadline().min(paced)
+        match &self.pacer {
+            None => self.timer.deadline(),
+            Some(pacer) => self.timer.deadline().min(pacer.deadline()),
+        }
     }
 
     /// The SYN or SYN-ACK goes out: wait for its answer, unless that is done already.

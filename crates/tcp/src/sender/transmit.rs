@@ -60,6 +60,7 @@ impl Sender {
     }
 
     /// Whether the pacer holds back what is to be sent.
+    #[inline(never)]
     fn waits_for_pace(&mut self, now: Time) -> bool {
         let cwnd_bytes = self.octets(self.congestion.window().cwnd);
         let has_unsent = self.has_unsent();
@@ -109,7 +110,9 @@ impl Sender {
         }
         self.fin_sent |= chunk.fin;
         self.board.push(now, chunk);
-        self.pace(now, chunk.payload);
+        if self.pacer.is_some() {
+            self.pace(now, chunk.payload);
+        }
         self.counters.segments_sent += 1;
         if self.repair.is_some() {
             self.on_sent_repaired(now, chunk, false);
@@ -126,7 +129,9 @@ impl Sender {
             return None;
         }
         self.board.retransmit(now, ordinal);
-        self.pace(now, chunk.payload);
+        if self.pacer.is_some() {
+            self.pace(now, chunk.payload);
+        }
         self.counters.segments_sent += 1;
         self.counters.retransmits += 1;
         if is_head && self.restart_on_head && !self.timer.runs_for(Wait::Reordering) {
