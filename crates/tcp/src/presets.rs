@@ -40,6 +40,7 @@ const LINUX_2_6: Settings = Settings {
     // tcp_input.c sends on each SACK in state Disorder
     limited_transmit: true,
     // RACK 4.4, TLP 3.10, PRR 3.2, SACK's F-RTO 3.10; undo is left out of this preset
+    clock_tick_ps: 0,
     timer_slack_ps: 0,
     rack: false,
     tail_loss_probe: false,
@@ -50,6 +51,7 @@ const LINUX_2_6: Settings = Settings {
     nagle: true,
     // tcp_abc = 0
     abc: false,
+    abc_limit_segments: 2,
     // what tcp_select_initial_window gives for the buffer below
     window_scale: 7,
     // tcp_rmem[2] of hosts with some GB of memory; auto-tuning reaches it at once here
@@ -68,6 +70,33 @@ const LINUX_2_6: Settings = Settings {
     pacing: Pacing::Off,
     pacing_granularity_ps: 0,
     send_gap_max_ps: 0,
+};
+
+/// Linux 6: the hosts of today. What is not said here has not changed since [`LINUX_2_6`].
+const LINUX_6: Settings = Settings {
+    // CONFIG_DEFAULT_TCP_CONG
+    congestion_control: CongestionControl::Cubic,
+    // TCP_TS_HZ = 1000
+    clock_granularity_ps: Time::from_ms(1).as_ps(),
+    // HZ = 1000; distributions build 250 or 1000
+    clock_tick_ps: Time::from_ms(1).as_ps(),
+    // TCP_TIMEOUT_MIN_US
+    timer_slack_ps: Time::from_ms(2).as_ps(),
+    // tcp_recovery = 1, tcp_early_retrans = 3
+    rack: true,
+    tail_loss_probe: true,
+    // tcp_cwnd_reduction, the only way since 3.2
+    prr: true,
+    // tcp_dsack = 1
+    dsack: true,
+    // tcp_try_undo_*, always on
+    undo: true,
+    // tcp_frto = 2
+    frto: true,
+    // tcp_slow_start counts what was acknowledged since 3.13, without a limit
+    abc: true,
+    abc_limit_segments: 0,
+    ..LINUX_2_6
 };
 
 /// ns-2.35: `Agent/TCP/Newreno` to `Agent/TCPSink`.
@@ -95,6 +124,7 @@ const NS2: Settings = Settings {
     // singledup_ 1
     limited_transmit: true,
     // TCP/Newreno has none of it
+    clock_tick_ps: 0,
     timer_slack_ps: 0,
     rack: false,
     tail_loss_probe: false,
@@ -105,6 +135,7 @@ const NS2: Settings = Settings {
     // one-way agents send whole packets only
     nagle: false,
     abc: false,
+    abc_limit_segments: 2,
     window_scale: 14,
     // window_ is 20 packets by default and every experiment raises it: not a limit here
     receive_buffer_bytes: 64 * 1024 * 1024,
@@ -119,6 +150,46 @@ const NS2: Settings = Settings {
     pacing: Pacing::Off,
     pacing_granularity_ps: 0,
     send_gap_max_ps: 0,
+};
+
+/// ns-3 (3.40): `TcpSocketBase` with its default attributes, but for sizes that every experiment
+/// sets.
+const NS3: Settings = Settings {
+    // TcpL4Protocol::SocketType
+    congestion_control: CongestionControl::Cubic,
+    // SegmentSize is 536 by default; here Ethernet's
+    mss_bytes: 1460,
+    fixed_header_bytes: 0,
+    // InitialCwnd
+    initial_window_segments: 10,
+    // m_cWnd counts octets
+    window_unit: WindowUnit::Bytes,
+    // Sack, Timestamp
+    sack: true,
+    timestamps: true,
+    // DelAckCount 2, DelAckTimeout 200 ms
+    ack_policy: AckPolicy::Delayed,
+    delayed_ack_min_ps: Time::from_ms(200).as_ps(),
+    delayed_ack_max_ps: Time::from_ms(200).as_ps(),
+    rto_rule: RtoRule::Rfc6298,
+    // MinRto 1 s; 60 s in ReTxTimeout; ConnTimeout 3 s
+    rto_min_ps: Time::from_secs(1).as_ps(),
+    rto_max_ps: Time::from_secs(60).as_ps(),
+    rto_initial_ps: Time::from_secs(3).as_ps(),
+    // ClockGranularity
+    clock_granularity_ps: Time::from_ms(1).as_ps(),
+    // RecoveryType TcpPrrRecovery
+    prr: true,
+    // TcpNoDelay
+    nagle: false,
+    // RcvBufSize is 128 KB by default and every experiment raises it
+    window_scale: 7,
+    receive_buffer_bytes: 6 * 1024 * 1024,
+    // TcpCubic::HyStart, TcpCubic::FastConvergence
+    hystart: true,
+    fast_convergence: true,
+    // LimitedTransmit and the rest are as the standards have them
+    ..RFC
 };
 
 /// The standards track, as of RFC 9293.
@@ -148,6 +219,7 @@ const RFC: Settings = Settings {
     // RFC 3042, RFC 9293 3.7.4 (Nagle), RFC 3465
     limited_transmit: true,
     // RFC 8985, 6937, 3708 and 5682 stand beside RFC 6675, and are off here
+    clock_tick_ps: 0,
     timer_slack_ps: 0,
     rack: false,
     tail_loss_probe: false,
@@ -157,6 +229,8 @@ const RFC: Settings = Settings {
     frto: false,
     nagle: true,
     abc: true,
+    // RFC 3465 2.2
+    abc_limit_segments: 2,
     window_scale: 7,
     receive_buffer_bytes: 6 * 1024 * 1024,
     hystart: false,
@@ -173,10 +247,16 @@ const RFC: Settings = Settings {
     send_gap_max_ps: 0,
 };
 
-const ALL: &[(&str, &Settings)] = &[("linux-2.6", &LINUX_2_6), ("ns2", &NS2), ("rfc", &RFC)];
+const ALL: &[(&str, &Settings)] = &[
+    ("linux-2.6", &LINUX_2_6),
+    ("linux-6", &LINUX_6),
+    ("ns2", &NS2),
+    ("ns3", &NS3),
+    ("rfc", &RFC),
+];
 
 /// Their names, in the order of the list.
-pub(crate) const NAMES: &[&str] = &["linux-2.6", "ns2", "rfc"];
+pub(crate) const NAMES: &[&str] = &["linux-2.6", "linux-6", "ns2", "ns3", "rfc"];
 
 /// The settings of the stack called `name`.
 pub(crate) fn preset(name: &str) -> Option<Settings> {

@@ -118,6 +118,9 @@ pub struct Settings {
     /// One tick of the clock: G of RFC 6298, and the unit of the timestamps option. Round-trip
     /// times are measured exactly, not in ticks.
     pub clock_granularity_ps: u64,
+    /// One tick of the timers (Linux: 1/HZ): they fire at the first tick that is not early; 0: they
+    /// are exact.
+    pub clock_tick_ps: u64,
     /// What the kernel adds to the timers of tail loss probes and of late segments
     /// (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack_ps: u64,
@@ -142,6 +145,9 @@ pub struct Settings {
     /// Grow by what was acknowledged (RFC 3465); off: by the number of acknowledgements, as
     /// Linux before 3.13 and ns-2.
     pub abc: bool,
+    /// Segments by which one acknowledgement grows the window in slow start at most, under `abc`
+    /// (RFC 3465 2.2: 2; one after a timeout, 2.3); 0: no limit, as Linux.
+    pub abc_limit_segments: u32,
     /// Window scale that is offered, in bits, at most 14 (RFC 7323 2.3).
     pub window_scale: u8,
     /// What the receiver holds: the window that it advertises.
@@ -366,13 +372,18 @@ impl Settings {
                 ));
             }
         }
-        if self.timer_slack_ps > limit {
-            return Err(SettingError::new(
-                "timer_slack_ps",
-                &self.timer_slack_ps,
-                "a timer's allowance is within an hour",
-                "use 0 (exact) or a few milliseconds; Linux has 2 ms",
-            ));
+        for (field, value) in [
+            ("clock_tick_ps", self.clock_tick_ps),
+            ("timer_slack_ps", self.timer_slack_ps),
+        ] {
+            if value > limit {
+                return Err(SettingError::new(
+                    field,
+                    &value,
+                    "no timer is that coarse",
+                    "use 0 (exact) or a few milliseconds",
+                ));
+            }
         }
         for (field, value) in [
             ("rto_min_ps", self.rto_min_ps),

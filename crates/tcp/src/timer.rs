@@ -23,29 +23,35 @@ pub(crate) struct Timer {
     deadline: Time,
     start: Time,
     wait: Wait,
+    /// it fires on edges of this; zero: at any time
+    tick: u64,
 }
 
 impl Timer {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(tick_ps: u64) -> Self {
         Self {
             deadline: Time::NEVER,
             start: Time::ZERO,
             wait: Wait::Handshake,
+            tick: tick_ps,
         }
     }
 
     /// (Re)starts it.
     #[inline]
     pub(crate) fn start(&mut self, now: Time, span: Time, wait: Wait) {
-        self.start = now;
-        self.deadline = now.saturating_add(span);
-        self.wait = wait;
+        self.start_until(now, now.saturating_add(span), wait);
     }
 
     /// (Re)starts it for a deadline that is reckoned from `start`.
+    #[inline]
     pub(crate) fn start_until(&mut self, start: Time, deadline: Time, wait: Wait) {
         self.start = start;
         self.deadline = deadline;
+        if self.tick > 0 {
+            let ticks = deadline.as_ps().div_ceil(self.tick);
+            self.deadline = Time::from_ps(ticks.saturating_mul(self.tick));
+        }
         self.wait = wait;
     }
 

@@ -297,3 +297,51 @@ fn a_probe_that_was_not_needed_leaves_the_window_alone() {
     pair.run();
     assert_eq!(pair.client.gauges().ssthresh_bytes, u64::MAX);
 }
+
+#[test]
+fn a_timer_in_ticks_fires_at_the_first_tick_that_is_not_early() {
+    let exact = modern(&json!({"tail_loss_probe": false}));
+    let coarse = modern(&json!({"tail_loss_probe": false, "clock_tick_ps": 4_000_000_000_u64}));
+    let ends = [&exact, &coarse].map(|settings| {
+        let pair = sends(settings, 10, losing(&[9]));
+        pair.client_log.timeouts[0].end.as_ps()
+    });
+    let tick = Time::from_ms(4).as_ps();
+    assert_ne!(ends[0] % tick, 0);
+    assert_eq!(ends[1], ends[0].next_multiple_of(tick));
+}
+
+#[test]
+fn slow_start_of_today_grows_by_all_that_an_ack_covers() {
+    // ACKs get lost, and the next covers four segments
+    for (limit, window) in [(0, 20), (2, 16)] {
+        let settings = modern(&json!({"abc_limit_segments": limit}));
+        let mut acks = 0;
+        let mut pair = Pair::same(&settings, ONE_WAY)
+            .connected()
+            .judged(move |sent| {
+                let is_ack = !sent.forward && sent.segment.payload == 0;
+                acks += u32::from(is_ack);
+                if is_ack && acks % 4 != 2 {
+                    Fate::Lose
+                } else {
+                    Fate::Arrive
+                }
+            });
+        pair.client.write(40 * u64::from(PAYLOAD));
+        pair.run_until(pair.now + RTT);
+        // ACKs 2, 6 and 10 arrive: 2, 4 and 4 segments
+        let cwnd = pair.client.gauges().cwnd_bytes / u64::from(PAYLOAD);
+        assert_eq!(cwnd, window);
+    }
+}
+
+#[test]
+fn the_stack_of_today_survives_what_stops_that_of_then() {
+    // the last three of a flight and a retransmission are lost: no timeout
+    let then = stack("linux-2.6", &json!({}));
+    let now = stack("linux-6", &json!({}));
+    let lost = &[7, 8, 9];
+    assert_eq!(sends(&then, 10, losing(lost)).client_log.timeouts.len(), 1);
+    assert_eq!(sends(&now, 10, losing(lost)).client_log.timeouts, []);
+}

@@ -48,13 +48,14 @@ pub(crate) struct Window {
     unit: u64,
     /// grow by what is acknowledged (RFC 3465), not by the number of ACKs
     abc: bool,
+    /// what one ACK grows it by at most in slow start
+    abc_limit: u64,
     /// what was counted towards the next increase in congestion avoidance
     count: u64,
 }
 
-/// Octets, in full segments, by which one ACK grows the window in slow start at most, under ABC
-/// (RFC 3465 2.2), and in the slow start after a timeout (2.3).
-const ABC_LIMIT: u64 = 2;
+/// Full segments by which one ACK grows the window at most under ABC in the slow start after a
+/// timeout (RFC 3465 2.3), where there is a limit at all.
 const ABC_LIMIT_AFTER_TIMEOUT: u64 = 1;
 
 impl Window {
@@ -68,6 +69,10 @@ impl Window {
             ssthresh: u64::MAX,
             unit,
             abc: settings.abc,
+            abc_limit: match settings.abc_limit_segments {
+                0 => u64::MAX,
+                limit => u64::from(limit) * unit,
+            },
             count: 0,
         }
     }
@@ -102,10 +107,10 @@ impl Window {
             return;
         }
         let limit = match sample.state {
-            State::Loss => ABC_LIMIT_AFTER_TIMEOUT,
-            State::Open | State::Fast => ABC_LIMIT,
+            State::Loss if self.abc_limit < u64::MAX => ABC_LIMIT_AFTER_TIMEOUT * self.unit,
+            _ => self.abc_limit,
         };
-        let grown = self.cwnd + sample.acked.min(limit * self.unit);
+        let grown = self.cwnd + sample.acked.min(limit);
         self.cwnd = grown.min(self.ssthresh);
     }
 

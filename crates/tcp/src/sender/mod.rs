@@ -102,7 +102,7 @@ impl Sender {
             congestion,
             recovery: Recovery::new(settings.sack, settings.limited_transmit, start - 1),
             repair: None,
-            timer: Timer::new(),
+            timer: Timer::new(settings.clock_tick_ps),
             rtt: RttEstimator::new(settings),
             clock: TimestampClock::new(settings.clock_granularity_ps),
             payload: settings.mss_bytes,
