@@ -10,6 +10,8 @@ use crate::outcome::Note;
 pub(crate) struct Wishes {
     /// settings to override
     pub(crate) overrides: Map<String, Value>,
+    /// whether ECN is accepted and not offered, where a command says so
+    pub(crate) ecn_only_accepted: Option<bool>,
     pub(crate) notes: Vec<Note>,
 }
 
@@ -76,6 +78,9 @@ impl Wishes {
     /// counterpart here.
     fn take(&mut self, line: u32, key: &str, value: &str, stack: &Settings, asked: bool) {
         let name = key.rsplit(['.', '/']).next().unwrap_or(key);
+        if name == "tcp_ecn" {
+            self.ecn_only_accepted = Some(value == "2");
+        }
         let ours = match name {
             "tcp_rmem" => receive_buffer(value),
             "tcp_congestion_control" => congestion_control(value),

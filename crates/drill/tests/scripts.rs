@@ -22,7 +22,7 @@ fn every_script_of_the_folder_holds() {
     let mut found = Vec::new();
     scripts(&folder, &mut found);
     found.sort();
-    assert!(found.len() >= 55, "{} scripts", found.len());
+    assert!(found.len() >= 60, "{} scripts", found.len());
     let mut failed = Vec::new();
     for path in found {
         let text = fs::read_to_string(&path).expect("it is text");
@@ -59,4 +59,15 @@ fn every_script_states_its_fact_and_its_source_first() {
             path.display()
         );
     }
+}
+
+#[test]
+fn the_script_in_the_documentation_holds() {
+    let page = include_str!("../../../docs/drill.md");
+    let script = page
+        .split("```text\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    let outcome = run(&parse(script.unwrap()).unwrap(), &Options::default()).unwrap();
+    assert_eq!(outcome.failure, None);
 }

@@ -255,7 +255,7 @@ impl Runner {
                 None => error("EALREADY"),
             });
         }
-        let settings = self.settings(line)?;
+        let settings = self.settings(line, true)?;
         let connection = self.setup.numbered(Connection::active(&settings));
         let mut endpoint = Endpoint::new(connection, self.setup.isn, self.sockets.nagle());
         endpoint.outbox.cork = self.sockets.cork;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fairport_tcp::{Connection, Segment};
+use fairport_tcp::{Connection, Ecn, Flags, Segment};
 use fairport_units::Time;
 
 use super::outbox::Outbox;
@@ -15,6 +15,7 @@ pub(super) const STEPS_MAX: u32 = 1_000_000;
 pub(super) struct Sent {
     pub(super) at: Time,
     pub(super) segment: Segment,
+    pub(super) ecn: Ecn,
     /// what is left of a segment of which the script expected a part, in that line
     pub(super) rest_of: Option<u32>,
 }
@@ -85,10 +86,10 @@ impl Endpoint {
     }
 
     /// A segment of the peer's arrives.
-    pub(super) fn arrive(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn arrive(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         let delivered = self.connection.delivered_bytes();
-        self.connection.on_segment(now, segment, &mut ());
-        if segment.flags.contains(fairport_tcp::Flags::FIN) {
+        self.connection.on_packet(now, segment, ecn, &mut ());
+        if segment.flags.contains(Flags::FIN) {
             self.fin_seq = Some(segment.seq.wrapping_add(u32::from(segment.payload)));
         }
         if self.connection.is_established() && self.established.is_none() {
@@ -115,6 +116,7 @@ impl Endpoint {
                 self.sent.push_back(Sent {
                     at: now,
                     segment,
+                    ecn: self.connection.codepoint(),
                     rest_of: None,
                 });
             }

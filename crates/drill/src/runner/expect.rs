@@ -9,8 +9,9 @@ use std::collections::VecDeque;
 use fairport_units::Time;
 
 use super::endpoint::Sent;
+use super::wire::is_codepoint;
 use super::{Due, Runner};
-use crate::ast::{Ecn, Packet, TcpOption};
+use crate::ast::{Packet, TcpOption};
 use crate::outcome::{Failure, FailureKind, shown};
 
 const FIN: u8 = 0x01;
@@ -20,11 +21,6 @@ const COMPARED: u8 = 0xd7;
 
 impl Runner {
     pub(super) fn expect(&mut self, line: u32, due: Due, packet: &Packet) -> Result<(), Failure> {
-        if packet.ecn.is_some_and(|ecn| ecn != Ecn::NotEct) {
-            let expected = text(packet);
-            let actual = "codepoints of the IP header are not modelled".to_owned();
-            return Err(self.failure(FailureKind::Unsupported, line, expected, actual));
-        }
         if packet.flags & SYN != 0 {
             self.numbering.synchronise(packet.seq);
         }
@@ -131,6 +127,10 @@ impl Runner {
         }
         if all[..all.len() - 1].iter().any(|it| it.flags & FIN != 0) {
             return Some("a FIN amid the data".to_owned());
+        }
+        let codepoint = |sent: &&Sent| !is_codepoint(packet.ecn, sent.ecn);
+        if let Some(other) = taken.iter().find(codepoint) {
+            return Some(format!("the ECN codepoint {:?}", other.ecn));
         }
         if first.seq != packet.seq {
             return Some("another sequence number".to_owned());

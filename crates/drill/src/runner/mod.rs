@@ -180,22 +180,22 @@ impl Runner {
             self.failure(FailureKind::Unsupported, line, what, problem)
         })?;
         if self.endpoint.is_none() && self.sockets.is_listening() {
-            let settings = self.settings(line)?;
+            let settings = self.settings(line, false)?;
             let connection = fairport_tcp::Connection::passive(&settings);
             let connection = self.setup.numbered(connection);
             let nagle = self.sockets.nagle();
             self.endpoint = Some(Endpoint::new(connection, self.setup.isn, nagle));
         }
         if let Some(endpoint) = &mut self.endpoint {
-            endpoint.arrive(self.now, &segment);
+            endpoint.arrive(self.now, &segment, wire::codepoint(packet));
         }
         Ok(())
     }
 
-    /// The settings of a connection that begins now.
-    fn settings(&self, line: u32) -> Result<Settings, Failure> {
+    /// The settings of a connection that begins now, by our own SYN (`active`) or the peer's.
+    fn settings(&self, line: u32, active: bool) -> Result<Settings, Failure> {
         self.setup
-            .settings(self.sockets.overrides())
+            .settings(self.sockets.overrides(), active)
             .map_err(|error| {
                 let what = "settings that the stack takes".to_owned();
                 self.failure(FailureKind::Unsupported, line, what, error.to_string())

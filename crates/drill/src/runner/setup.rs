@@ -41,6 +41,8 @@ pub(super) struct Setup {
     pub(super) stack: String,
     base: Settings,
     overrides: Map<String, Value>,
+    /// `tcp_ecn` = 2: ECN is accepted and not offered
+    ecn_only_accepted: bool,
     pub(super) isn: u32,
     pub(super) tolerance: Time,
     /// `--tcp_ts_tick_usecs`: timestamps are compared, in this unit
@@ -62,6 +64,7 @@ impl Setup {
             stack,
             base,
             overrides: Map::new(),
+            ecn_only_accepted: false,
             isn: options.isn,
             tolerance: TOLERANCE,
             timestamp_tick: None,
@@ -82,6 +85,7 @@ impl Setup {
         let mut wishes = Wishes::default();
         wishes.command(line, command, &self.base);
         self.overrides.append(&mut wishes.overrides);
+        self.ecn_only_accepted = wishes.ecn_only_accepted.unwrap_or(self.ecn_only_accepted);
         wishes.notes
     }
 
@@ -116,8 +120,15 @@ impl Setup {
     }
 
     /// The settings of a connection, with what its socket was told.
-    pub(super) fn settings(&self, socket: Map<String, Value>) -> Result<Settings, SettingError> {
+    pub(super) fn settings(
+        &self,
+        socket: Map<String, Value>,
+        active: bool,
+    ) -> Result<Settings, SettingError> {
         let mut all = self.overrides.clone();
+        if active && self.ecn_only_accepted {
+            all.insert("ecn".to_owned(), json!(false));
+        }
         all.extend(socket);
         self.base.with(&all)
     }

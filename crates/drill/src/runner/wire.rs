@@ -1,12 +1,34 @@
 //! Between what scripts write and what is on the wire: relative sequence numbers, timestamps, the
 //! order of options.
 
-use fairport_tcp::{Flags, SackBlock, Segment, SynOptions, Timestamps};
+use fairport_tcp::{Ecn, Flags, SackBlock, Segment, SynOptions, Timestamps};
 
-use crate::ast::{Packet, TcpOption};
+use crate::ast::{self, Packet, TcpOption};
 
 /// Largest segment of a peer that does not say (RFC 9293 3.7.1).
 const MSS_DEFAULT: u16 = 536;
+
+/// The codepoint with which the peer's segment arrives.
+pub(super) fn codepoint(packet: &Packet) -> Ecn {
+    match packet.ecn {
+        None | Some(ast::Ecn::NotEct) => Ecn::NotEct,
+        Some(ast::Ecn::Ect0 | ast::Ecn::EitherEct) => Ecn::Ect0,
+        Some(ast::Ecn::Ect1) => Ecn::Ect1,
+        Some(ast::Ecn::Ce) => Ecn::Ce,
+    }
+}
+
+/// Whether the codepoint of what was sent is as expected; a script that names none does not ask.
+pub(super) fn is_codepoint(expected: Option<ast::Ecn>, sent: Ecn) -> bool {
+    match expected {
+        None => true,
+        Some(ast::Ecn::NotEct) => sent == Ecn::NotEct,
+        Some(ast::Ecn::Ect0) => sent == Ecn::Ect0,
+        Some(ast::Ecn::Ect1) => sent == Ecn::Ect1,
+        Some(ast::Ecn::EitherEct) => matches!(sent, Ecn::Ect0 | Ecn::Ect1),
+        Some(ast::Ecn::Ce) => sent == Ecn::Ce,
+    }
+}
 
 /// How a script's numbers map to those on the wire. The peer's are the same on both sides.
 #[derive(Debug)]
