@@ -36,4 +36,4 @@ mod sysctl;
 pub use error::ScriptError;
 pub use outcome::{Failure, FailureKind, Note, Outcome};
 pub use parser::parse;
-pub use runner::{Options, SetupError, default_stack, run};
+pub use runner::{DEFAULT_STACK, Options, SetupError, run};

@@ -26,21 +26,14 @@ pub use self::setup::SetupError;
 /// How scripts are run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The stack; none: the one that the script names, or else [`default_stack`].
+    /// The stack; none: the one that the script names, or else [`DEFAULT_STACK`].
     pub stack: Option<String>,
     /// The stack's initial sequence number. Scripts do not see it: their numbers are relative.
     pub isn: u32,
 }
 
 /// The stack that scripts meet unless they or the caller say otherwise: today's Linux.
-pub fn default_stack() -> &'static str {
-    let newest = "linux-6";
-    if Settings::preset(newest).is_some() {
-        newest
-    } else {
-        "linux-2.6"
-    }
-}
+pub const DEFAULT_STACK: &str = "linux-6";
 
 /// Runs a script.
 ///

@@ -4,7 +4,7 @@ use fairport_tcp::{Connection, SettingError, Settings};
 use fairport_units::Time;
 use serde_json::{Map, Value, json};
 
-use super::{Options, default_stack};
+use super::{DEFAULT_STACK, Options};
 use crate::ast::{Script, ScriptOption};
 use crate::outcome::Note;
 use crate::sysctl::Wishes;
@@ -53,7 +53,7 @@ pub(super) struct Setup {
 impl Setup {
     pub(super) fn of(script: &Script, options: &Options) -> Result<Self, SetupError> {
         let asked = options.stack.as_deref().or(script.stack.as_deref());
-        let stack = asked.unwrap_or(default_stack()).to_owned();
+        let stack = asked.unwrap_or(DEFAULT_STACK).to_owned();
         let Some(base) = Settings::preset(&stack) else {
             return Err(SetupError::Stack {
                 name: stack,
