@@ -39,6 +39,7 @@ const LINUX_2_6: Settings = Settings {
     clock_granularity_ps: Time::from_us(1).as_ps(),
     // tcp_input.c sends on each SACK in state Disorder
     limited_transmit: true,
+    early_retransmit: false,
     // RACK 4.4, TLP 3.10, PRR 3.2, SACK's F-RTO 3.10; undo is left out of this preset
     clock_tick_ps: 0,
     timer_slack_ps: 0,
@@ -123,6 +124,7 @@ const NS2: Settings = Settings {
     clock_granularity_ps: Time::from_ms(10).as_ps(),
     // singledup_ 1
     limited_transmit: true,
+    early_retransmit: false,
     // TCP/Newreno has none of it
     clock_tick_ps: 0,
     timer_slack_ps: 0,
@@ -218,6 +220,7 @@ const RFC: Settings = Settings {
     clock_granularity_ps: Time::from_ms(1).as_ps(),
     // RFC 3042, RFC 9293 3.7.4 (Nagle), RFC 3465
     limited_transmit: true,
+    early_retransmit: false,
     // RFC 8985, 6937, 3708 and 5682 stand beside RFC 6675, and are off here
     clock_tick_ps: 0,
     timer_slack_ps: 0,

@@ -140,6 +140,9 @@ pub struct Settings {
     pub frto: bool,
     /// Send new data on the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
+    /// Fast retransmit on fewer than three duplicates where a flight has fewer than four segments and
+    /// nothing new may follow (RFC 5827; Linux 3.5 to 4.12). RACK needs no such rule.
+    pub early_retransmit: bool,
     /// Hold a short segment back while data is unacknowledged (RFC 896).
     pub nagle: bool,
     /// Grow by what was acknowledged (RFC 3465); off: by the number of acknowledgements, as

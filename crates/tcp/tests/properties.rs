@@ -34,7 +34,8 @@ fn any_stack() -> impl Strategy<Value = Settings> {
                     "payload_sizing": sizing, "pacing": pacing, "pacing_granularity_ps": tick_ps,
                     "send_gap_max_ps": tick_ps / 10,
                     "rack": repair[0], "tail_loss_probe": repair[1], "prr": repair[2],
-                    "dsack": repair[3], "undo": repair[4], "frto": repair[5]
+                    "dsack": repair[3], "undo": repair[4], "frto": repair[5],
+                    "early_retransmit": repair[0] != repair[1]
                 }),
             )
         })

@@ -319,3 +319,33 @@ fn limited_transmit_makes_a_third_duplicate_ack_out_of_two() {
         assert_eq!(pair.client_log.timeouts.len(), timeouts);
     }
 }
+
+#[test]
+fn early_retransmit_repairs_a_flight_too_small_for_three_duplicates() {
+    // RFC 5827: three segments of which the first is lost cause two duplicates, two cause one
+    for sack in [true, false] {
+        for (segments, early_retransmit, timeouts) in
+            [(3, true, 0), (3, false, 1), (2, true, 0), (2, false, 1)]
+        {
+            let settings = linux(&json!({"sack": sack, "early_retransmit": early_retransmit}));
+            let mut pair = Pair::same(&settings, ONE_WAY).connected().losing(&[1]);
+            // the window is known as it is on the wire once an ACK has come
+            pair.client.write(u64::from(PAYLOAD));
+            pair.run();
+            pair.client.write(segments * u64::from(PAYLOAD));
+            pair.run();
+            assert_eq!(
+                pair.client_log.timeouts.len(),
+                timeouts,
+                "{segments}, {sack}"
+            );
+            assert_eq!(pair.client.counters().retransmits, 1);
+        }
+    }
+    // where new data may follow, limited transmit asks for the third duplicate
+    let settings = linux(&json!({"early_retransmit": true, "initial_window_segments": 3}));
+    let mut pair = Pair::same(&settings, ONE_WAY).connected().losing(&[0]);
+    pair.client.write(10 * u64::from(PAYLOAD));
+    pair.run();
+    assert_eq!(pair.client_log.timeouts, []);
+}

@@ -15,6 +15,9 @@ use self::newreno::NewReno;
 use self::sack::Sack;
 use crate::scoreboard::Scoreboard;
 
+/// Segments of a flight that cannot cause three duplicate ACKs.
+const SMALL_FLIGHT: u64 = 3;
+
 /// Where the sender stands (Linux's `ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -97,6 +100,25 @@ impl Recovery {
                 Algorithm::NewReno(it) => it.is_due(board, self.point),
                 Algorithm::Sack(_) => board.has_lost(),
             }
+    }
+
+    /// Whether a small flight shows a loss as far as it can: all of its segments but one are
+    /// SACKed, or were counted by duplicate ACKs (RFC 5827 3.2). The first is marked lost then.
+    pub(crate) fn is_due_early(&mut self, board: &mut Scoreboard) -> bool {
+        let segments = board.segments();
+        if self.state != State::Open || !(2..=SMALL_FLIGHT).contains(&segments) {
+            return false;
+        }
+        let seen = match &self.algorithm {
+            Algorithm::NewReno(it) if board.una() > self.point => it.duplicates(),
+            Algorithm::NewReno(_) => 0,
+            Algorithm::Sack(_) => board.sacked_segments(),
+        };
+        let due = seen + 1 >= segments;
+        if due {
+            board.mark_head_lost();
+        }
+        due
     }
 
     /// Starts fast recovery.

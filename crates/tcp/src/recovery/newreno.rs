@@ -59,6 +59,10 @@ impl NewReno {
         }
     }
 
+    pub(super) fn duplicates(&self) -> u64 {
+        u64::from(self.duplicates)
+    }
+
     pub(super) fn saw_duplicates(&self) -> bool {
         self.duplicates > 0
     }
@@ -72,7 +76,7 @@ impl NewReno {
 
     pub(super) fn enter(&mut self, board: &mut Scoreboard) {
         board.mark_head_lost();
-        self.inflation = u64::from(DUP_THRESH) * board.unit();
+        self.inflation = u64::from(self.duplicates.min(DUP_THRESH)) * board.unit();
     }
 
     /// A partial ACK: the next segment was lost too; deflate by what was acknowledged and add

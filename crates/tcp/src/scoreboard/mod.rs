@@ -147,6 +147,12 @@ impl Scoreboard {
         self.tail - self.head
     }
 
+    /// Segments of a small flight that are SACKed.
+    pub(crate) fn sacked_segments(&self) -> u64 {
+        let sacked = (self.head..self.tail).filter(|&it| self.record(it).is(SACKED));
+        sacked.count() as u64
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.head == self.tail

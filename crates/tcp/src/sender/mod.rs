@@ -70,6 +70,8 @@ pub(crate) struct Sender {
     ecn: Option<Reaction>,
     sack: bool,
     nagle: bool,
+    /// RFC 5827
+    early_retransmit: bool,
     /// Linux: the timer restarts when the first outstanding segment is sent again
     restart_on_head: bool,
     /// the congestion window was full when the sender last stopped
@@ -111,6 +113,7 @@ impl Sender {
             ecn: None,
             sack: settings.sack,
             nagle: settings.nagle,
+            early_retransmit: settings.early_retransmit,
             restart_on_head: settings.rto_rule == RtoRule::Linux,
             limited: false,
             closing: false,
@@ -243,7 +246,11 @@ impl Sender {
                 self.board.mark_lost_by_sack();
             }
         }
-        if self.recovery.is_due(&self.board) {
+        if self.recovery.is_due(&self.board)
+            || (self.early_retransmit
+                && !self.has_unsent()
+                && self.recovery.is_due_early(&mut self.board))
+        {
             self.reduce_window();
             self.recovery.enter_fast(&mut self.board);
             self.counters.fast_recoveries += 1;
