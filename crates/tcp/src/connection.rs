@@ -273,7 +273,7 @@ impl Connection {
 
     /// A segment at `position` with what every segment carries.
     #[inline]
-    fn segment(&self, now: Time, position: u64) -> Segment {
+    pub(crate) fn segment(&self, now: Time, position: u64) -> Segment {
         let mut segment = Segment {
             seq: seq::wire(position),
             ack: seq::wire(self.receiver.nxt()),

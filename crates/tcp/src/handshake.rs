@@ -1,7 +1,8 @@
 //! Opening a connection: SYN, SYN-ACK, what they agree on, and RST (RFC 9293 3.5, 3.10.7).
 //!
 //! Left out: simultaneous open (a SYN that crosses ours is ignored, and the timers repair nothing
-//! then), data on a SYN, giving up (a SYN and data are sent again for ever), and our own RST.
+//! then), data on a SYN, giving up (a SYN and data are sent again for ever), and a RST of our own
+//! but the application's ([`Connection::abort`]).
 
 use fairport_units::Time;
 
@@ -113,7 +114,7 @@ impl Connection {
         }
     }
 
-    fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.phase = Phase::Reset;
         self.sender.abort();
         self.receiver.abort();

@@ -4,6 +4,7 @@
 use fairport_units::Time;
 
 use crate::connection::Connection;
+use crate::segment::{Flags, Segment};
 
 /// The phase of loss recovery as Linux names it (`tcp_ca_state`), with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,5 +66,15 @@ impl Connection {
     /// (RFC 9293 3.6, half-close) until [`Self::close`].
     pub fn set_closes_with_peer(&mut self, closes: bool) {
         self.closes_with_peer = closes;
+    }
+
+    /// The application gives up (RFC 9293 3.10.5): nothing more is sent or received. The RST to
+    /// send, where the peer holds the connection open.
+    pub fn abort(&mut self, now: Time) -> Option<Segment> {
+        let open = self.is_established();
+        let mut rst = self.segment(now, self.sender.nxt());
+        rst.flags |= Flags::RST;
+        self.reset();
+        open.then_some(rst)
     }
 }

@@ -127,6 +127,17 @@ impl Endpoint {
         self.outbox.watch(now, &self.connection);
     }
 
+    /// The application goes away and leaves the connection to a RST.
+    pub(super) fn abort(&mut self, now: Time) {
+        let rst = self.connection.abort(now);
+        self.sent.extend(rst.map(|segment| Sent {
+            at: now,
+            segment,
+            ecn: Ecn::NotEct,
+            rest_of: None,
+        }));
+    }
+
     /// Once an acknowledgement covers the peer's FIN, the application has seen its end.
     fn note_peer_fin(&mut self, segment: &Segment) {
         if let Some(fin) = self.fin_seq {
