@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 const STEP: Time = Time::from_us(12);
 const PAYLOAD: u32 = 1448;
 
-fn stack(overrides: &Value) -> Settings {
+fn stack(preset: &str, overrides: &Value) -> Settings {
     let overrides = overrides.as_object().expect("an object");
-    Settings::preset("linux-2.6")
+    Settings::preset(preset)
         .and_then(|settings| settings.with(overrides).ok())
         .expect("valid settings")
 }
@@ -55,11 +55,14 @@ fn best(rounds: usize, mut round: impl FnMut() -> f64) -> f64 {
     (0..rounds).map(|_| round()).fold(f64::INFINITY, f64::min)
 }
 
-fn sender(control: &str, segments: u32) -> f64 {
+fn sender(preset: &str, control: &str, segments: u32) -> f64 {
     best(200, || {
-        let (mut client, _server, mut now) = connected(&stack(&json!({
-            "congestion_control": control, "window_scale": 0, "receive_buffer_bytes": 65535
-        })));
+        let (mut client, _server, mut now) = connected(&stack(
+            preset,
+            &json!({
+                "congestion_control": control, "window_scale": 0, "receive_buffer_bytes": 65535
+            }),
+        ));
         client.write_endless();
         let window = (segments * PAYLOAD) as u16;
         let mut sent = 0_u64;
@@ -86,7 +89,8 @@ fn sender(control: &str, segments: u32) -> f64 {
 
 fn receiver(policy: &str) -> f64 {
     best(200, || {
-        let (_client, mut server, mut now) = connected(&stack(&json!({"ack_policy": policy})));
+        let (_client, mut server, mut now) =
+            connected(&stack("linux-2.6", &json!({"ack_policy": policy})));
         let mut data = ack(1, 1000);
         data.payload = PAYLOAD as u16;
         let count = 20_000_u32;
@@ -109,12 +113,15 @@ fn receiver(policy: &str) -> f64 {
 }
 
 /// Every `gap`-th segment of a window of `segments` is lost: ns an ACK until all the others are SACKed.
-fn sack(segments: u32, gap: u32) -> f64 {
+fn sack(preset: &str, segments: u32, gap: u32) -> f64 {
     best((1_000_000 / segments as usize).clamp(5, 500), || {
-        let (mut client, _server, mut now) = connected(&stack(&json!({
-            "initial_window_segments": segments,
-            "window_scale": 14, "receive_buffer_bytes": 1_000_000_000_u64
-        })));
+        let (mut client, _server, mut now) = connected(&stack(
+            preset,
+            &json!({
+                "initial_window_segments": segments,
+                "window_scale": 14, "receive_buffer_bytes": 1_000_000_000_u64
+            }),
+        ));
         client.write_endless();
         client.on_segment(now, &ack(1, u16::MAX), &mut ());
         let mut sent = 0;
@@ -155,11 +162,17 @@ fn main() {
         size_of::<Segment>(),
         size_of::<Connection>()
     );
-    for control in ["newreno", "bic", "cubic"] {
+    let stacks = [
+        ("linux-2.6", "newreno"),
+        ("linux-2.6", "bic"),
+        ("linux-2.6", "cubic"),
+        ("linux-6", "cubic"),
+    ];
+    for (preset, control) in stacks {
         for segments in [5, 20] {
             println!(
-                "ACK at the sender, {control}, window {segments}: {:.1} ns",
-                sender(control, segments)
+                "ACK at the sender, {preset}, {control}, window {segments}: {:.1} ns",
+                sender(preset, control, segments)
             );
         }
     }
@@ -173,9 +186,11 @@ fn main() {
         (100_000, 100_000),
         (100_000, 2),
     ] {
-        println!(
-            "SACK, window {segments}, every {gap}th lost: {:.1} ns",
-            sack(segments, gap)
-        );
+        for preset in ["linux-2.6", "linux-6"] {
+            println!(
+                "SACK, {preset}, window {segments}, every {gap}th lost: {:.1} ns",
+                sack(preset, segments, gap)
+            );
+        }
     }
 }
