@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use fairport_tcp::{Connection, Ecn, Flags, Segment};
 use fairport_units::Time;
 
+use super::chronograph::Chronograph;
 use super::outbox::Outbox;
 
 /// Events at which a stack without end is recognised.
@@ -25,6 +26,7 @@ pub(super) struct Sent {
 pub(super) struct Endpoint {
     pub(super) connection: Connection,
     pub(super) outbox: Outbox,
+    pub(super) chronograph: Chronograph,
     /// sent and not compared yet
     pub(super) sent: VecDeque<Sent>,
     /// when the handshake was complete
@@ -45,6 +47,7 @@ impl Endpoint {
         Self {
             connection,
             outbox: Outbox::new(isn, nagle),
+            chronograph: Chronograph::new(isn),
             sent: VecDeque::new(),
             established: None,
             last_data: Time::ZERO,
@@ -100,6 +103,7 @@ impl Endpoint {
             self.last_data = now;
         }
         self.outbox.on_segment();
+        self.chronograph.on_segment(segment);
         self.pump(now);
     }
 
@@ -125,6 +129,11 @@ impl Endpoint {
             }
         }
         self.outbox.watch(now, &self.connection);
+        let info = self.connection.info();
+        let (sent, waiting) = self.outbox.progress();
+        let next = waiting.min(u64::from(info.snd_mss));
+        self.chronograph
+            .watch(now, sent, info.unacked == 0, waiting, next);
     }
 
     /// The application goes away and leaves the connection to a RST.

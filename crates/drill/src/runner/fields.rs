@@ -36,6 +36,8 @@ impl Fields<'_> {
             "tcpi_backoff" => u64::from(info.backoff),
             "tcpi_rto" => us(info.rto),
             "tcpi_rtt" => us(info.rtt.unwrap_or(Time::ZERO)),
+            "tcpi_busy_time" => us(endpoint.chronograph.busy(self.now)),
+            "tcpi_rwnd_limited" => us(endpoint.chronograph.window_limited(self.now)),
             // in milliseconds
             "tcpi_last_data_recv" => us(self.now.saturating_sub(endpoint.last_data)) / 1000,
             _ => return None,

@@ -2,6 +2,7 @@
 //! they are due, and no time passes in between.
 
 mod calls;
+mod chronograph;
 mod endpoint;
 mod expect;
 mod fields;

@@ -82,6 +82,12 @@ impl Outbox {
         self.nagle && (!self.at_boundary || self.records.is_empty())
     }
 
+    /// Octets that were sent, and octets that are not.
+    pub(super) fn progress(&self) -> (u64, u64) {
+        let held: u64 = self.records.iter().sum();
+        (self.sent, self.handed.saturating_sub(self.sent) + held)
+    }
+
     /// When what is held goes out anyhow.
     pub(super) fn deadline(&self) -> Option<Time> {
         self.deadline
