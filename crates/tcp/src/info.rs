@@ -47,6 +47,8 @@ pub struct Info {
     pub backoff: u32,
     /// Smoothed round-trip time; none before the first sample.
     pub rtt: Option<Time>,
+    /// Segments above a hole that make it lost: 3, or as many as something once came late by.
+    pub reordering: u64,
     /// Retransmissions since the start.
     pub total_retrans: u64,
 }

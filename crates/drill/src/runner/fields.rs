@@ -32,6 +32,7 @@ impl Fields<'_> {
             "tcpi_sacked" => info.sacked,
             "tcpi_lost" => info.lost,
             "tcpi_retrans" => info.retrans,
+            "tcpi_reordering" => info.reordering,
             "tcpi_total_retrans" => info.total_retrans,
             "tcpi_backoff" => u64::from(info.backoff),
             "tcpi_rto" => us(info.rto),

@@ -103,6 +103,11 @@ impl Rack {
         self.dup_thresh = self.dup_thresh.max(segments).min(DUP_THRESH_MAX);
     }
 
+    /// Segments by which something may come late without counting as lost (`tcpi_reordering`).
+    pub(crate) fn reordering(&self) -> u64 {
+        self.dup_thresh
+    }
+
     /// A retransmission was needless, says a duplicate SACK with an ACK up to `una`.
     pub(crate) fn on_needless(&mut self, una: u64, nxt: u64) {
         if self.reordering_seen && una >= self.round_end {

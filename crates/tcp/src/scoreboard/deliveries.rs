@@ -90,7 +90,8 @@ pub(crate) struct Arrived {
     pub(crate) sent_once: Option<Time>,
     /// the end of the first segment that was sent only once; `u64::MAX`: none
     pub(crate) first_once_end: u64,
-    /// segments by which that one came late: from it to the highest that was SACKed before
+    /// segments by which that one came late: from it to the highest that was SACKed before, both
+    /// included
     pub(crate) late_by: u64,
 }
 
@@ -129,7 +130,7 @@ impl Scoreboard {
             sent_once: deliveries.sent_once,
             first_once_end: deliveries.first_once_end,
             late_by: if late {
-                self.highest_sacked[0] - (deliveries.first_once + 1)
+                self.highest_sacked[0] - deliveries.first_once
             } else {
                 0
             },

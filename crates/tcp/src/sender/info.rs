@@ -4,6 +4,9 @@ use super::Sender;
 use crate::info::{CaState, Info};
 use crate::recovery::State;
 
+/// Where reordering is not looked for (RFC 5681 3.2).
+const DUP_THRESH: u64 = 3;
+
 impl Sender {
     /// See [`Info`].
     pub(crate) fn info(&self) -> Info {
@@ -28,6 +31,10 @@ impl Sender {
             rto: self.rtt.rto(),
             backoff: self.rtt.backoff(),
             rtt: self.rtt.srtt(),
+            reordering: self
+                .repair
+                .as_ref()
+                .map_or(DUP_THRESH, |it| it.reordering()),
             total_retrans: self.counters.retransmits,
         }
     }

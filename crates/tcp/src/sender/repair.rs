@@ -35,6 +35,11 @@ pub(super) struct Repair {
 }
 
 impl Repair {
+    /// See [`crate::Info::reordering`].
+    pub(super) fn reordering(&self) -> u64 {
+        self.rack.reordering()
+    }
+
     /// For a connection that uses SACK, where any part of it is on. `rtt` is the handshake's.
     pub(super) fn new(settings: &Settings, rtt: Option<Time>) -> Option<Box<Self>> {
         let s = settings;
