@@ -7,8 +7,9 @@
 //! - A random gap, uniform up to `send_gap_max_ps`, after each segment, with or without the above: the
 //!   randomised sending times that `TCPRand` is compared with (Lee et al. 2017).
 //!
-//! A host's timer has a granularity. What comes due between two of its ticks leaves together at the
-//! second, so at a tick of 1 ms a paced gigabit is a train of 80 segments a millisecond.
+//! A host's timer has a granularity. What waits for it and comes due between two of its ticks leaves
+//! together at the second, so at a tick of 1 ms a paced gigabit is a train of 80 segments a millisecond.
+//! An ACK that comes between them lets out what is due by then.
 //!
 //! Segments with data are paced, sent again or not; acknowledgements and probes are not.
 
@@ -50,6 +51,8 @@ pub(crate) struct Pacer {
     next: Time,
     /// something waits for the timer
     waits: bool,
+    /// something did, and all that was to be sent has not left since
+    late: bool,
     /// the most octets that were out in the present round trip, which ends when `round_end` is
     /// acknowledged
     peak_bytes: u64,
@@ -69,6 +72,7 @@ impl Pacer {
             random: Random::new(seed, PURPOSE),
             next: Time::ZERO,
             waits: false,
+            late: false,
             peak_bytes: 0,
             round_end: 0,
         }))
@@ -77,6 +81,7 @@ impl Pacer {
     /// Whether a segment may leave now; if not, [`Self::deadline`] says when.
     pub(crate) fn allows(&mut self, now: Time) -> bool {
         self.waits = self.next > now;
+        self.late |= self.waits;
         !self.waits
     }
 
@@ -87,9 +92,10 @@ impl Pacer {
         self.peak_bytes.saturating_mul(2) >= cwnd_bytes
     }
 
-    /// Nothing waits any more.
+    /// What is to be sent waits for something else, or there is nothing.
     pub(crate) fn rest(&mut self) {
         self.waits = false;
+        self.late = false;
     }
 
     /// When what waits may leave: the first tick of the timer from then on.
@@ -110,10 +116,15 @@ impl Pacer {
         }
         self.peak_bytes = self.peak_bytes.max(load.out_bytes);
         let gap = self.gap(bytes, load);
-        // segments that came due since the last tick follow each other at once
+        // what came due while it waited for the timer follows at once
+        let late = if self.late {
+            self.granularity
+        } else {
+            Time::ZERO
+        };
         let slack = match self.rule {
-            Pacing::Linux => self.granularity.max(gap / 2),
-            Pacing::Off | Pacing::Window => self.granularity,
+            Pacing::Linux => late.max(gap / 2),
+            Pacing::Off | Pacing::Window => late,
         };
         let from = self.next.max(now.saturating_sub(slack));
         let random = Time::from_ps(self.random.up_to(self.gap_max.as_ps()));

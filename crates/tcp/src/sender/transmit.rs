@@ -50,6 +50,9 @@ impl Sender {
                 return Some(Outgoing::Data(chunk));
             }
         }
+        if let Some(pacer) = &mut self.pacer {
+            pacer.rest();
+        }
         self.limited = !open;
         if self.board.is_empty() && !self.timer.runs_for(Wait::Window) {
             // the congestion window lets one segment out always: it is the peer's that does not
