@@ -261,7 +261,10 @@ impl Sender {
     /// The congestion control's answer to a loss.
     fn reduce_window(&mut self) {
         self.queue_cwr();
-        if self.is_reduced(self.board.una()) && !self.congestion.halves_on_loss() {
+        let window = self.congestion.window();
+        // unless an undo has taken the reduction back meanwhile
+        let stands = window.cwnd == window.ssthresh && self.is_reduced(self.board.una());
+        if stands && !self.congestion.halves_on_loss() {
             return;
         }
         let before = self.congestion.window().cwnd;
