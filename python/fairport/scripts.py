@@ -89,9 +89,7 @@ def run(path: Path, stack: str | None = None) -> ScriptResult:
         outcome = _core.run_script(text, stack)
     except _core.JobError as error:
         if stack is not None and error.field == "stack":
-            raise InputError(
-                error.problem, field="--stack", value=stack, remedy=error.remedy
-            ) from None
+            raise InputError(error.problem, field="--stack", remedy=error.remedy) from None
         hint = f"; {error.remedy}" if error.remedy else ""
         return ScriptResult(path, error=f"{path}: {error.field}: {error.problem}{hint}")
     return ScriptResult(path, outcome["stack"], outcome["failure"], outcome["notes"])

@@ -87,5 +87,5 @@ def test_what_is_no_script_is_refused(fairport: Command, arguments: list[str], s
 def test_a_stack_that_does_not_exist_is_refused(fairport: Command, scripts: Path) -> None:
     outcome = fairport("script", str(scripts), "--stack", "plan9")
     assert outcome.status == 2
-    assert "there is no such stack" in outcome.err
+    assert "--stack: there is no stack `plan9`" in outcome.err
     assert "linux-2.6" in outcome.err

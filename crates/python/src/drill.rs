@@ -28,7 +28,7 @@ pub(crate) fn run_script<'py>(
     let outcome = fairport_drill::run(&script, &options).map_err(|error| match &error {
         SetupError::Stack { name, known } => {
             let remedy = format!("use one of {known}");
-            refused("stack", name, "there is no such stack".to_owned(), remedy)
+            refused("stack", name, format!("there is no stack `{name}`"), remedy)
         }
         SetupError::Option { line, name, value } => {
             let problem = format!("`--{name}` is `{value}`");
