@@ -158,7 +158,7 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
             "k = 4\n",
             'k = 4\n[tcp]\nstack = "linux"\n',
             'tcp.stack: "linux" is not a stack preset',
-            "did you mean `linux-2.6`?",
+            "did you mean `linux-6`?",
             id="an unknown stack",
         ),
         pytest.param(
