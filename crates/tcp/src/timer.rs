@@ -25,6 +25,8 @@ pub(crate) struct Timer {
     wait: Wait,
     /// it fires on edges of this; zero: at any time
     tick: u64,
+    /// 2^64 / tick, rounded down: a division for each start would cost more than the rest
+    reciprocal: u64,
 }
 
 impl Timer {
@@ -34,6 +36,7 @@ impl Timer {
             start: Time::ZERO,
             wait: Wait::Handshake,
             tick: tick_ps,
+            reciprocal: u64::MAX.checked_div(tick_ps).unwrap_or(0),
         }
     }
 
@@ -49,8 +52,11 @@ impl Timer {
         self.start = start;
         self.deadline = deadline;
         if self.tick > 0 {
-            let ticks = deadline.as_ps().div_ceil(self.tick);
-            self.deadline = Time::from_ps(ticks.saturating_mul(self.tick));
+            let upper = deadline.as_ps().saturating_add(self.tick - 1);
+            let below = ((u128::from(upper) * u128::from(self.reciprocal)) >> 64) as u64;
+            let edge = below * self.tick;
+            let short = upper - edge >= self.tick;
+            self.deadline = Time::from_ps(edge + if short { self.tick } else { 0 });
         }
         self.wait = wait;
     }
@@ -75,5 +81,30 @@ impl Timer {
     #[inline]
     pub(crate) fn expired(&self, now: Time) -> Option<(Wait, Time)> {
         (self.deadline <= now).then_some((self.wait, self.start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_in_ticks_is_never_early_and_less_than_a_tick_late() {
+        for tick in [1, 3, 1_000_000_000, 4_000_000_000] {
+            let mut timer = Timer::new(tick);
+            for ps in [
+                0,
+                1,
+                2,
+                3,
+                tick - 1,
+                tick,
+                tick + 1,
+                1_000_000_007 * tick + 1,
+            ] {
+                timer.start(Time::ZERO, Time::from_ps(ps), Wait::Data);
+                assert_eq!(timer.deadline().as_ps(), ps.next_multiple_of(tick));
+            }
+        }
     }
 }
