@@ -9,6 +9,7 @@ from fairport.scenario import load
 from fairport.scenario.lower import Job, lower
 from fairport.scenario.refusal import scenario_field
 from fairport.scenario.selectors import select
+from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings
 
 HOSTS = [f"h{index}" for index in range(16)]
 PRESETS = {name: _core.preset(name) for name in _core.presets()}
@@ -156,3 +157,8 @@ def test_selectors() -> None:
     assert select(["h5", "h4..h6"], HOSTS) == ["h5", "h4", "h6"]
     assert select("all", HOSTS, but="h7") == [host for host in HOSTS if host != "h7"]
     assert select("b..c", ["a", "b", "c"]) == ["b", "c"]
+
+
+def test_every_setting_of_a_stack_has_its_name_in_scenarios() -> None:
+    assert set(ENGINE_NAMES.values()) == set(_core.preset("linux-6"))
+    assert set(ENGINE_NAMES) == set(TcpSettings.model_fields) - {"stack"}

@@ -51,7 +51,7 @@ class TcpSettings(Section):
 
     stack: str | None = None
     """The preset that the settings start from: `linux-2.6` (what the papers ran; the default),
-    `ns2`, `rfc`."""
+    `linux-6` (today), `ns2`, `ns3`, `rfc`."""
     congestion_control: str | None = None
     """Window algorithm: `newreno`, `bic`, `cubic`, `dctcp`, which uses ECN whatever `ecn` says."""
     mss: PositiveSize | None = None
@@ -84,13 +84,33 @@ class TcpSettings(Section):
     rto_initial: PositiveDuration | None = None
     """Retransmission timeout before the first RTT sample (RFC 6298: 1 s)."""
     clock_granularity: Duration | None = None
-    """G of RFC 6298."""
+    """G of RFC 6298, and the tick of the timestamps."""
+    clock_tick: Duration | None = None
+    """Tick on whose edges timers fire, such as "4ms" for HZ 250; "0s": exactly."""
+    timer_slack: Duration | None = None
+    """What Linux adds to the timers of RACK and of tail loss probes."""
+    rack: bool | None = None
+    """Loss by time, not by three duplicates (RACK, RFC 8985)."""
+    tail_loss_probe: bool | None = None
+    """A probe after about two round trips without an ACK (TLP, RFC 8985)."""
+    prr: bool | None = None
+    """Proportional rate reduction in fast recovery (RFC 6937)."""
+    dsack: bool | None = None
+    """The receiver tells of what came twice (RFC 2883)."""
+    undo: bool | None = None
+    """A reduction that proves needless is taken back, by DSACK or timestamps (RFC 3708, 4015)."""
+    frto: bool | None = None
+    """After a timeout new data tell whether it was needless (F-RTO, RFC 5682)."""
+    early_retransmit: bool | None = None
+    """Fewer duplicates suffice when fewer segments are under way (RFC 5827)."""
     limited_transmit: bool | None = None
     """New data on the first two duplicate ACKs (RFC 3042)."""
     nagle: bool | None = None
     """Hold a partial segment while data are unacknowledged (RFC 896)."""
     abc: bool | None = None
     """Appropriate byte counting (RFC 3465)."""
+    abc_limit: int | None = Field(default=None, ge=0, le=1_000_000)
+    """Segments that an ACK may add in slow start under `abc` (L of RFC 3465: 2); 0: no limit."""
     window_scale: int | None = Field(default=None, ge=0, le=14)
     """Shift of the receive window (RFC 7323)."""
     receive_buffer: PositiveSize | None = None
@@ -144,9 +164,19 @@ ENGINE_NAMES: dict[str, str] = {
     "rto_max": "rto_max_ps",
     "rto_initial": "rto_initial_ps",
     "clock_granularity": "clock_granularity_ps",
+    "clock_tick": "clock_tick_ps",
+    "timer_slack": "timer_slack_ps",
+    "rack": "rack",
+    "tail_loss_probe": "tail_loss_probe",
+    "prr": "prr",
+    "dsack": "dsack",
+    "undo": "undo",
+    "frto": "frto",
+    "early_retransmit": "early_retransmit",
     "limited_transmit": "limited_transmit",
     "nagle": "nagle",
     "abc": "abc",
+    "abc_limit": "abc_limit_segments",
     "window_scale": "window_scale",
     "receive_buffer": "receive_buffer_bytes",
     "hystart": "hystart",
