@@ -12,6 +12,7 @@ use std::collections::BinaryHeap;
 use fairport_units::Time;
 
 const SLOTS: usize = 4096;
+const WORDS: usize = SLOTS / 64;
 const NIL: u32 = u32::MAX;
 
 /// A link in a slot's list.
@@ -31,10 +32,8 @@ pub struct EventQueue {
     current: u64,
     /// the earliest slot of the overflow: never within the wheel's horizon
     overflow_slot: u64,
-    /// a bit for each of the 64 words of `occupied`
-    summary: u64,
     /// a bit a slot
-    occupied: [u64; 64],
+    occupied: [u64; WORDS],
     /// the first id of each slot's list
     heads: Box<[u32; SLOTS]>,
     nodes: Vec<Node>,
@@ -53,8 +52,7 @@ impl EventQueue {
             shift: width.trailing_zeros(),
             current: 0,
             overflow_slot: u64::MAX,
-            summary: 0,
-            occupied: [0; 64],
+            occupied: [0; WORDS],
             heads: Box::new([NIL; SLOTS]),
             nodes: vec![
                 Node {
@@ -114,7 +112,7 @@ impl EventQueue {
         let next = self.nodes[id as usize].next;
         self.heads[index] = next;
         self.first = if next == NIL {
-            self.vacate(index);
+            self.occupied[index / 64] &= !(1 << (index % 64));
             self.search()
         } else {
             (self.nodes[next as usize].time, next)
@@ -129,7 +127,6 @@ impl EventQueue {
         let head = self.heads[index];
         if head == NIL {
             self.occupied[index / 64] |= 1 << (index % 64);
-            self.summary |= 1 << (index / 64);
         }
         if head == NIL || time < self.nodes[head as usize].time {
             self.heads[index] = id;
@@ -152,34 +149,27 @@ impl EventQueue {
         }
     }
 
-    #[inline]
-    fn vacate(&mut self, index: usize) {
-        self.occupied[index / 64] &= !(1 << (index % 64));
-        if self.occupied[index / 64] == 0 {
-            self.summary &= !(1 << (index / 64));
-        }
-    }
-
     /// The earliest entry: the first occupied slot from `current` on, else the overflow's first.
     #[inline]
     fn search(&self) -> (Time, u32) {
         let start = self.current as usize % SLOTS;
         let (word, bit) = (start / 64, start % 64);
-        let here = self.occupied[word] & (!0 << bit);
-        let index = if here != 0 {
-            word * 64 + here.trailing_zeros() as usize
-        } else {
-            // words behind this one first, then those before it, then this one's low bits
-            let rotated = self.summary.rotate_right(word as u32 + 1);
-            if rotated == 0 {
+        let mut word = word;
+        let mut here = self.occupied[word] & (!0 << bit);
+        // the words behind this one, then those before it, then this one's low bits
+        let mut unseen = WORDS;
+        while here == 0 {
+            if unseen == 0 {
                 return self
                     .overflow
                     .peek()
                     .map_or((Time::NEVER, NIL), |Reverse(first)| *first);
             }
-            let word = (word + 1 + rotated.trailing_zeros() as usize) % 64;
-            word * 64 + self.occupied[word].trailing_zeros() as usize
-        };
+            unseen -= 1;
+            word = (word + 1) % WORDS;
+            here = self.occupied[word];
+        }
+        let index = word * 64 + here.trailing_zeros() as usize;
         let id = self.heads[index];
         (self.nodes[id as usize].time, id)
     }
