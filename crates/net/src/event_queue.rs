@@ -153,9 +153,8 @@ impl EventQueue {
     #[inline]
     fn search(&self) -> (Time, u32) {
         let start = self.current as usize % SLOTS;
-        let (word, bit) = (start / 64, start % 64);
-        let mut word = word;
-        let mut here = self.occupied[word] & (!0 << bit);
+        let mut word = start / 64;
+        let mut here = self.occupied[word] & (!0 << (start % 64));
         // the words behind this one, then those before it, then this one's low bits
         let mut unseen = WORDS;
         while here == 0 {
