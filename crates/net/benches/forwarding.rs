@@ -70,9 +70,9 @@ fn main() {
     let mut routing = DestinationSuffix::new(&tree);
     let mut table = Routes::default();
     let mut routes: Vec<[u32; 2]> = Vec::new();
-    for source in &hosts[1..] {
-        let there = table.add(&routing.path(*source, hosts[0]).expect("connected"));
-        let back = table.add(&routing.path(hosts[0], *source).expect("connected"));
+    for source in 1..hosts.len() {
+        let there = table.add(&routing.path(&tree, source, 0).expect("connected"));
+        let back = table.add(&routing.path(&tree, 0, source).expect("connected"));
         routes.push([there, back]);
     }
     let port = |i| PortConfig {

@@ -161,6 +161,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.observer
     }
 
+    /// The routes, to add one or to give one back.
+    pub fn routes_mut(&mut self) -> &mut Routes {
+        &mut self.routes
+    }
+
     /// What has happened at a port.
     pub fn totals(&self, port: PortId) -> &PortTotals {
         &self.ports[port.0 as usize].totals

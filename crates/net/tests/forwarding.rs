@@ -88,10 +88,8 @@ struct Bench {
 fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> Bench {
     let mut routing = DestinationSuffix::new(topology);
     let mut routes = Routes::default();
-    let receiver = topology.hosts()[0];
-    let starts: Vec<u32> = topology.hosts()[1..]
-        .iter()
-        .map(|source| routes.add(&routing.path(*source, receiver).unwrap()))
+    let starts: Vec<u32> = (1..topology.hosts().len())
+        .map(|source| routes.add(&routing.path(topology, source, 0).unwrap()))
         .collect();
     let port = |i| PortConfig {
         rate: GIGABIT,

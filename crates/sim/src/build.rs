@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairport_net::arbitration::Arbiter;
-use fairport_net::routing::{DestinationSuffix, Routes};
+use fairport_net::routing::Routes;
 use fairport_net::stream::Stream;
 use fairport_net::topology::{LinkOptions, custom, fat_tree, two_switch};
 use fairport_net::{BuildError, Network, NodeId, PortId, Topology};
@@ -11,9 +11,10 @@ use fairport_tcp::Connection;
 use fairport_units::Time;
 
 use crate::hosts::{Endpoint, Endpoints};
-use crate::job::{FlowJob, Job, RoutingJob, TopologyJob};
+use crate::job::{FlowJob, Job, TopologyJob};
 use crate::measurement::Measurement;
 use crate::probes::Probes;
+use crate::router::Router;
 use crate::samples::{QUEUE_ROW_BYTES, QueueSamples, SERIES_ROW_BYTES, Series};
 use crate::simulation::{FlowSpec, Simulation};
 use crate::stacks::stacks;
@@ -154,8 +155,7 @@ struct Path {
 }
 
 fn paths(job: &Job, topology: &Topology) -> Result<Vec<Path>, BuildError> {
-    let RoutingJob::DestinationSuffix = job.routing;
-    let mut routing = DestinationSuffix::new(topology);
+    let mut router = Router::new(job.routing, topology);
     let name = |host: &NodeId| topology.node(*host).name.as_str();
     let numbers: BTreeMap<&str, usize> = topology
         .hosts()
@@ -183,26 +183,20 @@ fn paths(job: &Job, topology: &Topology) -> Result<Vec<Path>, BuildError> {
                 remedy,
             ));
         }
-        let (source, receiver) = (topology.hosts()[src], topology.hosts()[dst]);
+        let (src, dst) = (src as u32, dst as u32);
         let unreachable = || {
             let problem = format!("cannot be reached from `{}`", flow.src);
             let remedy = "join the two by links";
             BuildError::new(format!("flows.{i}.dst"), &flow.dst, problem, remedy)
         };
+        let mut path = |from, to| router.path(topology, from, to);
         paths.push(Path {
-            src: src as u32,
-            dst: dst as u32,
-            receiver,
-            forward: routing.path(source, receiver).ok_or_else(unreachable)?,
-            backward: Vec::new(),
+            src,
+            dst,
+            receiver: topology.hosts()[dst as usize],
+            forward: path(src, dst).ok_or_else(unreachable)?,
+            backward: path(dst, src).expect("links lead both ways"),
         });
-    }
-    // Backwards in a second pass: the policy remembers the last destination alone.
-    for path in &mut paths {
-        let source = topology.hosts()[path.src as usize];
-        path.backward = routing
-            .path(path.receiver, source)
-            .expect("links lead both ways");
     }
     Ok(paths)
 }

@@ -12,6 +12,7 @@ mod job;
 mod measurement;
 mod probes;
 mod results;
+mod router;
 mod rtt_histogram;
 mod samples;
 mod simulation;

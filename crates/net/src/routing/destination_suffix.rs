@@ -9,73 +9,65 @@ use std::collections::VecDeque;
 
 use crate::topology::{NodeId, PortId, Topology};
 
-const UNREACHED: u32 = u32::MAX;
+const UNREACHED: u16 = u16::MAX;
 
-/// The policy, with the ways to the destination asked for last.
-pub struct DestinationSuffix<'a> {
-    topology: &'a Topology,
+/// The policy, with the ways to every destination asked for so far.
+pub struct DestinationSuffix {
     /// links to the nearest host, by node
-    height: Vec<u32>,
-    /// a host, its number, and the links to it by node
-    destination: Option<(NodeId, usize, Vec<u32>)>,
+    height: Vec<u16>,
+    /// links to each host by node, by host number; empty until asked for
+    distance: Vec<Vec<u16>>,
 }
 
-impl<'a> DestinationSuffix<'a> {
+impl DestinationSuffix {
     /// The policy on this topology.
-    pub fn new(topology: &'a Topology) -> Self {
-        let height = distances(topology, topology.hosts());
+    pub fn new(topology: &Topology) -> Self {
         Self {
-            topology,
-            height,
-            destination: None,
+            height: distances(topology, topology.hosts()),
+            distance: vec![Vec::new(); topology.hosts().len()],
         }
     }
 
-    /// The output ports from `source` to the host `destination`, or `None` where no path leads
-    /// there. Ask for one destination after another: the ways to the last one are remembered.
-    pub fn path(&mut self, source: NodeId, destination: NodeId) -> Option<Vec<PortId>> {
-        if self
-            .destination
-            .as_ref()
-            .is_none_or(|known| known.0 != destination)
-        {
-            let number = self
-                .topology
-                .hosts()
-                .iter()
-                .position(|host| *host == destination)?;
-            let distance = distances(self.topology, &[destination]);
-            self.destination = Some((destination, number, distance));
+    /// The output ports from the host `source` to the host `destination`, by their numbers among
+    /// the hosts of the topology that the policy was made for, or `None` where no path leads there.
+    pub fn path(
+        &mut self,
+        topology: &Topology,
+        source: usize,
+        destination: usize,
+    ) -> Option<Vec<PortId>> {
+        let target = topology.hosts()[destination];
+        let distance = &mut self.distance[destination];
+        if distance.is_empty() {
+            *distance = distances(topology, &[target]);
         }
-        let (_, number, distance) = self.destination.as_ref()?;
-        let mut node = source;
+        let mut node = topology.hosts()[source];
         let mut path = Vec::new();
-        while node != destination {
+        while node != target {
             let here = distance[node.0 as usize];
             if here == UNREACHED {
                 return None;
             }
-            let ways: Vec<PortId> = self
-                .topology
-                .node(node)
-                .ports
-                .iter()
-                .copied()
-                .filter(|port| {
-                    distance[self.topology.far_node(*port).0 as usize].checked_add(1) == Some(here)
-                })
-                .collect();
-            let level = self.height[node.0 as usize].saturating_sub(1);
-            let digit = number / ways.len().saturating_pow(level) % ways.len();
-            path.push(ways[digit]);
-            node = self.topology.far_node(ways[digit]);
+            let is_nearer = |port: &PortId| {
+                distance[topology.far_node(*port).0 as usize].checked_add(1) == Some(here)
+            };
+            let ports = &topology.node(node).ports;
+            let ways = ports.iter().filter(|port| is_nearer(port)).count();
+            let level = u32::from(self.height[node.0 as usize].saturating_sub(1));
+            let digit = destination / ways.saturating_pow(level) % ways;
+            let mut ways = ports.iter().filter(|port| is_nearer(port));
+            let way = *ways
+                .nth(digit)
+                .expect("the digit is below the ways' number");
+            path.push(way);
+            node = topology.far_node(way);
         }
         Some(path)
     }
 }
 
 /// The number of links from the nearest of `targets`, by node; hosts do not forward.
-fn distances(topology: &Topology, targets: &[NodeId]) -> Vec<u32> {
+fn distances(topology: &Topology, targets: &[NodeId]) -> Vec<u16> {
     let mut distance = vec![UNREACHED; topology.nodes().len()];
     let mut queue: VecDeque<NodeId> = targets.iter().copied().collect();
     for target in targets {
@@ -112,9 +104,9 @@ mod tests {
             let tree = fat_tree(k).unwrap();
             let mut routing = DestinationSuffix::new(&tree);
             let (per_edge, per_pod) = (k as usize / 2, (k * k / 4) as usize);
-            for (d, destination) in tree.hosts().iter().enumerate() {
-                for (s, source) in tree.hosts().iter().enumerate().filter(|(s, _)| *s != d) {
-                    let path = routing.path(*source, *destination).unwrap();
+            for d in 0..tree.hosts().len() {
+                for s in (0..tree.hosts().len()).filter(|s| *s != d) {
+                    let path = routing.path(&tree, s, d).unwrap();
                     let same = |size: usize| s / size == d / size;
                     let links = if same(per_edge) {
                         2
@@ -138,13 +130,10 @@ mod tests {
         for k in [4, 8] {
             let tree = fat_tree(k).unwrap();
             let mut routing = DestinationSuffix::new(&tree);
-            for (d, receiver) in tree.hosts().iter().enumerate() {
-                let mut entrances: Vec<PortId> = tree
-                    .hosts()
-                    .iter()
-                    .enumerate()
-                    .filter(|(s, _)| s / (k as usize / 2) != d / (k as usize / 2))
-                    .map(|(_, source)| routing.path(*source, *receiver).unwrap())
+            for d in 0..tree.hosts().len() {
+                let mut entrances: Vec<PortId> = (0..tree.hosts().len())
+                    .filter(|s| s / (k as usize / 2) != d / (k as usize / 2))
+                    .map(|s| routing.path(&tree, s, d).unwrap())
                     .map(|path| path[path.len() - 2])
                     .collect();
                 entrances.dedup();
@@ -162,10 +151,8 @@ mod tests {
     fn destinations_spread_over_all_cores() {
         let tree = fat_tree(4).unwrap();
         let mut routing = DestinationSuffix::new(&tree);
-        let source = tree.hosts()[0];
-        let mut cores: Vec<String> = tree.hosts()[12..16]
-            .iter()
-            .map(|destination| routing.path(source, *destination).unwrap())
+        let mut cores: Vec<String> = (12..16)
+            .map(|destination| routing.path(&tree, 0, destination).unwrap())
             .map(|path| tree.node(tree.far_node(path[2])).name.clone())
             .collect();
         cores.sort();
@@ -176,10 +163,9 @@ mod tests {
     fn two_switches_give_2_and_3_hops() {
         let topology = two_switch(2).unwrap();
         let mut routing = DestinationSuffix::new(&topology);
-        let hosts = topology.hosts();
-        let path = routing.path(hosts[1], hosts[0]).unwrap();
+        let path = routing.path(&topology, 1, 0).unwrap();
         assert_eq!(names(&topology, &path), ["h1:0", "s0:0"]);
-        let path = routing.path(hosts[3], hosts[0]).unwrap();
+        let path = routing.path(&topology, 3, 0).unwrap();
         assert_eq!(names(&topology, &path), ["h3:0", "s1:0", "s0:0"]);
     }
 
@@ -194,6 +180,6 @@ mod tests {
         )
         .unwrap();
         let mut routing = DestinationSuffix::new(&islands);
-        assert_eq!(routing.path(islands.hosts()[0], islands.hosts()[1]), None);
+        assert_eq!(routing.path(&islands, 0, 1), None);
     }
 }
