@@ -35,7 +35,7 @@ pub(crate) struct AckSchedule {
     interactive: bool,
     delay_min: Time,
     delay_max: Time,
-    /// Linux since 6.10: no delay as long as the minimum RTO (`tcp_delack_max`); older kernels
+    /// Linux since 6.7: no delay as long as the minimum RTO (`tcp_delack_max`); older kernels
     /// leave 40 ms in place, which a sender with a small minimum RTO takes for a loss
     delay_cap: Time,
 }
@@ -127,8 +127,10 @@ impl AckSchedule {
 
     /// `tcp_incr_quickack`: ACKs for half a window of full segments.
     fn raise_quick(&mut self, window: u64) {
-        let acks = (window / (2 * self.full_segment)).clamp(1, QUICK_MAX);
-        let acks = if acks == 1 { 2 } else { acks };
+        let acks = match window / (2 * self.full_segment) {
+            0 => 2,
+            acks => acks.min(QUICK_MAX),
+        };
         self.quick = self.quick.max(acks as u8);
     }
 

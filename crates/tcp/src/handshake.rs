@@ -6,13 +6,14 @@
 
 use fairport_units::Time;
 
+use crate::checks::{MSS_MIN, TIMESTAMP_BYTES};
 use crate::connection::Connection;
 use crate::ecn::Ecn;
 use crate::report::Events;
 use crate::segment::{Flags, Segment, SynOptions, Timestamps};
 use crate::sender::Agreed;
 use crate::seq;
-use crate::settings::{CongestionControl, MSS_MIN, Settings, TIMESTAMP_BYTES};
+use crate::settings::{CongestionControl, Settings};
 
 /// How far the connection is open. Closing needs no phases: each half knows its FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,6 +36,7 @@
 //! window after idle periods (RFC 5681 4.1).
 
 mod ack_policy;
+mod checks;
 mod clock;
 mod congestion;
 mod connection;
@@ -58,13 +59,14 @@ mod settings;
 mod sizing;
 mod timer;
 
+pub use checks::SettingError;
 pub use connection::Connection;
 pub use ecn::Ecn;
 pub use info::{CaState, Info};
+pub use presets::Preset;
 pub use report::{Counters, Events, Gauges, Timeout, TimeoutCause};
 pub use segment::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
 pub use settings::{
-    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, SettingError, Settings,
-    WindowUnit,
+    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, Settings, WindowUnit,
 };
 pub use sizing::TcpRand;

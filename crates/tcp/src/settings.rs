@@ -3,12 +3,12 @@
 //! A preset ([`crate::presets`]) is such a list; a scenario overrides single fields of it. Names
 //! carry their unit; times are integer picoseconds, sizes octets.
 
-use fairport_units::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::presets;
-use crate::sizing::{self, TcpRand};
+use crate::checks::SettingError;
+use crate::presets::{self, Preset};
+use crate::sizing::TcpRand;
 
 /// How the congestion window grows and shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,52 +177,6 @@ pub struct Settings {
     pub send_gap_max_ps: u64,
 }
 
-/// A setting that cannot be: which one, what it was, what is wrong with it, how to mend it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{field}` = `{value}`: {problem}; {remedy}")]
-pub struct SettingError {
-    /// Name of the field.
-    pub field: String,
-    /// The value as it was given.
-    pub value: String,
-    /// What is wrong with it.
-    pub problem: String,
-    /// What to write instead.
-    pub remedy: String,
-}
-
-impl SettingError {
-    pub(crate) fn new(
-        field: &str,
-        value: &impl ToString,
-        problem: &str,
-        remedy: impl Into<String>,
-    ) -> Self {
-        Self {
-            field: field.to_owned(),
-            value: value.to_string(),
-            problem: problem.to_owned(),
-            remedy: remedy.into(),
-        }
-    }
-}
-
-/// Octets that the timestamps option takes out of every segment (RFC 7323 appendix A).
-pub(crate) const TIMESTAMP_BYTES: u16 = 12;
-
-/// Largest TCP payload of an IPv4 packet without options: 65535 - 20 - 20.
-const MSS_MAX: u16 = 65_495;
-
-/// Smallest segment that a host must be able to send with all options in place (RFC 6691 uses
-/// the same reasoning for 536; smaller ones serve experiments with slow links).
-pub(crate) const MSS_MIN: u16 = 64;
-
-/// Longer gaps between segments are certainly a mistake of units.
-const PACING_LIMIT: Time = Time::from_secs(1);
-
-/// An hour: longer timeouts are certainly a mistake of units.
-const RTO_LIMIT: Time = Time::from_secs(3600);
-
 impl Settings {
     /// Whether ECN is offered and accepted.
     pub(crate) fn offers_ecn(&self) -> bool {
@@ -234,7 +188,7 @@ impl Settings {
 
     /// The settings of the stack called `name`.
     pub fn preset(name: &str) -> Option<Self> {
-        presets::preset(name)
+        Preset::named(name).map(|preset| preset.settings.clone())
     }
 
     /// These settings with some fields replaced, and checked.
@@ -276,144 +230,6 @@ impl Settings {
             )
         })
     }
-
-    /// Checks every value and how they go together.
-    ///
-    /// # Errors
-    /// The first setting that cannot be.
-    pub fn validate(&self) -> Result<(), SettingError> {
-        if !(MSS_MIN..=MSS_MAX).contains(&self.mss_bytes) {
-            return Err(SettingError::new(
-                "mss_bytes",
-                &self.mss_bytes,
-                "a segment cannot have this size",
-                format!("use {MSS_MIN} to {MSS_MAX} bytes"),
-            ));
-        }
-        if self.initial_window_segments == 0 {
-            return Err(SettingError::new(
-                "initial_window_segments",
-                &self.initial_window_segments,
-                "a window of nothing never opens",
-                "use 1 or more; RFC 6928 says 10",
-            ));
-        }
-        if self.window_scale > 14 {
-            return Err(SettingError::new(
-                "window_scale",
-                &self.window_scale,
-                "RFC 7323 allows at most 14 bits",
-                "use 0 to 14",
-            ));
-        }
-        self.validate_buffer()?;
-        self.validate_timers()?;
-        self.validate_pacing()?;
-        sizing::validate(self)
-    }
-
-    fn validate_pacing(&self) -> Result<(), SettingError> {
-        let limit = PACING_LIMIT.as_ps();
-        for (field, value) in [
-            ("pacing_granularity_ps", self.pacing_granularity_ps),
-            ("send_gap_max_ps", self.send_gap_max_ps),
-        ] {
-            if value > limit {
-                return Err(SettingError::new(
-                    field,
-                    &value,
-                    "segments would stand still for longer than a second",
-                    format!("use 0 to {limit} ps"),
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn validate_buffer(&self) -> Result<(), SettingError> {
-        let largest = u64::from(u16::MAX) << self.window_scale;
-        if self.receive_buffer_bytes > largest {
-            return Err(SettingError::new(
-                "receive_buffer_bytes",
-                &self.receive_buffer_bytes,
-                &format!(
-                    "a window scale of {} bits announces {largest} bytes at most",
-                    self.window_scale
-                ),
-                "raise window_scale or use a smaller buffer",
-            ));
-        }
-        let smallest = u64::from(self.mss_bytes).max(1 << self.window_scale);
-        if self.receive_buffer_bytes < smallest {
-            return Err(SettingError::new(
-                "receive_buffer_bytes",
-                &self.receive_buffer_bytes,
-                "the buffer does not hold one segment",
-                format!("use at least {smallest} bytes"),
-            ));
-        }
-        Ok(())
-    }
-
-    fn validate_timers(&self) -> Result<(), SettingError> {
-        let limit = RTO_LIMIT.as_ps();
-        let times = [
-            ("clock_granularity_ps", self.clock_granularity_ps),
-            ("rto_min_ps", self.rto_min_ps),
-            ("rto_initial_ps", self.rto_initial_ps),
-            ("rto_max_ps", self.rto_max_ps),
-            ("delayed_ack_min_ps", self.delayed_ack_min_ps),
-            ("delayed_ack_max_ps", self.delayed_ack_max_ps),
-        ];
-        for (field, value) in times {
-            if value == 0 || value > limit {
-                return Err(SettingError::new(
-                    field,
-                    &value,
-                    "a timer needs a time above zero and within an hour",
-                    format!("use 1 to {limit} ps"),
-                ));
-            }
-        }
-        for (field, value) in [
-            ("clock_tick_ps", self.clock_tick_ps),
-            ("timer_slack_ps", self.timer_slack_ps),
-        ] {
-            if value > limit {
-                return Err(SettingError::new(
-                    field,
-                    &value,
-                    "no timer is that coarse",
-                    "use 0 (exact) or a few milliseconds",
-                ));
-            }
-        }
-        for (field, value) in [
-            ("rto_min_ps", self.rto_min_ps),
-            ("rto_initial_ps", self.rto_initial_ps),
-        ] {
-            if value > self.rto_max_ps {
-                return Err(SettingError::new(
-                    field,
-                    &value,
-                    &format!("it is above rto_max_ps = {}", self.rto_max_ps),
-                    "lower it or raise rto_max_ps",
-                ));
-            }
-        }
-        if self.delayed_ack_min_ps > self.delayed_ack_max_ps {
-            return Err(SettingError::new(
-                "delayed_ack_min_ps",
-                &self.delayed_ack_min_ps,
-                &format!(
-                    "it is above delayed_ack_max_ps = {}",
-                    self.delayed_ack_max_ps
-                ),
-                "lower it or raise delayed_ack_max_ps",
-            ));
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -451,41 +267,5 @@ mod tests {
         let error = overridden(json!({"rto_mn_ps": 1})).unwrap_err();
         assert_eq!(error.field, "rto_mn_ps");
         assert!(error.remedy.contains("rto_min_ps"));
-    }
-
-    #[test]
-    fn values_that_cannot_be_are_refused_by_field() {
-        for (overrides, field) in [
-            (json!({"congestion_control": "vegas"}), "congestion_control"),
-            (json!({"mss_bytes": 0}), "mss_bytes"),
-            (json!({"mss_bytes": 70_000}), "mss_bytes"),
-            (json!({"rto_min_ps": 0}), "rto_min_ps"),
-            (json!({"window_scale": 15}), "window_scale"),
-            (
-                json!({"payload_sizing": "static", "payload_min_bytes": 0}),
-                "payload_min_bytes",
-            ),
-            (
-                json!({"payload_sizing": "static", "payload_min_bytes": 1461}),
-                "payload_min_bytes",
-            ),
-            (
-                json!({"payload_sizing": "adaptive", "tcprand": [0, 1000, null, 0]}),
-                "tcprand",
-            ),
-            (json!({"tcprand": "bold"}), "tcprand"),
-            (
-                json!({"send_gap_max_ps": 2_000_000_000_000_u64}),
-                "send_gap_max_ps",
-            ),
-            (json!({"receive_buffer_bytes": 100}), "receive_buffer_bytes"),
-            (
-                json!({"receive_buffer_bytes": 1_u64 << 40}),
-                "receive_buffer_bytes",
-            ),
-            (json!({"rto_min_ps": 200_000_000_000_000_u64}), "rto_min_ps"),
-        ] {
-            assert_eq!(overridden(overrides).unwrap_err().field, field);
-        }
     }
 }

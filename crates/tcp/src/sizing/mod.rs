@@ -12,8 +12,9 @@ mod tcprand;
 
 use self::tcprand::Adaptive;
 pub use self::tcprand::TcpRand;
+use crate::checks::SettingError;
 use crate::random::Random;
-use crate::settings::{PayloadSizing, SettingError, Settings};
+use crate::settings::{PayloadSizing, Settings};
 
 /// The purpose of the random sequence ([`Random::new`]).
 const PURPOSE: u64 = 1;

@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::settings::SettingError;
+use crate::checks::SettingError;
 
 /// The four parameters of adaptive `TCPRand`, in thousandths; as JSON a name or the list
 /// `[sigma^2, mu, nu_tau, nu_omega]`.

@@ -1,0 +1,51 @@
+//! The papers' hosts: Linux 2.6.39 to 3.2. Where the source names no version, it is 3.0.
+
+use fairport_units::Time;
+
+use super::preset;
+use crate::settings::{AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowUnit};
+use crate::sizing::TcpRand;
+
+preset! {
+    "linux-2.6", "The papers' hosts: Linux 2.6.39 to 3.2, with BIC.";
+    congestion_control = CongestionControl::Bic, "Chopra & Helsley 2012: iperf -Z bic; the kernel's own default is CUBIC (net/ipv4/Kconfig)";
+    mss_bytes = 1460, "net/ipv4/tcp_output.c, tcp_mtu_to_mss: Ethernet's 1500 B less 40 B of headers";
+    fixed_header_bytes = 0, "ours: headers are real, counted with their options";
+    initial_window_segments = 10, "include/net/tcp.h, TCP_INIT_CWND: 10 from 2.6.39 on; before, tcp_init_cwnd gave 3";
+    window_unit = WindowUnit::Segments, "include/linux/tcp.h, tcp_sock.snd_cwnd counts packets";
+    sack = true, "net/ipv4/tcp_input.c, sysctl_tcp_sack = 1; ours: losses by RFC 6675, without FACK (sysctl_tcp_fack = 1)";
+    timestamps = true, "net/ipv4/tcp_input.c, sysctl_tcp_timestamps = 1";
+    ack_policy = AckPolicy::QuickAck, "net/ipv4/tcp_input.c, tcp_event_data_recv and tcp_incr_quickack: up to TCP_MAX_QUICKACKS = 16";
+    delayed_ack_min_ps = Time::from_ms(40).as_ps(), "include/net/tcp.h, TCP_DELACK_MIN and TCP_ATO_MIN = HZ/25";
+    delayed_ack_max_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_DELACK_MAX = HZ/5";
+    rto_rule = RtoRule::Linux, "net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto";
+    rto_min_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_RTO_MIN = HZ/5; the papers set 2 ms by the route's rto_min";
+    rto_max_ps = Time::from_secs(120).as_ps(), "include/net/tcp.h, TCP_RTO_MAX = 120 HZ";
+    rto_initial_ps = Time::from_secs(1).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_INIT: 1 s from 3.1 on, 3 s before";
+    clock_granularity_ps = Time::from_us(1).as_ps(), "ours: kernels of the era measured in jiffies of 1 to 4 ms, with which a minimum RTO of 2 ms cannot be told from 4 or 8 ms; the papers' effect needs it exact";
+    clock_tick_ps = 0, "ours: exact, for the same reason; a kernel has 1/HZ";
+    timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
+    rack = false, "net/ipv4/tcp_recovery.c, tcp_rack_mark_lost: from 4.4 on";
+    tail_loss_probe = false, "net/ipv4/tcp_output.c, tcp_schedule_loss_probe: from 3.10 on";
+    prr = false, "net/ipv4/tcp_input.c, tcp_cwnd_reduction: from 3.2 on";
+    dsack = false, "ours: it serves undo alone, which this preset leaves out; net/ipv4/tcp_input.c has sysctl_tcp_dsack = 1";
+    undo = false, "ours: left out of this preset, though net/ipv4/tcp_input.c has tcp_try_undo_recovery; set it together with `dsack`";
+    frto = false, "ours: left out of this preset, though net/ipv4/tcp_input.c has sysctl_tcp_frto = 2 from 2.6.24 on";
+    limited_transmit = true, "net/ipv4/tcp_input.c, tcp_fastretrans_alert: in state Disorder a SACK makes room for new data";
+    early_retransmit = false, "net/ipv4/tcp_input.c, tcp_time_to_recover: from 3.5 on";
+    nagle = true, "net/ipv4/tcp_output.c, tcp_nagle_check";
+    abc = false, "net/ipv4/tcp_input.c, sysctl_tcp_abc = 0";
+    abc_limit_segments = 2, "RFC 3465 2.2: L, once `abc` is set";
+    window_scale = 7, "net/ipv4/tcp_output.c, tcp_select_initial_window: what the buffer needs";
+    receive_buffer_bytes = 6 * 1024 * 1024, "ours: net/ipv4/tcp.c, tcp_init gives tcp_rmem[2] = 4 MB up to 3.2 and 6 MB from 3.3 on, to which tuning grows; here it is there at once, and all of it is window";
+    hystart = true, "net/ipv4/tcp_cubic.c, hystart = 1 from 2.6.29 on";
+    fast_convergence = true, "net/ipv4/tcp_bic.c, fast_convergence = 1; tcp_cubic.c the same";
+    payload_sizing = PayloadSizing::Full, "net/ipv4/tcp_output.c, tcp_write_xmit: segments of one MSS";
+    payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";
+    tcprand = TcpRand::DEFAULT, "Lee et al. 2017: (1,1,1,1), once `payload_sizing` is set";
+    ecn = false, "net/ipv4/tcp_input.c, sysctl_tcp_ecn = 2: taken, never offered, so off between such hosts";
+    dctcp_halves_on_loss = true, "net/ipv4/tcp_dctcp.c, dctcp_react_to_loss: from 5.1 on; these kernels have no DCTCP";
+    pacing = Pacing::Off, "net/ipv4/tcp_output.c, tcp_write_xmit: what the windows allow, at once";
+    pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set";
+    send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
+}

@@ -1,0 +1,51 @@
+//! ns-3.44: `TcpSocketBase` with its default attributes, but for sizes that every experiment sets.
+
+use fairport_units::Time;
+
+use super::preset;
+use crate::settings::{AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowUnit};
+use crate::sizing::TcpRand;
+
+preset! {
+    "ns3", "ns-3.44: TcpSocketBase with its default attributes, with CUBIC.";
+    congestion_control = CongestionControl::Cubic, "src/internet/model/tcp-l4-protocol.cc, SocketType";
+    mss_bytes = 1460, "ours: Ethernet's 1500 B less 40 B; src/internet/model/tcp-socket.cc has SegmentSize 536";
+    fixed_header_bytes = 0, "ours: headers are real, counted with their options";
+    initial_window_segments = 10, "src/internet/model/tcp-socket.cc, InitialCwnd";
+    window_unit = WindowUnit::Bytes, "src/internet/model/tcp-socket-state.h, m_cWnd counts octets";
+    sack = true, "src/internet/model/tcp-socket-base.cc, Sack";
+    timestamps = true, "src/internet/model/tcp-socket-base.cc, Timestamp";
+    ack_policy = AckPolicy::Delayed, "src/internet/model/tcp-socket.cc, DelAckCount 2";
+    delayed_ack_min_ps = Time::from_ms(200).as_ps(), "src/internet/model/tcp-socket.cc, DelAckTimeout";
+    delayed_ack_max_ps = Time::from_ms(200).as_ps(), "src/internet/model/tcp-socket.cc, DelAckTimeout";
+    rto_rule = RtoRule::Rfc6298, "src/internet/model/tcp-socket-base.cc, EstimateRtt";
+    rto_min_ps = Time::from_secs(1).as_ps(), "src/internet/model/tcp-socket-base.cc, MinRto";
+    rto_max_ps = Time::from_secs(60).as_ps(), "src/internet/model/tcp-socket-base.cc, ReTxTimeout";
+    rto_initial_ps = Time::from_secs(3).as_ps(), "src/internet/model/tcp-socket.cc, ConnTimeout";
+    clock_granularity_ps = Time::from_ms(1).as_ps(), "src/internet/model/tcp-socket-base.cc, ClockGranularity; tcp-option-ts.cc counts milliseconds";
+    clock_tick_ps = 0, "src/internet/model/tcp-socket-base.cc, NewAck: an event at the exact time";
+    timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
+    rack = false, "src/internet/model/tcp-tx-buffer.cc, IsLost: by three SACKed segments";
+    tail_loss_probe = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
+    prr = true, "src/internet/model/tcp-l4-protocol.cc, RecoveryType";
+    dsack = false, "src/internet/model/tcp-rx-buffer.cc, GetSackList: data out of order only";
+    undo = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
+    frto = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
+    limited_transmit = true, "src/internet/model/tcp-socket-base.cc, LimitedTransmit";
+    early_retransmit = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
+    nagle = false, "src/internet/model/tcp-socket.cc, TcpNoDelay true";
+    abc = true, "src/internet/model/tcp-cubic.cc, IncreaseWindow: by segments acknowledged; TcpNewReno goes by ACKs: set it false there";
+    abc_limit_segments = 0, "src/internet/model/tcp-cubic.cc, IncreaseWindow: without a limit";
+    window_scale = 7, "src/internet/model/tcp-socket-base.cc, CalculateWScale: what the buffer needs";
+    receive_buffer_bytes = 6 * 1024 * 1024, "ours: src/internet/model/tcp-socket.cc has RcvBufSize 128 KB, and every experiment raises it";
+    hystart = true, "src/internet/model/tcp-cubic.cc, HyStart";
+    fast_convergence = true, "src/internet/model/tcp-cubic.cc, FastConvergence";
+    payload_sizing = PayloadSizing::Full, "src/internet/model/tcp-socket-base.cc, SendPendingData: segments of SegmentSize";
+    payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";
+    tcprand = TcpRand::DEFAULT, "Lee et al. 2017: (1,1,1,1), once `payload_sizing` is set";
+    ecn = false, "src/internet/model/tcp-socket-base.cc, UseEcn Off";
+    dctcp_halves_on_loss = false, "src/internet/model/tcp-dctcp.cc, GetSsThresh: by alpha/2, for marks and losses alike";
+    pacing = Pacing::Off, "src/internet/model/tcp-socket-state.cc, EnablePacing false";
+    pacing_granularity_ps = 0, "src/internet/model/tcp-socket-base.cc, m_pacingTimer is exact, once `pacing` is set";
+    send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
+}
