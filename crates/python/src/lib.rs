@@ -6,7 +6,7 @@
 mod drill;
 
 use fairport_sim::{BuildError, Column, EnqueueProbability, Job, Results, Simulation, TopologyJob};
-use fairport_tcp::Settings;
+use fairport_tcp::{Preset, Settings};
 use numpy::IntoPyArray;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -134,16 +134,31 @@ fn presets() -> Vec<&'static str> {
 /// A stack preset's settings in base units.
 #[pyfunction]
 fn preset<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let settings = Settings::preset(name).ok_or_else(|| {
-        let remedy = format!("use one of {}", Settings::PRESETS.join(", "));
-        job_error(
-            py,
-            &BuildError::new("stack", name, "is not a stack", remedy),
-        )
-    })?;
-    let json = serde_json::to_string(&settings)
+    let json = serde_json::to_string(&named(py, name)?.settings)
         .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     py.import("json")?.call_method1("loads", (json,))
+}
+
+/// Whose stack a preset is, and where the value of each setting comes from.
+#[pyfunction]
+fn preset_sources<'py>(
+    py: Python<'py>,
+    name: &str,
+) -> PyResult<(&'static str, Bound<'py, PyDict>)> {
+    let preset = named(py, name)?;
+    let sources = PyDict::new(py);
+    for (setting, source) in preset.sources {
+        sources.set_item(setting, source)?;
+    }
+    Ok((preset.about, sources))
+}
+
+fn named(py: Python<'_>, name: &str) -> PyResult<&'static Preset> {
+    Preset::named(name).ok_or_else(|| {
+        let remedy = format!("use one of {}", Settings::PRESETS.join(", "));
+        let error = BuildError::new("stack", name, "is not a stack", remedy);
+        job_error(py, &error)
+    })
 }
 
 /// The names of a topology's hosts.
@@ -189,6 +204,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PySimulation>()?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(preset, module)?)?;
+    module.add_function(wrap_pyfunction!(preset_sources, module)?)?;
     module.add_function(wrap_pyfunction!(topology_hosts, module)?)?;
     module.add_function(wrap_pyfunction!(enqueue_probability, module)?)?;
     module.add_function(wrap_pyfunction!(drill::run_script, module)?)?;

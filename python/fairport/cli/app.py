@@ -17,6 +17,7 @@ from fairport.cli import (
     run,
     scenario,
     script,
+    stack,
 )
 from fairport.errors import InputError
 
@@ -73,6 +74,7 @@ def _common(
 app.command("run")(run.run)
 app.command("list")(listing.list_scenarios)
 app.add_typer(scenario.app, name="scenario")
+app.add_typer(stack.app, name="stack")
 app.command("report")(report.report)
 app.command("rerun")(rerun.rerun)
 app.command("script")(script.script)

@@ -197,3 +197,14 @@ def engine_value(value: Any) -> Any:
     if isinstance(value, list):
         return [None if part == "inf" or part == math.inf else round(1000 * part) for part in value]
     return value if type(value) in (str, bool) else int(value)
+
+
+def scenario_value(engine_name: str, value: Any) -> Any:
+    """The engine's value of a setting as a scenario writes it: the inverse of `engine_value`."""
+    if isinstance(value, list):
+        return ["inf" if part is None else part / 1000 for part in value]
+    if engine_name.endswith("_ps"):
+        return str(Duration.of(value)) if value else "0s"
+    if engine_name.endswith("_bytes"):
+        return str(Size.of(value))
+    return value

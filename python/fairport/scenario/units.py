@@ -201,6 +201,15 @@ class Size(Quantity):
     base_unit = "bytes"
     units = _BYTES
 
+    @classmethod
+    def of(cls, count: int) -> Size:
+        """So many bytes, in the largest power of 1024 that is whole."""
+        for unit in ("GiB", "MiB", "KiB"):
+            whole, rest = divmod(count, int(cls.units[unit]))
+            if whole and not rest:
+                return cls(f"{whole}{unit}")
+        return cls(f"{count}B")
+
 
 class Limit(Quantity):
     """A buffer's limit, in bytes or in packets: what its unit says."""

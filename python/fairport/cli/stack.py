@@ -1,0 +1,39 @@
+"""`fairport stack list` and `fairport stack show`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Look at TCP stacks.", no_args_is_help=True, rich_markup_mode=None)
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("list")
+def list_stacks(json: _Json = False) -> None:
+    """List the stack presets."""
+    from fairport.cli import output
+    from fairport.stacks import stack, stack_names
+
+    rows = [{"stack": name, "about": stack(name).about} for name in stack_names()]
+    if json:
+        output.print_json(rows)
+    else:
+        output.print_rows(rows)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A stack preset.")],
+    json: _Json = False,
+) -> None:
+    """Print every setting of a stack preset, what it means and where its value comes from."""
+    from fairport.cli import output
+    from fairport.stacks import stack
+
+    shown = stack(name)
+    if json:
+        output.print_json(shown.document())
+    else:
+        output.print_text(shown.to_toml())

@@ -1,0 +1,75 @@
+"""The stack presets: every setting as a scenario writes it, what it means, where it comes from."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from fairport import _core
+from fairport.errors import InputError, did_you_mean
+from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings, scenario_value
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a stack."""
+
+    name: str
+    """As scenarios write it."""
+    value: Any
+    """As scenarios write it: "200ms", true, 10."""
+    meaning: str
+    source: str
+    """Where the value comes from: a file and function, an RFC, a paper; `ours` with the reason."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack preset."""
+
+    name: str
+    about: str
+    settings: list[Setting]
+
+    def document(self) -> dict[str, Any]:
+        """For programs."""
+        settings = [vars(setting) for setting in self.settings]
+        return {"stack": self.name, "about": self.about, "settings": settings}
+
+    def to_toml(self) -> str:
+        """For people: a [tcp] that a scenario can hold, commented."""
+        parts = [f'# {self.about}\n[tcp]\nstack = "{self.name}"\n']
+        for setting in self.settings:
+            parts.append(f"\n{_comment(setting.meaning)}{_comment(f'Source: {setting.source}')}")
+            parts.append(f"{setting.name} = {json.dumps(setting.value)}\n")
+        return "".join(parts)
+
+
+def stack_names() -> list[str]:
+    """The presets' names."""
+    return _core.presets()
+
+
+def stack(name: str) -> Stack:
+    """The preset of this name. Raises InputError."""
+    if name not in stack_names():
+        remedy = did_you_mean(name, stack_names())
+        raise InputError("is not a stack preset", value=name, remedy=remedy)
+    values = _core.preset(name)
+    about, sources = _core.preset_sources(name)
+    settings = [
+        Setting(
+            field,
+            scenario_value(engine_name, values[engine_name]),
+            " ".join((TcpSettings.model_fields[field].description or "").split()),
+            sources[engine_name],
+        )
+        for field, engine_name in ENGINE_NAMES.items()
+    ]
+    return Stack(name, about, settings)
+
+
+def _comment(text: str) -> str:
+    return textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="# ") + "\n"
