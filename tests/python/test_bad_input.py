@@ -103,6 +103,20 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
             id="a buffer smaller than a packet",
         ),
         pytest.param(
+            'limit = "16KiB"',
+            'kind = "step-marking"\nlimit = "20 packets"',
+            "queue.mark_above: 20 packets is not below `limit` = 20 packets",
+            "give less than 20 packets",
+            id="thresholds in the wrong order",
+        ),
+        pytest.param(
+            'limit = "16KiB"',
+            'kind = "red-ish"',
+            'queue.kind: "red-ish" is not one of drop-tail, ',
+            "",
+            id="a queue discipline that there is not",
+        ),
+        pytest.param(
             'from = "all"',
             'from = "h0"',
             'traffic.0.from: "h0" includes the receiver `h0`',

@@ -7,7 +7,7 @@ use crate::discipline::{Backlog, Verdict};
 use crate::event_queue::EventQueue;
 use crate::framing::Framing;
 use crate::observer::{Arrival, Counts, Observer};
-use crate::packet::Packet;
+use crate::packet::{CE, Packet};
 use crate::pool::{Handle, Pool};
 use crate::port::{Place, Port, PortConfig, PortTotals};
 use crate::routing::{Hop, Routes};
@@ -266,16 +266,16 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// A packet meets the output port of its next hop: verdict, and onto the link or lost.
     #[inline]
     fn meet(&mut self, now: Time, hop: Hop, ingress_number: u16, handle: Handle) {
-        let packet = self.packets.get(handle);
+        let packet = self.packets.get_mut(handle);
         let port = &mut self.ports[hop.port.0 as usize];
         let frame_bytes = self.framing.buffered_bytes(packet.size_bytes);
         let backlog = port.backlog(now);
         let port_accepted = port.totals.accepted;
-        let verdict = port.judge(now, backlog, frame_bytes);
+        let verdict = port.judge(now, backlog, frame_bytes, packet);
         let slot = port.place.ingress_base as usize + ingress_number as usize;
         self.ingress_arrivals[slot] += 1;
         let mut depart = Time::NEVER;
-        if verdict == Verdict::Accepted {
+        if !matches!(verdict, Verdict::Dropped(_)) {
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
             let (end, due) = port.accept(now, frame_bytes, wire_bytes, handle);
             depart = end;
@@ -284,25 +284,30 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             }
         }
         self.observer.verdict(now, hop.port, packet, verdict);
-        if verdict != Verdict::Accepted || self.observer.watches(hop.port) {
-            let counts = Counts {
-                port_arrival: port.totals.arrivals,
-                ingress_arrival: self.ingress_arrivals[slot],
-                flow_arrival: hop.arrivals,
-                port_accepted,
-            };
-            self.observer.detail(&Arrival {
-                time: now,
-                port: hop.port,
-                packet,
-                frame_bytes,
-                backlog,
-                verdict,
-                depart,
-                counts,
-            });
+        if verdict == Verdict::Accepted && !self.observer.watches(hop.port) {
+            return;
         }
-        if verdict != Verdict::Accepted {
+        if verdict == Verdict::Marked {
+            packet.ecn |= CE;
+            port.totals.marked += 1;
+        }
+        let counts = Counts {
+            port_arrival: port.totals.arrivals,
+            ingress_arrival: self.ingress_arrivals[slot],
+            flow_arrival: hop.arrivals,
+            port_accepted,
+        };
+        self.observer.detail(&Arrival {
+            time: now,
+            port: hop.port,
+            packet,
+            frame_bytes,
+            backlog,
+            verdict,
+            depart,
+            counts,
+        });
+        if let Verdict::Dropped(_) = verdict {
             self.dropped += 1;
             self.packets.release(handle);
         }

@@ -11,10 +11,11 @@ pub trait Observer<P: Copy> {
     /// A packet met an output port.
     fn verdict(&mut self, time: Time, port: PortId, packet: &Packet<P>, verdict: Verdict);
 
-    /// Whether [`Observer::detail`] is wanted of every packet at this port, not of drops alone.
+    /// Whether [`Observer::detail`] is wanted of every packet at this port, not only of those that
+    /// are dropped or marked.
     fn watches(&self, port: PortId) -> bool;
 
-    /// Everything about a packet that was dropped, or that met a watched port.
+    /// Everything about a packet that was dropped or marked, or that met a watched port.
     fn detail(&mut self, arrival: &Arrival<'_, P>);
 }
 

@@ -2,6 +2,13 @@
 
 use crate::topology::PortId;
 
+/// The bits of [`Packet::ecn`] that hold the ECN codepoint (RFC 3168 5).
+pub(crate) const ECN_BITS: u8 = 0b11;
+/// The codepoint of a packet that must not be marked.
+pub(crate) const NOT_ECT: u8 = 0b00;
+/// The codepoint of a packet that was marked: congestion experienced.
+pub(crate) const CE: u8 = 0b11;
+
 /// A packet on a link: 16 octets of header and the content, by value.
 ///
 /// With a TCP segment of 48 octets it is exactly one cache line. It is never allocated on its own

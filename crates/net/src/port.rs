@@ -2,8 +2,9 @@
 
 use fairport_units::{Rate, Serializer, Time};
 
-use crate::discipline::{Backlog, Discipline, Verdict};
+use crate::discipline::{Backlog, Candidate, Discipline, Queue, Verdict};
 use crate::link::Link;
+use crate::packet::Packet;
 use crate::pool::Handle;
 use crate::processing::Server;
 use crate::topology::{NodeId, PortId};
@@ -43,8 +44,10 @@ pub enum Leaves {
 pub struct PortTotals {
     /// packets that arrived, accepted or not
     pub arrivals: u64,
-    /// packets accepted
+    /// packets accepted, marked ones included
     pub accepted: u64,
+    /// packets accepted and marked
+    pub marked: u64,
     /// octets accepted, as the buffer counts them
     pub accepted_bytes: u64,
     /// packets whose last bit reached the next node
@@ -75,6 +78,8 @@ pub(crate) struct Port {
     pub(crate) place: Place,
     serializer: Serializer,
     free_at: Time,
+    /// when the packet accepted last leaves the buffer
+    empty_at: Time,
     latency: Time,
     discipline: Discipline,
     leaves: Leaves,
@@ -93,6 +98,7 @@ impl Port {
             place,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
             free_at: Time::ZERO,
+            empty_at: Time::ZERO,
             latency: config.latency,
             discipline: config.discipline,
             leaves: config.leaves,
@@ -121,11 +127,32 @@ impl Port {
 
     /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
     #[inline]
-    pub(crate) fn judge(&mut self, now: Time, backlog: Backlog, frame_bytes: u32) -> Verdict {
+    pub(crate) fn judge<P: Copy>(
+        &mut self,
+        now: Time,
+        backlog: Backlog,
+        frame_bytes: u32,
+        packet: &Packet<P>,
+    ) -> Verdict {
         assert!(now >= self.last_arrival, "time went back at a port");
         self.last_arrival = now;
         self.totals.arrivals += 1;
-        self.discipline.judge(backlog, frame_bytes)
+        // The plainest discipline needs neither of the two structures, and its ports are the many.
+        if let Discipline::DropTail(drop_tail) = &self.discipline {
+            return drop_tail.judge(backlog, frame_bytes);
+        }
+        let queue = Queue {
+            now,
+            backlog,
+            empty_at: self.empty_at,
+        };
+        let candidate = Candidate {
+            frame_bytes,
+            flow: packet.flow,
+            class: packet.class,
+            ecn: packet.ecn,
+        };
+        self.discipline.judge(&queue, &candidate)
     }
 
     /// Takes an accepted packet; returns when its last bit is sent, and when the next node
@@ -150,6 +177,7 @@ impl Port {
             Leaves::AtEndOfService => depart,
             Leaves::AtStartOfService => start,
         };
+        self.empty_at = leaves;
         let first = self.link.is_empty();
         self.link
             .push(due, leaves + self.lingers, frame_bytes, packet);

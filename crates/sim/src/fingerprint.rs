@@ -28,9 +28,10 @@ impl Fingerprint {
         packet: &Packet<Segment>,
         verdict: Verdict,
     ) {
-        let verdict = match verdict {
-            Verdict::Accepted => 0,
-            Verdict::Dropped(reason) => 1 + reason as u64,
+        let verdict = if verdict == Verdict::Accepted {
+            0
+        } else {
+            number(verdict)
         };
         let numbers = u64::from(packet.content.seq) << 32 | u64::from(packet.content.ack);
         let rest = u64::from(packet.flow) << 32 | u64::from(packet.size_bytes) << 8 | verdict;
@@ -41,6 +42,16 @@ impl Fingerprint {
     /// The hash over all ports in their order.
     pub(crate) fn digest(&self) -> u64 {
         self.ports.iter().fold(SEED, |all, port| mix(all, *port))
+    }
+}
+
+/// What stands for a verdict other than acceptance.
+#[cold]
+fn number(verdict: Verdict) -> u64 {
+    match verdict {
+        Verdict::Accepted => 0,
+        Verdict::Dropped(reason) => 1 + reason as u64,
+        Verdict::Marked => 0xff,
     }
 }
 

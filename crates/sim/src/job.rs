@@ -62,7 +62,7 @@ pub enum TopologyJob {
     },
 }
 
-/// A link of a graph; what is left out is as in [`LinkJob`] and [`QueueJob`].
+/// A link of a graph; what is left out is as in [`LinkJob`] and [`BufferJob`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphLinkJob {
@@ -124,19 +124,41 @@ pub struct SwitchJob {
     pub departure_first: bool,
 }
 
-/// What every switch port's buffer has.
+/// The queue discipline of every switch port.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum QueueJob {
-    /// drop-tail, limited in octets or in packets
-    DropTail {
-        /// octets
-        limit_bytes: Option<u32>,
-        /// packets
-        limit_packets: Option<u32>,
-        /// whether the packet in service counts against the limit
-        count_in_service: bool,
+    /// see [`fairport_net::discipline::DropTail`]; its fields stand beside `kind`
+    DropTail(BufferJob),
+    /// see [`fairport_net::discipline::StepMarking`]
+    StepMarking {
+        /// the room that there is
+        buffer: BufferJob,
+        /// K
+        mark_above: ThresholdJob,
     },
+}
+
+/// A first-in-first-out buffer, limited in octets or in packets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BufferJob {
+    /// octets
+    pub limit_bytes: Option<u32>,
+    /// packets
+    pub limit_packets: Option<u32>,
+    /// whether the packet in service counts against the limit
+    pub count_in_service: bool,
+}
+
+/// A queue length: `{"bytes": 30000}` or `{"packets": 20}`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThresholdJob {
+    /// octets
+    Bytes(u32),
+    /// packets
+    Packets(u32),
 }
 
 /// What every host has.

@@ -5,6 +5,7 @@
 //! of numbers, and the run's fingerprint.
 
 mod build;
+mod disciplines;
 mod enqueue_probability;
 mod fingerprint;
 mod hosts;

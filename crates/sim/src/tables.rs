@@ -32,6 +32,7 @@ impl Simulation {
             self.series.into_table(),
             self.queue.into_table(),
             probes.drops.into_table(),
+            probes.marks.into_table(),
             probes.trace.into_table(),
         ]);
         Results {
@@ -145,7 +146,10 @@ fn flows(run: &Simulation) -> Table {
                 "drops",
                 Column::U64(run.network.observer().flow_drops.clone()),
             ),
-            ("marks", Column::U64(vec![0; specs.len()])),
+            (
+                "marks",
+                Column::U64(run.network.observer().flow_marks.clone()),
+            ),
             (
                 "rtt_mean_s",
                 Column::F64(records.iter().map(|r| r.rtt.mean_s()).collect()),
@@ -185,7 +189,10 @@ fn ports(run: &Simulation) -> Table {
                 "drops",
                 Column::U64(totals.iter().map(|t| t.arrivals - t.accepted).collect()),
             ),
-            ("marks", Column::U64(vec![0; totals.len()])),
+            (
+                "marks",
+                Column::U64(totals.iter().map(|t| t.marked).collect()),
+            ),
             (
                 "queue_mean_bytes",
                 Column::F64(

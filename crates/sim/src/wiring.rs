@@ -8,8 +8,9 @@ use fairport_net::stream::Stream;
 use fairport_net::{BuildError, PortId, Topology};
 use fairport_units::{Rate, Time};
 
+use crate::disciplines::{self, PortQueue};
 use crate::hosts::Output;
-use crate::job::{FramingJob, Job, QueueJob};
+use crate::job::{FramingJob, Job};
 
 /// What a frame adds to an IP packet.
 pub(crate) fn framing(job: &Job) -> Framing {
@@ -80,7 +81,11 @@ pub(crate) fn ports(
                 Leaves::AtEndOfService,
             )
         } else {
-            discipline(&job.queue, port.options.limit_bytes, full_frame)?
+            disciplines::build(&PortQueue {
+                queue: &job.queue,
+                own_limit_bytes: port.options.limit_bytes,
+                full_frame,
+            })?
         };
         let clock_error_ppb =
             Stream::new(job.seed, "clock", i as u64).symmetric(job.link.clock_error_ppb);
@@ -111,47 +116,6 @@ fn check_rate(rate: Rate) -> Result<(), BuildError> {
         ));
     }
     Ok(())
-}
-
-fn discipline(
-    job: &QueueJob,
-    own_limit_bytes: Option<u32>,
-    full_frame: u32,
-) -> Result<(Discipline, Leaves), BuildError> {
-    let QueueJob::DropTail {
-        limit_bytes,
-        limit_packets,
-        count_in_service,
-    } = job;
-    let leaves = if *count_in_service {
-        Leaves::AtEndOfService
-    } else {
-        Leaves::AtStartOfService
-    };
-    let drop_tail = match (own_limit_bytes.or(*limit_bytes), limit_packets) {
-        (Some(bytes), _) if bytes < full_frame => {
-            let problem = format!("is smaller than one full frame of {full_frame} B");
-            let remedy = "give room for at least one packet, such as \"16KiB\"";
-            return Err(BuildError::new(
-                "queue.limit",
-                format!("{bytes} B"),
-                problem,
-                remedy,
-            ));
-        }
-        (Some(bytes), _) => DropTail::bytes(bytes),
-        (None, Some(packets)) if *packets > 0 => DropTail::packets(*packets),
-        (None, _) => {
-            let remedy = "give a limit, such as \"16KiB\" or \"11 packets\"";
-            return Err(BuildError::new(
-                "queue.limit",
-                "0 packets",
-                "holds nothing",
-                remedy,
-            ));
-        }
-    };
-    Ok((Discipline::DropTail(drop_tail), leaves))
 }
 
 /// Each host's way out.

@@ -17,7 +17,6 @@ from fairport.scenario.network import (
 from fairport.scenario.selectors import SelectorError, position, select
 from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings, engine_value
 from fairport.scenario.topology import FatTree, Graph, Topology, TwoSwitch
-from fairport.scenario.units import Limit
 
 _DEFAULT_STACK = "linux-2.6"
 _IPV4_TCP_HEADERS = 40
@@ -81,11 +80,7 @@ def lower(
                 "arbitration": scenario.switch.arbitration,
                 "departure_first": scenario.switch.departure_first,
             },
-            "queue": {
-                "kind": scenario.queue.kind,
-                **_limit(scenario.queue.limit),
-                "count_in_service": scenario.queue.count_in_service,
-            },
+            "queue": {"kind": scenario.queue.kind, **scenario.queue.job()},
             "host": {
                 "delay_ps": int(scenario.host.delay),
                 "delay_spread_ps": int(scenario.host.delay_spread),
@@ -130,14 +125,6 @@ def lower_topology(topology: Topology) -> dict[str, Any]:
                 "links": links,
             }
     raise AssertionError(f"a topology without lowering: {topology}")
-
-
-def _limit(limit: Limit) -> dict[str, int | None]:
-    in_packets = limit.in_packets
-    return {
-        "limit_bytes": None if in_packets else int(limit),
-        "limit_packets": int(limit) if in_packets else None,
-    }
 
 
 def _processing(processing: Processing) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from typing_extensions import Self
 from fairport.errors import did_you_mean
 from fairport.papers import experiment_names
 from fairport.scenario.base import PositiveDuration, Section, refuse
+from fairport.scenario.fifo_queues import DropTail
 from fairport.scenario.measure import Measure, Probes
-from fairport.scenario.network import DropTail, Host, Link, Switch
+from fairport.scenario.network import Host, Link, Switch
+from fairport.scenario.queues import Queue
 from fairport.scenario.tcp import HostTcp, TcpSettings
 from fairport.scenario.topology import Topology
 from fairport.scenario.traffic import Bulk
@@ -53,7 +55,7 @@ class Scenario(Section):
     """Every link."""
     switch: Switch = Switch()
     """Every switch."""
-    queue: DropTail = DropTail()
+    queue: Queue = DropTail()
     """The queue of every switch port."""
     host: Host = Host()
     """Every host."""

@@ -1,4 +1,4 @@
-"""[link], [switch], [queue], [host]: what a packet meets on its way.
+"""[link], [switch], [host]: what a packet meets on its way.
 
 The defaults are those of a data-centre LAN of 1 Gbit/s. Delays, their spread and every rule for
 ties are here in the open, because outcast is an effect of phase: exactly equal delays freeze it.
@@ -13,14 +13,13 @@ from typing_extensions import Self
 
 from fairport.scenario.base import (
     PositiveDuration,
-    PositiveLimit,
     PositivePacketCount,
     PositiveRate,
     PositiveSize,
     Section,
     refuse,
 )
-from fairport.scenario.units import ClockError, Duration, Limit, PacketCount, Rate, Size
+from fairport.scenario.units import ClockError, Duration, PacketCount, Rate, Size
 
 
 class Link(Section):
@@ -52,17 +51,6 @@ class Switch(Section):
     """Order in which packets that arrive in the same picosecond for one output are taken."""
     departure_first: bool = True
     """Whether a departure frees its buffer before an arrival of the same picosecond is judged."""
-
-
-class DropTail(Section):
-    """The queue of every switch port: first in, first out; what does not fit is dropped."""
-
-    kind: Literal["drop-tail"] = "drop-tail"
-    """The queue discipline."""
-    limit: PositiveLimit = Limit("128KiB")
-    """Buffer of a port, in bytes ("16KiB") or in packets ("100 packets")."""
-    count_in_service: bool = False
-    """Whether the packet that is being sent still takes its place (not so in ns-2, ns-3, Linux)."""
 
 
 class ConstantProcessing(Section):

@@ -15,13 +15,12 @@ def phase_parameters(scenario: Scenario) -> dict[str, str]:
     link, switch, queue, host = scenario.link, scenario.switch, scenario.queue, scenario.host
     framing = "Ethernet framing" if link.framing == "ethernet" else "no framing"
     first = "departures" if switch.departure_first else "arrivals"
-    counts = "counts" if queue.count_in_service else "does not count"
     starts = dict.fromkeys(f"{_drawn(bulk.start, bulk.start_jitter)}" for bulk in scenario.traffic)
     return {
         "link": f"{link.rate}, {_drawn(link.delay, link.delay_spread)},"
         f" clocks ±{link.clock_error}, {framing}",
         "switch": f"{switch.processing_delay}; ties {switch.arbitration}, {first} first",
-        "queue": f"{queue.kind} {queue.limit}, the packet in service {counts}",
+        "queue": f"{queue.kind} {queue.phase}",
         "host": f"{_drawn(host.delay, host.delay_spread)} each way,"
         f" {_processing(host.processing)} a segment",
         "start": ", ".join(starts),

@@ -31,7 +31,7 @@ impl DropTail {
     }
 
     #[inline]
-    pub(super) fn judge(&self, backlog: Backlog, frame_bytes: u32) -> Verdict {
+    pub(crate) fn judge(&self, backlog: Backlog, frame_bytes: u32) -> Verdict {
         let fits = backlog.packets < self.limit_packets
             && u64::from(backlog.bytes) + u64::from(frame_bytes) <= u64::from(self.limit_bytes);
         if fits {

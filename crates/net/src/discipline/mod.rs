@@ -1,15 +1,21 @@
-//! Queue disciplines: what a port does with a packet that arrives at its buffer.
+//! Queue disciplines that decide when a packet arrives, and serve first in, first out.
 //!
-//! A discipline is one file here and one variant of [`Discipline`]. The ones so far decide when a
-//! packet arrives and serve first in, first out, so that a port knows every departure at once and
-//! needs no event for it (DESIGN 4.1).
+//! Because they never change their mind, a port knows every departure at once and needs no event
+//! for it (DESIGN 4.1). A discipline is one file here, one variant of [`Discipline`] and its arm in
+//! [`Discipline::judge`]. A state of more than 8 octets is boxed: drop-tail's ports are the many,
+//! and their cache lines are not to grow.
 
 mod drop_tail;
+mod step_marking;
 
+use fairport_units::Time;
+
+use crate::packet::{ECN_BITS, NOT_ECT};
 pub use drop_tail::DropTail;
+pub use step_marking::{StepMarking, Threshold};
 
-/// What waits in a port's buffer when a packet arrives.
-#[derive(Clone, Copy, Debug)]
+/// What waits in a port's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
     /// octets, headers of frames included
     pub bytes: u32,
@@ -17,11 +23,46 @@ pub struct Backlog {
     pub packets: u32,
 }
 
+/// A port's queue as an arriving packet finds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    /// the present
+    pub now: Time,
+    /// what waits, without the arriving packet
+    pub backlog: Backlog,
+    /// when the packet accepted last leaves the buffer: nothing waits from then on, or since then
+    /// when it lies in the past
+    pub empty_at: Time,
+}
+
+/// An arriving packet, as far as a discipline may look at it.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// what it takes in the buffer
+    pub frame_bytes: u32,
+    /// the flow it belongs to; both directions of a flow have the same number
+    pub flow: u32,
+    /// traffic class
+    pub class: u8,
+    /// ECN codepoint of its IP header
+    pub ecn: u8,
+}
+
+impl Candidate {
+    /// Whether it may be marked: its codepoint is ECT(0), ECT(1) or already CE (RFC 3168 5).
+    #[inline]
+    pub fn is_ecn_capable(&self) -> bool {
+        self.ecn & ECN_BITS != NOT_ECT
+    }
+}
+
 /// What becomes of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// it joins the queue
     Accepted,
+    /// it joins the queue, and its ECN codepoint becomes CE
+    Marked,
     /// it is lost
     Dropped(Reason),
 }
@@ -32,11 +73,17 @@ pub enum Verdict {
 pub enum Reason {
     /// the buffer had no room for it
     Full = 0,
+    /// active queue management chose it before the buffer was full
+    Early = 1,
+    /// its flow, bucket or class had more than its share of the buffer
+    Share = 2,
+    /// the buffer was full, and another packet was let in instead of it
+    PushedOut = 3,
 }
 
 impl Reason {
     /// The names of the reasons, in the order of their numbers.
-    pub const NAMES: [&'static str; 1] = ["full"];
+    pub const NAMES: [&'static str; 4] = ["full", "early", "share", "pushed-out"];
 }
 
 /// A port's queue discipline. An enum, not a trait object: the call is on the hot path.
@@ -44,14 +91,17 @@ impl Reason {
 pub enum Discipline {
     /// accept what fits
     DropTail(DropTail),
+    /// accept what fits, and mark what finds more than a threshold before it
+    StepMarking(Box<StepMarking>),
 }
 
 impl Discipline {
-    /// The verdict on a packet that takes `frame_bytes` in the buffer.
-    #[inline]
-    pub fn judge(&mut self, backlog: Backlog, frame_bytes: u32) -> Verdict {
+    /// The verdict on a packet that arrives now.
+    #[inline(never)] // so that drop-tail's path through a port stays short
+    pub fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
         match self {
-            Self::DropTail(drop_tail) => drop_tail.judge(backlog, frame_bytes),
+            Self::DropTail(drop_tail) => drop_tail.judge(queue.backlog, packet.frame_bytes),
+            Self::StepMarking(step) => step.judge(queue.backlog, packet),
         }
     }
 }

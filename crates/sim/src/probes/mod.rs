@@ -1,6 +1,7 @@
-//! What watches the network: the fingerprint, the drops, the worst blackout's trace.
+//! What watches the network: the fingerprint, the drops, the marks, the worst blackout's trace.
 
 mod drops;
+mod marks;
 mod trace;
 
 use fairport_net::discipline::Verdict;
@@ -10,15 +11,19 @@ use fairport_units::Time;
 
 use crate::fingerprint::Fingerprint;
 use drops::Drops;
+use marks::Marks;
 pub(crate) use trace::Trace;
 
 /// The observer of a run's network.
 pub(crate) struct Probes {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) drops: Drops,
+    pub(crate) marks: Marks,
     pub(crate) trace: Trace,
     /// drops by flow
     pub(crate) flow_drops: Vec<u64>,
+    /// marks by flow
+    pub(crate) flow_marks: Vec<u64>,
 }
 
 impl Probes {
@@ -27,8 +32,10 @@ impl Probes {
         Self {
             fingerprint: Fingerprint::new(topology.ports().len()),
             drops: Drops::default(),
+            marks: Marks::default(),
             trace: Trace::new(topology, busiest),
             flow_drops: vec![0; flows],
+            flow_marks: vec![0; flows],
         }
     }
 }
@@ -45,9 +52,17 @@ impl Observer<Segment> for Probes {
     }
 
     fn detail(&mut self, arrival: &Arrival<'_, Segment>) {
-        if let Verdict::Dropped(reason) = arrival.verdict {
-            self.drops.note(arrival, reason);
-            self.flow_drops[arrival.packet.flow as usize] += 1;
+        let flow = arrival.packet.flow as usize;
+        match arrival.verdict {
+            Verdict::Accepted => {}
+            Verdict::Marked => {
+                self.marks.note(arrival);
+                self.flow_marks[flow] += 1;
+            }
+            Verdict::Dropped(reason) => {
+                self.drops.note(arrival, reason);
+                self.flow_drops[flow] += 1;
+            }
         }
         if arrival.port == self.trace.port {
             self.trace.note(arrival);

@@ -89,7 +89,7 @@ impl Trace {
         }
         let ingress = self.number[packet.ingress.0 as usize] as usize;
         let run = &mut self.runs[ingress];
-        if arrival.verdict != Verdict::Accepted {
+        if matches!(arrival.verdict, Verdict::Dropped(_)) {
             if run.length == 0 {
                 run.first_arrival = counts.port_arrival;
                 run.first_accepted = counts.port_accepted;

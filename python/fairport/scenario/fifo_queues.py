@@ -1,0 +1,42 @@
+"""The queue disciplines that decide when a packet arrives and serve first in, first out."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import PositiveLimit
+from fairport.scenario.queue import FifoQueue, in_order, threshold
+from fairport.scenario.units import Limit
+
+
+class DropTail(FifoQueue):
+    """First in, first out; what does not fit is dropped."""
+
+    kind: Literal["drop-tail"] = "drop-tail"
+    """The queue discipline."""
+
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine takes it, without its kind."""
+        return self.buffer()
+
+
+class StepMarking(FifoQueue):
+    """Drop-tail that marks what finds K or more before it: the queue that DCTCP wants."""
+
+    kind: Literal["step-marking"]
+    """ECN marking at one threshold of the present queue (Alizadeh 2010, RFC 8257)."""
+    mark_above: PositiveLimit = Limit("20 packets")
+    """K: a packet that can be marked is marked when this much waits before it, in bytes or in
+    packets. The default is the DCTCP paper's at 1 Gbit/s; it gives 65 packets at 10 Gbit/s."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        in_order("mark_above", self.mark_above, "limit", self.limit)
+        return self
+
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine takes it, without its kind."""
+        return {"buffer": self.buffer(), "mark_above": threshold(self.mark_above)}

@@ -1,0 +1,21 @@
+"""Which queue disciplines there are; without a `kind` it is drop-tail."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Tag
+
+from fairport.scenario.fifo_queues import DropTail, StepMarking
+
+
+def _kind(queue: Any) -> str:
+    if isinstance(queue, dict):
+        return str(queue.get("kind", "drop-tail"))
+    return getattr(queue, "kind", "drop-tail")
+
+
+Queue = Annotated[
+    Annotated[DropTail, Tag("drop-tail")] | Annotated[StepMarking, Tag("step-marking")],
+    Discriminator(_kind),
+]
