@@ -151,6 +151,13 @@ pub struct Settings {
     /// Segments by which one acknowledgement grows the window in slow start at most, under `abc`
     /// (RFC 3465 2.2: 2; one after a timeout, 2.3); 0: no limit, as Linux.
     pub abc_limit_segments: u32,
+    /// The congestion window counts as used throughout a window of data in which it was full at one
+    /// time, and in slow start also if more than half of it was under way (Linux's
+    /// `tcp_is_cwnd_limited` since 3.16); off: only if it was full when the sender last stopped.
+    pub window_use_by_round: bool,
+    /// Halve the window for each timeout's time in which nothing was sent, down to the initial one,
+    /// and lower one that was not used for that long (RFC 2861, as Linux has it).
+    pub slow_start_after_idle: bool,
     /// Window scale that is offered, in bits, at most 14 (RFC 7323 2.3).
     pub window_scale: u8,
     /// What the receiver holds: the window that it advertises.

@@ -111,6 +111,11 @@ class TcpSettings(Section):
     """Appropriate byte counting (RFC 3465)."""
     abc_limit: int | None = Field(default=None, ge=0, le=1_000_000)
     """Segments that an ACK may add in slow start under `abc` (L of RFC 3465: 2); 0: no limit."""
+    window_use_by_round: bool | None = None
+    """Whether the window was used is asked of a whole window of data, and in slow start half of it
+    will do (Linux since 3.16); without, of the moment when the sender last stopped."""
+    slow_start_after_idle: bool | None = None
+    """A window that was not used for a timeout's time is halved (RFC 2861, as Linux has it)."""
     window_scale: int | None = Field(default=None, ge=0, le=14)
     """Shift of the receive window (RFC 7323)."""
     receive_buffer: PositiveSize | None = None
@@ -177,6 +182,8 @@ ENGINE_NAMES: dict[str, str] = {
     "nagle": "nagle",
     "abc": "abc",
     "abc_limit": "abc_limit_segments",
+    "window_use_by_round": "window_use_by_round",
+    "slow_start_after_idle": "slow_start_after_idle",
     "window_scale": "window_scale",
     "receive_buffer": "receive_buffer_bytes",
     "hystart": "hystart",

@@ -46,6 +46,8 @@ pub(crate) struct Window {
     pub(crate) ssthresh: u64,
     /// one full segment: 1 or its octets
     unit: u64,
+    /// the window at the start
+    initial: u64,
     /// grow by what is acknowledged (RFC 3465), not by the number of ACKs
     abc: bool,
     /// what one ACK grows it by at most in slow start
@@ -64,10 +66,12 @@ impl Window {
             WindowUnit::Segments => 1,
             WindowUnit::Bytes => u64::from(payload),
         };
+        let initial = u64::from(settings.initial_window_segments) * unit;
         Self {
-            cwnd: u64::from(settings.initial_window_segments) * unit,
+            cwnd: initial,
             ssthresh: u64::MAX,
             unit,
+            initial,
             abc: settings.abc,
             abc_limit: match settings.abc_limit_segments {
                 0 => u64::MAX,
@@ -225,6 +229,33 @@ impl Congestion {
     /// Loss recovery sets the window (PRR, the end of a recovery).
     pub(crate) fn set_window(&mut self, cwnd: u64) {
         self.window.cwnd = cwnd;
+    }
+
+    /// The threshold is at least three quarters of a window that was in use
+    /// (`tcp_current_ssthresh`).
+    fn keep_threshold(&mut self) {
+        let window = &mut self.window;
+        let about = window.cwnd / 2 + window.cwnd / 4;
+        window.ssthresh = window.ssthresh.max(about);
+    }
+
+    /// Only `used` of the window was used for long: it comes half the way down to that, which counts
+    /// as the initial window at least.
+    pub(crate) fn come_down_to(&mut self, used: u64) {
+        let used = used.max(self.window.initial);
+        if used < self.window.cwnd {
+            self.keep_threshold();
+            self.window.cwnd = self.window.cwnd.midpoint(used);
+        }
+    }
+
+    /// The window is halved as often, but not below the initial one.
+    pub(crate) fn restart(&mut self, halvings: u64) {
+        self.keep_threshold();
+        let window = &mut self.window;
+        let least = window.initial.min(window.cwnd);
+        let halved = window.cwnd.checked_shr(halvings.min(64) as u32);
+        window.cwnd = halved.unwrap_or(0).max(least);
     }
 
     /// A reduction was needless: window and threshold are again at least what they were

@@ -36,6 +36,8 @@ preset! {
     nagle = true, "net/ipv4/tcp_output.c, tcp_nagle_check";
     abc = false, "net/ipv4/tcp_input.c, sysctl_tcp_abc = 0";
     abc_limit_segments = 2, "RFC 3465 2.2: L, once `abc` is set";
+    window_use_by_round = false, "net/ipv4/tcp_cong.c, tcp_is_cwnd_limited asks for the moment alone; its allowance of three segments is left out";
+    slow_start_after_idle = false, "ours: left out of this preset, though net/ipv4/tcp_output.c has sysctl_tcp_slow_start_after_idle = 1";
     window_scale = 7, "net/ipv4/tcp_output.c, tcp_select_initial_window: what the buffer needs";
     receive_buffer_bytes = 6 * 1024 * 1024, "ours: net/ipv4/tcp.c, tcp_init gives tcp_rmem[2] = 4 MB up to 3.2 and 6 MB from 3.3 on, to which tuning grows; here it is there at once, and all of it is window";
     hystart = true, "net/ipv4/tcp_cubic.c, hystart = 1 from 2.6.29 on";

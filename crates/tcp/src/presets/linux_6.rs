@@ -36,6 +36,8 @@ preset! {
     nagle = true, "net/ipv4/tcp_output.c, tcp_nagle_check";
     abc = true, "net/ipv4/tcp_cong.c, tcp_slow_start and tcp_cong_avoid_ai: by what was acknowledged since 3.13";
     abc_limit_segments = 0, "net/ipv4/tcp_cong.c, tcp_slow_start: without a limit";
+    window_use_by_round = true, "net/ipv4/tcp_output.c, tcp_cwnd_validate; include/net/tcp.h, tcp_is_cwnd_limited";
+    slow_start_after_idle = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_slow_start_after_idle = 1";
     window_scale = 7, "net/ipv4/tcp_output.c, tcp_select_initial_window: what the buffer needs";
     receive_buffer_bytes = 6 * 1024 * 1024, "net/ipv4/tcp.c, tcp_init: tcp_rmem[2] = 6 MB of hosts with some GB, to which tuning grows; here it is there at once, and all of it is window";
     hystart = true, "net/ipv4/tcp_cubic.c, hystart = 1";

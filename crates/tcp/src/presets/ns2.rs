@@ -36,6 +36,8 @@ preset! {
     nagle = false, "ours: one-way agents send whole packets only";
     abc = false, "tcp/tcp.cc, TcpAgent::opencwnd: by the number of ACKs";
     abc_limit_segments = 2, "RFC 3465 2.2: L, once `abc` is set";
+    window_use_by_round = false, "ours: tcp/tcp.cc, TcpAgent::opencwnd grows a window that is not used, too";
+    slow_start_after_idle = false, "ours: slow_start_restart_ of tcl/lib/ns-default.tcl restarts FullTcp agents, not the one-way agents of this preset";
     window_scale = 14, "ours: ns-2 has no window field; the largest scale, so that it limits nothing";
     receive_buffer_bytes = 64 * 1024 * 1024, "ours: window_ is 20 packets in tcl/lib/ns-default.tcl and every experiment raises it; not a limit here";
     hystart = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";

@@ -36,6 +36,8 @@ preset! {
     nagle = false, "src/internet/model/tcp-socket.cc, TcpNoDelay true";
     abc = true, "src/internet/model/tcp-cubic.cc, IncreaseWindow: by segments acknowledged; TcpNewReno goes by ACKs: set it false there";
     abc_limit_segments = 0, "src/internet/model/tcp-cubic.cc, IncreaseWindow: without a limit";
+    window_use_by_round = false, "src/internet/model/tcp-cubic.cc, IncreaseWindow asks m_isCwndLimited";
+    slow_start_after_idle = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
     window_scale = 7, "src/internet/model/tcp-socket-base.cc, CalculateWScale: what the buffer needs";
     receive_buffer_bytes = 6 * 1024 * 1024, "ours: src/internet/model/tcp-socket.cc has RcvBufSize 128 KB, and every experiment raises it";
     hystart = true, "src/internet/model/tcp-cubic.cc, HyStart";

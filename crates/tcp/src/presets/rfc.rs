@@ -36,6 +36,8 @@ preset! {
     nagle = true, "RFC 9293 3.7.4";
     abc = true, "RFC 5681 3.1: by what was acknowledged; RFC 3465";
     abc_limit_segments = 2, "RFC 3465 2.2";
+    window_use_by_round = false, "RFC 7661 3: a window is validated by what was sent";
+    slow_start_after_idle = false, "ours: RFC 2861 was experimental and is historic; RFC 7661 stands";
     window_scale = 7, "RFC 7323 2.2: what the buffer needs";
     receive_buffer_bytes = 6 * 1024 * 1024, "ours: large enough not to limit; the RFCs give none";
     hystart = false, "ours: RFC 9406 is optional";

@@ -42,10 +42,6 @@ impl Sender {
                 point: self.board.nxt(),
             });
         }
-        if self.is_reduced(ack) {
-            // of no use to this ACK; the next poll finds out again
-            self.limited = false;
-        }
     }
 
     /// Whether the window has fallen for ECE in the window of data that `una` lies in.

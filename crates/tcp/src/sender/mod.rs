@@ -6,12 +6,14 @@ mod peer_window;
 mod repair;
 mod timeout;
 mod transmit;
+mod window_use;
 
 use fairport_units::Time;
 
 use self::ecn::Reaction;
 use self::peer_window::PeerWindow;
 use self::repair::Repair;
+use self::window_use::WindowUse;
 use crate::clock::TimestampClock;
 use crate::congestion::{AckSample, Congestion};
 use crate::pacing::{Load, Pacer};
@@ -74,8 +76,7 @@ pub(crate) struct Sender {
     early_retransmit: bool,
     /// Linux: the timer restarts when the first outstanding segment is sent again
     restart_on_head: bool,
-    /// the congestion window was full when the sender last stopped
-    limited: bool,
+    usage: WindowUse,
     /// the application is done writing
     closing: bool,
     fin_sent: bool,
@@ -115,7 +116,7 @@ impl Sender {
             nagle: settings.nagle,
             early_retransmit: settings.early_retransmit,
             restart_on_head: settings.rto_rule == RtoRule::Linux,
-            limited: false,
+            usage: WindowUse::new(settings),
             closing: false,
             fin_sent: false,
             probe: false,
@@ -327,8 +328,9 @@ impl Sender {
             una: self.board.una(),
             nxt: self.board.nxt(),
             state,
-            limited: self.limited,
+            limited: self.is_window_limited() && !self.is_reduced(self.board.una()),
         });
+        self.note_growth(now);
     }
 
     /// What the timestamps option says of a round trip (RFC 7323 4): where a segment was

@@ -29,7 +29,7 @@ impl Sender {
         if self.recovery.state() != State::Open && self.prefers_new() {
             let chunk = self.poll_new_first(now, open);
             if chunk.is_some() || self.prefers_new() {
-                self.limited = !open;
+                self.note_use(now, open);
                 return chunk.map(Outgoing::Data);
             }
         }
@@ -53,7 +53,7 @@ impl Sender {
         if let Some(pacer) = &mut self.pacer {
             pacer.rest();
         }
-        self.limited = !open;
+        self.note_use(now, open);
         if self.board.is_empty() && !self.timer.runs_for(Wait::Window) {
             // the congestion window lets one segment out always: it is the peer's that does not
             self.probes = 0;
@@ -72,7 +72,8 @@ impl Sender {
         };
         let waits = !pacer.allows(now);
         if waits {
-            self.limited = has_unsent && pacer.uses(cwnd_bytes);
+            let uses = has_unsent && pacer.uses(cwnd_bytes);
+            self.note_paced(now, uses);
         }
         waits
     }
@@ -111,6 +112,10 @@ impl Sender {
         if self.repair.is_none() && !self.timer.runs_for(Wait::Data) {
             self.timer.start(now, self.rtt.rto(), Wait::Data);
         }
+        if self.board.is_empty() {
+            self.restart_after_idle(now);
+        }
+        self.note_sent(now);
         self.fin_sent |= chunk.fin;
         self.board.push(now, chunk);
         if self.pacer.is_some() {
@@ -132,6 +137,7 @@ impl Sender {
             return None;
         }
         self.board.retransmit(now, ordinal);
+        self.note_sent(now);
         if self.pacer.is_some() {
             self.pace(now, chunk.payload);
         }
