@@ -25,6 +25,8 @@ pub trait Hosts<P: Copy, O> {
 /// A packet just taken off a link.
 #[derive(Clone, Copy)]
 struct Taken {
+    /// the port whose link it was on
+    from: PortId,
     handle: Handle,
     /// its next hop
     route: u32,
@@ -39,7 +41,6 @@ struct Tied {
     /// none at the end of the route
     hop: Option<Hop>,
     rank: u64,
-    from: PortId,
     taken: Taken,
 }
 
@@ -98,17 +99,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 ingress_base: base,
             }
         };
-        // A port's next arrival is rarely further off than its latency and a few full frames; the
-        // median, so that a few slow links leave the queue fast for the others.
-        let span = |port: &PortConfig| {
-            let frame_ps = 8 * 1538 * 1_000_000_000_000 / port.rate.as_bps();
-            port.latency.as_ps() + 4 * frame_ps
-        };
-        let mut spans: Vec<u64> = ports.iter().map(span).collect();
-        spans.sort_unstable();
-        let typical_span = Time::from_ps(spans.get(spans.len() / 2).copied().unwrap_or(0));
         Self {
-            events: EventQueue::new(ports.len(), typical_span),
+            events: EventQueue::new(ports.len()),
             ports: topology
                 .ports()
                 .iter()
@@ -205,13 +197,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let enough = self.packet_hops + hops;
         let mut limit = until.min(hosts.horizon());
         while self.events.next_time() <= limit && self.packet_hops < enough {
-            let Some((time, from)) = self.events.pop() else {
-                break;
-            };
+            let time = self.events.next_time();
             assert!(time >= self.now, "time went back");
             self.now = time;
+            let taken = self.take();
             if self.events.next_time() == time {
-                self.resolve_tie(PortId(from), hosts);
+                self.resolve_tie(taken, hosts);
                 limit = until.min(hosts.horizon());
                 continue;
             }
@@ -220,7 +211,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 route,
                 far_number,
                 far_node,
-            } = self.take(PortId(from));
+                ..
+            } = taken;
             if let Some(hop) = self.routes.arrive(route) {
                 self.meet(time, hop, far_number, handle);
             } else {
@@ -236,18 +228,18 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         reason = "the hot loop: a call costs a tenth of it"
     )]
     #[inline(always)]
-    fn take(&mut self, from: PortId) -> Taken {
-        let port = &mut self.ports[from.0 as usize];
+    fn take(&mut self) -> Taken {
+        let (_, from) = self.events.first().expect("an event is due");
+        let port = &mut self.ports[from as usize];
         port.totals.delivered += 1;
         let (handle, next) = port.link.pop();
-        if let Some(due) = next {
-            self.events.insert(due, from.0);
-        }
+        self.events.set(next, from);
         self.packet_hops += 1;
         let packet = self.packets.get_mut(handle);
         packet.route += 1;
         packet.ingress = port.place.far_port;
         Taken {
+            from: PortId(from),
             handle,
             route: packet.route,
             far_number: port.place.far_number,
@@ -316,31 +308,29 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// Several packets arrive in this picosecond: gathers them all, then lets those that want the
     /// same output go in the order of the arbitration rule.
     #[cold]
-    fn resolve_tie(&mut self, first: PortId, hosts: &mut impl Hosts<P, O>) {
+    fn resolve_tie(&mut self, first: Taken, hosts: &mut impl Hosts<P, O>) {
         let mut tied = std::mem::take(&mut self.tied);
-        let mut from = first;
+        let mut taken = first;
         loop {
-            let taken = self.take(from);
             let hop = self.routes.arrive(taken.route);
             tied.push(Tied {
                 hop,
                 rank: 0,
-                from,
                 taken,
             });
             if self.events.next_time() != self.now {
                 break;
             }
-            from = PortId(self.events.pop().expect("an event is due").1);
+            taken = self.take();
         }
         // First by link, so that a random rule draws in an order of its own, not the queue's.
-        tied.sort_unstable_by_key(|arrival| (arrival.output(), arrival.from));
+        tied.sort_unstable_by_key(|arrival| (arrival.output(), arrival.taken.from));
         for arrival in &mut tied {
             if let Some(output) = arrival.output() {
                 arrival.rank = self.arbiter.rank(output.0, arrival.taken.far_number);
             }
         }
-        tied.sort_unstable_by_key(|arrival| (arrival.output(), arrival.rank, arrival.from));
+        tied.sort_unstable_by_key(|arrival| (arrival.output(), arrival.rank, arrival.taken.from));
         let mut previous = None;
         for (i, arrival) in tied.iter().enumerate() {
             let Taken {

@@ -41,6 +41,7 @@ pub enum Leaves {
 
 /// What has happened at a port since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct PortTotals {
     /// packets that arrived, accepted or not
     pub arrivals: u64,
@@ -72,22 +73,21 @@ pub(crate) struct Place {
 }
 
 /// A port that serves first in, first out: it knows a packet's departure when it accepts it.
-#[repr(align(64))] // whole cache lines, and an index that is a shift
+#[repr(C, align(64))] // whole cache lines, and an index that is a shift
 pub(crate) struct Port {
     pub(crate) link: Link,
     pub(crate) place: Place,
+    last_arrival: Time,
     serializer: Serializer,
     free_at: Time,
     /// when the packet accepted last leaves the buffer
     empty_at: Time,
     latency: Time,
-    discipline: Discipline,
-    leaves: Leaves,
-    /// one picosecond where an arrival comes before a departure of its instant
     lingers: Time,
-    pub(crate) totals: PortTotals,
-    last_arrival: Time,
     far_processing: Option<Box<Server>>,
+    leaves: Leaves,
+    discipline: Discipline,
+    pub(crate) totals: PortTotals,
 }
 
 impl Port {
