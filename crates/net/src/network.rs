@@ -196,11 +196,13 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     pub fn advance(&mut self, until: Time, hops: u64, hosts: &mut impl Hosts<P, O>) {
         let enough = self.packet_hops + hops;
         let mut limit = until.min(hosts.horizon());
-        while self.events.next_time() <= limit && self.packet_hops < enough {
-            let time = self.events.next_time();
+        while self.packet_hops < enough
+            && let Some((time, from)) = self.events.first()
+            && time <= limit
+        {
             assert!(time >= self.now, "time went back");
             self.now = time;
-            let taken = self.take();
+            let taken = self.take(PortId(from));
             if self.events.next_time() == time {
                 self.resolve_tie(taken, hosts);
                 limit = until.min(hosts.horizon());
@@ -228,18 +230,17 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         reason = "the hot loop: a call costs a tenth of it"
     )]
     #[inline(always)]
-    fn take(&mut self) -> Taken {
-        let (_, from) = self.events.first().expect("an event is due");
-        let port = &mut self.ports[from as usize];
+    fn take(&mut self, from: PortId) -> Taken {
+        let port = &mut self.ports[from.0 as usize];
         port.totals.delivered += 1;
         let (handle, next) = port.link.pop();
-        self.events.set(next, from);
+        self.events.set(next, from.0);
         self.packet_hops += 1;
         let packet = self.packets.get_mut(handle);
         packet.route += 1;
         packet.ingress = port.place.far_port;
         Taken {
-            from: PortId(from),
+            from,
             handle,
             route: packet.route,
             far_number: port.place.far_number,
@@ -321,7 +322,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             if self.events.next_time() != self.now {
                 break;
             }
-            taken = self.take();
+            let (_, from) = self.events.first().expect("an event is due");
+            taken = self.take(PortId(from));
         }
         // First by link, so that a random rule draws in an order of its own, not the queue's.
         tied.sort_unstable_by_key(|arrival| (arrival.output(), arrival.taken.from));
