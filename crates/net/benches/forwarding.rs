@@ -87,6 +87,7 @@ fn main() {
             Server::new(uniform, Stream::new(1, "host", i))
         }),
         discipline: Discipline::DropTail(DropTail::packets(100)),
+        shaper: None,
         leaves: Leaves::AtEndOfService,
         departure_first: true,
     };

@@ -9,6 +9,7 @@
 //! begins again, until the route ends at a host ([`Hosts`]).
 
 pub mod arbitration;
+pub mod classifier;
 pub mod discipline;
 pub mod error;
 pub mod event_queue;
@@ -21,6 +22,7 @@ mod pool;
 pub mod port;
 pub mod processing;
 pub mod routing;
+pub mod shaper;
 pub mod stream;
 pub mod topology;
 

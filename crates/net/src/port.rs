@@ -7,6 +7,7 @@ use crate::link::Link;
 use crate::packet::Packet;
 use crate::pool::Handle;
 use crate::processing::Server;
+use crate::shaper::Shaper;
 use crate::topology::{NodeId, PortId};
 
 /// What a port is made of.
@@ -23,6 +24,8 @@ pub struct PortConfig {
     pub far_processing: Option<Server>,
     /// who gets into the buffer
     pub discipline: Discipline,
+    /// what holds packets back before they go to the line
+    pub shaper: Option<Shaper>,
     /// when a packet stops counting against the buffer's limit
     pub leaves: Leaves,
     /// whether a packet that leaves the buffer in the picosecond in which another arrives makes
@@ -80,11 +83,10 @@ pub(crate) struct Port {
     last_arrival: Time,
     serializer: Serializer,
     free_at: Time,
-    /// when the packet accepted last leaves the buffer
-    empty_at: Time,
     latency: Time,
     lingers: Time,
     far_processing: Option<Box<Server>>,
+    shaper: Option<Box<Shaper>>,
     leaves: Leaves,
     discipline: Discipline,
     pub(crate) totals: PortTotals,
@@ -98,9 +100,9 @@ impl Port {
             place,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
             free_at: Time::ZERO,
-            empty_at: Time::ZERO,
             latency: config.latency,
             discipline: config.discipline,
+            shaper: config.shaper.map(Box::new),
             leaves: config.leaves,
             lingers: Time::from_ps(u64::from(!config.departure_first)),
             totals: PortTotals::default(),
@@ -119,8 +121,12 @@ impl Port {
         }
     }
 
-    /// Time spent sending what was accepted so far, with gaps of `gap_bytes`.
+    /// Time spent sending what was accepted so far, with gaps of `gap_bytes`; at the shaper's rate
+    /// where there is one.
     pub(crate) fn busy(&self, gap_bytes: u32) -> Time {
+        if let Some(shaper) = &self.shaper {
+            return shaper.time_of(self.totals.accepted_bytes);
+        }
         let gaps = self.totals.accepted * u64::from(gap_bytes);
         self.serializer.time_of(self.totals.accepted_bytes + gaps)
     }
@@ -144,7 +150,7 @@ impl Port {
         let queue = Queue {
             now,
             backlog,
-            empty_at: self.empty_at,
+            idle_at: self.free_at,
         };
         let candidate = Candidate {
             frame_bytes,
@@ -166,7 +172,10 @@ impl Port {
         packet: Handle,
     ) -> (Time, Option<Time>) {
         // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
-        let start = now.max(self.free_at);
+        let mut start = now.max(self.free_at);
+        if let Some(shaper) = &mut self.shaper {
+            start = shaper.release(start, frame_bytes);
+        }
         let depart = start + self.serializer.take(wire_bytes);
         self.free_at = depart;
         let mut due = depart + self.latency;
@@ -177,10 +186,10 @@ impl Port {
             Leaves::AtEndOfService => depart,
             Leaves::AtStartOfService => start,
         };
-        self.empty_at = leaves;
         let first = self.link.is_empty();
         self.link
             .push(due, leaves + self.lingers, frame_bytes, packet);
+        self.discipline.joined(leaves + self.lingers);
         let totals = &mut self.totals;
         totals.accepted += 1;
         totals.accepted_bytes += u64::from(frame_bytes);

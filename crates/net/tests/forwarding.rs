@@ -97,6 +97,7 @@ fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> 
         latency,
         far_processing: Some(Server::new(Processing::NONE, Stream::new(1, "test", i))),
         discipline: Discipline::DropTail(DropTail::packets(limit_packets)),
+        shaper: None,
         leaves: Leaves::AtEndOfService,
         departure_first: true,
     };

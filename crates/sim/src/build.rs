@@ -16,6 +16,7 @@ use crate::measurement::Measurement;
 use crate::probes::Probes;
 use crate::router::Router;
 use crate::samples::{QUEUE_ROW_BYTES, QueueSamples, SERIES_ROW_BYTES, Series};
+use crate::shaping;
 use crate::simulation::{FlowSpec, Simulation};
 use crate::stacks::stacks;
 use crate::timers::Timers;
@@ -125,6 +126,7 @@ impl Simulation {
                 ends: endpoints,
                 outputs: wiring::outputs(job, &topology, &timing),
                 receivers: paths.iter().map(|path| path.receiver).collect(),
+                classifier: shaping::classifier(job.classifier, &topology)?,
                 timers,
                 timers_fired: 0,
                 measurement: Measurement::new(

@@ -4,10 +4,15 @@
 //! `Stream::new(job.seed, "queue", port number)`.
 
 use fairport_net::BuildError;
-use fairport_net::discipline::{Discipline, DropTail, StepMarking, Threshold};
+use fairport_net::discipline::{
+    Discipline, DropTail, Pie, PieConfig, StepMarking, Threshold, WeightedTailDrop,
+};
 use fairport_net::port::Leaves;
+use fairport_net::stream::Stream;
+use fairport_units::{Rate, Time};
 
-use crate::job::{BufferJob, QueueJob, ThresholdJob};
+use crate::job::{BufferJob, PieJob, QueueJob, ThresholdJob};
+use crate::red::{red, rio};
 
 /// What a discipline is built from: the job's queue, and what this port has of its own.
 pub(crate) struct PortQueue<'a> {
@@ -16,20 +21,56 @@ pub(crate) struct PortQueue<'a> {
     pub(crate) own_limit_bytes: Option<u32>,
     /// what a packet of the MTU takes in the buffer
     pub(crate) full_frame: u32,
+    /// at which the queue is emptied
+    pub(crate) rate: Rate,
+    pub(crate) seed: u64,
+    /// the port's number
+    pub(crate) port: u64,
+}
+
+impl PortQueue<'_> {
+    /// The random numbers of this port's discipline.
+    pub(crate) fn stream(&self) -> Stream {
+        Stream::new(self.seed, "queue", self.port)
+    }
+
+    /// How long a packet of this size takes.
+    pub(crate) fn packet_time(&self, bytes: u32) -> Time {
+        let ps = 8 * 1_000_000_000_000 * u128::from(bytes.max(1)) / u128::from(self.rate.as_bps());
+        Time::from_ps(ps.max(1) as u64)
+    }
 }
 
 /// The discipline of a port, and when packets leave its buffer.
 pub(crate) fn build(port: &PortQueue) -> Result<(Discipline, Leaves), BuildError> {
-    match port.queue {
-        QueueJob::DropTail(buffer) => Ok((
-            Discipline::DropTail(drop_tail(buffer, port)?),
-            leaves(buffer),
-        )),
-        QueueJob::StepMarking { buffer, mark_above } => Ok((
-            step_marking(drop_tail(buffer, port)?, *mark_above),
-            leaves(buffer),
-        )),
-    }
+    let (QueueJob::DropTail(buffer)
+    | QueueJob::StepMarking { buffer, .. }
+    | QueueJob::Red { buffer, .. }
+    | QueueJob::Rio { buffer, .. }
+    | QueueJob::Pie(PieJob { buffer, .. })
+    | QueueJob::WeightedTailDrop { buffer, .. }) = port.queue;
+    let room = drop_tail(buffer, port)?;
+    let discipline = match port.queue {
+        QueueJob::DropTail(_) => Discipline::DropTail(room),
+        QueueJob::StepMarking { mark_above, .. } => step_marking(room, *mark_above),
+        QueueJob::Red {
+            variant,
+            ramp,
+            average,
+            ..
+        } => red(room, *variant, *ramp, *average, port)?,
+        QueueJob::Rio {
+            short,
+            long,
+            average,
+            ..
+        } => rio(room, *short, *long, *average, port)?,
+        QueueJob::Pie(job) => pie(room, job, port)?,
+        QueueJob::WeightedTailDrop { thresholds, .. } => {
+            weighted_tail_drop(room, *thresholds, port)?
+        }
+    };
+    Ok((discipline, leaves(buffer)))
 }
 
 fn step_marking(buffer: DropTail, mark_above: ThresholdJob) -> Discipline {
@@ -42,6 +83,50 @@ fn threshold(job: ThresholdJob) -> Threshold {
         ThresholdJob::Bytes(bytes) => Threshold::Bytes(bytes),
         ThresholdJob::Packets(packets) => Threshold::Packets(packets),
     }
+}
+
+fn pie(buffer: DropTail, job: &PieJob, port: &PortQueue) -> Result<Discipline, BuildError> {
+    for (field, span) in [("target", job.target_ps), ("update", job.update_ps)] {
+        if span == Time::ZERO {
+            let remedy = "give a time above 0, such as \"15ms\"";
+            let field = format!("queue.{field}");
+            return Err(BuildError::new(field, "0s", "is no time at all", remedy));
+        }
+    }
+    let config = PieConfig {
+        target: job.target_ps,
+        update: job.update_ps,
+        max_burst: job.max_burst_ps,
+        ecn: job.ecn,
+        mean_packet_bytes: job.mean_packet_bytes,
+        buffer,
+    };
+    Ok(Discipline::Pie(Box::new(Pie::new(config, port.stream()))))
+}
+
+fn weighted_tail_drop(
+    buffer: DropTail,
+    thresholds: [ThresholdJob; 4],
+    port: &PortQueue,
+) -> Result<Discipline, BuildError> {
+    for (class, threshold) in thresholds.iter().enumerate() {
+        if matches!(threshold, ThresholdJob::Packets(0))
+            || matches!(threshold, ThresholdJob::Bytes(bytes) if *bytes < port.full_frame)
+        {
+            return Err(BuildError::new(
+                format!("queue.thresholds.{class}"),
+                format!("{threshold:?}"),
+                "leaves no room for one packet",
+                "give a larger share, or a larger queue.limit",
+            ));
+        }
+    }
+    let room = thresholds.map(|threshold| match threshold {
+        ThresholdJob::Bytes(bytes) => DropTail::bytes(bytes),
+        ThresholdJob::Packets(packets) => DropTail::packets(packets),
+    });
+    let weighted = WeightedTailDrop::new(buffer, room);
+    Ok(Discipline::WeightedTailDrop(Box::new(weighted)))
 }
 
 fn leaves(buffer: &BufferJob) -> Leaves {

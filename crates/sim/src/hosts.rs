@@ -1,6 +1,7 @@
 //! The hosts: every flow's two TCP endpoints, their timers, and the time that a host takes to
 //! send a segment.
 
+use fairport_net::classifier::{Classifier, LONG};
 use fairport_net::processing::Server;
 use fairport_net::{Hosts, Network, NodeId, Packet};
 use fairport_tcp::{Connection, Ecn, Segment};
@@ -28,6 +29,8 @@ pub(crate) struct Endpoint {
 pub(crate) struct Output {
     pub(crate) server: Server,
     pub(crate) latency: Time,
+    /// the switch where its packets enter the network, by node
+    pub(crate) edge: u32,
 }
 
 /// All hosts.
@@ -37,6 +40,8 @@ pub(crate) struct Endpoints {
     pub(crate) outputs: Vec<Output>,
     /// the receiving host, by flow
     pub(crate) receivers: Vec<NodeId>,
+    /// what tells short flows from long ones
+    pub(crate) classifier: Option<Classifier>,
     pub(crate) timers: Timers,
     pub(crate) timers_fired: u64,
     pub(crate) measurement: Measurement,
@@ -68,7 +73,11 @@ impl Endpoints {
                 ingress: fairport_net::PortId(0), // the network knows the NIC
                 size_bytes: segment.wire_bytes() as u16,
                 ecn: endpoint.connection.codepoint().bits(),
-                class: 0,
+                class: match &mut self.classifier {
+                    // as it reaches the NIC: the wire to the edge delays all packets alike
+                    Some(classifier) => classifier.classify(at, output.edge, index),
+                    None => LONG,
+                },
                 content: segment,
             };
             endpoint.sent += 1;

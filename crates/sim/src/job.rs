@@ -27,6 +27,10 @@ pub struct Job {
     pub switch: SwitchJob,
     /// what every switch port's buffer has
     pub queue: QueueJob,
+    /// what holds packets back before the line
+    pub shaper: Option<ShaperJob>,
+    /// what tells short flows from long ones at the edge; without it all packets are of class 0
+    pub classifier: Option<ClassifierJob>,
     /// what every host has
     pub host: HostJob,
     /// the TCP stacks that flows refer to
@@ -137,6 +141,37 @@ pub enum QueueJob {
         /// K
         mark_above: ThresholdJob,
     },
+    /// see [`fairport_net::discipline::Red`] and [`fairport_net::discipline::RedLinux`]
+    Red {
+        /// the room that there is
+        buffer: BufferJob,
+        /// whose algorithm
+        variant: RedVariantJob,
+        /// thresholds of the average queue
+        ramp: RampJob,
+        /// weight, gentleness, marking
+        average: AverageJob,
+    },
+    /// see [`fairport_net::discipline::Rio`]
+    Rio {
+        /// the room that there is
+        buffer: BufferJob,
+        /// for packets of short flows, over their own average
+        short: RampJob,
+        /// for all others, over the average of all
+        long: RampJob,
+        /// weight, gentleness, marking
+        average: AverageJob,
+    },
+    /// see [`fairport_net::discipline::Pie`]
+    Pie(PieJob),
+    /// see [`fairport_net::discipline::WeightedTailDrop`]
+    WeightedTailDrop {
+        /// the room that there is
+        buffer: BufferJob,
+        /// how much of it each class may fill
+        thresholds: [ThresholdJob; 4],
+    },
 }
 
 /// A first-in-first-out buffer, limited in octets or in packets.
@@ -159,6 +194,102 @@ pub enum ThresholdJob {
     Bytes(u32),
     /// packets
     Packets(u32),
+}
+
+/// PIE (RFC 8033).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PieJob {
+    /// the room that there is
+    pub buffer: BufferJob,
+    /// the delay aimed at
+    pub target_ps: Time,
+    /// from one update to the next
+    pub update_ps: Time,
+    /// how long a new queue may grow unhindered
+    pub max_burst_ps: Time,
+    /// a queue of at most two such packets is left alone
+    pub mean_packet_bytes: u32,
+    /// mark what can be marked instead of dropping it early
+    pub ecn: bool,
+}
+
+/// Whose RED.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RedVariantJob {
+    /// as the paper prints it
+    FloydJacobson,
+    /// ns-2's
+    Ns2,
+    /// Linux' up to 3.2
+    Linux,
+}
+
+/// How the probability of an early drop follows the average queue.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RampJob {
+    /// below it nothing is dropped early
+    pub min: ThresholdJob,
+    /// where the probability is `max_p_ppb`
+    pub max: ThresholdJob,
+    /// in parts of 10^9
+    pub max_p_ppb: u32,
+}
+
+/// How RED and RIO average the queue, and what they do by it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AverageJob {
+    /// weight of a new sample, in parts of 10^9
+    pub weight_ppb: u32,
+    /// whether the probability climbs to 1 above `max` instead of jumping there
+    pub gentle: bool,
+    /// mark what can be marked instead of dropping it early
+    pub ecn: bool,
+    /// typical size of a packet: how fast the average of an idle queue falls
+    pub mean_packet_bytes: u32,
+}
+
+/// A shaper at every switch port, and perhaps at every host's; see [`fairport_net::shaper`].
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShaperJob {
+    /// which
+    pub kind: ShaperKindJob,
+    /// what it lets through in the long run
+    pub rate_bps: Rate,
+    /// what it lets through at once
+    pub burst_bytes: u32,
+    /// the same of the ceiling, for `htb`
+    pub cburst_bytes: Option<u32>,
+    /// whether the hosts' own ports have it too
+    pub hosts: bool,
+}
+
+/// Which shaper.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShaperKindJob {
+    /// token bucket filter
+    Tbf,
+    /// a class of the hierarchical token bucket
+    Htb,
+}
+
+/// The edge classifier; see [`fairport_net::classifier`].
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassifierJob {
+    /// so many packets of a flow are short
+    pub threshold_packets: u32,
+    /// a flow that was silent for longer has ended
+    pub flow_timeout_ps: Time,
+    /// how often the threshold is tuned
+    pub interval_ps: Time,
+    /// short flows for each long one, in parts of 10^6; without it the threshold stays
+    pub short_to_long_ppm: Option<u64>,
 }
 
 /// What every host has.

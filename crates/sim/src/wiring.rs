@@ -4,13 +4,15 @@ use fairport_net::discipline::{Discipline, DropTail};
 use fairport_net::framing::Framing;
 use fairport_net::port::{Leaves, PortConfig};
 use fairport_net::processing::{Processing, Server};
+use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
-use fairport_net::{BuildError, PortId, Topology};
+use fairport_net::{BuildError, NodeId, PortId, Topology};
 use fairport_units::{Rate, Time};
 
 use crate::disciplines::{self, PortQueue};
 use crate::hosts::Output;
 use crate::job::{FramingJob, Job};
+use crate::shaping;
 
 /// What a frame adds to an IP packet.
 pub(crate) fn framing(job: &Job) -> Framing {
@@ -75,7 +77,9 @@ pub(crate) fn ports(
         } else {
             (link + job.switch.processing_delay_ps, None)
         };
-        let (discipline, leaves) = if topology.node(port.node).is_host {
+        let at_host = topology.node(port.node).is_host;
+        let shaper = shaping::shaper(job.shaper, at_host, full_frame)?;
+        let (discipline, leaves) = if at_host {
             (
                 Discipline::DropTail(DropTail::packets(job.host.queue_packets)),
                 Leaves::AtEndOfService,
@@ -85,6 +89,9 @@ pub(crate) fn ports(
                 queue: &job.queue,
                 own_limit_bytes: port.options.limit_bytes,
                 full_frame,
+                rate: shaper.as_ref().map_or(rate, Shaper::rate),
+                seed: job.seed,
+                port: i as u64,
             })?
         };
         let clock_error_ppb =
@@ -95,6 +102,7 @@ pub(crate) fn ports(
             latency,
             far_processing,
             discipline,
+            shaper,
             leaves,
             departure_first: job.switch.departure_first,
         })
@@ -126,8 +134,15 @@ pub(crate) fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<Ou
             Stream::new(job.seed, "host-out", i as u64),
         ),
         latency: timing.host_latency[i],
+        edge: edge(topology, topology.hosts()[i]),
     };
     (0..topology.hosts().len()).map(output).collect()
+}
+
+/// The switch that a host is joined to by its first port, or itself where it has none.
+fn edge(topology: &Topology, host: NodeId) -> u32 {
+    let nic = topology.node(host).ports.first();
+    nic.map_or(host, |nic| topology.far_node(*nic)).0
 }
 
 /// Refuses a distribution that cannot be.

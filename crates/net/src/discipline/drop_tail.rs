@@ -30,11 +30,16 @@ impl DropTail {
         }
     }
 
+    /// Whether there is room for a packet of `frame_bytes`.
+    #[inline]
+    pub(super) fn fits(&self, backlog: Backlog, frame_bytes: u32) -> bool {
+        backlog.packets < self.limit_packets
+            && u64::from(backlog.bytes) + u64::from(frame_bytes) <= u64::from(self.limit_bytes)
+    }
+
     #[inline]
     pub(crate) fn judge(&self, backlog: Backlog, frame_bytes: u32) -> Verdict {
-        let fits = backlog.packets < self.limit_packets
-            && u64::from(backlog.bytes) + u64::from(frame_bytes) <= u64::from(self.limit_bytes);
-        if fits {
+        if self.fits(backlog, frame_bytes) {
             Verdict::Accepted
         } else {
             Verdict::Dropped(Reason::Full)

@@ -5,14 +5,29 @@
 //! [`Discipline::judge`]. A state of more than 8 octets is boxed: drop-tail's ports are the many,
 //! and their cache lines are not to grow.
 
+mod average;
 mod drop_tail;
+#[cfg(test)]
+mod fixtures;
+mod lottery;
+mod pie;
+mod red;
+mod red_linux;
+mod rio;
 mod step_marking;
+mod weighted_tail_drop;
 
 use fairport_units::Time;
 
 use crate::packet::{ECN_BITS, NOT_ECT};
 pub use drop_tail::DropTail;
+pub use lottery::{Measure, Ramp, Variant};
+pub use pie::{Pie, PieConfig};
+pub use red::{Red, RedConfig};
+pub use red_linux::{RedLinux, RedLinuxConfig};
+pub use rio::{Rio, RioConfig};
 pub use step_marking::{StepMarking, Threshold};
+pub use weighted_tail_drop::{WTD_CLASSES, WeightedTailDrop};
 
 /// What waits in a port's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +45,16 @@ pub struct Queue {
     pub now: Time,
     /// what waits, without the arriving packet
     pub backlog: Backlog,
-    /// when the packet accepted last leaves the buffer: nothing waits from then on, or since then
-    /// when it lies in the past
-    pub empty_at: Time,
+    /// when the link has sent all that it holds, and is idle unless something is accepted before
+    pub idle_at: Time,
+}
+
+impl Queue {
+    /// How long the link has been idle.
+    #[inline]
+    pub fn idle(&self) -> Time {
+        self.now.saturating_sub(self.idle_at)
+    }
 }
 
 /// An arriving packet, as far as a discipline may look at it.
@@ -93,6 +115,16 @@ pub enum Discipline {
     DropTail(DropTail),
     /// accept what fits, and mark what finds more than a threshold before it
     StepMarking(Box<StepMarking>),
+    /// drop or mark early and at random, by the average queue
+    Red(Box<Red>),
+    /// the same with Linux' integers
+    RedLinux(Box<RedLinux>),
+    /// RED with a favoured class
+    Rio(Box<Rio>),
+    /// drop or mark early and at random, by the queueing delay
+    Pie(Box<Pie>),
+    /// a threshold a class
+    WeightedTailDrop(Box<WeightedTailDrop>),
 }
 
 impl Discipline {
@@ -102,6 +134,19 @@ impl Discipline {
         match self {
             Self::DropTail(drop_tail) => drop_tail.judge(queue.backlog, packet.frame_bytes),
             Self::StepMarking(step) => step.judge(queue.backlog, packet),
+            Self::Red(red) => red.judge(queue, packet),
+            Self::RedLinux(red) => red.judge(queue, packet),
+            Self::Rio(rio) => rio.judge(queue, packet),
+            Self::Pie(pie) => pie.judge(queue, packet),
+            Self::WeightedTailDrop(weighted) => weighted.judge(queue, packet),
+        }
+    }
+
+    /// The packet that was let in last leaves the buffer at `leaves`.
+    #[inline]
+    pub(crate) fn joined(&mut self, leaves: Time) {
+        if let Self::Rio(rio) = self {
+            rio.joined(leaves);
         }
     }
 }

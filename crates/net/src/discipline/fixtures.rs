@@ -1,0 +1,30 @@
+//! What the disciplines' tests put before them.
+
+use fairport_units::Time;
+
+use super::{Backlog, Candidate, Queue};
+
+/// The ECN codepoint of a packet that may be marked.
+pub(super) const ECT0: u8 = 0b10;
+
+/// A packet of class 0 that is not ECN-capable.
+pub(super) fn frame(frame_bytes: u32) -> Candidate {
+    Candidate {
+        frame_bytes,
+        flow: 0,
+        class: 0,
+        ecn: 0,
+    }
+}
+
+/// A busy link behind a queue of frames of 1518 octets.
+pub(super) fn full_frames(packets: u32) -> Queue {
+    Queue {
+        now: Time::ZERO,
+        backlog: Backlog {
+            bytes: packets * 1518,
+            packets,
+        },
+        idle_at: Time::NEVER,
+    }
+}

@@ -1,0 +1,289 @@
+//! Which packets are dropped early: the random part that RED and RIO share.
+//!
+//! Floyd & Jacobson 1993, sections 4 and 7; Floyd, "Recommendation on using the gentle variant of
+//! RED", 2000; ns-2's `red.cc` for the variant `ns2`.
+
+use super::Backlog;
+use crate::stream::Stream;
+
+/// Which of the known forms of RED decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// the algorithm as the paper prints it
+    Paper,
+    /// ns-2's `red.cc`: `wait_` true, no early drop of the first packet above the threshold nor
+    /// into a queue of at most one
+    Ns2,
+}
+
+/// How the probability of an early drop follows the average queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Ramp {
+    /// below this average nothing is dropped early
+    pub min: f64,
+    /// at this average the probability is `max_p`; twice this, where it is gentle, drops all
+    pub max: f64,
+    /// probability at `max`, over 0 up to 1
+    pub max_p: f64,
+    /// whether the probability climbs from `max_p` to 1 between `max` and twice `max` (Floyd
+    /// 2000) instead of jumping to 1 at `max`
+    pub gentle: bool,
+}
+
+impl Ramp {
+    /// From which average on everything is dropped.
+    #[inline]
+    pub(super) fn end(&self) -> f64 {
+        if self.gentle {
+            2.0 * self.max
+        } else {
+            self.max
+        }
+    }
+
+    /// The probability of an early drop at an `average` between `min` and [`Ramp::end`].
+    #[inline]
+    pub(super) fn probability(&self, average: f64) -> f64 {
+        if average < self.max {
+            self.max_p * (average - self.min) / (self.max - self.min)
+        } else {
+            self.max_p + (1.0 - self.max_p) * (average - self.max) / self.max
+        }
+    }
+}
+
+/// In which unit the queue is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measure {
+    /// packets
+    Packets,
+    /// octets; a packet's probability grows with its size over this typical one, and so it is in
+    /// ns-2 (`bytes_`, `queue_in_bytes_`)
+    Bytes(u32),
+}
+
+impl Measure {
+    #[inline]
+    pub(super) fn of(self, backlog: Backlog) -> f64 {
+        f64::from(match self {
+            Self::Packets => backlog.packets,
+            Self::Bytes(_) => backlog.bytes,
+        })
+    }
+}
+
+/// What a lottery says about one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lot {
+    Pass,
+    /// drawn, to be dropped or marked
+    Early,
+    /// the average is too long for anything to get in
+    Forced,
+}
+
+/// Draws packets such that the gaps between them are uniform rather than geometric (F&J 1993
+/// section 7): the chance of each grows with the count of packets since the last one drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Lottery {
+    ramp: Ramp,
+    variant: Variant,
+    measure: Measure,
+    /// packets since the last one drawn; below zero where the average is short
+    count: f64,
+    count_bytes: u64,
+    /// ns-2's `old`: the average was above `min` already when the last packet arrived
+    above: bool,
+}
+
+impl Lottery {
+    pub(super) fn new(ramp: Ramp, variant: Variant, measure: Measure) -> Self {
+        Self {
+            ramp,
+            variant,
+            measure,
+            count: -1.0,
+            count_bytes: 0,
+            above: false,
+        }
+    }
+
+    /// `queue` is what waits, of the packets that `average` is of.
+    #[inline]
+    pub(super) fn draw(
+        &mut self,
+        average: f64,
+        queue: f64,
+        frame_bytes: u32,
+        stream: &mut Stream,
+    ) -> Lot {
+        let ns2 = self.variant == Variant::Ns2;
+        self.count += 1.0;
+        self.count_bytes += u64::from(frame_bytes);
+        if average < self.ramp.min || (ns2 && queue <= 1.0) {
+            self.above = false;
+            if !ns2 {
+                self.count = -1.0;
+            }
+            return Lot::Pass;
+        }
+        if average >= self.ramp.end() {
+            self.restart();
+            return Lot::Forced;
+        }
+        if ns2 && !self.above {
+            self.above = true;
+            self.count = 1.0;
+            self.count_bytes = u64::from(frame_bytes);
+            return Lot::Pass;
+        }
+        if stream.unit() <= self.chance(average, frame_bytes) {
+            self.restart();
+            return Lot::Early;
+        }
+        Lot::Pass
+    }
+
+    /// A packet was lost: the count begins again.
+    pub(super) fn restart(&mut self) {
+        self.count = 0.0;
+        self.count_bytes = 0;
+    }
+
+    /// The probability that this packet is drawn.
+    fn chance(&self, average: f64, frame_bytes: u32) -> f64 {
+        let base = self.ramp.probability(average);
+        match (self.variant, self.measure) {
+            (Variant::Paper, Measure::Packets) => spread(base, self.count),
+            (Variant::Paper, Measure::Bytes(typical)) => {
+                let size = f64::from(frame_bytes) / f64::from(typical);
+                spread((base * size).min(1.0), self.count)
+            }
+            (Variant::Ns2, Measure::Packets) => wait(base, self.count),
+            (Variant::Ns2, Measure::Bytes(typical)) => {
+                let count = (self.count_bytes / u64::from(typical)) as f64;
+                let size = f64::from(frame_bytes) / f64::from(typical);
+                (wait(base, count) * size).min(1.0)
+            }
+        }
+    }
+}
+
+/// Gaps uniform over 1 to 1/`base` - 1 packets.
+fn spread(base: f64, count: f64) -> f64 {
+    if count * base < 1.0 {
+        (base / (1.0 - count * base)).min(1.0)
+    } else {
+        1.0
+    }
+}
+
+/// Gaps uniform over 1/`base` to 2/`base` - 1 packets: none before 1/`base` have passed.
+fn wait(base: f64, count: f64) -> f64 {
+    let passed = count * base;
+    if passed < 1.0 {
+        0.0
+    } else if passed < 2.0 {
+        (base / (2.0 - passed)).min(1.0)
+    } else {
+        1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RAMP: Ramp = Ramp {
+        min: 5.0,
+        max: 15.0,
+        max_p: 0.1,
+        gentle: true,
+    };
+
+    /// Packets from one draw to the next while the queue and its average stay at `packets`.
+    fn gaps(variant: Variant, packets: f64) -> Vec<u32> {
+        let mut lottery = Lottery::new(RAMP, variant, Measure::Packets);
+        let mut stream = Stream::new(1, "test", 0);
+        let (mut gap, mut gaps) = (0, Vec::new());
+        while gaps.len() < 5000 {
+            gap += 1;
+            match lottery.draw(packets, packets, 1518, &mut stream) {
+                Lot::Pass => {}
+                Lot::Early => gaps.push(std::mem::take(&mut gap)),
+                Lot::Forced => panic!("the average is below the end"),
+            }
+        }
+        gaps.split_off(1) // the first gap has its own start
+    }
+
+    fn mean(gaps: &[u32]) -> f64 {
+        f64::from(gaps.iter().sum::<u32>()) / gaps.len() as f64
+    }
+
+    #[test]
+    fn the_probability_climbs_to_max_p_and_gently_on_to_1() {
+        for (average, probability) in [(5.0, 0.0), (10.0, 0.05), (15.0, 0.1), (22.5, 0.55)] {
+            assert!((RAMP.probability(average) - probability).abs() < 1e-12);
+        }
+        let steep = Ramp {
+            gentle: false,
+            ..RAMP
+        };
+        assert_eq!((RAMP.end(), steep.end()), (30.0, 15.0));
+    }
+
+    #[test]
+    fn gaps_between_drops_are_uniform_not_geometric() {
+        // p = 0.05 at an average of 10: the n-th packet is drawn with 1 / (20 - n), which makes
+        // the gaps uniform over 1..=19
+        let gaps = gaps(Variant::Paper, 10.0);
+        assert_eq!(
+            (gaps.iter().min(), gaps.iter().max()),
+            (Some(&1), Some(&19))
+        );
+        assert!((mean(&gaps) - 10.0).abs() < 0.25, "{}", mean(&gaps));
+        let short = gaps.iter().filter(|gap| **gap <= 5).count() as f64 / gaps.len() as f64;
+        assert!((short - 5.0 / 19.0).abs() < 0.02, "{short}");
+    }
+
+    #[test]
+    fn with_wait_no_two_drops_are_close() {
+        // ns-2's wait_: the n-th with 1 / (40 - n) from the 20th on, uniform over 20..=39
+        let gaps = gaps(Variant::Ns2, 10.0);
+        assert_eq!(
+            (gaps.iter().min(), gaps.iter().max()),
+            (Some(&20), Some(&39))
+        );
+        assert!((mean(&gaps) - 29.5).abs() < 0.3, "{}", mean(&gaps));
+    }
+
+    #[test]
+    fn ns2_spares_the_first_packet_above_the_threshold_and_a_queue_of_one() {
+        let mut lottery = Lottery::new(RAMP, Variant::Ns2, Measure::Packets);
+        let mut stream = Stream::new(1, "test", 0);
+        assert_eq!(lottery.draw(40.0, 1.0, 1518, &mut stream), Lot::Pass);
+        lottery.count = 100.0; // as good as certain, were it not the first above
+        assert_eq!(lottery.draw(10.0, 2.0, 1518, &mut stream), Lot::Pass);
+        assert!((lottery.count - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn counted_in_octets_a_short_packet_is_drawn_less() {
+        let ramp = Ramp {
+            min: 5000.0,
+            max: 15000.0,
+            ..RAMP
+        };
+        let mut paper = Lottery::new(ramp, Variant::Paper, Measure::Bytes(1000));
+        paper.count = 4.0;
+        // p = 0.05 at 10 000 octets, a tenth of it for 100 octets: p / (1 - 4 p)
+        assert!((paper.chance(10_000.0, 1000) - 0.0625).abs() < 1e-12);
+        assert!((paper.chance(10_000.0, 100) - 0.005 / 0.98).abs() < 1e-12);
+        let mut ns2 = Lottery::new(ramp, Variant::Ns2, Measure::Bytes(1000));
+        ns2.count_bytes = 30_999;
+        // 30 whole typical packets: 0.05 / (2 - 30 · 0.05), and a tenth of that
+        assert!((ns2.chance(10_000.0, 1000) - 0.1).abs() < 1e-12);
+        assert!((ns2.chance(10_000.0, 100) - 0.01).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,272 @@
+//! PIE: drop with a probability that a controller sets by the queueing delay, and its trend.
+//!
+//! RFC 8033. The delay is the one that a FIFO port knows exactly: until the link has sent what it
+//! holds. So neither timestamps nor the estimate of the departure rate (5.2) are needed, as 5.3
+//! allows. With the cap of the adjustment (5.5) and de-randomization (5.4); without the optional
+//! switching off (5.3 of the same).
+
+use fairport_units::Time;
+
+use super::{Candidate, DropTail, Queue, Reason, Verdict};
+use crate::stream::Stream;
+
+/// What a PIE queue is made of; the defaults are RFC 8033's.
+#[derive(Clone, Debug)]
+pub struct PieConfig {
+    /// the delay aimed at (`QDELAY_REF`, 15 ms)
+    pub target: Time,
+    /// from one update of the probability to the next (`T_UPDATE`, 15 ms)
+    pub update: Time,
+    /// how long a queue that was short may grow unhindered (`MAX_BURST`, 150 ms)
+    pub max_burst: Time,
+    /// mark ECN-capable packets while the probability is at most 0.1
+    pub ecn: bool,
+    /// a queue of at most two such packets is left alone (`MEAN_PKTSIZE`)
+    pub mean_packet_bytes: u32,
+    /// what the buffer holds
+    pub buffer: DropTail,
+}
+
+/// Marks while the probability is at most this (`MAX_ECNTH`, RFC 8033 5.1).
+const MARKS_UP_TO: f64 = 0.1;
+
+/// A PIE queue.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    config: PieConfig,
+    controller: Controller,
+    /// the probabilities since the last drop, added up
+    accumulated: f64,
+    burst_left: Time,
+    next_update: Time,
+    stream: Stream,
+}
+
+impl Pie {
+    /// An empty queue that draws from `stream`.
+    pub fn new(config: PieConfig, stream: Stream) -> Self {
+        Self {
+            controller: Controller::new(config.target),
+            accumulated: 0.0,
+            burst_left: config.max_burst,
+            next_update: config.update,
+            stream,
+            config,
+        }
+    }
+
+    pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
+        while self.next_update <= queue.now {
+            // nothing was accepted since, so the delay of that moment is known
+            self.update(queue.idle_at.saturating_sub(self.next_update));
+            self.next_update += self.config.update;
+        }
+        if !self.config.buffer.fits(queue.backlog, packet.frame_bytes) {
+            self.accumulated = 0.0;
+            return Verdict::Dropped(Reason::Full);
+        }
+        if self.burst_left > Time::ZERO || !self.is_drawn(queue.backlog.bytes) {
+            return Verdict::Accepted;
+        }
+        if self.config.ecn && packet.is_ecn_capable() && self.controller.probability <= MARKS_UP_TO
+        {
+            Verdict::Marked
+        } else {
+            Verdict::Dropped(Reason::Early)
+        }
+    }
+
+    /// Random early dropping (4.1), de-randomized (5.4).
+    fn is_drawn(&mut self, backlog_bytes: u32) -> bool {
+        let probability = self.controller.probability;
+        let is_light = self.controller.delay < self.config.target / 2 && probability < 0.2;
+        if is_light || backlog_bytes <= 2 * self.config.mean_packet_bytes {
+            return false;
+        }
+        if probability == 0.0 {
+            self.accumulated = 0.0;
+        }
+        self.accumulated += probability;
+        if self.accumulated < 0.85 {
+            return false;
+        }
+        if self.accumulated >= 8.5 || self.stream.unit() <= probability {
+            self.accumulated = 0.0;
+            return true;
+        }
+        false
+    }
+
+    fn update(&mut self, delay: Time) {
+        let previous = self.controller.delay;
+        self.controller.update(delay);
+        self.burst_left = self.burst_left.saturating_sub(self.config.update);
+        let half = self.config.target / 2;
+        if self.controller.probability == 0.0 && delay < half && previous < half {
+            self.burst_left = self.config.max_burst; // 4.4
+        }
+    }
+}
+
+/// The drop probability, and how it follows the delay (4.2).
+#[derive(Clone, Debug)]
+struct Controller {
+    target: Time,
+    /// at the last update
+    delay: Time,
+    probability: f64,
+}
+
+impl Controller {
+    fn new(target: Time) -> Self {
+        Self {
+            target,
+            delay: Time::ZERO,
+            probability: 0.0,
+        }
+    }
+
+    fn update(&mut self, delay: Time) {
+        /// weight of the delay's distance from the target, 1/s
+        const ALPHA: f64 = 0.125;
+        /// weight of the delay's change, 1/s
+        const BETA: f64 = 1.25;
+        let from_target = seconds(delay) - seconds(self.target);
+        let change = seconds(delay) - seconds(self.delay);
+        let mut step = (ALPHA * from_target + BETA * change) / self.caution();
+        if self.probability >= 0.1 {
+            step = step.min(0.02); // 5.5
+        }
+        self.probability += step;
+        if delay == Time::ZERO && self.delay == Time::ZERO {
+            self.probability *= 0.98;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.delay = delay;
+    }
+
+    /// By what a step is divided: a small probability moves in small steps.
+    fn caution(&self) -> f64 {
+        const LADDER: [(f64, f64); 6] = [
+            (0.000_001, 2048.0),
+            (0.000_01, 512.0),
+            (0.000_1, 128.0),
+            (0.001, 32.0),
+            (0.01, 8.0),
+            (0.1, 2.0),
+        ];
+        let rung = LADDER.iter().find(|(below, _)| self.probability < *below);
+        rung.map_or(1.0, |(_, divisor)| *divisor)
+    }
+}
+
+/// Picoseconds as seconds: one division, which rounds alike on every machine.
+fn seconds(time: Time) -> f64 {
+    time.as_ps() as f64 / 1e12
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::fixtures::{ECT0, frame, full_frames};
+
+    fn pie(ecn: bool) -> Pie {
+        let config = PieConfig {
+            target: Time::from_ms(15),
+            update: Time::from_ms(15),
+            max_burst: Time::from_ms(150),
+            ecn,
+            mean_packet_bytes: 1000,
+            buffer: DropTail::packets(1000),
+        };
+        Pie::new(config, Stream::new(1, "test", 0))
+    }
+
+    /// The verdict at `now` on a packet that finds `delay` of queue before it.
+    fn judge(pie: &mut Pie, now: Time, delay: Time) -> Verdict {
+        let packet = Candidate {
+            ecn: ECT0,
+            ..frame(1518)
+        };
+        let queue = Queue {
+            now,
+            idle_at: now + delay,
+            ..full_frames(100)
+        };
+        pie.judge(&queue, &packet)
+    }
+
+    #[test]
+    fn the_first_steps_are_those_of_the_formula() {
+        let mut controller = Controller::new(Time::from_ms(15));
+        // from 0 to 35 ms: (0.125 · 0.020 + 1.25 · 0.035) / 2048 = 0.04625 / 2048
+        controller.update(Time::from_ms(35));
+        assert!((controller.probability - 0.046_25 / 2048.0).abs() < 1e-12);
+        // it is between 10^-5 and 10^-4 now, and the delay stands: 0.0025 / 128 more
+        controller.update(Time::from_ms(35));
+        assert!((controller.probability - 0.046_25 / 2048.0 - 0.002_5 / 128.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_large_probability_climbs_by_at_most_two_hundredths() {
+        let mut controller = Controller::new(Time::from_ms(15));
+        controller.probability = 0.1;
+        controller.update(Time::from_ms(300));
+        assert!((controller.probability - 0.12).abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_a_queue_the_probability_decays() {
+        let mut controller = Controller::new(Time::from_ms(15));
+        controller.probability = 0.5;
+        controller.update(Time::ZERO);
+        assert!((controller.probability - (0.5 - 0.001_875) * 0.98).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_burst_of_150_ms_passes_and_a_standing_queue_does_not() {
+        let mut pie = pie(false);
+        let mut first_drop = None;
+        for at in 0..3000 {
+            let now = Time::from_ms(at);
+            if judge(&mut pie, now, Time::from_ms(60)) != Verdict::Accepted {
+                first_drop = first_drop.or(Some(now));
+            }
+        }
+        assert!(first_drop.is_some_and(|at| at > Time::from_ms(150)));
+        assert!(pie.controller.probability > 0.01);
+    }
+
+    #[test]
+    fn gaps_between_drops_are_not_shorter_than_the_accumulated_probability_allows() {
+        let mut pie = pie(false);
+        pie.burst_left = Time::ZERO;
+        pie.controller.delay = Time::from_ms(30);
+        pie.controller.probability = 0.05;
+        let (mut gap, mut gaps) = (0, Vec::new());
+        for _ in 0..10_000 {
+            gap += 1;
+            if judge(&mut pie, Time::ZERO, Time::from_ms(30)) != Verdict::Accepted {
+                gaps.push(std::mem::take(&mut gap));
+            }
+        }
+        // 0.85 / 0.05 = 17 packets at least, 8.5 / 0.05 = 170 at most
+        assert!(gaps.iter().all(|gap| (17..=170).contains(gap)), "{gaps:?}");
+    }
+
+    #[test]
+    fn marking_ends_where_the_probability_passes_a_tenth() {
+        for (probability, wanted) in [
+            (0.1, Verdict::Marked),
+            (0.11, Verdict::Dropped(Reason::Early)),
+        ] {
+            let mut pie = pie(true);
+            pie.burst_left = Time::ZERO;
+            pie.controller.delay = Time::from_ms(30);
+            pie.controller.probability = probability;
+            let verdicts = (0..200).map(|_| judge(&mut pie, Time::ZERO, Time::from_ms(30)));
+            let cut: Vec<_> = verdicts.filter(|v| *v != Verdict::Accepted).collect();
+            assert!(!cut.is_empty() && cut.iter().all(|verdict| *verdict == wanted));
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! RED: drop early and at random, the more likely the longer the average queue.
+//!
+//! Floyd & Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, as they
+//! print it or as ns-2 has it ([`Variant`]). Linux' integer version is in `red_linux.rs`.
+
+use fairport_units::Time;
+
+use super::average::Average;
+use super::lottery::{Lot, Lottery, Measure, Ramp, Variant};
+use super::{Candidate, DropTail, Queue, Reason, Verdict};
+use crate::stream::Stream;
+
+/// What a RED queue is made of.
+#[derive(Clone, Debug)]
+pub struct RedConfig {
+    /// how the probability follows the average
+    pub ramp: Ramp,
+    /// weight of a new sample in the average (`w_q`), over 0 up to 1
+    pub weight: f64,
+    /// unit of the queue, the average and the thresholds
+    pub measure: Measure,
+    /// whose algorithm
+    pub variant: Variant,
+    /// mark ECN-capable packets instead of dropping them early
+    pub ecn: bool,
+    /// what the buffer holds
+    pub buffer: DropTail,
+    /// time that a packet of typical size takes on the link: how fast the average falls while the
+    /// link is idle
+    pub packet_time: Time,
+}
+
+/// A RED queue.
+#[derive(Clone, Debug)]
+pub struct Red {
+    average: Average,
+    lottery: Lottery,
+    measure: Measure,
+    ecn: bool,
+    buffer: DropTail,
+    stream: Stream,
+}
+
+impl Red {
+    /// An empty queue that draws from `stream`.
+    pub fn new(config: &RedConfig, stream: Stream) -> Self {
+        Self {
+            average: Average::new(config.weight, config.packet_time),
+            lottery: Lottery::new(config.ramp, config.variant, config.measure),
+            measure: config.measure,
+            ecn: config.ecn,
+            buffer: config.buffer.clone(),
+            stream,
+        }
+    }
+
+    #[inline]
+    pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
+        let waiting = self.measure.of(queue.backlog);
+        let average = self.average.update(waiting, queue.idle());
+        let frame_bytes = packet.frame_bytes;
+        let lot = self
+            .lottery
+            .draw(average, waiting, frame_bytes, &mut self.stream);
+        if !self.buffer.fits(queue.backlog, frame_bytes) {
+            self.lottery.restart();
+            return Verdict::Dropped(Reason::Full);
+        }
+        match lot {
+            Lot::Pass => Verdict::Accepted,
+            Lot::Early if self.ecn && packet.is_ecn_capable() => Verdict::Marked,
+            Lot::Early | Lot::Forced => Verdict::Dropped(Reason::Early),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::fixtures::{ECT0, frame, full_frames};
+
+    fn red(ecn: bool) -> Red {
+        let config = RedConfig {
+            ramp: Ramp {
+                min: 5.0,
+                max: 15.0,
+                max_p: 0.1,
+                gentle: true,
+            },
+            weight: 0.002,
+            measure: Measure::Packets,
+            variant: Variant::Ns2,
+            ecn,
+            buffer: DropTail::packets(100),
+            packet_time: Time::from_us(12),
+        };
+        Red::new(&config, Stream::new(1, "test", 0))
+    }
+
+    /// The verdicts on `arrivals` packets that all find `packets` waiting.
+    fn verdicts(red: &mut Red, packets: u32, ecn_capable: bool, arrivals: usize) -> Vec<Verdict> {
+        let packet = Candidate {
+            ecn: if ecn_capable { ECT0 } else { 0 },
+            ..frame(1518)
+        };
+        (0..arrivals)
+            .map(|_| red.judge(&full_frames(packets), &packet))
+            .collect()
+    }
+
+    #[test]
+    fn a_queue_that_stays_at_10_is_cut_once_in_29_packets() {
+        // the average has climbed to 10 long before the last 10 000 packets: p = 0.05, with wait
+        let mut red = red(false);
+        verdicts(&mut red, 10, false, 10_000);
+        let drops = verdicts(&mut red, 10, false, 10_000)
+            .iter()
+            .filter(|verdict| **verdict == Verdict::Dropped(Reason::Early))
+            .count();
+        assert!(
+            (drops as f64 / 10_000.0 - 1.0 / 29.5).abs() < 0.002,
+            "{drops}"
+        );
+    }
+
+    #[test]
+    fn a_short_average_lets_a_burst_in_and_a_full_buffer_does_not() {
+        let mut red = red(false);
+        // a queue that grows by a packet each arrival: the average is near 0.002 · n² / 2, and
+        // the 70th packet is the first to see 5
+        for waiting in 0..70 {
+            let accepted = [Verdict::Accepted];
+            assert_eq!(verdicts(&mut red, waiting, false, 1), accepted, "{waiting}");
+        }
+        assert_eq!(
+            verdicts(&mut red, 100, false, 1),
+            [Verdict::Dropped(Reason::Full)]
+        );
+    }
+
+    #[test]
+    fn ecn_capable_packets_are_marked_early_and_dropped_above_the_end() {
+        let mut red = red(true);
+        let seen = verdicts(&mut red, 10, true, 10_000);
+        assert!(seen.contains(&Verdict::Marked));
+        assert!(!seen.contains(&Verdict::Dropped(Reason::Early)));
+        // and after a long stay at 40 the average is above twice max
+        verdicts(&mut red, 40, true, 10_000);
+        assert_eq!(
+            verdicts(&mut red, 40, true, 2),
+            [Verdict::Dropped(Reason::Early); 2]
+        );
+    }
+
+    #[test]
+    fn an_idle_link_forgets() {
+        let mut red = red(false);
+        verdicts(&mut red, 40, false, 10_000);
+        let mut queue = full_frames(0);
+        queue.now = Time::from_ms(100); // 8333 packets of 12 us
+        queue.idle_at = Time::ZERO;
+        assert_eq!(red.judge(&queue, &frame(1518)), Verdict::Accepted);
+        assert_eq!(verdicts(&mut red, 40, false, 60), [Verdict::Accepted; 60]);
+    }
+}

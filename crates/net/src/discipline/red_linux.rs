@@ -1,0 +1,267 @@
+//! RED as Linux up to 3.2 has it: without a division, every constant a power of two.
+//!
+//! `include/net/red.h` and `tc`'s `tc_red.c`: W = 2^-Wlog, the probability at `max` is
+//! (max - min) / 2^Plog, and the decay of an idle queue is looked up in a table of shifts.
+
+use fairport_units::Time;
+
+use super::{Candidate, DropTail, Queue, Reason, Verdict};
+use crate::stream::Stream;
+
+/// Linux' RED: thresholds in octets, not gentle, and an average above the upper threshold marks
+/// ECN-capable packets too (`harddrop` off).
+#[derive(Clone, Debug)]
+pub struct RedLinux {
+    /// thresholds of the average, in octets · 2^Wlog
+    min: u64,
+    max: u64,
+    weight_log: u32,
+    /// 2^Plog - 1
+    mask: u64,
+    idle_shift: IdleTable,
+    buffer: DropTail,
+    ecn: bool,
+    average: u64,
+    /// packets since the last draw; below zero where none was drawn yet
+    count: i64,
+    /// the number drawn, which the next drops wait for
+    drawn: u64,
+    stream: Stream,
+}
+
+/// What Linux' RED is made of.
+#[derive(Clone, Debug)]
+pub struct RedLinuxConfig {
+    /// octets, below `max_bytes`
+    pub min_bytes: u32,
+    /// octets
+    pub max_bytes: u32,
+    /// probability asked for at `max_bytes`; the power of two at or below it is taken
+    pub max_p: f64,
+    /// weight asked for; the power of two at or below it is taken
+    pub weight: f64,
+    /// what the buffer holds
+    pub buffer: DropTail,
+    /// time that a packet of typical size takes on the link
+    pub packet_time: Time,
+    /// mark ECN-capable packets instead of dropping them
+    pub ecn: bool,
+}
+
+impl RedLinux {
+    /// An empty queue that draws from `stream`.
+    pub fn new(config: &RedLinuxConfig, stream: Stream) -> Self {
+        let weight_log = log_at_or_below(config.weight);
+        let range = f64::from(config.max_bytes - config.min_bytes);
+        Self {
+            min: u64::from(config.min_bytes) << weight_log,
+            max: u64::from(config.max_bytes) << weight_log,
+            weight_log,
+            mask: (1 << log_at_or_below(config.max_p / range)) - 1,
+            idle_shift: IdleTable::new(weight_log, config.packet_time),
+            buffer: config.buffer.clone(),
+            ecn: config.ecn,
+            average: 0,
+            count: -1,
+            drawn: 0,
+            stream,
+        }
+    }
+
+    #[inline]
+    pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
+        let idle = queue.idle();
+        self.average = if idle > Time::ZERO {
+            self.idle_shift
+                .decay(self.average, idle.as_ps() / 1_000_000)
+        } else {
+            self.average - (self.average >> self.weight_log) + u64::from(queue.backlog.bytes)
+        };
+        let reason = if self.average < self.min {
+            self.count = -1;
+            None
+        } else if self.average >= self.max {
+            self.count = -1;
+            Some(Reason::Early)
+        } else {
+            self.is_drawn().then_some(Reason::Early)
+        };
+        let marks = self.ecn && packet.is_ecn_capable();
+        match reason {
+            Some(reason) if !marks => Verdict::Dropped(reason),
+            _ if !self.buffer.fits(queue.backlog, packet.frame_bytes) => {
+                Verdict::Dropped(Reason::Full)
+            }
+            Some(_) => Verdict::Marked,
+            None => Verdict::Accepted,
+        }
+    }
+
+    /// Whether the count of packets, times the average above `min`, has reached the number drawn.
+    fn is_drawn(&mut self) -> bool {
+        self.count += 1;
+        if self.count == 0 {
+            self.drawn = self.draw();
+            return false;
+        }
+        let reached = ((self.average - self.min) >> self.weight_log) * self.count as u64;
+        if reached < self.drawn {
+            return false;
+        }
+        self.count = 0;
+        self.drawn = self.draw();
+        true
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.stream.up_to(self.mask)
+    }
+}
+
+/// n such that 2^-n is the greatest power of two that is not above `share`, which is over 0 and
+/// at most 1; 31 at most.
+fn log_at_or_below(share: f64) -> u32 {
+    let mut log = 0;
+    while log < 31 && 1.0 > share * f64::from(1_u32 << log) {
+        log += 1;
+    }
+    log
+}
+
+/// By how many bits the average is shifted after an idle time (`Stab`, `Scell_log`).
+#[derive(Clone, Debug)]
+struct IdleTable {
+    cell_log: u32,
+    shifts: [u8; 256],
+}
+
+impl IdleTable {
+    fn new(weight_log: u32, packet_time: Time) -> Self {
+        let packet_us = packet_time.as_ps() as f64 / 1e6;
+        let per_us = -libm::log(1.0 - 1.0 / f64::from(1_u32 << weight_log)) / packet_us;
+        let longest_us = 31.0 / per_us;
+        let mut cell_log = 0;
+        while cell_log < 31 && longest_us / f64::from(1_u32 << cell_log) >= 512.0 {
+            cell_log += 1;
+        }
+        let mut shifts = [31; 256];
+        for (cell, shift) in shifts.iter_mut().enumerate().take(255) {
+            *shift = ((((cell as u64) << cell_log) as f64 * per_us) as u64).min(31) as u8;
+        }
+        Self { cell_log, shifts }
+    }
+
+    fn decay(&self, average: u64, idle_us: u64) -> u64 {
+        let idle_us = idle_us.min(255 << self.cell_log);
+        let shift = self.shifts[(idle_us >> self.cell_log) as usize & 255];
+        if shift > 0 {
+            return average >> shift;
+        }
+        // the first part of the exponential, taken for a straight line
+        let less = ((u128::from(average) * u128::from(idle_us)) >> self.cell_log) as u64;
+        average - less.min(average >> 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::fixtures::{ECT0, frame, full_frames};
+
+    const MTU: u32 = 1518;
+
+    fn config() -> RedLinuxConfig {
+        RedLinuxConfig {
+            min_bytes: 5 * MTU,
+            max_bytes: 15 * MTU,
+            max_p: 0.1,
+            weight: 0.002,
+            buffer: DropTail::bytes(100 * MTU),
+            packet_time: Time::from_us(12),
+            ecn: false,
+        }
+    }
+
+    #[test]
+    fn weight_and_probability_become_the_powers_of_two_below_them() {
+        assert_eq!(log_at_or_below(0.002), 9); // 1/512
+        assert_eq!(log_at_or_below(1.0 / 512.0), 9);
+        // the kernel's own example: 32 KiB to 128 KiB and Plog 22 are a max_P of about 0.02
+        assert_eq!(log_at_or_below(0.02 / (96.0 * 1024.0)), 23);
+        assert_eq!(
+            log_at_or_below(96.0 * 1024.0 / f64::from(1 << 22) / (96.0 * 1024.0)),
+            22
+        );
+    }
+
+    #[test]
+    fn the_average_is_the_fixed_point_form_of_the_formula() {
+        let mut red = RedLinux::new(&config(), Stream::new(1, "test", 0));
+        let mut exact = 0.0;
+        let queue = full_frames(4);
+        for _ in 0..1000 {
+            red.judge(&queue, &frame(MTU));
+            exact += (f64::from(4 * MTU) - exact) / 512.0;
+        }
+        let fixed = red.average as f64 / 512.0;
+        assert!((fixed - exact).abs() < 2.0, "{fixed} beside {exact}");
+    }
+
+    #[test]
+    fn idle_time_halves_the_average_by_a_table_of_natural_logarithms() {
+        // W = 1/512, 12 us a packet: -ln(1 - 1/512) / 12 us = 1.629e-4 a us; 31 over that are
+        // 190 323 us, and cells of 2^9 us are the first that fit 512 of them
+        let table = IdleTable::new(9, Time::from_us(12));
+        assert_eq!(table.cell_log, 9);
+        assert_eq!(table.shifts[11], 0); // 5632 us · 1.629e-4 = 0.92
+        assert_eq!(table.shifts[12], 1); // 6144 us: 1.0009
+        assert_eq!(table.shifts[100], 8); // 51 200 us: 8.34
+        assert_eq!(table.shifts[254], 21);
+        assert_eq!(table.shifts[255], 31);
+        assert_eq!(table.decay(1 << 20, 100_000_000), 0);
+        assert_eq!(table.decay(1 << 20, 51_200), 1 << 12);
+        // 128 us, a quarter of a cell: a quarter less
+        assert_eq!(table.decay(1 << 20, 128), (1 << 20) * 3 / 4);
+    }
+
+    #[test]
+    fn gaps_between_drops_follow_the_number_drawn() {
+        // average held at 10 packets: (avg - min) · count reaches a uniform draw below 2^Plog,
+        // so the gaps are uniform up to 2^Plog / (avg - min)
+        let mut red = RedLinux::new(&config(), Stream::new(1, "test", 0));
+        red.average = u64::from(10 * MTU) << 9;
+        let queue = full_frames(10);
+        let longest = (red.mask + 1) / u64::from(5 * MTU) + 1;
+        let (mut gap, mut gaps) = (0, Vec::new());
+        while gaps.len() < 2000 {
+            gap += 1;
+            if red.judge(&queue, &frame(MTU)) != Verdict::Accepted {
+                gaps.push(gap);
+                gap = 0;
+            }
+        }
+        assert!(gaps[1..].iter().all(|gap| *gap <= longest));
+        let mean = gaps[1..].iter().sum::<u64>() as f64 / 1999.0;
+        assert!((mean / (longest as f64 / 2.0) - 1.0).abs() < 0.1, "{mean}");
+    }
+
+    #[test]
+    fn above_the_upper_threshold_everything_is_dropped_or_marked() {
+        for (ecn, wanted) in [
+            (false, Verdict::Dropped(Reason::Early)),
+            (true, Verdict::Marked),
+        ] {
+            let mut red = RedLinux::new(
+                &RedLinuxConfig { ecn, ..config() },
+                Stream::new(1, "test", 0),
+            );
+            red.average = u64::from(16 * MTU) << 9;
+            let queue = full_frames(16);
+            let packet = Candidate {
+                ecn: ECT0,
+                ..frame(MTU)
+            };
+            assert_eq!(red.judge(&queue, &packet), wanted);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! RIO: RED with In and Out. A packet of the favoured class is judged by the average of that
+//! class alone, any other by the average of all.
+//!
+//! Clark & Fang, "Explicit Allocation of Best-Effort Packet Delivery Service", 1998, as ns-2's
+//! `rio.cc` has it: marks only while the average is below the upper threshold. RIO-PS (Guo &
+//! Matta, "The War Between Mice and Elephants", 2001) is RIO whose favoured class are the packets
+//! of short flows ([`SHORT`]), set by the edge classifier.
+
+use std::collections::VecDeque;
+
+use fairport_units::Time;
+
+use super::average::Average;
+use super::lottery::{Lot, Lottery, Measure, Ramp, Variant};
+use super::{Backlog, Candidate, DropTail, Queue, Reason, Verdict};
+use crate::classifier::SHORT;
+use crate::stream::Stream;
+
+/// What a RIO queue is made of.
+#[derive(Clone, Debug)]
+pub struct RioConfig {
+    /// for packets of the class [`SHORT`] (In), over their own average
+    pub short: Ramp,
+    /// for all others (Out), over the average of the whole queue
+    pub long: Ramp,
+    /// weight of a new sample in both averages, over 0 up to 1
+    pub weight: f64,
+    /// unit of the queues, the averages and the thresholds
+    pub measure: Measure,
+    /// how gaps between drops are drawn
+    pub variant: Variant,
+    /// mark ECN-capable packets instead of dropping them early
+    pub ecn: bool,
+    /// what the buffer holds
+    pub buffer: DropTail,
+    /// time that a packet of typical size takes on the link
+    pub packet_time: Time,
+}
+
+/// A RIO queue: one FIFO for both classes.
+///
+/// Both averages take each of their packets as a sample. ns-2 updates the total only when an In
+/// packet arrives, so that Out packets alone are judged by an average that stands still; we follow
+/// the paper there.
+#[derive(Clone, Debug)]
+pub struct Rio {
+    short_average: Average,
+    total_average: Average,
+    short: Lottery,
+    long: Lottery,
+    short_max: f64,
+    long_max: f64,
+    measure: Measure,
+    ecn: bool,
+    buffer: DropTail,
+    stream: Stream,
+    /// the waiting packets of short flows
+    short_backlog: Backlog,
+    /// when each of them leaves the buffer, and its size
+    short_leaves: VecDeque<(Time, u32)>,
+    /// size of the packet let in last, if it is one of them and its departure is not yet known
+    joining: Option<u32>,
+}
+
+impl Rio {
+    /// An empty queue that draws from `stream`.
+    pub fn new(config: &RioConfig, stream: Stream) -> Self {
+        let average = || Average::new(config.weight, config.packet_time);
+        let lottery = |ramp| Lottery::new(ramp, config.variant, config.measure);
+        Self {
+            short_average: average(),
+            total_average: average(),
+            short: lottery(config.short),
+            long: lottery(config.long),
+            short_max: config.short.max,
+            long_max: config.long.max,
+            measure: config.measure,
+            ecn: config.ecn,
+            buffer: config.buffer.clone(),
+            stream,
+            short_backlog: Backlog {
+                bytes: 0,
+                packets: 0,
+            },
+            short_leaves: VecDeque::new(),
+            joining: None,
+        }
+    }
+
+    pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
+        self.release(queue.now);
+        let idle = queue.idle();
+        let frame_bytes = packet.frame_bytes;
+        let is_short = packet.class == SHORT;
+        let total = self.measure.of(queue.backlog);
+        let total_average = self.total_average.update(total, idle);
+        let (average, max, lottery, waiting) = if is_short {
+            let waiting = self.measure.of(self.short_backlog);
+            let average = self.short_average.update(waiting, idle);
+            (average, self.short_max, &mut self.short, waiting)
+        } else {
+            (total_average, self.long_max, &mut self.long, total)
+        };
+        let lot = lottery.draw(average, waiting, frame_bytes, &mut self.stream);
+        if !self.buffer.fits(queue.backlog, frame_bytes) {
+            lottery.restart();
+            return Verdict::Dropped(Reason::Full);
+        }
+        let verdict = match lot {
+            Lot::Pass => Verdict::Accepted,
+            Lot::Early if self.ecn && packet.is_ecn_capable() && average < max => Verdict::Marked,
+            Lot::Early | Lot::Forced => return Verdict::Dropped(Reason::Early),
+        };
+        self.joining = is_short.then_some(frame_bytes);
+        verdict
+    }
+
+    /// The packet that was let in last leaves the buffer at `leaves`.
+    pub(super) fn joined(&mut self, leaves: Time) {
+        if let Some(frame_bytes) = self.joining.take() {
+            self.short_leaves.push_back((leaves, frame_bytes));
+            self.short_backlog.bytes += frame_bytes;
+            self.short_backlog.packets += 1;
+        }
+    }
+
+    fn release(&mut self, now: Time) {
+        while let Some((leaves, frame_bytes)) = self.short_leaves.front().copied()
+            && leaves <= now
+        {
+            self.short_leaves.pop_front();
+            self.short_backlog.bytes -= frame_bytes;
+            self.short_backlog.packets -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::fixtures::{ECT0, frame, full_frames};
+
+    fn ramp(min: f64, max: f64, max_p: f64) -> Ramp {
+        Ramp {
+            min,
+            max,
+            max_p,
+            gentle: false,
+        }
+    }
+
+    /// ns-2.35's thresholds: In 15/30 with 1/50, Out 5/15 with 1/5, weight 0.002.
+    fn rio(ecn: bool) -> Rio {
+        let config = RioConfig {
+            short: ramp(15.0, 30.0, 0.02),
+            long: ramp(5.0, 15.0, 0.2),
+            weight: 0.002,
+            measure: Measure::Packets,
+            variant: Variant::Ns2,
+            ecn,
+            buffer: DropTail::packets(100),
+            packet_time: Time::from_us(12),
+        };
+        Rio::new(&config, Stream::new(1, "test", 0))
+    }
+
+    fn packet(class: u8) -> Candidate {
+        Candidate {
+            class,
+            ecn: ECT0,
+            ..frame(1518)
+        }
+    }
+
+    /// How many of 10 000 packets of a class are not simply accepted, at a queue of so many
+    /// packets of which so many are of short flows, long after it has come to that.
+    fn cut(rio: &mut Rio, class: u8, waiting: u32, short: u32) -> usize {
+        rio.short_leaves = (0..short).map(|_| (Time::NEVER, 1518)).collect();
+        rio.short_backlog = full_frames(short).backlog;
+        let mut judge = || rio.judge(&full_frames(waiting), &packet(class)) != Verdict::Accepted;
+        let _settle = (0..10_000).filter(|_| judge()).count();
+        (0..10_000).filter(|_| judge()).count()
+    }
+
+    #[test]
+    fn short_packets_are_judged_by_their_own_average_and_long_ones_by_all() {
+        // 12 packets, 2 of them short: an average of 2 cuts nothing; for long packets p is
+        // 0.2 · 7/10 = 0.14, and with wait the mean gap 1.5 / p - 0.5 = 10.2
+        let mut rio = rio(false);
+        assert_eq!(cut(&mut rio, SHORT, 12, 2), 0);
+        let long = cut(&mut rio, 0, 12, 2);
+        assert!((900..1050).contains(&long), "{long}");
+    }
+
+    #[test]
+    fn at_an_average_of_20_all_long_packets_are_lost_and_few_short_ones() {
+        let mut rio = rio(false);
+        assert_eq!(cut(&mut rio, 0, 20, 20), 10_000);
+        // p = 0.02 · 5/15 = 1/150: gaps of 150 to 299
+        let short = cut(&mut rio, SHORT, 20, 20);
+        assert!((40..52).contains(&short), "{short}");
+    }
+
+    #[test]
+    fn packets_above_the_upper_threshold_are_dropped_though_they_could_be_marked() {
+        let mut rio = rio(true);
+        cut(&mut rio, 0, 10, 0);
+        let verdicts: Vec<_> = (0..100)
+            .map(|_| rio.judge(&full_frames(10), &packet(0)))
+            .collect();
+        assert!(verdicts.contains(&Verdict::Marked));
+        assert!(!verdicts.contains(&Verdict::Dropped(Reason::Early)));
+        cut(&mut rio, 0, 20, 0);
+        let above = rio.judge(&full_frames(20), &packet(0));
+        assert_eq!(above, Verdict::Dropped(Reason::Early));
+    }
+
+    #[test]
+    fn a_short_packet_counts_until_it_leaves_the_buffer() {
+        let mut rio = rio(false);
+        for at in 1..=3 {
+            rio.judge(&full_frames(0), &packet(SHORT));
+            rio.joined(Time::from_us(at));
+            rio.judge(&full_frames(0), &packet(0));
+            rio.joined(Time::from_us(at));
+        }
+        assert_eq!(rio.short_backlog, full_frames(3).backlog);
+        rio.release(Time::from_us(2));
+        assert_eq!(rio.short_backlog, full_frames(1).backlog);
+    }
+}

@@ -1,0 +1,148 @@
+//! RED and RIO as the job has them.
+
+use fairport_net::BuildError;
+use fairport_net::discipline::{
+    Discipline, DropTail, Measure, Ramp, Red, RedConfig, RedLinux, RedLinuxConfig, Rio, RioConfig,
+    Variant,
+};
+
+use crate::disciplines::PortQueue;
+use crate::job::{AverageJob, RampJob, RedVariantJob, ThresholdJob};
+
+/// A share in parts of 10^9.
+fn share(ppb: u32) -> f64 {
+    f64::from(ppb) / 1e9
+}
+
+pub(crate) fn red(
+    buffer: DropTail,
+    variant: RedVariantJob,
+    ramp_job: RampJob,
+    average: AverageJob,
+    port: &PortQueue,
+) -> Result<Discipline, BuildError> {
+    let (ramp, measure) = ramp("queue", ramp_job, average)?;
+    let weight = weight(average)?;
+    let packet_time = port.packet_time(average.mean_packet_bytes);
+    let variant = match variant {
+        RedVariantJob::FloydJacobson => Variant::Paper,
+        RedVariantJob::Ns2 => Variant::Ns2,
+        RedVariantJob::Linux => {
+            let (ThresholdJob::Bytes(min_bytes), ThresholdJob::Bytes(max_bytes)) =
+                (ramp_job.min, ramp_job.max)
+            else {
+                return Err(BuildError::new(
+                    "queue.min",
+                    format!("{:?}", ramp_job.min),
+                    "is in packets, and Linux' RED counts bytes",
+                    "give min and max in bytes, such as \"7500B\"",
+                ));
+            };
+            let config = RedLinuxConfig {
+                min_bytes,
+                max_bytes,
+                max_p: ramp.max_p,
+                weight,
+                buffer,
+                packet_time,
+                ecn: average.ecn,
+            };
+            let red = RedLinux::new(&config, port.stream());
+            return Ok(Discipline::RedLinux(Box::new(red)));
+        }
+    };
+    let config = RedConfig {
+        ramp,
+        weight,
+        measure,
+        variant,
+        ecn: average.ecn,
+        buffer,
+        packet_time,
+    };
+    Ok(Discipline::Red(Box::new(Red::new(&config, port.stream()))))
+}
+
+pub(crate) fn rio(
+    buffer: DropTail,
+    short: RampJob,
+    long: RampJob,
+    average: AverageJob,
+    port: &PortQueue,
+) -> Result<Discipline, BuildError> {
+    let (short, measure) = ramp("queue.short", short, average)?;
+    let (long, long_measure) = ramp("queue.long", long, average)?;
+    if measure != long_measure {
+        return Err(BuildError::new(
+            "queue.short",
+            format!("{measure:?}"),
+            "is not the unit of queue.long",
+            "give all four thresholds in bytes, or all in packets",
+        ));
+    }
+    let config = RioConfig {
+        short,
+        long,
+        weight: weight(average)?,
+        measure,
+        variant: Variant::Ns2,
+        ecn: average.ecn,
+        buffer,
+        packet_time: port.packet_time(average.mean_packet_bytes),
+    };
+    Ok(Discipline::Rio(Box::new(Rio::new(&config, port.stream()))))
+}
+
+fn weight(average: AverageJob) -> Result<f64, BuildError> {
+    let weight = share(average.weight_ppb);
+    if weight > 0.0 && weight <= 1.0 {
+        return Ok(weight);
+    }
+    Err(BuildError::new(
+        "queue.weight",
+        weight,
+        "is not above 0 and at most 1",
+        "give a weight such as 0.002",
+    ))
+}
+
+fn ramp(field: &str, job: RampJob, average: AverageJob) -> Result<(Ramp, Measure), BuildError> {
+    let (min, max, measure) = match (job.min, job.max) {
+        (ThresholdJob::Packets(min), ThresholdJob::Packets(max)) => (min, max, Measure::Packets),
+        (ThresholdJob::Bytes(min), ThresholdJob::Bytes(max)) => {
+            (min, max, Measure::Bytes(average.mean_packet_bytes.max(1)))
+        }
+        (min, max) => {
+            return Err(BuildError::new(
+                format!("{field}.min"),
+                format!("{min:?}"),
+                format!("is not of the unit of max, {max:?}"),
+                "give both in bytes or both in packets",
+            ));
+        }
+    };
+    if min >= max {
+        return Err(BuildError::new(
+            format!("{field}.min"),
+            min,
+            format!("is not below max, {max}"),
+            "give the smaller one as min",
+        ));
+    }
+    let max_p = share(job.max_p_ppb);
+    if max_p <= 0.0 || max_p > 1.0 {
+        return Err(BuildError::new(
+            format!("{field}.max_p"),
+            max_p,
+            "is not a probability above 0 and at most 1",
+            "give a probability such as 0.1",
+        ));
+    }
+    let ramp = Ramp {
+        min: f64::from(min),
+        max: f64::from(max),
+        max_p,
+        gentle: average.gentle,
+    };
+    Ok((ramp, measure))
+}
