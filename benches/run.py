@@ -18,9 +18,6 @@ import ns3_peer
 from markdown import between_markers, table
 
 ROOT = Path(__file__).parents[1]
-# ns-3's wheel has logging and assertions built in; from source with full optimisation it was
-# measured to be this much faster
-NS3_OPTIMISED = 1.75
 
 
 def main() -> None:
@@ -79,29 +76,30 @@ def commands() -> str:
 def against_ns3() -> str:
     """Our speed and ns-3's on the jobs that it has, or why it was not measured."""
     try:
-        program = ns3_peer.build()
+        peer = ns3_peer.build()
         rows = [
             [
                 job.name,
                 f"{theirs / 1e6:.2f}",
                 f"{ours / 1e6:.1f}",
                 f"{ours / theirs:.0f}",
-                f"{ours / theirs / NS3_OPTIMISED:.0f}",
+                f"{ours / theirs / peer.optimised:.0f}",
             ]
             for job, k in ((engine.OUTCAST, 4), (engine.LARGE, 8))
-            for ours, theirs in [side_by_side(program, job, k)]
+            for ours, theirs in [side_by_side(peer, job, k)]
         ]
     except ns3_peer.UnavailableError as error:
         return f"ns-3 was not measured: {error}."
-    heads = ["job", f"ns-3 {ns3_peer.VERSION}, its wheel: million packet-hops/s", "Fairport"]
-    heads += ["ratio", f"ratio to an optimised ns-3 ({NS3_OPTIMISED} times its wheel)"]
+    what = f"ns-3 {ns3_peer.VERSION}, {peer.what}"
+    heads = ["job", f"{what}: million packet-hops/s", "Fairport", "ratio"]
+    heads += [f"ratio to an optimised ns-3 ({peer.optimised:g} times that)"]
     return table(heads, rows)
 
 
-def side_by_side(program: Path, job: engine.Job, k: int) -> tuple[float, float]:
+def side_by_side(peer: ns3_peer.Peer, job: engine.Job, k: int) -> tuple[float, float]:
     """Packet-hops/s of ours and of ns-3, in turns, so that a busy machine slows both."""
     turns = [
-        (engine.measure(job, repeats=1).hops_per_s, ns3_peer.hops_per_s(program, k))
+        (engine.measure(job, repeats=1).hops_per_s, ns3_peer.hops_per_s(peer, k))
         for _ in range(ns3_peer.REPEATS)
     ]
     return statistics.median(ours for ours, _ in turns), statistics.median(it for _, it in turns)
