@@ -170,7 +170,9 @@ def class_summary(
             drops=pl.col("drops").sum(),
             longest_drop_run=pl.col("longest").max().fill_null(0),
         )
-        .join(_class_rtt(flows, rtt), on="hops", how="left")
+        .join(
+            rtt_by(rtt.join(flows.select("flow", "hops"), on="flow"), "hops"), on="hops", how="left"
+        )
         .sort("hops")
     )
     if classes.is_empty():
@@ -192,6 +194,17 @@ def class_summary(
         "rtt_p99_s",
     )
     return {f"{row.pop('hops')}-hop": row for row in classes.to_dicts()}
+
+
+def rtt_by(rtt: pl.DataFrame, group: str) -> pl.DataFrame:
+    """`rtt_mean_s` and `rtt_p99_s` of each group, from histograms merged; `rtt` has the group."""
+    samples = pl.col("samples")
+    reached = samples.cum_sum() >= 0.99 * samples.sum()
+    merged = rtt.group_by(group, "rtt_s").agg(samples.sum()).sort(group, "rtt_s")
+    return merged.group_by(group).agg(
+        rtt_mean_s=(pl.col("rtt_s") * samples).sum() / samples.sum(),
+        rtt_p99_s=pl.col("rtt_s").filter(reached).first(),
+    )
 
 
 def bottleneck(ports: pl.DataFrame) -> dict[str, Any] | None:
@@ -310,19 +323,3 @@ def _flows_hit(drops: pl.DataFrame, runs: _Runs) -> NDArray[np.uint32]:
     new = np.concatenate([np.ones(min(len(pairs), 1), bool), pairs[1:] != pairs[:-1]])
     hit = np.bincount((pairs[new] >> np.uint64(32)).astype(np.intp), minlength=len(runs.starts))
     return np.maximum(hit, 1).astype(np.uint32)
-
-
-def _class_rtt(flows: pl.DataFrame, rtt: pl.DataFrame) -> pl.DataFrame:
-    """Mean and 99th percentile of the RTT by hops, from the flows' histograms merged."""
-    merged = (
-        rtt.join(flows.select("flow", "hops"), on="flow")
-        .group_by("hops", "rtt_s")
-        .agg(pl.col("samples").sum())
-        .sort("hops", "rtt_s")
-    )
-    samples = pl.col("samples")
-    reached = samples.cum_sum() >= 0.99 * samples.sum()
-    return merged.group_by("hops").agg(
-        rtt_mean_s=(pl.col("rtt_s") * samples).sum() / samples.sum(),
-        rtt_p99_s=pl.col("rtt_s").filter(reached).first(),
-    )

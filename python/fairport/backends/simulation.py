@@ -32,10 +32,17 @@ far."""
 
 
 @dataclass
-class _Prepared:
+class Prepared:
+    """A scenario with its seed, checked and built, ready to be run once."""
+
     scenario: Scenario
     job: Job
     simulation: _core.Simulation
+
+    @property
+    def memory_bytes(self) -> int:
+        """What the run is going to need, about."""
+        return self.simulation.memory_bytes
 
 
 def run(
@@ -50,9 +57,9 @@ def run(
     cannot hold.
     """
     scenario = load(scenario)
-    prepared = _prepare(scenario if seed is None else _seeded(scenario, seed))
-    memory.require(prepared.simulation.memory_bytes, scenario.file)
-    return _run(prepared, progress)
+    prepared = prepare(scenario, scenario.seed if seed is None else seed)
+    memory.require(prepared.memory_bytes, scenario.file)
+    return run_prepared(prepared, progress)
 
 
 def run_many(
@@ -70,10 +77,10 @@ def run_many(
     """
     scenario = load(scenario)
     jobs = min(jobs, len(seeds))
-    first = _prepare(_seeded(scenario, seeds[0]))
-    memory.require(first.simulation.memory_bytes * jobs, scenario.file)
+    first = prepare(scenario, seeds[0])
+    memory.require(first.memory_bytes * jobs, scenario.file)
     if jobs == 1:
-        return (_run(_prepare(_seeded(scenario, seed)), progress) for seed in seeds)
+        return (run_prepared(prepare(scenario, seed), progress) for seed in seeds)
     return _run_in_threads(scenario, seeds, jobs, progress)
 
 
@@ -95,17 +102,16 @@ def _run_in_threads(
         try:
             for _ in seeds:
                 for seed in islice(waiting, jobs - len(running)):
-                    running.append(pool.submit(_run, _prepare(_seeded(scenario, seed)), report))
+                    running.append(pool.submit(run_prepared, prepare(scenario, seed), report))
                 yield running.popleft().result()
         finally:
             stop.set()
 
 
-def _seeded(scenario: Scenario, seed: int) -> Scenario:
-    return scenario.patch({"seed": seed})
-
-
-def _prepare(scenario: Scenario) -> _Prepared:
+def prepare(scenario: Scenario, seed: int) -> Prepared:
+    """Checks a scenario with this seed and builds its network. Raises ScenarioError."""
+    if seed != scenario.seed:
+        scenario = scenario.patch({"seed": seed})
     presets = {name: _core.preset(name) for name in _core.presets()}
     try:
         hosts = _core.topology_hosts(json.dumps(lower_topology(scenario.topology)))
@@ -116,14 +122,16 @@ def _prepare(scenario: Scenario) -> _Prepared:
         simulation = _core.Simulation(json.dumps(job.document))
     except _core.JobError as error:
         raise _refused(scenario, job, error) from None
-    return _Prepared(scenario, job, simulation)
+    return Prepared(scenario, job, simulation)
 
 
 def _refused(scenario: Scenario, job: Job | None, error: _core.JobError) -> ScenarioError:
     return refusal(scenario, job, error.field, error.value, error.problem, error.remedy)
 
 
-def _run(prepared: _Prepared, progress: Progress | None) -> Result:
+def run_prepared(prepared: Prepared, progress: Progress | None) -> Result:
+    """Runs what `prepare` built, with no question about memory."""
+
     def report(simulated_s: float, packet_hops: int) -> None:
         if progress is not None:
             progress(prepared.scenario.seed, simulated_s, packet_hops)
@@ -134,7 +142,7 @@ def _run(prepared: _Prepared, progress: Progress | None) -> Result:
     return _result(prepared, raw, started, time.perf_counter() - begin)
 
 
-def _result(prepared: _Prepared, raw: dict[str, Any], started: datetime, wall_s: float) -> Result:
+def _result(prepared: Prepared, raw: dict[str, Any], started: datetime, wall_s: float) -> Result:
     from fairport import metrics, tables
 
     scenario, job, seed = prepared.scenario, prepared.job, prepared.scenario.seed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
@@ -15,6 +15,9 @@ Q = TypeVar("Q", bound=Quantity)
 
 class Section(BaseModel):
     """A table of the scenario. Frozen; unknown fields are refused; numbers are never coerced."""
+
+    of: ClassVar[str] = "a scenario"
+    """What kind of file it is a table of, for messages."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
@@ -31,7 +34,7 @@ class Section(BaseModel):
             if name not in cls.field_names():
                 remedy = did_you_mean(str(name), cls.field_names())
                 raise refuse(
-                    "is not a field of a scenario", remedy, field=str(name), show_value=False
+                    f"is not a field of {cls.of}", remedy, field=str(name), show_value=False
                 )
         return data
 

@@ -55,7 +55,7 @@ def validate(document: dict[str, Any], file: str) -> Scenario:
     try:
         scenario = Scenario.model_validate(document)
     except ValidationError as error:
-        raise first_problem(error, document, file) from None
+        raise first_problem(error, document, file, ScenarioError) from None
     scenario._file = file
     return scenario
 

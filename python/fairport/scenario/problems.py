@@ -1,20 +1,22 @@
-"""From pydantic's errors to one clear ScenarioError: field, value, problem, remedy."""
+"""From pydantic's errors to one clear InputError: field, value, problem, remedy."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from fairport.errors import ScenarioError, did_you_mean
+from fairport.errors import InputError, did_you_mean
+
+E = TypeVar("E", bound=InputError)
 
 ABSENT = object()
 """What `look_up` finds where nothing is."""
 
 
-def first_problem(error: ValidationError, document: Any, file: str) -> ScenarioError:
-    """The first of pydantic's errors, in the words of a scenario file."""
+def first_problem(error: ValidationError, document: Any, file: str, kind: type[E]) -> E:
+    """The first of pydantic's errors, in the words of the file; an error of this kind."""
     detail = error.errors(include_url=False)[0]
     context: dict[str, Any] = detail.get("ctx", {})
     path = _path(detail, document)
@@ -25,7 +27,7 @@ def first_problem(error: ValidationError, document: Any, file: str) -> ScenarioE
     arguments: dict[str, Any] = {"remedy": remedy, "file": file, "field": dotted(path)}
     if value is not ABSENT and context.get("show_value", True) and not isinstance(value, dict):
         arguments["value"] = value
-    return ScenarioError(problem, **arguments)
+    return kind(problem, **arguments)
 
 
 def dotted(path: list[str | int]) -> str:

@@ -1,0 +1,1 @@
+"""Studies: many runs as one question. The pool and its store, the fixes, the comparison."""

@@ -1,0 +1,141 @@
+"""Fixes: named patches on a scenario, one TOML file each.
+
+    name = "red"
+    title = "random early detection at every switch port"
+    needs = ["switch"]
+    source = "Floyd & Jacobson 1993"
+
+    [patch]
+    "queue.kind" = "red"
+    "queue.min" = "1/6 of queue.limit"
+
+`patch` sets fields by the dotted paths of `--set`. A threshold can be given as a share of the
+scenario's own buffer, as papers give theirs; of a buffer in packets it is a whole number of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, PrivateAttr, ValidationError
+
+from fairport._toml import TOMLDecodeError, loads
+from fairport.errors import InputError, did_you_mean
+from fairport.scenario import Scenario
+from fairport.scenario.base import Section
+from fairport.scenario.problems import first_problem
+
+BASELINE = "none"
+"""What a comparison calls the scenario as it is; no fix has this name."""
+
+_BUILTIN = Path(__file__).parent
+_SHARE = re.compile(r"(\d+(?:\.\d+)?|\d+/[1-9]\d*) of queue\.limit")
+_START = "`fairport fixes pacing > my.toml` makes a file to start from"
+
+
+class FixError(InputError):
+    """A fix that is not there, or a file that is none."""
+
+
+class Fix(Section):
+    """A named patch on a scenario."""
+
+    of: ClassVar[str] = "a fix"
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
+    """Short name."""
+    title: str
+    """What it is, in a few words."""
+    needs: list[Literal["switch", "host", "ecn", "full-bisection"]]
+    """What it asks of a network: a change of the switches, of the hosts, ECN along the whole way,
+    full bisection bandwidth."""
+    source: str
+    """Where it, and its parameters, come from."""
+    patch: dict[str, Any] = Field(min_length=1)
+    """Values by dotted paths."""
+
+    _text: str = PrivateAttr(default="")
+
+    @property
+    def text(self) -> str:
+        """The file, with its author's comments."""
+        return self._text
+
+    def applied(self, scenario: Scenario) -> Scenario:
+        """The scenario with the fix. Raises ScenarioError when it does not fit."""
+        return scenario.patch({path: _value(value, scenario) for path, value in self.patch.items()})
+
+
+def load(names: Iterable[str | Path | Fix], folder: Path | None = None) -> list[Fix]:
+    """Fixes by name, built in or in the user's `folder`, or by the path of a file.
+
+    Raises FixError for one that is not there, or is named twice.
+    """
+    known = available(folder)
+    fixes: list[Fix] = []
+    for name in names:
+        fix = name if isinstance(name, Fix) else _find(name, known)
+        if fix.name in (BASELINE, *(other.name for other in fixes)):
+            raise FixError("is named twice", file="--fix", value=fix.name, remedy="name it once")
+        fixes.append(fix)
+    return fixes
+
+
+def available(folder: Path | None = None) -> dict[str, Fix]:
+    """Every fix by its name: those built in, and those in a folder of the user's, which go before.
+
+    Raises FixError for a folder that is none, and for a file in it that is no fix.
+    """
+    files = sorted(_BUILTIN.glob("*.toml"))
+    if folder is not None:
+        if not folder.is_dir():
+            raise FixError("is not a folder", file=str(folder), remedy="name one of TOML files")
+        files += sorted(folder.glob("*.toml"))
+    fixes = {fix.name: fix for fix in map(read, files)}
+    return dict(sorted(fixes.items()))
+
+
+def read(path: Path) -> Fix:
+    """The fix in a file. Raises FixError."""
+    shown = path.name if path.parent == _BUILTIN else str(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        document = loads(text)
+        fix = Fix.model_validate(document)
+    except ValidationError as error:
+        raise first_problem(error, document, shown, FixError) from None
+    except TOMLDecodeError as error:
+        raise FixError(f"is not TOML: {error}", file=shown, remedy=_START) from None
+    except UnicodeDecodeError:
+        raise FixError("is not UTF-8 text", file=shown, remedy=_START) from None
+    except OSError as error:
+        raise FixError(f"cannot be read: {error.strerror}", file=shown, remedy=_START) from None
+    fix._text = text
+    return fix
+
+
+def _find(name: str | Path, known: dict[str, Fix]) -> Fix:
+    if isinstance(name, Path) or name.endswith(".toml"):
+        return read(Path(name))
+    if name not in known:
+        raise FixError(
+            f"is not one of {', '.join(known)}",
+            file="--fix",
+            value=name,
+            remedy=f"{did_you_mean(name, known)} A file of your own ends in .toml.",
+        )
+    return known[name]
+
+
+def _value(value: Any, scenario: Scenario) -> Any:
+    """The value; of a share of the buffer, the threshold in the buffer's unit."""
+    share = _SHARE.fullmatch(value) if isinstance(value, str) else None
+    if share is None:
+        return value
+    limit = scenario.queue.limit
+    threshold = max(1, round(Fraction(share[1]) * int(limit)))
+    return f"{threshold} packets" if limit.in_packets else f"{threshold}B"

@@ -1,0 +1,91 @@
+"""What a study keeps of a run: the summary and small tables, some kilobytes.
+
+A run's own tables grow with its duration (every drop, every sample of a queue); a record does not.
+It is one file, a ZIP archive of one JSON document and Parquet tables: its checksums tell a damaged
+one.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import polars as pl
+
+from fairport import metrics
+from fairport.result import Result
+
+_SUMMARY = "summary.json"
+
+
+class DamagedRecordError(ValueError):
+    """Bytes that are not a record."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run, summed up."""
+
+    summary: dict[str, Any]
+    """As `fairport run --json` prints it."""
+    flows: pl.DataFrame
+    """The run's table of flows without `run_id`, and `rtt_p99_s` of each."""
+    ports: pl.DataFrame
+    """The run's table of ports without `run_id`, of those that carry flows' data."""
+    drop_runs: pl.DataFrame
+    """Drop runs by flow: `port`, `flow`, `length` in packets, `runs`: how many of that length,
+    `last_s`: when the last of them ended."""
+    rtt: pl.DataFrame
+    """One row: `rtt_mean_s`, `rtt_p99_s` over the samples of all flows."""
+
+    @staticmethod
+    def of(result: Result) -> Record:
+        """The record of a run."""
+        of_flow = metrics.rtt_by(result.rtt, "flow").select("flow", "rtt_p99_s")
+        runs = metrics.drop_runs(result.drops, "flow")
+        return Record(
+            summary=result.summary,
+            flows=result.flows.drop("run_id").join(
+                of_flow, on="flow", how="left", maintain_order="left"
+            ),
+            ports=result.ports.drop("run_id").filter(pl.col("flows") > 0),
+            drop_runs=runs.group_by("port", "flow", "length")
+            .agg(runs=pl.len(), last_s=pl.col("last_s").max())
+            .sort("port", "flow", "length"),
+            rtt=metrics.rtt_by(result.rtt, "run_id").drop("run_id"),
+        )
+
+    def named(self, scenario: str) -> Record:
+        """The same for a scenario that has another name and is the same job."""
+        return replace(self, summary=self.summary | {"scenario": scenario})
+
+    def to_bytes(self) -> bytes:
+        """The record as a file's content."""
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as archive:
+            archive.writestr(_SUMMARY, json.dumps(self.summary, allow_nan=False))
+            for name in _TABLES:
+                table = io.BytesIO()
+                getattr(self, name).write_parquet(table, compression="zstd")
+                archive.writestr(f"{name}.parquet", table.getvalue())
+        return content.getvalue()
+
+    @staticmethod
+    def from_bytes(content: bytes) -> Record:
+        """The record that `to_bytes` wrote. Raises DamagedRecordError."""
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                summary = json.loads(archive.read(_SUMMARY))
+                tables = {
+                    name: pl.read_parquet(io.BytesIO(archive.read(f"{name}.parquet")))
+                    for name in _TABLES
+                }
+        except (zipfile.BadZipFile, KeyError, ValueError, pl.exceptions.PolarsError) as error:
+            raise DamagedRecordError(str(error)) from None
+        return Record(summary=summary, **tables)
+
+
+_TABLES = [field.name for field in fields(Record) if field.name != "summary"]
