@@ -24,24 +24,30 @@ if TYPE_CHECKING:
     from fairport.scenario.load import load as scenario
     from fairport.scenario.model import Scenario as Scenario
     from fairport.storage import load_run as load_run
+    from fairport.study.compare import compare as compare
+    from fairport.study.comparison import Comparison as Comparison
 
 _HOME = {
     "__version__": "fairport._core",
     "run": "fairport.backends.simulation",
     "run_many": "fairport.backends.simulation",
+    "Comparison": "fairport.study.comparison",
     "InputError": "fairport.errors",
     "ScenarioError": "fairport.errors",
     "Result": "fairport.result",
     "Scenario": "fairport.scenario.model",
+    "compare": "fairport.study.compare",
     "load_run": "fairport.storage",
 }
 
 __all__ = [
+    "Comparison",
     "InputError",
     "Result",
     "Scenario",
     "ScenarioError",
     "__version__",
+    "compare",
     "load_run",
     "run",
     "run_many",

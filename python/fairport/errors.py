@@ -55,6 +55,10 @@ class ResourceError(InputError):
     """A run that the machine cannot hold."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C; the text says what is kept."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The nearest known word as a question, or the list of all of them."""
     known = list(known)

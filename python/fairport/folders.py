@@ -24,7 +24,7 @@ def appearing(folder: Path, *, force: bool) -> Iterator[Path]:
     """
     # not resolve(): a link that stands there is to be seen as one
     folder = Path.cwd() / folder
-    _refuse_what_is_there(folder, force)
+    refuse_what_is_there(folder, force=force)
     # beside its place, so that a rename suffices; hidden, and named for the process
     partial = folder.parent / f".{folder.name}.{os.getpid()}.partial"
     made = _make(partial, folder)
@@ -39,7 +39,8 @@ def appearing(folder: Path, *, force: bool) -> Iterator[Path]:
         raise
 
 
-def _refuse_what_is_there(folder: Path, force: bool) -> None:
+def refuse_what_is_there(folder: Path, *, force: bool) -> None:
+    """Raises OutputError when something stands there that must not be replaced."""
     if not os.path.lexists(folder):
         return
     if not force:

@@ -40,7 +40,7 @@ def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> None:
         write_json(folder / MANIFEST, result.manifest)
         write_json(folder / SUMMARY, result.summary)
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise unwritable(folder, error) from error
 
 
 def draw(result: Result, folder: Path) -> None:
@@ -64,7 +64,7 @@ def redraw(folder: Path) -> Path:
             (drawing / FIGURES).rename(folder / FIGURES)
             (drawing / REPORT).replace(folder / REPORT)
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise unwritable(folder, error) from error
     return folder / REPORT
 
 
@@ -97,7 +97,8 @@ def write_json(path: Path, document: Any) -> None:
     )
 
 
-def _unwritable(folder: Path, error: OSError) -> OutputError:
+def unwritable(folder: Path, error: OSError) -> OutputError:
+    """What to say when a results folder cannot be written."""
     return OutputError(
         f"cannot be written: {error.strerror or error}",
         file=str(folder),

@@ -27,7 +27,7 @@ def verdict(
     `blackout_shares` and `established` are by hop class: the part of its standstill that follows
     drop runs of 3 and more, and how many of its flows ever connected.
     """
-    lone, peers = _lone_and_peers(classes)
+    lone, peers = lone_and_peers(classes)
     ratio = classes[lone]["throughput_ratio"] if lone else None
     return {
         "outcast": ratio is not None and ratio < OUTCAST_BELOW,
@@ -37,7 +37,7 @@ def verdict(
     }
 
 
-def _lone_and_peers(classes: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+def lone_and_peers(classes: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
     """The class that may be an outcast and the class that it is compared with; "" for none."""
     if not classes:
         return "", ""
@@ -73,7 +73,7 @@ def _sentence(
         return f"{subject} {verb('has', 'have')} the line alone: the {peers} flows deliver nothing."
     its = verb("its", "their")
     share = blackout_shares.get(lone)
-    gets = f"{subject} {verb('gets', 'get')} {_ratio(ratio)} {its} {peers} peers' goodput"
+    gets = f"{subject} {verb('gets', 'get')} {ratio_in_words(ratio)} {its} {peers} peers' goodput"
     if ratio >= 1 / PARITY:
         found = f"no outcast, {verb('it is', 'they are')} favoured"
     elif ratio >= PARITY:
@@ -93,7 +93,7 @@ def _sentence(
 def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str) -> str:
     """Classes besides the one that is judged which get less than half, too."""
     starved = [
-        f"the {name} flows get {_ratio(one['throughput_ratio'])} it"
+        f"the {name} flows get {ratio_in_words(one['throughput_ratio'])} it"
         for name, one in classes.items()
         if name != lone and one["throughput_ratio"] < OUTCAST_BELOW
     ]
@@ -107,7 +107,7 @@ def _without_lone_class(classes: Mapping[str, Mapping[str, Any]]) -> str:
         return f"The {names} flow is alone: there is nobody to be unfair to."
     worst = min(one["goodput_bps_min"] for one in classes.values())
     best = max(one["goodput_bps_max"] for one in classes.values())
-    spread = f"the slowest of the {flows} gets {_ratio(worst / best)} the fastest"
+    spread = f"the slowest of the {flows} gets {ratio_in_words(worst / best)} the fastest"
     if len(classes) == 1:
         return f"All flows are {names}, so none is an outcast by its place; {spread}."
     return f"There are as many {names} flows, so none is the lone one; {spread}."
@@ -120,7 +120,7 @@ def _subject(name: str, flows: int) -> tuple[str, Callable[[str, str], str]]:
     return f"The {flows} {name} flows", lambda _, many: many
 
 
-def _ratio(ratio: float) -> str:
+def ratio_in_words(ratio: float) -> str:
     """Two digits that mean something: "0.16 of", "0.0031 of", "2.4 times"."""
     if ratio >= 1.005:
         return f"{ratio:.3g} times" if ratio < 1000 else f"{ratio:,.0f} times".replace(",", " ")

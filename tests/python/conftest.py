@@ -23,6 +23,16 @@ Command = Callable[..., Outcome]
 ENTRY = [sys.executable, "-c", "from fairport.cli import main; main()"]
 
 
+@pytest.fixture(autouse=True)
+def store_of_its_own(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """No test finds what another, or the user, has run."""
+    folder = tmp_path_factory.mktemp("store")
+    monkeypatch.setenv("FAIRPORT_STORE", str(folder))
+    return folder
+
+
 @pytest.fixture
 def fairport(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

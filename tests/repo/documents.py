@@ -25,6 +25,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 LANGUAGES = {"console", "python", "toml", "rust", "text"}
+# what one block ran another need not run again; what the user ran is not looked at
+_STORE = tempfile.TemporaryDirectory(prefix="fairport-store-")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 
 
@@ -73,7 +75,8 @@ def commands(block: Block) -> list[tuple[str, list[str]]]:
 def environment() -> dict[str, str]:
     """The environment of a plain terminal in which this interpreter's commands come first."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return os.environ | {"PATH": path, "NO_COLOR": "1", "COLUMNS": "100", "MPLBACKEND": "agg"}
+    plain = {"NO_COLOR": "1", "COLUMNS": "100", "MPLBACKEND": "agg", "FAIRPORT_STORE": _STORE.name}
+    return os.environ | {"PATH": path} | plain
 
 
 def run_command(command: str, folder: Path) -> str:

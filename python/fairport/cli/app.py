@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +11,9 @@ from typer.core import TyperGroup
 
 from fairport.cli import (
     INTERRUPTED,
+    compare,
     enqueue_probability,
+    fixes,
     listing,
     report,
     rerun,
@@ -18,6 +21,7 @@ from fairport.cli import (
     scenario,
     script,
     stack,
+    store,
 )
 from fairport.errors import InputError
 
@@ -27,15 +31,21 @@ BAD_INPUT = 2
 class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _in_one_line
+                return super().invoke(ctx)
         except InputError as error:
             print(f"error: {error}", file=sys.stderr)
             if error.remedy:
                 print(f"hint: {error.remedy}", file=sys.stderr)
             raise typer.Exit(BAD_INPUT) from None
-        except KeyboardInterrupt:
-            print("interrupted: nothing was written", file=sys.stderr)
+        except KeyboardInterrupt as pressed:
+            print(f"interrupted: {str(pressed) or 'nothing was written'}", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
+
+
+def _in_one_line(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"warning: {message}", file=sys.stderr)
 
 
 app = typer.Typer(
@@ -72,10 +82,13 @@ def _common(
 
 
 app.command("run")(run.run)
+app.command("compare")(compare.compare)
 app.command("list")(listing.list_scenarios)
+app.command("fixes")(fixes.fixes)
 app.add_typer(scenario.app, name="scenario")
 app.add_typer(stack.app, name="stack")
 app.command("report")(report.report)
 app.command("rerun")(rerun.rerun)
 app.command("script")(script.script)
+app.command("store")(store.store)
 app.command("enqueue-probability")(enqueue_probability.enqueue_probability)

@@ -5,7 +5,7 @@ On stderr, in a terminal only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from fairport.cli.console import err
 if TYPE_CHECKING:
     from fairport.backends.simulation import Progress
     from fairport.scenario import Scenario
+    from fairport.study.pool import Done
 
 
 @contextmanager
@@ -48,5 +49,31 @@ def progress_bar(scenario: Scenario, runs: int, *, shown: bool) -> Iterator[Prog
                     f"{sum(hops.values()) / elapsed / 1e6:.1f} M packet-hops/s" if elapsed else ""
                 )
                 bar.update(task, completed=sum(simulated.values()), speed=speed)
+
+        yield move
+
+
+@contextmanager
+def pool_bar(name: str, *, shown: bool) -> Iterator[Callable[[Done], None] | None]:
+    """The same for the runs of a study."""
+    if not (shown and err().is_terminal):
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.1f} of {task.total:g} runs, {task.fields[speed]}, left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err(), transient=True) as bar:
+        task = bar.add_task(name, total=None, speed="")
+
+        def move(done: Done) -> None:
+            elapsed = bar.tasks[task].elapsed
+            speed = f"{done.packet_hops / elapsed / 1e6:.1f} M packet-hops/s" if elapsed else ""
+            reused = f", {done.reused} more from the store" if done.reused else ""
+            bar.update(task, completed=done.runs, total=done.of, speed=speed + reused)
 
         yield move

@@ -32,14 +32,14 @@ def picture(result: Result, kind: str, folder: Path) -> str:
     """The figure of that kind as HTML, from the files in `folder` or drawn now."""
     svg = folder / f"{kind}.svg"
     if svg.exists() and svg.with_suffix(".png").exists():
-        return _embed(svg, kind, _alternative(result, kind))
+        return embed(svg, kind, _alternative(result, kind))
     with TemporaryDirectory() as drawn:
         svg = Path(drawn) / f"{kind}.svg"
         figure = figures.draw(result, kind)
         style.save(figure, svg)
         if svg.stat().st_size > SVG_LIMIT_BYTES:
             style.save(figure, svg.with_suffix(".png"))
-        return _embed(svg, kind, _alternative(result, kind))
+        return embed(svg, kind, _alternative(result, kind))
 
 
 def _alternative(result: Result, kind: str) -> str:
@@ -51,7 +51,8 @@ def _alternative(result: Result, kind: str) -> str:
     return f"{figures.kind(kind).TITLE}. Mean goodput by hop class in Mbit/s: {rates}."
 
 
-def _embed(svg: Path, kind: str, alternative: str) -> str:
+def embed(svg: Path, kind: str, alternative: str) -> str:
+    """The figure in these files as HTML; `alternative` is for who does not see it."""
     label = html.escape(alternative, quote=True)
     if svg.stat().st_size > SVG_LIMIT_BYTES:
         data = base64.b64encode(svg.with_suffix(".png").read_bytes()).decode("ascii")

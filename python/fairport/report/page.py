@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import jinja2
 
 from fairport import figures, metrics
 from fairport.figures import style
 from fairport.papers import published as published_figures
 from fairport.report.inline import picture
+from fairport.report.template import fill
 from fairport.report.trace import trace_table
 from fairport.scenario.phase import phase_parameters
 
@@ -52,11 +50,8 @@ def render(result: Result, pictures: Path, published: Mapping[str, Any] | None =
     paper = published
     if paper is None and result.scenario.paper:
         paper = published_figures(result.scenario.paper)
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_read("page.html")).render(
-        css=_read("page.css"),
+    return fill(
+        "page.html",
         name=result.scenario.name,
         description=result.scenario.description,
         summary=result.summary,
@@ -76,10 +71,6 @@ def render(result: Result, pictures: Path, published: Mapping[str, Any] | None =
         conditions=_conditions(result),
         facts=_facts(result),
     )
-
-
-def _read(name: str) -> str:
-    return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
 def _key_figures(

@@ -95,6 +95,7 @@ def _run_in_threads(
         record = Record.of(simulation.run_prepared(prepared, tally.report(index, scenario)))
         if store is not None:
             store.put(*key, record)
+        tally.add(index, 1.0, record.summary["packet_hops"])
         return record
 
     def begin(index: int) -> Future[Record]:
@@ -140,20 +141,20 @@ class _Tally:
             # signals reach the main thread alone, so the others are told here
             if self._stop.is_set():
                 raise KeyboardInterrupt
-            with self._lock:
-                self._share[index] = simulated_s / scenario.duration.seconds
-                self._hops[index] = packet_hops
-                self._tell()
+            self.add(index, simulated_s / scenario.duration.seconds, packet_hops)
 
         return report
+
+    def add(self, index: int, share: float, packet_hops: int) -> None:
+        """So much of this run is done."""
+        with self._lock:
+            self._share[index], self._hops[index] = share, packet_hops
+            if self._progress is not None:
+                runs, hops = sum(self._share.values()), sum(self._hops.values())
+                # a damaged record was counted as reused
+                of = max(self._runs, len(self._share))
+                self._progress(Done(runs, of, self._reused, hops))
 
     def stop(self) -> None:
         """The runs under way end at their next report."""
         self._stop.set()
-
-    def _tell(self) -> None:
-        if self._progress is not None:
-            runs, hops = sum(self._share.values()), sum(self._hops.values())
-            # a damaged record was counted as reused
-            of = max(self._runs, len(self._share))
-            self._progress(Done(runs, of, self._reused, hops))

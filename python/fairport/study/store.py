@@ -52,7 +52,7 @@ class Store:
         path = self._path(job, seed)
         try:
             return Record.from_bytes(path.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, DamagedRecordError) as error:
             warnings.warn(

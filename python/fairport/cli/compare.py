@@ -1,0 +1,95 @@
+"""`fairport compare`: a scenario without and with fixes, in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairport.cli.run import Force, Json
+
+
+def compare(
+    scenario: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
+    ],
+    fix: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,..",
+            help="Fixes, by name or by the path of a TOML file.  [default: all]",
+            show_default=False,
+        ),
+    ] = None,
+    fixes: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A folder of your own fixes.", show_default=False),
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Runs of each, with the seeds from --seed on.")
+    ] = 10,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="The first seed.  [default: the scenario's]", show_default=False),
+    ] = None,
+    duration: Annotated[
+        str, typer.Option(help="Simulated time, such as 10s.  [default: the scenario's]")
+    ] = "",
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Override a field of the scenario."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Results folder.  [default: results/NAME-compare]", show_default=False),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Write the tables as CSV too.")] = False,
+    no_output: Annotated[bool, typer.Option("--no-output", help="Write nothing.")] = False,
+    no_figures: Annotated[
+        bool, typer.Option("--no-figures", help="Write neither figure nor report.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print errors only (and what --json asks for).")
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs at a time.  [default: one a processor]", show_default=False),
+    ] = None,
+) -> None:
+    """Compare fixes: which one works in this scenario, and what it needs.
+
+    Finished runs are kept (`fairport store`): the same runs are not run again.
+    """
+    from fairport.cli import compare_table, output
+    from fairport.cli.progress import pool_bar
+    from fairport.errors import Interrupted
+    from fairport.folders import refuse_what_is_there
+    from fairport.scenario import load, read_assignments
+    from fairport.study.compare import compare as run
+
+    overrides = read_assignments(assignments or [])
+    if duration:
+        overrides["duration"] = duration
+    loaded = load(scenario).patch(overrides)
+    folder = None if no_output else out or Path("results") / f"{loaded.name}-compare"
+    if folder is not None:
+        refuse_what_is_there(folder, force=force)
+    names = [name.strip() for part in fix for name in part.split(",")] if fix else None
+    try:
+        with pool_bar(loaded.name, shown=not quiet) as bar:
+            comparison = run(
+                loaded, names, repeat=repeat, seed=seed, folder=fixes, jobs=jobs, progress=bar
+            )
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "the runs that are done are kept, and the same command goes on from there"
+        ) from None
+    if folder is not None:
+        comparison.save(folder, force=force, figures=not no_figures, csv=csv)
+    if json:
+        output.print_json(comparison.document())
+    elif not quiet:
+        compare_table.show(comparison, folder)

@@ -1,0 +1,30 @@
+"""`fairport store`: the runs that are kept so that they are not run again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def store(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove them all.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say where the runs of studies are kept, how many and how large; or remove them.
+
+    FAIRPORT_STORE names another folder.
+    """
+    from fairport.cli import output
+    from fairport.study.store import Store
+
+    kept = Store()
+    if clear:
+        kept.clear()
+    records, size_bytes = kept.size()
+    if json:
+        output.print_json(
+            {"folder": str(kept.folder), "records": records, "size_bytes": size_bytes}
+        )
+    else:
+        output.print_text(f"{kept.folder}: {records} runs, {size_bytes / 1e6:.1f} MB\n")

@@ -1,0 +1,123 @@
+"""A comparison of fixes: a panel a measure, a line a fix, best first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+
+from fairport.figures import style
+from fairport.study.fixes import BASELINE
+from fairport.study.measures import MEASURES, Measure
+from fairport.verdict import PARITY
+
+if TYPE_CHECKING:
+    from fairport.study.comparison import Comparison
+
+TITLE = "Which fix works"
+CAPTION = (
+    "Each grey dot is a run, the large one the median over the seeds, the bar the middle half of "
+    "them. The band is what counts as an equal share."
+)
+_WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.12
+_TOP_IN, _GAP_IN, _BOTTOM_IN = 0.62, 0.72, 0.62
+_LINE_IN = 0.17
+_COLUMNS = 4
+
+
+def draw(comparison: Comparison) -> Figure:
+    """Panels in rows of four; the scenario as it is on top, then the fixes in their order."""
+    names = [BASELINE, *(one.fix for one in comparison.ranking)]
+    rows = -(-len(MEASURES) // _COLUMNS)
+    tall = _LINE_IN * (len(names) + 0.4)
+    height = _TOP_IN + rows * tall + (rows - 1) * _GAP_IN + _BOTTOM_IN
+    wide = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN) / _COLUMNS
+    with style.applied():
+        picture = style.Picture(figsize=(_WIDTH_IN, height))
+        for index, measure in enumerate(MEASURES):
+            row, column = divmod(index, _COLUMNS)
+            bottom = height - _TOP_IN - (row + 1) * tall - row * _GAP_IN
+            axes = picture.add_axes(
+                (
+                    (_LEFT_IN + column * wide) / _WIDTH_IN,
+                    bottom / height,
+                    (wide - 0.16) / _WIDTH_IN,
+                    tall / height,
+                )
+            )
+            _panel(axes, comparison, measure, names, first=column == 0)
+        _heading(picture, comparison, height)
+    return picture
+
+
+def _panel(
+    axes: Axes, comparison: Comparison, measure: Measure, names: list[str], *, first: bool
+) -> None:
+    places = np.arange(len(names))
+    if measure.axis == "ratio":
+        axes.axvspan(PARITY, 1 / PARITY, color=style.BAND, alpha=0.25, linewidth=0)
+    table = {row["fix"]: row for row in comparison.table.iter_rows(named=True)}
+    for place, name in zip(places, names, strict=True):
+        runs = comparison.runs.filter(fix=name)[measure.key].drop_nulls()
+        colour = style.DROPPED if name == BASELINE else style.BLUE
+        row = table[name]
+        if row[f"{measure.key}_median"] is None:
+            continue
+        q1, median, q3 = (
+            row[f"{measure.key}_{part}"] * measure.factor for part in ("q1", "median", "q3")
+        )
+        axes.plot(
+            runs * measure.factor,
+            np.full(len(runs), place),
+            "o",
+            color=style.MUTED,
+            alpha=0.35,
+            markersize=2,
+            markeredgewidth=0,
+        )
+        axes.plot([q1, q3], [place, place], color=colour, linewidth=2.4, alpha=0.6)
+        marker = "D" if name == BASELINE else "o"
+        axes.plot([median], [place], marker, color=colour, markersize=4.5)
+    axes.set_ylim(len(names) - 0.5, -0.7)
+    axes.set_yticks(places, names if first else [""] * len(names))
+    axes.grid(axis="x")
+    unit = f" ({measure.unit})" if measure.unit else ""
+    axes.set_title(f"{measure.title}{unit}", loc="left", fontweight="bold", fontsize=8)
+    if measure.axis == "ratio" and comparison.runs.filter(pl.col(measure.key) > 0).height:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0), numticks=6))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(3))
+        if measure.axis == "zero":
+            axes.set_xlim(left=0)
+    axes.tick_params(labelsize=7.5)
+
+
+def _heading(picture: style.Picture, comparison: Comparison, height: float) -> None:
+    seeds = comparison.seeds
+    left = 0.1 / _WIDTH_IN
+    picture.text(
+        left, 1 - 0.09 / height, TITLE, va="top", ha="left", fontsize=10, fontweight="bold"
+    )
+    run = f"{comparison.scenario.name}, seeds {seeds[0]} to {seeds[-1]}"
+    picture.text(
+        1 - _RIGHT_IN / _WIDTH_IN, 1 - 0.1 / height, run, va="top", ha="right",
+        color=style.MUTED, fontsize=8,
+    )  # fmt: skip
+    marks = [
+        Line2D([], [], marker="D", color=style.DROPPED, linewidth=2.4, label="as it is"),
+        Line2D([], [], marker="o", color=style.BLUE, linewidth=2.4, label="with the fix"),
+        Line2D([], [], marker="o", color=style.MUTED, linewidth=0, markersize=2, label="one run"),
+    ]
+    picture.legend(handles=marks, loc="lower right", ncols=3, bbox_to_anchor=(1, 0))
+    picture.text(
+        left, 0.1 / height, "median and middle half over the seeds; band: an equal share",
+        color=style.MUTED, fontsize=7.5,
+    )  # fmt: skip

@@ -1,0 +1,72 @@
+"""The page of a comparison, and its table for notebooks."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from fairport.figures import compare as figure
+from fairport.report.inline import embed
+from fairport.report.template import fill
+from fairport.scenario.phase import phase_parameters
+from fairport.study.measures import MEASURES
+from fairport.study.store import program_version
+
+if TYPE_CHECKING:
+    from fairport.study.comparison import Comparison
+
+
+def page(comparison: Comparison, svg: Path) -> str:
+    """The whole page as text; `svg` is the figure, with a PNG of the same name beside it."""
+    seeds = comparison.seeds
+    return fill(
+        "compare.html",
+        **_table(comparison),
+        ranking=comparison.ranking,
+        conclusion=comparison.conclusion,
+        name=comparison.scenario.name,
+        description=comparison.scenario.description,
+        picture=embed(svg, "compare", f"{figure.TITLE}. {comparison.conclusion}"),
+        caption=figure.CAPTION,
+        fixes=[
+            (one.fix, tomli_w.dumps({"patch": one.fix.patch}))
+            for one in comparison.candidates
+            if one.fix is not None
+        ],
+        measures=MEASURES,
+        conditions=list(phase_parameters(comparison.scenario).items()),
+        facts=[
+            ("Seeds", f"{seeds[0]} to {seeds[-1]}, the same for every fix"),
+            ("Simulated", f"{comparison.scenario.duration} a run"),
+            ("Runs", str(comparison.runs.height)),
+            ("Version", f"fairport {program_version()}"),
+        ],
+    )
+
+
+def fragment(comparison: Comparison) -> str:
+    """The conclusion and the table as a piece of HTML."""
+    table = fill("compare_table.html", **_table(comparison))
+    return f"<p><b>{html.escape(comparison.conclusion)}</b></p>{table}"
+
+
+def _table(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "columns": [(measure.title, measure.unit) for measure in MEASURES],
+        "rows": [_row(row) for row in comparison.table.iter_rows(named=True)],
+    }
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "fix": row["fix"],
+        "needs": ", ".join(row["needs"]),
+        "not_applicable": row["not_applicable"],
+        "cells": [
+            tuple(measure.shown(row[f"{measure.key}_{part}"]) for part in ("median", "q1", "q3"))
+            for measure in MEASURES
+        ],
+    }

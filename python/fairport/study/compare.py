@@ -1,0 +1,103 @@
+"""`compare`: one scenario as it is and with each of several fixes, all with the same seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fairport.backends import simulation
+from fairport.errors import InputError, ScenarioError
+from fairport.scenario import Scenario
+from fairport.scenario import load as load_scenario
+from fairport.study.comparison import Candidate, Comparison
+from fairport.study.fixes import BASELINE, Fix, FixError, available
+from fairport.study.fixes import load as load_fixes
+from fairport.study.measures import Groups, drop_run_lengths, measured
+from fairport.study.pool import Progress, run_all
+from fairport.study.store import Store, job_hash
+
+REPEAT = 10
+
+
+def compare(
+    scenario: str | Path | Mapping[str, Any] | Scenario,
+    fixes: Sequence[str | Path | Fix] | None = None,
+    *,
+    repeat: int = REPEAT,
+    seed: int | None = None,
+    folder: Path | None = None,
+    jobs: int | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Runs a scenario without and with each fix, `repeat` seeds from `seed` on.
+
+    `fixes` are names, paths of files, or Fix objects; None: all there are. `folder` holds fixes of
+    your own. Runs come from and go to `store` (None: the user's, see `study.store`). `progress`
+    and `jobs` are those of `study.pool.run_all`.
+
+    Raises FixError for a fix that is not there, and ScenarioError for a scenario that cannot be run
+    or takes none of the fixes.
+    """
+    scenario = load_scenario(scenario)
+    first = scenario.seed if seed is None else seed
+    seeds = range(first, first + repeat)
+    chosen = load_fixes(available(folder) if fixes is None else fixes, folder)
+    candidates = _candidates(scenario, chosen, first)
+    applicable = [one for one in candidates if one.refusal is None]
+    tasks = [(one.scenario, seed) for one in applicable for seed in seeds]
+    records = run_all(tasks, jobs=jobs, store=store or Store(), progress=progress)
+    rows, lengths, groups = [], [], None
+    with closing(records):
+        for (one, number), record in zip(
+            ((one, seed) for one in applicable for seed in seeds), records, strict=True
+        ):
+            # the first record is one of the scenario as it is
+            groups = groups or Groups.of(record)
+            name = {"fix": one.name}
+            rows.append(name | measured(record, groups))
+            lengths.append(
+                drop_run_lengths(record, groups).select(
+                    pl.lit(one.name).alias("fix"), pl.lit(number).alias("seed"), pl.all()
+                )
+            )
+    assert groups is not None, "the scenario as it is was run"
+    return Comparison(
+        scenario=scenario,
+        seeds=seeds,
+        candidates=candidates,
+        groups=groups,
+        runs=pl.DataFrame(rows, infer_schema_length=None),
+        drop_runs=pl.concat(lengths),
+    )
+
+
+def _candidates(scenario: Scenario, fixes: Sequence[Fix], seed: int) -> list[Candidate]:
+    """The scenario as it is, then with each fix, or why not."""
+    as_it_is = _job(scenario, seed)
+    candidates = [Candidate(BASELINE, scenario)]
+    for fix in fixes:
+        try:
+            fixed = fix.applied(scenario)
+            unchanged = _job(fixed, seed) == as_it_is
+            refusal: InputError | None = FixError("changes nothing there") if unchanged else None
+        except ScenarioError as error:
+            fixed, refusal = scenario, error
+        candidates.append(Candidate(fix.name, fixed, fix, refusal))
+    refusals = [one.refusal for one in candidates]
+    if fixes and all(refusals[1:]):
+        raise FixError(
+            f"does not fit {scenario.file}: {refusals[1]}",
+            file="--fix",
+            value=fixes[0].name,
+            remedy=refusals[1].remedy if refusals[1] else "",
+        )
+    return candidates
+
+
+def _job(scenario: Scenario, seed: int) -> str:
+    return job_hash(simulation.prepare(scenario, seed).job.document)

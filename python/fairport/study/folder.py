@@ -1,0 +1,74 @@
+"""A comparison as a folder: manifest, summary, tables, figure, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+
+from fairport.folders import appearing
+from fairport.storage import FIGURES, MANIFEST, REPORT, SUMMARY, TABLES, unwritable, write_json
+from fairport.study.comparison import Comparison
+from fairport.study.store import program_version
+
+FIGURE = "compare"
+
+
+def save(comparison: Comparison, folder: Path, *, force: bool, figures: bool, csv: bool) -> Path:
+    """Writes the folder, whole or not at all, and returns its path. Raises OutputError."""
+    with appearing(folder, force=force) as partial:
+        try:
+            _write(comparison, partial, figures, csv)
+        except OSError as error:
+            raise unwritable(folder, error) from error
+    return folder
+
+
+def _write(comparison: Comparison, folder: Path, figures: bool, csv: bool) -> None:
+    tables = folder / TABLES
+    tables.mkdir()
+    for name in ("table", "runs", "drop_runs"):
+        frame = getattr(comparison, name)
+        frame.write_parquet(tables / f"{name}.parquet", compression="zstd")
+        if csv:
+            lists = cs.by_dtype(pl.List(pl.String)).list.join(" ")
+            frame.with_columns(lists).write_csv(tables / f"{name}.csv")
+    if figures:
+        _draw(comparison, folder)
+    write_json(folder / MANIFEST, _manifest(comparison))
+    files = sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
+    write_json(folder / SUMMARY, comparison.document() | {"files": sorted([*files, SUMMARY])})
+
+
+def _draw(comparison: Comparison, folder: Path) -> None:
+    from fairport.figures import style
+    from fairport.report import compare
+
+    (folder / FIGURES).mkdir()
+    picture = comparison.plot()
+    for ending in ("png", "svg"):
+        style.save(picture, folder / FIGURES / f"{FIGURE}.{ending}")
+    page = compare.page(comparison, folder / FIGURES / f"{FIGURE}.svg")
+    (folder / REPORT).write_text(page, encoding="utf-8")
+
+
+def _manifest(comparison: Comparison) -> dict[str, Any]:
+    """What is needed to make the comparison again, and to see that it is the same."""
+    return {
+        "program": "fairport",
+        "version": program_version(),
+        "scenario": comparison.scenario.to_toml(),
+        "seeds": list(comparison.seeds),
+        "fixes": [
+            {
+                "name": one.name,
+                "patch": dict(one.fix.patch) if one.fix else {},
+                "fingerprints": comparison.runs.filter(fix=one.name)["fingerprint"].to_list(),
+            }
+            for one in comparison.candidates
+        ],
+    }

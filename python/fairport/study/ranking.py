@@ -1,0 +1,161 @@
+"""Which fix comes first, and why, in computed words.
+
+A fix is **fair** when the median throughput ratio of the lone class lies within `verdict.PARITY`
+of an equal share, either way. Fair fixes come first; among them those that keep the goodput; then
+the order is that of the *distance* from an equal share: the larger of |ln q1| and |ln q3| of the
+ratio's quartiles, so that a fix which works with some seeds only comes behind one that works with
+all, and a ratio of 2 is as far off as one of 1/2. Without a lone class Jain's index takes the
+ratio's place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairport.study.measures import Groups
+from fairport.verdict import PARITY, ratio_in_words
+
+# what all flows together may lose before a fix is said to cost goodput
+COSTLY = 0.05
+# Jain's index from which flows without a lone class are said to share fairly
+FAIR_JAIN = 0.95
+
+Row = Mapping[str, Any]
+"""A row of a comparison's table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A fix in its place."""
+
+    rank: int
+    fix: str
+    verdict: str
+    """Such as "fair" or "helps, but not enough"."""
+    sentence: str
+
+
+def ranking(rows: Sequence[Row], none: Row, groups: Groups) -> list[Ranked]:
+    """The fixes, best first; `none` is the row of the scenario as it is."""
+    key = "throughput_ratio" if groups.lone else "jain_index"
+
+    def place(row: Row) -> tuple[bool, bool, float, int]:
+        return (
+            not _fair(row[f"{key}_median"], key),
+            _gain(row, none) < -COSTLY,
+            _distance(row, key),
+            len(row["needs"]),
+        )
+
+    return [
+        Ranked(rank, row["fix"], _verdict(row, none, key), _sentence(row, none, key, groups))
+        for rank, row in enumerate(sorted(rows, key=place), 1)
+    ]
+
+
+def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
+    """What all of it comes to, in one sentence."""
+    key = "throughput_ratio" if groups.lone else "jain_index"
+    what = "ratio" if groups.lone else "Jain index"
+    without = f"Without a fix the {what} is {_spread(none, key)}"
+    if _fair(none[f"{key}_median"], key):
+        return f"{without}: there is nothing to mend."
+    fair = [one.fix for one in ranked if one.verdict.startswith("fair")]
+    if not fair:
+        return f"{without}; none of these fixes makes it fair."
+    in_part = [one.fix for one in ranked if one.verdict.startswith("fair at the median")]
+    only = f"; {_listed(in_part)} at the median only" if in_part else ""
+    return f"{without}; {_listed(fair)} {'make' if len(fair) > 1 else 'makes'} it fair{only}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
+
+
+def _verdict(row: Row, none: Row, key: str) -> str:
+    median, q1, q3 = (row[f"{key}_{part}"] for part in ("median", "q1", "q3"))
+    if median is None:
+        return "nothing to compare"
+    if _fair(median, key):
+        found = "fair" if _fair(q1, key) and _fair(q3, key) else "fair at the median"
+    elif none[f"{key}_q1"] is not None and q1 <= none[f"{key}_q3"] and q3 >= none[f"{key}_q1"]:
+        found = "no clear difference"
+    elif key == "throughput_ratio" and median > 1:
+        found = "turned round"
+    else:
+        better = _distance(row, key) < _distance(none, key)
+        found = "helps, but not enough" if better else "worse"
+    return f"{found}, at a price" if _gain(row, none) < -COSTLY else found
+
+
+def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
+    if row[f"{key}_median"] is None:
+        return "nothing was delivered that could be compared."
+    effects = [
+        _share(row, none, key, groups),
+        _change("total goodput", _gain(row, none), 0.01),
+        _change("the 99th percentile of the RTT", _relative(row, none, "rtt_p99_s"), 0.1),
+        _count("timeouts", row["timeouts_median"], none["timeouts_median"]),
+        _count(
+            "drop runs of 2 and more", row["drop_runs_ge2_median"], none["drop_runs_ge2_median"]
+        ),
+    ]
+    needs = ", ".join(row["needs"]) or "nothing"
+    return "; ".join([effect for effect in effects if effect]) + f". Needs: {needs}."
+
+
+def _share(row: Row, none: Row, key: str, groups: Groups) -> str:
+    median, q1, q3 = (row[f"{key}_{part}"] for part in ("median", "q1", "q3"))
+    without = f"{none[f'{key}_median']:.2f} without"
+    if not groups.lone:
+        return f"Jain's index is {median:.3f} ({q1:.3f} to {q3:.3f}), {without}"
+    several = len(groups.lone_flows) > 1
+    who = (
+        f"the {len(groups.lone_flows)} {groups.lone} flows get"
+        if several
+        else (f"the {groups.lone} flow gets")
+    )
+    whose = f"{'their' if several else 'its'} {groups.peers} peers' goodput"
+    return f"{who} {ratio_in_words(median)} {whose} ({q1:.2f} to {q3:.2f}), {without}"
+
+
+def _fair(value: float | None, key: str) -> bool:
+    if value is None:
+        return False
+    return PARITY <= value <= 1 / PARITY if key == "throughput_ratio" else value >= FAIR_JAIN
+
+
+def _distance(row: Row, key: str) -> float:
+    q1, q3 = row[f"{key}_q1"], row[f"{key}_q3"]
+    if q1 is None:
+        return math.inf
+    if key == "jain_index":
+        return float(1 - q1)
+    return max(abs(math.log(q)) if q > 0 else math.inf for q in (q1, q3))
+
+
+def _gain(row: Row, none: Row) -> float:
+    return _relative(row, none, "goodput_bps_total") or 0.0
+
+
+def _relative(row: Row, none: Row, key: str) -> float | None:
+    ours, before = row[f"{key}_median"], none[f"{key}_median"]
+    return ours / before - 1 if ours is not None and before else None
+
+
+def _spread(row: Row, key: str) -> str:
+    median, q1, q3 = (row[f"{key}_{part}"] for part in ("median", "q1", "q3"))
+    return "unknown" if median is None else f"{median:.2f} ({q1:.2f} to {q3:.2f})"
+
+
+def _change(what: str, relative: float | None, least: float) -> str:
+    if relative is None or abs(relative) < least:
+        return ""
+    return f"{what} {100 * abs(relative):.0f} % {'higher' if relative > 0 else 'lower'}"
+
+
+def _count(what: str, now: float, before: float) -> str:
+    return f"{what} {before:,.0f} to {now:,.0f}" if abs(now - before) > 0.1 * before else ""

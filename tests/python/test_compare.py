@@ -1,0 +1,204 @@
+"""`fairport compare`: one table for all fixes, the same seeds for each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import fairport as fp
+import polars as pl
+import pytest
+from conftest import Command
+from fairport.scenario import Scenario
+from fairport.study.compare import compare
+from fairport.study.comparison import Comparison
+from fairport.study.fixes import FixError
+from fairport.study.measures import MEASURES
+
+SHORT = ["compare", "outcast-1-to-12", "--duration", "50ms", "--repeat", "2"]
+PINNED = {
+    "fix", "throughput_ratio_median", "throughput_ratio_iqr", "jain_median",
+    "goodput_bps_total_median", "timeouts_median", "drop_runs_ge2_median", "rtt_p99_s_median",
+    "needs",
+}  # fmt: skip
+OWN = """
+name = "own"
+title = "t"
+needs = ["switch"]
+source = "s"
+[patch]
+"""
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    from fairport.study.store import Store
+
+    scenario = fp.scenario("outcast-1-to-12").patch({"duration": "50ms"})
+    store = Store(tmp_path_factory.mktemp("kept"))
+    return compare(scenario, ["pacing", "tcprand"], repeat=3, store=store)
+
+
+def own_fix(folder: Path, patch: str) -> Path:
+    path = folder / "own.toml"
+    path.write_text(OWN + patch, encoding="utf-8")
+    return path
+
+
+def test_json_has_the_pinned_keys(fairport: Command, tmp_path: Path) -> None:
+    outcome = fairport(*SHORT, "--fix", "pacing,tcprand", "--json", "--no-output")
+    assert outcome.status == 0
+    assert outcome.err == ""
+    document = json.loads(outcome.out)
+    assert {"scenario", "repeat", "fixes"} <= set(document)
+    assert document["scenario"] == "outcast-1-to-12"
+    assert document["repeat"] == 2
+    assert [one["fix"] for one in document["fixes"]] == ["none", "pacing", "tcprand"]
+    for one in document["fixes"]:
+        assert set(one) >= PINNED
+    assert [one["needs"] for one in document["fixes"]] == [[], ["host"], ["host"]]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_numbers_are_those_of_the_runs(compared: Comparison) -> None:
+    scenario = compared.scenario
+    ratios = [fp.run(scenario, seed).summary["verdict"]["ratio"] for seed in (1, 2, 3)]
+    row = compared.table.row(0, named=True)
+    assert row["fix"] == "none"
+    assert row["throughput_ratio_median"] == pytest.approx(sorted(ratios)[1])
+    assert row["throughput_ratio_q1"] == pytest.approx(sum(sorted(ratios)[:2]) / 2)
+    paced = fp.run(scenario.patch({"tcp.pacing": "window"}), 2)
+    run = compared.runs.filter(fix="pacing", seed=2).row(0, named=True)
+    assert run["fingerprint"] == paced.fingerprint
+    assert run["timeouts"] == paced.flows["timeouts"].sum()
+    assert run["drops"] == paced.drops.height
+
+
+def test_drop_runs_by_flow_add_up_to_the_drops(compared: Comparison) -> None:
+    packets = (
+        compared.drop_runs.with_columns(packets=pl.col("length") * pl.col("runs"))
+        .group_by("fix", "seed")
+        .agg(pl.col("packets").sum())
+        .join(compared.runs, on=["fix", "seed"])
+    )
+    assert packets.height == 9
+    assert (packets["packets"] == packets["drops"]).all()
+
+
+def test_every_measure_has_a_median_between_its_quartiles(compared: Comparison) -> None:
+    for row in compared.table.iter_rows(named=True):
+        for measure in MEASURES:
+            q1, median, q3 = (row[f"{measure.key}_{part}"] for part in ("q1", "median", "q3"))
+            assert q1 <= median <= q3, measure.key
+
+
+def test_ranks_are_given_once_each(compared: Comparison) -> None:
+    assert [one.rank for one in compared.ranking] == [1, 2]
+    assert {one.fix for one in compared.ranking} == {"pacing", "tcprand"}
+    for one in compared.ranking:
+        assert "2-hop flow" in one.sentence
+
+
+def test_a_fix_that_does_not_fit_is_a_row_that_says_why(fairport: Command, tmp_path: Path) -> None:
+    own = own_fix(tmp_path, '"traffic.0.to" = "h77"')
+    outcome = fairport(*SHORT, "--fix", f"pacing,{own}", "--json", "--no-output")
+    assert outcome.status == 0
+    row = json.loads(outcome.out)["fixes"][2]
+    assert row["fix"] == "own"
+    assert row["not_applicable"].startswith("traffic.0.to: ")
+    assert row["throughput_ratio_median"] is None
+    shown = fairport(*SHORT, "--fix", f"pacing,{own}", "--no-output")
+    assert "not applicable: traffic.0.to: " in shown.out
+
+
+def test_a_fix_that_changes_nothing_is_said_to(short: Scenario, tmp_path: Path) -> None:
+    fixes = ["pacing", own_fix(tmp_path, '"queue.limit" = "16384B"')]
+    found = compare(short, fixes, repeat=1)
+    assert found.table["not_applicable"].to_list() == [None, None, "changes nothing there"]
+    assert found.runs["fix"].unique(maintain_order=True).to_list() == ["none", "pacing"]
+
+
+def test_no_fix_that_fits_is_bad_input(fairport: Command, tmp_path: Path) -> None:
+    own = own_fix(tmp_path, '"traffic.0.to" = "h77"')
+    outcome = fairport(*SHORT, "--fix", str(own))
+    assert outcome.status == 2
+    assert 'error: --fix: "own" does not fit outcast-1-to-12: ' in outcome.err
+    assert "h77" in outcome.err
+    assert not (tmp_path / "results").exists()
+
+
+def test_an_unknown_fix_lists_those_there_are(fairport: Command) -> None:
+    outcome = fairport(*SHORT, "--fix", "pasing")
+    assert outcome.status == 2
+    assert outcome.err.startswith('error: --fix: "pasing" is not one of ')
+    assert "tcprand" in outcome.err
+    assert "hint: did you mean `pacing`?" in outcome.err
+
+
+def test_the_flows_compared_are_those_of_the_scenario_as_it_is(compared: Comparison) -> None:
+    assert compared.groups.lone_flows == [0]
+    assert compared.groups.peer_flows == list(range(1, 13))
+    assert compared.groups.port == "edge0.0:0"
+
+
+def test_the_folder_holds_tables_figure_and_report(fairport: Command, tmp_path: Path) -> None:
+    outcome = fairport(*SHORT, "--fix", "pacing", "--csv")
+    assert outcome.status == 0
+    folder = tmp_path / "results" / "outcast-1-to-12-compare"
+    written = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert written == {
+        "manifest.json", "summary.json", "report.html", "figures/compare.png",
+        "figures/compare.svg", "tables/table.parquet", "tables/table.csv", "tables/runs.parquet",
+        "tables/runs.csv", "tables/drop_runs.parquet", "tables/drop_runs.csv",
+    }  # fmt: skip
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    assert set(summary["files"]) == written
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert [one["name"] for one in manifest["fixes"]] == ["none", "pacing"]
+    assert len(manifest["fixes"][1]["fingerprints"]) == 2
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "tcp.pacing" in page
+    assert page.count("<html") == 1
+
+
+def test_an_existing_folder_is_kept_unless_forced(fairport: Command, tmp_path: Path) -> None:
+    assert fairport(*SHORT, "--fix", "pacing", "--no-figures").status == 0
+    again = fairport(*SHORT, "--fix", "pacing", "--no-figures")
+    assert again.status == 2
+    assert "exists" in again.err
+    assert fairport(*SHORT, "--fix", "pacing", "--no-figures", "--force").status == 0
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["outcast-1-to-12-compare"]
+
+
+def test_what_is_printed_goes_into_a_pipe_without_colour(fairport_process: Command) -> None:
+    outcome = fairport_process(*SHORT, "--fix", "pacing", "--no-output")
+    assert outcome.status == 0
+    assert "\x1b" not in outcome.out
+    assert outcome.err == ""
+    for measure in MEASURES:
+        assert measure.title.split()[0] in outcome.out
+    assert "1. pacing: " in outcome.out
+
+
+def test_a_notebook_shows_a_table(compared: Comparison) -> None:
+    shown = compared._repr_html_()
+    assert shown.count("<tr>") == 4
+    assert compared.conclusion in shown
+    assert repr(compared).startswith("<fairport.Comparison outcast-1-to-12: ")
+
+
+def test_the_figure_has_a_panel_a_measure(compared: Comparison) -> None:
+    panels = compared.plot().axes
+    assert [panel.get_title(loc="left").split(" (")[0] for panel in panels] == [
+        measure.title for measure in MEASURES
+    ]
+    assert [text.get_text() for text in panels[0].get_yticklabels()] == [
+        "none", *(one.fix for one in compared.ranking)
+    ]  # fmt: skip
+
+
+def test_bad_fix_file_is_one_error(short: Scenario, tmp_path: Path) -> None:
+    path = own_fix(tmp_path, "")
+    with pytest.raises(FixError, match="patch"):
+        compare(short, [path], repeat=1)

@@ -1,0 +1,131 @@
+"""Fixes: what is built in, what users add, and what is wrong with a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from fairport.errors import ScenarioError
+from fairport.scenario import Scenario
+from fairport.study.fixes import Fix, FixError, available, load, read
+
+GOOD = """
+name = "small"
+title = "a small buffer"
+needs = ["switch"]
+source = "nobody"
+
+[patch]
+"queue.limit" = "1/4 of queue.limit"
+"""
+
+
+def write(folder: Path, text: str, name: str = "small.toml") -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+@pytest.mark.parametrize("name", list(available()))
+def test_a_built_in_fix_is_named_as_its_file_and_says_where_it_is_from(name: str) -> None:
+    fix = available()[name]
+    assert fix.name == name
+    assert fix.needs
+    assert fix.title
+    assert fix.source
+
+
+@pytest.mark.parametrize("name", list(available()))
+def test_a_built_in_fix_does_not_shrink_the_buffer(name: str, short: Scenario) -> None:
+    """A comparison at another buffer would compare buffers."""
+    assert available()[name].applied(short).queue.limit == short.queue.limit
+
+
+def test_a_share_of_the_buffer_is_in_its_unit(short: Scenario, tmp_path: Path) -> None:
+    fix = read(write(tmp_path, GOOD))
+    assert fix.applied(short).queue.limit.text == "4096B"
+    packets = short.patch({"queue.limit": "30 packets"})
+    # 7.5, to the even one
+    assert fix.applied(packets).queue.limit.text == "8 packets"
+
+
+def test_a_share_is_at_least_one(short: Scenario, tmp_path: Path) -> None:
+    fix = read(write(tmp_path, GOOD.replace("1/4", "0.01")))
+    assert fix.applied(short.patch({"queue.limit": "30 packets"})).queue.limit.text == "1 packets"
+
+
+def test_users_add_fixes_by_folder_and_by_path(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    assert "small" in available(tmp_path)
+    assert [fix.name for fix in load(["small", "pacing"], tmp_path)] == ["small", "pacing"]
+    assert [fix.name for fix in load([str(path), "pacing"])] == ["small", "pacing"]
+    assert load([path])[0] == load(["small"], tmp_path)[0]
+
+
+def test_a_users_fix_goes_before_a_built_in_one_of_its_name(tmp_path: Path) -> None:
+    write(tmp_path, GOOD.replace('"small"', '"pacing"'))
+    assert load(["pacing"], tmp_path)[0].title == "a small buffer"
+
+
+def test_an_unknown_fix_is_answered_with_those_there_are() -> None:
+    with pytest.raises(FixError) as raised:
+        load(["pasing"])
+    for name in available():
+        assert name in str(raised.value)
+    assert "did you mean `pacing`?" in raised.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name = ", "is not TOML"),
+        (GOOD.replace('title = "a small buffer"', ""), "title: is missing"),
+        (GOOD.replace("title", "titel"), "titel: is not a field of a fix"),
+        (GOOD.replace('["switch"]', '["money"]'), 'needs.0: "money" is not one of switch, host'),
+        (GOOD.replace('["switch"]', '"switch"'), 'needs: "switch" is not a list'),
+        (GOOD.replace('"queue.limit" = "1/4 of queue.limit"', ""), "patch: holds 0"),
+        (GOOD.replace('name = "small"', 'name = "a b"'), 'name: "a b" is not a name'),
+    ],
+)
+def test_a_bad_file_says_what_is_wrong_where(tmp_path: Path, text: str, expected: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(FixError) as raised:
+        read(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert expected in str(raised.value)
+    assert raised.value.remedy
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FixError, match="cannot be read"):
+        read(tmp_path / "missing.toml")
+    with pytest.raises(FixError, match="is not a folder"):
+        available(tmp_path / "missing")
+
+
+def test_a_fix_twice_is_refused() -> None:
+    with pytest.raises(FixError, match="named twice"):
+        load(["pacing", "pacing"])
+
+
+def test_no_fix_takes_the_name_of_the_scenario_as_it_is(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace('"small"', '"none"'))
+    with pytest.raises(FixError):
+        load([path])
+
+
+def test_a_patch_that_is_no_scenario_is_refused_when_applied(
+    short: Scenario, tmp_path: Path
+) -> None:
+    fix: Fix = read(write(tmp_path, GOOD.replace('"queue.limit" =', '"queue.limt" =')))
+    with pytest.raises(ScenarioError, match=r"queue\.limt: is not a field of a scenario"):
+        fix.applied(short)
+
+
+def test_the_command_lists_them_and_prints_one(fairport: Command, tmp_path: Path) -> None:
+    listed = fairport("fixes").out
+    for name in available():
+        assert name in listed
+    printed = fairport("fixes", "pacing").out
+    assert read(write(tmp_path, printed, "again.toml")) == available()["pacing"]
+    assert '"needs": [' in fairport("fixes", "--json").out

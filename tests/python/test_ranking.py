@@ -1,0 +1,103 @@
+"""The ranking: fair first, then cheap, then near an equal share; a reason for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fairport.study.measures import MEASURES, Groups
+from fairport.study.ranking import conclusion, ranking
+
+LONE = Groups("2-hop", "6-hop", [0], list(range(1, 13)), "edge0.0:0")
+EQUALS = Groups("", "2-hop", [], list(range(13)), "s0:0")
+
+
+def row(fix: str, q1: float, median: float, q3: float, **others: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {"fix": fix, "needs": ["switch"], "not_applicable": None}
+    for measure in MEASURES:
+        for part in ("q1", "median", "q3"):
+            values[f"{measure.key}_{part}"] = 100.0
+    values |= {f"jain_index_{part}": 0.96 for part in ("q1", "median", "q3")}
+    ratio = {"q1": q1, "median": median, "q3": q3}
+    return values | {f"throughput_ratio_{part}": one for part, one in ratio.items()} | others
+
+
+NONE = row("none", 0.1, 0.2, 0.3)
+
+
+def verdict_of(one: dict[str, Any], none: dict[str, Any] = NONE) -> str:
+    return ranking([one], none, LONE)[0].verdict
+
+
+def test_twice_is_as_far_from_an_equal_share_as_half() -> None:
+    half, twice = row("half", 0.45, 0.5, 0.5), row("twice", 2, 2, 1 / 0.45)
+    assert [one.fix for one in ranking([twice, half], NONE, LONE)] == ["twice", "half"]
+    nearer = row("twice", 2, 2, 2)
+    assert [one.fix for one in ranking([half, nearer], NONE, LONE)] == ["twice", "half"]
+
+
+def test_what_works_with_some_seeds_only_stands_behind() -> None:
+    steady, lucky = row("steady", 0.85, 0.86, 0.87), row("lucky", 0.5, 1.0, 1.5)
+    assert [one.fix for one in ranking([lucky, steady], NONE, LONE)] == ["steady", "lucky"]
+    assert verdict_of(steady) == "fair"
+    assert verdict_of(lucky) == "fair at the median"
+
+
+def test_what_costs_goodput_stands_behind_what_does_not() -> None:
+    dear = row("dear", 1, 1, 1, goodput_bps_total_median=90.0)
+    free = row("free", 0.82, 0.85, 0.9)
+    unfair = row("unfair", 0.5, 0.5, 0.5)
+    found = ranking([unfair, dear, free], NONE, LONE)
+    assert [one.fix for one in found] == ["free", "dear", "unfair"]
+    assert found[1].verdict == "fair, at a price"
+    assert "total goodput 10 % lower" in found[1].sentence
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ((0.5, 0.55, 0.6), "helps, but not enough"),
+        ((1.9, 2.0, 2.1), "turned round"),
+        ((0.01, 0.02, 0.03), "worse"),
+        ((0.25, 0.35, 0.5), "no clear difference"),
+    ],
+)
+def test_verdicts(ratios: tuple[float, float, float], verdict: str) -> None:
+    assert verdict_of(row("fix", *ratios)) == verdict
+
+
+def test_nothing_delivered_is_the_last() -> None:
+    nothing = row("nothing", *(None,) * 3)  # type: ignore[arg-type]
+    starved = row("starved", 0, 0, 0)
+    found = ranking([nothing, starved, row("fair", 1, 1, 1)], NONE, LONE)
+    assert [one.fix for one in found] == ["fair", "nothing", "starved"]
+    assert [one.verdict for one in found[1:]] == ["nothing to compare", "worse"]
+
+
+def test_a_sentence_names_what_changes_and_what_it_needs() -> None:
+    fix = row("fix", 0.9, 0.95, 1.0, timeouts_median=5.0, rtt_p99_s_median=50.0)
+    sentence = ranking([fix], NONE, LONE)[0].sentence
+    assert sentence == (
+        "the 2-hop flow gets 0.95 of its 6-hop peers' goodput (0.90 to 1.00), 0.20 without;"
+        " the 99th percentile of the RTT 50 % lower; timeouts 100 to 5. Needs: switch."
+    )
+
+
+def test_the_conclusion_names_the_fair_ones() -> None:
+    found = ranking(
+        [row("a", 0.9, 1, 1), row("b", 0.5, 0.9, 1), row("c", 0.4, 0.4, 0.4)], NONE, LONE
+    )
+    assert conclusion(found, NONE, LONE) == (
+        "Without a fix the ratio is 0.20 (0.10 to 0.30); "
+        "a and b make it fair; b at the median only."
+    )
+    assert conclusion([], NONE, LONE).endswith("none of these fixes makes it fair.")
+    assert conclusion(found, row("none", 1, 1, 1), LONE).endswith("there is nothing to mend.")
+
+
+def test_without_a_lone_class_jains_index_is_compared() -> None:
+    better = row("fix", 1, 1, 1, jain_index_q1=0.98, jain_index_median=0.99, jain_index_q3=0.99)
+    none = row("none", 1, 1, 1, jain_index_q1=0.6, jain_index_median=0.7, jain_index_q3=0.8)
+    (found,) = ranking([better], none, EQUALS)
+    assert found.verdict == "fair"
+    assert found.sentence.startswith("Jain's index is 0.990 (0.980 to 0.990), 0.70 without")

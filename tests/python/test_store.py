@@ -1,0 +1,133 @@
+"""The store: what was run is found again, and nothing else is taken for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fairport as fp
+import pytest
+from conftest import Command
+from fairport.backends import simulation
+from fairport.scenario import Scenario, load
+from fairport.study import store as store_module
+from fairport.study.pool import Done, run_all
+from fairport.study.record import DamagedRecordError, Record
+from fairport.study.store import Store, StoreWarning, job_hash
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Store:
+    return Store(tmp_path / "kept")
+
+
+def runs_made(tasks: list[tuple[Scenario, int]], kept: Store) -> int:
+    """Runs the tasks and says how many the store did not have."""
+    seen: list[Done] = []
+    list(run_all(tasks, store=kept, progress=seen.append))
+    return seen[-1].of if seen else 0
+
+
+def files(kept: Store) -> list[Path]:
+    return sorted(path for path in kept.folder.rglob("*") if path.is_file())
+
+
+def test_what_was_run_is_not_run_again(short: Scenario, kept: Store) -> None:
+    tasks = [(short, seed) for seed in (1, 2)]
+    assert runs_made(tasks, kept) == 2
+    assert runs_made(tasks, kept) == 0
+    assert runs_made([*tasks, (short, 3)], kept) == 1
+
+
+def test_a_record_comes_back_as_it_was(short: Scenario, kept: Store) -> None:
+    (fresh,) = run_all([(short, 1)], store=kept)
+    (found,) = run_all([(short, 1)], store=kept)
+    assert found.summary == fresh.summary
+    assert found.summary["fingerprint"] == fp.run(short, 1).fingerprint
+    for table in ("flows", "ports", "drop_runs", "rtt"):
+        assert getattr(found, table).equals(getattr(fresh, table))
+
+
+def test_the_key_is_what_is_run_not_how_it_is_written(short: Scenario, kept: Store) -> None:
+    assert runs_made([(short, 1)], kept) == 1
+    renamed = short.patch({"name": "other", "queue.limit": "16384B", "seed": 7})
+    assert runs_made([(renamed, 1)], kept) == 0
+    (record,) = run_all([(renamed, 1)], store=kept)
+    assert record.summary["scenario"] == "other"
+
+
+@pytest.mark.parametrize("patch", [{"queue.limit": "16385B"}, {"tcp.sack": False}])
+def test_another_job_is_another_key(short: Scenario, kept: Store, patch: dict[str, object]) -> None:
+    assert runs_made([(short, 1)], kept) == 1
+    assert runs_made([(short.patch(patch), 1)], kept) == 1
+
+
+def test_another_version_finds_nothing(
+    short: Scenario, kept: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert runs_made([(short, 1)], kept) == 1
+    monkeypatch.setattr(store_module, "program_version", lambda: "0.0.0-000000000000")
+    assert runs_made([(short, 1)], kept) == 1
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
+def test_a_damaged_record_is_computed_again_with_a_warning(
+    short: Scenario, kept: Store, damage: str
+) -> None:
+    (fresh,) = run_all([(short, 1)], store=kept)
+    (path,) = files(kept)
+    content = bytearray(path.read_bytes())
+    if damage == "flipped":
+        content[len(content) // 2] ^= 0x55
+    path.write_bytes({"cut": content[:-100], "flipped": content, "empty": b""}[damage])
+    with pytest.warns(StoreWarning, match="computed again"):
+        (again,) = run_all([(short, 1)], store=kept)
+    assert again.summary["fingerprint"] == fresh.summary["fingerprint"]
+    Record.from_bytes(path.read_bytes())
+
+
+def test_what_is_no_record_says_so() -> None:
+    with pytest.raises(DamagedRecordError):
+        Record.from_bytes(b"PK, but nothing behind it")
+
+
+def test_a_folder_that_takes_nothing_costs_a_warning_and_no_result(
+    short: Scenario, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    blocked = Store(tmp_path / "file")
+    with pytest.warns(StoreWarning, match="takes no records") as warned:
+        records = list(run_all([(short, 1), (short, 2)], jobs=1, store=blocked))
+    assert [record.summary["seeds"] for record in records] == [[1], [2]]
+    assert len(warned) == 1
+
+
+def test_nothing_half_written_is_left(short: Scenario, kept: Store) -> None:
+    list(run_all([(short, 1), (short, 2)], store=kept))
+    assert [path.name for path in files(kept)] == ["1.record", "2.record"]
+
+
+def test_clearing_removes_records_and_nothing_else(short: Scenario, kept: Store) -> None:
+    list(run_all([(short, 1)], store=kept))
+    mine = kept.folder / "notes" / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("keep me")
+    count, size = kept.size()
+    assert count == 1
+    assert 1000 < size < 100_000
+    kept.clear()
+    assert kept.size() == (0, 0)
+    assert files(kept) == [mine]
+
+
+def test_the_command_says_where_and_how_much(fairport: Command, store_of_its_own: Path) -> None:
+    list(run_all([(load("outcast").patch({"duration": "5ms"}), 1)], store=Store()))
+    outcome = fairport("store")
+    assert outcome.status == 0
+    assert outcome.out.startswith(f"{store_of_its_own}: 1 runs")
+    assert '"records": 0' in fairport("store", "--clear", "--json").out
+
+
+def test_the_hash_does_not_see_the_seed(short: Scenario) -> None:
+    one, two = (simulation.prepare(short, seed).job.document for seed in (1, 2))
+    assert one != two
+    assert job_hash(one) == job_hash(two)
