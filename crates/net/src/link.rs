@@ -25,7 +25,7 @@ pub(crate) struct Link {
     left: u32,
     popped: u32,
     backlog_bytes: u32,
-    ring: Vec<Entry>,
+    ring: Box<[Entry]>,
 }
 
 impl Link {
@@ -36,7 +36,7 @@ impl Link {
             left: 0,
             popped: 0,
             backlog_bytes: 0,
-            ring: Vec::new(),
+            ring: Box::default(),
         }
     }
 
@@ -139,7 +139,7 @@ impl Link {
             let count = self.popped.wrapping_add(i);
             ring[count as usize & (capacity - 1)] = self.ring[self.place(count)];
         }
-        self.ring = ring;
+        self.ring = ring.into_boxed_slice();
     }
 }
 

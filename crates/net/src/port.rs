@@ -76,21 +76,30 @@ pub(crate) struct Place {
 }
 
 /// A port that serves first in, first out: it knows a packet's departure when it accepts it.
-#[repr(C, align(64))] // whole cache lines, and an index that is a shift
+///
+/// Three cache lines, in this order: what a packet meets when it leaves, what it meets besides when
+/// it comes, and what is counted. In a large network they come from the second-level cache.
+#[repr(C, align(64))]
 pub(crate) struct Port {
     pub(crate) link: Link,
     pub(crate) place: Place,
-    last_arrival: Time,
+    shaper: Option<Box<Shaper>>,
+    leaves: Leaves,
+    /// whether a packet still counts in the picosecond in which it leaves
+    lingers: bool,
+
     serializer: Serializer,
     free_at: Time,
     latency: Time,
-    lingers: Time,
+    last_arrival: Time,
     far_processing: Option<Box<Server>>,
-    shaper: Option<Box<Shaper>>,
-    leaves: Leaves,
     discipline: Discipline,
+
     pub(crate) totals: PortTotals,
 }
+
+/// A fourth line would cost a large network some per cent.
+const _: () = assert!(size_of::<Port>() == 3 * 64);
 
 impl Port {
     /// An idle port.
@@ -104,7 +113,7 @@ impl Port {
             discipline: config.discipline,
             shaper: config.shaper.map(Box::new),
             leaves: config.leaves,
-            lingers: Time::from_ps(u64::from(!config.departure_first)),
+            lingers: !config.departure_first,
             totals: PortTotals::default(),
             last_arrival: Time::ZERO,
             far_processing: config.far_processing.map(Box::new),
@@ -187,9 +196,14 @@ impl Port {
             Leaves::AtStartOfService => start,
         };
         let first = self.link.is_empty();
-        self.link
-            .push(due, leaves + self.lingers, frame_bytes, packet);
-        self.discipline.joined(leaves + self.lingers);
+        self.link.push(
+            due,
+            leaves + Time::from_ps(u64::from(self.lingers)),
+            frame_bytes,
+            packet,
+        );
+        self.discipline
+            .joined(leaves + Time::from_ps(u64::from(self.lingers)));
         let totals = &mut self.totals;
         totals.accepted += 1;
         totals.accepted_bytes += u64::from(frame_bytes);
