@@ -1,5 +1,18 @@
-//! The k-ary fat-tree (Al-Fares, SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches,
-//! (k/2)^2 core switches, k^3/4 hosts.
+//! The k-ary fat-tree (Al-Fares, SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches
+//! under (k/2)^2 core switches.
+//!
+//! ```text
+//!        core0   core1   core2   core3          k = 4; of the four pods the first:
+//!           \\     /         \\     /             each core has a link to every pod
+//!            agg0.0  ____   agg0.1
+//!              |   \\/    \\/   |
+//!              |   /\\____/\\   |
+//!            edge0.0        edge0.1
+//!             /  \\          /  \\
+//!            h0  h1        h2  h3
+//! ```
+//!
+//! Hosts k^3/4, switches 5k^2/4, links 3k^3/4.
 
 use super::{LinkOptions, Topology};
 use crate::error::BuildError;
@@ -12,6 +25,9 @@ const LARGEST_K: u32 = 64;
 /// Hosts `h0`.. in order of pod, edge switch, host. Edge ports 0..k/2 lead to hosts, k/2..k to
 /// aggregation; aggregation ports 0..k/2 lead to edges, k/2..k to cores; core port p leads to pod
 /// p. Aggregation switch a of every pod is joined to cores a*k/2 .. (a+1)*k/2.
+///
+/// Addresses are the paper's (its section 3.2): pod switches 10.pod.switch.1, edges first, cores
+/// 10.k.j.i with i and j from 1, hosts 10.pod.edge.i with i from 2.
 ///
 /// # Errors
 /// If `k` is odd, zero, or larger than 64.
@@ -28,21 +44,28 @@ pub fn fat_tree(k: u32) -> Result<Topology, BuildError> {
     let half = k / 2;
     let mut tree = Topology::default();
     let link = LinkOptions::default();
-    let cores: Vec<_> = (0..half * half).map(|c| format!("core{c}")).collect();
-    let cores: Vec<_> = cores
-        .into_iter()
-        .map(|name| tree.add_switch(name))
+    let add = |tree: &mut Topology, name: String, address| {
+        let switch = tree.add_switch(name);
+        tree.set_address(switch, address);
+        switch
+    };
+    let cores: Vec<_> = (0..half * half)
+        .map(|c| {
+            let address = [10, k, c / half + 1, c % half + 1];
+            add(&mut tree, format!("core{c}"), address)
+        })
         .collect();
     for pod in 0..k {
         let edges: Vec<_> = (0..half)
-            .map(|e| tree.add_switch(format!("edge{pod}.{e}")))
+            .map(|e| add(&mut tree, format!("edge{pod}.{e}"), [10, pod, e, 1]))
             .collect();
         let aggs: Vec<_> = (0..half)
-            .map(|a| tree.add_switch(format!("agg{pod}.{a}")))
+            .map(|a| add(&mut tree, format!("agg{pod}.{a}"), [10, pod, half + a, 1]))
             .collect();
-        for edge in &edges {
-            for _ in 0..half {
-                let host = tree.add_host(format!("h{}", tree.hosts().len()));
+        for (e, edge) in edges.iter().enumerate() {
+            for h in 0..half {
+                let host = tree.add_next_host();
+                tree.set_address(host, [10, pod, e as u32, h + 2]);
                 tree.connect(host, *edge, link);
             }
         }
@@ -65,11 +88,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn k_4_has_16_hosts_20_switches_and_48_links() {
+    fn the_counts_are_those_of_the_formulas() {
+        for k in [2, 4, 6, 8, 16] {
+            let tree = fat_tree(k as u32).unwrap();
+            assert_eq!(tree.hosts().len(), k * k * k / 4);
+            assert_eq!(tree.switches(), 5 * k * k / 4);
+            assert_eq!(tree.links(), 3 * k * k * k / 4);
+            let switches = tree.nodes().iter().filter(|node| !node.is_host);
+            assert!(switches.into_iter().all(|switch| switch.ports.len() == k));
+        }
+    }
+
+    #[test]
+    fn addresses_are_those_of_the_paper() {
         let tree = fat_tree(4).unwrap();
-        assert_eq!(tree.hosts().len(), 16);
-        assert_eq!(tree.nodes().len(), 36);
-        assert_eq!(tree.ports().len(), 2 * 48);
+        let address = |name: &str| {
+            let node = tree.nodes().iter().find(|node| node.name == name).unwrap();
+            node.address.to_string()
+        };
+        // Al-Fares 2008, figure 3: pod 0's switches, its first host, a core
+        assert_eq!(address("edge0.0"), "10.0.0.1");
+        assert_eq!(address("agg0.1"), "10.0.3.1");
+        assert_eq!(address("h0"), "10.0.0.2");
+        assert_eq!(address("h15"), "10.3.1.3");
+        assert_eq!(address("core3"), "10.4.2.2");
     }
 
     #[test]

@@ -1,14 +1,38 @@
 //! Topologies: hosts, switches and the links between them. One file a topology.
+//!
+//! Hosts are `h0`, `h1` ..; a port is its node's name, a colon and its number there, from 0 in the
+//! order in which the links were made: `edge0.0:2`. Each file says its switches' names and counts.
 
+mod bcube;
 mod custom;
+mod dancehall;
+mod distance;
+mod dumbbell;
 mod fat_tree;
+mod leaf_spine;
+mod size;
+mod star;
+mod testbed;
+mod three_tier;
 mod two_switch;
+mod vl2;
+
+use std::net::Ipv4Addr;
 
 use fairport_units::{Rate, Time};
 
+pub use bcube::bcube;
 pub use custom::custom;
+pub use dancehall::{Dancehall, dancehall};
+pub use distance::UNREACHED;
+pub use dumbbell::dumbbell;
 pub use fat_tree::fat_tree;
+pub use leaf_spine::leaf_spine;
+pub use star::star;
+pub use testbed::testbed;
+pub use three_tier::three_tier;
 pub use two_switch::two_switch;
+pub use vl2::vl2;
 
 /// A host or a switch: an index into the topology's nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,8 +47,14 @@ pub struct PortId(pub u32);
 pub struct Node {
     /// unique in the topology
     pub name: String,
-    /// whether it is a host; hosts do not forward
+    /// whether it is a host
     pub is_host: bool,
+    /// whether it passes on what is for others: every switch does, and the hosts of a server-centric
+    /// network such as `BCube`
+    pub forwards: bool,
+    /// its address: of a host 10.0.0.1 and on in the order of hosts unless its topology says
+    /// otherwise; of a switch only where the topology gives it one
+    pub address: Ipv4Addr,
     /// its ports in order of their numbers
     pub ports: Vec<PortId>,
 }
@@ -64,23 +94,60 @@ pub struct Topology {
 impl Topology {
     /// Adds a host.
     pub fn add_host(&mut self, name: impl Into<String>) -> NodeId {
-        let id = self.add_node(name.into(), true);
+        /// 10.0.0.0, so that the first host is 10.0.0.1
+        const NETWORK: u32 = 10 << 24;
+        let address = NETWORK + self.hosts.len() as u32 + 1;
+        let id = self.add_node(name.into(), true, address.into());
         self.hosts.push(id);
         id
     }
 
-    /// Adds a switch.
-    pub fn add_switch(&mut self, name: impl Into<String>) -> NodeId {
-        self.add_node(name.into(), false)
+    /// Adds a host that also passes on what is for others.
+    pub fn add_forwarding_host(&mut self, name: impl Into<String>) -> NodeId {
+        let id = self.add_host(name);
+        self.nodes[id.0 as usize].forwards = true;
+        id
     }
 
-    fn add_node(&mut self, name: String, is_host: bool) -> NodeId {
+    /// Adds the next host under its usual name: `h` and its number.
+    pub(crate) fn add_next_host(&mut self) -> NodeId {
+        self.add_host(format!("h{}", self.hosts.len()))
+    }
+
+    /// Adds a switch.
+    pub fn add_switch(&mut self, name: impl Into<String>) -> NodeId {
+        self.add_node(name.into(), false, Ipv4Addr::UNSPECIFIED)
+    }
+
+    fn add_node(&mut self, name: String, is_host: bool, address: Ipv4Addr) -> NodeId {
         self.nodes.push(Node {
             name,
             is_host,
+            forwards: !is_host,
+            address,
             ports: Vec::new(),
         });
         NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Gives a node an address of the topology's own plan.
+    pub(crate) fn set_address(&mut self, node: NodeId, address: [u32; 4]) {
+        let octets = address.map(|octet| u8::try_from(octet).expect("an octet"));
+        self.nodes[node.0 as usize].address = octets.into();
+    }
+
+    /// Gives the links between switches these options, where they have none of their own.
+    pub fn set_fabric(&mut self, options: LinkOptions) {
+        for i in 0..self.ports.len() {
+            let port = &self.ports[i];
+            let ends = [port.node, self.ports[port.peer.0 as usize].node];
+            if ends.iter().all(|end| !self.node(*end).is_host) {
+                let own = &mut self.ports[i].options;
+                own.rate = own.rate.or(options.rate);
+                own.delay = own.delay.or(options.delay);
+                own.limit_bytes = own.limit_bytes.or(options.limit_bytes);
+            }
+        }
     }
 
     /// Joins two nodes by a link, which takes the next port number at each.
@@ -113,6 +180,16 @@ impl Topology {
     /// The hosts in their order.
     pub fn hosts(&self) -> &[NodeId] {
         &self.hosts
+    }
+
+    /// The number of switches.
+    pub fn switches(&self) -> usize {
+        self.nodes.len() - self.hosts.len()
+    }
+
+    /// The number of links.
+    pub fn links(&self) -> usize {
+        self.ports.len() / 2
     }
 
     /// A node.

@@ -1,0 +1,86 @@
+//! `BCube` (Guo, SIGCOMM 2009): hosts with several ports that pass packets on between simple
+//! switches.
+//!
+//! ```text
+//!   sw1.0    sw1.1                n = 2 ports a switch, levels 0 and 1 (k = 1)
+//!    | \     /  |                 sw<level>.<digits>
+//!    |  \___/_  |  ..             host number: digits a_k..a_0 to the base n
+//!   h0   h1  h2  h3
+//!    \___/    \___/
+//!    sw0.0    sw0.1
+//! ```
+//!
+//! Levels 0..k: hosts n^(k+1), each of k + 1 ports; switches (k+1) n^k; links (k+1) n^(k+1). Two hosts
+//! whose numbers differ in d digits are 2 d links apart.
+
+use super::{LinkOptions, NodeId, Topology, size};
+use crate::error::BuildError;
+
+/// The cube of `n`-port switches with levels 0..=`k`. Host h has the paper's address: its number's
+/// digits to the base n. Switch `sw<l>.<i>` joins the n hosts that differ in digit l alone; i is
+/// their number without that digit. Switch port p leads to the host whose digit l is p; host
+/// port l leads to level l.
+///
+/// # Errors
+/// If `n` is not within 2..=64 or `k` within 0..=8, or there are too many hosts.
+pub fn bcube(n: u32, k: u32) -> Result<Topology, BuildError> {
+    size::check("topology.n", n, 2, 64, 4)?;
+    size::check("topology.k", k, 0, 8, 1)?;
+    size::check_hosts(u64::from(n).pow(k + 1))?;
+    let mut cube = Topology::default();
+    let hosts: Vec<NodeId> = (0..n.pow(k + 1))
+        .map(|h| cube.add_forwarding_host(format!("h{h}")))
+        .collect();
+    for level in 0..=k {
+        let step = n.pow(level);
+        for i in 0..n.pow(k) {
+            let switch = cube.add_switch(format!("sw{level}.{i}"));
+            // the digits above the level, a place for the level's own, the digits below
+            let first = i / step * step * n + i % step;
+            for digit in 0..n {
+                let host = hosts[(first + digit * step) as usize];
+                cube.connect(host, switch, LinkOptions::default());
+            }
+        }
+    }
+    Ok(cube)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counts_are_those_of_the_formulas() {
+        for (n, k) in [(2_usize, 0_u32), (2, 1), (4, 1), (8, 1), (4, 2), (3, 3)] {
+            let cube = bcube(n as u32, k).unwrap();
+            let levels = k as usize + 1;
+            assert_eq!(cube.hosts().len(), n.pow(k + 1));
+            assert_eq!(cube.switches(), levels * n.pow(k));
+            assert_eq!(cube.links(), levels * n.pow(k + 1));
+            for node in cube.nodes() {
+                let ports = if node.is_host { levels } else { n };
+                assert_eq!(node.ports.len(), ports, "{}", node.name);
+            }
+        }
+    }
+
+    #[test]
+    fn hosts_are_two_links_apart_for_each_digit_in_which_they_differ() {
+        let cube = bcube(3, 2).unwrap();
+        let digits = |h: usize| [h % 3, h / 3 % 3, h / 9];
+        for (a, from) in cube.hosts().iter().enumerate() {
+            let distance = cube.distances(&[*from]);
+            for (b, to) in cube.hosts().iter().enumerate() {
+                let (one, other) = (digits(a), digits(b));
+                let differ = one.iter().zip(other).filter(|(x, y)| **x != *y).count();
+                assert_eq!(distance[to.0 as usize] as usize, 2 * differ);
+            }
+        }
+    }
+
+    #[test]
+    fn a_cube_of_too_many_hosts_is_refused() {
+        assert_eq!(bcube(64, 8).unwrap_err().field, "topology");
+    }
+}

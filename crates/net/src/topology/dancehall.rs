@@ -1,0 +1,131 @@
+//! The dumbbell-and-dancehall of web traffic studies (Guo & Matta 2001): servers behind routers of
+//! their own on one side, clients of many delays on the other.
+//!
+//! ```text
+//!   servers - router0 \                                / client
+//!   servers - router1 - left ---- middle ---- right --- client
+//!   ..                /              |                 \ ..
+//!                                 more clients
+//! ```
+//!
+//! R server routers with S servers each, C clients on the right, M in the middle: hosts R S + C + M,
+//! switches R + 3, links R S + R + 2 + C + M. The paper's figure is not in the texts that this
+//! project holds; the shape and the scenario's defaults are those of the ns-2 example `varybell`,
+//! which the authors' script builds on (40 servers behind 4 routers, 420 clients).
+
+use fairport_units::{Rate, Time};
+
+use super::{LinkOptions, NodeId, Topology, size};
+use crate::error::BuildError;
+
+/// What the dancehall is made of. Rates and delays that are given as two go evenly from the first
+/// client's to the last one's.
+#[derive(Clone, Debug)]
+pub struct Dancehall {
+    /// the link of each server router to `left`
+    pub server_routers: Vec<LinkOptions>,
+    /// servers at each server router
+    pub servers_per_router: u32,
+    /// the link from `left` to `middle`
+    pub left: LinkOptions,
+    /// the link from `middle` to `right`
+    pub right: LinkOptions,
+    /// clients at `right`
+    pub clients: u32,
+    /// clients at `middle`
+    pub middle_clients: u32,
+    /// rate of the clients' links
+    pub client_rate: [Rate; 2],
+    /// propagation delay of the clients' links
+    pub client_delay: [Time; 2],
+}
+
+/// Hosts in the order servers by router, clients at `right`, clients at `middle`. `left` port 0
+/// leads to `middle`, then to the routers; `middle` port 0 to `left`, 1 to `right`, then to its
+/// clients; `right` port 0 to `middle`, then to its clients; `router`i port 0 to `left`, then to
+/// its servers.
+///
+/// # Errors
+/// If there is no server or no client, or more than 4096 of either.
+pub fn dancehall(shape: &Dancehall) -> Result<Topology, BuildError> {
+    let routers = shape.server_routers.len() as u32;
+    size::check("topology.server_routers", routers, 1, 4096, 4)?;
+    let servers = shape.servers_per_router;
+    size::check("topology.servers_per_router", servers, 1, 4096, 10)?;
+    size::check("topology.clients", shape.clients, 1, 4096, 420)?;
+    let far = shape.middle_clients;
+    size::check("topology.middle_clients", far, 0, 4096, 0)?;
+    let mut network = Topology::default();
+    let [left, middle, right] =
+        ["left", "middle", "right"].map(|name| network.add_switch(name));
+    network.connect(left, middle, shape.left);
+    network.connect(middle, right, shape.right);
+    for (i, link) in shape.server_routers.iter().enumerate() {
+        let router = network.add_switch(format!("router{i}"));
+        network.connect(router, left, *link);
+        for _ in 0..servers {
+            let host = network.add_next_host();
+            network.connect(host, router, LinkOptions::default());
+        }
+    }
+    add_clients(&mut network, right, shape.clients, shape);
+    add_clients(&mut network, middle, far, shape);
+    Ok(network)
+}
+
+fn add_clients(network: &mut Topology, router: NodeId, clients: u32, shape: &Dancehall) {
+    let steps = u64::from(clients.max(2) - 1);
+    for i in 0..u64::from(clients) {
+        // weighted from both ends, because the range may fall as well as rise
+        let between = |ends: [u64; 2]| {
+            let sum = u128::from(ends[0]) * u128::from(steps - i) + u128::from(ends[1]) * u128::from(i);
+            (sum / u128::from(steps)) as u64
+        };
+        let options = LinkOptions {
+            rate: Some(Rate::from_bps(between(shape.client_rate.map(Rate::as_bps)))),
+            delay: Some(Time::from_ps(between(shape.client_delay.map(Time::as_ps)))),
+            limit_bytes: None,
+        };
+        let host = network.add_next_host();
+        network.connect(host, router, options);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(clients: u32, middle_clients: u32) -> Dancehall {
+        Dancehall {
+            server_routers: vec![LinkOptions::default(); 4],
+            servers_per_router: 10,
+            left: LinkOptions::default(),
+            right: LinkOptions::default(),
+            clients,
+            middle_clients,
+            client_rate: [22, 32].map(|m| Rate::from_bps(m * 1_000_000)),
+            client_delay: [10, 100].map(|ms| Time::from_ps(ms * 1_000_000_000)),
+        }
+    }
+
+    #[test]
+    fn the_counts_are_those_of_the_formulas() {
+        for (c, m) in [(420, 0), (1, 1), (7, 3)] {
+            let network = dancehall(&shape(c as u32, m as u32)).unwrap();
+            assert_eq!(network.hosts().len(), 40 + c + m);
+            assert_eq!(network.switches(), 4 + 3);
+            assert_eq!(network.links(), 40 + 4 + 2 + c + m);
+        }
+    }
+
+    #[test]
+    fn clients_links_go_evenly_from_one_end_of_the_range_to_the_other() {
+        let network = dancehall(&shape(4, 0)).unwrap();
+        let delays: Vec<_> = network.hosts()[40..]
+            .iter()
+            .map(|host| network.port(network.node(*host).ports[0]).options.delay)
+            .map(|delay| delay.unwrap().as_ps() / 1_000_000_000)
+            .collect();
+        assert_eq!(delays, [10, 40, 70, 100]);
+    }
+}

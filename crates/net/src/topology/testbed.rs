@@ -1,0 +1,50 @@
+//! Three senders and a receiver on a line of three switches: the testbed of `TCPRand` (Lee 2017,
+//! its figure 7).
+//!
+//! ```text
+//!   h3 (S4)    h2 (S2)    h1 (S1)
+//!      |          |          |
+//!      s2 ------- s1 ------- s0 --- h0 (the receiver)
+//! ```
+//!
+//! Hosts 4, switches 3, links 6. The figure itself is not in the texts that this project holds: that
+//! S1 has a port of its own at the receiver's switch and S2 and S4 share another is what the
+//! paper's experiments need; that they stand on a line is assumed.
+
+use super::{LinkOptions, Topology};
+
+/// `s0` port 0 leads to the receiver `h0`, 1 to `h1`, 2 to `s1`; `s1` port 0 to `s0`, 1 to `h2`,
+/// 2 to `s2`; `s2` port 0 to `s1`, 1 to `h3`.
+pub fn testbed() -> Topology {
+    let mut testbed = Topology::default();
+    let link = LinkOptions::default();
+    let mut towards_receiver = testbed.add_switch("s0");
+    for _ in 0..2 {
+        let host = testbed.add_next_host();
+        testbed.connect(host, towards_receiver, link);
+    }
+    for name in ["s1", "s2"] {
+        let switch = testbed.add_switch(name);
+        testbed.connect(towards_receiver, switch, link);
+        let host = testbed.add_next_host();
+        testbed.connect(host, switch, link);
+        towards_receiver = switch;
+    }
+    testbed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_senders_are_two_three_and_four_links_away() {
+        let testbed = testbed();
+        let counts = (testbed.hosts().len(), testbed.switches(), testbed.links());
+        assert_eq!(counts, (4, 3, 6));
+        let distance = testbed.distances(&testbed.hosts()[..1]);
+        let hosts = testbed.hosts().iter();
+        let distances: Vec<_> = hosts.map(|host| distance[host.0 as usize]).collect();
+        assert_eq!(distances, [0, 2, 3, 4]);
+    }
+}
