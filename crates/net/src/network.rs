@@ -183,6 +183,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// before the packet that it sent last.
     #[inline]
     pub fn inject(&mut self, at: Time, mut packet: Packet<P>) {
+        packet.route = self.routes.enter(packet.route);
         let hop = self.routes.arrive(packet.route).expect("a route has a hop");
         let number = self.ports[hop.port.0 as usize].place.number;
         self.injected += 1;

@@ -21,8 +21,11 @@ pub struct Job {
     pub topology: TopologyJob,
     /// how paths are chosen
     pub routing: RoutingJob,
-    /// what every link has unless the topology says otherwise
+    /// what every link has unless the fabric or the topology says otherwise
     pub link: LinkJob,
+    /// what links between switches have unless the topology says otherwise
+    #[serde(default)]
+    pub fabric: OptionsJob,
     /// what every switch has
     pub switch: SwitchJob,
     /// what every switch port's buffer has
@@ -50,6 +53,73 @@ pub enum TopologyJob {
         /// ports a switch
         k: u32,
     },
+    /// see [`fairport_net::topology::leaf_spine`]
+    LeafSpine {
+        /// switches that hosts are at
+        leaves: u32,
+        /// switches above them
+        spines: u32,
+        /// hosts at each leaf
+        hosts_per_leaf: u32,
+    },
+    /// see [`fairport_net::topology::three_tier`]
+    ThreeTier {
+        /// switches under the core
+        aggs: u32,
+        /// switches under each of these
+        edges_per_agg: u32,
+        /// hosts at each edge switch
+        hosts_per_edge: u32,
+    },
+    /// see [`fairport_net::topology::vl2`]
+    Vl2 {
+        /// ports of an aggregation switch
+        d_a: u32,
+        /// ports of an intermediate switch
+        d_i: u32,
+        /// hosts in a rack
+        hosts_per_rack: u32,
+    },
+    /// see [`fairport_net::topology::bcube`]
+    Bcube {
+        /// ports of a switch
+        n: u32,
+        /// the highest level
+        k: u32,
+    },
+    /// see [`fairport_net::topology::star`]
+    Star {
+        /// hosts
+        hosts: u32,
+    },
+    /// see [`fairport_net::topology::dumbbell`]
+    Dumbbell {
+        /// hosts on the left
+        left: u32,
+        /// hosts on the right
+        right: u32,
+    },
+    /// see [`fairport_net::topology::dancehall`]
+    Dancehall {
+        /// the link of each server router
+        server_routers: Vec<OptionsJob>,
+        /// servers at each
+        servers_per_router: u32,
+        /// the link from `left` to `middle`
+        left: OptionsJob,
+        /// the link from `middle` to `right`
+        right: OptionsJob,
+        /// clients at `right`
+        clients: u32,
+        /// clients at `middle`
+        middle_clients: u32,
+        /// of the first client's link, of the last one's
+        client_rate_bps: [Rate; 2],
+        /// of the first client's link, of the last one's
+        client_delay_ps: [Time; 2],
+    },
+    /// see [`fairport_net::topology::testbed`]
+    Testbed,
     /// see [`fairport_net::topology::two_switch`]
     TwoSwitch {
         /// hosts behind the second switch
@@ -59,6 +129,9 @@ pub enum TopologyJob {
     Graph {
         /// names
         hosts: Vec<String>,
+        /// whether hosts pass on what is for others
+        #[serde(default)]
+        hosts_forward: bool,
         /// names
         switches: Vec<String>,
         /// what joins them
@@ -80,12 +153,39 @@ pub struct GraphLinkJob {
     pub limit_bytes: Option<u32>,
 }
 
+/// What some links have of their own; what is left out is as in [`LinkJob`] and [`QueueJob`].
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OptionsJob {
+    /// rate in both directions
+    pub rate_bps: Option<Rate>,
+    /// propagation delay
+    pub delay_ps: Option<Time>,
+    /// buffer at both ends
+    pub limit_bytes: Option<u32>,
+}
+
 /// How paths are chosen.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RoutingJob {
     /// see [`fairport_net::routing::DestinationSuffix`]
     DestinationSuffix,
+    /// see [`fairport_net::routing::Ecmp`]; seeded with the run's seed
+    Ecmp,
+    /// see [`fairport_net::routing::RiplHash`]
+    RiplHash,
+    /// see [`fairport_net::routing::SpanningTree`]
+    SpanningTree,
+    /// see [`fairport_net::routing::EqualLength`]; seeded with the run's seed
+    EqualLength {
+        /// the core of all flows; without it each flow has its own
+        core: Option<u32>,
+    },
+    /// see [`fairport_net::routing::Spray`]
+    Spray,
+    /// see [`fairport_net::routing::TwoLevel`]
+    TwoLevel,
 }
 
 /// What every link has.

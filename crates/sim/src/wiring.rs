@@ -70,7 +70,10 @@ pub(crate) fn ports(
         let far = topology.far_node(id);
         let link = port.options.delay.unwrap_or(job.link.delay_ps) + timing.link_extra[i / 2];
         let host = timing.host_number[far.0 as usize];
-        let (latency, far_processing) = if topology.node(far).is_host {
+        let (latency, far_processing) = if far == port.node {
+            // a forwarding host's own packets, on their way to its adapter
+            (Time::ZERO, None)
+        } else if topology.node(far).is_host {
             let stream = Stream::new(job.seed, "host-in", u64::from(host));
             let server = Server::new(job.host.processing, stream);
             (link + timing.host_latency[host as usize], Some(server))

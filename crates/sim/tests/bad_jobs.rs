@@ -59,7 +59,7 @@ fn each_impossible_job_names_its_field() {
 }
 
 #[test]
-fn a_host_that_no_link_leads_to_is_unreachable() {
+fn a_host_that_no_link_leads_to_is_named() {
     let error = refused(|job| {
         job["topology"] = json!({
             "kind": "graph", "hosts": ["a", "b"], "switches": ["s", "t"],
@@ -69,7 +69,35 @@ fn a_host_that_no_link_leads_to_is_unreachable() {
     });
     assert_eq!(
         (error.field.as_str(), error.value.as_str()),
-        ("flows.0.dst", "b")
+        ("topology.links", "b")
     );
-    assert!(error.problem.contains("cannot be reached from `a`"));
+    assert!(error.problem.contains("is not connected with `a`"));
+}
+
+#[test]
+fn routing_that_the_topology_does_not_allow_names_its_field() {
+    let routed = |topology: Value, routing: Value| {
+        let error = refused(|job| {
+            job["topology"] = topology;
+            job["routing"] = routing;
+            job["flows"] = json!([flow("h1", "h0")]);
+        });
+        (error.field, error.value)
+    };
+    let pair = |field: &str, value: &str| (field.to_string(), value.to_string());
+    let equal_length = |core| json!({"equal-length": {"core": core}});
+    let star = json!({"kind": "star", "hosts": 4});
+    let tree = json!({"kind": "fat-tree", "k": 4});
+    assert_eq!(
+        routed(star.clone(), equal_length(Value::Null)),
+        pair("routing", "equal-length")
+    );
+    assert_eq!(
+        routed(tree, equal_length(json!(4))),
+        pair("routing.core", "4")
+    );
+    assert_eq!(
+        routed(star, json!("two-level")),
+        pair("routing", "two-level")
+    );
 }

@@ -19,7 +19,7 @@ use crate::error::BuildError;
 /// The cube of `n`-port switches with levels 0..=`k`. Host h has the paper's address: its number's
 /// digits to the base n. Switch `sw<l>.<i>` joins the n hosts that differ in digit l alone; i is
 /// their number without that digit. Switch port p leads to the host whose digit l is p; host
-/// port l leads to level l.
+/// port l leads to level l, and the ports above to the host itself ([`Topology::own_port`]).
 ///
 /// # Errors
 /// If `n` is not within 2..=64 or `k` within 0..=8, or there are too many hosts.
@@ -43,6 +43,7 @@ pub fn bcube(n: u32, k: u32) -> Result<Topology, BuildError> {
             }
         }
     }
+    cube.add_own_ports();
     Ok(cube)
 }
 
@@ -59,7 +60,8 @@ mod tests {
             assert_eq!(cube.switches(), levels * n.pow(k));
             assert_eq!(cube.links(), levels * n.pow(k + 1));
             for node in cube.nodes() {
-                let ports = if node.is_host { levels } else { n };
+                // the last two are the ends of the host's port to itself
+                let ports = if node.is_host { levels + 2 } else { n };
                 assert_eq!(node.ports.len(), ports, "{}", node.name);
             }
         }

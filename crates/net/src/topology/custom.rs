@@ -1,18 +1,19 @@
-//! A graph that the scenario spells out.
+//! A graph that the scenario spells out. All nodes have the names that it gives them.
 
 use std::collections::BTreeMap;
 
-use super::{LinkOptions, NodeId, Topology};
+use super::{LinkOptions, NodeId, Topology, UNREACHED};
 use crate::error::BuildError;
 
 /// Builds the graph of these hosts, switches and links; ports are numbered in the order in which
-/// the links are given.
+/// the links are given. Hosts that forward may have several links.
 ///
 /// # Errors
-/// If two nodes share a name, a link ends at an unknown node or joins a node to itself, or a host
-/// has other than one link.
+/// If two nodes share a name, a link ends at an unknown node or joins a node to itself, a host that
+/// does not forward has other than one link, or the graph is not connected.
 pub fn custom(
     hosts: &[String],
+    hosts_forward: bool,
     switches: &[String],
     links: &[([String; 2], LinkOptions)],
 ) -> Result<Topology, BuildError> {
@@ -20,10 +21,10 @@ pub fn custom(
     let mut ids: BTreeMap<&str, NodeId> = BTreeMap::new();
     for (field, names) in [("topology.hosts", hosts), ("topology.switches", switches)] {
         for (i, name) in names.iter().enumerate() {
-            let id = if field == "topology.hosts" {
-                graph.add_host(name)
-            } else {
-                graph.add_switch(name)
+            let id = match field {
+                "topology.hosts" if hosts_forward => graph.add_forwarding_host(name),
+                "topology.hosts" => graph.add_host(name),
+                _ => graph.add_switch(name),
             };
             if ids.insert(name, id).is_some() {
                 let field = format!("{field}.{i}");
@@ -56,20 +57,45 @@ pub fn custom(
         }
         graph.connect(a, b, *options);
     }
+    check_hosts(&graph)?;
+    check_connected(&graph)?;
+    graph.add_own_ports();
+    Ok(graph)
+}
+
+fn check_hosts(graph: &Topology) -> Result<(), BuildError> {
     for (i, host) in graph.hosts().iter().enumerate() {
         let node = graph.node(*host);
-        if node.ports.len() != 1 {
+        if node.ports.len() != 1 && !node.forwards {
             let problem = format!("has {} links", node.ports.len());
+            let remedy = "give every host one link, or set topology.hosts_forward = true";
             let field = format!("topology.hosts.{i}");
-            return Err(BuildError::new(
-                field,
-                &node.name,
-                problem,
-                "give every host one link",
-            ));
+            return Err(BuildError::new(field, &node.name, problem, remedy));
         }
     }
-    Ok(graph)
+    Ok(())
+}
+
+fn check_connected(graph: &Topology) -> Result<(), BuildError> {
+    let Some(first) = graph.hosts().first() else {
+        return Ok(());
+    };
+    let distance = graph.distances(&[*first]);
+    let mut nodes = graph.nodes().iter().zip(&distance);
+    let Some((apart, _)) = nodes.find(|(_, links)| **links == UNREACHED) else {
+        return Ok(());
+    };
+    let problem = format!(
+        "is not connected with `{}`: no path of links leads there",
+        graph.node(*first).name
+    );
+    let remedy = "add the link that is missing to topology.links, or leave the node out";
+    Err(BuildError::new(
+        "topology.links",
+        &apart.name,
+        problem,
+        remedy,
+    ))
 }
 
 #[cfg(test)]
@@ -85,7 +111,7 @@ mod tests {
             .iter()
             .map(|ends| (ends.map(ToString::to_string), LinkOptions::default()))
             .collect();
-        custom(&names(hosts), &names(&["s"]), &links)
+        custom(&names(hosts), false, &names(&["s"]), &links)
     }
 
     #[test]
@@ -102,5 +128,25 @@ mod tests {
         assert_eq!(field(build(&["a"], &[["a", "x"]])), "topology.links.0.ends");
         assert_eq!(field(build(&["a"], &[["s", "s"]])), "topology.links.0.ends");
         assert_eq!(field(build(&["a"], &[])), "topology.hosts.0");
+    }
+
+    #[test]
+    fn a_node_that_no_link_leads_to_is_named() {
+        let error = build(&["a", "b"], &[["a", "b"]]).unwrap_err();
+        assert_eq!(
+            (error.field.as_str(), error.value.as_str()),
+            ("topology.links", "s")
+        );
+        assert!(error.problem.contains("not connected with `a`"));
+    }
+
+    #[test]
+    fn hosts_that_forward_may_have_several_links() {
+        let link = |ends: [&str; 2]| (ends.map(ToString::to_string), LinkOptions::default());
+        let links = [link(["a", "b"]), link(["b", "c"])];
+        let chain = custom(&names(&["a", "b", "c"]), true, &[], &links).unwrap();
+        assert_eq!(chain.distances(&chain.hosts()[..1]), [0, 1, 2]);
+        let error = custom(&names(&["a", "b", "c"]), false, &[], &links).unwrap_err();
+        assert_eq!(error.field, "topology.hosts.1");
     }
 }

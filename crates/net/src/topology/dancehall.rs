@@ -56,8 +56,7 @@ pub fn dancehall(shape: &Dancehall) -> Result<Topology, BuildError> {
     let far = shape.middle_clients;
     size::check("topology.middle_clients", far, 0, 4096, 0)?;
     let mut network = Topology::default();
-    let [left, middle, right] =
-        ["left", "middle", "right"].map(|name| network.add_switch(name));
+    let [left, middle, right] = ["left", "middle", "right"].map(|name| network.add_switch(name));
     network.connect(left, middle, shape.left);
     network.connect(middle, right, shape.right);
     for (i, link) in shape.server_routers.iter().enumerate() {
@@ -78,7 +77,8 @@ fn add_clients(network: &mut Topology, router: NodeId, clients: u32, shape: &Dan
     for i in 0..u64::from(clients) {
         // weighted from both ends, because the range may fall as well as rise
         let between = |ends: [u64; 2]| {
-            let sum = u128::from(ends[0]) * u128::from(steps - i) + u128::from(ends[1]) * u128::from(i);
+            let sum =
+                u128::from(ends[0]) * u128::from(steps - i) + u128::from(ends[1]) * u128::from(i);
             (sum / u128::from(steps)) as u64
         };
         let options = LinkOptions {

@@ -40,7 +40,11 @@ mod tests {
     fn sides_are_three_links_apart() {
         let dumbbell = dumbbell(3, 5).unwrap();
         assert_eq!(
-            (dumbbell.hosts().len(), dumbbell.switches(), dumbbell.links()),
+            (
+                dumbbell.hosts().len(),
+                dumbbell.switches(),
+                dumbbell.links()
+            ),
             (8, 2, 9)
         );
         let distance = dumbbell.distances(&dumbbell.hosts()[..1]);

@@ -102,11 +102,35 @@ impl Topology {
         id
     }
 
-    /// Adds a host that also passes on what is for others.
+    /// Adds a host that also passes on what is for others. When all links are there,
+    /// [`Topology::add_own_ports`] is due.
     pub fn add_forwarding_host(&mut self, name: impl Into<String>) -> NodeId {
         let id = self.add_host(name);
         self.nodes[id.0 as usize].forwards = true;
         id
+    }
+
+    /// Gives every forwarding host a port that leads to itself, through which its own packets pass
+    /// before the port to the network: there they meet in order of time what it passes on, as
+    /// both would at the adapter. It takes the numbers after the host's links, and is not counted
+    /// as a link.
+    pub(crate) fn add_own_ports(&mut self) {
+        let fast = LinkOptions {
+            rate: Some(Rate::from_bps(10_000_000_000_000)),
+            delay: Some(Time::ZERO),
+            limit_bytes: None,
+        };
+        for host in self.hosts.clone() {
+            if self.node(host).forwards {
+                self.connect(host, host, fast);
+            }
+        }
+    }
+
+    /// The port of a forwarding host that leads to itself.
+    pub fn own_port(&self, host: NodeId) -> Option<PortId> {
+        let ports = self.node(host).ports.iter();
+        ports.copied().find(|port| self.far_node(*port) == host)
     }
 
     /// Adds the next host under its usual name: `h` and its number.
@@ -189,7 +213,8 @@ impl Topology {
 
     /// The number of links.
     pub fn links(&self) -> usize {
-        self.ports.len() / 2
+        let own = |host: &&NodeId| self.node(**host).forwards;
+        self.ports.len() / 2 - self.hosts.iter().filter(own).count()
     }
 
     /// A node.
@@ -211,5 +236,27 @@ impl Topology {
     pub fn port_name(&self, id: PortId) -> String {
         let port = self.port(id);
         format!("{}:{}", self.node(port.node).name, port.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fabric_is_the_links_between_switches_that_have_no_options_of_their_own() {
+        let fast = LinkOptions {
+            rate: Some(Rate::from_bps(10_000_000_000)),
+            ..LinkOptions::default()
+        };
+        let mut tree = fat_tree(4).unwrap();
+        tree.set_fabric(fast);
+        let is_fast = |port: &&Port| port.options == fast;
+        assert_eq!(tree.ports().iter().filter(is_fast).count(), 2 * 32);
+        tree.set_fabric(LinkOptions {
+            rate: Some(Rate::from_bps(1)),
+            ..LinkOptions::default()
+        });
+        assert_eq!(tree.ports().iter().filter(is_fast).count(), 2 * 32);
     }
 }

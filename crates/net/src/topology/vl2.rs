@@ -77,7 +77,7 @@ mod tests {
             assert_eq!(network.switches(), d_a / 2 + d_i + racks);
             assert_eq!(network.links(), h * racks + d_a * d_i);
             for node in network.nodes() {
-                let ports = match &node.name[..3] {
+                let ports = match node.name.trim_end_matches(char::is_numeric) {
                     "int" => d_i,
                     "agg" => d_a,
                     "tor" => h + 2,

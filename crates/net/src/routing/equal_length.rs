@@ -1,0 +1,144 @@
+//! Equal-length routing (Prakash 2012, 5.4): every packet goes up to a core switch and down again,
+//! also to a neighbour in its pod or its rack.
+//!
+//! So all flows to a receiver come the same number of links and enter its switch through the same
+//! ports, and no input of the switch has a flow of its own. It asks for no more than full bisection
+//! bandwidth: where the links to the cores are fewer or slower, what stayed in the rack crowds
+//! them. A path passes no port twice; within a pod it passes the same switches upwards and downwards.
+
+use super::shortest::ShortestPaths;
+use super::{FiveTuple, Path, Routing};
+use crate::error::BuildError;
+use crate::topology::{NodeId, Topology, UNREACHED};
+
+/// The policy.
+pub struct EqualLength {
+    seed: u64,
+    /// those that flows are hashed to: all, or the fixed one
+    cores: Vec<NodeId>,
+    shortest: ShortestPaths,
+}
+
+impl EqualLength {
+    /// The policy on this topology. Each flow's core is that of a hash of this seed, or for all
+    /// flows the `fixed` one, by its place among the cores.
+    ///
+    /// # Errors
+    /// If the topology has no core switches (switches with other switches between them and the
+    /// hosts), or fewer than `fixed` asks for, or some host is not below every one of them.
+    pub fn new(topology: &Topology, seed: u64, fixed: Option<u32>) -> Result<Self, BuildError> {
+        const FIELD: &str = "routing";
+        let heights = topology.heights();
+        let height = |id: &NodeId| heights[id.0 as usize];
+        let nodes = (0..topology.nodes().len() as u32).map(NodeId);
+        let switches = nodes.filter(|id| !topology.node(*id).is_host && height(id) != UNREACHED);
+        let top = switches.clone().map(|id| height(&id)).max().unwrap_or(0);
+        let mut cores: Vec<NodeId> = switches.filter(|id| height(id) == top).collect();
+        if top < 2 {
+            let problem =
+                "needs core switches, and in this topology every switch has hosts of its own";
+            let remedy = "use a fat-tree, leaf-spine or three-tier topology, or routing = \"destination-suffix\"";
+            return Err(BuildError::new(FIELD, "equal-length", problem, remedy));
+        }
+        if let Some(fixed) = fixed {
+            let Some(core) = cores.get(fixed as usize) else {
+                let problem = format!("is not one of the {} cores", cores.len());
+                let remedy = format!("give a number from 0 to {}", cores.len() - 1);
+                return Err(BuildError::new("routing.core", fixed, problem, remedy));
+            };
+            cores = vec![*core];
+        }
+        for core in &cores {
+            let distance = topology.distances(&[*core]);
+            let aside = |host: &&NodeId| distance[host.0 as usize] != top;
+            if let Some(host) = topology.hosts().iter().find(aside) {
+                let [core, host] = [core, host].map(|id| &topology.node(*id).name);
+                let problem = format!(
+                    "needs every core above every host, and `{core}` is not above `{host}`"
+                );
+                let remedy = "use routing = \"destination-suffix\", or join the two by links of one layer to the next";
+                return Err(BuildError::new(FIELD, "equal-length", problem, remedy));
+            }
+        }
+        Ok(Self {
+            seed,
+            cores,
+            shortest: ShortestPaths::new(topology),
+        })
+    }
+}
+
+impl Routing for EqualLength {
+    fn paths(
+        &mut self,
+        topology: &Topology,
+        source: usize,
+        destination: usize,
+        flow: &FiveTuple,
+    ) -> Vec<Path> {
+        let core = self.cores[flow.choose(self.seed, self.cores.len())];
+        let ways = self.shortest.towards(topology, core);
+        let choose = |node: NodeId, count| {
+            let salt = self.seed ^ u64::from(node.0 + 1) << 32;
+            flow.choose(salt, count)
+        };
+        let [up, down] = [source, destination].map(|host| {
+            ways.walk(topology.hosts()[host], choose)
+                .expect("a core is above every host")
+        });
+        let turned = down.iter().rev().map(|port| topology.port(*port).peer);
+        vec![up.into_iter().chain(turned).collect()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{bcube, fat_tree, star, two_switch, vl2};
+
+    #[test]
+    fn a_topology_without_cores_is_refused() {
+        for topology in [two_switch(2), star(5), bcube(4, 1)].map(Result::unwrap) {
+            let error = EqualLength::new(&topology, 1, None).err().unwrap();
+            assert_eq!(error.field, "routing");
+            assert!(error.problem.contains("needs core switches"));
+        }
+    }
+
+    #[test]
+    fn a_fixed_core_is_one_of_the_cores() {
+        let tree = fat_tree(4).unwrap();
+        let error = EqualLength::new(&tree, 1, Some(4)).err().unwrap();
+        assert_eq!(error.field, "routing.core");
+        let mut routing = EqualLength::new(&tree, 1, Some(3)).unwrap();
+        for number in 0..20 {
+            let flow = FiveTuple::of_flow(number, [10, 0, 0, 3].into(), [10, 0, 0, 2].into());
+            let path = routing.paths(&tree, 1, 0, &flow).remove(0);
+            let names: Vec<_> = path.iter().map(|port| tree.port_name(*port)).collect();
+            assert_eq!(
+                names,
+                [
+                    "h1:0",
+                    "edge0.0:3",
+                    "agg0.1:3",
+                    "core3:0",
+                    "agg0.1:0",
+                    "edge0.0:0"
+                ]
+            );
+        }
+    }
+
+    #[test]
+    fn where_several_ways_lead_up_to_a_core_flows_spread_over_them() {
+        let network = vl2(4, 4, 2).unwrap();
+        let mut routing = EqualLength::new(&network, 1, Some(0)).unwrap();
+        let mut second: Vec<_> = (0..50)
+            .map(|number| FiveTuple::of_flow(number, [10, 0, 0, 1].into(), [10, 0, 0, 8].into()))
+            .map(|flow| routing.paths(&network, 0, 7, &flow).remove(0)[1])
+            .collect();
+        second.sort();
+        second.dedup();
+        assert_eq!(second.len(), 2);
+    }
+}

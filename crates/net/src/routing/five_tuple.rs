@@ -1,0 +1,103 @@
+//! What a router's hash sees of a flow.
+
+use std::net::Ipv4Addr;
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
+
+/// Addresses, protocol and ports of one direction of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FiveTuple {
+    /// the sender's address
+    pub source: Ipv4Addr,
+    /// the receiver's address
+    pub destination: Ipv4Addr,
+    /// IP protocol number
+    pub protocol: u8,
+    /// the sender's port
+    pub source_port: u16,
+    /// the receiver's port
+    pub destination_port: u16,
+}
+
+impl FiveTuple {
+    /// IANA's number of TCP.
+    const TCP: u8 = 6;
+    /// Where iperf listens.
+    const SERVER_PORT: u16 = 5001;
+    /// Linux's `ip_local_port_range`: first and number.
+    const CLIENT_PORTS: (u16, u32) = (32_768, 28_232);
+
+    /// Of the data of the `number`-th flow of a run: TCP from one of the ports that Linux gives to
+    /// clients, in turn, to iperf's.
+    pub fn of_flow(number: u32, source: Ipv4Addr, destination: Ipv4Addr) -> Self {
+        let (first, count) = Self::CLIENT_PORTS;
+        Self {
+            source,
+            destination,
+            protocol: Self::TCP,
+            source_port: first + (number % count) as u16,
+            destination_port: Self::SERVER_PORT,
+        }
+    }
+
+    /// The other direction.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            ..self
+        }
+    }
+
+    /// One of `ways`, by a hash over all fields and `salt`: uniform and independent of that of
+    /// another salt.
+    pub(super) fn choose(&self, salt: u64, ways: usize) -> usize {
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let ports = pair(self.source_port.into(), self.destination_port.into());
+        let words = [
+            pair(self.source.into(), self.destination.into()),
+            ports << 8 | u64::from(self.protocol),
+        ];
+        let mix = |state: u64, word: &u64| SplitMix64::seed_from_u64(state ^ word).next_u64();
+        let hash = words.iter().fold(mix(0, &salt), mix);
+        ((u128::from(hash) * ways as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(number: u32) -> FiveTuple {
+        FiveTuple::of_flow(number, [10, 0, 0, 1].into(), [10, 0, 0, 2].into())
+    }
+
+    #[test]
+    fn flows_spread_evenly_over_the_ways() {
+        let mut taken = [0; 4];
+        for number in 0..4000 {
+            taken[flow(number).choose(7, 4)] += 1;
+        }
+        // 1000 expected, and a standard deviation of 27
+        assert!(
+            taken.iter().all(|count| (890..1110).contains(count)),
+            "{taken:?}"
+        );
+    }
+
+    #[test]
+    fn choices_with_different_salts_are_independent() {
+        let alike = (0..4000).filter(|n| flow(*n).choose(1, 4) == flow(*n).choose(2, 4));
+        assert!((890..1110).contains(&alike.count()));
+    }
+
+    #[test]
+    fn twice_reversed_is_the_same() {
+        assert_eq!(flow(3).reversed().reversed(), flow(3));
+        assert_eq!(flow(3).reversed().source_port, 5001);
+    }
+}

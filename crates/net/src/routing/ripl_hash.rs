@@ -1,0 +1,86 @@
+//! Equal-cost multi-path as the controller of the Mininet reproductions chooses (RipL-POX).
+//!
+//! All shortest paths in order; the CRC-32 of the 5-tuple, modulo their number, is the index. The
+//! controller packs the 5-tuple as C structures lie in memory on a 64-bit machine, lowest octet
+//! first: addresses of 8 octets, protocol and ports of 2. Its order of paths is that of the
+//! switches' names as text, and so that of their numbers as here up to k = 8.
+
+use super::shortest::ShortestPaths;
+use super::{FiveTuple, Path, Routing};
+use crate::topology::Topology;
+
+/// The policy.
+pub struct RiplHash {
+    shortest: ShortestPaths,
+}
+
+impl RiplHash {
+    /// The policy on this topology.
+    pub fn new(topology: &Topology) -> Self {
+        let shortest = ShortestPaths::new(topology);
+        Self { shortest }
+    }
+}
+
+impl Routing for RiplHash {
+    fn paths(
+        &mut self,
+        topology: &Topology,
+        source: usize,
+        destination: usize,
+        flow: &FiveTuple,
+    ) -> Vec<Path> {
+        let ways = self.shortest.towards_host(topology, destination);
+        let mut paths = ways.all(topology.hosts()[source]);
+        if paths.is_empty() {
+            return paths;
+        }
+        let index = crc32(&packed(flow)) as usize % paths.len();
+        vec![paths.swap_remove(index)]
+    }
+}
+
+/// `struct.pack("LLHHH", ..)` of Python on a 64-bit machine.
+fn packed(flow: &FiveTuple) -> Vec<u8> {
+    let mut octets = Vec::with_capacity(22);
+    for address in [flow.source, flow.destination] {
+        octets.extend(u64::from(u32::from(address)).to_le_bytes());
+    }
+    for field in [
+        u16::from(flow.protocol),
+        flow.source_port,
+        flow.destination_port,
+    ] {
+        octets.extend(field.to_le_bytes());
+    }
+    octets
+}
+
+/// CRC-32 of IEEE 802.3, as zlib computes it.
+fn crc32(octets: &[u8]) -> u32 {
+    const POLYNOMIAL: u32 = 0xedb8_8320;
+    let octet = |crc: u32, octet: &u8| {
+        (0..8).fold(crc ^ u32::from(*octet), |crc, _| {
+            crc >> 1 ^ (POLYNOMIAL * (crc & 1))
+        })
+    };
+    !octets.iter().fold(!0, octet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_crc_of_the_digits_is_the_standards_check_value() {
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+    }
+
+    #[test]
+    fn a_flow_hashes_as_python_says() {
+        // zlib.crc32(struct.pack("LLHHH", 0x0a010002, 0x0a000002, 6, 32768, 5001))
+        let flow = FiveTuple::of_flow(0, [10, 1, 0, 2].into(), [10, 0, 0, 2].into());
+        assert_eq!(packed(&flow).len(), 22);
+        assert_eq!(crc32(&packed(&flow)), 0xc459_5e3a);
+    }
+}

@@ -1,0 +1,76 @@
+//! Spanning tree: one tree of links for all traffic, as between switches that learn addresses (IEEE
+//! 802.1D).
+//!
+//! The root is the first of the switches that are farthest from hosts: what an operator configures,
+//! where the standard's default would take the lowest MAC address. Every other node's parent is
+//! its first neighbour on the way to the root. In a fat-tree everything goes through the first core
+//! and each pod's first aggregation switch.
+
+use super::{FiveTuple, Path, Routing};
+use crate::topology::{NodeId, PortId, Topology, UNREACHED};
+
+/// The policy.
+pub struct SpanningTree {
+    /// the port that leads to the root, by node; none at the root and at what it does not reach
+    parent: Vec<Option<PortId>>,
+}
+
+impl SpanningTree {
+    /// The tree of this topology.
+    pub fn new(topology: &Topology) -> Self {
+        let root = root(topology);
+        let distance = topology.distances(&[root]);
+        let parent = topology.nodes().iter().zip(&distance).map(|(node, here)| {
+            let is_nearer = |port: &&PortId| {
+                let far = topology.far_node(**port);
+                *here != UNREACHED && distance[far.0 as usize] + 1 == *here
+            };
+            node.ports.iter().find(is_nearer).copied()
+        });
+        let parent = parent.collect();
+        Self { parent }
+    }
+
+    /// The nodes' ports from `node` to the root.
+    fn climb(&self, topology: &Topology, node: NodeId) -> Vec<PortId> {
+        let up = |port: &PortId| self.parent[topology.far_node(*port).0 as usize];
+        std::iter::successors(self.parent[node.0 as usize], up).collect()
+    }
+}
+
+/// The first switch of the greatest height.
+fn root(topology: &Topology) -> NodeId {
+    let heights = topology.heights();
+    let switches = (0..topology.nodes().len() as u32).map(NodeId);
+    switches
+        .filter(|id| !topology.node(*id).is_host && heights[id.0 as usize] != UNREACHED)
+        .min_by_key(|id| std::cmp::Reverse(heights[id.0 as usize]))
+        .unwrap_or(NodeId(0))
+}
+
+impl Routing for SpanningTree {
+    fn paths(
+        &mut self,
+        topology: &Topology,
+        source: usize,
+        destination: usize,
+        _flow: &FiveTuple,
+    ) -> Vec<Path> {
+        let [mut up, mut down] =
+            [source, destination].map(|host| self.climb(topology, topology.hosts()[host]));
+        let end = |host: usize, ports: &[PortId]| {
+            let last = ports.last().map(|port| topology.far_node(*port));
+            last.unwrap_or(topology.hosts()[host])
+        };
+        if end(source, &up) != end(destination, &down) {
+            return Vec::new();
+        }
+        while up.last().is_some() && up.last() == down.last() {
+            up.pop();
+            down.pop();
+        }
+        let turned = down.iter().rev().map(|port| topology.port(*port).peer);
+        up.extend(turned);
+        vec![up]
+    }
+}

@@ -1,0 +1,34 @@
+//! Per-packet spraying: each packet takes any shortest path, all alike likely (Dixit 2013, random
+//! packet spraying).
+//!
+//! The policy gives all paths; whoever sends the packets draws one for each.
+
+use super::shortest::ShortestPaths;
+use super::{FiveTuple, Path, Routing};
+use crate::topology::Topology;
+
+/// The policy.
+pub struct Spray {
+    shortest: ShortestPaths,
+}
+
+impl Spray {
+    /// The policy on this topology.
+    pub fn new(topology: &Topology) -> Self {
+        let shortest = ShortestPaths::new(topology);
+        Self { shortest }
+    }
+}
+
+impl Routing for Spray {
+    fn paths(
+        &mut self,
+        topology: &Topology,
+        source: usize,
+        destination: usize,
+        _flow: &FiveTuple,
+    ) -> Vec<Path> {
+        let ways = self.shortest.towards_host(topology, destination);
+        ways.all(topology.hosts()[source])
+    }
+}

@@ -1,0 +1,95 @@
+//! Two-level look-up (Al-Fares 2008, 3.3): down by prefix, up by the host's part of the destination
+//! address.
+//!
+//! A pod's switch that is not above the destination sends it up by port
+//! (host - 2 + switch) mod (k/2), counted from its first upward port; cores go by the pod. The
+//! switch's own number is in the sum, so traffic to one receiver from different racks comes through
+//! different cores: unlike [`super::DestinationSuffix`].
+
+use super::{FiveTuple, Path, Routing};
+use crate::topology::{NodeId, PortId, Topology};
+
+/// The policy; it needs the addresses of a fat-tree.
+pub struct TwoLevel {
+    k: usize,
+}
+
+/// The last three octets of an address in a fat-tree.
+fn place(topology: &Topology, node: NodeId) -> [usize; 3] {
+    let [_, pod, switch, id] = topology.node(node).address.octets();
+    [pod, switch, id].map(usize::from)
+}
+
+impl TwoLevel {
+    /// The policy on a [`crate::topology::fat_tree`] of this `k`.
+    pub fn new(k: u32) -> Self {
+        Self { k: k as usize }
+    }
+
+    /// The output port of the switch `node` on the way to a host.
+    fn port(&self, topology: &Topology, node: NodeId, destination: [usize; 3]) -> PortId {
+        let half = self.k / 2;
+        let [pod, switch, _] = place(topology, node);
+        let [to_pod, to_switch, to_id] = destination;
+        let is_core = pod == self.k;
+        let is_edge = switch < half;
+        let number = if is_core {
+            to_pod
+        } else if pod == to_pod && is_edge && switch == to_switch {
+            to_id - 2
+        } else if pod == to_pod && !is_edge {
+            to_switch
+        } else {
+            half + (to_id - 2 + switch) % half
+        };
+        topology.node(node).ports[number]
+    }
+}
+
+impl Routing for TwoLevel {
+    fn paths(
+        &mut self,
+        topology: &Topology,
+        source: usize,
+        destination: usize,
+        _flow: &FiveTuple,
+    ) -> Vec<Path> {
+        let [source, target] = [source, destination].map(|host| topology.hosts()[host]);
+        let destination = place(topology, target);
+        let mut path = vec![topology.node(source).ports[0]];
+        loop {
+            let node = topology.far_node(path[path.len() - 1]);
+            if node == target {
+                return vec![path];
+            }
+            path.push(self.port(topology, node, destination));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::fat_tree;
+
+    #[test]
+    fn a_packet_goes_as_in_the_papers_example() {
+        // Section 3.3: from 10.0.1.2 to 10.2.0.3 by port 2 of 10.0.1.1 and port 3 of 10.0.2.1 to a
+        // core, whose port 2 leads to 10.2.2.1; ports are numbered here as there.
+        let tree = fat_tree(4).unwrap();
+        let flow = FiveTuple::of_flow(0, [10, 0, 1, 2].into(), [10, 2, 0, 3].into());
+        let path = TwoLevel::new(4).paths(&tree, 2, 9, &flow).remove(0);
+        let names: Vec<_> = path.iter().map(|port| tree.port_name(*port)).collect();
+        assert_eq!(
+            names,
+            [
+                "h2:0",
+                "edge0.1:2",
+                "agg0.0:3",
+                "core1:2",
+                "agg2.0:0",
+                "edge2.0:1"
+            ]
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! Every policy's paths: of the expected length, without loops, and where they meet.
+
+use fairport_net::routing::{
+    DestinationSuffix, Ecmp, EqualLength, FiveTuple, RiplHash, Routing, ShortestPaths,
+    SpanningTree, Spray, TwoLevel,
+};
+use fairport_net::topology::{bcube, fat_tree, leaf_spine, three_tier, two_switch, vl2};
+use fairport_net::{PortId, Topology};
+
+fn policies(tree: &Topology, k: u32) -> Vec<(&'static str, Box<dyn Routing>)> {
+    vec![
+        ("destination-suffix", Box::new(DestinationSuffix::new(tree))),
+        ("ecmp", Box::new(Ecmp::new(tree, 7))),
+        ("ripl", Box::new(RiplHash::new(tree))),
+        ("spanning-tree", Box::new(SpanningTree::new(tree))),
+        ("spray", Box::new(Spray::new(tree))),
+        ("two-level", Box::new(TwoLevel::new(k))),
+        (
+            "equal-length",
+            Box::new(EqualLength::new(tree, 7, None).unwrap()),
+        ),
+    ]
+}
+
+fn tuple(topology: &Topology, source: usize, destination: usize) -> FiveTuple {
+    let address = |host: usize| topology.node(topology.hosts()[host]).address;
+    FiveTuple::of_flow(source as u32, address(source), address(destination))
+}
+
+/// Asserts that a path leads from one host to the other by the links that there are, passes no port
+/// and, unless it may turn back on itself, no node twice.
+fn assert_leads(topology: &Topology, path: &[PortId], ends: [usize; 2], may_turn: bool) {
+    let mut node = topology.hosts()[ends[0]];
+    let mut nodes = vec![node];
+    for port in path {
+        assert_eq!(topology.port(*port).node, node, "a path is of joined links");
+        node = topology.far_node(*port);
+        nodes.push(node);
+    }
+    assert_eq!(node, topology.hosts()[ends[1]]);
+    let unique = |mut list: Vec<u32>| {
+        let all = list.len();
+        list.sort_unstable();
+        list.dedup();
+        list.len() == all
+    };
+    assert!(
+        unique(path.iter().map(|port| port.0).collect()),
+        "a port twice"
+    );
+    assert!(
+        may_turn || unique(nodes.iter().map(|node| node.0).collect()),
+        "a node twice"
+    );
+}
+
+/// Pairs of hosts: all of them, or for a large network every `step`-th one.
+fn pairs(topology: &Topology, step: usize) -> impl Iterator<Item = (usize, usize)> {
+    let hosts = topology.hosts().len();
+    let pairs = (0..hosts).flat_map(move |d| (0..hosts).map(move |s| (s, d)));
+    pairs.step_by(step).filter(|(s, d)| s != d)
+}
+
+#[test]
+fn in_a_fat_tree_every_policy_has_loop_free_paths_of_the_expected_length_for_every_pair() {
+    // At k = 16 every 61st of the million pairs: 61 and the 1024 hosts share no factor.
+    for (k, step) in [(4, 1), (8, 1), (16, 61)] {
+        let tree = fat_tree(k).unwrap();
+        let (per_edge, per_pod) = (k as usize / 2, (k * k / 4) as usize);
+        for (name, mut policy) in policies(&tree, k) {
+            for (s, d) in pairs(&tree, step) {
+                let links = match name {
+                    "equal-length" => 6,
+                    _ if s / per_edge == d / per_edge => 2,
+                    _ if s / per_pod == d / per_pod => 4,
+                    _ => 6,
+                };
+                let paths = policy.paths(&tree, s, d, &tuple(&tree, s, d));
+                let expected = match (name, links) {
+                    ("spray", 4) => per_edge,
+                    ("spray", 6) => per_pod,
+                    _ => 1,
+                };
+                assert_eq!(paths.len(), expected, "{name}, k = {k}, h{s} to h{d}");
+                for path in paths {
+                    assert_eq!(path.len(), links, "{name}, k = {k}, h{s} to h{d}");
+                    assert_leads(&tree, &path, [s, d], name == "equal-length");
+                }
+            }
+        }
+    }
+}
+
+/// The ports by which data of all hosts outside the receiver's rack enter its edge switch.
+fn entrances(tree: &Topology, policy: &mut dyn Routing, receiver: usize, rack: usize) -> usize {
+    let mut entrances: Vec<PortId> = (0..tree.hosts().len())
+        .filter(|sender| sender / rack != receiver / rack)
+        .flat_map(|sender| policy.paths(tree, sender, receiver, &tuple(tree, sender, receiver)))
+        .map(|path| path[path.len() - 2])
+        .collect();
+    entrances.sort();
+    entrances.dedup();
+    entrances.len()
+}
+
+#[test]
+fn routing_by_destination_brings_all_distant_flows_to_a_receiver_through_one_port() {
+    for (k, step) in [(4, 1), (8, 1), (16, 61)] {
+        let tree = fat_tree(k).unwrap();
+        let rack = k as usize / 2;
+        let mut suffix = DestinationSuffix::new(&tree);
+        let mut spanning = SpanningTree::new(&tree);
+        for receiver in (0..tree.hosts().len()).step_by(step) {
+            assert_eq!(entrances(&tree, &mut suffix, receiver, rack), 1);
+            assert_eq!(entrances(&tree, &mut spanning, receiver, rack), 1);
+        }
+    }
+}
+
+#[test]
+fn other_policies_bring_them_through_all_ports() {
+    let tree = fat_tree(8).unwrap();
+    for (name, mut policy) in policies(&tree, 8) {
+        if !["destination-suffix", "spanning-tree"].contains(&name) {
+            assert_eq!(entrances(&tree, &mut *policy, 0, 4), 4, "{name}");
+        }
+    }
+}
+
+#[test]
+fn equal_length_routing_leaves_no_flow_an_ingress_port_of_its_own() {
+    let tree = fat_tree(4).unwrap();
+    let mut policy = EqualLength::new(&tree, 1, None).unwrap();
+    for s in 1..16 {
+        let path = policy.paths(&tree, s, 0, &tuple(&tree, s, 0)).remove(0);
+        let entrance = tree.far_node(path[3]);
+        assert!(tree.node(entrance).name.starts_with("agg0."));
+        assert_eq!(tree.port_name(path[5]), "edge0.0:0");
+    }
+}
+
+#[test]
+fn shortest_paths_and_trees_serve_the_other_topologies_too() {
+    let topologies = [
+        two_switch(5).unwrap(),
+        leaf_spine(4, 3, 2).unwrap(),
+        three_tier(2, 3, 2).unwrap(),
+        vl2(4, 8, 2).unwrap(),
+        bcube(3, 1).unwrap(),
+        bcube(2, 3).unwrap(),
+    ];
+    for topology in &topologies {
+        let mut distances = ShortestPaths::new(topology);
+        let shortest: Vec<Box<dyn Routing>> = vec![
+            Box::new(DestinationSuffix::new(topology)),
+            Box::new(Ecmp::new(topology, 3)),
+            Box::new(RiplHash::new(topology)),
+            Box::new(Spray::new(topology)),
+        ];
+        for mut policy in shortest {
+            for (s, d) in pairs(topology, 1) {
+                let links = distances.links(topology, s, d).unwrap() as usize;
+                let paths = policy.paths(topology, s, d, &tuple(topology, s, d));
+                assert!(!paths.is_empty());
+                for path in paths {
+                    assert_eq!(path.len(), links);
+                    assert_leads(topology, &path, [s, d], false);
+                }
+            }
+        }
+        let mut tree = SpanningTree::new(topology);
+        let mut used: Vec<u32> = Vec::new();
+        for (s, d) in pairs(topology, 1) {
+            let path = tree.paths(topology, s, d, &tuple(topology, s, d)).remove(0);
+            assert_leads(topology, &path, [s, d], false);
+            used.extend(path.iter().map(|port| port.0 / 2));
+        }
+        used.sort_unstable();
+        used.dedup();
+        assert!(
+            used.len() < topology.nodes().len(),
+            "a tree of n nodes has n - 1 links"
+        );
+    }
+}
+
+#[test]
+fn equal_length_routing_works_wherever_there_are_cores() {
+    for (topology, links) in [
+        (leaf_spine(4, 3, 2).unwrap(), 4),
+        (three_tier(2, 3, 2).unwrap(), 6),
+        (vl2(4, 8, 2).unwrap(), 6),
+    ] {
+        let mut policy = EqualLength::new(&topology, 5, None).unwrap();
+        for (s, d) in pairs(&topology, 1) {
+            let path = policy
+                .paths(&topology, s, d, &tuple(&topology, s, d))
+                .remove(0);
+            assert_eq!(path.len(), links);
+            assert_leads(&topology, &path, [s, d], true);
+        }
+    }
+}

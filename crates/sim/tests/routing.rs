@@ -1,0 +1,79 @@
+//! Routing as a run shows it: who is in which hop class, and what becomes of the outcast.
+
+mod common;
+
+use common::{column, flow, outcast, run};
+use serde_json::{Value, json};
+
+fn outcast_by(routing: Value) -> Value {
+    let mut job = outcast();
+    job["routing"] = routing;
+    job
+}
+
+fn hops(job: &Value) -> Vec<f64> {
+    column(&run(job), "flows", "hops")
+}
+
+#[test]
+fn a_flows_hop_class_is_its_distance_however_it_is_routed() {
+    let mut short = outcast();
+    short["duration_ps"] = json!(common::seconds(0.01));
+    let distances = hops(&short);
+    assert_eq!(distances[..4], [2.0, 4.0, 4.0, 6.0]);
+    for routing in [json!({"equal-length": {"core": null}}), json!("spray")] {
+        short["routing"] = routing;
+        assert_eq!(hops(&short), distances);
+    }
+}
+
+#[test]
+fn equal_length_routing_gives_the_outcast_its_share() {
+    let ratio = |job: &Value| {
+        let goodput = column(&run(job), "flows", "goodput_bps");
+        let peers: f64 = goodput[3..].iter().sum();
+        goodput[0] / (peers / 12.0)
+    };
+    let (before, after) = (
+        ratio(&outcast()),
+        ratio(&outcast_by(json!({"equal-length": {"core": null}}))),
+    );
+    assert!(before < 0.5 && after > 2.0 * before, "{before} and {after}");
+}
+
+#[test]
+fn sprayed_flows_use_every_way_and_lose_nothing_unaccounted_for() {
+    let mut job = outcast_by(json!("spray"));
+    job["duration_ps"] = json!(common::seconds(0.1));
+    job["flows"] = json!([flow("h15", "h0")]);
+    let results = run(&job);
+    // 4 ways of 6 links, of which 2 begin at each upward port of the sender's edge switch
+    let ports = &results
+        .names
+        .iter()
+        .find(|(name, _)| *name == "port")
+        .unwrap()
+        .1;
+    let packets = column(&results, "ports", "packets");
+    let of = |name: &str| packets[ports.iter().position(|port| port == name).unwrap()];
+    let (one, other) = (of("edge3.1:2"), of("edge3.1:3"));
+    assert!(one > 1000.0 && other > 1000.0);
+    assert!((one / other - 1.0).abs() < 0.1, "{one} and {other}");
+    for core in 0..4 {
+        assert!(of(&format!("core{core}:0")) > 500.0);
+    }
+}
+
+#[test]
+fn hosts_of_a_bcube_pass_on_what_is_for_others() {
+    let mut job = outcast();
+    job["topology"] = json!({"kind": "bcube", "n": 4, "k": 1});
+    job["duration_ps"] = json!(common::seconds(0.1));
+    let results = run(&job);
+    let mut hops = column(&results, "flows", "hops");
+    hops.sort_by(f64::total_cmp);
+    assert_eq!((&hops[..6], &hops[6..]), (&[2.0; 6][..], &[4.0; 9][..]));
+    let total: f64 = column(&results, "flows", "goodput_bps").iter().sum();
+    // more than one port's worth: the receiver has two
+    assert!(total > 1e9, "{total}");
+}
