@@ -80,7 +80,9 @@ def lower(
                 "arbitration": scenario.switch.arbitration,
                 "departure_first": scenario.switch.departure_first,
             },
-            "queue": {"kind": scenario.queue.kind, **scenario.queue.job()},
+            "queue": {"kind": scenario.queue.kind, **scenario.sized_queue().job()},
+            "shaper": None if scenario.shaper is None else scenario.shaper.job(),
+            "classifier": None if scenario.classifier is None else scenario.classifier.job(),
             "host": {
                 "delay_ps": int(scenario.host.delay),
                 "delay_spread_ps": int(scenario.host.delay_spread),

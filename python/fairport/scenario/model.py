@@ -10,14 +10,16 @@ from typing_extensions import Self
 from fairport.errors import did_you_mean
 from fairport.papers import experiment_names
 from fairport.scenario.base import PositiveDuration, Section, refuse
+from fairport.scenario.classifier import Classifier
 from fairport.scenario.fifo_queues import DropTail
 from fairport.scenario.measure import Measure, Probes
 from fairport.scenario.network import Host, Link, Switch
 from fairport.scenario.queues import Queue
+from fairport.scenario.shaper import Shaper, TokenBucket
 from fairport.scenario.tcp import HostTcp, TcpSettings
 from fairport.scenario.topology import Topology
 from fairport.scenario.traffic import Bulk
-from fairport.scenario.units import Duration
+from fairport.scenario.units import Duration, Limit
 
 # IEEE 802.3: header 14 B and FCS 4 B are held in a buffer with the packet
 _ETHERNET_BUFFERED = 18
@@ -57,6 +59,10 @@ class Scenario(Section):
     """Every switch."""
     queue: Queue = DropTail()
     """The queue of every switch port."""
+    shaper: Shaper | None = None
+    """What holds packets back before the line, as `tc` does on Mininet's links."""
+    classifier: Classifier | None = None
+    """What tells short flows from long ones where they enter the network."""
     host: Host = Host()
     """Every host."""
     tcp: TcpSettings = TcpSettings()
@@ -90,6 +96,42 @@ class Scenario(Section):
                     f'give at least "{packet}B", or a smaller link.mtu',
                     field=field,
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _shapes_a_packet(self) -> Self:
+        if self.shaper is None:
+            return self
+        framing = _ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
+        packet = int(self.link.mtu) + framing
+        bursts = {"burst": self.shaper.burst}
+        if isinstance(self.shaper, TokenBucket):
+            if self.shaper.latency is not None and "limit" in self.queue.model_fields_set:
+                raise refuse(
+                    "sizes the buffer, and so does queue.limit",
+                    "leave one of the two out",
+                    field="shaper.latency",
+                )
+        else:
+            bursts["cburst"] = self.shaper.cburst
+        for name, burst in bursts.items():
+            if burst < packet:
+                raise refuse(
+                    f"{burst} is smaller than one packet of {packet} B, which could never go",
+                    f'give at least "{packet}B"',
+                    field=f"shaper.{name}",
+                    show_value=False,  # it may be a default
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _classes_are_told(self) -> Self:
+        if self.queue.kind in ("rio", "rio-ps") and self.classifier is None:
+            raise refuse(
+                "needs a [classifier] to tell short flows from long ones",
+                'add one, such as [classifier] threshold = "50 packets"',
+                field="queue.kind",
+            )
         return self
 
     @model_validator(mode="after")
@@ -137,6 +179,13 @@ class Scenario(Section):
                 field="measure.to",
             )
         return self
+
+    def sized_queue(self) -> Queue:
+        """The queue with the limit that it has at last: a shaper's `latency` may ask for one."""
+        limit = self.shaper.limit if isinstance(self.shaper, TokenBucket) else None
+        if limit is None:
+            return self.queue
+        return self.queue.model_copy(update={"limit": Limit(f"{int(limit)}B")})
 
     def __eq__(self, other: object) -> bool:
         """Equal in every field, wherever they were read from."""

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from fairport.scenario.model import Scenario
 from fairport.scenario.network import ConstantProcessing, Processing, UniformProcessing
+from fairport.scenario.shaper import Htb
 from fairport.scenario.units import Duration
 
 
 def phase_parameters(scenario: Scenario) -> dict[str, str]:
     """The parameters, one line each, by what they belong to."""
-    link, switch, queue, host = scenario.link, scenario.switch, scenario.queue, scenario.host
+    link, switch, host = scenario.link, scenario.switch, scenario.host
+    queue = scenario.sized_queue()
     framing = "Ethernet framing" if link.framing == "ethernet" else "no framing"
     first = "departures" if switch.departure_first else "arrivals"
     starts = dict.fromkeys(f"{_drawn(bulk.start, bulk.start_jitter)}" for bulk in scenario.traffic)
@@ -21,10 +23,22 @@ def phase_parameters(scenario: Scenario) -> dict[str, str]:
         f" clocks ±{link.clock_error}, {framing}",
         "switch": f"{switch.processing_delay}; ties {switch.arbitration}, {first} first",
         "queue": f"{queue.kind} {queue.phase}",
+        **_shaper(scenario),
         "host": f"{_drawn(host.delay, host.delay_spread)} each way,"
         f" {_processing(host.processing)} a segment",
         "start": ", ".join(starts),
     }
+
+
+def _shaper(scenario: Scenario) -> dict[str, str]:
+    shaper = scenario.shaper
+    if shaper is None:
+        return {}
+    bursts = f"burst {shaper.burst}"
+    if isinstance(shaper, Htb):
+        bursts += f", cburst {shaper.cburst}"
+    where = "all ports" if shaper.hosts else "switch ports"
+    return {"shaper": f"{shaper.kind} {shaper.rate}, {bursts}, at {where}"}
 
 
 def _drawn(base: Duration, spread: Duration) -> str:

@@ -1,16 +1,30 @@
 """[queue]: the discipline of every switch port, and what all disciplines share.
 
-A discipline is one class in `fifo_queues`, and one line in `queues`. Its
+A discipline is one class in `fifo_queues` or `early_drop_queues`, and one line in `queues`. Its
 fields are what a scenario says, with units; its `job` is what the engine is told (`QueueJob` of
 crates/sim/src/job.rs).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
 
 from fairport.scenario.base import PositiveLimit, Section, refuse
 from fairport.scenario.units import Limit
+
+_BILLION = 10**9
+
+
+def _share(value: float) -> float:
+    if not 1 / _BILLION <= value <= 1:
+        raise refuse("is not above 0 and at most 1", "give a share such as 0.1")
+    return value
+
+
+Share = Annotated[float, AfterValidator(_share)]
+"""A probability or a share, above 0 and at most 1."""
 
 
 class QueueDiscipline(Section):
@@ -54,6 +68,11 @@ class FifoQueue(QueueDiscipline):
 def threshold(length: Limit) -> dict[str, int]:
     """A queue length as the engine takes it (`ThresholdJob`)."""
     return {"packets" if length.in_packets else "bytes": int(length)}
+
+
+def parts_per_billion(share: float) -> int:
+    """A share as the engine takes it."""
+    return round(share * _BILLION)
 
 
 def in_order(field: str, lower: Limit, upper_name: str, upper: Limit) -> None:

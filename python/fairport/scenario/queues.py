@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
+from fairport.scenario.early_drop_queues import Pie, Red, Rio, RioPs, WeightedTailDrop
 from fairport.scenario.fifo_queues import DropTail, StepMarking
 
 
@@ -16,6 +17,12 @@ def _kind(queue: Any) -> str:
 
 
 Queue = Annotated[
-    Annotated[DropTail, Tag("drop-tail")] | Annotated[StepMarking, Tag("step-marking")],
+    Annotated[DropTail, Tag("drop-tail")]
+    | Annotated[StepMarking, Tag("step-marking")]
+    | Annotated[Red, Tag("red")]
+    | Annotated[Rio, Tag("rio")]
+    | Annotated[RioPs, Tag("rio-ps")]
+    | Annotated[Pie, Tag("pie")]
+    | Annotated[WeightedTailDrop, Tag("weighted-tail-drop")],
     Discriminator(_kind),
 ]

@@ -1,0 +1,175 @@
+//! Disciplines that drop early, shapers and the edge classifier in a run with TCP.
+
+mod common;
+
+use common::{column, flow, outcast, run, seconds, single_flow};
+use fairport_sim::Results;
+use serde_json::{Value, json};
+
+fn packets(limit: u32) -> Value {
+    json!({"limit_bytes": null, "limit_packets": limit, "count_in_service": false})
+}
+
+fn red(variant: &str) -> Value {
+    json!({
+        "kind": "red", "buffer": packets(100), "variant": variant,
+        "ramp": {"min": {"packets": 5}, "max": {"packets": 15}, "max_p_ppb": 100_000_000},
+        "average": {
+            "weight_ppb": 2_000_000, "gentle": true, "ecn": true, "mean_packet_bytes": 500,
+        },
+    })
+}
+
+fn through(queue: Value) -> Results {
+    let mut job = outcast();
+    job["queue"] = queue;
+    run(&job)
+}
+
+/// By reason, in the order of their numbers.
+fn drops(results: &Results) -> [usize; 4] {
+    let reasons = column(results, "drops", "reason");
+    [0.0, 1.0, 2.0, 3.0].map(|number: f64| {
+        let same = |reason: &&f64| (**reason - number).abs() < 0.5;
+        reasons.iter().filter(same).count()
+    })
+}
+
+/// Most of the values that ports have in a column.
+fn most(results: &Results, name: &str) -> f64 {
+    let values = column(results, "ports", name);
+    values.into_iter().fold(0.0, f64::max)
+}
+
+/// Megabits a second that all flows got in all.
+fn goodput_mbps(results: &Results, duration_s: f64) -> f64 {
+    let delivered = column(results, "flows", "delivered_bytes");
+    delivered.iter().sum::<f64>() * 8e-6 / duration_s
+}
+
+#[test]
+fn red_drops_early_and_keeps_its_queue_between_the_thresholds() {
+    for variant in ["ns2", "floyd-jacobson"] {
+        let results = through(red(variant));
+        let [full, early, ..] = drops(&results);
+        assert!(
+            early > 500 && early > 20 * full,
+            "{variant}: {early} {full}"
+        );
+        let mean = most(&results, "queue_mean_bytes") / 1518.0;
+        assert!((5.0..20.0).contains(&mean), "{variant}: {mean}");
+    }
+}
+
+#[test]
+fn linux_red_drops_at_its_upper_threshold_at_the_latest() {
+    let mut queue = red("linux");
+    queue["ramp"]["min"] = json!({"bytes": 5 * 1518});
+    queue["ramp"]["max"] = json!({"bytes": 15 * 1518});
+    queue["average"]["gentle"] = json!(false);
+    let results = through(queue);
+    let [full, early, ..] = drops(&results);
+    assert!(early > 500 && early > 20 * full, "{early} {full}");
+}
+
+#[test]
+fn pie_holds_the_delay_that_it_is_told_to_hold() {
+    let mut job = outcast();
+    job["queue"] = json!({
+        "kind": "pie", "buffer": packets(1000), "ecn": true, "mean_packet_bytes": 1000,
+        "target_ps": seconds(0.015), "update_ps": seconds(0.015), "max_burst_ps": seconds(0.15),
+    });
+    job["link"]["rate_bps"] = json!(100_000_000);
+    job["duration_ps"] = json!(seconds(20.0));
+    let results = run(&job);
+    let delay_ms = most(&results, "queue_mean_bytes") * 8e-5;
+    assert!((10.0..20.0).contains(&delay_ms), "{delay_ms} ms");
+    let goodput = goodput_mbps(&results, 20.0);
+    assert!(goodput > 92.0, "{goodput}");
+}
+
+/// Two endless flows and 100 of 10 packets from `a` to `b`, whose own link is the slow one.
+fn mice_and_elephants(queue: &Value) -> Results {
+    let mut job = single_flow();
+    let mut flows = vec![flow("a", "b"), flow("a", "b")];
+    for i in 0..100 {
+        let mut mouse = flow("a", "b");
+        mouse["start_ps"] = json!(seconds(0.1 + 0.008 * f64::from(i)));
+        mouse["size_bytes"] = json!(14_480);
+        flows.push(mouse);
+    }
+    job["flows"] = json!(flows);
+    job["topology"]["links"][1]["rate_bps"] = json!(100_000_000);
+    job["queue"] = queue.clone();
+    job["classifier"] = json!({
+        "threshold_packets": 20, "flow_timeout_ps": seconds(1.0), "interval_ps": seconds(10.0),
+        "short_to_long_ppm": null,
+    });
+    run(&job)
+}
+
+#[test]
+fn rio_drops_of_long_flows_before_it_drops_of_short_ones() {
+    let ramp = |min, max, max_p_ppb| {
+        json!({
+            "min": {"packets": min}, "max": {"packets": max}, "max_p_ppb": max_p_ppb,
+        })
+    };
+    let average = &red("ns2")["average"];
+    let results = mice_and_elephants(&json!({
+        "kind": "rio", "buffer": packets(100), "average": average,
+        "short": ramp(15, 35, 50_000_000), "long": ramp(5, 15, 100_000_000),
+    }));
+    let by_flow = column(&results, "flows", "drops");
+    let elephants = by_flow[..2].iter().sum::<f64>();
+    let mice = by_flow[2..].iter().sum::<f64>();
+    assert!(
+        elephants > 10.0 && mice < elephants / 10.0,
+        "{elephants} {mice}"
+    );
+}
+
+#[test]
+fn weighted_tail_drop_keeps_the_rest_of_the_buffer_for_the_higher_class() {
+    let share = |packets| json!({ "packets": packets });
+    let results = mice_and_elephants(&json!({
+        "kind": "weighted-tail-drop", "buffer": packets(100),
+        "thresholds": [share(50), share(100), share(100), share(100)],
+    }));
+    let [full, _, over_share, _] = drops(&results);
+    let by_flow = column(&results, "flows", "drops");
+    assert!(over_share > 10 && full == 0, "{over_share} {full}");
+    assert!(by_flow[2..].iter().sum::<f64>() < 1.0);
+}
+
+#[test]
+fn a_shaped_link_carries_the_rate_of_its_shaper_and_is_full() {
+    let tbf = json!({
+        "kind": "tbf", "rate_bps": 100_000_000, "burst_bytes": 20_000, "cburst_bytes": null,
+        "hosts": false,
+    });
+    let htb = json!({
+        "kind": "htb", "rate_bps": 100_000_000, "burst_bytes": 15_360, "cburst_bytes": 1_600,
+        "hosts": false,
+    });
+    for shaper in [tbf, htb] {
+        let mut job = single_flow();
+        job["shaper"] = shaper;
+        job["queue"] = json!({
+            "kind": "drop-tail", "limit_bytes": 131_072, "limit_packets": null,
+            "count_in_service": false,
+        });
+        let results = run(&job);
+        // 1448 B of payload in what a shaper counts, 1518 B; the start takes its part
+        let goodput = goodput_mbps(&results, 1.0);
+        assert!((92.0..95.4).contains(&goodput), "{goodput}");
+        let busy = most(&results, "busy_share");
+        assert!((0.95..=1.02).contains(&busy), "{busy}");
+    }
+}
+
+#[test]
+fn the_disciplines_that_draw_give_the_same_run_for_the_same_seed() {
+    let [one, same] = [0, 1].map(|_| through(red("ns2")).fingerprint);
+    assert_eq!(one, same);
+}

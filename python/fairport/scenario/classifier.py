@@ -1,0 +1,45 @@
+"""[classifier]: which packets are of short flows, as the edge routers of RIO-PS tell them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+
+from fairport.scenario.base import PositiveDuration, PositivePacketCount, Section, refuse
+from fairport.scenario.units import Duration, PacketCount
+
+
+def _ratio(value: float) -> float:
+    if not 0.001 <= value <= 1e6:
+        raise refuse("is not between 0.001 and 1000000", "give a ratio such as 3.0")
+    return value
+
+
+class Classifier(Section):
+    """What tells short flows from long ones where they enter the network (Guo & Matta 2001).
+
+    The switch counts each flow's packets: the first are of a short flow (class 1), the rest of a
+    long one (class 0). Each direction of a connection is a flow of its own.
+    """
+
+    threshold: PositivePacketCount = PacketCount("50 packets")
+    """L_t: so many packets of a flow are short; where it is tuned, what it begins with. The default
+    is that of the authors' web script."""
+    flow_timeout: PositiveDuration = Duration("1s")
+    """T_u: a flow that was silent for longer has ended, and begins anew."""
+    interval: PositiveDuration = Duration("10s")
+    """T_c: how often the threshold is tuned."""
+    short_to_long: Annotated[float, AfterValidator(_ratio)] | None = None
+    """SLR: the threshold is tuned so that there are so many short flows for each long one. Without
+    it the threshold stays as it is."""
+
+    def job(self) -> dict[str, Any]:
+        """The classifier as the engine takes it (`ClassifierJob`)."""
+        ratio = self.short_to_long
+        return {
+            "threshold_packets": int(self.threshold),
+            "flow_timeout_ps": int(self.flow_timeout),
+            "interval_ps": int(self.interval),
+            "short_to_long_ppm": None if ratio is None else round(ratio * 10**6),
+        }

@@ -1,0 +1,76 @@
+"""[shaper]: token buckets at the ports, as Mininet's links have them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from fairport.scenario.base import PositiveDuration, PositiveRate, PositiveSize, Section
+from fairport.scenario.units import Size
+
+
+class _Shaper(Section):
+    """What every shaper has."""
+
+    rate: PositiveRate
+    """What it lets through in the long run. The line of `link.rate` behind it still serialises."""
+    hosts: bool = True
+    """Whether the hosts' own ports have it too, as Mininet's links do; else the switches' alone."""
+
+
+class TokenBucket(_Shaper):
+    """Linux' `sch_tbf` without a peak rate."""
+
+    kind: Literal["tbf"]
+    """A token bucket filter: a packet goes when the bucket holds all that it costs."""
+    burst: PositiveSize = Size("20KB")
+    """What the bucket holds, and so what goes at once after a pause."""
+    latency: PositiveDuration | None = None
+    """Sizes the switches' buffers as `tc` does: rate · latency + burst, in place of
+    `queue.limit`."""
+
+    @property
+    def limit(self) -> Size | None:
+        """The buffer that `latency` asks for."""
+        if self.latency is None:
+            return None
+        held = int(self.rate) * int(self.latency) // (8 * 10**12)
+        return Size.of(held + int(self.burst))
+
+    def job(self) -> dict[str, Any]:
+        """The shaper as the engine takes it (`ShaperJob`)."""
+        return {
+            "kind": self.kind,
+            "rate_bps": int(self.rate),
+            "burst_bytes": int(self.burst),
+            "cburst_bytes": None,
+            "hosts": self.hosts,
+        }
+
+
+class Htb(_Shaper):
+    """One class of Linux' `sch_htb`, with nobody to borrow from and a ceiling equal to its rate.
+
+    Its child is the `[queue]`: a pfifo where the limit is in packets, a bfifo where in bytes.
+    """
+
+    kind: Literal["htb"]
+    """A class of the hierarchical token bucket: a packet goes while there is any credit at all."""
+    burst: PositiveSize = Size("15KiB")
+    """What the bucket of the rate holds. The default is Mininet's `burst 15k`."""
+    cburst: PositiveSize = Size("1600B")
+    """What the bucket of the ceiling holds. The default is what `tc` takes by itself."""
+
+    def job(self) -> dict[str, Any]:
+        """The shaper as the engine takes it (`ShaperJob`)."""
+        return {
+            "kind": self.kind,
+            "rate_bps": int(self.rate),
+            "burst_bytes": int(self.burst),
+            "cburst_bytes": int(self.cburst),
+            "hosts": self.hosts,
+        }
+
+
+Shaper = Annotated[TokenBucket | Htb, Field(discriminator="kind")]
