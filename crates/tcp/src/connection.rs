@@ -34,6 +34,8 @@ pub struct Connection {
     /// by which the windows that go out are shifted
     pub(crate) window_scale: u8,
     fixed_header: u8,
+    paws: bool,
+    answers_invalid_acks: bool,
     finished: bool,
     /// the application closes as soon as its peer has
     pub(crate) closes_with_peer: bool,
@@ -85,6 +87,8 @@ impl Connection {
             ecn_on_all: settings.congestion_control == CongestionControl::Dctcp,
             window_scale: settings.window_scale,
             fixed_header: settings.fixed_header_bytes,
+            paws: settings.paws,
+            answers_invalid_acks: settings.answers_invalid_acks,
             finished: false,
             closes_with_peer: true,
             sender: Sender::new(settings, isn, seed),
@@ -149,12 +153,18 @@ impl Connection {
             self.receiver.on_unacceptable(segment);
             return;
         }
-        if self.timestamps {
-            self.receiver.note_timestamp(segment);
+        let stale = self.timestamps && self.receiver.is_stale(segment);
+        if stale && self.rejects_stale(segment) {
+            return;
         }
         if !self.sender.on_ack(now, segment, events) {
-            self.receiver.acks.at_once();
+            if self.answers_invalid_acks {
+                self.receiver.acks.at_once();
+            }
             return;
+        }
+        if self.timestamps && !stale {
+            self.receiver.note_timestamp(segment);
         }
         if segment.sequence_length() > 0 {
             if self.ecn {
@@ -175,6 +185,21 @@ impl Connection {
             self.finished = true;
             events.finished(now);
         }
+    }
+
+    /// A segment has an old timestamp. Under PAWS it is dropped, and data is answered with what is
+    /// still missing (RFC 7323 5.3 R1); a duplicate ACK that was merely overtaken is let through
+    /// (`tcp_disordered_ack`).
+    #[cold]
+    fn rejects_stale(&mut self, segment: &Segment) -> bool {
+        if !self.paws || !self.receiver.is_long_stale(segment) {
+            return false;
+        }
+        if segment.sequence_length() > 0 {
+            self.receiver.on_unacceptable(segment);
+            return true;
+        }
+        segment.ack != seq::wire(self.sender.una())
     }
 
     /// Does what is due at `now`; nothing, if that is before [`Self::poll_timer`].

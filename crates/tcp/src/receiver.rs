@@ -148,11 +148,27 @@ impl Receiver {
         end >= self.acknowledged && start <= self.nxt + self.window
     }
 
-    /// Notes the timestamp of a segment that [`Self::accepts`] (RFC 7323 4.3 rule 2).
+    /// Whether the segment's timestamp is older than the one that is echoed.
+    #[inline]
+    pub(crate) fn is_stale(&self, segment: &Segment) -> bool {
+        segment
+            .options
+            .timestamps()
+            .is_some_and(|it| it.val.wrapping_sub(self.ts_recent).cast_signed() < 0)
+    }
+
+    /// Whether it is so by more than a tick (`TCP_PAWS_WINDOW`).
+    #[cold]
+    pub(crate) fn is_long_stale(&self, segment: &Segment) -> bool {
+        let stamps = segment.options.timestamps();
+        stamps.is_some_and(|it| it.val.wrapping_sub(self.ts_recent).cast_signed() < -1)
+    }
+
+    /// Notes the timestamp of a segment that [`Self::accepts`] and that is not stale (RFC 7323 4.3
+    /// rule 2).
     #[inline]
     pub(crate) fn note_timestamp(&mut self, segment: &Segment) {
         if let Some(timestamps) = segment.options.timestamps()
-            && timestamps.val.wrapping_sub(self.ts_recent).cast_signed() >= 0
             && seq::unwrap(self.nxt, segment.seq) <= self.acknowledged
         {
             self.ts_recent = timestamps.val;

@@ -99,6 +99,12 @@ pub struct Settings {
     pub sack: bool,
     /// Offer and send timestamps (RFC 7323).
     pub timestamps: bool,
+    /// Drop what comes with a timestamp older than the last one in order, as a duplicate of long ago
+    /// (RFC 7323 5); needs timestamps.
+    pub paws: bool,
+    /// Answer what acknowledges data that was not sent (RFC 9293 3.10.7.4); off: drop it in silence, as
+    /// most Linux kernels.
+    pub answers_invalid_acks: bool,
     /// When the receiver acknowledges.
     pub ack_policy: AckPolicy,
     /// Linux's smallest estimate of the gap between segments (`TCP_ATO_MIN`), with which
@@ -164,6 +170,11 @@ pub struct Settings {
     pub receive_buffer_bytes: u64,
     /// Leave slow start on growing delay or long ACK trains (CUBIC only).
     pub hystart: bool,
+    /// HyStart forgives an ACK train the time of four bursts of 64 KB at the pacing rate, at most 1 ms,
+    /// and does not halve the delay where segments are paced (Linux since 5.6); CUBIC only.
+    pub hystart_ack_delay: bool,
+    /// CUBIC's clock stands still while nothing is outstanding (RFC 9438 5.8; Linux since 4.3).
+    pub cubic_idle_shift: bool,
     /// Aim below the last maximum when a loss comes before it was reached (BIC and CUBIC).
     pub fast_convergence: bool,
     /// How long a new segment's payload is.

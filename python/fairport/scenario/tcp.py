@@ -68,6 +68,10 @@ class TcpSettings(Section):
     (RFC 6582)."""
     timestamps: bool | None = None
     """TCP timestamps (RFC 7323)."""
+    paws: bool | None = None
+    """Drop segments with old timestamps (PAWS, RFC 7323)."""
+    answers_invalid_acks: bool | None = None
+    """Answer what acknowledges data that was not sent (RFC 9293)."""
     ack_policy: Literal["every-segment", "delayed", "quick-ack"] | None = None
     """When the receiver acknowledges: each segment; each second one or after a delay (RFC 1122);
     delayed with Linux's quick-ACK mode."""
@@ -122,6 +126,10 @@ class TcpSettings(Section):
     """Receive buffer; the application reads at once."""
     hystart: bool | None = None
     """HyStart of CUBIC."""
+    hystart_ack_delay: bool | None = None
+    """HyStart allows for the bursts of segmentation offload (Linux since 5.6)."""
+    cubic_idle_shift: bool | None = None
+    """CUBIC's clock stands still while the application is idle (RFC 9438)."""
     fast_convergence: bool | None = None
     """Fast convergence of BIC and CUBIC."""
     payload_sizing: Literal["full", "static", "adaptive"] | None = None
@@ -161,6 +169,8 @@ ENGINE_NAMES: dict[str, str] = {
     "window_unit": "window_unit",
     "sack": "sack",
     "timestamps": "timestamps",
+    "paws": "paws",
+    "answers_invalid_acks": "answers_invalid_acks",
     "ack_policy": "ack_policy",
     "delayed_ack_min": "delayed_ack_min_ps",
     "delayed_ack_max": "delayed_ack_max_ps",
@@ -187,6 +197,8 @@ ENGINE_NAMES: dict[str, str] = {
     "window_scale": "window_scale",
     "receive_buffer": "receive_buffer_bytes",
     "hystart": "hystart",
+    "hystart_ack_delay": "hystart_ack_delay",
+    "cubic_idle_shift": "cubic_idle_shift",
     "fast_convergence": "fast_convergence",
     "payload_sizing": "payload_sizing",
     "payload_min": "payload_min_bytes",

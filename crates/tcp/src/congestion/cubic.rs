@@ -36,6 +36,7 @@ const OFFSET_MAX: u64 = 1 << 18;
 pub(super) struct Cubic {
     fast_convergence: bool,
     counts_acks: bool,
+    shifts_when_idle: bool,
     hystart: Option<HyStart>,
     ack_ratio: AckRatio,
     /// the last maximum in segments; 0: none since the start or the last timeout
@@ -59,11 +60,13 @@ pub(super) struct Cubic {
 }
 
 impl Cubic {
-    pub(super) fn new(settings: &Settings) -> Self {
+    /// For segments of `payload` octets.
+    pub(super) fn new(settings: &Settings, payload: u16) -> Self {
         Self {
             fast_convergence: settings.fast_convergence,
             counts_acks: !settings.abc,
-            hystart: settings.hystart.then(HyStart::new),
+            shifts_when_idle: settings.cubic_idle_shift,
+            hystart: settings.hystart.then(|| HyStart::new(settings, payload)),
             ack_ratio: AckRatio::new(),
             last_max: 0,
             epoch: None,
@@ -85,7 +88,7 @@ impl Cubic {
         self.epoch = None;
         self.delay_min = Time::ZERO;
         if let Some(hystart) = &mut self.hystart {
-            *hystart = HyStart::new();
+            hystart.reset();
         }
     }
 
@@ -107,9 +110,19 @@ impl Cubic {
         }
         if let Some(hystart) = &mut self.hystart
             && window.in_slow_start()
-            && hystart.ends_slow_start(window.segments(), rtt, self.delay_min, sample)
+            && hystart.ends_slow_start(window, rtt, self.delay_min, sample)
         {
             window.ssthresh = window.cwnd;
+        }
+    }
+
+    /// Data goes out after an idle time of `idle`, which does not count as growth
+    /// (`bictcp_cwnd_event`).
+    pub(super) fn on_idle(&mut self, now: Time, idle: Time) {
+        if self.shifts_when_idle
+            && let Some(epoch) = &mut self.epoch
+        {
+            *epoch = (*epoch + idle).min(now);
         }
     }
 
@@ -222,7 +235,7 @@ mod tests {
     use super::*;
 
     fn cubic() -> Cubic {
-        Cubic::new(&Settings::preset("linux-2.6").unwrap())
+        Cubic::new(&Settings::preset("linux-2.6").unwrap(), 1448)
     }
 
     #[test]
@@ -276,6 +289,7 @@ mod tests {
                 acked: 1,
                 segments: 1,
                 rtt: Some(self.rtt),
+                srtt: Some(self.rtt),
                 una: 1,
                 nxt: 2,
                 state: State::Open,

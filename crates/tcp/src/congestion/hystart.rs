@@ -1,9 +1,13 @@
 //! HyStart (Ha and Rhee 2011) as Linux has it: slow start ends when the round-trip time grows, or
 //! when the train of ACKs of one round is longer than half of the smallest round-trip time.
+//!
+//! Since 5.6 the kernel allows the train a little more, for segmentation offload: short flights
+//! begin with small bursts, and the delay that larger ones take to gather is not that of a queue.
 
 use fairport_units::Time;
 
-use super::AckSample;
+use super::{AckSample, Window};
+use crate::settings::{Pacing, Settings};
 
 /// Segments below which it does not look.
 const LOW_WINDOW: u64 = 16;
@@ -14,9 +18,23 @@ const DELAY_MIN: Time = Time::from_ms(4);
 const DELAY_MAX: Time = Time::from_ms(16);
 /// ACKs closer than this belong to one train.
 const TRAIN_GAP: Time = Time::from_ms(2);
+/// What bursts may add to a train: four of `GSO_MAX_SIZE` at the pacing rate, at most 1 ms.
+const BURSTS_BYTES: u64 = 4 * 65_536;
+const BURSTS_MAX: Time = Time::from_ms(1);
+
+/// What is added to the delay that a train is compared with.
+#[derive(Clone, Copy, Debug)]
+struct AckDelay {
+    /// octets of a segment
+    payload: u64,
+    /// segments are paced, which spreads a train by as much as half a round trip
+    paced: bool,
+}
 
 #[derive(Debug)]
 pub(super) struct HyStart {
+    /// none: kernels before 5.6
+    ack_delay: Option<AckDelay>,
     found: bool,
     /// the round ends when this is acknowledged
     round_end: u64,
@@ -28,8 +46,13 @@ pub(super) struct HyStart {
 }
 
 impl HyStart {
-    pub(super) fn new() -> Self {
+    /// For segments of `payload` octets.
+    pub(super) fn new(settings: &Settings, payload: u16) -> Self {
         Self {
+            ack_delay: settings.hystart_ack_delay.then(|| AckDelay {
+                payload: u64::from(payload),
+                paced: settings.pacing != Pacing::Off,
+            }),
             found: false,
             round_end: 0,
             round_start: Time::ZERO,
@@ -39,10 +62,23 @@ impl HyStart {
         }
     }
 
+    /// A timeout forgets everything.
+    pub(super) fn reset(&mut self) {
+        *self = Self {
+            ack_delay: self.ack_delay,
+            found: false,
+            round_end: 0,
+            round_start: Time::ZERO,
+            last_ack: Time::ZERO,
+            rtt: Time::NEVER,
+            samples: 0,
+        };
+    }
+
     /// Whether slow start is to end with this ACK; said once.
     pub(super) fn ends_slow_start(
         &mut self,
-        cwnd_segments: u64,
+        window: &Window,
         rtt: Time,
         delay_min: Time,
         sample: &AckSample,
@@ -57,22 +93,30 @@ impl HyStart {
             self.rtt = Time::NEVER;
             self.samples = 0;
         }
-        if cwnd_segments < LOW_WINDOW {
+        if window.segments() < LOW_WINDOW {
             return false;
         }
         // the two sides are asked both: either updates what it knows
-        let train = self.train_is_long(delay_min, sample.now);
+        let train = self.train_is_long(window, delay_min, sample);
         let delay = self.delay_grew(rtt, delay_min);
         self.found = train || delay;
         self.found
     }
 
-    fn train_is_long(&mut self, delay_min: Time, now: Time) -> bool {
+    fn train_is_long(&mut self, window: &Window, delay_min: Time, sample: &AckSample) -> bool {
+        let now = sample.now;
         if now.saturating_sub(self.last_ack) > TRAIN_GAP {
             return false;
         }
         self.last_ack = now;
-        now.saturating_sub(self.round_start) > delay_min / 2
+        let limit = match self.ack_delay {
+            None => delay_min / 2,
+            Some(it) => {
+                let limit = delay_min + it.of_bursts(window, sample.srtt);
+                if it.paced { limit } else { limit / 2 }
+            }
+        };
+        now.saturating_sub(self.round_start) > limit
     }
 
     fn delay_grew(&mut self, rtt: Time, delay_min: Time) -> bool {
@@ -86,10 +130,28 @@ impl HyStart {
     }
 }
 
+impl AckDelay {
+    /// The time of the bursts at the rate at which slow start is paced, 200 % of the window a
+    /// round trip (`hystart_ack_delay`).
+    fn of_bursts(self, window: &Window, srtt: Option<Time>) -> Time {
+        let rate_bytes = 2 * window.segments() * self.payload;
+        let srtt = srtt.unwrap_or(Time::ZERO).as_ps();
+        let span = u128::from(srtt) * u128::from(BURSTS_BYTES) / u128::from(rate_bytes.max(1));
+        Time::from_ps(u64::try_from(span).unwrap_or(u64::MAX)).min(BURSTS_MAX)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::recovery::State;
+
+    fn hystart(preset: &str) -> (HyStart, Window) {
+        let settings = Settings::preset(preset).unwrap();
+        let mut window = Window::new(&settings, 1448);
+        window.cwnd = 20;
+        (HyStart::new(&settings, 1448), window)
+    }
 
     fn ack(now: Time, una: u64, nxt: u64) -> AckSample {
         AckSample {
@@ -97,6 +159,7 @@ mod tests {
             acked: 1,
             segments: 1,
             rtt: None,
+            srtt: Some(Time::from_ms(10)),
             una,
             nxt,
             state: State::Open,
@@ -106,38 +169,51 @@ mod tests {
 
     #[test]
     fn eight_samples_of_a_round_that_are_an_eighth_longer_end_slow_start() {
-        let mut hystart = HyStart::new();
+        let (mut hystart, window) = hystart("linux-2.6");
         let base = Time::from_ms(80);
         let slow = Time::from_ms(91);
         let mut now = Time::from_secs(1);
         for i in 0..8 {
-            assert!(!hystart.ends_slow_start(20, slow, base, &ack(now, 1 + i, 100)));
+            assert!(!hystart.ends_slow_start(&window, slow, base, &ack(now, 1 + i, 100)));
             // gaps of 3 ms: no train
             now += Time::from_ms(3);
         }
-        assert!(hystart.ends_slow_start(20, slow, base, &ack(now, 9, 100)));
+        assert!(hystart.ends_slow_start(&window, slow, base, &ack(now, 9, 100)));
+    }
+
+    /// ACKs a millisecond apart until slow start ends.
+    fn train_ends_after(preset: &str, base: Time) -> u64 {
+        let (mut hystart, window) = hystart(preset);
+        let mut now = Time::from_secs(1);
+        let mut acks = 0;
+        while !hystart.ends_slow_start(&window, base, base, &ack(now, 1 + acks, 1000)) {
+            now += Time::from_ms(1);
+            acks += 1;
+        }
+        acks
     }
 
     #[test]
     fn an_ack_train_of_half_the_delay_ends_slow_start() {
-        let mut hystart = HyStart::new();
-        let base = Time::from_ms(10);
-        let mut now = Time::from_secs(1);
-        let mut acks = 0;
-        while !hystart.ends_slow_start(20, base, base, &ack(now, 1 + acks, 1000)) {
-            now += Time::from_ms(1);
-            acks += 1;
-        }
-        assert_eq!(acks, 6);
+        assert_eq!(train_ends_after("linux-2.6", Time::from_ms(10)), 6);
+    }
+
+    #[test]
+    fn today_a_train_may_be_half_of_the_bursts_time_longer() {
+        // 4 * 65536 B at 2 * 20 * 1448 B in 10 ms take 45 ms: more than the 1 ms that is allowed
+        let base = Time::from_us(3200);
+        assert_eq!(train_ends_after("linux-2.6", base), 2);
+        assert_eq!(train_ends_after("linux-6", base), 3);
     }
 
     #[test]
     fn small_windows_are_left_alone() {
-        let mut hystart = HyStart::new();
+        let (mut hystart, mut window) = hystart("linux-2.6");
+        window.cwnd = 15;
         let base = Time::from_us(10);
         for i in 0..100 {
             let now = Time::from_us(100 * i);
-            assert!(!hystart.ends_slow_start(15, base * 2, base, &ack(now, 1 + i, 1000)));
+            assert!(!hystart.ends_slow_start(&window, base * 2, base, &ack(now, 1 + i, 1000)));
         }
     }
 }

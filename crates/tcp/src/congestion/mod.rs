@@ -28,6 +28,8 @@ pub(crate) struct AckSample {
     pub(crate) segments: u32,
     /// the round-trip time, where Karn's rule allowed one
     pub(crate) rtt: Option<Time>,
+    /// the smoothed one
+    pub(crate) srtt: Option<Time>,
     /// `SND.UNA` and `SND.NXT` after the ACK: they delimit round trips
     pub(crate) una: u64,
     pub(crate) nxt: u64,
@@ -173,7 +175,7 @@ impl Congestion {
         let algorithm = match settings.congestion_control {
             CongestionControl::NewReno => Algorithm::NewReno,
             CongestionControl::Bic => Algorithm::Bic(Bic::new(settings)),
-            CongestionControl::Cubic => Algorithm::Cubic(Box::new(Cubic::new(settings))),
+            CongestionControl::Cubic => Algorithm::Cubic(Box::new(Cubic::new(settings, payload))),
             CongestionControl::Dctcp => Algorithm::Dctcp(Dctcp::new(settings)),
         };
         Self {
@@ -239,6 +241,13 @@ impl Congestion {
         window.ssthresh = window.ssthresh.max(about);
     }
 
+    /// Data goes out, and nothing was outstanding for `idle`.
+    pub(crate) fn on_idle(&mut self, now: Time, idle: Time) {
+        if let Algorithm::Cubic(it) = &mut self.algorithm {
+            it.on_idle(now, idle);
+        }
+    }
+
     /// Only `used` of the window was used for long: it comes half the way down to that, which counts
     /// as the initial window at least.
     pub(crate) fn come_down_to(&mut self, used: u64) {
@@ -279,14 +288,19 @@ impl Congestion {
         }
     }
 
-    /// ECE came: as a loss (RFC 3168 6.1.2), but for DCTCP.
+    /// ECE came, and the window falls at once.
     pub(crate) fn on_mark(&mut self) {
+        self.reduce_for_mark();
+        self.window.cwnd = self.window.ssthresh;
+    }
+
+    /// ECE came: the threshold falls as for a loss (RFC 3168 6.1.2), but for DCTCP.
+    pub(crate) fn reduce_for_mark(&mut self) {
         if let Algorithm::Dctcp(it) = &self.algorithm {
             it.reduce_by_alpha(&mut self.window);
         } else {
             self.reduce_threshold();
         }
-        self.window.cwnd = self.window.ssthresh;
     }
 
     /// Whether a loss lowers the window even where a mark has just done so.

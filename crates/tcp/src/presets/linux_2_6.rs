@@ -15,6 +15,8 @@ preset! {
     window_unit = WindowUnit::Segments, "include/linux/tcp.h, tcp_sock.snd_cwnd counts packets";
     sack = true, "net/ipv4/tcp_input.c, sysctl_tcp_sack = 1; ours: losses by RFC 6675, without FACK (sysctl_tcp_fack = 1)";
     timestamps = true, "net/ipv4/tcp_input.c, sysctl_tcp_timestamps = 1";
+    paws = false, "ours: at the tick of 1 us chosen here stamps wrap in the course of a long run; net/ipv4/tcp_input.c has tcp_paws_discard";
+    answers_invalid_acks = true, "ours: as in the RFC; net/ipv4/tcp_input.c, tcp_ack goes to invalid_ack";
     ack_policy = AckPolicy::QuickAck, "net/ipv4/tcp_input.c, tcp_event_data_recv and tcp_incr_quickack: up to TCP_MAX_QUICKACKS = 16";
     delayed_ack_min_ps = Time::from_ms(40).as_ps(), "include/net/tcp.h, TCP_DELACK_MIN and TCP_ATO_MIN = HZ/25";
     delayed_ack_max_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_DELACK_MAX = HZ/5";
@@ -41,6 +43,8 @@ preset! {
     window_scale = 7, "net/ipv4/tcp_output.c, tcp_select_initial_window: what the buffer needs";
     receive_buffer_bytes = 6 * 1024 * 1024, "ours: net/ipv4/tcp.c, tcp_init gives tcp_rmem[2] = 4 MB up to 3.2 and 6 MB from 3.3 on, to which tuning grows; here it is there at once, and all of it is window";
     hystart = true, "net/ipv4/tcp_cubic.c, hystart = 1 from 2.6.29 on";
+    hystart_ack_delay = false, "net/ipv4/tcp_cubic.c, hystart_ack_delay comes with 5.6";
+    cubic_idle_shift = false, "net/ipv4/tcp_cubic.c, bictcp_cwnd_event comes with 4.3";
     fast_convergence = true, "net/ipv4/tcp_bic.c, fast_convergence = 1; tcp_cubic.c the same";
     payload_sizing = PayloadSizing::Full, "net/ipv4/tcp_output.c, tcp_write_xmit: segments of one MSS";
     payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";

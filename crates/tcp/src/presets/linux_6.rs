@@ -15,6 +15,8 @@ preset! {
     window_unit = WindowUnit::Segments, "include/linux/tcp.h, tcp_sock.snd_cwnd counts packets";
     sack = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_sack = 1";
     timestamps = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_timestamps = 1";
+    paws = true, "net/ipv4/tcp_input.c, tcp_paws_discard";
+    answers_invalid_acks = false, "net/ipv4/tcp_input.c, tcp_ack: SKB_DROP_REASON_TCP_ACK_UNSENT_DATA; a host of 6.18.44 was seen to answer";
     ack_policy = AckPolicy::QuickAck, "net/ipv4/tcp_input.c, tcp_event_data_recv and tcp_incr_quickack: up to TCP_MAX_QUICKACKS = 16";
     delayed_ack_min_ps = Time::from_ms(40).as_ps(), "include/net/tcp.h, TCP_DELACK_MIN and TCP_ATO_MIN = HZ/25";
     delayed_ack_max_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_DELACK_MAX = HZ/5";
@@ -41,6 +43,8 @@ preset! {
     window_scale = 7, "net/ipv4/tcp_output.c, tcp_select_initial_window: what the buffer needs";
     receive_buffer_bytes = 6 * 1024 * 1024, "net/ipv4/tcp.c, tcp_init: tcp_rmem[2] = 6 MB of hosts with some GB, to which tuning grows; here it is there at once, and all of it is window";
     hystart = true, "net/ipv4/tcp_cubic.c, hystart = 1";
+    hystart_ack_delay = true, "net/ipv4/tcp_cubic.c, hystart_ack_delay";
+    cubic_idle_shift = true, "net/ipv4/tcp_cubic.c, bictcp_cwnd_event";
     fast_convergence = true, "net/ipv4/tcp_cubic.c, fast_convergence = 1";
     payload_sizing = PayloadSizing::Full, "net/ipv4/tcp_output.c, tcp_write_xmit: segments of one MSS";
     payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";

@@ -15,6 +15,8 @@ preset! {
     window_unit = WindowUnit::Segments, "tcp/tcp.h, TcpAgent::cwnd_ counts packets";
     sack = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
     timestamps = false, "tcl/lib/ns-default.tcl, timestamps_ false";
+    paws = false, "tcp/tcp-sink.cc, TcpSink has none";
+    answers_invalid_acks = true, "ours: as in the RFC; ns-2 has no such segments";
     ack_policy = AckPolicy::EverySegment, "tcp/tcp-sink.cc, TcpSink and not DelAckSink";
     delayed_ack_min_ps = Time::from_ms(100).as_ps(), "tcl/lib/ns-default.tcl, Agent/TCPSink/DelAck interval_ 100ms, once `ack_policy` is set";
     delayed_ack_max_ps = Time::from_ms(100).as_ps(), "tcl/lib/ns-default.tcl, Agent/TCPSink/DelAck interval_ 100ms, once `ack_policy` is set";
@@ -41,6 +43,8 @@ preset! {
     window_scale = 14, "ours: ns-2 has no window field; the largest scale, so that it limits nothing";
     receive_buffer_bytes = 64 * 1024 * 1024, "ours: window_ is 20 packets in tcl/lib/ns-default.tcl and every experiment raises it; not a limit here";
     hystart = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
+    hystart_ack_delay = false, "tcp/linux/src/tcp_cubic.c, that of 2.6.26";
+    cubic_idle_shift = false, "tcp/linux/src/tcp_cubic.c, that of 2.6.26";
     fast_convergence = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
     payload_sizing = PayloadSizing::Full, "tcp/tcp.cc, TcpAgent::output: packets of packetSize_";
     payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";

@@ -15,6 +15,8 @@ preset! {
     window_unit = WindowUnit::Bytes, "src/internet/model/tcp-socket-state.h, m_cWnd counts octets";
     sack = true, "src/internet/model/tcp-socket-base.cc, Sack";
     timestamps = true, "src/internet/model/tcp-socket-base.cc, Timestamp";
+    paws = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
+    answers_invalid_acks = true, "ours: as in the RFC; src/internet/model/tcp-socket-base.cc, ReceivedAck ignores them";
     ack_policy = AckPolicy::Delayed, "src/internet/model/tcp-socket.cc, DelAckCount 2";
     delayed_ack_min_ps = Time::from_ms(200).as_ps(), "src/internet/model/tcp-socket.cc, DelAckTimeout";
     delayed_ack_max_ps = Time::from_ms(200).as_ps(), "src/internet/model/tcp-socket.cc, DelAckTimeout";
@@ -41,6 +43,8 @@ preset! {
     window_scale = 7, "src/internet/model/tcp-socket-base.cc, CalculateWScale: what the buffer needs";
     receive_buffer_bytes = 6 * 1024 * 1024, "ours: src/internet/model/tcp-socket.cc has RcvBufSize 128 KB, and every experiment raises it";
     hystart = true, "src/internet/model/tcp-cubic.cc, HyStart";
+    hystart_ack_delay = false, "src/internet/model/tcp-cubic.cc, HystartUpdate has none";
+    cubic_idle_shift = false, "src/internet/model/tcp-cubic.cc, TcpCubic has none";
     fast_convergence = true, "src/internet/model/tcp-cubic.cc, FastConvergence";
     payload_sizing = PayloadSizing::Full, "src/internet/model/tcp-socket-base.cc, SendPendingData: segments of SegmentSize";
     payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";

@@ -15,6 +15,8 @@ preset! {
     window_unit = WindowUnit::Bytes, "RFC 5681 2: cwnd is an amount of data";
     sack = true, "RFC 2018; RFC 6675";
     timestamps = true, "RFC 7323 3";
+    paws = false, "ours: RFC 7323 5 asks for it; without old duplicates it changes nothing";
+    answers_invalid_acks = true, "RFC 9293 3.10.7.4";
     ack_policy = AckPolicy::Delayed, "RFC 5681 4.2";
     delayed_ack_min_ps = Time::from_ms(200).as_ps(), "ours: within RFC 5681 4.2 (below 500 ms); most hosts take 200 ms";
     delayed_ack_max_ps = Time::from_ms(200).as_ps(), "ours: within RFC 5681 4.2 (below 500 ms); most hosts take 200 ms";
@@ -41,6 +43,8 @@ preset! {
     window_scale = 7, "RFC 7323 2.2: what the buffer needs";
     receive_buffer_bytes = 6 * 1024 * 1024, "ours: large enough not to limit; the RFCs give none";
     hystart = false, "ours: RFC 9406 is optional";
+    hystart_ack_delay = false, "ours: of no RFC";
+    cubic_idle_shift = false, "ours: RFC 9438 5.8 asks for it; set it where CUBIC flows pause";
     fast_convergence = true, "RFC 9438 4.7, once CUBIC is the congestion control";
     payload_sizing = PayloadSizing::Full, "RFC 5681 3.1: segments of one SMSS";
     payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";

@@ -84,6 +84,14 @@ impl Recovery {
         }
     }
 
+    /// Segments of which duplicate ACKs have told that they left the network, without SACK.
+    pub(crate) fn told(&self) -> u64 {
+        match &self.algorithm {
+            Algorithm::NewReno(it) => it.duplicates(),
+            Algorithm::Sack(_) => 0,
+        }
+    }
+
     /// Whether any duplicate ACK came since `SND.UNA` last moved, or anything above is SACKed.
     pub(crate) fn saw_duplicates(&self, board: &Scoreboard) -> bool {
         match &self.algorithm {
@@ -153,6 +161,11 @@ impl Recovery {
     #[inline]
     pub(crate) fn point(&self) -> u64 {
         self.point
+    }
+
+    /// The episode ends where one that it takes over would have.
+    pub(crate) fn set_point(&mut self, point: u64) {
+        self.point = point;
     }
 
     /// The episode covers what was sent since it began, too (F-RTO).

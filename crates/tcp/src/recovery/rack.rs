@@ -103,6 +103,12 @@ impl Rack {
         self.dup_thresh = self.dup_thresh.max(segments).min(DUP_THRESH_MAX);
     }
 
+    /// Whether the window grows for what is SACKed above a hole, too: where things come late as a rule
+    /// (`tcp_may_raise_cwnd`).
+    pub(crate) fn raises_on_sack(&self) -> bool {
+        self.dup_thresh > DUP_THRESH
+    }
+
     /// Segments by which something may come late without counting as lost (`tcpi_reordering`).
     pub(crate) fn reordering(&self) -> u64 {
         self.dup_thresh

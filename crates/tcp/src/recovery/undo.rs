@@ -16,6 +16,8 @@ pub(crate) struct Undo {
     /// timestamp of the first retransmission
     stamp: Option<u32>,
     window: Before,
+    /// a mark called for the reduction: it stands, even if nothing was lost
+    proven: bool,
 }
 
 /// The window before the episode, in its unit.
@@ -33,12 +35,14 @@ impl Undo {
             untold: None,
             stamp: None,
             window: Before::default(),
+            proven: false,
         }
     }
 
     /// An episode begins at `una`, with `out` retransmissions in the network (`tcp_init_undo`).
     pub(crate) fn begin(&mut self, una: u64, out: u32, window: Before) {
         self.marker = Some(una);
+        self.proven = false;
         self.untold = (out > 0).then_some(out);
         if out == 0 {
             self.stamp = None;
@@ -85,11 +89,24 @@ impl Undo {
         self.all_duplicates() || self.is_original(echoed)
     }
 
-    /// Ends the episode; what the window was before, unless it was taken back already.
+    /// A mark came (`prior_ssthresh = 0`).
+    pub(crate) fn prove(&mut self) {
+        self.proven = true;
+    }
+
+    /// There is nothing to take back.
+    pub(crate) fn forget(&mut self) {
+        self.marker = None;
+    }
+
+    /// Ends the episode; what the window was before, unless it was taken back already or was called
+    /// for.
     pub(crate) fn take_back(&mut self) -> Option<Before> {
         self.untold = None;
         self.stamp = None;
-        self.marker.take().map(|_| self.window)
+        self.marker
+            .take()
+            .and_then(|_| (!self.proven).then_some(self.window))
     }
 }
 

@@ -28,8 +28,11 @@ pub(super) struct Deliveries {
     pub(super) news: bool,
     /// a segment sent again after this may have been delivered by its first transmission
     trusted: Time,
-    /// of this ACK: the latest transmission, and the latest of what was sent once
+    /// of this ACK: the transmission that the kernel looks at last, and by what it stands last:
+    /// acknowledged goes after SACKed, and the higher after the lower
     sent: Option<Time>,
+    sent_rank: (bool, u64),
+    /// of this ACK: the latest of what was sent once
     sent_once: Option<Time>,
     /// of this ACK: the first segment that was sent once, and where it ends
     first_once: u64,
@@ -47,6 +50,7 @@ impl Deliveries {
             news: false,
             trusted: Time::ZERO,
             sent: None,
+            sent_rank: (false, 0),
             sent_once: None,
             first_once: u64::MAX,
             first_once_end: u64::MAX,
@@ -55,9 +59,9 @@ impl Deliveries {
         }
     }
 
-    /// The segment was delivered; it had not been SACKed before.
+    /// The segment was delivered, `acked` or SACKed; it had not been SACKed before.
     #[inline]
-    pub(super) fn note(&mut self, ordinal: u64, record: &Record) {
+    pub(super) fn note(&mut self, ordinal: u64, record: &Record, acked: bool) {
         if !record.is(RESENT) {
             self.sent_once = self.sent_once.max(Some(record.sent));
             if ordinal < self.first_once {
@@ -68,7 +72,10 @@ impl Deliveries {
             return;
         }
         self.news = true;
-        self.sent = self.sent.max(Some(record.sent));
+        if (acked, ordinal) >= self.sent_rank {
+            self.sent_rank = (acked, ordinal);
+            self.sent = Some(record.sent);
+        }
         self.latest = self.latest.max(Transmission {
             sent: record.sent,
             end: record.end(),
@@ -84,9 +91,11 @@ impl Deliveries {
 /// What an ACK delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
-    /// when the latest transmission among it was sent, where it is known which that was
+    /// when the transmission was sent that is looked at last, where it is known which that was. (RFC
+    /// 8985 6.2 takes the one that was sent last, as does the kernel for the order of
+    /// transmissions, but not for the round trip: `tcp_rack_advance`.)
     pub(crate) sent: Option<Time>,
-    /// the same of what was sent only once
+    /// when the latest of what was sent only once was sent
     pub(crate) sent_once: Option<Time>,
     /// the end of the first segment that was sent only once; `u64::MAX`: none
     pub(crate) first_once_end: u64,
@@ -107,6 +116,7 @@ impl Scoreboard {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.trusted = trusted;
             deliveries.sent = None;
+            deliveries.sent_rank = (false, 0);
             deliveries.sent_once = None;
             deliveries.first_once = u64::MAX;
             deliveries.first_once_end = u64::MAX;
@@ -141,7 +151,7 @@ impl Scoreboard {
     pub(super) fn note_delivery(&mut self, ordinal: u64) {
         let record = *self.record(ordinal);
         if let Some(deliveries) = &mut self.deliveries {
-            deliveries.note(ordinal, &record);
+            deliveries.note(ordinal, &record, false);
         }
     }
 

@@ -277,7 +277,7 @@ impl Scoreboard {
                 if let Some(deliveries) = &mut self.deliveries {
                     // Karn's rule holds for tail probes and for what a timeout gave up, too
                     acked.retransmitted |= record.is(RESENT);
-                    deliveries.note(self.head, &record);
+                    deliveries.note(self.head, &record, true);
                 }
             }
             acked.segments += 1;

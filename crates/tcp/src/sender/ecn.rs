@@ -3,7 +3,8 @@
 //!
 //! As in Linux the episode ends when something above `SND.NXT` of its beginning is acknowledged, so
 //! that CWR has reached the peer; until then the window does not grow, and a loss does not
-//! lower it again.
+//! lower it again. With PRR it comes down by and by (`TCP_CA_CWR`, [`super::repair`]), without at
+//! once.
 
 use super::Sender;
 use crate::recovery::State;
@@ -14,8 +15,10 @@ use crate::segment::Flags;
 pub(super) struct Reaction {
     /// the next new segment carries CWR
     cwr_due: bool,
-    /// `SND.NXT` when the window last fell for ECE
+    /// `SND.NXT` when the window last began to fall for ECE
     point: u64,
+    /// the window comes down by and by
+    reduces: bool,
 }
 
 impl Sender {
@@ -33,20 +36,59 @@ impl Sender {
         let acked = ack - self.board.una();
         self.congestion
             .on_echo(acked, marked, ack, self.board.nxt());
-        if marked && ack > reaction.point && self.recovery.state() == State::Open {
+        let later = self.repair.as_ref().is_some_and(|it| it.has_prr());
+        if marked && !later && ack > reaction.point && self.recovery.state() == State::Open {
             let before = self.congestion.window().cwnd;
             self.congestion.on_mark();
             self.begin_epoch(before);
             self.ecn = Some(Reaction {
                 cwr_due: true,
                 point: self.board.nxt(),
+                reduces: false,
             });
         }
     }
 
     /// Whether the window has fallen for ECE in the window of data that `una` lies in.
+    #[inline]
     pub(super) fn is_reduced(&self, una: u64) -> bool {
         self.ecn.is_some_and(|reaction| una <= reaction.point)
+    }
+
+    /// The window begins to come down by and by.
+    pub(super) fn begin_cwr(&mut self) {
+        self.ecn = Some(Reaction {
+            cwr_due: true,
+            point: self.board.nxt(),
+            reduces: true,
+        });
+    }
+
+    /// Whether it does.
+    #[inline]
+    pub(super) fn is_in_cwr(&self) -> bool {
+        self.ecn.is_some_and(|reaction| reaction.reduces)
+    }
+
+    /// When what was sent until then is acknowledged, it has come down.
+    pub(super) fn cwr_point(&self) -> u64 {
+        self.ecn.map_or(0, |reaction| reaction.point)
+    }
+
+    /// Ends it once something beyond is acknowledged.
+    pub(super) fn leave_cwr(&mut self) {
+        if self.is_in_cwr() && self.board.una() > self.cwr_point() {
+            self.end_cwr();
+            let ssthresh = self.congestion.window().ssthresh;
+            self.congestion.set_window(ssthresh);
+        }
+    }
+
+    /// Loss recovery takes over, if the window was coming down: until what was acknowledged.
+    pub(super) fn end_cwr(&mut self) -> Option<u64> {
+        let reaction = self.ecn.as_mut().filter(|reaction| reaction.reduces)?;
+        reaction.reduces = false;
+        Some(std::mem::take(&mut reaction.point))
     }
 
     /// The window fell for a loss or a timeout, which CWR tells as well.

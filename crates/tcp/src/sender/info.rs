@@ -14,6 +14,7 @@ impl Sender {
         // windows in octets: a begun segment counts
         let segments = |amount: u64| amount.div_ceil(window.unit());
         let ca_state = match self.recovery.state() {
+            State::Open if self.is_in_cwr() => CaState::Cwr,
             State::Open if self.recovery.saw_duplicates(&self.board) => CaState::Disorder,
             State::Open => CaState::Open,
             State::Fast => CaState::Recovery,

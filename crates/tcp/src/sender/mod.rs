@@ -76,6 +76,9 @@ pub(crate) struct Sender {
     early_retransmit: bool,
     /// Linux: the timer restarts when the first outstanding segment is sent again
     restart_on_head: bool,
+    /// Linux: what duplicate ACKs tell of counts as delivered when they come, not once more when
+    /// `SND.UNA` moves
+    counts_duplicates: bool,
     usage: WindowUse,
     /// the application is done writing
     closing: bool,
@@ -116,6 +119,7 @@ impl Sender {
             nagle: settings.nagle,
             early_retransmit: settings.early_retransmit,
             restart_on_head: settings.rto_rule == RtoRule::Linux,
+            counts_duplicates: settings.rto_rule == RtoRule::Linux && settings.abc,
             usage: WindowUse::new(settings),
             closing: false,
             fin_sent: false,
@@ -174,6 +178,11 @@ impl Sender {
         self.closing
     }
 
+    /// `SND.UNA`
+    pub(crate) fn una(&self) -> u64 {
+        self.board.una()
+    }
+
     /// The first octet of data: the number after the SYN's.
     pub(crate) fn start(&self) -> u64 {
         self.start
@@ -222,7 +231,7 @@ impl Sender {
             return false;
         }
         if ack < una {
-            return true;
+            return self.on_old_ack(now, ack, segment);
         }
         if self.ecn.is_some() {
             self.on_echo(ack, segment.flags);
@@ -259,6 +268,23 @@ impl Sender {
         true
     }
 
+    /// An acknowledgement that was overtaken: its SACK blocks may tell something new still. False if it
+    /// is older than any that can be under way (RFC 5961 5.2).
+    #[cold]
+    fn on_old_ack(&mut self, now: Time, ack: u64, segment: &Segment) -> bool {
+        let una = self.board.una();
+        if ack + self.peer.largest().min(una - self.start) < una {
+            return false;
+        }
+        if segment.options.has_sacks()
+            && let Some(mut repair) = self.repair.take()
+        {
+            self.on_old_ack_repaired(&mut repair, now, (ack, segment));
+            self.repair = Some(repair);
+        }
+        true
+    }
+
     /// The congestion control's answer to a loss.
     fn reduce_window(&mut self) {
         self.queue_cwr();
@@ -291,8 +317,16 @@ impl Sender {
             self.timer.start(now, self.rtt.rto(), Wait::Data);
         }
         let state = self.recovery.state();
+        let told = if self.counts_duplicates {
+            // what fills the hole is news at least
+            let most = u64::from(acked.segments).saturating_sub(1);
+            self.recovery.told().min(most)
+        } else {
+            0
+        };
         self.recovery.on_advance(&mut self.board, acked.amount);
-        self.grow(now, acked.amount, acked.segments, rtt, state);
+        let delivered = acked.amount.saturating_sub(told * self.board.unit());
+        self.grow(now, delivered, acked.segments - told as u32, rtt, state);
     }
 
     /// Takes what is acknowledged off the scoreboard, and the round-trip time that it tells.
@@ -325,6 +359,7 @@ impl Sender {
             acked,
             segments,
             rtt,
+            srtt: self.rtt.srtt(),
             una: self.board.una(),
             nxt: self.board.nxt(),
             state,

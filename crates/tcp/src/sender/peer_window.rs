@@ -53,6 +53,11 @@ impl PeerWindow {
         changed
     }
 
+    /// The largest so far, in octets.
+    pub(super) fn largest(&self) -> u64 {
+        self.largest
+    }
+
     /// Octets from `nxt` to its end.
     #[inline]
     pub(super) fn room(&self, nxt: u64) -> u64 {

@@ -125,6 +125,7 @@ impl Sender {
     pub(super) fn restart_after_idle(&mut self, now: Time) {
         let idle = now.saturating_sub(self.usage.sent_at);
         let rto = self.rtt.rto();
+        self.congestion.on_idle(now, idle);
         if self.usage.shrinks && idle > rto {
             let halvings = (idle.as_ps() - 1) / rto.as_ps().max(1);
             self.congestion.restart(halvings);

@@ -1,9 +1,10 @@
 //! Loss recovery as in today's Linux, joined: RACK, tail loss probes, PRR, undo, F-RTO. What each
 //! of them decides is in [`crate::recovery`]; here is when they are asked (`tcp_ack`,
-//! `tcp_fastretrans_alert`, `tcp_process_loss`).
+//! `tcp_fastretrans_alert`, `tcp_process_loss`), and in `episode` what a loss or a mark begins.
 //!
 //! All of it needs SACK: without, the plain recovery stands in.
 
+mod episode;
 mod timers;
 
 use fairport_units::Time;
@@ -11,13 +12,13 @@ use fairport_units::Time;
 use super::Sender;
 use crate::recovery::State;
 use crate::recovery::frto::{self, Frto};
-use crate::recovery::prr::{Prr, PrrSample};
+use crate::recovery::prr::Prr;
 use crate::recovery::rack::Rack;
 use crate::recovery::tlp::{self, TailProbe, Verdict};
 use crate::recovery::undo::{Before, Undo};
 use crate::report::Events;
 use crate::scoreboard::{Arrived, Chunk};
-use crate::segment::{SackBlock, Segment};
+use crate::segment::{Flags, SackBlock, Segment};
 use crate::seq;
 use crate::settings::Settings;
 use crate::timer::Wait;
@@ -61,6 +62,11 @@ impl Repair {
         })
     }
 
+    /// Whether the window comes down by and by.
+    pub(super) fn has_prr(&self) -> bool {
+        self.prr.is_some()
+    }
+
     /// Whether losses are found by time.
     pub(super) fn is_by_time(&self) -> bool {
         self.by_time
@@ -78,6 +84,8 @@ struct Facts {
     news: bool,
     /// it neither moved nor carried anything, and changed no window
     is_pure: bool,
+    /// it carries ECE
+    marked: bool,
     /// a duplicate SACK, and the segments that it tells of
     duplicate: Option<(u64, u32)>,
     echoed: Option<u32>,
@@ -94,6 +102,64 @@ impl Sender {
         window_changed: bool,
         events: &mut impl Events,
     ) {
+        let (facts, taken) = self.take_in(repair, now, (ack, segment), events);
+        let facts = Facts {
+            is_pure: !facts.advances
+                && !facts.news
+                && !window_changed
+                && segment.sequence_length() == 0,
+            ..facts
+        };
+        self.judge_probe(repair, &facts);
+        self.move_state(repair, &facts);
+        let (lost, wait) = self.find_losses(repair, now, facts.marked);
+        if facts.marked && self.recovery.state() == State::Open {
+            self.enter_cwr(repair);
+        }
+        if let Some((segments, rtt)) = taken {
+            let state = self.recovery.state();
+            self.grow(now, facts.delivered, segments, rtt, state);
+        } else if facts.news && repair.rack.raises_on_sack() {
+            let segments = facts.delivered.div_ceil(self.board.unit()) as u32;
+            let state = self.recovery.state();
+            self.grow(now, facts.delivered, segments, None, state);
+        }
+        self.reduce_by(repair, facts.delivered, facts.advances && lost == 0);
+        if let Some(wait) = wait {
+            self.await_reordering(now, wait);
+        } else if self.board.is_empty() {
+            self.timer.stop();
+        } else if facts.advances && !self.await_tail(repair, now, now) {
+            self.restart_timer(now);
+        }
+    }
+
+    /// The SACK blocks of an ACK below `SND.UNA` (`old_ack` of `tcp_ack`): losses are looked for, and
+    /// the window stays.
+    pub(super) fn on_old_ack_repaired(
+        &mut self,
+        repair: &mut Repair,
+        now: Time,
+        (ack, segment): (u64, &Segment),
+    ) {
+        let (facts, _) = self.take_in(repair, now, (ack, segment), &mut ());
+        self.move_state(repair, &facts);
+        let (_, wait) = self.find_losses(repair, now, false);
+        if let Some(wait) = wait {
+            self.await_reordering(now, wait);
+        }
+    }
+
+    /// The scoreboard takes in what the segment says. Returns that, and of an ACK that moved `SND.UNA`
+    /// the segments and the round-trip time.
+    #[inline]
+    fn take_in(
+        &mut self,
+        repair: &mut Repair,
+        now: Time,
+        (ack, segment): (u64, &Segment),
+        events: &mut impl Events,
+    ) -> (Facts, Option<(u32, Option<Time>)>) {
         let advances = ack > self.board.una();
         let left = self.board.outstanding() - self.board.sacked();
         let trusted = now.saturating_sub(repair.rack.min_rtt());
@@ -132,24 +198,17 @@ impl Sender {
             delivered: left - (self.board.outstanding() - self.board.sacked()),
             arrived,
             news,
-            is_pure: !advances && !news && !window_changed && segment.sequence_length() == 0,
+            is_pure: false,
+            marked: self.ecn.is_some() && segment.flags.contains(Flags::ECE),
             duplicate: self.take_duplicate(repair, ack, segment),
             echoed: segment.options.timestamps().map(|it| it.ecr),
         };
-        self.judge_probe(repair, &facts);
-        self.move_state(repair, &facts);
-        let (lost, wait) = self.find_losses(repair, now);
-        if let Some((segments, rtt)) = taken {
-            self.grow(now, facts.delivered, segments, rtt, self.recovery.state());
-        }
-        self.reduce_by(repair, facts.delivered, advances && lost == 0);
-        if let Some(wait) = wait {
-            self.await_reordering(now, wait);
-        } else if self.board.is_empty() {
-            self.timer.stop();
-        } else if advances && !self.await_tail(repair, now, now) {
-            self.restart_timer(now);
-        }
+        let taken = taken.map(|(segments, rtt)| match self.board.unit() {
+            // as the kernel counts: what was SACKed before is not delivered again
+            1 => (facts.delivered as u32, rtt),
+            _ => (segments, rtt),
+        });
+        (facts, taken)
     }
 
     /// The first block tells of a duplicate if it lies below the ACK or within the second (RFC 2883
@@ -199,15 +258,20 @@ impl Sender {
             is_pure_duplicate: facts.is_pure,
         });
         if verdict == Verdict::Repaired && self.recovery.state() == State::Open {
+            self.end_cwr();
             self.reduce_window();
         }
     }
 
     /// What the ACK means for the episode under way, before losses are looked for.
     fn move_state(&mut self, repair: &mut Repair, facts: &Facts) {
+        if facts.marked {
+            repair.undo.prove();
+        }
         let complete = self.board.una() >= self.recovery.point();
         match self.recovery.state() {
             State::Open => {
+                self.leave_cwr();
                 if repair.undo.all_duplicates() {
                     self.take_back(repair, false);
                 }
@@ -284,7 +348,7 @@ impl Sender {
 
     /// Marks what is lost, and starts fast recovery if that is called for. Returns how much was newly
     /// lost, and how long segments are waited for that may be late.
-    fn find_losses(&mut self, repair: &mut Repair, now: Time) -> (u64, Option<Time>) {
+    fn find_losses(&mut self, repair: &mut Repair, now: Time, marked: bool) -> (u64, Option<Time>) {
         let (lost_before, again_before) = (self.board.lost(), self.board.retransmitted());
         let found = if !repair.by_time {
             self.board.mark_lost_by_sack();
@@ -304,55 +368,9 @@ impl Sender {
             State::Fast => false,
         };
         if due {
-            self.enter_fast(repair);
+            self.enter_fast(repair, marked);
         }
         found
-    }
-
-    /// `tcp_enter_recovery`
-    fn enter_fast(&mut self, repair: &mut Repair) {
-        let window = self.congestion.window();
-        let before = Before {
-            cwnd: window.cwnd,
-            ssthresh: window.ssthresh,
-        };
-        self.begin_episode(repair, before);
-        self.reduce_window();
-        if let Some(prr) = &mut repair.prr {
-            // the window comes down by and by
-            self.congestion.set_window(before.cwnd);
-            prr.begin(before.cwnd);
-        }
-        self.recovery.enter_fast(&mut self.board);
-        self.counters.fast_recoveries += 1;
-    }
-
-    fn begin_episode(&mut self, repair: &mut Repair, before: Before) {
-        let unit = self.board.unit();
-        let again = self.board.retransmitted().div_ceil(unit) as u32;
-        let probes = repair.probe.as_ref().map_or(0, TailProbe::repeated);
-        repair.undo.begin(self.board.una(), again + probes, before);
-        if let Some(probe) = &mut repair.probe {
-            probe.forget();
-        }
-    }
-
-    /// In fast recovery, PRR says how large the window is after each ACK.
-    fn reduce_by(&mut self, repair: &mut Repair, delivered: u64, clean: bool) {
-        if self.recovery.state() != State::Fast {
-            return;
-        }
-        let window = self.congestion.window();
-        let sample = PrrSample {
-            delivered,
-            clean,
-            in_flight: self.board.pipe(),
-            ssthresh: window.ssthresh,
-            unit: window.unit(),
-        };
-        if let Some(cwnd) = repair.prr.as_mut().and_then(|prr| prr.window(&sample)) {
-            self.congestion.set_window(cwnd);
-        }
     }
 
     /// A segment went out, `again` or for the first time.
@@ -372,7 +390,7 @@ impl Sender {
             let head_sent = self.board.head_sent().unwrap_or(now);
             self.await_tail(&repair, now, head_sent);
         }
-        if self.recovery.state() == State::Fast
+        if (self.recovery.state() == State::Fast || self.is_in_cwr())
             && let Some(prr) = &mut repair.prr
         {
             let unit = self.board.unit();
@@ -380,44 +398,6 @@ impl Sender {
             prr.on_sent(if unit == 1 { 1 } else { octets });
         }
         self.repair = Some(repair);
-    }
-
-    /// Whether a timeout lowers the threshold: not twice in a window (`tcp_enter_loss`).
-    pub(super) fn timeout_lowers_threshold(&self) -> bool {
-        if self.repair.is_none() {
-            return self.timeouts == 0 && self.recovery.state() != State::Fast;
-        }
-        match self.recovery.state() {
-            State::Open => true,
-            State::Loss => self.timeouts == 0,
-            State::Fast => false,
-        }
-    }
-
-    /// A timeout with the window as it was `before`, if that was lowered now.
-    pub(super) fn enter_loss_repaired(
-        &mut self,
-        repair: &mut Repair,
-        now: Time,
-        before: Option<Before>,
-    ) {
-        if let Some(before) = before {
-            self.begin_episode(repair, before);
-        } else if let Some(probe) = &mut repair.probe {
-            probe.forget();
-        }
-        if let Some(frto) = &mut repair.frto {
-            frto.begin(self.recovery.state() == State::Open || self.timeouts > 0);
-        }
-        if repair.by_time {
-            self.board
-                .mark_overdue_lost(now, repair.rack.timed_out_span());
-        } else {
-            self.board.mark_all_lost();
-        }
-        self.recovery.enter_loss_marked(&self.board);
-        let flying = self.board.pipe();
-        self.congestion.set_window(flying + self.board.unit());
     }
 
     /// Whether new data goes before what counts as lost (F-RTO).

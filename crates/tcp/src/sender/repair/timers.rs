@@ -106,7 +106,7 @@ impl Sender {
         };
         self.board.look_again();
         let state = self.recovery.state();
-        let (lost, wait) = self.find_losses(&mut repair, now);
+        let (lost, wait) = self.find_losses(&mut repair, now, false);
         if lost > 0 && state != State::Fast {
             let unit = self.board.unit();
             self.reduce_by(&mut repair, unit, false);
