@@ -1,24 +1,32 @@
 //! From a job to a simulation at its start.
 
+use std::collections::BTreeMap;
+
 use fairport_net::arbitration::Arbiter;
 use fairport_net::routing::Routes;
 use fairport_net::stream::Stream;
-use fairport_net::{BuildError, Network};
-use fairport_tcp::Connection;
+use fairport_net::{BuildError, Network, NodeId, Topology};
 use fairport_units::Time;
 
-use crate::hosts::{Endpoint, Endpoints};
+use crate::flow::{End, Origin, Start};
+use crate::hosts::Endpoints;
+use crate::ideal::EmptyNetwork;
+use crate::job::workload::{EndJob, WorkloadJob};
 use crate::job::{FlowJob, Job};
+use crate::lifecycle::Nursery;
 use crate::measurement::Measurement;
-use crate::paths::{FlowPaths, busiest_port, flows_through, paths, shared_ports};
+use crate::paths::{busiest_port, shared_ports};
 use crate::probes::Probes;
+use crate::router::Router;
 use crate::samples::{QUEUE_ROW_BYTES, QueueSamples, SERIES_ROW_BYTES, Series};
 use crate::shaping;
-use crate::simulation::{FlowSpec, Simulation};
+use crate::simulation::Simulation;
 use crate::stacks::stacks;
 use crate::timers::Timers;
 use crate::topology::with_fabric;
+use crate::udp::Udp;
 use crate::wiring::{self, Timing};
+use crate::workload::{Action, Ends};
 
 impl Simulation {
     /// Builds the run that the job describes.
@@ -38,116 +46,178 @@ impl Simulation {
         }
         wiring::check_processing(job.host.processing)?;
         let stacks = stacks(&job.stacks, job.link.mtu_bytes)?;
-        let paths = paths(job, &topology)?;
-        let mut routes = Routes::default();
-        let mut endpoints = Vec::with_capacity(2 * paths.len());
-        for (i, (path, flow)) in paths.iter().zip(&job.flows).enumerate() {
-            let [sender, receiver] = [flow.sender_stack, flow.receiver_stack];
-            let seed = Stream::new(job.seed, "tcp", i as u64).up_to(u64::MAX);
-            let mut sender = Connection::active(&stacks[sender as usize]).with_seed(seed);
-            match flow.size_bytes {
-                Some(bytes) => {
-                    sender.write(bytes);
-                    sender.close();
-                }
-                None => sender.write_endless(),
-            }
-            let receiver = Connection::passive(&stacks[receiver as usize]);
-            for (connection, host, ways) in [
-                (sender, path.src, &path.forward),
-                (receiver, path.dst, &path.backward),
-            ] {
-                let stream = Stream::new(job.seed, "spray", endpoints.len() as u64);
-                endpoints.push(Endpoint {
-                    connection,
-                    host,
-                    route: routes.add_all(ways, stream),
-                    sent: 0,
-                    received: 0,
-                });
+        let hosts = HostNumbers::new(&topology);
+        let mut router = Router::new(job, &topology)?;
+        let listed = listed_flows(job, &hosts)?;
+        let workloads = workload_ends(job, &hosts)?;
+        let mut flows_through = vec![0; topology.ports().len()];
+        let mut route_bytes = 0;
+        let meetings = workloads.iter().flat_map(Ends::pairs);
+        let pairs = listed.iter().map(|flow| [flow.src, flow.dst]);
+        for (flow, [src, dst]) in (0..).zip(pairs.chain(meetings)) {
+            let paths = router.paths(&topology, flow, src.host, dst.host);
+            paths.count(&mut flows_through);
+            if (flow as usize) < listed.len() {
+                route_bytes += paths.bytes();
             }
         }
-        let flows_through = flows_through(&topology, &paths);
-        let shared = shared_ports(&topology, &flows_through);
+        let watched = shared_ports(&topology, &flows_through, job.probes.watched_ports);
         let timing = Timing::new(job, &topology);
+        let ports = wiring::ports(job, &topology, &timing)?;
+        let outputs = wiring::outputs(job, &topology, &timing);
+        let empty = EmptyNetwork::new(
+            wiring::framing(job),
+            ports.iter().map(|port| (port.rate, port.latency)).collect(),
+            outputs.iter().map(|output| output.latency).collect(),
+        );
         let network = Network::new(
             &topology,
-            wiring::ports(job, &topology, &timing)?,
-            routes,
+            ports,
+            Routes::default(),
             wiring::framing(job),
             Arbiter::new(
                 job.switch.arbitration,
                 topology.ports().len(),
                 Stream::new(job.seed, "arbitration", 0),
             ),
-            Probes::new(&topology, paths.len(), busiest_port(&flows_through)),
+            Probes::new(&topology, busiest_port(&flows_through)),
         );
-        let mut timers = Timers::new(endpoints.len());
-        let flows: Vec<FlowSpec> = paths
-            .iter()
-            .zip(&job.flows)
-            .enumerate()
-            .map(|(i, (path, flow))| spec(job.seed, i, path, flow))
-            .collect();
-        for (i, flow) in flows.iter().enumerate() {
-            timers.arm(2 * i as u32, flow.start);
-        }
-        Ok(Self {
-            memory_bytes: memory_bytes(job, &paths, shared.len()),
+        let probes = &job.probes;
+        let mut simulation = Self {
+            memory_bytes: route_bytes + memory_bytes(job, watched.len()),
             hosts: Endpoints {
-                ends: endpoints,
-                outputs: wiring::outputs(job, &topology, &timing),
+                live: Vec::new(),
+                outputs,
+                timers: Timers::new(),
                 classifier: shaping::classifier(job.classifier, &topology)?,
-                receivers: paths
-                    .iter()
-                    .map(|path| topology.hosts()[path.dst as usize])
-                    .collect(),
-                timers,
                 timers_fired: 0,
                 measurement: Measurement::new(
-                    flows.iter().map(|flow| flow.size_bytes),
-                    job.probes.measure_from_ps,
-                    job.probes.measure_to_ps,
+                    listed.len() as u32,
+                    probes.watched_flows,
+                    probes.measure_from_ps,
+                    probes.measure_to_ps,
                 ),
             },
-            series: Series::new(job.probes.series_interval_ps, flows.len()),
-            queue: QueueSamples::new(job.probes.queue_interval_ps, shared),
+            nursery: Nursery::new(job.seed, stacks, router, empty),
+            series: Series::new(probes.series_interval_ps, probes.watched_flows),
+            queue: QueueSamples::new(probes.queue_interval_ps, watched),
+            flows_through: vec![0; topology.ports().len()],
             topology,
             network,
-            flows,
-            flows_through,
+            flows: Vec::new(),
             duration: job.duration_ps,
             finished: false,
+        };
+        simulation.plan(job, listed, workloads);
+        Ok(simulation)
+    }
+
+    /// Plans the flows that the job lists and what its workloads begin with.
+    fn plan(&mut self, job: &Job, listed: Vec<Start>, workloads: Vec<Ends>) {
+        for (i, (flow, how)) in job.flows.iter().zip(listed).enumerate() {
+            let jitter =
+                Stream::new(job.seed, "start", i as u64).up_to(flow.start_jitter_ps.as_ps());
+            let start = flow.start_ps + Time::from_ps(jitter);
+            let (number, _) = self.add_flow(start, how);
+            let plan = &mut self.nursery.workloads.plan;
+            plan.at(start, Action::Open(number));
+            if let Some(stop) = flow.stop_ps {
+                plan.at(stop.max(start), Action::Stop(number));
+            }
+        }
+        for (workload, ends) in job.workloads.iter().zip(workloads) {
+            self.nursery.workloads.add(workload, job.seed, &ends);
+        }
+    }
+}
+
+/// The numbers of the hosts, by name.
+struct HostNumbers<'a>(BTreeMap<&'a str, u32>);
+
+impl<'a> HostNumbers<'a> {
+    fn new(topology: &'a Topology) -> Self {
+        let name = |host: &NodeId| topology.node(*host).name.as_str();
+        let numbers = topology.hosts().iter().map(name).zip(0..);
+        Self(numbers.collect())
+    }
+
+    fn find(&self, name: &str, field: impl FnOnce() -> String) -> Result<u32, BuildError> {
+        self.0.get(name).copied().ok_or_else(|| {
+            let remedy = format!("name one of the {} hosts", self.0.len());
+            BuildError::new(field(), name, "is not a host here", remedy)
         })
     }
 }
 
-fn spec(seed: u64, i: usize, path: &FlowPaths, flow: &FlowJob) -> FlowSpec {
-    let mut stream = Stream::new(seed, "start", i as u64);
-    FlowSpec {
-        src: path.src,
-        dst: path.dst,
-        hops: path.hops,
-        stack: flow.sender_stack,
-        start: flow.start_ps + Time::from_ps(stream.up_to(flow.start_jitter_ps.as_ps())),
-        size_bytes: flow.size_bytes,
-    }
+/// The flows that the job lists.
+fn listed_flows(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Start>, BuildError> {
+    let build = |(i, flow): (usize, &FlowJob)| {
+        let field = |end: &str| format!("flows.{i}.{end}");
+        let end = |name, host: &str, stack| {
+            let host = hosts.find(host, || field(name))?;
+            Ok(End { host, stack })
+        };
+        let src = end("src", &flow.src, flow.sender_stack)?;
+        let dst = end("dst", &flow.dst, flow.receiver_stack)?;
+        if src.host == dst.host {
+            let (problem, remedy) = ("is also the receiver", "send to another host");
+            return Err(BuildError::new(field("src"), &flow.src, problem, remedy));
+        }
+        Ok(Start {
+            src,
+            dst,
+            size_bytes: flow.size_bytes,
+            udp: flow.udp.map(|udp| Udp::new(&udp)),
+            persistent: false,
+            origin: Origin {
+                traffic: flow.traffic,
+                workload: Origin::LISTED,
+                token: 0,
+            },
+        })
+    };
+    job.flows.iter().enumerate().map(build).collect()
+}
+
+/// The ends of each workload's flows.
+fn workload_ends(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Ends>, BuildError> {
+    let build = |(i, workload): (usize, &WorkloadJob)| {
+        let ends = |side: &str, jobs: &[EndJob]| {
+            let end = |(j, end): (usize, &EndJob)| {
+                let host = hosts.find(&end.host, || format!("workloads.{i}.{side}.{j}"))?;
+                let stack = end.stack;
+                Ok(End { host, stack })
+            };
+            jobs.iter().enumerate().map(end).collect::<Result<_, _>>()
+        };
+        Ok(Ends {
+            senders: ends("senders", &workload.senders)?,
+            receivers: ends("receivers", &workload.receivers)?,
+        })
+    };
+    job.workloads.iter().enumerate().map(build).collect()
 }
 
 /// What the run will need: the tables that grow with time, twice, because they are handed on.
-fn memory_bytes(job: &Job, paths: &[FlowPaths], shared_ports: usize) -> u64 {
-    /// connections, records and histograms of a flow
-    const FLOW_BYTES: u64 = 20_000;
+fn memory_bytes(job: &Job, watched_ports: usize) -> u64 {
+    /// a flow's record and its row, and those of its connection while it runs, spread over all
+    const FLOW_BYTES: u64 = 1_000;
+    /// what a watched flow has on top: its histogram, and its connection to the end
+    const WATCHED_BYTES: u64 = 20_000;
     /// a row of the drops table
     const DROP_BYTES: u64 = 61;
     let rows = |interval: Time| job.duration_ps.as_ps() / interval.as_ps().max(1);
-    let flows = paths.len() as u64;
-    let series = rows(job.probes.series_interval_ps) * flows * SERIES_ROW_BYTES;
-    let queue = rows(job.probes.queue_interval_ps) * shared_ports as u64 * QUEUE_ROW_BYTES;
+    let generated = job
+        .workloads
+        .iter()
+        .map(|it| it.expected_flows(job.duration_ps));
+    let flows = job.flows.len() as u64 + generated.sum::<u64>();
+    let watched = flows.min(u64::from(job.probes.watched_flows));
+    let series = rows(job.probes.series_interval_ps) * watched * SERIES_ROW_BYTES;
+    let queue = rows(job.probes.queue_interval_ps) * watched_ports as u64 * QUEUE_ROW_BYTES;
     // One packet in ten dropped at one saturated link: more than any run has shown.
     let packets = job.duration_ps.as_secs_f64() * job.link.rate_bps.as_bps() as f64
         / (8.0 * f64::from(job.link.mtu_bytes.max(1)));
     let drops = (packets / 10.0) as u64 * DROP_BYTES;
-    let routes: u64 = paths.iter().map(FlowPaths::bytes).sum();
-    routes + flows * FLOW_BYTES + 2 * (series + queue + drops)
+    flows * FLOW_BYTES + watched * WATCHED_BYTES + 2 * (series + queue + drops)
 }

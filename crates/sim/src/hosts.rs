@@ -1,28 +1,17 @@
-//! The hosts: every flow's two TCP endpoints, their timers, and the time that a host takes to
+//! The hosts: every running flow's two ends, their timers, and the time that a host takes to
 //! send a segment.
 
 use fairport_net::classifier::{Classifier, LONG};
 use fairport_net::processing::Server;
 use fairport_net::{Hosts, Network, NodeId, Packet};
-use fairport_tcp::{Connection, Ecn, Segment};
+use fairport_tcp::{Ecn, Segment};
 use fairport_units::Time;
 
+use crate::flow::{Endpoint, LiveFlow};
 use crate::measurement::Measurement;
 use crate::probes::Probes;
 use crate::timers::Timers;
-
-/// One end of a flow's connection. Flow f has the endpoints 2f (sender) and 2f + 1 (receiver).
-pub(crate) struct Endpoint {
-    pub(crate) connection: Connection,
-    /// where it stands, as an index into the senders' servers
-    pub(crate) host: u32,
-    /// what its packets carry at the start
-    pub(crate) route: u32,
-    /// packets
-    pub(crate) sent: u64,
-    /// packets
-    pub(crate) received: u64,
-}
+use crate::udp::{HEADER_BYTES, UdpFlow};
 
 /// A host's way out: segments are processed one after another and reach the NIC a constant
 /// latency later. What comes in is delayed by the network's port that leads to the host.
@@ -33,13 +22,26 @@ pub(crate) struct Output {
     pub(crate) edge: u32,
 }
 
+impl Output {
+    /// When a packet that is sent at `now` reaches the NIC, and its class. It is classified as it
+    /// reaches the NIC: the wire to the edge delays all packets alike.
+    #[inline]
+    fn leave(&mut self, now: Time, index: u32, classifier: &mut Option<Classifier>) -> (Time, u8) {
+        let at = self.server.serve(now) + self.latency;
+        let class = match classifier {
+            Some(classifier) => classifier.classify(at, self.edge, index),
+            None => LONG,
+        };
+        (at, class)
+    }
+}
+
 /// All hosts.
 pub(crate) struct Endpoints {
-    pub(crate) ends: Vec<Endpoint>,
+    /// by flow; none: not yet started, or over
+    pub(crate) live: Vec<Option<LiveFlow>>,
     /// by host number
     pub(crate) outputs: Vec<Output>,
-    /// the receiving host, by flow
-    pub(crate) receivers: Vec<NodeId>,
     /// what tells short flows from long ones
     pub(crate) classifier: Option<Classifier>,
     pub(crate) timers: Timers,
@@ -48,51 +50,117 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
+    /// Octets of a flow's data that its receiving application has.
+    pub(crate) fn delivered(&self, flow: usize) -> u64 {
+        match &self.live[flow] {
+            Some(live) => live.delivered(),
+            None => self.measurement.flows[flow].delivered,
+        }
+    }
+
     /// Wakes the endpoint whose timer is the earliest.
     pub(crate) fn fire(&mut self, network: &mut Network<Segment, Probes>) {
         let Some((now, index)) = self.timers.fire() else {
             return;
         };
         self.timers_fired += 1;
-        let endpoint = &mut self.ends[index as usize];
-        let mut events = self.measurement.events(index, now);
-        endpoint.connection.on_timer(now, &mut events);
+        match &mut self.live[index as usize / 2] {
+            Some(LiveFlow::Tcp(flow)) => {
+                let mut events = self.measurement.events(index, now);
+                let endpoint = &mut flow.ends[index as usize % 2];
+                endpoint.connection.on_timer(now, &mut events);
+            }
+            Some(LiveFlow::Udp(flow)) => {
+                let output = &mut self.outputs[flow.host as usize];
+                let classifier = &mut self.classifier;
+                send_datagram(network, output, classifier, flow, now, index);
+                self.timers.arm(index, flow.next_at);
+                return;
+            }
+            None => unreachable!("the timers of a flow that is over are off"),
+        }
         self.transmit(network, now, index);
     }
 
-    /// Sends what the endpoint may send now, and arms its timer.
-    #[inline]
-    fn transmit(&mut self, network: &mut Network<Segment, Probes>, now: Time, index: u32) {
-        let endpoint = &mut self.ends[index as usize];
+    /// Sends what a flow's end may send now, and arms its timer.
+    pub(crate) fn transmit(
+        &mut self,
+        network: &mut Network<Segment, Probes>,
+        now: Time,
+        index: u32,
+    ) {
+        let Some(LiveFlow::Tcp(flow)) = &mut self.live[index as usize / 2] else {
+            unreachable!("only a running TCP flow transmits");
+        };
+        let endpoint = &mut flow.ends[index as usize % 2];
         let output = &mut self.outputs[endpoint.host as usize];
-        while let Some(segment) = endpoint.connection.poll_transmit(now) {
-            let at = output.server.serve(now) + output.latency;
-            let packet = Packet {
-                flow: index / 2,
-                route: endpoint.route,
-                ingress: fairport_net::PortId(0), // the network knows the NIC
-                size_bytes: segment.wire_bytes() as u16,
-                ecn: endpoint.connection.codepoint().bits(),
-                class: match &mut self.classifier {
-                    // as it reaches the NIC: the wire to the edge delays all packets alike
-                    Some(classifier) => classifier.classify(at, output.edge, index),
-                    None => LONG,
-                },
-                content: segment,
-            };
-            endpoint.sent += 1;
-            network.inject(at, packet);
-        }
-        if let Some(deadline) = endpoint.connection.poll_timer() {
-            self.timers.arm(index, deadline.max(now));
-        }
+        let (timers, classifier) = (&mut self.timers, &mut self.classifier);
+        transmit(network, output, classifier, timers, endpoint, now, index);
+    }
+}
+
+#[inline]
+fn transmit(
+    network: &mut Network<Segment, Probes>,
+    output: &mut Output,
+    classifier: &mut Option<Classifier>,
+    timers: &mut Timers,
+    endpoint: &mut Endpoint,
+    now: Time,
+    index: u32,
+) {
+    while let Some(segment) = endpoint.connection.poll_transmit(now) {
+        let (at, class) = output.leave(now, index, classifier);
+        let packet = Packet {
+            flow: index / 2,
+            route: endpoint.route,
+            ingress: fairport_net::PortId(0), // the network knows the NIC
+            size_bytes: segment.wire_bytes() as u16,
+            ecn: endpoint.connection.codepoint().bits(),
+            class,
+            content: segment,
+        };
+        endpoint.sent += 1;
+        network.inject(at, packet);
+    }
+    if let Some(deadline) = endpoint.connection.poll_timer() {
+        timers.arm(index, deadline.max(now));
+    }
+}
+
+/// A datagram looks like a segment without acknowledgement: `seq` counts octets, as TCP's.
+fn send_datagram(
+    network: &mut Network<Segment, Probes>,
+    output: &mut Output,
+    classifier: &mut Option<Classifier>,
+    flow: &mut UdpFlow,
+    now: Time,
+    index: u32,
+) {
+    let seq = flow.offset as u32;
+    if let Some(payload) = flow.send() {
+        let (at, class) = output.leave(now, index, classifier);
+        let packet = Packet {
+            flow: index / 2,
+            route: flow.route,
+            ingress: fairport_net::PortId(0),
+            size_bytes: (u32::from(payload) + HEADER_BYTES) as u16,
+            ecn: Ecn::NotEct.bits(),
+            class,
+            content: Segment {
+                seq,
+                payload,
+                ..Segment::default()
+            },
+        };
+        network.inject(at, packet);
     }
 }
 
 impl Hosts<Segment, Probes> for Endpoints {
     #[inline]
     fn horizon(&self) -> Time {
-        self.timers.next_time().min(self.measurement.begin_at)
+        self.timers.next_time().min(self.measurement.stop_at)
     }
 
     #[inline]
@@ -103,19 +171,33 @@ impl Hosts<Segment, Probes> for Endpoints {
         packet: &Packet<Segment>,
     ) {
         let now = network.now();
-        let at_receiver = self.receivers[packet.flow as usize] == host;
-        let index = 2 * packet.flow + u32::from(at_receiver);
-        let endpoint = &mut self.ends[index as usize];
-        endpoint.received += 1;
-        let mut events = self.measurement.events(index, now);
-        let ecn = Ecn::from_bits(packet.ecn);
-        endpoint
-            .connection
-            .on_packet(now, &packet.content, ecn, &mut events);
-        if at_receiver {
-            let delivered = endpoint.connection.delivered_bytes();
-            self.measurement.delivered(packet.flow, delivered, now);
+        match &mut self.live[packet.flow as usize] {
+            Some(LiveFlow::Tcp(flow)) => {
+                let at_receiver = flow.receiver == host;
+                let index = 2 * packet.flow + u32::from(at_receiver);
+                let endpoint = &mut flow.ends[usize::from(at_receiver)];
+                endpoint.received += 1;
+                let mut events = self.measurement.events(index, now);
+                let ecn = Ecn::from_bits(packet.ecn);
+                endpoint
+                    .connection
+                    .on_packet(now, &packet.content, ecn, &mut events);
+                if at_receiver {
+                    let delivered = endpoint.connection.delivered_bytes();
+                    self.measurement.delivered(packet.flow, delivered, now);
+                }
+                let output = &mut self.outputs[endpoint.host as usize];
+                let (timers, classifier) = (&mut self.timers, &mut self.classifier);
+                transmit(network, output, classifier, timers, endpoint, now, index);
+            }
+            Some(LiveFlow::Udp(flow)) => {
+                flow.received += 1;
+                flow.delivered += u64::from(packet.content.payload);
+                let delivered = flow.delivered;
+                self.measurement.delivered(packet.flow, delivered, now);
+            }
+            // a late copy, for nobody
+            None => self.measurement.flows[packet.flow as usize].received += 1,
         }
-        self.transmit(network, now, index);
     }
 }

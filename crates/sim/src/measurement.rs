@@ -1,7 +1,7 @@
 //! What is measured of every flow: round-trip times, timeouts, and the octets delivered within
-//! the measurement's window.
+//! the measurement's window; and the news of flows that are complete or over.
 
-use fairport_tcp::{Events, Timeout};
+use fairport_tcp::{Counters, Events, Timeout};
 use fairport_units::Time;
 
 use crate::results::{Column, Table};
@@ -56,46 +56,73 @@ impl RttSummary {
     }
 }
 
-/// One flow's record.
+/// One flow's record. There may be a million of them: what is large is for some of them only.
 pub(crate) struct FlowRecord {
     pub(crate) established_at: Time,
     /// octets after which the flow is complete; `u64::MAX` for an endless one
-    size_bytes: u64,
+    pub(crate) size_bytes: u64,
     /// when the last of them was delivered
     pub(crate) finished_at: Time,
     /// within the measurement
     pub(crate) rtt: RttSummary,
-    pub(crate) histogram: RttHistogram,
+    /// the same sample by sample; none: the flow is not watched
+    pub(crate) histogram: Option<RttHistogram>,
     /// since the last row of the series
     pub(crate) rtt_interval: RttSummary,
     /// delivered when the measurement began
     pub(crate) delivered_before: u64,
     /// delivered when it ended
     pub(crate) delivered_by_end: u64,
+    /// ends of the connection that are not finished; none where it is never closed
+    open_ends: u8,
+    /// delivered in all, once the flow is over
+    pub(crate) delivered: u64,
+    /// what the sender did, once the flow is over
+    pub(crate) counters: Counters,
+    /// packets sent and received in all, once the flow is over
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
 }
 
 impl FlowRecord {
-    fn new(size_bytes: Option<u64>) -> Self {
+    fn new(size_bytes: Option<u64>, is_watched: bool) -> Self {
         Self {
             established_at: Time::NEVER,
             size_bytes: size_bytes.unwrap_or(u64::MAX),
             finished_at: Time::NEVER,
             rtt: RttSummary::EMPTY,
-            histogram: RttHistogram::new(),
+            histogram: is_watched.then(RttHistogram::new),
             rtt_interval: RttSummary::EMPTY,
             delivered_before: 0,
             delivered_by_end: 0,
+            open_ends: 2,
+            delivered: 0,
+            counters: Counters::default(),
+            sent: 0,
+            received: 0,
         }
     }
+}
+
+/// Something about a flow that matters beyond its hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// all of its data is delivered
+    Complete(u32),
+    /// both ends have closed, and all of it is acknowledged
+    Over(u32),
 }
 
 /// All flows' records, the timeouts, and the window in which is measured.
 pub(crate) struct Measurement {
     pub(crate) flows: Vec<FlowRecord>,
     timeouts: Vec<(u32, Timeout)>,
+    /// listed flows that are not established
     unestablished: usize,
-    /// whether the measurement begins when all flows are established
-    waits_for_all: bool,
+    /// their number, where the measurement begins when all of them are established
+    waits_for: u32,
+    /// flows from this number on are not watched sample by sample
+    watched: u32,
     /// when the measurement is to begin; [`Time::NEVER`] once it has, and while that is unknown
     pub(crate) begin_at: Time,
     /// when it is to end, likewise
@@ -104,27 +131,57 @@ pub(crate) struct Measurement {
     pub(crate) from: Time,
     /// when it ended
     pub(crate) to: Time,
+    /// in order of time, until somebody takes them
+    news: Vec<(Time, News)>,
+    /// nothing later may happen before somebody has looked here
+    pub(crate) stop_at: Time,
 }
 
 impl Measurement {
-    /// Measures flows of these sizes between two times; without `from`, from when all are
-    /// established.
-    pub(crate) fn new(
-        sizes: impl Iterator<Item = Option<u64>>,
-        from: Option<Time>,
-        to: Option<Time>,
-    ) -> Self {
-        let flows: Vec<FlowRecord> = sizes.map(FlowRecord::new).collect();
+    /// Measures between two times; without `from`, from when the first `listed` flows are all
+    /// established. The first `watched` flows are watched sample by sample.
+    pub(crate) fn new(listed: u32, watched: u32, from: Option<Time>, to: Option<Time>) -> Self {
+        let begin_at = from.unwrap_or(Time::NEVER);
         Self {
-            unestablished: flows.len(),
-            flows,
+            unestablished: listed as usize,
+            flows: Vec::new(),
             timeouts: Vec::new(),
-            waits_for_all: from.is_none(),
-            begin_at: from.unwrap_or(Time::NEVER),
+            waits_for: if from.is_none() { listed } else { 0 },
+            watched,
+            begin_at,
             end_at: to.unwrap_or(Time::NEVER),
             from: Time::ZERO,
             to: Time::NEVER,
+            news: Vec::new(),
+            stop_at: begin_at,
         }
+    }
+
+    /// Adds the next flow's record.
+    pub(crate) fn add(&mut self, size_bytes: Option<u64>, is_persistent: bool) {
+        let is_watched = self.flows.len() < self.watched as usize;
+        let mut record = FlowRecord::new(size_bytes, is_watched);
+        if is_persistent {
+            record.open_ends = 0;
+        }
+        self.flows.push(record);
+    }
+
+    /// Takes the news; from now on only new ones stop the network.
+    pub(crate) fn take_news(&mut self) -> Vec<(Time, News)> {
+        self.stop_at = self.begin_at;
+        std::mem::take(&mut self.news)
+    }
+
+    /// Whether there are news.
+    pub(crate) fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+
+    #[cold]
+    pub(crate) fn tell(&mut self, now: Time, news: News) {
+        self.news.push((now, news));
+        self.stop_at = self.stop_at.min(now);
     }
 
     /// Where the endpoint's TCP reports to.
@@ -144,30 +201,50 @@ impl Measurement {
         let record = &mut self.flows[flow as usize];
         if delivered >= record.size_bytes && record.finished_at == Time::NEVER {
             record.finished_at = now;
+            self.tell(now, News::Complete(flow));
+        }
+    }
+
+    /// The flow is established; the measurement may wait for that.
+    pub(crate) fn established(&mut self, flow: u32, now: Time) {
+        let record = &mut self.flows[flow as usize];
+        if record.established_at != Time::NEVER {
+            return;
+        }
+        record.established_at = now;
+        if flow < self.waits_for {
+            self.unestablished -= 1;
+            if self.unestablished == 0 {
+                self.begin_at = now;
+                self.stop_at = self.stop_at.min(now);
+            }
         }
     }
 
     /// Begins the measurement: the octets `delivered` by each flow so far do not count, nor do the
     /// RTTs.
-    pub(crate) fn begin(&mut self, now: Time, delivered: impl Iterator<Item = u64>) {
+    pub(crate) fn begin(&mut self, now: Time, delivered: &[u64]) {
         self.begin_at = Time::NEVER;
+        self.stop_at = Time::NEVER;
         self.from = now;
         for (flow, delivered) in self.flows.iter_mut().zip(delivered) {
-            flow.delivered_before = delivered;
+            flow.delivered_before = *delivered;
             flow.rtt = RttSummary::EMPTY;
-            flow.histogram.clear();
+            if let Some(histogram) = &mut flow.histogram {
+                histogram.clear();
+            }
         }
     }
 
     /// Ends the measurement, unless it has ended.
-    pub(crate) fn end(&mut self, now: Time, delivered: impl Iterator<Item = u64>) {
+    pub(crate) fn end(&mut self, now: Time, delivered: &[u64]) {
         if self.to != Time::NEVER {
             return;
         }
         self.end_at = Time::NEVER;
         self.to = now;
         for (flow, delivered) in self.flows.iter_mut().zip(delivered) {
-            flow.delivered_by_end = delivered;
+            flow.delivered_by_end = *delivered;
         }
     }
 
@@ -199,7 +276,7 @@ impl Measurement {
     pub(crate) fn rtt_table(&self) -> Table {
         let (mut flows, mut rtts, mut samples) = (Vec::new(), Vec::new(), Vec::new());
         for (flow, record) in self.flows.iter().enumerate() {
-            for (rtt_s, n) in record.histogram.bins() {
+            for (rtt_s, n) in record.histogram.iter().flat_map(RttHistogram::bins) {
                 flows.push(flow as u32);
                 rtts.push(rtt_s);
                 samples.push(n);
@@ -233,7 +310,9 @@ impl Events for FlowEvents<'_> {
             record.rtt_interval.add(rtt);
             if open {
                 record.rtt.add(rtt);
-                record.histogram.add(rtt);
+                if let Some(histogram) = &mut record.histogram {
+                    histogram.add(rtt);
+                }
             }
         }
     }
@@ -245,13 +324,19 @@ impl Events for FlowEvents<'_> {
     }
 
     fn established(&mut self, _now: Time) {
+        if self.is_sender {
+            self.measurement.established(self.flow, self.now);
+        }
+    }
+
+    fn finished(&mut self, now: Time) {
         let record = &mut self.measurement.flows[self.flow as usize];
-        if self.is_sender && record.established_at == Time::NEVER {
-            record.established_at = self.now;
-            self.measurement.unestablished -= 1;
-            if self.measurement.unestablished == 0 && self.measurement.waits_for_all {
-                self.measurement.begin_at = self.now;
-            }
+        let Some(left) = record.open_ends.checked_sub(1) else {
+            return;
+        };
+        record.open_ends = left;
+        if left == 0 {
+            self.measurement.tell(now, News::Over(self.flow));
         }
     }
 }

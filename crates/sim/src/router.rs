@@ -1,12 +1,13 @@
 //! How a flow's packets find their way: the job's routing, asked when a flow starts.
 
 use fairport_net::routing::{
-    DestinationSuffix, Ecmp, EqualLength, FiveTuple, Path, RiplHash, Routing, ShortestPaths,
+    DestinationSuffix, Ecmp, EqualLength, FiveTuple, RiplHash, Routing, ShortestPaths,
     SpanningTree, Spray, TwoLevel,
 };
 use fairport_net::{BuildError, Topology};
 
 use crate::job::{Job, RoutingJob, TopologyJob};
+use crate::paths::FlowPaths;
 
 /// The routing policy of a run. Hosts are meant by their numbers.
 pub(crate) struct Router {
@@ -31,29 +32,34 @@ impl Router {
         Ok(Self { policy, distances })
     }
 
-    /// The links between two hosts by the shortest way, whatever way the policy takes: so a flow's
-    /// hop class says where it comes from.
-    pub(crate) fn hops(&mut self, topology: &Topology, src: u32, dst: u32) -> u32 {
-        let links = self.distances.links(topology, src as usize, dst as usize);
-        links.expect("a topology is connected")
-    }
-
-    /// The paths of a flow from one host to another, there and back; of several in one direction
-    /// each packet takes one.
+    /// The paths of a flow from one host to another, there and back.
     pub(crate) fn paths(
         &mut self,
         topology: &Topology,
         flow: u32,
         src: u32,
         dst: u32,
-    ) -> [Vec<Path>; 2] {
+    ) -> FlowPaths {
         let address = |host: u32| topology.node(topology.hosts()[host as usize]).address;
         let tuple = FiveTuple::of_flow(flow, address(src), address(dst));
-        let (src, dst) = (src as usize, dst as usize);
-        [
-            self.policy.paths(topology, src, dst, &tuple),
-            self.policy.paths(topology, dst, src, &tuple.reversed()),
-        ]
+        let (from, to) = (src as usize, dst as usize);
+        // by the shortest way, whatever way the policy takes: so a flow's hop class says where it
+        // comes from
+        let links = self.distances.links(topology, from, to);
+        let mut forward = self.policy.paths(topology, from, to, &tuple);
+        let mut backward = self.policy.paths(topology, to, from, &tuple.reversed());
+        for (host, paths) in [(from, &mut forward), (to, &mut backward)] {
+            if let Some(own) = topology.own_port(topology.hosts()[host]) {
+                for path in paths {
+                    path.insert(0, own);
+                }
+            }
+        }
+        FlowPaths {
+            hops: links.expect("a topology is connected"),
+            forward,
+            backward,
+        }
     }
 }
 

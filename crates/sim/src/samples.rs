@@ -1,15 +1,16 @@
 //! Tables with a row each interval: the flows' series, and the queues of ports where flows meet.
 
 use fairport_net::{Network, PortId};
-use fairport_tcp::Segment;
+use fairport_tcp::{Gauges, Segment};
 use fairport_units::Time;
 
+use crate::flow::LiveFlow;
 use crate::hosts::Endpoints;
 use crate::measurement::RttSummary;
 use crate::probes::Probes;
 use crate::results::{Column, Table};
 
-/// One row a flow and interval.
+/// One row a watched flow and interval: from its start to the interval in which it ends.
 pub(crate) struct Series {
     interval: Time,
     pub(crate) next_at: Time,
@@ -26,13 +27,24 @@ pub(crate) struct Series {
     delivered_bytes: Vec<u64>,
     /// delivered at the last sample, by flow
     previous: Vec<u64>,
+    /// flows from this number on have no rows
+    watched: usize,
 }
+
+/// A flow that is over, or that has no congestion control.
+const NO_GAUGES: Gauges = Gauges {
+    cwnd_bytes: 0,
+    ssthresh_bytes: u64::MAX,
+    srtt: None,
+    in_flight_bytes: 0,
+    acked_bytes: 0,
+};
 
 /// What a row of the series takes, octets.
 pub(crate) const SERIES_ROW_BYTES: u64 = 84;
 
 impl Series {
-    pub(crate) fn new(interval: Time, flows: usize) -> Self {
+    pub(crate) fn new(interval: Time, watched: u32) -> Self {
         Self {
             interval,
             next_at: interval,
@@ -47,15 +59,23 @@ impl Series {
             rtt_mean_s: Vec::new(),
             rtt_max_s: Vec::new(),
             delivered_bytes: Vec::new(),
-            previous: vec![0; flows],
+            previous: Vec::new(),
+            watched: watched as usize,
         }
     }
 
     pub(crate) fn sample(&mut self, hosts: &mut Endpoints) {
         let seconds = self.interval.as_secs_f64();
-        for (flow, ends) in hosts.ends.chunks(2).enumerate() {
-            let gauges = ends[0].connection.gauges();
-            let delivered = ends[1].connection.delivered_bytes();
+        let watched = hosts.live.len().min(self.watched);
+        self.previous.resize(watched, 0);
+        for flow in 0..watched {
+            let delivered = hosts.delivered(flow);
+            let gauges = match &hosts.live[flow] {
+                Some(LiveFlow::Tcp(live)) => live.ends[0].connection.gauges(),
+                Some(LiveFlow::Udp(_)) => NO_GAUGES,
+                None if delivered > self.previous[flow] => NO_GAUGES,
+                None => continue,
+            };
             let rtt = &mut hosts.measurement.flows[flow].rtt_interval;
             self.time.push(self.next_at);
             self.flow.push(flow as u32);

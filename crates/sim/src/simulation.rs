@@ -4,24 +4,17 @@ use fairport_net::{Network, NodeId, PortId, Topology};
 use fairport_tcp::Segment;
 use fairport_units::Time;
 
+use crate::flow::FlowSpec;
 use crate::hosts::Endpoints;
+use crate::lifecycle::Nursery;
 use crate::probes::Probes;
 use crate::samples::{QueueSamples, Series};
-
-/// A flow as the tables show it.
-pub(crate) struct FlowSpec {
-    pub(crate) src: u32,
-    pub(crate) dst: u32,
-    pub(crate) hops: u32,
-    pub(crate) stack: u32,
-    pub(crate) start: Time,
-    pub(crate) size_bytes: Option<u64>,
-}
 
 /// Something that happens at a set time; in one instant in this order, after all packets and
 /// timers of that instant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Tick {
+    Plan,
     MeasureFrom,
     MeasureTo,
     Series,
@@ -34,6 +27,7 @@ pub struct Simulation {
     pub(crate) topology: Topology,
     pub(crate) network: Network<Segment, Probes>,
     pub(crate) hosts: Endpoints,
+    pub(crate) nursery: Nursery,
     pub(crate) flows: Vec<FlowSpec>,
     /// data flows routed through each port
     pub(crate) flows_through: Vec<u32>,
@@ -82,6 +76,9 @@ impl Simulation {
     pub fn advance(&mut self, packet_hops: u64) -> bool {
         let goal = self.network.packet_hops() + packet_hops;
         while !self.finished && self.network.packet_hops() < goal {
+            if self.hosts.measurement.has_news() {
+                self.attend();
+            }
             let (time, tick) = self.next_tick();
             let left = goal - self.network.packet_hops();
             self.network.advance(time, left, &mut self.hosts);
@@ -103,6 +100,7 @@ impl Simulation {
     fn next_tick(&self) -> (Time, Tick) {
         let measurement = &self.hosts.measurement;
         [
+            (self.nursery.workloads.plan.next_at(), Tick::Plan),
             (measurement.begin_at, Tick::MeasureFrom),
             (measurement.end_at, Tick::MeasureTo),
             (self.series.next_at, Tick::Series),
@@ -115,20 +113,31 @@ impl Simulation {
     }
 
     fn tick(&mut self, time: Time, tick: Tick) {
-        let receivers = self.hosts.ends.iter().skip(1).step_by(2);
-        let delivered = receivers.map(|end| end.connection.delivered_bytes());
         match tick {
+            Tick::Plan => self.act(time),
             Tick::MeasureFrom => {
-                self.hosts.measurement.begin(time, delivered);
+                let delivered = self.delivered();
+                self.hosts.measurement.begin(time, &delivered);
                 self.network.observer_mut().trace.restart();
             }
-            Tick::MeasureTo => self.hosts.measurement.end(time, delivered),
+            Tick::MeasureTo => self.end_measurement(time),
             Tick::Series => self.series.sample(&mut self.hosts),
             Tick::Queue => self.queue.sample(&mut self.network),
             Tick::End => {
-                self.hosts.measurement.end(time, delivered);
+                self.end_measurement(time);
                 self.finished = true;
             }
         }
+    }
+
+    fn end_measurement(&mut self, now: Time) {
+        let delivered = self.delivered();
+        self.hosts.measurement.end(now, &delivered);
+    }
+
+    /// Octets that each flow's receiving application has.
+    pub(crate) fn delivered(&self) -> Vec<u64> {
+        let flows = 0..self.flows.len();
+        flows.map(|flow| self.hosts.delivered(flow)).collect()
     }
 }

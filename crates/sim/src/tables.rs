@@ -2,11 +2,13 @@
 
 use fairport_net::PortId;
 use fairport_net::discipline::Reason;
-use fairport_tcp::TimeoutCause;
+use fairport_tcp::{Counters, TimeoutCause};
 use fairport_units::Time;
 
+use crate::flow::{FlowSpec, LiveFlow};
+use crate::measurement::{FlowRecord, RttSummary};
 use crate::results::{Column, Results, Table};
-use crate::simulation::{FlowSpec, Simulation};
+use crate::simulation::Simulation;
 
 impl Simulation {
     /// What the run gave.
@@ -24,6 +26,7 @@ impl Simulation {
             ports(&self),
             self.hosts.measurement.timeouts_table(),
             self.hosts.measurement.rtt_table(),
+            self.nursery.workloads.rounds_table(),
         ];
         let port_names = self.port_names();
         let packet_hops = self.network.packet_hops();
@@ -51,16 +54,19 @@ impl Simulation {
         }
     }
 
-    /// Asserts, flow by flow: segments sent = delivered + dropped + in flight.
+    /// Asserts, flow by flow: packets sent = received + dropped + under way.
     fn assert_conservation_by_flow(&self) {
         let mut in_flight = vec![0; self.flows.len()];
         for packet in self.network.in_flight() {
             in_flight[packet.flow as usize] += 1;
         }
         let dropped = &self.network.observer().flow_drops;
-        for (flow, ends) in self.hosts.ends.chunks(2).enumerate() {
-            let sent = ends[0].sent + ends[1].sent;
-            let received = ends[0].received + ends[1].received;
+        let records = &self.hosts.measurement.flows;
+        for (flow, live) in self.hosts.live.iter().enumerate() {
+            let (sent, received) = match live {
+                Some(live) => live.packets(),
+                None => (records[flow].sent, records[flow].received),
+            };
             assert_eq!(
                 sent,
                 received + dropped[flow] + in_flight[flow],
@@ -76,71 +82,64 @@ fn flows(run: &Simulation) -> Table {
     let measurement = &run.hosts.measurement;
     let records = &measurement.flows;
     let window_s = (measurement.to - measurement.from).as_secs_f64();
-    let senders: Vec<_> = run
+    let counters: Vec<Counters> = run
         .hosts
-        .ends
+        .live
         .iter()
-        .step_by(2)
-        .map(|e| e.connection.counters())
+        .zip(records)
+        .map(|(live, record)| live.as_ref().map_or(record.counters, LiveFlow::counters))
         .collect();
-    let receivers = run.hosts.ends.iter().skip(1).step_by(2);
-    let delivered: Vec<u64> = receivers.map(|e| e.connection.delivered_bytes()).collect();
     let measured: Vec<u64> = records
         .iter()
         .map(|record| record.delivered_by_end - record.delivered_before)
         .collect();
-    let goodput = |bytes: &u64| *bytes as f64 * 8.0 / window_s;
+    let goodput = measured.iter().map(|bytes| *bytes as f64 * 8.0 / window_s);
     let u32s = |of: fn(&FlowSpec) -> u32| Column::U32(specs.iter().map(of).collect());
-    let fct = specs.iter().zip(records).map(|(spec, record)| {
-        if record.finished_at == Time::NEVER {
-            Time::NEVER
-        } else {
+    let count = |of: fn(&Counters) -> u64| Column::U64(counters.iter().map(of).collect());
+    let time = |of: fn(&FlowRecord) -> Time| Column::seconds(records.iter().map(of));
+    let rtt = |of: fn(&RttSummary) -> f64| {
+        let summaries = records.iter().map(|record| of(&record.rtt));
+        Column::F64(summaries.collect())
+    };
+    let delivered = run.delivered();
+    let fct = specs.iter().zip(records).zip(&delivered);
+    let fct = fct.map(|((spec, record), delivered)| {
+        let is_complete = spec.how.size_bytes == Some(*delivered);
+        if is_complete && !spec.how.persistent {
             record.finished_at - spec.start
+        } else {
+            Time::NEVER
         }
     });
+    let fct = Column::seconds(fct);
+    let sizes = specs.iter().map(|spec| spec.how.size_bytes.unwrap_or(0));
+    let protocols = specs.iter().map(|spec| u8::from(spec.how.udp.is_some()));
+    let ideal = specs.iter().map(|spec| spec.ideal);
     Table {
         name: "flows",
         columns: vec![
             ("flow", Column::U32((0..specs.len() as u32).collect())),
-            ("src", u32s(|f| f.src)),
-            ("dst", u32s(|f| f.dst)),
+            ("src", u32s(|f| f.how.src.host)),
+            ("dst", u32s(|f| f.how.dst.host)),
             ("hops", u32s(|f| f.hops)),
-            ("stack", u32s(|f| f.stack)),
+            ("traffic", u32s(|f| f.how.origin.traffic)),
+            ("protocol", Column::U8(protocols.collect())),
+            ("stack", u32s(|f| f.how.src.stack)),
             ("start_s", Column::seconds(specs.iter().map(|f| f.start))),
-            (
-                "established_s",
-                Column::seconds(records.iter().map(|r| r.established_at)),
-            ),
-            (
-                "end_s",
-                Column::seconds(records.iter().map(|r| r.finished_at)),
-            ),
-            (
-                "size_bytes",
-                Column::U64(specs.iter().map(|f| f.size_bytes.unwrap_or(0)).collect()),
-            ),
+            ("established_s", time(|r| r.established_at)),
+            ("end_s", time(|r| r.finished_at)),
+            ("size_bytes", Column::U64(sizes.collect())),
             ("delivered_bytes", Column::U64(delivered)),
-            (
-                "goodput_bps",
-                Column::F64(measured.iter().map(goodput).collect()),
-            ),
+            ("goodput_bps", Column::F64(goodput.collect())),
             ("measured_bytes", Column::U64(measured)),
-            ("fct_s", Column::seconds(fct)),
-            (
-                "segments_sent",
-                Column::U64(senders.iter().map(|c| c.segments_sent).collect()),
-            ),
-            (
-                "retransmits",
-                Column::U64(senders.iter().map(|c| c.retransmits).collect()),
-            ),
-            (
-                "timeouts",
-                Column::U64(senders.iter().map(|c| c.timeouts).collect()),
-            ),
+            ("fct_s", fct),
+            ("ideal_fct_s", Column::seconds(ideal)),
+            ("segments_sent", count(|c| c.segments_sent)),
+            ("retransmits", count(|c| c.retransmits)),
+            ("timeouts", count(|c| c.timeouts)),
             (
                 "timeout_period_s",
-                Column::seconds(senders.iter().map(|c| c.timeout_period)),
+                Column::seconds(counters.iter().map(|c| c.timeout_period)),
             ),
             (
                 "drops",
@@ -150,18 +149,9 @@ fn flows(run: &Simulation) -> Table {
                 "marks",
                 Column::U64(run.network.observer().flow_marks.clone()),
             ),
-            (
-                "rtt_mean_s",
-                Column::F64(records.iter().map(|r| r.rtt.mean_s()).collect()),
-            ),
-            (
-                "rtt_min_s",
-                Column::F64(records.iter().map(|r| r.rtt.min_s()).collect()),
-            ),
-            (
-                "rtt_max_s",
-                Column::F64(records.iter().map(|r| r.rtt.max_s()).collect()),
-            ),
+            ("rtt_mean_s", rtt(RttSummary::mean_s)),
+            ("rtt_min_s", rtt(RttSummary::min_s)),
+            ("rtt_max_s", rtt(RttSummary::max_s)),
         ],
     }
 }

@@ -17,11 +17,22 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    pub(crate) fn new(endpoints: usize) -> Self {
+    /// For nobody yet.
+    pub(crate) fn new() -> Self {
         Self {
-            heap: BinaryHeap::with_capacity(endpoints),
-            armed: vec![Time::NEVER; endpoints],
+            heap: BinaryHeap::new(),
+            armed: Vec::new(),
         }
+    }
+
+    /// Adds a flow's two ends, with their timers off.
+    pub(crate) fn add_flow(&mut self) {
+        self.armed.extend([Time::NEVER; 2]);
+    }
+
+    /// An endpoint is not to be woken any more.
+    pub(crate) fn disarm(&mut self, endpoint: u32) {
+        self.armed[endpoint as usize] = Time::NEVER;
     }
 
     /// The earliest entry; nothing fires before it.
@@ -59,12 +70,22 @@ mod tests {
 
     #[test]
     fn a_deadline_that_moves_earlier_overtakes_and_fires_once() {
-        let mut timers = Timers::new(1);
+        let mut timers = Timers::new();
+        timers.add_flow();
         timers.arm(0, Time::from_ms(2));
         timers.arm(0, Time::from_ms(3)); // later: the early entry will re-arm
         timers.arm(0, Time::from_ms(1));
         assert_eq!(timers.fire(), Some((Time::from_ms(1), 0)));
         assert_eq!(timers.fire(), None); // overtaken
         assert_eq!(timers.next_time(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_timer_that_is_off_wakes_nobody() {
+        let mut timers = Timers::new();
+        timers.add_flow();
+        timers.arm(1, Time::from_ms(2));
+        timers.disarm(1);
+        assert_eq!(timers.fire(), None);
     }
 }

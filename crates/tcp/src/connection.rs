@@ -121,6 +121,13 @@ impl Connection {
         self.sender.close();
     }
 
+    /// The application stops: what it wrote and was not sent yet never will be; FIN follows what
+    /// was.
+    pub fn stop(&mut self) {
+        self.finished = false;
+        self.sender.stop();
+    }
+
     /// A segment came, in a packet without ECN.
     #[inline]
     pub fn on_segment(&mut self, now: Time, segment: &Segment, events: &mut impl Events) {

@@ -346,3 +346,14 @@ fn ns2_counts_1040_octets_a_packet_and_40_an_ack() {
         assert_eq!(sent.segment.wire_bytes(), expected);
     }
 }
+
+#[test]
+fn an_application_that_stops_sends_fin_behind_what_was_sent_and_nothing_else() {
+    let mut pair = Pair::same(&settings(), Time::from_ms(50)).connected();
+    pair.client.write_endless();
+    pair.run_until(pair.now); // the initial window goes out
+    pair.client.stop();
+    pair.run();
+    assert_eq!(pair.server.delivered_bytes(), 10 * u64::from(PAYLOAD));
+    assert!(pair.client.is_finished() && pair.server.is_finished());
+}

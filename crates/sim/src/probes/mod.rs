@@ -27,15 +27,15 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Probes for `flows` flows; every packet at the `busiest` port may be traced.
-    pub(crate) fn new(topology: &Topology, flows: usize, busiest: PortId) -> Self {
+    /// Probes without flows; every packet at the `busiest` port may be traced.
+    pub(crate) fn new(topology: &Topology, busiest: PortId) -> Self {
         Self {
             fingerprint: Fingerprint::new(topology.ports().len()),
             drops: Drops::default(),
             marks: Marks::default(),
             trace: Trace::new(topology, busiest),
-            flow_drops: vec![0; flows],
-            flow_marks: vec![0; flows],
+            flow_drops: Vec::new(),
+            flow_marks: Vec::new(),
         }
     }
 }

@@ -173,6 +173,14 @@ impl Sender {
         self.closing = true;
     }
 
+    /// The application takes back what was not sent, and is done.
+    pub(crate) fn stop(&mut self) {
+        if !self.fin_sent {
+            self.write_end = self.board.nxt();
+        }
+        self.closing = true;
+    }
+
     #[inline]
     pub(crate) fn is_closing(&self) -> bool {
         self.closing

@@ -3,6 +3,8 @@
 //! The Python front validates what a person wrote and lowers it to this. Times are integer
 //! picoseconds, rates bit/s, sizes octets, clock errors parts of 10^9. Unknown fields are refused.
 
+pub(crate) mod workload;
+
 use fairport_net::arbitration::Rule;
 use fairport_net::processing::Processing;
 use fairport_units::{Rate, Time};
@@ -38,8 +40,11 @@ pub struct Job {
     pub host: HostJob,
     /// the TCP stacks that flows refer to
     pub stacks: Vec<StackJob>,
-    /// the traffic
+    /// the flows that are known before the run
     pub flows: Vec<FlowJob>,
+    /// what starts flows during the run
+    #[serde(default)]
+    pub workloads: Vec<workload::WorkloadJob>,
     /// what is recorded, and from when to when is measured
     pub probes: ProbesJob,
 }
@@ -416,10 +421,13 @@ pub struct StackJob {
     pub overrides: Map<String, Value>,
 }
 
-/// One bulk flow.
+/// One flow that is known before the run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowJob {
+    /// which part of the traffic it is of, for the tables
+    #[serde(default)]
+    pub traffic: u32,
     /// name of the sending host
     pub src: String,
     /// name of the receiving host
@@ -428,16 +436,50 @@ pub struct FlowJob {
     pub start_ps: Time,
     /// and a delay of its own on top, uniform up to this
     pub start_jitter_ps: Time,
+    /// when its application stops; without it, when all is sent
+    #[serde(default)]
+    pub stop_ps: Option<Time>,
     /// how much it sends; without it, without end
     pub size_bytes: Option<u64>,
+    /// what sends UDP datagrams; without it, TCP
+    #[serde(default)]
+    pub udp: Option<UdpJob>,
     /// index into the stacks
     pub sender_stack: u32,
     /// index into the stacks
     pub receiver_stack: u32,
 }
 
+/// A source of UDP datagrams.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UdpJob {
+    /// payload of a datagram
+    pub payload_bytes: u16,
+    /// payload sent; while on, where the source is on and off
+    pub rate_bps: Rate,
+    /// when datagrams are sent
+    pub pattern: UdpPatternJob,
+}
+
+/// When a source sends its datagrams.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum UdpPatternJob {
+    /// at a constant rate
+    Constant,
+    /// as a Poisson process
+    Poisson,
+    /// at a constant rate during bursts; bursts and silences of exponential length
+    OnOff {
+        /// mean length of a burst
+        on_mean_ps: Time,
+        /// mean length of a silence
+        off_mean_ps: Time,
+    },
+}
+
 /// What is recorded.
-#[allow(clippy::struct_field_names)] // all of them are times, and units are part of a name
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbesJob {
@@ -449,4 +491,18 @@ pub struct ProbesJob {
     pub measure_from_ps: Option<Time>,
     /// end of the measurement; without it, the end of the run
     pub measure_to_ps: Option<Time>,
+    /// flows with rows in the tables series and rtt: those of the lowest numbers
+    #[serde(default = "watched_flows")]
+    pub watched_flows: u32,
+    /// ports with rows in the table queue: those where the data of most flows meets
+    #[serde(default = "watched_ports")]
+    pub watched_ports: u32,
+}
+
+fn watched_flows() -> u32 {
+    1000
+}
+
+fn watched_ports() -> u32 {
+    100
 }

@@ -1,0 +1,124 @@
+//! A flow: what is known of it for good, and what it is made of while it runs.
+
+use fairport_net::NodeId;
+use fairport_tcp::{Connection, Counters};
+use fairport_units::Time;
+
+use crate::udp::{Udp, UdpFlow};
+
+/// A host with the stack that it uses: an end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    /// number of the host
+    pub(crate) host: u32,
+    /// index into the job's stacks
+    pub(crate) stack: u32,
+}
+
+/// A flow as whoever starts it describes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    pub(crate) src: End,
+    pub(crate) dst: End,
+    /// what it sends; none: without end
+    pub(crate) size_bytes: Option<u64>,
+    /// a source of UDP datagrams; none: TCP
+    pub(crate) udp: Option<Udp>,
+    /// the connection stays open when the data is delivered, for more
+    pub(crate) persistent: bool,
+    pub(crate) origin: Origin,
+}
+
+/// Where a flow comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    /// which part of the job's traffic it is of
+    pub(crate) traffic: u32,
+    /// the workload that is told of its completion; [`Origin::LISTED`]: none
+    pub(crate) workload: u32,
+    /// the workload's own number for it
+    pub(crate) token: u32,
+}
+
+impl Origin {
+    /// The workload of the flows that the job lists.
+    pub(crate) const LISTED: u32 = u32::MAX;
+}
+
+/// A flow as the tables show it.
+pub(crate) struct FlowSpec {
+    pub(crate) start: Time,
+    pub(crate) how: Start,
+    pub(crate) hops: u32,
+    /// its completion in the empty network, see [`crate::ideal`]
+    pub(crate) ideal: Time,
+}
+
+/// One end of a TCP flow.
+pub(crate) struct Endpoint {
+    pub(crate) connection: Connection,
+    /// where it stands, as an index into the senders' servers
+    pub(crate) host: u32,
+    /// what its packets carry at the start
+    pub(crate) route: u32,
+    /// packets
+    pub(crate) sent: u64,
+    /// packets
+    pub(crate) received: u64,
+}
+
+/// A TCP flow while it runs: sender and receiver.
+pub(crate) struct TcpFlow {
+    pub(crate) ends: [Endpoint; 2],
+    /// the receiving host
+    pub(crate) receiver: NodeId,
+}
+
+/// A flow while it runs. Flow f has the timers 2f (sender) and 2f + 1 (receiver).
+pub(crate) enum LiveFlow {
+    Tcp(Box<TcpFlow>),
+    Udp(Box<UdpFlow>),
+}
+
+impl LiveFlow {
+    /// Octets of data that the receiving application has.
+    pub(crate) fn delivered(&self) -> u64 {
+        match self {
+            Self::Tcp(flow) => flow.ends[1].connection.delivered_bytes(),
+            Self::Udp(flow) => flow.delivered,
+        }
+    }
+
+    /// What the sender did.
+    pub(crate) fn counters(&self) -> Counters {
+        match self {
+            Self::Tcp(flow) => flow.ends[0].connection.counters(),
+            Self::Udp(flow) => Counters {
+                segments_sent: flow.sent,
+                ..Counters::default()
+            },
+        }
+    }
+
+    /// Packets sent and received by both ends.
+    pub(crate) fn packets(&self) -> (u64, u64) {
+        match self {
+            Self::Tcp(flow) => {
+                let [sender, receiver] = &flow.ends;
+                (
+                    sender.sent + receiver.sent,
+                    sender.received + receiver.received,
+                )
+            }
+            Self::Udp(flow) => (flow.sent, flow.received),
+        }
+    }
+
+    /// The routes of both directions.
+    pub(crate) fn routes(&self) -> [Option<u32>; 2] {
+        match self {
+            Self::Tcp(flow) => [Some(flow.ends[0].route), Some(flow.ends[1].route)],
+            Self::Udp(flow) => [Some(flow.route), None],
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! A flow's completion time in the empty network: what slowdown is measured against.
+//!
+//! The data goes out at once, full segment after full segment, at the rate of the path's slowest
+//! link; every hop stores and forwards; constant delays count, drawn processing times do not. There
+//! is no handshake and no slow start, so that the slowdown of a flow alone is above 1: it shows what
+//! TCP itself costs, and is the same reference for every stack with the same segments.
+
+use fairport_net::PortId;
+use fairport_net::framing::Framing;
+use fairport_tcp::Settings;
+use fairport_units::{Rate, Time};
+
+use crate::flow::Start;
+
+/// Rates and constant delays of the network's ports.
+pub(crate) struct EmptyNetwork {
+    framing: Framing,
+    /// by port: the rate of its link, and the time from its end to the next node's decision
+    links: Vec<(Rate, Time)>,
+    /// by host number: from the application to the NIC
+    outputs: Vec<Time>,
+}
+
+impl EmptyNetwork {
+    pub(crate) fn new(framing: Framing, links: Vec<(Rate, Time)>, outputs: Vec<Time>) -> Self {
+        Self {
+            framing,
+            links,
+            outputs,
+        }
+    }
+
+    /// From the start of a TCP flow to the delivery of its last octet; [`Time::NEVER`] for one
+    /// without end.
+    pub(crate) fn completion(&self, flow: &Start, path: &[PortId], stack: &Settings) -> Time {
+        let Some(size_bytes) = flow.size_bytes else {
+            return Time::NEVER;
+        };
+        let stamps = if stack.timestamps { 12 } else { 0 }; // RFC 7323 3.2, padded
+        let payload = stack.mss_bytes - stamps;
+        let headers = match stack.fixed_header_bytes {
+            0 => 40 + stamps, // IPv4 and TCP
+            fixed => u16::from(fixed),
+        };
+        let wire = |payload: u64| {
+            let packet = (payload + u64::from(headers)) as u16;
+            u64::from(self.framing.buffered_bytes(packet) + self.framing.gap_bytes())
+        };
+        let full = u64::from(payload);
+        let (segments, rest) = (size_bytes / full, size_bytes % full);
+        let first = wire(size_bytes.min(full));
+        let total = segments * wire(full) + if rest > 0 { wire(rest) } else { 0 };
+        let slowest = path.iter().map(|port| self.links[port.0 as usize].0);
+        let slowest = slowest.min().expect("a path has a link");
+        let hops = path.iter().map(|port| {
+            let (rate, latency) = self.links[port.0 as usize];
+            latency + time_of(first, rate)
+        });
+        let start = self.outputs[flow.src.host as usize];
+        hops.fold(start, |sum, hop| sum + hop) + time_of(total - first, slowest)
+    }
+}
+
+fn time_of(bytes: u64, rate: Rate) -> Time {
+    let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.as_bps());
+    Time::from_ps(ps as u64)
+}

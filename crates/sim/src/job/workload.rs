@@ -1,0 +1,152 @@
+//! The workloads of a job: what starts flows while the run goes on.
+
+use fairport_units::Time;
+use serde::Deserialize;
+
+use crate::workload::poisson::mean_gap;
+use crate::workload::sampling::Cdf;
+
+/// A host, and the stack that it uses for this traffic.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndJob {
+    /// name of the host
+    pub host: String,
+    /// index into the stacks
+    pub stack: u32,
+}
+
+/// A workload.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadJob {
+    /// which part of the traffic it is, for the tables
+    pub traffic: u32,
+    /// when it begins
+    pub start_ps: Time,
+    /// from when on it starts nothing; without it, it goes on to the end
+    pub stop_ps: Option<Time>,
+    /// who may send
+    pub senders: Vec<EndJob>,
+    /// who may receive
+    pub receivers: Vec<EndJob>,
+    /// what it does
+    pub plan: PlanJob,
+}
+
+impl WorkloadJob {
+    /// How many flows it will start, about, in a run of this length.
+    pub(crate) fn expected_flows(&self, duration: Time) -> u64 {
+        let end = self.stop_ps.unwrap_or(duration).min(duration);
+        let span = end.saturating_sub(self.start_ps).as_ps();
+        let senders = self.senders.len() as u64;
+        match &self.plan {
+            PlanJob::Incast(plan) if plan.persistent => senders,
+            // a round takes the time of a segment at least
+            PlanJob::Incast(plan) => senders * plan.rounds.map_or(span / 1_000_000_000, u64::from),
+            PlanJob::Poisson(plan) => {
+                let arrivals = span / mean_gap(plan).as_ps().max(1);
+                plan.flows.unwrap_or(u64::MAX).min(arrivals)
+            }
+            PlanJob::Web(plan) => {
+                let page = u64::midpoint(plan.objects[0], plan.objects[1]);
+                u64::from(plan.sessions) * (span / plan.think_mean_ps.as_ps().max(1) + 1) * page
+            }
+            PlanJob::Periodic(plan) => senders * (span / plan.period_ps.as_ps().max(1) + 1),
+        }
+    }
+}
+
+/// What a workload does.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PlanJob {
+    /// barrier-synchronised blocks from all senders to the one receiver
+    Incast(IncastJob),
+    /// Poisson arrivals between random pairs
+    Poisson(PoissonJob),
+    /// transfers to the one receiver, launched again and again
+    Periodic(PeriodicJob),
+    /// users that fetch pages; the senders are the servers
+    Web(WebJob),
+}
+
+/// Barrier-synchronised blocks.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IncastJob {
+    /// what each sender sends in a round
+    pub block_bytes: u64,
+    /// how many rounds; without it, to the end
+    pub rounds: Option<u32>,
+    /// between the end of a round and the next one
+    pub pause_ps: Time,
+    /// every block starts later by a time of its own, uniform up to this
+    pub jitter_ps: Time,
+    /// whether a sender keeps one connection for all rounds
+    pub persistent: bool,
+}
+
+/// Poisson arrivals.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoissonJob {
+    /// payload offered, in parts of 10^6 of the capacity
+    pub load_ppm: u64,
+    /// what load 1 is
+    pub capacity_bps: u64,
+    /// of the flows
+    pub sizes: CdfJob,
+    /// how many flows; without it, to the end
+    pub flows: Option<u64>,
+}
+
+/// A distribution of sizes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CdfJob {
+    /// values in units, and the probability of each and less, in parts of 10^9
+    pub points: Vec<(u64, u64)>,
+    /// octets of a unit
+    pub unit_bytes: u64,
+}
+
+impl CdfJob {
+    pub(crate) fn cdf(&self) -> Cdf {
+        Cdf::new(&self.points, self.unit_bytes)
+    }
+}
+
+/// Transfers launched again and again.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PeriodicJob {
+    /// of each transfer
+    pub size_bytes: u64,
+    /// from launch to launch
+    pub period_ps: Time,
+    /// every launch is later by a time of its own, uniform up to this
+    pub jitter_ps: Time,
+}
+
+/// Users that fetch pages.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebJob {
+    /// users; they share the receivers evenly
+    pub sessions: u32,
+    /// between the first pages of two users, on average
+    pub session_gap_mean_ps: Time,
+    /// from a page's last object to the next page, on average
+    pub think_mean_ps: Time,
+    /// between the starts of two objects of a page, on average
+    pub object_gap_mean_ps: Time,
+    /// objects of a page: fewest and most, all equally likely
+    pub objects: [u64; 2],
+    /// smallest and largest object, packets
+    pub size_packets: [u64; 2],
+    /// shape of the bounded Pareto distribution between them, in thousandths
+    pub shape_milli: u32,
+    /// payload of a packet
+    pub packet_bytes: u64,
+}

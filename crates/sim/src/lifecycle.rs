@@ -1,0 +1,222 @@
+//! A flow's life: it gets its number and its record, opens its connection when it starts, and
+//! gives back what it took when it is over. Its number is never given again.
+//!
+//! A packet may outlive its flow: a late retransmission, or the copy of an ACK. The host drops it,
+//! and the flow's routes are given back when none is left.
+
+use fairport_net::routing::Path;
+use fairport_net::stream::Stream;
+use fairport_tcp::{Connection, Settings};
+use fairport_units::Time;
+
+use crate::flow::{Endpoint, FlowSpec, LiveFlow, Start, TcpFlow};
+use crate::ideal::EmptyNetwork;
+use crate::measurement::News;
+use crate::paths::FlowPaths;
+use crate::router::Router;
+use crate::simulation::Simulation;
+use crate::udp::UdpFlow;
+use crate::workload::{Action, Workloads};
+
+/// What flows are made from while the run goes on.
+pub(crate) struct Nursery {
+    pub(crate) seed: u64,
+    pub(crate) stacks: Vec<Settings>,
+    pub(crate) router: Router,
+    pub(crate) empty: EmptyNetwork,
+    pub(crate) workloads: Workloads,
+    /// flows that are over, with packets still under way: number and routes
+    draining: Vec<(u32, [Option<u32>; 2])>,
+}
+
+impl Nursery {
+    pub(crate) fn new(
+        seed: u64,
+        stacks: Vec<Settings>,
+        router: Router,
+        empty: EmptyNetwork,
+    ) -> Self {
+        Self {
+            seed,
+            stacks,
+            router,
+            empty,
+            workloads: Workloads::default(),
+            draining: Vec::new(),
+        }
+    }
+}
+
+impl Simulation {
+    /// The paths of the flow of this number.
+    fn paths(&mut self, number: u32, how: &Start) -> FlowPaths {
+        let router = &mut self.nursery.router;
+        router.paths(&self.topology, number, how.src.host, how.dst.host)
+    }
+
+    /// Gives a flow that starts at `start` its number and its record.
+    pub(crate) fn add_flow(&mut self, start: Time, how: Start) -> (u32, FlowPaths) {
+        let number = self.flows.len() as u32;
+        let paths = self.paths(number, &how);
+        paths.count(&mut self.flows_through);
+        let stack = &self.nursery.stacks[how.src.stack as usize];
+        let ideal = match how.udp {
+            None => self
+                .nursery
+                .empty
+                .completion(&how, &paths.forward[0], stack),
+            Some(_) => Time::NEVER,
+        };
+        self.flows.push(FlowSpec {
+            start,
+            how,
+            hops: paths.hops,
+            ideal,
+        });
+        self.hosts.live.push(None);
+        self.hosts.timers.add_flow();
+        self.hosts.measurement.add(how.size_bytes, how.persistent);
+        let probes = self.network.observer_mut();
+        probes.flow_drops.push(0);
+        probes.flow_marks.push(0);
+        (number, paths)
+    }
+
+    /// Does what is planned next.
+    pub(crate) fn act(&mut self, now: Time) {
+        match self.nursery.workloads.plan.pop() {
+            Some(Action::Open(flow)) => {
+                let how = self.flows[flow as usize].how;
+                let paths = self.paths(flow, &how);
+                self.open(now, flow, &paths);
+            }
+            Some(Action::Start(how)) => {
+                let (flow, paths) = self.add_flow(now, how);
+                self.open(now, flow, &paths);
+            }
+            Some(Action::Write(flow, bytes)) => self.write(now, flow, bytes),
+            Some(Action::Stop(flow)) => self.stop(now, flow),
+            Some(Action::Wake(workload, token)) => {
+                self.nursery.workloads.wake(workload, now, token);
+            }
+            None => {}
+        }
+    }
+
+    /// Flows that are complete or over: workloads go on, and what was taken is given back.
+    pub(crate) fn attend(&mut self) {
+        for (now, news) in self.hosts.measurement.take_news() {
+            match news {
+                News::Complete(flow) => {
+                    let origin = self.flows[flow as usize].how.origin;
+                    self.nursery.workloads.complete(origin, now, flow);
+                }
+                News::Over(flow) => self.bury(now, flow),
+            }
+        }
+    }
+
+    /// A flow's connection is opened, or its source of datagrams begins.
+    fn open(&mut self, now: Time, flow: u32, paths: &FlowPaths) {
+        self.release_drained();
+        let how = self.flows[flow as usize].how;
+        let (src, dst) = (how.src.host, how.dst.host);
+        let seed = self.nursery.seed;
+        let mut route = |direction: u32, ways: &[Path]| {
+            let stream = Stream::new(seed, "spray", u64::from(2 * flow + direction));
+            self.network.routes_mut().add_all(ways, stream)
+        };
+        let forward = route(0, &paths.forward);
+        if let Some(source) = how.udp {
+            let stream = Stream::new(seed, "udp", u64::from(flow));
+            let udp = UdpFlow::new(source, stream, [src, forward], how.size_bytes, now);
+            self.hosts.timers.arm(2 * flow, udp.next_at);
+            self.hosts.live[flow as usize] = Some(LiveFlow::Udp(Box::new(udp)));
+            self.hosts.measurement.established(flow, now);
+            return;
+        }
+        let backward = route(1, &paths.backward);
+        let seed = Stream::new(seed, "tcp", u64::from(flow)).up_to(u64::MAX);
+        let stacks = &self.nursery.stacks;
+        let mut sender = Connection::active(&stacks[how.src.stack as usize]).with_seed(seed);
+        match how.size_bytes {
+            Some(bytes) => sender.write(bytes),
+            None => sender.write_endless(),
+        }
+        if how.size_bytes.is_some() && !how.persistent {
+            sender.close();
+        }
+        let receiver = Connection::passive(&stacks[how.dst.stack as usize]);
+        let end = |connection, host, route| Endpoint {
+            connection,
+            host,
+            route,
+            sent: 0,
+            received: 0,
+        };
+        let tcp = TcpFlow {
+            ends: [end(sender, src, forward), end(receiver, dst, backward)],
+            receiver: self.topology.hosts()[dst as usize],
+        };
+        self.hosts.live[flow as usize] = Some(LiveFlow::Tcp(Box::new(tcp)));
+        self.hosts.transmit(&mut self.network, now, 2 * flow);
+    }
+
+    /// A persistent flow's application has more to send.
+    fn write(&mut self, now: Time, flow: u32, bytes: u64) {
+        let Some(LiveFlow::Tcp(tcp)) = &mut self.hosts.live[flow as usize] else {
+            unreachable!("a persistent flow runs to the end");
+        };
+        tcp.ends[0].connection.write(bytes);
+        let record = &mut self.hosts.measurement.flows[flow as usize];
+        record.size_bytes += bytes;
+        record.finished_at = Time::NEVER;
+        let spec = &mut self.flows[flow as usize];
+        spec.how.size_bytes = spec.how.size_bytes.map(|so_far| so_far + bytes);
+        self.hosts.transmit(&mut self.network, now, 2 * flow);
+    }
+
+    /// A flow's application ends it: what has been sent is still delivered.
+    fn stop(&mut self, now: Time, flow: u32) {
+        match &mut self.hosts.live[flow as usize] {
+            Some(LiveFlow::Tcp(tcp)) => tcp.ends[0].connection.stop(),
+            Some(LiveFlow::Udp(udp)) => return udp.stop(),
+            None => return, // its data was delivered before
+        }
+        self.hosts.transmit(&mut self.network, now, 2 * flow);
+    }
+
+    /// A flow is over: its record is closed and its connection freed.
+    fn bury(&mut self, now: Time, flow: u32) {
+        let live = self.hosts.live[flow as usize].take();
+        let live = live.expect("a flow is over once");
+        for end in [2 * flow, 2 * flow + 1] {
+            self.hosts.timers.disarm(end);
+        }
+        let record = &mut self.hosts.measurement.flows[flow as usize];
+        record.delivered = live.delivered();
+        if record.finished_at == Time::NEVER {
+            record.finished_at = now; // it was stopped
+        }
+        record.counters = live.counters();
+        (record.sent, record.received) = live.packets();
+        self.nursery.draining.push((flow, live.routes()));
+        self.release_drained();
+    }
+
+    /// Gives back the routes of flows that are over and have no packet left under way.
+    fn release_drained(&mut self) {
+        let (network, records) = (&mut self.network, &self.hosts.measurement.flows);
+        self.nursery.draining.retain(|(flow, routes)| {
+            let record = &records[*flow as usize];
+            let dropped = network.observer().flow_drops[*flow as usize];
+            if record.sent != record.received + dropped {
+                return true;
+            }
+            for route in routes.iter().flatten() {
+                network.routes_mut().release(*route);
+            }
+            false
+        });
+    }
+}

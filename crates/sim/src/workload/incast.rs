@@ -1,0 +1,90 @@
+//! Incast (Phanishayee et al. 2008): each of n senders sends a block to one receiver, all at once;
+//! when all blocks have arrived, the next round begins.
+
+use fairport_net::stream::Stream;
+use fairport_units::Time;
+
+use super::{Completed, Desk, Ends, Key, Transfer, Workload};
+use crate::flow::End;
+use crate::job::workload::IncastJob;
+
+/// Rounds of blocks.
+pub(crate) struct Incast {
+    senders: Vec<End>,
+    receiver: End,
+    block_bytes: u64,
+    rounds: u32,
+    pause: Time,
+    jitter: Time,
+    /// by sender, where its connection stays open
+    connections: Option<Vec<Option<u32>>>,
+    stream: Stream,
+    begins_at: Time,
+    round: u32,
+    /// blocks of the round that have not arrived
+    missing: usize,
+}
+
+impl Incast {
+    pub(crate) fn new(job: &IncastJob, key: Key, ends: &Ends) -> Self {
+        let senders = ends.senders.clone();
+        Self {
+            receiver: ends.receivers[0],
+            block_bytes: job.block_bytes,
+            rounds: job.rounds.unwrap_or(u32::MAX),
+            pause: job.pause_ps,
+            jitter: job.jitter_ps,
+            connections: job.persistent.then(|| vec![None; senders.len()]),
+            stream: Stream::new(key.seed, "incast", key.index),
+            begins_at: key.start,
+            round: 0,
+            missing: 0,
+            senders,
+        }
+    }
+}
+
+impl Workload for Incast {
+    fn begin(&mut self, desk: &mut Desk<'_>) {
+        desk.wake(self.begins_at, 0);
+    }
+
+    /// A round begins.
+    fn wake(&mut self, now: Time, _token: u64, desk: &mut Desk<'_>) {
+        self.begins_at = now;
+        self.missing = self.senders.len();
+        for (i, src) in self.senders.iter().enumerate() {
+            let at = now + Time::from_ps(self.stream.up_to(self.jitter.as_ps()));
+            let connection = self.connections.as_ref().and_then(|known| known[i]);
+            match connection {
+                Some(flow) => desk.write(at, flow, self.block_bytes),
+                None => desk.start(
+                    at,
+                    &Transfer {
+                        src: *src,
+                        dst: self.receiver,
+                        bytes: self.block_bytes,
+                        persistent: self.connections.is_some(),
+                        token: i as u32,
+                    },
+                ),
+            }
+        }
+    }
+
+    fn complete(&mut self, now: Time, completed: Completed, desk: &mut Desk<'_>) {
+        if let Some(connections) = &mut self.connections {
+            connections[completed.token as usize] = Some(completed.flow);
+        }
+        self.missing -= 1;
+        if self.missing > 0 {
+            return;
+        }
+        let bytes = self.block_bytes * self.senders.len() as u64;
+        desk.round_ended(self.round, self.begins_at, now, bytes);
+        self.round += 1;
+        if self.round < self.rounds {
+            desk.wake(now + self.pause, 0);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Workloads: what starts flows while the run goes on. One file a workload.
+//!
+//! A workload plans actions ahead of time ([`Plan`]), is woken when it asked to be, and is told
+//! when a flow of its own has delivered its data. It knows hosts and sizes, nothing of networks.
+//! It draws from random streams of its own, so that what it does depends on the seed and on the
+//! completions that it waits for alone.
+
+mod incast;
+mod periodic;
+mod plan;
+pub(crate) mod poisson;
+pub(crate) mod sampling;
+mod web;
+
+use fairport_units::Time;
+
+use crate::flow::{End, Origin, Start};
+use crate::job::workload::{PlanJob, WorkloadJob};
+use crate::results::{Column, Table};
+pub(crate) use plan::{Action, Plan};
+
+/// What starts flows.
+pub(crate) trait Workload: Send {
+    /// Plans its first actions, before the run.
+    fn begin(&mut self, desk: &mut Desk<'_>);
+
+    /// It is the time for which it planned to be woken.
+    fn wake(&mut self, now: Time, token: u64, desk: &mut Desk<'_>);
+
+    /// All data of a flow of its own is delivered.
+    fn complete(&mut self, now: Time, flow: Completed, desk: &mut Desk<'_>);
+}
+
+/// A flow of a workload that has delivered all of its data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Completed {
+    /// its number
+    pub(crate) flow: u32,
+    /// the workload's own number for it
+    pub(crate) token: u32,
+}
+
+/// Where a workload leaves its orders.
+pub(crate) struct Desk<'a> {
+    plan: &'a mut Plan,
+    rounds: &'a mut Vec<Round>,
+    traffic: u32,
+    workload: u32,
+    stop_at: Time,
+}
+
+impl Desk<'_> {
+    /// A flow is to start, unless the workload has stopped by then.
+    pub(crate) fn start(&mut self, at: Time, transfer: &Transfer) {
+        if at >= self.stop_at {
+            return;
+        }
+        let start = Start {
+            src: transfer.src,
+            dst: transfer.dst,
+            size_bytes: Some(transfer.bytes),
+            udp: None,
+            persistent: transfer.persistent,
+            origin: Origin {
+                traffic: self.traffic,
+                workload: self.workload,
+                token: transfer.token,
+            },
+        };
+        self.plan.at(at, Action::Start(start));
+    }
+
+    /// A persistent flow is to send more.
+    pub(crate) fn write(&mut self, at: Time, flow: u32, bytes: u64) {
+        if at < self.stop_at {
+            self.plan.at(at, Action::Write(flow, bytes));
+        }
+    }
+
+    /// The workload is to be woken, unless it has stopped by then.
+    pub(crate) fn wake(&mut self, at: Time, token: u64) {
+        if at < self.stop_at {
+            self.plan.at(at, Action::Wake(self.workload, token));
+        }
+    }
+
+    /// A round of the workload is over.
+    pub(crate) fn round_ended(&mut self, number: u32, start: Time, end: Time, bytes: u64) {
+        self.rounds.push(Round {
+            traffic: self.traffic,
+            number,
+            start,
+            end,
+            bytes,
+        });
+    }
+}
+
+/// A flow that a workload orders.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) src: End,
+    pub(crate) dst: End,
+    pub(crate) bytes: u64,
+    pub(crate) persistent: bool,
+    pub(crate) token: u32,
+}
+
+/// A row of the rounds table.
+struct Round {
+    traffic: u32,
+    number: u32,
+    start: Time,
+    end: Time,
+    bytes: u64,
+}
+
+/// A workload, and what is the same for every one.
+struct Running {
+    workload: Box<dyn Workload>,
+    traffic: u32,
+    stop_at: Time,
+}
+
+/// All workloads of a run, and what they have planned.
+#[derive(Default)]
+pub(crate) struct Workloads {
+    pub(crate) plan: Plan,
+    running: Vec<Running>,
+    rounds: Vec<Round>,
+}
+
+impl Workloads {
+    /// Adds a workload, and lets it plan what it begins with.
+    pub(crate) fn add(&mut self, job: &WorkloadJob, seed: u64, ends: &Ends) {
+        let index = self.running.len();
+        let key = Key {
+            seed,
+            index: index as u64,
+            start: job.start_ps,
+        };
+        let workload: Box<dyn Workload> = match &job.plan {
+            PlanJob::Incast(plan) => Box::new(incast::Incast::new(plan, key, ends)),
+            PlanJob::Poisson(plan) => Box::new(poisson::Poisson::new(plan, key, ends)),
+            PlanJob::Periodic(plan) => Box::new(periodic::Periodic::new(plan, key, ends)),
+            PlanJob::Web(plan) => Box::new(web::Web::new(plan, key, ends)),
+        };
+        self.running.push(Running {
+            workload,
+            traffic: job.traffic,
+            stop_at: job.stop_ps.unwrap_or(Time::NEVER),
+        });
+        self.ask(index as u32, |workload, desk| workload.begin(desk));
+    }
+
+    /// Wakes a workload.
+    pub(crate) fn wake(&mut self, index: u32, now: Time, token: u64) {
+        self.ask(index, |workload, desk| workload.wake(now, token, desk));
+    }
+
+    /// Tells a workload that a flow of its own is complete.
+    pub(crate) fn complete(&mut self, origin: Origin, now: Time, flow: u32) {
+        if origin.workload != Origin::LISTED {
+            let token = origin.token;
+            let completed = Completed { flow, token };
+            self.ask(origin.workload, |workload, desk| {
+                workload.complete(now, completed, desk);
+            });
+        }
+    }
+
+    fn ask(&mut self, index: u32, what: impl FnOnce(&mut dyn Workload, &mut Desk<'_>)) {
+        let running = &mut self.running[index as usize];
+        let mut desk = Desk {
+            plan: &mut self.plan,
+            rounds: &mut self.rounds,
+            traffic: running.traffic,
+            workload: index,
+            stop_at: running.stop_at,
+        };
+        what(running.workload.as_mut(), &mut desk);
+    }
+
+    pub(crate) fn rounds_table(&self) -> Table {
+        let rounds = &self.rounds;
+        let number = |of: fn(&Round) -> u32| Column::U32(rounds.iter().map(of).collect());
+        Table {
+            name: "rounds",
+            columns: vec![
+                ("traffic", number(|round| round.traffic)),
+                ("round", number(|round| round.number)),
+                ("start_s", Column::seconds(rounds.iter().map(|r| r.start))),
+                ("end_s", Column::seconds(rounds.iter().map(|r| r.end))),
+                (
+                    "bytes",
+                    Column::U64(rounds.iter().map(|r| r.bytes).collect()),
+                ),
+                (
+                    "completion_s",
+                    Column::seconds(rounds.iter().map(|r| r.end - r.start)),
+                ),
+            ],
+        }
+    }
+}
+
+/// What a workload's random streams derive from, and when it begins.
+#[derive(Clone, Copy)]
+pub(crate) struct Key {
+    pub(crate) seed: u64,
+    pub(crate) index: u64,
+    pub(crate) start: Time,
+}
+
+/// A workload's senders and receivers.
+pub(crate) struct Ends {
+    pub(crate) senders: Vec<End>,
+    pub(crate) receivers: Vec<End>,
+}
+
+impl Ends {
+    /// Who may send to whom.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = [End; 2]> + '_ {
+        let to = |src: End| self.receivers.iter().map(move |dst| [src, *dst]);
+        let all = self.senders.iter().flat_map(move |src| to(*src));
+        all.filter(|[src, dst]| src.host != dst.host)
+    }
+}

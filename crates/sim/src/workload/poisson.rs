@@ -1,0 +1,89 @@
+//! Flows that arrive as a Poisson process between random pairs of hosts, with sizes from a CDF.
+//!
+//! The load is defined by the mean of the sizes that are drawn: flows arrive at
+//! load * capacity / (8 * mean) a second, payload alone counted. Both ends of a flow are uniform,
+//! the receiver among those that are not its sender.
+
+use fairport_net::stream::Stream;
+use fairport_units::Time;
+
+use super::sampling::{Cdf, exponential};
+use super::{Completed, Desk, Ends, Key, Transfer, Workload};
+use crate::flow::End;
+use crate::job::workload::PoissonJob;
+
+/// An endless sequence of flows, or one of so many.
+pub(crate) struct Poisson {
+    senders: Vec<End>,
+    receivers: Vec<End>,
+    sizes: Cdf,
+    mean_gap: Time,
+    left: u64,
+    arrivals: Stream,
+    pairs: Stream,
+    draws: Stream,
+    start: Time,
+}
+
+impl Poisson {
+    pub(crate) fn new(job: &PoissonJob, key: Key, ends: &Ends) -> Self {
+        let sizes = job.sizes.cdf();
+        Self {
+            senders: ends.senders.clone(),
+            receivers: ends.receivers.clone(),
+            mean_gap: mean_gap(job),
+            sizes,
+            left: job.flows.unwrap_or(u64::MAX),
+            arrivals: Stream::new(key.seed, "poisson-arrivals", key.index),
+            pairs: Stream::new(key.seed, "poisson-pairs", key.index),
+            draws: Stream::new(key.seed, "poisson-sizes", key.index),
+            start: key.start,
+        }
+    }
+
+    fn pair(&mut self) -> (End, End) {
+        let mut pick = |from: &[End]| from[self.pairs.up_to(from.len() as u64 - 1) as usize];
+        let src = pick(&self.senders);
+        loop {
+            let dst = pick(&self.receivers);
+            if dst.host != src.host {
+                return (src, dst);
+            }
+        }
+    }
+
+    fn plan_next(&mut self, after: Time, desk: &mut Desk<'_>) {
+        if self.left > 0 {
+            self.left -= 1;
+            desk.wake(after + exponential(&mut self.arrivals, self.mean_gap), 0);
+        }
+    }
+}
+
+/// Between two arrivals, on average.
+pub(crate) fn mean_gap(job: &PoissonJob) -> Time {
+    let load = job.load_ppm as f64 / 1e6;
+    let gap_s = job.sizes.cdf().mean_bytes() * 8.0 / (load * job.capacity_bps as f64);
+    Time::from_ps((gap_s * 1e12) as u64)
+}
+
+impl Workload for Poisson {
+    fn begin(&mut self, desk: &mut Desk<'_>) {
+        self.plan_next(self.start, desk);
+    }
+
+    fn wake(&mut self, now: Time, _token: u64, desk: &mut Desk<'_>) {
+        let (src, dst) = self.pair();
+        let transfer = Transfer {
+            src,
+            dst,
+            bytes: self.sizes.draw(&mut self.draws),
+            persistent: false,
+            token: 0,
+        };
+        desk.start(now, &transfer);
+        self.plan_next(now, desk);
+    }
+
+    fn complete(&mut self, _now: Time, _flow: Completed, _desk: &mut Desk<'_>) {}
+}

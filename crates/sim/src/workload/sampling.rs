@@ -1,0 +1,176 @@
+//! Random times and sizes. Mathematics that decides results is integer or libm's.
+
+use fairport_net::stream::Stream;
+use fairport_units::Time;
+
+/// An exponentially distributed time.
+pub(crate) fn exponential(stream: &mut Stream, mean: Time) -> Time {
+    Time::from_ps((-libm::log(stream.unit()) * mean.as_ps() as f64) as u64)
+}
+
+/// One part of 10^9, in which a CDF's probabilities are given.
+pub(crate) const CERTAIN_PPB: u64 = 1_000_000_000;
+
+/// A distribution of sizes by its CDF, linear between its points.
+#[derive(Clone, Debug)]
+pub(crate) struct Cdf {
+    /// value in units, and the probability of it and less in parts of 10^9
+    points: Vec<(u64, u64)>,
+    /// octets of a unit: 1 where values are octets
+    unit_bytes: u64,
+}
+
+impl Cdf {
+    /// The points rise in both, and end at certainty.
+    pub(crate) fn new(points: &[(u64, u64)], unit_bytes: u64) -> Self {
+        let rises = points.is_sorted() && points.is_sorted_by_key(|(_, below)| *below);
+        let ends = points
+            .last()
+            .is_some_and(|(_, below)| *below == CERTAIN_PPB);
+        assert!(rises && ends, "a CDF that rises to 1");
+        let points = points.to_vec();
+        Self { points, unit_bytes }
+    }
+
+    /// The mean of what is drawn, octets; what the first point leaves out is of its own value.
+    pub(crate) fn mean_bytes(&self) -> f64 {
+        let (first, below) = self.points[0];
+        let steps = self.points.windows(2).map(|pair| {
+            let [(low, from), (high, to)] = [pair[0], pair[1]];
+            (to - from) as f64 * (low + high) as f64 / 2.0
+        });
+        let sum = below as f64 * first as f64 + steps.sum::<f64>();
+        sum / CERTAIN_PPB as f64 * self.unit_bytes as f64
+    }
+
+    /// A size, in whole units and at least one, octets.
+    pub(crate) fn draw(&self, stream: &mut Stream) -> u64 {
+        /// fractions of a part of 10^9
+        const FRACTION_BITS: u32 = 48;
+        let uniform = u128::from(stream.up_to((1 << FRACTION_BITS) - 1));
+        let place = uniform * u128::from(CERTAIN_PPB);
+        let above = |point: &(u64, u64)| place < u128::from(point.1) << FRACTION_BITS;
+        let next = self.points.iter().position(above);
+        let next = next.expect("the last point is certain");
+        let (high, to) = self.points[next];
+        let units = if next == 0 {
+            high
+        } else {
+            let (low, from) = self.points[next - 1];
+            let past = place - (u128::from(from) << FRACTION_BITS);
+            let step = u128::from(to - from) << FRACTION_BITS;
+            // to the nearest unit, so that the mean stays
+            low + ((past * u128::from(high - low) + step / 2) / step) as u64
+        };
+        units.max(1) * self.unit_bytes
+    }
+}
+
+/// A Pareto distribution cut off at both ends: `min` to `max`, `shape` in thousandths.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoundedPareto {
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+    pub(crate) shape_milli: u32,
+}
+
+impl BoundedPareto {
+    /// A value, rounded to the nearest whole one.
+    pub(crate) fn draw(self, stream: &mut Stream) -> u64 {
+        let shape = f64::from(self.shape_milli) / 1000.0;
+        // its CDF (1 - (L/x)^a) / (1 - (L/H)^a), inverted
+        let cut = 1.0 - libm::pow(self.min as f64 / self.max as f64, shape);
+        let value = self.min as f64 * libm::pow(1.0 - stream.unit() * cut, -1.0 / shape);
+        (libm::round(value) as u64).clamp(self.min, self.max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WEB_SEARCH_PERCENT: [(u64, u64); 12] = [
+        (0, 0),
+        (10_000, 15),
+        (20_000, 20),
+        (30_000, 30),
+        (50_000, 40),
+        (80_000, 53),
+        (200_000, 60),
+        (1_000_000, 70),
+        (2_000_000, 80),
+        (5_000_000, 90),
+        (10_000_000, 97),
+        (30_000_000, 100),
+    ];
+
+    fn cdf(percent: &[(u64, u64)]) -> Cdf {
+        let points: Vec<_> = percent.iter().map(|(x, p)| (*x, p * 10_000_000)).collect();
+        Cdf::new(&points, 1)
+    }
+
+    #[test]
+    fn web_search_has_a_mean_of_1_711_250_octets_and_its_samples_have_it_too() {
+        let sizes = cdf(&WEB_SEARCH_PERCENT);
+        assert!((sizes.mean_bytes() - 1_711_250.0).abs() < 1e-6);
+        let mut stream = Stream::new(1, "test", 0);
+        let n = 200_000;
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for _ in 0..n {
+            let size = sizes.draw(&mut stream) as f64;
+            sum += size;
+            squares += size * size;
+        }
+        let mean = sum / f64::from(n);
+        let error = ((squares / f64::from(n) - mean * mean) / f64::from(n)).sqrt();
+        assert!((mean - 1_711_250.0).abs() < 4.0 * error, "{mean} ± {error}");
+    }
+
+    #[test]
+    fn the_quantiles_of_the_samples_are_the_points_of_the_cdf() {
+        let sizes = cdf(&WEB_SEARCH_PERCENT);
+        let mut stream = Stream::new(2, "test", 0);
+        let draws: Vec<u64> = (0..100_000).map(|_| sizes.draw(&mut stream)).collect();
+        for (size, percent) in WEB_SEARCH_PERCENT {
+            let below = draws.iter().filter(|draw| **draw <= size).count() as f64 / 1e5;
+            let p = percent as f64 / 100.0;
+            assert!((below - p).abs() < 4.0 * (p * (1.0 - p) / 1e5).sqrt() + 1e-5);
+        }
+    }
+
+    #[test]
+    fn sizes_in_packets_are_whole_packets() {
+        let half = CERTAIN_PPB / 2;
+        let sizes = Cdf::new(&[(1, half), (3, CERTAIN_PPB)], 1460);
+        assert!((sizes.mean_bytes() - 1.5 * 1460.0).abs() < 1e-9);
+        let mut stream = Stream::new(3, "test", 0);
+        let mut counts = [0_u32; 4];
+        for _ in 0..80_000 {
+            let size = sizes.draw(&mut stream);
+            assert_eq!(size % 1460, 0);
+            counts[(size / 1460) as usize] += 1;
+        }
+        // half are 1; of the rest a quarter rounds to 1, a half to 2, a quarter to 3
+        for (count, expected) in counts.into_iter().zip([0, 50_000, 20_000, 10_000]) {
+            assert!(count.abs_diff(expected) < 600, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn objects_of_the_web_have_a_mean_of_21_packets() {
+        let sizes = BoundedPareto {
+            min: 4,
+            max: 200_000,
+            shape_milli: 1200,
+        };
+        let mut stream = Stream::new(4, "test", 0);
+        let n = 2_000_000;
+        let draws: Vec<u64> = (0..n).map(|_| sizes.draw(&mut stream)).collect();
+        let mean = draws.iter().sum::<u64>() as f64 / f64::from(n);
+        // facts 4.1: 21.24; the tail makes one standard error about 0.2
+        assert!((mean - 21.24).abs() < 0.8, "{mean}");
+        let median_p = draws.iter().filter(|draw| **draw <= 7).count() as f64 / f64::from(n);
+        // P(x < 7.5) = 1 - (4 / 7.5)^1.2
+        assert!((median_p - 0.5297).abs() < 0.002, "{median_p}");
+    }
+}

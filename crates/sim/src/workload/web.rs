@@ -1,0 +1,111 @@
+//! Web sessions (Feldmann et al. 1999, as Guo and Matta 2001 use them): users who fetch pages.
+//!
+//! A page is some objects of one server, chosen at random; their transfers start one after another
+//! at exponential gaps, each on a connection of its own, which the server opens. When the last has
+//! arrived, the user thinks for an exponential time. What a request takes to reach the server is
+//! left out.
+
+use fairport_net::stream::Stream;
+use fairport_units::Time;
+
+use super::sampling::{BoundedPareto, exponential};
+use super::{Completed, Desk, Ends, Key, Transfer, Workload};
+use crate::flow::End;
+use crate::job::workload::WebJob;
+
+/// One user.
+struct Session {
+    client: End,
+    /// objects of the page that have not arrived
+    missing: u64,
+    stream: Stream,
+}
+
+/// All users.
+pub(crate) struct Web {
+    servers: Vec<End>,
+    sessions: Vec<Session>,
+    session_gap: Time,
+    think: Time,
+    object_gap: Time,
+    objects: [u64; 2],
+    sizes: BoundedPareto,
+    packet_bytes: u64,
+    start: Time,
+    starts: Stream,
+}
+
+impl Web {
+    pub(crate) fn new(job: &WebJob, key: Key, ends: &Ends) -> Self {
+        let session = |i: u32| {
+            let own = key.index << 32 | u64::from(i);
+            Session {
+                client: ends.receivers[i as usize % ends.receivers.len()],
+                missing: 0,
+                stream: Stream::new(key.seed, "web-session", own),
+            }
+        };
+        Self {
+            servers: ends.senders.clone(),
+            sessions: (0..job.sessions).map(session).collect(),
+            session_gap: job.session_gap_mean_ps,
+            think: job.think_mean_ps,
+            object_gap: job.object_gap_mean_ps,
+            objects: job.objects,
+            sizes: BoundedPareto {
+                min: job.size_packets[0],
+                max: job.size_packets[1],
+                shape_milli: job.shape_milli,
+            },
+            packet_bytes: job.packet_bytes,
+            start: key.start,
+            starts: Stream::new(key.seed, "web-starts", key.index),
+        }
+    }
+}
+
+impl Workload for Web {
+    /// Users come one after another.
+    fn begin(&mut self, desk: &mut Desk<'_>) {
+        let mut at = self.start;
+        for number in 0..self.sessions.len() {
+            desk.wake(at, number as u64);
+            at += exponential(&mut self.starts, self.session_gap);
+        }
+    }
+
+    /// A user asks for a page.
+    fn wake(&mut self, now: Time, token: u64, desk: &mut Desk<'_>) {
+        let session = &mut self.sessions[token as usize];
+        let stream = &mut session.stream;
+        let servers = self
+            .servers
+            .iter()
+            .filter(|it| it.host != session.client.host);
+        let servers: Vec<&End> = servers.collect();
+        let server = *servers[stream.up_to(servers.len() as u64 - 1) as usize];
+        let [fewest, most] = self.objects;
+        session.missing = fewest + stream.up_to(most - fewest);
+        let mut at = now;
+        for _ in 0..session.missing {
+            let transfer = Transfer {
+                src: server,
+                dst: session.client,
+                bytes: self.sizes.draw(stream) * self.packet_bytes,
+                persistent: false,
+                token: token as u32,
+            };
+            desk.start(at, &transfer);
+            at += exponential(stream, self.object_gap);
+        }
+    }
+
+    fn complete(&mut self, now: Time, completed: Completed, desk: &mut Desk<'_>) {
+        let session = &mut self.sessions[completed.token as usize];
+        session.missing -= 1;
+        if session.missing == 0 {
+            let think = exponential(&mut session.stream, self.think);
+            desk.wake(now + think, u64::from(completed.token));
+        }
+    }
+}

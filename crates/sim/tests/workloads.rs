@@ -1,0 +1,248 @@
+//! Flows that start while the run goes on: what was offered, in what order, and what is left.
+
+mod common;
+
+use common::{column, outcast, run, seconds};
+use serde_json::{Value, json};
+
+fn ends(hosts: std::ops::Range<usize>) -> Value {
+    let end = |i| json!({"host": format!("h{i}"), "stack": 0});
+    hosts.map(end).collect()
+}
+
+/// Only a workload, on the tree of the outcast with room in its buffers.
+fn job(senders: &Value, receivers: &Value, plan: &Value) -> Value {
+    let mut job = outcast();
+    job["queue"]["limit_bytes"] = json!(1_000_000);
+    job["flows"] = json!([]);
+    job["workloads"] = json!([{
+        "traffic": 0, "start_ps": 0, "senders": senders, "receivers": receivers, "plan": plan,
+    }]);
+    job
+}
+
+/// Half of the flows have 1 kB, the others up to 199 kB: 50.5 kB on average.
+fn poisson(load_ppm: u64) -> Value {
+    json!({
+        "kind": "poisson", "load_ppm": load_ppm, "capacity_bps": 16_000_000_000_u64,
+        "sizes": {"points": [[1000, 500_000_000], [199_000, 1_000_000_000]], "unit_bytes": 1},
+    })
+}
+
+#[test]
+fn poisson_arrivals_offer_the_load_that_was_asked_for() {
+    let mut job = job(&ends(0..16), &ends(0..16), &poisson(300_000));
+    job["duration_ps"] = json!(seconds(0.5));
+    let results = run(&job);
+    let sizes = column(&results, "flows", "size_bytes");
+    // a compound Poisson process: the variance of the sum is n E(size^2)
+    let mean = 0.5 * 1000.0 + 0.5 * 100_000.0;
+    let offered = sizes.iter().sum::<f64>();
+    let expected = 0.3 * 16e9 * 0.5 / 8.0;
+    let squares = 0.5 * 1e6 + 0.5 * (199e3_f64.powi(3) - 1e9) / (3.0 * 198e3);
+    let error = (expected / mean * squares).sqrt();
+    assert!(
+        (offered - expected).abs() < 4.0 * error,
+        "{offered} for {expected} ± {error}"
+    );
+    let n = expected / mean;
+    assert!((sizes.len() as f64 - n).abs() < 4.0 * n.sqrt());
+}
+
+#[test]
+fn what_the_flows_sent_arrives_once_each_and_completes() {
+    let mut job = job(&ends(0..16), &ends(0..16), &poisson(200_000));
+    job["workloads"][0]["stop_ps"] = json!(seconds(0.2));
+    job["duration_ps"] = json!(seconds(0.5));
+    let results = run(&job); // conservation packet by packet is asserted in there
+    let get = |name| column(&results, "flows", name);
+    assert!(get("flow").len() > 1000);
+    assert_eq!(get("delivered_bytes"), get("size_bytes"));
+    assert!(get("start_s").is_sorted() && get("start_s").iter().all(|start| *start < 0.2));
+    for (fct_s, ideal_s) in get("fct_s").iter().zip(get("ideal_fct_s")) {
+        assert!(
+            *fct_s > ideal_s,
+            "{fct_s} s is faster than the empty network's {ideal_s} s"
+        );
+    }
+}
+
+#[test]
+fn a_run_with_workloads_is_the_same_run_every_time_and_in_slices_of_any_size() {
+    let mut job = job(&ends(0..16), &ends(0..16), &poisson(200_000));
+    job["duration_ps"] = json!(seconds(0.05));
+    let whole = run(&job).fingerprint;
+    let parsed = serde_json::from_value(job.clone()).unwrap();
+    let mut simulation = fairport_sim::Simulation::new(&parsed).unwrap();
+    while !simulation.advance(13) {}
+    assert_eq!(whole, simulation.into_results().fingerprint);
+    job["seed"] = json!(2);
+    assert_ne!(whole, run(&job).fingerprint);
+}
+
+#[test]
+fn only_watched_flows_have_rows_over_time_and_watching_changes_nothing() {
+    let mut job = job(&ends(0..16), &ends(0..16), &poisson(200_000));
+    job["duration_ps"] = json!(seconds(0.05));
+    let all = run(&job);
+    job["probes"]["watched_flows"] = json!(3);
+    job["probes"]["watched_ports"] = json!(2);
+    let three = run(&job);
+    assert_eq!(all.fingerprint, three.fingerprint);
+    for table in ["series", "rtt"] {
+        let flows = column(&three, table, "flow");
+        assert!(
+            !flows.is_empty() && flows.iter().all(|flow| *flow < 3.0),
+            "{table}"
+        );
+    }
+    let mut ports = column(&three, "queue", "port");
+    ports.dedup();
+    ports.sort_by(f64::total_cmp);
+    ports.dedup();
+    assert_eq!(ports.len(), 2);
+}
+
+fn incast(persistent: bool) -> Value {
+    json!({
+        "kind": "incast", "block_bytes": 64_000, "rounds": 5, "pause_ps": seconds(0.001),
+        "jitter_ps": 0, "persistent": persistent,
+    })
+}
+
+#[test]
+fn a_round_of_incast_begins_when_the_last_one_has_arrived() {
+    for persistent in [false, true] {
+        let mut job = job(&ends(1..9), &ends(0..1), &incast(persistent));
+        job["duration_ps"] = json!(seconds(1.0));
+        let results = run(&job);
+        let (starts, ends) = (
+            column(&results, "rounds", "start_s"),
+            column(&results, "rounds", "end_s"),
+        );
+        assert_eq!(
+            column(&results, "rounds", "round"),
+            [0.0, 1.0, 2.0, 3.0, 4.0]
+        );
+        for (end, next) in ends.iter().zip(&starts[1..]) {
+            assert!((next - end - 0.001).abs() < 1e-12);
+        }
+        // 8 blocks of 64 000 B at the receiver's rate, at least
+        let least_s = 8.0 * 64_000.0 * 8.0 / 1e9 * 1538.0 / 1448.0;
+        for completion_s in column(&results, "rounds", "completion_s") {
+            assert!(
+                (least_s..least_s + 0.003).contains(&completion_s),
+                "{completion_s} s"
+            );
+        }
+        let flows = if persistent { 8 } else { 40 };
+        let delivered = column(&results, "flows", "delivered_bytes");
+        assert_eq!(
+            delivered,
+            vec![2_560_000.0 / f64::from(flows); flows as usize]
+        );
+    }
+}
+
+#[test]
+fn periodic_transfers_are_launched_every_period_and_one_at_a_time() {
+    let plan = json!({
+        "kind": "periodic", "size_bytes": 100_000, "period_ps": seconds(0.01), "jitter_ps": 0,
+    });
+    let mut job = job(&ends(1..2), &ends(0..1), &plan);
+    job["duration_ps"] = json!(seconds(0.095));
+    let starts = column(&run(&job), "flows", "start_s");
+    let expected: Vec<f64> = (0..10).map(|i| f64::from(i) * 0.01).collect();
+    assert!(
+        starts
+            .iter()
+            .zip(&expected)
+            .all(|(a, b)| (a - b).abs() < 1e-12)
+    );
+    assert_eq!(starts.len(), 10);
+    // 100 kB take 0.8 ms at 1 Gbit/s and 80 ms at 10 Mbit/s: then each waits for the one before
+    job["link"]["rate_bps"] = json!(10_000_000);
+    job["duration_ps"] = json!(seconds(0.3));
+    let results = run(&job);
+    let (starts, ends) = (
+        column(&results, "flows", "start_s"),
+        column(&results, "flows", "end_s"),
+    );
+    assert!(starts.len() >= 3);
+    assert!(
+        ends.iter()
+            .zip(&starts[1..])
+            .all(|(end, next)| (next - end).abs() < 1e-12)
+    );
+}
+
+fn udp(pattern: &Value) -> Value {
+    json!({
+        "src": "h4", "dst": "h0", "start_ps": 0, "start_jitter_ps": 0, "size_bytes": null,
+        "sender_stack": 0, "receiver_stack": 0, "traffic": 1,
+        "udp": {"payload_bytes": 1000, "rate_bps": 100_000_000, "pattern": pattern},
+    })
+}
+
+#[test]
+fn a_constant_source_of_datagrams_delivers_its_rate_beside_tcp() {
+    let mut job = outcast();
+    job["flows"]
+        .as_array_mut()
+        .unwrap()
+        .push(udp(&json!({"kind": "constant"})));
+    let results = run(&job);
+    let protocol = column(&results, "flows", "protocol");
+    assert_eq!(protocol[14..], [0.0, 1.0]);
+    let sent = column(&results, "flows", "segments_sent")[15];
+    assert!((sent - 12_500.0).abs() <= 1.0, "{sent}");
+    let lost = column(&results, "flows", "drops")[15];
+    let delivered = column(&results, "flows", "delivered_bytes")[15] / 1000.0;
+    assert!(lost > 0.0 && (0.0..=10.0).contains(&(sent - lost - delivered)));
+}
+
+#[test]
+fn a_flow_that_stops_delivers_what_it_had_sent_and_leaves_the_line_to_the_others() {
+    let mut job = outcast();
+    for flow in job["flows"].as_array_mut().unwrap() {
+        if flow["src"] != "h4" {
+            flow["stop_ps"] = json!(seconds(0.3));
+        }
+    }
+    job["duration_ps"] = json!(seconds(1.0));
+    job["probes"]["measure_from_ps"] = json!(seconds(0.5));
+    let results = run(&job);
+    let goodput = column(&results, "flows", "goodput_bps");
+    assert!((goodput[3] / 941.5e6 - 1.0).abs() < 0.02, "{}", goodput[3]);
+    assert_eq!(goodput.iter().filter(|rate| **rate > 0.0).count(), 1);
+    let ends = column(&results, "flows", "end_s");
+    assert!(
+        ends.iter()
+            .enumerate()
+            .all(|(i, end)| i == 3 || (0.3..0.5).contains(end))
+    );
+}
+
+#[test]
+fn users_fetch_pages_of_some_objects_and_think() {
+    let plan = json!({
+        "kind": "web", "sessions": 20, "session_gap_mean_ps": seconds(0.001),
+        "think_mean_ps": seconds(0.05), "object_gap_mean_ps": seconds(0.001), "objects": [2, 7],
+        "size_packets": [4, 1000], "shape_milli": 1200, "packet_bytes": 500,
+    });
+    let mut job = job(&ends(0..4), &ends(4..14), &plan);
+    job["duration_ps"] = json!(seconds(5.0));
+    let results = run(&job);
+    let sizes = column(&results, "flows", "size_bytes");
+    assert!(
+        sizes
+            .iter()
+            .all(|size| (2e3..=5e5).contains(size) && size % 500.0 == 0.0)
+    );
+    // a page: 4.5 objects; its cycle: 50 ms of thought, 3.5 gaps of 1 ms, and the transfers
+    let pages = sizes.len() as f64 / 4.5;
+    let cycle_s = 20.0 * 5.0 / pages;
+    assert!((0.0535..0.0535 * 1.1).contains(&cycle_s), "{cycle_s}");
+    let sources = column(&results, "flows", "src");
+    assert!(sources.iter().all(|src| *src < 4.0));
+}
