@@ -32,7 +32,7 @@ use crate::topology::{PortId, Topology};
 pub type Path = Vec<PortId>;
 
 /// A routing policy.
-pub trait Routing: Send {
+pub trait Routing: Send + Sync {
     /// The paths from the host `source` to the host `destination`, by their numbers among the hosts
     /// of the topology that the policy was made for. Of several, all of one length, each packet of
     /// the flow takes one; there is none where no path leads.

@@ -20,7 +20,7 @@ use crate::results::{Column, Table};
 pub(crate) use plan::{Action, Plan};
 
 /// What starts flows.
-pub(crate) trait Workload: Send {
+pub(crate) trait Workload: Send + Sync {
     /// Plans its first actions, before the run.
     fn begin(&mut self, desk: &mut Desk<'_>);
 
