@@ -2,7 +2,7 @@
 
 use fairport_units::Time;
 
-use crate::settings::Settings;
+use crate::settings::{CongestionControl, Pacing, Settings};
 use crate::sizing;
 
 /// A setting that cannot be: which one, what it was, what is wrong with it, how to mend it.
@@ -88,6 +88,14 @@ impl Settings {
     }
 
     fn validate_pacing(&self) -> Result<(), SettingError> {
+        if self.congestion_control == CongestionControl::Bbr && self.pacing == Pacing::Window {
+            return Err(SettingError::new(
+                "pacing",
+                &"window",
+                "BBR sets the pace by its own estimate of the bandwidth",
+                "leave pacing `off` or `linux`, or use another congestion_control",
+            ));
+        }
         let limit = PACING_LIMIT.as_ps();
         for (field, value) in [
             ("pacing_granularity_ps", self.pacing_granularity_ps),
@@ -201,6 +209,10 @@ mod tests {
     fn values_that_cannot_be_are_refused_by_field() {
         for (overrides, field) in [
             (json!({"congestion_control": "vegas"}), "congestion_control"),
+            (
+                json!({"congestion_control": "bbr", "pacing": "window"}),
+                "pacing",
+            ),
             (json!({"mss_bytes": 0}), "mss_bytes"),
             (json!({"mss_bytes": 70_000}), "mss_bytes"),
             (json!({"rto_min_ps": 0}), "rto_min_ps"),

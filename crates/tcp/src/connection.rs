@@ -170,6 +170,7 @@ impl Connection {
             }
             return;
         }
+        self.sender.after_ack(now);
         if self.timestamps && !stale {
             self.receiver.note_timestamp(segment);
         }

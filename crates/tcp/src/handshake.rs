@@ -173,6 +173,8 @@ impl Connection {
             self.sender.handshake_echo(now, ecr);
         }
         let agreed = Agreed {
+            at: now,
+            seed: handshake.seed,
             payload: mss - stamps,
             sack: self.sack,
             peer_window_scale: self.peer_window_scale(),

@@ -40,6 +40,7 @@ mod checks;
 mod clock;
 mod congestion;
 mod connection;
+mod delivery_rate;
 mod ecn;
 mod handshake;
 mod info;

@@ -4,6 +4,7 @@
 //! - [`Pacing::Linux`]: the window over `srtt`, times 200 % while the window is below half of the
 //!   threshold and 120 % above; the first ten segments are not paced, and a sender that comes late
 //!   makes up for at most half of each gap (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`).
+//! - BBR sets a rate of its own, which is kept in the same way.
 //! - A random gap, uniform up to `send_gap_max_ps`, after each segment, with or without the above: the
 //!   randomised sending times that `TCPRand` is compared with (Lee et al. 2017).
 //!
@@ -16,7 +17,7 @@
 use fairport_units::Time;
 
 use crate::random::Random;
-use crate::settings::{Pacing, Settings};
+use crate::settings::{CongestionControl, Pacing, Settings};
 
 /// The purpose of the random sequence ([`Random::new`]).
 const PURPOSE: u64 = 2;
@@ -33,6 +34,8 @@ pub(crate) struct Load {
     pub(crate) out_bytes: u64,
     pub(crate) ssthresh_bytes: u64,
     pub(crate) srtt: Option<Time>,
+    /// octets a second, where congestion control sets the pace
+    pub(crate) rate: Option<u64>,
     /// data segments sent so far
     pub(crate) sent: u64,
     /// `SND.UNA` and `SND.NXT`
@@ -62,11 +65,16 @@ pub(crate) struct Pacer {
 impl Pacer {
     /// None where nothing is paced.
     pub(crate) fn new(settings: &Settings, seed: u64) -> Option<Box<Self>> {
-        if settings.pacing == Pacing::Off && settings.send_gap_max_ps == 0 {
+        let rule = match settings.congestion_control {
+            // its rate, the kernel's way
+            CongestionControl::Bbr => Pacing::Linux,
+            _ => settings.pacing,
+        };
+        if rule == Pacing::Off && settings.send_gap_max_ps == 0 {
             return None;
         }
         Some(Box::new(Self {
-            rule: settings.pacing,
+            rule,
             granularity: Time::from_ps(settings.pacing_granularity_ps),
             gap_max: Time::from_ps(settings.send_gap_max_ps),
             random: Random::new(seed, PURPOSE),
@@ -90,6 +98,11 @@ impl Pacer {
     /// (`tcp_is_cwnd_limited`).
     pub(crate) fn uses(&self, cwnd_bytes: u64) -> bool {
         self.peak_bytes.saturating_mul(2) >= cwnd_bytes
+    }
+
+    /// When the next segment may leave, by a perfect timer.
+    pub(crate) fn next_departure(&self) -> Time {
+        self.next
     }
 
     /// What is to be sent waits for something else, or there is nothing.
@@ -133,13 +146,20 @@ impl Pacer {
 
     /// The time that `bytes` take at the paced rate.
     fn gap(&self, bytes: u64, load: &Load) -> Time {
+        let unpaced = self.rule == Pacing::Linux && load.sent < LINUX_UNPACED;
+        if let Some(rate) = load.rate
+            && !unpaced
+        {
+            let gap = u128::from(bytes) * u128::from(Time::from_secs(1).as_ps());
+            return Time::from_ps((gap / u128::from(rate.max(1))) as u64);
+        }
         let Some(srtt) = load.srtt else {
             return Time::ZERO;
         };
         let (window, percent) = match self.rule {
             Pacing::Off => return Time::ZERO,
             Pacing::Window => (load.cwnd_bytes, 100),
-            Pacing::Linux if load.sent < LINUX_UNPACED => return Time::ZERO,
+            Pacing::Linux if unpaced => return Time::ZERO,
             Pacing::Linux => {
                 let rises = load.cwnd_bytes < load.ssthresh_bytes / 2;
                 let percent = if rises { 200 } else { 120 };

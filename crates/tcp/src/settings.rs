@@ -23,6 +23,8 @@ pub enum CongestionControl {
     Cubic,
     /// DCTCP (RFC 8257), as Linux has it; offers ECN by itself.
     Dctcp,
+    /// BBR v1, as Linux has it; paces by itself.
+    Bbr,
 }
 
 /// What the congestion window counts.

@@ -53,7 +53,8 @@ class TcpSettings(Section):
     """The preset that the settings start from: `linux-2.6` (what the papers ran; the default),
     `linux-6` (today), `ns2`, `ns3`, `rfc`."""
     congestion_control: str | None = None
-    """Window algorithm: `newreno`, `bic`, `cubic`, `dctcp`, which uses ECN whatever `ecn` says."""
+    """Window algorithm: `newreno`, `bic`, `cubic`, `dctcp`, which uses ECN whatever `ecn` says, `bbr`
+    (v1), which paces whatever `pacing` says."""
     mss: PositiveSize | None = None
     """Maximum segment size without options: timestamps take their 12 B out of it. Default: the MTU
     less 40 B; in a preset with a fixed header (ns2), the preset's."""
@@ -146,7 +147,8 @@ class TcpSettings(Section):
     """DCTCP halves its window on a loss, as Linux since 5.1; without, it falls by alpha/2."""
     pacing: Literal["off", "window", "linux"] | None = None
     """Spacing of segments: none; the window over the round-trip time (Aggarwal 2000); 200 % of that
-    in the first half of slow start and 120 % later, as Linux."""
+    in the first half of slow start and 120 % later, as Linux. BBR sets a pace of its own: `off` and
+    `linux` are the same with it, and `window` is refused."""
     pacing_granularity: Duration | None = None
     """Tick of the timer that lets paced segments out, such as "1ms"; "0s": an exact one."""
     send_gap_max: Duration | None = None

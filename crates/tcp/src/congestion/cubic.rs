@@ -294,6 +294,7 @@ mod tests {
                 nxt: 2,
                 state: State::Open,
                 limited: true,
+                rate: None,
             });
             let cwnd = self.congestion.window.cwnd;
             self.now += self.rtt / cwnd;

@@ -164,6 +164,7 @@ mod tests {
             nxt,
             state: State::Open,
             limited: true,
+            rate: None,
         }
     }
 

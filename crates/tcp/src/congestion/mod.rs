@@ -4,6 +4,7 @@
 //! for the new slow-start threshold when a loss shows, and told of a timeout. What is sent again
 //! is loss recovery's matter.
 
+mod bbr;
 mod bic;
 mod cubic;
 mod dctcp;
@@ -12,13 +13,15 @@ mod newreno;
 
 use fairport_units::Time;
 
+use self::bbr::Bbr;
 use self::bic::Bic;
 use self::cubic::Cubic;
 use self::dctcp::Dctcp;
+use crate::delivery_rate::RateSample;
 use crate::recovery::State;
 use crate::settings::{CongestionControl, Settings, WindowUnit};
 
-/// What an ACK of new data says to a congestion control.
+/// What an ACK says to a congestion control: one of new data, and to one that asks for rates each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSample {
     pub(crate) now: Time,
@@ -33,11 +36,13 @@ pub(crate) struct AckSample {
     /// `SND.UNA` and `SND.NXT` after the ACK: they delimit round trips
     pub(crate) una: u64,
     pub(crate) nxt: u64,
-    /// loss recovery's state before the ACK
+    /// loss recovery's state before the ACK; with a rate, after it
     pub(crate) state: State,
     /// whether the window was what held the sender back; one that was not used does not grow
     /// (RFC 7661 3; Linux's `tcp_is_cwnd_limited`)
     pub(crate) limited: bool,
+    /// how fast the network delivers, for an algorithm that asks ([`Congestion::asks_for_rates`])
+    pub(crate) rate: Option<RateSample>,
 }
 
 /// The congestion window, in segments or octets.
@@ -160,6 +165,7 @@ enum Algorithm {
     Bic(Bic),
     Cubic(Box<Cubic>),
     Dctcp(Dctcp),
+    Bbr(Box<Bbr>),
 }
 
 /// The window and the algorithm that moves it.
@@ -172,15 +178,47 @@ pub(crate) struct Congestion {
 impl Congestion {
     /// For segments of `payload` octets.
     pub(crate) fn new(settings: &Settings, payload: u16) -> Self {
+        let window = Window::new(settings, payload);
         let algorithm = match settings.congestion_control {
             CongestionControl::NewReno => Algorithm::NewReno,
             CongestionControl::Bic => Algorithm::Bic(Bic::new(settings)),
             CongestionControl::Cubic => Algorithm::Cubic(Box::new(Cubic::new(settings, payload))),
             CongestionControl::Dctcp => Algorithm::Dctcp(Dctcp::new(settings)),
+            CongestionControl::Bbr => Algorithm::Bbr(Box::new(Bbr::new(window.unit, payload))),
         };
-        Self {
-            window: Window::new(settings, payload),
-            algorithm,
+        Self { window, algorithm }
+    }
+
+    /// The handshake is over and took a round trip of `rtt`. The same `seed` draws the same.
+    pub(crate) fn begin(&mut self, now: Time, rtt: Option<Time>, seed: u64) {
+        if let Algorithm::Bbr(it) = &mut self.algorithm {
+            it.begin(now, self.window.cwnd, rtt, seed);
+        }
+    }
+
+    /// Whether each ACK is to tell how fast the network delivers; such an algorithm sets the window
+    /// and the pace by itself, whatever loss recovery says.
+    pub(crate) fn asks_for_rates(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Bbr(_))
+    }
+
+    /// Octets a second at which is sent, where the algorithm sets that.
+    pub(crate) fn pacing_rate(&self) -> Option<u64> {
+        match &self.algorithm {
+            Algorithm::Bbr(it) => Some(it.rate()),
+            _ => None,
+        }
+    }
+
+    /// Whether the flight is held so small that samples of the rate say nothing of the path.
+    pub(crate) fn holds_small(&self) -> bool {
+        matches!(&self.algorithm, Algorithm::Bbr(it) if it.holds_small())
+    }
+
+    /// After a gap of the application the first segment went out, with nothing else in flight.
+    pub(crate) fn on_restart(&mut self, now: Time) {
+        if let Algorithm::Bbr(it) = &mut self.algorithm {
+            it.on_restart(now, &mut self.window);
         }
     }
 
@@ -195,13 +233,19 @@ impl Congestion {
         &self.window
     }
 
-    /// New data was acknowledged.
+    /// An ACK came.
     #[inline]
     pub(crate) fn on_ack(&mut self, sample: &AckSample) {
         match &mut self.algorithm {
             Algorithm::NewReno | Algorithm::Dctcp(_) => {}
             Algorithm::Bic(it) => it.on_acked(sample),
             Algorithm::Cubic(it) => it.on_acked(&mut self.window, sample),
+            Algorithm::Bbr(it) => {
+                if let Some(rate) = &sample.rate {
+                    it.on_ack(&mut self.window, sample, rate);
+                }
+                return;
+            }
         }
         if !sample.limited || sample.state == State::Fast {
             return;
@@ -215,6 +259,7 @@ impl Congestion {
             Algorithm::Bic(it) => it.avoid(&mut self.window, sample),
             Algorithm::Cubic(it) => it.avoid(&mut self.window, sample),
             Algorithm::Dctcp(_) => Dctcp::avoid(&mut self.window, sample),
+            Algorithm::Bbr(_) => {}
         }
     }
 
@@ -225,10 +270,10 @@ impl Congestion {
     /// 3042 does not count.
     pub(crate) fn on_loss(&mut self) {
         self.reduce_threshold();
-        self.window.cwnd = self.window.ssthresh;
+        self.set_recovery_window(self.window.ssthresh);
     }
 
-    /// Loss recovery sets the window (PRR, the end of a recovery).
+    /// A timeout sets the window.
     pub(crate) fn set_window(&mut self, cwnd: u64) {
         self.window.cwnd = cwnd;
     }
@@ -267,10 +312,20 @@ impl Congestion {
         window.cwnd = halved.unwrap_or(0).max(least);
     }
 
+    /// Fast recovery sets the window (PRR, its end).
+    pub(crate) fn set_recovery_window(&mut self, cwnd: u64) {
+        if !self.asks_for_rates() {
+            self.window.cwnd = cwnd;
+        }
+    }
+
     /// A reduction was needless: window and threshold are again at least what they were
     /// (`tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`).
     pub(crate) fn take_back(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.cwnd = self.window.cwnd.max(cwnd);
+        match &mut self.algorithm {
+            Algorithm::Bbr(it) => it.on_undo(),
+            _ => self.window.cwnd = self.window.cwnd.max(cwnd),
+        }
         self.window.ssthresh = self.window.ssthresh.max(ssthresh);
     }
 
@@ -291,10 +346,10 @@ impl Congestion {
     /// ECE came, and the window falls at once.
     pub(crate) fn on_mark(&mut self) {
         self.reduce_for_mark();
-        self.window.cwnd = self.window.ssthresh;
+        self.set_recovery_window(self.window.ssthresh);
     }
 
-    /// ECE came: the threshold falls as for a loss (RFC 3168 6.1.2), but for DCTCP.
+    /// ECE came: the threshold falls as for a loss (RFC 3168 6.1.2), but for DCTCP; BBR takes no notice.
     pub(crate) fn reduce_for_mark(&mut self) {
         if let Algorithm::Dctcp(it) = &self.algorithm {
             it.reduce_by_alpha(&mut self.window);
@@ -307,6 +362,7 @@ impl Congestion {
     pub(crate) fn halves_on_loss(&self) -> bool {
         match &self.algorithm {
             Algorithm::Dctcp(it) => it.halves_on_loss(),
+            Algorithm::Bbr(_) => true,
             _ => false,
         }
     }
@@ -324,6 +380,7 @@ impl Congestion {
             Algorithm::NewReno | Algorithm::Dctcp(_) => {}
             Algorithm::Bic(it) => it.reset(),
             Algorithm::Cubic(it) => it.reset(),
+            Algorithm::Bbr(it) => it.on_timeout(),
         }
     }
 
@@ -334,6 +391,7 @@ impl Congestion {
             Algorithm::Bic(it) => it.reduce(&mut self.window),
             Algorithm::Cubic(it) => it.reduce(&mut self.window),
             Algorithm::Dctcp(it) => it.reduce(&mut self.window),
+            Algorithm::Bbr(it) => it.keep_window(&self.window),
         }
     }
 }

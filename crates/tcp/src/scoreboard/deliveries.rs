@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 
 use fairport_units::Time;
 
+use crate::delivery_rate::{AckFacts, DeliveryRate, RateSample};
+
 use super::{Chunk, LOST, RESENT, RETRANSMITTED, Record, SACKED, Scoreboard};
 
 /// A transmission in the order that RACK looks at: by time, and within one instant by position.
@@ -41,6 +43,8 @@ pub(super) struct Deliveries {
     resent: VecDeque<(u64, Time)>,
     /// lost once more; those sent meanwhile are skipped
     again: VecDeque<u64>,
+    /// for a congestion control that asks
+    rate: Option<Box<DeliveryRate>>,
 }
 
 impl Deliveries {
@@ -56,12 +60,16 @@ impl Deliveries {
             first_once_end: u64::MAX,
             resent: VecDeque::new(),
             again: VecDeque::new(),
+            rate: None,
         }
     }
 
     /// The segment was delivered, `acked` or SACKed; it had not been SACKed before.
     #[inline]
     pub(super) fn note(&mut self, ordinal: u64, record: &Record, acked: bool) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_delivered(ordinal, record.sent, !record.is(RESENT));
+        }
         if !record.is(RESENT) {
             self.sent_once = self.sent_once.max(Some(record.sent));
             if ordinal < self.first_once {
@@ -82,8 +90,12 @@ impl Deliveries {
         });
     }
 
+    /// Segment `ordinal` is sent again; those below `head` are of no interest any more.
     #[inline]
-    pub(super) fn note_resent(&mut self, ordinal: u64, now: Time) {
+    pub(super) fn note_resent(&mut self, head: u64, ordinal: u64, now: Time) {
+        while self.resent.front().is_some_and(|it| it.0 < head) {
+            self.resent.pop_front();
+        }
         self.resent.push_back((ordinal, now));
     }
 }
@@ -108,6 +120,66 @@ impl Scoreboard {
     /// From now on deliveries are tracked by time.
     pub(crate) fn track_deliveries(&mut self) {
         self.deliveries = Some(Box::new(Deliveries::new()));
+    }
+
+    /// From now on each ACK can tell how fast the network delivers.
+    pub(crate) fn measure_rate(&mut self) {
+        let deliveries = self
+            .deliveries
+            .get_or_insert_with(|| Box::new(Deliveries::new()));
+        deliveries.rate = Some(Box::default());
+    }
+
+    fn rate(&mut self) -> Option<&mut DeliveryRate> {
+        self.deliveries.as_mut()?.rate.as_deref_mut()
+    }
+
+    /// New data went out, where rates may be measured.
+    pub(crate) fn note_sent_last(&mut self, now: Time) {
+        self.note_sent(self.tail - 1, now);
+    }
+
+    /// A segment goes out, new or again.
+    #[inline]
+    pub(super) fn note_sent(&mut self, ordinal: u64, now: Time) {
+        if self.deliveries.as_ref().is_some_and(|it| it.rate.is_some()) {
+            self.stamp(ordinal, now);
+        }
+    }
+
+    #[inline(never)]
+    fn stamp(&mut self, ordinal: u64, now: Time) {
+        let idle =
+            self.head == ordinal && self.tail == ordinal + 1 && !self.record(ordinal).is(RESENT);
+        if let Some(rate) = self.rate() {
+            rate.on_sent(ordinal, now, idle);
+        }
+    }
+
+    /// An ACK comes that is to tell the rate.
+    pub(crate) fn begin_rate(&mut self) {
+        if let Some(rate) = self.rate() {
+            rate.begin_ack();
+        }
+    }
+
+    /// What it tells.
+    pub(crate) fn sample_rate(&mut self, now: Time, facts: &AckFacts) -> Option<RateSample> {
+        let head = self.head;
+        Some(self.rate()?.sample(now, head, facts))
+    }
+
+    /// The application leaves a gap, or what is sent is held small, while so much is in flight.
+    pub(crate) fn limit_rate(&mut self, in_flight: u64) {
+        if let Some(rate) = self.rate() {
+            rate.limit(in_flight);
+        }
+    }
+
+    /// Whether the application left a gap of late, where rates are measured.
+    pub(crate) fn is_rate_limited(&self) -> bool {
+        let rate = self.deliveries.as_ref().and_then(|it| it.rate.as_ref());
+        rate.is_some_and(|it| it.is_limited())
     }
 
     /// An ACK comes: what was sent again after `trusted` may have been delivered by an earlier
@@ -215,7 +287,9 @@ impl Scoreboard {
                     break;
                 }
                 record.flags |= LOST;
-                self.lost += Self::weight(unit, record);
+                let weight = Self::weight(unit, record);
+                self.lost += weight;
+                self.lost_ever += weight;
             }
             ordinal += 1;
         }
@@ -252,6 +326,7 @@ impl Scoreboard {
                         self.lost += weight;
                     }
                     again += weight;
+                    self.lost_ever += weight;
                     deliveries.again.push_back(ordinal);
                 }
             }
@@ -293,16 +368,19 @@ impl Scoreboard {
         }
         let mut again = VecDeque::new();
         let (head, unit) = (self.head, self.unit);
-        let (mut lost, mut retransmitted) = (0, 0);
+        let (mut lost, mut newly, mut retransmitted) = (0, 0, 0);
         let mut prefix = true;
         for ordinal in head..self.tail {
             let record = self.record_mut(ordinal);
             if !record.is(SACKED) {
                 let overdue = ordinal == head || record.sent.saturating_add(span) <= now;
+                let weight = Self::weight(unit, record);
                 if overdue {
+                    if !record.is(LOST) || record.is(RETRANSMITTED) {
+                        newly += weight;
+                    }
                     record.flags = (record.flags | LOST) & !RETRANSMITTED;
                 }
-                let weight = Self::weight(unit, record);
                 let flags = record.flags;
                 lost += weight * u64::from(flags & LOST != 0);
                 retransmitted += weight * u64::from(flags & RETRANSMITTED != 0);
@@ -316,6 +394,7 @@ impl Scoreboard {
             }
         }
         self.lost = lost;
+        self.lost_ever += newly;
         self.retransmitted = retransmitted;
         self.next = head;
         if !again.is_empty() {
@@ -359,6 +438,7 @@ impl Scoreboard {
         }
         record.sent = now;
         record.flags |= RESENT;
+        self.note_sent(last, now);
         Some(self.chunk(last))
     }
 }

@@ -96,7 +96,9 @@ impl Scoreboard {
             let record = self.record_mut(ordinal);
             if !record.is(SACKED | LOST) {
                 record.flags |= LOST;
-                self.lost += Self::weight(unit, record);
+                let weight = Self::weight(unit, record);
+                self.lost += weight;
+                self.lost_ever += weight;
             }
         }
         self.lost_below = self.lost_below.max(limit);
@@ -112,7 +114,7 @@ impl Scoreboard {
             self.sacked_ranges.clear();
             self.highest_sacked = [0; DUP_THRESH];
         }
-        let mut lost = 0;
+        let (mut lost, mut newly) = (0, 0);
         for ordinal in self.head..self.tail {
             let unit = self.unit;
             let record = self.record_mut(ordinal);
@@ -120,11 +122,16 @@ impl Scoreboard {
                 record.flags &= !SACKED;
             }
             if !record.is(SACKED) {
+                let weight = Self::weight(unit, record);
+                if !record.is(LOST) || record.is(RETRANSMITTED) {
+                    newly += weight;
+                }
                 record.flags = (record.flags | LOST) & !RETRANSMITTED;
-                lost += Self::weight(unit, record);
+                lost += weight;
             }
         }
         self.lost = lost;
+        self.lost_ever += newly;
         self.retransmitted = 0;
         self.lost_below = self.tail;
         self.next = self.head;

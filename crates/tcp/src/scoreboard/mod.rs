@@ -90,6 +90,8 @@ pub(crate) struct Scoreboard {
     outstanding: u64,
     sacked: u64,
     lost: u64,
+    /// the same ever, also what was lost once more
+    lost_ever: u64,
     retransmitted: u64,
     /// every un-SACKed segment below is marked lost
     lost_below: u64,
@@ -115,6 +117,7 @@ impl Scoreboard {
             outstanding: 0,
             sacked: 0,
             lost: 0,
+            lost_ever: 0,
             retransmitted: 0,
             lost_below: 0,
             next: 0,
@@ -173,6 +176,11 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// All that was ever marked lost (Linux: `tp->lost`).
+    pub(crate) fn lost_ever(&self) -> u64 {
+        self.lost_ever
     }
 
     /// Sent again and not acknowledged since (Linux: `retrans_out`).
@@ -335,8 +343,10 @@ impl Scoreboard {
         record.sent = now;
         record.flags |= RETRANSMITTED | RESENT;
         self.retransmitted += Self::weight(unit, record);
+        let head = self.head;
         if let Some(deliveries) = &mut self.deliveries {
-            deliveries.note_resent(ordinal, now);
+            deliveries.note_resent(head, ordinal, now);
+            self.note_sent(ordinal, now);
         }
     }
 }

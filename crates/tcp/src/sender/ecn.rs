@@ -80,7 +80,7 @@ impl Sender {
         if self.is_in_cwr() && self.board.una() > self.cwr_point() {
             self.end_cwr();
             let ssthresh = self.congestion.window().ssthresh;
-            self.congestion.set_window(ssthresh);
+            self.congestion.set_recovery_window(ssthresh);
         }
     }
 

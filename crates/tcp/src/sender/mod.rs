@@ -3,6 +3,7 @@
 mod ecn;
 mod info;
 mod peer_window;
+mod rate;
 mod repair;
 mod timeout;
 mod transmit;
@@ -12,6 +13,7 @@ use fairport_units::Time;
 
 use self::ecn::Reaction;
 use self::peer_window::PeerWindow;
+use self::rate::BeforeAck;
 use self::repair::Repair;
 use self::window_use::WindowUse;
 use crate::clock::TimestampClock;
@@ -33,6 +35,10 @@ const ENDLESS: u64 = u64::MAX / 2;
 /// What was agreed on in the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Agreed {
+    /// when
+    pub(crate) at: Time,
+    /// of what is drawn at random
+    pub(crate) seed: u64,
     /// largest payload of a data segment, options taken out
     pub(crate) payload: u16,
     pub(crate) sack: bool,
@@ -68,6 +74,8 @@ pub(crate) struct Sender {
     sizing: Option<Box<Sizing>>,
     /// spaces segments; none: they leave back to back
     pacer: Option<Box<Pacer>>,
+    /// where each ACK is to tell congestion control how fast the network delivers
+    before_ack: Option<Box<BeforeAck>>,
     /// where both sides use ECN
     ecn: Option<Reaction>,
     sack: bool,
@@ -114,6 +122,7 @@ impl Sender {
             payload: settings.mss_bytes,
             sizing: Sizing::new(settings, seed),
             pacer: Pacer::new(settings, seed),
+            before_ack: None,
             ecn: None,
             sack: settings.sack,
             nagle: settings.nagle,
@@ -155,11 +164,15 @@ impl Sender {
             }
             self.repair = Some(repair);
         }
+        self.begin_rate(agreed);
     }
 
     /// The application hands over `bytes` more.
     pub(crate) fn write(&mut self, bytes: u64) {
         assert!(!self.closing, "nothing is written after close");
+        if self.before_ack.is_some() {
+            self.note_gap();
+        }
         self.write_end = self.write_end.saturating_add(bytes).min(ENDLESS);
     }
 
@@ -233,6 +246,9 @@ impl Sender {
         segment: &Segment,
         events: &mut impl Events,
     ) -> bool {
+        if self.before_ack.is_some() {
+            self.note_before_ack();
+        }
         let una = self.board.una();
         let ack = seq::unwrap(una, segment.ack);
         if ack > self.board.nxt() {
@@ -372,6 +388,7 @@ impl Sender {
             nxt: self.board.nxt(),
             state,
             limited: self.is_window_limited() && !self.is_reduced(self.board.una()),
+            rate: None,
         });
         self.note_growth(now);
     }
@@ -395,12 +412,16 @@ impl Sender {
     /// A segment with `payload` octets left.
     #[inline(never)]
     fn pace(&mut self, now: Time, payload: u16) {
+        if self.before_ack.is_some() {
+            self.note_restart(now);
+        }
         let window = self.congestion.window();
         let load = Load {
             cwnd_bytes: self.octets(window.cwnd),
             out_bytes: self.octets(self.board.outstanding()),
             ssthresh_bytes: self.octets(window.ssthresh),
             srtt: self.rtt.srtt(),
+            rate: self.congestion.pacing_rate(),
             sent: self.counters.segments_sent,
             una: self.board.una(),
             nxt: self.board.nxt(),

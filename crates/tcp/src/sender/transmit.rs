@@ -119,6 +119,8 @@ impl Sender {
         self.fin_sent |= chunk.fin;
         self.board.push(now, chunk);
         if self.pacer.is_some() {
+            // who asks for rates paces
+            self.board.note_sent_last(now);
             self.pace(now, chunk.payload);
         }
         self.counters.segments_sent += 1;

@@ -6,7 +6,7 @@ use fairport_units::Time;
 
 use super::Sender;
 use crate::recovery::State;
-use crate::settings::Settings;
+use crate::settings::{CongestionControl, Settings};
 
 /// What is known of the use of the window.
 #[derive(Debug)]
@@ -37,7 +37,9 @@ impl WindowUse {
             most_out: 0,
             round_end: 0,
             seen: 0,
-            shrinks: settings.slow_start_after_idle,
+            // BBR sees to its window by itself
+            shrinks: settings.slow_start_after_idle
+                && settings.congestion_control != CongestionControl::Bbr,
             used: 0,
             used_at: Time::ZERO,
             sent_at: Time::ZERO,

@@ -37,7 +37,7 @@ impl Sender {
         self.reduce_window();
         if let Some(prr) = &mut repair.prr {
             // the window comes down by and by
-            self.congestion.set_window(before.cwnd);
+            self.congestion.set_recovery_window(before.cwnd);
             prr.begin(before.cwnd);
         }
     }
@@ -83,7 +83,7 @@ impl Sender {
             unit: window.unit(),
         };
         if let Some(cwnd) = repair.prr.as_mut().and_then(|prr| prr.window(&sample)) {
-            self.congestion.set_window(cwnd);
+            self.congestion.set_recovery_window(cwnd);
         }
     }
 

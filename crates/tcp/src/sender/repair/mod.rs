@@ -283,7 +283,7 @@ impl Sender {
                     self.take_back(repair, false);
                 } else {
                     let ssthresh = self.congestion.window().ssthresh;
-                    self.congestion.set_window(ssthresh);
+                    self.congestion.set_recovery_window(ssthresh);
                 }
                 self.recovery.reopen();
             }

@@ -1,0 +1,103 @@
+//! How far ACKs come in bunches: what they acknowledge beyond the bandwidth's worth of time. So much
+//! may be in flight on top, that the silence before a bunch does not idle the path.
+
+use fairport_units::Time;
+
+use super::bandwidth::Bandwidth;
+
+/// Rounds that one of the two maxima covers: together they look back 5 to 10.
+const ROUNDS: u32 = 5;
+/// Longest silence that is made up for.
+const SILENCE_MAX: Time = Time::from_ms(100);
+/// Segments after which an epoch begins anew.
+const EPOCH_MAX: u64 = 1 << 20;
+
+/// The estimator, in the window's unit.
+#[derive(Debug, Default)]
+pub(super) struct Aggregation {
+    epoch_from: Time,
+    acked: u64,
+    extra: [u64; 2],
+    present: usize,
+    rounds: u32,
+}
+
+impl Aggregation {
+    /// Sending begins, or begins again.
+    pub(super) fn restart(&mut self, now: Time) {
+        self.epoch_from = now;
+        self.acked = 0;
+    }
+
+    pub(super) fn on_round(&mut self) {
+        self.rounds += 1;
+        if self.rounds >= ROUNDS {
+            self.rounds = 0;
+            self.present ^= 1;
+            self.extra[self.present] = 0;
+        }
+    }
+
+    /// An ACK delivers `newly`; the window is `cwnd`, a segment of it `unit`.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Time,
+        newly: u64,
+        bandwidth: Bandwidth,
+        cwnd: u64,
+        unit: u64,
+    ) {
+        let mut expected = bandwidth.amount(now.saturating_sub(self.epoch_from));
+        if self.acked <= expected || self.acked + newly >= EPOCH_MAX * unit {
+            self.restart(now);
+            expected = 0;
+        }
+        self.acked += newly;
+        let extra = (self.acked - expected).min(cwnd);
+        let largest = &mut self.extra[self.present];
+        *largest = extra.max(*largest);
+    }
+
+    /// What may be in flight on top.
+    pub(super) fn allowance(&self, bandwidth: Bandwidth) -> u64 {
+        let extra = self.extra[0].max(self.extra[1]);
+        extra.min(bandwidth.amount(SILENCE_MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 segments a second.
+    fn bandwidth() -> Bandwidth {
+        Bandwidth::of(1000, Time::from_secs(1))
+    }
+
+    #[test]
+    fn bunches_of_ten_allow_ten_on_top_and_single_acks_two() {
+        for (bunch, expected) in [(10, 10), (1, 1)] {
+            let mut aggregation = Aggregation::default();
+            for number in 1..=100 {
+                let now = Time::from_ms(number * bunch);
+                aggregation.on_ack(now, bunch, bandwidth(), 1000, 1);
+            }
+            assert_eq!(aggregation.allowance(bandwidth()), expected);
+        }
+    }
+
+    #[test]
+    fn a_bunch_is_forgotten_after_ten_rounds_and_never_counts_beyond_the_window_or_100_ms() {
+        let mut aggregation = Aggregation::default();
+        aggregation.on_ack(Time::from_secs(1), 500, bandwidth(), 60, 1);
+        assert_eq!(aggregation.allowance(bandwidth()), 60);
+        let slow = Bandwidth::of(100, Time::from_secs(1));
+        assert_eq!(aggregation.allowance(slow), 10);
+        for round in 1..=10 {
+            let known = aggregation.allowance(bandwidth());
+            assert_eq!(known, 60, "before round {round}");
+            aggregation.on_round();
+        }
+        assert_eq!(aggregation.allowance(bandwidth()), 0);
+    }
+}

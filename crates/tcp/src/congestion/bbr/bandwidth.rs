@@ -1,0 +1,176 @@
+//! A bandwidth, and the largest of the last rounds (Linux's `lib/win_minmax.c`, after Kathleen
+//! Nichols).
+
+use fairport_units::Time;
+
+/// Fractions of gains: 256ths.
+pub(super) const GAIN_SHIFT: u32 = 8;
+/// A gain of 1.
+pub(super) const UNIT_GAIN: u64 = 1 << GAIN_SHIFT;
+
+const SHIFT: u32 = 16;
+const PS_PER_S: u128 = 1_000_000_000_000;
+
+/// So much of the window's unit a second, in steps of 2^-16: at 1 Mbit/s a millionth of a percent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Bandwidth(u64);
+
+impl Bandwidth {
+    pub(super) const ZERO: Self = Self(0);
+
+    /// `amount` in `time`, which is not zero.
+    pub(super) fn of(amount: u64, time: Time) -> Self {
+        let scaled = (u128::from(amount) << SHIFT) * PS_PER_S / u128::from(time.as_ps());
+        Self(scaled.min(u128::from(u64::MAX)) as u64)
+    }
+
+    /// What it makes of `time`, rounded down.
+    pub(super) fn amount(self, time: Time) -> u64 {
+        let scaled = u128::from(self.0) * u128::from(time.as_ps());
+        ((scaled / PS_PER_S) >> SHIFT).min(u128::from(u64::MAX)) as u64
+    }
+
+    /// What it makes of `time` at a gain, rounded up.
+    pub(super) fn amount_at(self, gain: u64, time: Time) -> u64 {
+        let scaled = u128::from(self.0) * u128::from(time.as_ps()) / PS_PER_S;
+        let gained = (scaled * u128::from(gain)) >> GAIN_SHIFT;
+        gained.div_ceil(1 << SHIFT).min(u128::from(u64::MAX)) as u64
+    }
+
+    /// At a gain.
+    pub(super) fn times(self, gain: u64) -> Self {
+        let gained = (u128::from(self.0) * u128::from(gain)) >> GAIN_SHIFT;
+        Self(gained.min(u128::from(u64::MAX)) as u64)
+    }
+
+    /// Octets a second at a gain, where a full segment is `octets` of data and `unit` of the window.
+    pub(super) fn octets_a_second(self, gain: u64, octets: u64, unit: u64) -> u64 {
+        let scaled = u128::from(self.0) * u128::from(octets) / u128::from(unit);
+        let gained = (scaled * u128::from(gain)) >> (GAIN_SHIFT + SHIFT);
+        gained.min(u128::from(u64::MAX)) as u64
+    }
+
+    /// The mean of two.
+    pub(super) fn mean(self, other: Self) -> Self {
+        Self(self.0.midpoint(other.0))
+    }
+
+    /// Whether it is at most so many 256ths of another.
+    pub(super) fn is_within(self, share: u64, other: Self) -> bool {
+        u128::from(self.0) << GAIN_SHIFT <= u128::from(share) * u128::from(other.0)
+    }
+
+    pub(super) fn difference(self, other: Self) -> Self {
+        Self(self.0.abs_diff(other.0))
+    }
+}
+
+/// A sample and its round.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    round: u64,
+    value: Bandwidth,
+}
+
+/// The largest sample of the last `length` rounds, from the best three of its parts: as the best grows
+/// old, the best that came after it stands ready.
+#[derive(Debug)]
+pub(super) struct WindowedMax {
+    length: u64,
+    best: [Sample; 3],
+}
+
+impl WindowedMax {
+    pub(super) fn new(length: u64) -> Self {
+        Self {
+            length,
+            best: [Sample::default(); 3],
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self) -> Bandwidth {
+        self.best[0].value
+    }
+
+    pub(super) fn update(&mut self, round: u64, value: Bandwidth) {
+        let sample = Sample { round, value };
+        let [first, second, third] = &mut self.best;
+        if value >= first.value || round - third.round > self.length {
+            self.best = [sample; 3];
+            return;
+        }
+        if value >= second.value {
+            (*second, *third) = (sample, sample);
+        } else if value >= third.value {
+            *third = sample;
+        }
+        let age = round - first.round;
+        if age > self.length {
+            (*first, *second, *third) = (*second, *third, sample);
+            if round - first.round > self.length {
+                (*first, *second, *third) = (*second, *third, sample);
+            }
+        } else if second.round == first.round && age > self.length / 4 {
+            // a quarter of the window passed without a second best: take one from the rest
+            (*second, *third) = (sample, sample);
+        } else if third.round == second.round && age > self.length / 2 {
+            *third = sample;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bandwidth(segments_a_second: u64) -> Bandwidth {
+        Bandwidth::of(segments_a_second, Time::from_secs(1))
+    }
+
+    /// What the filter of 10 rounds says after each sample, one a round from 1 on.
+    fn filtered(samples: &[u64]) -> Vec<Bandwidth> {
+        let mut filter = WindowedMax::new(10);
+        (1..)
+            .zip(samples)
+            .map(|(round, value)| {
+                filter.update(round, bandwidth(*value));
+                filter.get()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_largest_of_ten_rounds_by_hand() {
+        // 100 in round 1 holds through round 11; then the best that came since, 90 of round 4, has
+        // its turn, and 80 after that
+        let mut samples = vec![100, 50, 50, 90, 50, 50, 50, 80, 50, 50, 50, 50, 50, 50];
+        samples.extend([50; 6]);
+        let filtered = filtered(&samples);
+        for (index, expected) in [(0, 100), (3, 100), (10, 100), (11, 90), (13, 90)] {
+            assert_eq!(filtered[index], bandwidth(expected), "round {}", index + 1);
+        }
+        assert_eq!(filtered[14], bandwidth(80), "round 15");
+        assert_eq!(filtered[19], bandwidth(50), "round 20");
+    }
+
+    #[test]
+    fn more_is_believed_at_once_and_less_after_ten_rounds() {
+        let mut samples = vec![10, 20, 40];
+        samples.extend([30; 12]);
+        let filtered = filtered(&samples);
+        assert_eq!(filtered[..3], [10, 20, 40].map(bandwidth));
+        assert_eq!(filtered[12], bandwidth(40));
+        assert_eq!(filtered[13], bandwidth(30));
+    }
+
+    #[test]
+    fn a_bandwidth_by_a_time_is_an_amount() {
+        let ten_mbit = Bandwidth::of(1000, Time::from_ms(1200));
+        assert_eq!(ten_mbit.amount(Time::from_ms(40)), 33);
+        assert_eq!(ten_mbit.amount_at(UNIT_GAIN, Time::from_ms(40)), 34);
+        assert_eq!(ten_mbit.amount_at(2 * UNIT_GAIN, Time::from_ms(40)), 67);
+        // 833 1/3 segments of 1448 octets a second
+        assert_eq!(ten_mbit.octets_a_second(UNIT_GAIN, 1448, 1), 1_206_666);
+    }
+}

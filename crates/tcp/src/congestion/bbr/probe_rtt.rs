@@ -1,0 +1,64 @@
+//! The smallest round trip: when it has not been seen for ten seconds, the flight shrinks to four
+//! segments for a moment. Flows that do so at one time see the path without a queue.
+
+use fairport_units::Time;
+
+use super::window::WINDOW_MIN;
+use super::{Bbr, Mode, Window};
+use crate::delivery_rate::RateSample;
+
+/// For how long a smallest round trip is believed.
+const MIN_RTT_LASTS: Time = Time::from_secs(10);
+/// For how long the flight is kept small to measure it.
+const PROBE_RTT_LASTS: Time = Time::from_ms(200);
+
+impl Bbr {
+    pub(super) fn update_min_rtt(&mut self, now: Time, window: &mut Window, sample: &RateSample) {
+        let expired = now > self.min_rtt_at + MIN_RTT_LASTS;
+        if let Some(rtt) = sample.rtt {
+            let lower = self.min_rtt.is_none_or(|known| rtt <= known);
+            if lower || (expired && !sample.ack_delayed) {
+                self.min_rtt = Some(rtt);
+                self.min_rtt_at = now;
+            }
+        }
+        if expired && !self.restarts && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.keep_window(window);
+            self.probe_rtt_end = None;
+        }
+        self.holds_small = self.mode == Mode::ProbeRtt;
+        if self.holds_small {
+            self.hold_small(now, window, sample);
+        }
+        self.restarts &= sample.newly_delivered == 0;
+    }
+
+    /// The flight is small for 200 ms and a round at least.
+    fn hold_small(&mut self, now: Time, window: &mut Window, sample: &RateSample) {
+        if self.probe_rtt_end.is_some() {
+            self.probe_rtt_round_done |= self.round_starts;
+            if self.probe_rtt_round_done {
+                self.end_probe_rtt(now, window);
+            }
+        } else if sample.in_flight <= WINDOW_MIN * self.unit {
+            self.probe_rtt_end = Some(now + PROBE_RTT_LASTS);
+            self.probe_rtt_round_done = false;
+            self.round_end = sample.totals.delivered;
+        }
+    }
+
+    /// Unless it is too early, the flight may grow again.
+    pub(super) fn end_probe_rtt(&mut self, now: Time, window: &mut Window) {
+        if self.probe_rtt_end.is_none_or(|end| now <= end) {
+            return;
+        }
+        self.min_rtt_at = now;
+        window.cwnd = window.cwnd.max(self.window_before);
+        if self.full_pipe.reached {
+            self.begin_cycle();
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The window: twice the product of bandwidth and smallest round trip, and what the hosts need to keep
+//! sending while ACKs are late.
+
+use fairport_units::Time;
+
+use super::bandwidth::{Bandwidth, UNIT_GAIN};
+use super::{Bbr, Mode, Window};
+use crate::delivery_rate::RateSample;
+use crate::recovery::State;
+
+/// The smallest window, in segments: two flights of two, of which a receiver ACKs each.
+pub(super) const WINDOW_MIN: u64 = 4;
+/// Segments that are delivered before the window is judged, and the window while no round trip is known.
+const WINDOW_INITIAL: u64 = 10;
+/// Octets a second below which segments are sent one by one: 1.2 Mbit/s.
+const SINGLE_BELOW: u64 = 150_000;
+/// A burst takes a 1024th of a second, and is at most so many octets and segments
+/// (`bbr_tso_segs_goal`).
+const BURST_SHIFT: u32 = 10;
+const BURST_OCTETS_MAX: u64 = 65_536 - 1 - 320;
+const BURST_SEGMENTS_MAX: u64 = 127;
+
+impl Bbr {
+    /// What a burst carries on a host with segmentation offload.
+    fn quantum(&self) -> u64 {
+        let least = if self.rate < SINGLE_BELOW { 1 } else { 2 };
+        let octets = (self.rate >> BURST_SHIFT).min(BURST_OCTETS_MAX);
+        (octets / self.octets).clamp(least, BURST_SEGMENTS_MAX) * self.unit
+    }
+
+    /// The bandwidth's worth of a smallest round trip.
+    fn product(&self, bandwidth: Bandwidth, gain: u64) -> u64 {
+        match self.min_rtt {
+            Some(rtt) => bandwidth.amount_at(gain, rtt).next_multiple_of(self.unit),
+            None => WINDOW_INITIAL * self.unit,
+        }
+    }
+
+    /// With what the hosts hold: three bursts, and an even number of segments for delayed ACKs.
+    fn with_bursts(&self, amount: u64) -> u64 {
+        let whole = (amount + 3 * self.quantum()).next_multiple_of(2 * self.unit);
+        let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
+        whole + if probes { 2 * self.unit } else { 0 }
+    }
+
+    /// What is in flight at a bandwidth and a gain.
+    pub(super) fn flight(&self, bandwidth: Bandwidth, gain: u64) -> u64 {
+        self.with_bursts(self.product(bandwidth, gain))
+    }
+
+    /// What of `in_flight` will be in the network when the pacer lets the next segment out.
+    pub(super) fn in_network(&self, now: Time, in_flight: u64, next_departure: Time) -> u64 {
+        let delivered = self.estimate().amount(next_departure.saturating_sub(now));
+        let burst = if self.gain > UNIT_GAIN {
+            self.quantum()
+        } else {
+            0
+        };
+        (in_flight + burst).saturating_sub(delivered)
+    }
+
+    /// `bbr_set_cwnd`
+    pub(super) fn set_window(&mut self, window: &mut Window, state: State, sample: &RateSample) {
+        let newly = sample.newly_delivered;
+        if newly > 0 && !self.recover(window, state, sample) {
+            let target = self.target();
+            if self.full_pipe.reached {
+                window.cwnd = (window.cwnd + newly).min(target);
+            } else if window.cwnd < target || sample.totals.delivered < WINDOW_INITIAL * self.unit {
+                window.cwnd += newly;
+            }
+            window.cwnd = window.cwnd.max(WINDOW_MIN * self.unit);
+        }
+        if self.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(WINDOW_MIN * self.unit);
+        }
+    }
+
+    pub(super) fn target(&self) -> u64 {
+        let estimate = self.estimate();
+        let mut target = self.product(estimate, self.window_gain);
+        if self.full_pipe.reached {
+            target += self.aggregation.allowance(estimate);
+        }
+        self.with_bursts(target)
+    }
+
+    /// The first round of a recovery sends what is delivered and no more; its end brings the window
+    /// back. True while so (`bbr_set_cwnd_to_recover_or_restore`).
+    fn recover(&mut self, window: &mut Window, state: State, sample: &RateSample) -> bool {
+        let kept = sample.in_flight + sample.newly_delivered;
+        if sample.newly_lost > 0 {
+            window.cwnd = window.cwnd.saturating_sub(sample.newly_lost).max(self.unit);
+        }
+        if state == State::Fast && self.recovery != State::Fast {
+            self.conserves = true;
+            self.round_end = sample.totals.delivered;
+            window.cwnd = kept;
+        } else if self.recovery != State::Open && state == State::Open {
+            window.cwnd = window.cwnd.max(self.window_before);
+            self.conserves = false;
+        }
+        self.recovery = state;
+        if self.conserves {
+            window.cwnd = window.cwnd.max(kept);
+        }
+        self.conserves
+    }
+}

@@ -1,0 +1,330 @@
+//! How fast the network delivers: a sample an ACK (draft-cheng-iccrg-delivery-rate-estimation-02;
+//! Linux's `tcp_rate.c`), for a congestion control that asks.
+//!
+//! Each transmission remembers what had been delivered by then. When it arrives, what was delivered
+//! since is divided by the time that it took to be sent or to be acknowledged, whichever was
+//! longer: so ACKs that come in a bunch do not make the network look faster than it was fed. A sample
+//! from a time when the application had nothing to send says so.
+//!
+//! Amounts are in the window's unit.
+
+use std::collections::VecDeque;
+
+use fairport_units::Time;
+
+/// What was true when a segment was last sent.
+#[derive(Clone, Copy, Debug)]
+struct Stamp {
+    delivered: u64,
+    delivered_at: Time,
+    /// when the segment was sent that had been delivered last
+    first_sent: Time,
+    app_limited: bool,
+}
+
+/// Sums over the connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    /// acknowledged or SACKed (Linux: `tp->delivered`)
+    pub(crate) delivered: u64,
+    /// when that last grew, or sending began again
+    pub(crate) delivered_at: Time,
+    /// marked lost, a retransmission that was lost again too (Linux: `tp->lost`)
+    pub(crate) lost: u64,
+}
+
+/// What an ACK says about the rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RateSample {
+    /// what this ACK acknowledged or `SACKed`, and what was found lost with it
+    pub(crate) newly_delivered: u64,
+    pub(crate) newly_lost: u64,
+    /// delivered since the latest of those segments was sent
+    pub(crate) delivered: u64,
+    /// in so much time; none: the ACK tells no rate
+    pub(crate) interval: Option<Time>,
+    /// what had been delivered when that segment was sent
+    pub(crate) prior_delivered: u64,
+    /// the application had left a gap by then
+    pub(crate) app_limited: bool,
+    /// the round trip of the latest segment that was sent only once
+    pub(crate) rtt: Option<Time>,
+    /// the peer may have held the ACK back: it is of a lone short segment
+    pub(crate) ack_delayed: bool,
+    pub(crate) totals: Totals,
+    /// in the network before the ACK and after it
+    pub(crate) prior_in_flight: u64,
+    pub(crate) in_flight: u64,
+    /// when the pacer lets the next segment out
+    pub(crate) next_departure: Time,
+}
+
+/// What the sender knows of an ACK once it has taken it in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckFacts {
+    pub(crate) newly_delivered: u64,
+    /// all that was ever marked lost
+    pub(crate) lost: u64,
+    /// no more than one segment was acknowledged, a short one, and nothing was `SACKed` before
+    pub(crate) lone_short: bool,
+    pub(crate) prior_in_flight: u64,
+    pub(crate) in_flight: u64,
+    pub(crate) next_departure: Time,
+}
+
+/// The latest transmission that the ACK at hand delivered.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    stamp: Stamp,
+    sent: Time,
+    ordinal: u64,
+}
+
+/// The estimator, and the stamps of what is outstanding.
+#[derive(Debug, Default)]
+pub(crate) struct DeliveryRate {
+    /// beside the scoreboard's records: the first is of segment `first`
+    stamps: VecDeque<Stamp>,
+    first: u64,
+    totals: Totals,
+    first_sent: Time,
+    /// until so much is delivered, samples are limited by the application
+    limited_until: Option<u64>,
+    /// smallest round trip so far: what took less to be delivered was delivered before
+    min_rtt: Option<Time>,
+    /// of the ACK at hand
+    latest: Option<Latest>,
+    sent_once: Option<Time>,
+}
+
+impl DeliveryRate {
+    /// Segment `ordinal` goes out, new or again; `idle`: nothing was outstanding.
+    pub(crate) fn on_sent(&mut self, ordinal: u64, now: Time, idle: bool) {
+        if idle {
+            self.first_sent = now;
+            self.totals.delivered_at = now;
+        }
+        let stamp = Stamp {
+            delivered: self.totals.delivered,
+            delivered_at: self.totals.delivered_at,
+            first_sent: self.first_sent,
+            app_limited: self.limited_until.is_some(),
+        };
+        if self.stamps.is_empty() {
+            self.first = ordinal;
+        }
+        match self.stamps.get_mut((ordinal - self.first) as usize) {
+            Some(earlier) => *earlier = stamp,
+            None => self.stamps.push_back(stamp),
+        }
+    }
+
+    /// An ACK comes.
+    pub(crate) fn begin_ack(&mut self) {
+        self.latest = None;
+        self.sent_once = None;
+    }
+
+    /// It delivers segment `ordinal`, which was last sent at `sent`, `once` or more often.
+    pub(crate) fn on_delivered(&mut self, ordinal: u64, sent: Time, once: bool) {
+        if once {
+            self.sent_once = self.sent_once.max(Some(sent));
+        }
+        let Some(&stamp) = self.stamps.get((ordinal - self.first) as usize) else {
+            return;
+        };
+        if self
+            .latest
+            .is_none_or(|it| (it.sent, it.ordinal) < (sent, ordinal))
+        {
+            self.latest = Some(Latest {
+                stamp,
+                sent,
+                ordinal,
+            });
+        }
+    }
+
+    /// The ACK is taken in; everything below segment `head` is acknowledged.
+    pub(crate) fn sample(&mut self, now: Time, head: u64, facts: &AckFacts) -> RateSample {
+        let newly_lost = facts.lost - self.totals.lost;
+        self.totals.lost = facts.lost;
+        self.totals.delivered += facts.newly_delivered;
+        if facts.newly_delivered > 0 {
+            self.totals.delivered_at = now;
+        }
+        let delivered = self.totals.delivered;
+        if self.limited_until.is_some_and(|until| delivered > until) {
+            self.limited_until = None;
+        }
+        let gone = head
+            .saturating_sub(self.first)
+            .min(self.stamps.len() as u64);
+        self.stamps.drain(..gone as usize);
+        self.first += gone;
+        let rtt = self.sent_once.map(|sent| now - sent);
+        if let Some(rtt) = rtt {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |known| known.min(rtt)));
+        }
+        let interval = self.latest.and_then(|latest| self.interval(now, &latest));
+        let prior = self.latest.map(|it| it.stamp);
+        let prior_delivered = prior.map_or(delivered, |it| it.delivered);
+        RateSample {
+            newly_delivered: facts.newly_delivered,
+            newly_lost,
+            delivered: delivered - prior_delivered,
+            interval,
+            prior_delivered,
+            app_limited: prior.is_some_and(|it| it.app_limited),
+            rtt,
+            ack_delayed: facts.lone_short && delivered - prior_delivered == facts.newly_delivered,
+            totals: self.totals,
+            prior_in_flight: facts.prior_in_flight,
+            in_flight: facts.in_flight,
+            next_departure: facts.next_departure,
+        }
+    }
+
+    /// The longer of the times that the segments before `latest` took to be sent and to be
+    /// acknowledged; none if it is shorter than any round trip: an earlier transmission arrived.
+    fn interval(&mut self, now: Time, latest: &Latest) -> Option<Time> {
+        self.first_sent = latest.sent;
+        let sending = latest.sent.saturating_sub(latest.stamp.first_sent);
+        let acknowledging = now - latest.stamp.delivered_at;
+        let interval = sending.max(acknowledging);
+        let possible = interval > Time::ZERO && self.min_rtt.is_none_or(|least| interval >= least);
+        possible.then_some(interval)
+    }
+
+    /// The application leaves a gap, or what is sent is held small, while so much is in flight.
+    pub(crate) fn limit(&mut self, in_flight: u64) {
+        self.limited_until = Some(self.totals.delivered + in_flight);
+    }
+
+    /// Whether what goes out now is limited by the application.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limited_until.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time::from_ms(ms)
+    }
+
+    fn facts(newly_delivered: u64) -> AckFacts {
+        AckFacts {
+            newly_delivered,
+            lost: 0,
+            lone_short: false,
+            prior_in_flight: 0,
+            in_flight: 0,
+            next_departure: Time::ZERO,
+        }
+    }
+
+    /// Ten segments sent a millisecond apart, from 0 on.
+    fn ten() -> DeliveryRate {
+        let mut rate = DeliveryRate::default();
+        for ordinal in 0..10 {
+            rate.on_sent(ordinal, ms(ordinal), ordinal == 0);
+        }
+        rate
+    }
+
+    /// An ACK of `ordinals`, sent at as many milliseconds.
+    fn ack(rate: &mut DeliveryRate, at: u64, ordinals: std::ops::Range<u64>) -> RateSample {
+        rate.begin_ack();
+        let (newly, head) = (ordinals.end - ordinals.start, ordinals.end);
+        for ordinal in ordinals {
+            rate.on_delivered(ordinal, ms(ordinal), true);
+        }
+        rate.sample(ms(at), head, &facts(newly))
+    }
+
+    #[test]
+    fn acks_as_they_come_give_the_rate_over_the_round_trip() {
+        let mut rate = ten();
+        // the first of the flight: 1 segment in 50 ms
+        let first = ack(&mut rate, 50, 0..1);
+        assert_eq!((first.delivered, first.interval), (1, Some(ms(50))));
+        // all ten: sent over 9 ms, acknowledged over 59 ms from the start
+        let last = ack(&mut rate, 59, 1..10);
+        assert_eq!((last.delivered, last.interval), (10, Some(ms(59))));
+        assert_eq!(last.rtt, Some(ms(50)));
+        assert_eq!(last.totals.delivered, 10);
+    }
+
+    #[test]
+    fn bunched_acks_are_bounded_by_the_rate_of_sending() {
+        let mut rate = ten();
+        ack(&mut rate, 50, 0..1);
+        // sent when one was delivered: from 0 ms, when the one delivered last was sent, to 60 ms
+        rate.on_sent(10, ms(60), false);
+        ack(&mut rate, 109, 1..10);
+        rate.begin_ack();
+        rate.on_delivered(10, ms(60), true);
+        let sample = rate.sample(ms(110), 11, &facts(1));
+        // acknowledged from 50 ms to 110 ms; sent from 0 ms to 60 ms
+        assert_eq!((sample.delivered, sample.interval), (10, Some(ms(60))));
+    }
+
+    #[test]
+    fn what_comes_faster_than_any_round_trip_was_sent_before_and_tells_nothing() {
+        let mut rate = ten();
+        ack(&mut rate, 59, 0..9);
+        // a round trip takes 51 ms at least. The last is sent again, needlessly, and 2 ms later the ACK
+        // of its first transmission comes; since 8 ms, when the one delivered last was sent, 52 ms
+        // had passed
+        rate.on_sent(9, ms(60), false);
+        rate.begin_ack();
+        rate.on_delivered(9, ms(60), false);
+        let sample = rate.sample(ms(62), 10, &facts(1));
+        assert_eq!((sample.interval, sample.rtt), (Some(ms(52)), None));
+        // the same with nothing outstanding before
+        rate.on_sent(10, ms(70), true);
+        rate.begin_ack();
+        rate.on_delivered(10, ms(70), false);
+        assert_eq!(rate.sample(ms(72), 11, &facts(1)).interval, None);
+    }
+
+    #[test]
+    fn a_gap_of_the_application_marks_samples_until_it_is_delivered() {
+        let mut rate = ten();
+        rate.limit(10);
+        rate.on_sent(10, ms(20), false);
+        let before = ack(&mut rate, 59, 0..10);
+        assert!(!before.app_limited && rate.is_limited());
+        rate.on_sent(11, ms(60), false);
+        rate.begin_ack();
+        rate.on_delivered(10, ms(20), true);
+        let sample = rate.sample(ms(70), 11, &facts(1));
+        assert!(sample.app_limited && !rate.is_limited());
+        rate.begin_ack();
+        rate.on_delivered(11, ms(60), true);
+        assert!(rate.sample(ms(110), 12, &facts(1)).app_limited);
+        rate.on_sent(12, ms(110), true);
+        rate.begin_ack();
+        rate.on_delivered(12, ms(110), true);
+        assert!(!rate.sample(ms(160), 13, &facts(1)).app_limited);
+    }
+
+    #[test]
+    fn an_ack_that_delivers_nothing_tells_no_rate_but_what_was_lost() {
+        let mut rate = ten();
+        rate.begin_ack();
+        let sample = rate.sample(
+            ms(50),
+            0,
+            &AckFacts {
+                lost: 2,
+                ..facts(0)
+            },
+        );
+        assert_eq!((sample.interval, sample.newly_lost), (None, 2));
+        assert_eq!(sample.totals.delivered_at, Time::ZERO);
+    }
+}

@@ -1,0 +1,109 @@
+//! For a congestion control that asks how fast the network delivers: what each ACK tells, when the
+//! application leaves gaps, when sending begins again.
+
+use fairport_units::Time;
+
+use super::{Agreed, Sender};
+use crate::congestion::AckSample;
+use crate::delivery_rate::AckFacts;
+
+/// How the sender stood before an ACK. All but `una` in the window's unit.
+#[derive(Debug, Default)]
+pub(super) struct BeforeAck {
+    una: u64,
+    sacked: u64,
+    /// outstanding and not `SACKed`
+    held: u64,
+    in_flight: u64,
+}
+
+impl Sender {
+    /// The handshake is over.
+    pub(super) fn begin_rate(&mut self, agreed: Agreed) {
+        if self.congestion.asks_for_rates() {
+            self.before_ack = Some(Box::default());
+            self.board.measure_rate();
+            self.congestion
+                .begin(agreed.at, self.rtt.srtt(), agreed.seed);
+        }
+    }
+
+    /// An ACK comes.
+    #[inline(never)]
+    pub(super) fn note_before_ack(&mut self) {
+        self.board.begin_rate();
+        let sacked = self.board.sacked();
+        let in_flight = self.recovery.pipe(&self.board);
+        if let Some(before) = &mut self.before_ack {
+            **before = BeforeAck {
+                una: self.board.una(),
+                sacked,
+                held: self.board.outstanding() - sacked,
+                in_flight,
+            };
+        }
+    }
+
+    /// An ACK is taken in.
+    #[inline]
+    pub(crate) fn after_ack(&mut self, now: Time) {
+        if self.before_ack.is_some() {
+            self.tell_rate(now);
+        }
+    }
+
+    /// Tells congestion control of the ACK, whether it acknowledges anything new or not.
+    #[inline(never)]
+    fn tell_rate(&mut self, now: Time) {
+        let Some(before) = &self.before_ack else {
+            return;
+        };
+        let newly_delivered = before.held - (self.board.outstanding() - self.board.sacked());
+        let advanced = self.board.una() - before.una;
+        let in_flight = self.recovery.pipe(&self.board);
+        let facts = AckFacts {
+            newly_delivered,
+            lost: self.board.lost_ever(),
+            lone_short: before.sacked == 0 && advanced > 0 && advanced < u64::from(self.payload),
+            prior_in_flight: before.in_flight,
+            in_flight,
+            next_departure: self.pacer.as_ref().map_or(now, |it| it.next_departure()),
+        };
+        let rate = self.board.sample_rate(now, &facts);
+        self.congestion.on_ack(&AckSample {
+            now,
+            acked: newly_delivered,
+            segments: 0,
+            rtt: None,
+            srtt: self.rtt.srtt(),
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+            state: self.recovery.state(),
+            limited: true,
+            rate,
+        });
+        if self.congestion.holds_small() {
+            self.board.limit_rate(in_flight);
+        }
+    }
+
+    /// The application writes more: whether it had left a gap (`tcp_rate_check_app_limited`).
+    pub(super) fn note_gap(&mut self) {
+        let board = &self.board;
+        let unsent = self.write_end.saturating_sub(board.nxt());
+        let in_flight = self.recovery.pipe(board);
+        let gap = unsent < u64::from(self.payload)
+            && in_flight < self.congestion.window().cwnd
+            && board.lost() <= board.retransmitted();
+        if gap {
+            self.board.limit_rate(in_flight);
+        }
+    }
+
+    /// A segment goes out: whether it is the only one in flight, after a gap.
+    pub(super) fn note_restart(&mut self, now: Time) {
+        if self.board.pipe() <= self.board.unit() && self.board.is_rate_limited() {
+            self.congestion.on_restart(now);
+        }
+    }
+}
