@@ -1,14 +1,18 @@
 //! The forwarding core alone: a fixed window from 15 senders to one receiver in a k = 4 fat-tree,
-//! no TCP. `cargo bench -p fairport-net --bench forwarding`
+//! no TCP; a row for each queue discipline. `cargo bench -p fairport-net --bench forwarding`
 
 use std::time::Instant;
 
 use fairport_net::arbitration::{Arbiter, Rule};
-use fairport_net::discipline::{Discipline, DropTail, Verdict};
+use fairport_net::discipline::{
+    Discipline, DropTail, Measure, Pie, PieConfig, Ramp, Red, RedConfig, RedLinux, RedLinuxConfig,
+    Rio, RioConfig, StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
+};
 use fairport_net::framing::Framing;
 use fairport_net::port::{Leaves, PortConfig};
 use fairport_net::processing::{Processing, Server};
 use fairport_net::routing::{DestinationSuffix, Routes};
+use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
 use fairport_net::topology::fat_tree;
 use fairport_net::{Arrival, Hosts, Network, NodeId, Observer, Packet, PortId};
@@ -63,7 +67,115 @@ impl Hosts<Content, Blind> for Window {
     }
 }
 
-fn main() {
+/// What all ports but those of hosts have.
+#[derive(Clone)]
+struct Kind {
+    name: &'static str,
+    discipline: fn(Stream) -> Discipline,
+    shaper: Option<Shaper>,
+}
+
+const RATE: Rate = Rate::from_bps(1_000_000_000);
+const PACKET_TIME: Time = Time::from_us(12);
+
+fn buffer() -> DropTail {
+    DropTail::packets(100)
+}
+
+/// Probabilities that are drawn for nearly every packet, and nothing lost: what is drawn is
+/// marked.
+const RAMP: Ramp = Ramp {
+    min: 5.0,
+    max: 60.0,
+    max_p: 0.1,
+    gentle: true,
+};
+
+fn red(stream: Stream) -> Discipline {
+    let config = RedConfig {
+        ramp: RAMP,
+        weight: 0.002,
+        measure: Measure::Packets,
+        variant: Variant::Ns2,
+        ecn: true,
+        buffer: buffer(),
+        packet_time: PACKET_TIME,
+    };
+    Discipline::Red(Box::new(Red::new(&config, stream)))
+}
+
+fn red_linux(stream: Stream) -> Discipline {
+    let config = RedLinuxConfig {
+        min_bytes: 5 * 1518,
+        max_bytes: 60 * 1518,
+        max_p: 0.1,
+        weight: 0.002,
+        buffer: buffer(),
+        packet_time: PACKET_TIME,
+        ecn: true,
+    };
+    Discipline::RedLinux(Box::new(RedLinux::new(&config, stream)))
+}
+
+fn rio(stream: Stream) -> Discipline {
+    let config = RioConfig {
+        short: RAMP,
+        long: RAMP,
+        weight: 0.002,
+        measure: Measure::Packets,
+        variant: Variant::Ns2,
+        ecn: true,
+        buffer: buffer(),
+        packet_time: PACKET_TIME,
+    };
+    Discipline::Rio(Box::new(Rio::new(&config, stream)))
+}
+
+fn pie(stream: Stream) -> Discipline {
+    let config = PieConfig {
+        target: Time::from_us(200),
+        update: Time::from_us(200),
+        max_burst: Time::from_us(2000),
+        ecn: true,
+        mean_packet_bytes: 1000,
+        buffer: buffer(),
+    };
+    Discipline::Pie(Box::new(Pie::new(config, stream)))
+}
+
+fn kinds() -> Vec<Kind> {
+    let kind = |name, discipline: fn(Stream) -> Discipline| Kind {
+        name,
+        discipline,
+        shaper: None,
+    };
+    let shaped = |name, shaper| Kind {
+        name,
+        discipline: |_| Discipline::DropTail(buffer()),
+        shaper: Some(shaper),
+    };
+    vec![
+        kind("drop-tail", |_| Discipline::DropTail(buffer())),
+        kind("step-marking", |_| {
+            let step = StepMarking::new(buffer(), Threshold::Packets(20));
+            Discipline::StepMarking(Box::new(step))
+        }),
+        kind("red", red),
+        kind("red, linux", red_linux),
+        kind("rio", rio),
+        kind("pie", pie),
+        kind("weighted-tail-drop", |_| {
+            let thresholds = [90, 100, 100, 100].map(DropTail::packets);
+            let weighted = WeightedTailDrop::new(buffer(), thresholds);
+            Discipline::WeightedTailDrop(Box::new(weighted))
+        }),
+        shaped("tbf", Shaper::token_bucket(RATE, 20_000)),
+        shaped("htb", Shaper::htb(RATE, 15_360, 1_600)),
+    ]
+}
+
+/// A network with 15 senders that have filled their windows.
+fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
     const WINDOW: u64 = 4; // fits all buffers on the way: nothing is lost, so nothing stops
     let tree = fat_tree(4).expect("k is even");
     let hosts = tree.hosts();
@@ -76,7 +188,7 @@ fn main() {
         routes.push([there, back]);
     }
     let port = |i| PortConfig {
-        rate: Rate::from_bps(1_000_000_000),
+        rate: RATE,
         clock_error_ppb: Stream::new(1, "clock", i).symmetric(50_000),
         latency: Time::from_us(25),
         far_processing: i.is_multiple_of(2).then(|| {
@@ -86,8 +198,8 @@ fn main() {
             };
             Server::new(uniform, Stream::new(1, "host", i))
         }),
-        discipline: Discipline::DropTail(DropTail::packets(100)),
-        shaper: None,
+        discipline: (kind.discipline)(Stream::new(1, "queue", i)),
+        shaper: kind.shaper.clone(),
         leaves: Leaves::AtEndOfService,
         departure_first: true,
     };
@@ -100,7 +212,7 @@ fn main() {
         Arbiter::new(Rule::RoundRobin, ports, Stream::new(1, "arbitration", 0)),
         Blind,
     );
-    let mut window = Window { routes };
+    let window = Window { routes };
     for i in 0..WINDOW * 15 {
         let flow = (i % 15) as u32;
         let packet = Packet {
@@ -108,22 +220,39 @@ fn main() {
             route: window.routes[flow as usize][0],
             ingress: PortId(0),
             size_bytes: 1500,
-            ecn: 0,
-            class: 0,
+            ecn: 0b10, // may be marked
+            class: (flow % 2) as u8,
             content: [0; 12],
         };
         network.inject(Time::from_us(i), packet);
     }
-    let mut per_hop: Vec<f64> = (0..7)
-        .map(|_| {
-            let (start, before) = (Instant::now(), network.packet_hops());
-            network.advance(Time::NEVER, 5_000_000, &mut window);
-            start.elapsed().as_secs_f64() * 1e9 / (network.packet_hops() - before) as f64
-        })
+    (network, window)
+}
+
+fn main() {
+    // a row a discipline; or those named, for so many packet-hops: what a profiler counts
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
         .collect();
-    per_hop.sort_by(f64::total_cmp);
-    println!(
-        "forwarding: {:.1} ns a packet-hop (median of 7)",
-        per_hop[3]
-    );
+    let hops = arguments.iter().find_map(|a| a.parse().ok());
+    let is_wanted = |kind: &Kind| {
+        let mut names = arguments.iter().filter(|a| a.parse::<u64>().is_err());
+        names.clone().count() == 0 || names.any(|name| name == kind.name)
+    };
+    for kind in kinds().iter().filter(|kind| is_wanted(kind)) {
+        let (mut network, mut window) = at_work(kind);
+        let mut per_hop: Vec<f64> = (0..7)
+            .map(|_| {
+                let (start, before) = (Instant::now(), network.packet_hops());
+                network.advance(Time::NEVER, hops.unwrap_or(2_000_000), &mut window);
+                start.elapsed().as_secs_f64() * 1e9 / (network.packet_hops() - before) as f64
+            })
+            .collect();
+        per_hop.sort_by(f64::total_cmp);
+        println!(
+            "forwarding, {}: {:.1} ns a packet-hop (median of 7)",
+            kind.name, per_hop[3]
+        );
+    }
 }

@@ -6,122 +6,145 @@
 
 use fairport_units::{Rate, Time};
 
+use crate::stream::Stream;
+
 /// What a port's packets wait for before they go to the line.
 #[derive(Clone, Debug)]
-pub enum Shaper {
-    /// Linux' `sch_tbf` without a peak rate
-    TokenBucket(TokenBucket),
-    /// one class of Linux' `sch_htb`
-    Htb(Htb),
+pub struct Shaper {
+    rate: Rate,
+    buckets: Buckets,
+    /// when the tokens were counted
+    counted: Time,
+    lateness: Option<(Time, Stream)>,
+}
+
+/// The tokens of a shaper.
+#[derive(Clone, Copy, Debug)]
+enum Buckets {
+    /// a packet goes when the bucket holds all that it costs
+    Filter { burst: i64, tokens: i64 },
+    /// a packet goes when neither bucket is in debt, and may leave them in debt
+    Class {
+        burst: i64,
+        tokens: i64,
+        ceil_burst: i64,
+        ceil_tokens: i64,
+    },
 }
 
 impl Shaper {
+    /// Linux' `sch_tbf` without a peak rate: a full bucket of `burst_bytes`, no less than the
+    /// largest frame, filled at `rate`. A packet goes when the bucket holds all that it costs.
+    pub fn token_bucket(rate: Rate, burst_bytes: u32) -> Self {
+        let burst = cost(rate, burst_bytes);
+        let tokens = burst;
+        Self::new(rate, Buckets::Filter { burst, tokens })
+    }
+
+    /// A class of Linux' `sch_htb` with nobody to borrow from, and a ceiling equal to its rate.
+    ///
+    /// Unlike TBF it sends as long as it has any credit at all, and runs into debt for the rest
+    /// of the packet; and it has two buckets. The smaller one limits how much goes at once. The
+    /// quantum is of no account, since it shares nothing with another class.
+    pub fn htb(rate: Rate, burst_bytes: u32, cburst_bytes: u32) -> Self {
+        let [burst, ceil_burst] = [burst_bytes, cburst_bytes].map(|bytes| cost(rate, bytes));
+        Self::new(
+            rate,
+            Buckets::Class {
+                burst,
+                tokens: burst,
+                ceil_burst,
+                ceil_tokens: ceil_burst,
+            },
+        )
+    }
+
+    fn new(rate: Rate, buckets: Buckets) -> Self {
+        Self {
+            rate,
+            buckets,
+            counted: Time::ZERO,
+            lateness: None,
+        }
+    }
+
+    /// The timer that ends a wait for tokens fires late, by a draw from `stream` that is uniform
+    /// up to `most`. What is late is made up for: tokens go on coming.
+    #[must_use]
+    pub fn with_late_timer(mut self, most: Time, stream: Stream) -> Self {
+        self.lateness = (most > Time::ZERO).then_some((most, stream));
+        self
+    }
+
     /// What it lets through in the long run.
     pub fn rate(&self) -> Rate {
-        match self {
-            Self::TokenBucket(bucket) => bucket.rate,
-            Self::Htb(class) => class.rate,
-        }
+        self.rate
     }
 
     /// When a packet of `frame_bytes`, which could go at `at`, may go. Calls come in order of time.
     pub(crate) fn release(&mut self, at: Time, frame_bytes: u32) -> Time {
-        match self {
-            Self::TokenBucket(bucket) => bucket.release(at, frame_bytes),
-            Self::Htb(class) => class.release(at, frame_bytes),
+        let cost = cost(self.rate, frame_bytes);
+        let elapsed = signed(at - self.counted);
+        let missing = match self.buckets {
+            Buckets::Filter { burst, tokens } => cost - (tokens + elapsed).min(burst),
+            Buckets::Class {
+                tokens,
+                ceil_tokens,
+                ..
+            } => -(tokens.min(ceil_tokens) + elapsed),
+        };
+        let mut wait = missing.max(0);
+        if wait > 0
+            && let Some((most, stream)) = &mut self.lateness
+        {
+            wait += signed(Time::from_ps(stream.up_to(most.as_ps())));
         }
+        self.buckets.pay(elapsed + wait, cost);
+        self.counted = at + Time::from_ps(wait as u64);
+        self.counted
     }
 
     /// The time that `octets` take in the long run.
     pub(crate) fn time_of(&self, octets: u64) -> Time {
-        cost(self.rate(), octets)
+        let ps = u128::from(octets) * PS_PER_OCTET_BPS / u128::from(self.rate.as_bps());
+        Time::from_ps(ps as u64)
     }
 }
 
-/// What `octets` cost at `rate`.
-fn cost(rate: Rate, octets: u64) -> Time {
-    let ps = u128::from(octets) * 8 * 1_000_000_000_000 / u128::from(rate.as_bps());
-    Time::from_ps(ps as u64)
-}
-
-/// A token bucket filter: a packet goes when the bucket holds all that it costs.
-#[derive(Clone, Debug)]
-pub struct TokenBucket {
-    rate: Rate,
-    /// what the bucket holds at most
-    burst: Time,
-    tokens: Time,
-    /// when `tokens` was counted
-    counted: Time,
-}
-
-impl TokenBucket {
-    /// A full bucket of `burst_bytes`, no less than the largest frame, filled at `rate`.
-    pub fn new(rate: Rate, burst_bytes: u32) -> Self {
-        let burst = cost(rate, u64::from(burst_bytes));
-        Self {
-            rate,
-            burst,
-            tokens: burst,
-            counted: Time::ZERO,
+impl Buckets {
+    /// Fills the buckets for `elapsed` and takes `cost` out of them.
+    fn pay(&mut self, elapsed: i64, cost: i64) {
+        match self {
+            Self::Filter { burst, tokens } => *tokens = (*tokens + elapsed).min(*burst) - cost,
+            Self::Class {
+                burst,
+                tokens,
+                ceil_burst,
+                ceil_tokens,
+            } => {
+                *tokens = (*tokens + elapsed).min(*burst) - cost;
+                *ceil_tokens = (*ceil_tokens + elapsed).min(*ceil_burst) - cost;
+            }
         }
     }
-
-    fn release(&mut self, at: Time, frame_bytes: u32) -> Time {
-        let cost = cost(self.rate, u64::from(frame_bytes));
-        let tokens = (self.tokens + (at - self.counted)).min(self.burst);
-        self.counted = at + cost.saturating_sub(tokens);
-        self.tokens = tokens.saturating_sub(cost);
-        self.counted
-    }
 }
 
-/// A class of the hierarchical token bucket with nobody to borrow from, and a ceiling equal to its
-/// rate.
-///
-/// Unlike TBF it sends as long as it has any credit at all, and runs into debt for the rest of the
-/// packet; and it has two buckets. The smaller one (`cburst`) limits how much goes at once.
-#[derive(Clone, Debug)]
-pub struct Htb {
-    rate: Rate,
-    burst: i64,
-    ceil_burst: i64,
-    /// credit in both buckets, ps; debt below zero
-    tokens: i64,
-    ceil_tokens: i64,
-    counted: Time,
+/// What an octet costs at 1 bit/s, ps.
+const PS_PER_OCTET_BPS: u128 = 8 * 1_000_000_000_000;
+
+/// What so many octets cost at `rate`, ps.
+fn cost(rate: Rate, octets: u32) -> i64 {
+    let ps = u128::from(octets) * PS_PER_OCTET_BPS / u128::from(rate.as_bps());
+    i64::try_from(ps).unwrap_or(LONGEST)
 }
 
-impl Htb {
-    /// A class of `rate` with full buckets of `burst_bytes` and `cburst_bytes`.
-    pub fn new(rate: Rate, burst_bytes: u32, cburst_bytes: u32) -> Self {
-        let [burst, ceil_burst] =
-            [burst_bytes, cburst_bytes].map(|bytes| signed(cost(rate, u64::from(bytes))));
-        Self {
-            rate,
-            burst,
-            ceil_burst,
-            tokens: burst,
-            ceil_tokens: ceil_burst,
-            counted: Time::ZERO,
-        }
-    }
-
-    fn release(&mut self, at: Time, frame_bytes: u32) -> Time {
-        let elapsed = signed(at - self.counted);
-        let debt = -(self.tokens.min(self.ceil_tokens) + elapsed).min(0);
-        let cost = signed(cost(self.rate, u64::from(frame_bytes)));
-        self.tokens = (self.tokens + elapsed + debt).min(self.burst) - cost;
-        self.ceil_tokens = (self.ceil_tokens + elapsed + debt).min(self.ceil_burst) - cost;
-        self.counted = at + Time::from_ps(debt as u64);
-        self.counted
-    }
-}
-
-/// A span as a signed number of picoseconds: 106 days fit.
+/// A span in signed picoseconds.
 fn signed(span: Time) -> i64 {
-    i64::try_from(span.as_ps()).unwrap_or(i64::MAX / 4)
+    i64::try_from(span.as_ps()).unwrap_or(LONGEST)
 }
+
+/// 26 days: longer than runs and waits are, and sums of a few of them fit 64 bits.
+const LONGEST: i64 = i64::MAX / 4;
 
 #[cfg(test)]
 mod tests {
@@ -144,32 +167,45 @@ mod tests {
     #[test]
     fn a_token_bucket_lets_its_burst_go_at_once_and_then_its_rate() {
         // a bucket of 4000 B: two packets at once; the third waits for the missing 500 B
-        let mut bucket = Shaper::TokenBucket(TokenBucket::new(RATE, 4000));
+        let mut bucket = Shaper::token_bucket(RATE, 4000);
         assert_eq!(releases(&mut bucket, 5), [0, 0, 40, 160, 280]);
     }
 
     #[test]
     fn a_class_of_htb_runs_into_debt_for_a_packet_more() {
         // any credit is enough: of 4000 B three packets go at once, and leave a debt of 500 B
-        let mut class = Shaper::Htb(Htb::new(RATE, 4000, 4000));
+        let mut class = Shaper::htb(RATE, 4000, 4000);
         assert_eq!(releases(&mut class, 5), [0, 0, 0, 40, 160]);
     }
 
     #[test]
     fn the_smaller_bucket_of_htb_limits_the_burst() {
         // Mininet's 15 KiB and tc's own 1600 B: two packets, then one every 120 us
-        let mut class = Shaper::Htb(Htb::new(RATE, 15_360, 1600));
+        let mut class = Shaper::htb(RATE, 15_360, 1600);
         assert_eq!(releases(&mut class, 4), [0, 0, 112, 232]);
     }
 
     #[test]
     fn a_bucket_fills_while_nothing_is_sent_and_no_further() {
-        let mut bucket = Shaper::TokenBucket(TokenBucket::new(RATE, 3000));
+        let mut bucket = Shaper::token_bucket(RATE, 3000);
         releases(&mut bucket, 3);
         let late = Time::from_secs(10);
         assert_eq!(bucket.release(late, 1500), late);
         assert_eq!(bucket.release(late, 1500), late);
         assert_eq!(bucket.release(late, 1500), late + Time::from_us(120));
+    }
+
+    #[test]
+    fn a_late_timer_moves_single_packets_and_not_the_rate() {
+        let stream = Stream::new(1, "test", 0);
+        let exact = Shaper::token_bucket(RATE, 6000);
+        let mut late = exact.clone().with_late_timer(Time::from_us(50), stream);
+        let sent = releases(&mut late, 10_000);
+        let on_time = releases(&mut exact.clone(), 10_000);
+        let behind = sent.iter().zip(&on_time).map(|(late, exact)| late - exact);
+        let behind: Vec<u64> = behind.collect();
+        assert!(behind.iter().all(|us| *us <= 50), "{behind:?}");
+        assert!(behind.iter().any(|us| *us > 40));
     }
 
     proptest! {
@@ -181,9 +217,9 @@ mod tests {
             is_htb: bool,
         ) {
             let (mut shaper, most) = if is_htb {
-                (Shaper::Htb(Htb::new(RATE, 9000, 6000)), 6000 + 1500)
+                (Shaper::htb(RATE, 9000, 6000), 6000 + 1500)
             } else {
-                (Shaper::TokenBucket(TokenBucket::new(RATE, 6000)), 6000)
+                (Shaper::token_bucket(RATE, 6000), 6000)
             };
             let (mut arrival, mut free) = (Time::ZERO, Time::ZERO);
             let sent: Vec<Time> = gaps_us

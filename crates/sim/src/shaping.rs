@@ -1,16 +1,18 @@
 //! Shapers and the edge classifier as the job has them.
 
 use fairport_net::classifier::{Classifier, ClassifierConfig, Tuning};
-use fairport_net::shaper::{Htb, Shaper, TokenBucket};
+use fairport_net::shaper::Shaper;
+use fairport_net::stream::Stream;
 use fairport_net::{BuildError, Topology};
 
 use crate::job::{ClassifierJob, ShaperJob, ShaperKindJob};
 
-/// The shaper of one port; none where the job has none, or none for hosts.
+/// The shaper of one port, whose timer draws from `stream`; none where the job has none, or none for hosts.
 pub(crate) fn shaper(
     job: Option<ShaperJob>,
     at_host: bool,
     full_frame: u32,
+    stream: Stream,
 ) -> Result<Option<Shaper>, BuildError> {
     let Some(job) = job.filter(|job| job.hosts || !at_host) else {
         return Ok(None);
@@ -35,10 +37,11 @@ pub(crate) fn shaper(
             remedy,
         ));
     }
-    Ok(Some(match job.kind {
-        ShaperKindJob::Tbf => Shaper::TokenBucket(TokenBucket::new(job.rate_bps, job.burst_bytes)),
-        ShaperKindJob::Htb => Shaper::Htb(Htb::new(job.rate_bps, job.burst_bytes, cburst_bytes)),
-    }))
+    let shaper = match job.kind {
+        ShaperKindJob::Tbf => Shaper::token_bucket(job.rate_bps, job.burst_bytes),
+        ShaperKindJob::Htb => Shaper::htb(job.rate_bps, job.burst_bytes, cburst_bytes),
+    };
+    Ok(Some(shaper.with_late_timer(job.timer_lateness_ps, stream)))
 }
 
 /// The classifiers of all edge switches.

@@ -81,7 +81,8 @@ pub(crate) fn ports(
             (link + job.switch.processing_delay_ps, None)
         };
         let at_host = topology.node(port.node).is_host;
-        let shaper = shaping::shaper(job.shaper, at_host, full_frame)?;
+        let stream = Stream::new(job.seed, "shaper", i as u64);
+        let shaper = shaping::shaper(job.shaper, at_host, full_frame, stream)?;
         let (discipline, leaves) = if at_host {
             (
                 Discipline::DropTail(DropTail::packets(job.host.queue_packets)),

@@ -146,11 +146,11 @@ fn weighted_tail_drop_keeps_the_rest_of_the_buffer_for_the_higher_class() {
 fn a_shaped_link_carries_the_rate_of_its_shaper_and_is_full() {
     let tbf = json!({
         "kind": "tbf", "rate_bps": 100_000_000, "burst_bytes": 20_000, "cburst_bytes": null,
-        "hosts": false,
+        "hosts": false, "timer_lateness_ps": 10_000_000,
     });
     let htb = json!({
         "kind": "htb", "rate_bps": 100_000_000, "burst_bytes": 15_360, "cburst_bytes": 1_600,
-        "hosts": false,
+        "hosts": false, "timer_lateness_ps": 10_000_000,
     });
     for shaper in [tbf, htb] {
         let mut job = single_flow();

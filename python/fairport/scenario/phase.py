@@ -38,7 +38,8 @@ def _shaper(scenario: Scenario) -> dict[str, str]:
     if isinstance(shaper, Htb):
         bursts += f", cburst {shaper.cburst}"
     where = "all ports" if shaper.hosts else "switch ports"
-    return {"shaper": f"{shaper.kind} {shaper.rate}, {bursts}, at {where}"}
+    timer = _drawn(Duration("0s"), shaper.timer_lateness)
+    return {"shaper": f"{shaper.kind} {shaper.rate}, {bursts}, timer late by {timer}, at {where}"}
 
 
 def _drawn(base: Duration, spread: Duration) -> str:

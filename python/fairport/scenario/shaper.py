@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from fairport.scenario.base import PositiveDuration, PositiveRate, PositiveSize, Section
-from fairport.scenario.units import Size
+from fairport.scenario.units import Duration, Size
 
 
 class _Shaper(Section):
@@ -15,6 +15,9 @@ class _Shaper(Section):
 
     rate: PositiveRate
     """What it lets through in the long run. The line of `link.rate` behind it still serialises."""
+    timer_lateness: Duration = Duration("0s")
+    """A wait for tokens ends late by a draw from U(0, this): a kernel's timers are never exact.
+    With 0 all shapers beat at exactly the same rate, and phases are frozen."""
     hosts: bool = True
     """Whether the hosts' own ports have it too, as Mininet's links do; else the switches' alone."""
 
@@ -45,6 +48,7 @@ class TokenBucket(_Shaper):
             "rate_bps": int(self.rate),
             "burst_bytes": int(self.burst),
             "cburst_bytes": None,
+            "timer_lateness_ps": int(self.timer_lateness),
             "hosts": self.hosts,
         }
 
@@ -69,6 +73,7 @@ class Htb(_Shaper):
             "rate_bps": int(self.rate),
             "burst_bytes": int(self.burst),
             "cburst_bytes": int(self.cburst),
+            "timer_lateness_ps": int(self.timer_lateness),
             "hosts": self.hosts,
         }
 

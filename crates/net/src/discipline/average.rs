@@ -11,15 +11,25 @@ pub(super) struct Average {
     weight: f64,
     /// time that a packet of typical size takes on the link
     packet_time: Time,
+    /// what is left after 2^i packets that found an empty queue
+    decay: [f64; LONGEST_LOG],
 }
+
+/// An average that so many packets (2^32) found an empty queue after is zero, for any weight.
+const LONGEST_LOG: usize = 32;
 
 impl Average {
     /// The average of an empty queue; a new sample counts with `weight`.
     pub(super) fn new(weight: f64, packet_time: Time) -> Self {
+        let mut decay = [1.0 - weight; LONGEST_LOG];
+        for i in 1..LONGEST_LOG {
+            decay[i] = decay[i - 1] * decay[i - 1];
+        }
         Self {
             value: 0.0,
             weight,
             packet_time,
+            decay,
         }
     }
 
@@ -27,13 +37,26 @@ impl Average {
     /// so many packets of typical size had met an empty queue meanwhile.
     #[inline]
     pub(super) fn update(&mut self, queue: f64, idle: Time) -> f64 {
-        if idle > Time::ZERO {
-            let missed = idle.as_ps() / self.packet_time.as_ps();
-            // libm's power: the platform's own may differ in the last bit
-            self.value *= libm::pow(1.0 - self.weight, missed as f64);
+        if idle >= self.packet_time {
+            self.decay(idle.as_ps() / self.packet_time.as_ps());
         }
         self.value += self.weight * (queue - self.value);
         self.value
+    }
+
+    /// The power by squaring: products of a few doubles, the same on every machine.
+    fn decay(&mut self, mut missed: u64) {
+        if missed >> LONGEST_LOG > 0 {
+            self.value = 0.0;
+        }
+        let mut i = 0;
+        while missed > 0 && i < LONGEST_LOG {
+            if missed & 1 > 0 {
+                self.value *= self.decay[i];
+            }
+            missed >>= 1;
+            i += 1;
+        }
     }
 }
 

@@ -369,6 +369,8 @@ pub struct ShaperJob {
     pub burst_bytes: u32,
     /// the same of the ceiling, for `htb`
     pub cburst_bytes: Option<u32>,
+    /// the end of a wait for tokens is late by up to this
+    pub timer_lateness_ps: Time,
     /// whether the hosts' own ports have it too
     pub hosts: bool,
 }
