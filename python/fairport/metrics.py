@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fairport import completion
 from fairport.tables import Tables
 from fairport.verdict import verdict
 
@@ -244,8 +245,10 @@ def summary(
     `utilisation` is of the line, not of its payload rate: the share of the time that the wire
     behind the bottleneck port was sending, framing included.
     """
-    flows, drops, ports = tables["flows"], tables["drops"], tables["ports"]
+    drops, ports = tables["drops"], tables["ports"]
+    everything, flows = tables["flows"], compared(tables["flows"])
     classes = class_summary(flows, tables["rtt"], drops)
+    fct = completion.summary(everything, measure_from_s, measure_to_s)
     worst = bottleneck(ports)
     busy = ports.filter(pl.col("port") == worst["port"])["busy_share"][0] if worst else None
     caused = timeout_runs(tables["timeouts"], drops).join(
@@ -257,6 +260,10 @@ def summary(
         )
         for name in classes
     }
+    judgement = verdict(classes, shares, established(flows))
+    if fct is not None and "bulk" not in everything["workload"]:
+        # short transfers are not peers in goodput: what counts is how long each took
+        judgement |= {"outcast": False, "ratio": None, "sentence": completion.sentence(fct)}
     return {
         "schema_version": SCHEMA_VERSION,
         "scenario": scenario,
@@ -271,13 +278,24 @@ def summary(
         "packet_hops": packet_hops,
         "packet_hops_per_s": packet_hops / wall_s if wall_s > 0 else None,
         "classes": classes,
-        "goodput_bps_total": float(flows["goodput_bps"].sum()),
+        "goodput_bps_total": float(
+            everything.filter(pl.col("protocol") == "tcp")["goodput_bps"].sum()
+        ),
         "utilisation": busy,
         "jain_index": jain_index(flows["goodput_bps"]),
         "bottleneck": worst,
-        "verdict": verdict(classes, shares, established(flows)),
+        "fct": fct,
+        "rounds": completion.rounds_summary(tables["rounds"]),
+        "udp": completion.udp_summary(everything),
+        "verdict": judgement,
         "files": [],
     }
+
+
+def compared(flows: pl.DataFrame) -> pl.DataFrame:
+    """The flows whose goodputs are compared: the bulk flows; where there are none, all of TCP."""
+    bulk = flows.filter(pl.col("workload") == "bulk")
+    return flows.filter(pl.col("protocol") == "tcp") if bulk.is_empty() else bulk
 
 
 def established(flows: pl.DataFrame) -> Mapping[str, int]:

@@ -81,6 +81,11 @@ class Result:
         return self.tables["rtt"]
 
     @property
+    def rounds(self) -> pl.DataFrame:
+        """One row a round of incast."""
+        return self.tables["rounds"]
+
+    @property
     def trace(self) -> pl.DataFrame:
         """The packets round the worst blackout."""
         return self.tables["trace"]

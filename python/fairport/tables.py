@@ -52,7 +52,7 @@ def _name(name: str, text: str, names: str, source: str = "") -> Column:
 
 _UNSET_U64 = 2**64 - 1
 
-_FLOW = _u32("flow", "", "number of the flow, from 0 in the order of the scenario")
+_FLOW = _u32("flow", "", "number of the flow: those known before the run, then by their start")
 _TIME = _f64("time_s", "s", "when it happened")
 _PORT = _name("port", "output port, e.g. edge0.0:0", "port")
 _INGRESS = _name("ingress_port", "port of the same switch by which the packet came in", "port")
@@ -65,17 +65,20 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _name("src", "sending host", "host"),
         _name("dst", "receiving host", "host"),
         _u32("hops", "", "links between sender and receiver"),
-        _name("protocol", "transport protocol", "protocol", "flow"),
+        _u32("traffic", "", "which [[traffic]] of the scenario it is of, from 0"),
+        _name("workload", "kind of that traffic", "workload", "traffic"),
+        _name("protocol", "transport protocol", "protocol"),
         _name("stack", "stack preset of the sender", "stack"),
         _name("congestion_control", "of the sender", "congestion_control", "stack"),
         _f64("start_s", "s", "when the application opened the connection"),
         _f64("established_s", "s", "when the handshake was done; null: never"),
-        _f64("end_s", "s", "when the last byte was acknowledged; null: still running"),
+        _f64("end_s", "s", "when the last byte was delivered; null: still running"),
         Column("size_bytes", pl.UInt64, "B", "what is to be sent; null: endless", absent=0),
         _u64("delivered_bytes", "B", "delivered in order to the application, whole run"),
         _u64("measured_bytes", "B", "the same within the measurement"),
         _f64("goodput_bps", "bit/s", "measured_bytes over the length of the measurement"),
         _f64("fct_s", "s", "flow completion time; null: not completed"),
+        _f64("ideal_fct_s", "s", "the same in the empty network, all sent at once; null: endless"),
         _u64("segments_sent", "", "segments with payload, resends included"),
         _u64("retransmits", "", "segments sent again"),
         _u64("timeouts", "", "expiries of the retransmission timer"),
@@ -150,6 +153,14 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _f64("rtt_s", "s", "middle of a bin 1 % wide"),
         _u64("samples", "", "RTT samples of the measurement in the bin"),
     ),
+    "rounds": (
+        _u32("traffic", "", "which [[traffic]] of the scenario, from 0"),
+        _u32("round", "", "number of the round, from 0"),
+        _f64("start_s", "s", "when its blocks were asked for"),
+        _f64("end_s", "s", "when the last of them had arrived"),
+        _u64("bytes", "B", "all blocks together"),
+        _f64("completion_s", "s", "end_s less start_s"),
+    ),
     "trace": (
         _TIME,
         _PORT,
@@ -164,6 +175,8 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
 
 # Packet fates as the engine numbers them.
 _FATES = ("forwarded", "dropped")
+# Transport protocols, likewise.
+_PROTOCOLS = ("tcp", "udp")
 
 
 def from_core(
@@ -171,13 +184,13 @@ def from_core(
     run_id: str,
     hosts: Sequence[str],
     stacks: Sequence[Mapping[str, Any]],
-    flow_specs: Sequence[Mapping[str, Any]],
+    workloads: Sequence[str],
 ) -> Tables:
     """The tables of what `_core.Simulation.run` returned.
 
-    `hosts` are the host names in the engine's order; `stacks` and `flow_specs` are the job's
-    stacks (`preset`, `overrides`) and flows (`protocol`: tcp where it is not said). A table that
-    the engine did not fill has no rows.
+    `hosts` are the host names in the engine's order, `stacks` the job's stacks (`preset`,
+    `overrides`), `workloads` the kinds of the scenario's traffic. A table that the engine did not
+    fill has no rows.
     """
     lists: dict[str, Sequence[str]] = {
         **raw["names"],
@@ -185,7 +198,8 @@ def from_core(
         "fate": _FATES,
         "stack": [stack["preset"] for stack in stacks],
         "congestion_control": [_congestion_control(stack) for stack in stacks],
-        "protocol": [spec.get("protocol", "tcp") for spec in flow_specs],
+        "protocol": _PROTOCOLS,
+        "workload": workloads,
     }
     names = {kind: pl.Series(kind, values, pl.String) for kind, values in lists.items()}
     return {

@@ -24,9 +24,9 @@ STACKS = [{"preset": "linux-2.6", "overrides": {"congestion_control": "bic"}}]
 
 def run(**how: Any) -> Result:
     """A made-up result; the arguments are those of `raw`."""
-    data, hosts, specs = raw(**how)
+    data, hosts = raw(**how)
     seed = how.get("seed", 1)
-    made = tables.from_core(data, "outcast-1", hosts, STACKS, specs)
+    made = tables.from_core(data, "outcast-1", hosts, STACKS, ["bulk"])
     summary = metrics.summary(
         made,
         scenario="outcast",
@@ -51,8 +51,8 @@ def raw(
     lossless: bool = False,
     lone_share: float = 0.16,
     seed: int = 1,
-) -> tuple[dict[str, Any], list[str], list[dict[str, Any]]]:
-    """Engine output, hosts and flow specs for `classes` (hops: flows) that send to h0.
+) -> tuple[dict[str, Any], list[str]]:
+    """Engine output and hosts for `classes` (hops: flows) that send to h0.
 
     The first flow alone comes in by the port of its own host, the others share the uplink.
     """
@@ -61,7 +61,6 @@ def raw(
     hops = np.repeat(list(classes), list(classes.values())).astype(np.uint32)
     n = len(hops)
     hosts = [f"h{i}" for i in range(n + 1)]
-    specs = [{"src": f"h{i + 1}", "dst": "h0"} for i in range(n)]
 
     weight = np.ones(n)
     weight[0] = lone_share if n > 1 else 1.0
@@ -83,6 +82,8 @@ def raw(
         "src": np.arange(1, n + 1, dtype=np.uint32),
         "dst": np.zeros(n, np.uint32),
         "hops": hops,
+        "traffic": np.zeros(n, np.uint32),
+        "protocol": np.zeros(n, np.uint8),
         "stack": np.zeros(n, np.uint32),
         "start_s": rng.uniform(0, 0.001, n),
         "established_s": rng.uniform(0.001, 0.002, n),
@@ -92,6 +93,7 @@ def raw(
         "measured_bytes": delivered,
         "goodput_bps": delivered * 8.0 / duration_s,
         "fct_s": nan,
+        "ideal_fct_s": nan,
         "segments_sent": delivered // np.uint64(1448),
         "retransmits": np.bincount(drops["flow"], minlength=n).astype(np.uint64),
         "timeouts": np.bincount(timeouts["flow"], minlength=n).astype(np.uint64),
@@ -126,7 +128,7 @@ def raw(
             "trace": _trace(arrivals),
         },
     }
-    return data, hosts, specs
+    return data, hosts
 
 
 def _count_within(keys: np.ndarray) -> np.ndarray:

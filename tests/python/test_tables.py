@@ -5,8 +5,8 @@ from fairport import tables
 
 
 def made(**how):
-    raw, hosts, specs = synthetic.raw(**how)
-    return raw, tables.from_core(raw, "r1", hosts, synthetic.STACKS, specs)
+    raw, hosts = synthetic.raw(**how)
+    return raw, tables.from_core(raw, "r1", hosts, synthetic.STACKS, ["bulk"])
 
 
 def test_every_table_has_its_columns_in_order_with_their_dtypes():

@@ -147,7 +147,8 @@ def _result(prepared: Prepared, raw: dict[str, Any], started: datetime, wall_s: 
 
     scenario, job, seed = prepared.scenario, prepared.job, prepared.scenario.seed
     run_id = f"{scenario.name}-seed-{seed}"
-    frames = tables.from_core(raw, run_id, prepared.simulation.hosts, job.stacks, job.flows)
+    workloads = [traffic.kind for traffic in scenario.traffic]
+    frames = tables.from_core(raw, run_id, prepared.simulation.hosts, job.stacks, workloads)
     summary = metrics.summary(
         frames,
         scenario=scenario.name,

@@ -1,10 +1,11 @@
-"""From a scenario to the engine's job: JSON, integers in base units, one entry a flow."""
+"""From a scenario to the engine's job: JSON, integers in base units."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from fairport.errors import ScenarioError, did_you_mean
@@ -17,6 +18,8 @@ from fairport.scenario.network import (
 from fairport.scenario.selectors import SelectorError, position, select
 from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings, engine_value
 from fairport.scenario.topology import FatTree, Graph, Topology, TwoSwitch
+from fairport.scenario.traffic import Traffic
+from fairport.scenario.traffic.base import Ends, ToOneReceiver, TrafficError
 
 _DEFAULT_STACK = "linux-2.6"
 _IPV4_TCP_HEADERS = 40
@@ -35,6 +38,8 @@ class Job:
     """The settings that made each stack, the most general first."""
     flow_sources: list[str] = field(default_factory=list)
     """The traffic that each flow is of: "traffic.0"."""
+    workload_sources: list[tuple[str, tuple[str, str]]] = field(default_factory=list)
+    """The traffic that each workload is of, and what its senders and receivers are called there."""
 
     @property
     def stacks(self) -> list[dict[str, Any]]:
@@ -44,9 +49,15 @@ class Job:
 
     @property
     def flows(self) -> list[dict[str, Any]]:
-        """The flows, in the order of their numbers."""
+        """The flows that are known before the run, in the order of their numbers."""
         flows: list[dict[str, Any]] = self.document["flows"]
         return flows
+
+    @property
+    def workloads(self) -> list[dict[str, Any]]:
+        """What starts flows during the run."""
+        workloads: list[dict[str, Any]] = self.document["workloads"]
+        return workloads
 
 
 def lower(
@@ -91,15 +102,18 @@ def lower(
             },
             "stacks": [],
             "flows": [],
+            "workloads": [],
             "probes": {
                 "series_interval_ps": int(probes.series_interval),
                 "queue_interval_ps": int(probes.queue_interval),
                 "measure_from_ps": None if measure.start is None else int(measure.start),
                 "measure_to_ps": None if measure.end is None else int(measure.end),
+                "watched_flows": probes.flows,
+                "watched_ports": probes.ports,
             },
         }
     )
-    _add_flows(job, scenario, hosts, presets)
+    _add_traffic(job, scenario, hosts, presets)
     return job
 
 
@@ -141,42 +155,61 @@ def _processing(processing: Processing) -> dict[str, Any]:
     return {"kind": processing.kind, "mean_ps": int(processing.mean)}
 
 
-def _add_flows(
+def _add_traffic(
     job: Job, scenario: Scenario, hosts: Sequence[str], presets: Mapping[str, Mapping[str, Any]]
 ) -> None:
     host_layers = _host_layers(scenario, hosts)
     for index, traffic in enumerate(scenario.traffic):
         source = f"traffic.{index}"
         flow_layer: list[Layer] = [] if traffic.tcp is None else [(f"{source}.tcp", traffic.tcp)]
-        receiver = traffic.receiver
-        with _naming(scenario, f"{source}.to", receiver):
-            position(receiver, hosts)
-        with _naming(scenario, f"{source}.from", traffic.senders):
-            senders = select(traffic.senders, hosts, but=receiver)
-        if receiver in senders:
+
+        @cache
+        def stack(host: str, flow_layer: tuple[Layer, ...] = tuple(flow_layer)) -> int:
+            return _stack(job, scenario, host_layers[host] + list(flow_layer), presets)
+
+        senders, receivers = _ends(scenario, source, traffic, hosts)
+        ends = Ends(index, senders, receivers, scenario.link.rate, stack)
+        try:
+            flows, workload = traffic.flows(ends), traffic.workload(ends)
+        except TrafficError as error:
             raise ScenarioError(
-                f"includes the receiver `{receiver}`",
+                error.problem,
                 file=scenario.file,
-                field=f"{source}.from",
-                value=traffic.senders,
-                remedy='leave it out, or write "all" for every host but the receiver',
-            )
-        receiver_stack = _stack(job, scenario, host_layers[receiver] + flow_layer, presets)
-        for sender in senders:
-            sender_stack = _stack(job, scenario, host_layers[sender] + flow_layer, presets)
-            for _ in range(traffic.flows):
-                job.flows.append(
-                    {
-                        "src": sender,
-                        "dst": receiver,
-                        "start_ps": int(traffic.start),
-                        "start_jitter_ps": int(traffic.start_jitter),
-                        "size_bytes": None if traffic.size is None else int(traffic.size),
-                        "sender_stack": sender_stack,
-                        "receiver_stack": receiver_stack,
-                    }
-                )
-                job.flow_sources.append(source)
+                field=f"{source}.{error.field}",
+                remedy=error.remedy,
+            ) from None
+        job.flows.extend(flows)
+        job.flow_sources.extend([source] * len(flows))
+        if workload is not None:
+            job.workloads.append(workload)
+            job.workload_sources.append((source, traffic.selector_fields))
+
+
+def _ends(
+    scenario: Scenario, source: str, traffic: Traffic, hosts: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The hosts that send and those that receive."""
+    senders_field, receivers_field = (f"{source}.{name}" for name in traffic.selector_fields)
+    chosen, to = traffic.selectors
+    receiver = traffic.receiver if isinstance(traffic, ToOneReceiver) else None
+    with _naming(scenario, receivers_field, to):
+        receivers = select(to, hosts) if receiver is None else [hosts[position(to, hosts)]]
+    with _naming(scenario, senders_field, chosen):
+        senders = select(chosen, hosts, but=receiver)
+    alone = next((side[0] for side in (receivers, senders) if len(side) == 1), None)
+    if alone in senders and alone in receivers:
+        role = "receiver" if [alone] == receivers else "sender"
+        other = "leave it out" if role == "receiver" else "add another sender"
+        raise ScenarioError(
+            f"includes the {role} `{alone}`",
+            file=scenario.file,
+            field=senders_field if role == "receiver" else receivers_field,
+            value=chosen if role == "receiver" else to,
+            remedy=f'{other}, or write "all" for every host but the receiver'
+            if receiver
+            else other,
+        )
+    return senders, receivers
 
 
 def _host_layers(scenario: Scenario, hosts: Sequence[str]) -> dict[str, list[Layer]]:

@@ -13,8 +13,8 @@ class Measure(Section):
     """The span over which goodput, RTT and classes are taken."""
 
     start: Duration | None = Field(default=None, alias="from")
-    """Its begin; default: when all flows are established (a lost SYN costs seconds), or 0 if one
-    never is."""
+    """Its begin; default: when all flows that are known before the run are established (a lost SYN
+    costs seconds), or 0 if one never is or there are none."""
     end: Duration | None = Field(default=None, alias="to")
     """Its end; default: that of the run."""
 
@@ -26,9 +26,14 @@ class Measure(Section):
 
 
 class Probes(Section):
-    """How often the time series are sampled. No sampling changes the run or its fingerprint."""
+    """How often the time series are sampled, and of what. No sampling changes a run."""
 
     series_interval: PositiveDuration = Duration("10ms")
     """Between the rows of a flow in the table `series`."""
     queue_interval: PositiveDuration = Duration("1ms")
     """Between the rows of a port in the table `queue`."""
+    flows: int = Field(default=1000, ge=0, lt=2**32)
+    """Flows with rows in the tables `series` and `rtt`: those of the lowest numbers. The others
+    have their row in `flows` alone."""
+    ports: int = Field(default=100, ge=0, lt=2**32)
+    """Ports with rows in the table `queue`: those where the data of most flows may meet."""

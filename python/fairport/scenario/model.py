@@ -18,7 +18,7 @@ from fairport.scenario.queues import Queue
 from fairport.scenario.shaper import Shaper, TokenBucket
 from fairport.scenario.tcp import HostTcp, TcpSettings
 from fairport.scenario.topology import Topology
-from fairport.scenario.traffic import Bulk
+from fairport.scenario.traffic import Traffic
 from fairport.scenario.units import Duration, Limit
 
 # IEEE 802.3: header 14 B and FCS 4 B are held in a buffer with the packet
@@ -69,7 +69,7 @@ class Scenario(Section):
     """TCP at all hosts."""
     host_tcp: list[HostTcp] = Field(default=[])
     """TCP at some hosts."""
-    traffic: list[Bulk] = Field(min_length=1)
+    traffic: list[Traffic] = Field(min_length=1)
     """Who sends what to whom."""
     measure: Measure = Measure()
     """The span that is measured."""

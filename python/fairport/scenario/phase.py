@@ -17,7 +17,7 @@ def phase_parameters(scenario: Scenario) -> dict[str, str]:
     queue = scenario.sized_queue()
     framing = "Ethernet framing" if link.framing == "ethernet" else "no framing"
     first = "departures" if switch.departure_first else "arrivals"
-    starts = dict.fromkeys(f"{_drawn(bulk.start, bulk.start_jitter)}" for bulk in scenario.traffic)
+    starts = dict.fromkeys(traffic.phase for traffic in scenario.traffic)
     return {
         "link": f"{link.rate}, {_drawn(link.delay, link.delay_spread)},"
         f" clocks ±{link.clock_error}, {framing}",

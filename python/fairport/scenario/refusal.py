@@ -42,6 +42,9 @@ def scenario_field(job: Job | None, job_field: str) -> str:
             source = job.flow_sources[int(index)]
             name = _without_unit(rest[0]) if rest else ""
             return f"{source}.{ {'src': 'from', 'dst': 'to'}.get(name, name) }".rstrip(".")
+        case ["workloads", index, side, *_] if job and index.isdigit():
+            source, (senders, receivers) = job.workload_sources[int(index)]
+            return f"{source}.{ {'senders': senders, 'receivers': receivers}.get(side, side) }"
         case ["stacks", index, *rest] if job and index.isdigit():
             return _setting_field(job.stack_layers[int(index)], rest[-1] if rest else "")
         case ["probes", "measure_from_ps"]:

@@ -1,0 +1,116 @@
+"""What every kind of [[traffic]] has, and how it becomes a part of the engine's job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import Section, refuse
+from fairport.scenario.selectors import Selector
+from fairport.scenario.tcp import TcpSettings
+from fairport.scenario.units import Duration, Rate
+
+
+class TrafficError(ValueError):
+    """A flow that cannot be, with the field of its traffic that makes it so."""
+
+    def __init__(self, field: str, problem: str, remedy: str) -> None:
+        super().__init__(problem)
+        self.field = field
+        self.problem = problem
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The hosts that a traffic's selectors mean, and what a kind needs to know of them."""
+
+    index: int
+    """Which of the scenario's traffic it is."""
+    senders: Sequence[str]
+    receivers: Sequence[str]
+    access_rate: Rate
+    """The rate of the hosts' links."""
+    stack: Callable[[str], int]
+    """The stack that a host uses for this traffic, as an index into the job's."""
+
+
+class TrafficSection(Section):
+    """What every kind of traffic has."""
+
+    kind: str
+    """The workload."""
+    start: Duration = Duration("0s")
+    """When it begins."""
+    stop: Duration | None = None
+    """When it ends; default: with the run."""
+    tcp: TcpSettings | None = None
+    """Settings of TCP for these flows, at both ends."""
+
+    @property
+    def selectors(self) -> tuple[Any, Any]:
+        """Who sends, and who receives."""
+        raise NotImplementedError
+
+    @property
+    def selector_fields(self) -> tuple[str, str]:
+        """What the two are called."""
+        return "from", "to"
+
+    @property
+    def phase(self) -> str:
+        """When it begins, as a person reads it."""
+        return f"{self.kind} {self.start}"
+
+    def flows(self, ends: Ends) -> list[dict[str, Any]]:
+        """The flows that are known before the run, as the engine takes them (`FlowJob`)."""
+        del ends
+        return []
+
+    def workload(self, ends: Ends) -> dict[str, Any] | None:
+        """What starts flows during the run, as the engine takes it (`WorkloadJob`)."""
+        plan = self.plan(ends)
+        if plan is None:
+            return None
+
+        def jobs(hosts: Sequence[str]) -> list[dict[str, Any]]:
+            return [{"host": host, "stack": ends.stack(host)} for host in hosts]
+
+        return {
+            "traffic": ends.index,
+            "start_ps": int(self.start),
+            "stop_ps": None if self.stop is None else int(self.stop),
+            "senders": jobs(ends.senders),
+            "receivers": jobs(ends.receivers),
+            "plan": {"kind": self.kind, **plan},
+        }
+
+    def plan(self, ends: Ends) -> dict[str, Any] | None:
+        """What it does during the run (`PlanJob`); none where all flows are known before."""
+        del ends
+        return None
+
+    @model_validator(mode="after")
+    def _stops_after_it_starts(self) -> Self:
+        if self.stop is not None and self.stop <= self.start:
+            raise refuse("is not after `start`", "give a later time", field="stop")
+        return self
+
+
+class ToOneReceiver(TrafficSection):
+    """Traffic from some hosts to one."""
+
+    senders: Selector = Field(alias="from")
+    """The senders: a host, a range "h4..h15", "all" (every host but the receiver), or a list of
+    these."""
+    receiver: str = Field(alias="to")
+    """The receiver."""
+
+    @property
+    def selectors(self) -> tuple[Any, Any]:
+        """Who sends, and who receives."""
+        return self.senders, self.receiver

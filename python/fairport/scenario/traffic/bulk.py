@@ -1,0 +1,83 @@
+"""Bulk flows: senders with always more to send, or with a file."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import PositiveSize, refuse
+from fairport.scenario.traffic.base import Ends, ToOneReceiver, TrafficError
+from fairport.scenario.units import Duration
+
+
+class ListedFlows(ToOneReceiver):
+    """Flows that are known before the run: so many of each sender, at given times."""
+
+    flows_per_sender: int = Field(default=1, alias="flows", ge=1, le=100_000)
+    """Flows of each sender."""
+    size: PositiveSize | None = None
+    """Bytes that each flow sends; without, it sends until the end."""
+    start_jitter: Duration = Duration("1ms")
+    """Each flow starts later by a time drawn uniformly between 0 and this."""
+    start_interval: Duration = Duration("0s")
+    """Each flow starts later than the one before by this, in the order of `from`."""
+    stop_interval: Duration = Duration("0s")
+    """Each flow stops earlier than the one before by this: who came last goes first."""
+
+    @property
+    def phase(self) -> str:
+        """When it begins, as a person reads it."""
+        jitter = f" + U(0, {self.start_jitter})" if self.start_jitter else ""
+        steps = f", one every {self.start_interval}" if self.start_interval else ""
+        return f"{self.start}{jitter}{steps}"
+
+    @model_validator(mode="after")
+    def _steps_back_from_a_stop(self) -> Self:
+        if self.stop_interval and self.stop is None:
+            raise refuse(
+                "has no `stop` to count from",
+                "say when the first flow stops",
+                field="stop_interval",
+            )
+        return self
+
+    def flows(self, ends: Ends) -> list[dict[str, Any]]:
+        """The flows that are known before the run, as the engine takes them (`FlowJob`)."""
+        senders = [sender for sender in ends.senders for _ in range(self.flows_per_sender)]
+        return [self._flow(ends, number, sender) for number, sender in enumerate(senders)]
+
+    def _flow(self, ends: Ends, number: int, sender: str) -> dict[str, Any]:
+        start = int(self.start) + number * int(self.start_interval)
+        stop = None if self.stop is None else int(self.stop) - number * int(self.stop_interval)
+        if stop is not None and stop <= start:
+            raise TrafficError(
+                "stop_interval" if self.stop_interval else "stop",
+                f"lets flow {number}, from `{sender}`, stop before it starts at "
+                f"{Duration.of(start)}",
+                "use a later stop or shorter intervals",
+            )
+        return {
+            "traffic": ends.index,
+            "src": sender,
+            "dst": ends.receivers[0],
+            "start_ps": start,
+            "start_jitter_ps": int(self.start_jitter),
+            "stop_ps": stop,
+            "size_bytes": None if self.size is None else int(self.size),
+            "udp": self.udp(),
+            "sender_stack": ends.stack(sender),
+            "receiver_stack": ends.stack(ends.receivers[0]),
+        }
+
+    def udp(self) -> dict[str, Any] | None:
+        """What sends datagrams (`UdpJob`); none for TCP."""
+        return None
+
+
+class Bulk(ListedFlows):
+    """Senders with always more to send, as iperf's, or with a file of a given size."""
+
+    kind: Literal["bulk"] = "bulk"
+    """The workload."""

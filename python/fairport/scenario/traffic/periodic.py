@@ -1,0 +1,31 @@
+"""Transfers that are launched again and again."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fairport.scenario.base import PositiveDuration, PositiveSize
+from fairport.scenario.traffic.base import Ends, ToOneReceiver
+from fairport.scenario.units import Duration
+
+
+class Periodic(ToOneReceiver):
+    """Each sender starts a transfer every `period`; one that takes longer delays its next."""
+
+    kind: Literal["periodic"]
+    """The workload."""
+    size: PositiveSize
+    """Bytes of each transfer."""
+    period: PositiveDuration
+    """From launch to launch."""
+    jitter: Duration = Duration("0s")
+    """Each launch is later by a time drawn uniformly between 0 and this."""
+
+    def plan(self, ends: Ends) -> dict[str, Any]:
+        """What it does during the run (`PeriodicJob`)."""
+        del ends
+        return {
+            "size_bytes": int(self.size),
+            "period_ps": int(self.period),
+            "jitter_ps": int(self.jitter),
+        }

@@ -1,0 +1,80 @@
+"""Flows that arrive as a Poisson process between random pairs, with sizes from a CDF."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import PositiveRate, refuse
+from fairport.scenario.selectors import Selector
+from fairport.scenario.traffic.base import Ends, TrafficSection
+from fairport.workloads import read_cdf
+from fairport.workloads.cdf import CdfError
+
+_MILLION = 10**6
+_LARGEST_LOAD = 100.0
+
+
+def _readable(sizes: str) -> str:
+    try:
+        read_cdf(sizes)
+    except CdfError as error:
+        raise refuse(error.problem, error.remedy) from None
+    return sizes
+
+
+def _load(load: float) -> float:
+    if not 1 / _MILLION <= load <= _LARGEST_LOAD:
+        raise refuse("is not a load above 0", "give a share of the capacity, such as 0.6")
+    return load
+
+
+class Poisson(TrafficSection):
+    """Flows between random pairs: Poisson arrivals, sizes from a distribution."""
+
+    kind: Literal["poisson"]
+    """The workload."""
+    senders: Selector = Field(default="all", alias="from")
+    """Who sends; each flow's sender is drawn uniformly."""
+    receivers: Selector = Field(default="all", alias="to")
+    """Who receives; each flow's receiver is drawn uniformly among those that are not its sender."""
+    load: Annotated[float, AfterValidator(_load)]
+    """Payload offered, as a share of `capacity`: flows arrive at load * capacity / (8 * mean size)
+    a second, the mean being that of the sizes that are drawn."""
+    overload: bool = False
+    """Allows a load above 1, at which queues and flow completion times grow without bound."""
+    capacity: PositiveRate | None = None
+    """What load 1 is; default: the rates of the senders' links together."""
+    sizes: Annotated[str, AfterValidator(_readable)] = "web-search"
+    """"web-search" and "data-mining" (in bytes), "web-search-packets" and "data-mining-packets" (in
+    packets of 1460 B), or a file with a size and the share of flows of that size and less a line.
+    """
+    count: int | None = Field(default=None, ge=1, alias="flows")
+    """How many flows; default: to the end."""
+
+    @model_validator(mode="after")
+    def _is_no_overload(self) -> Self:
+        if self.load > 1 and not self.overload:
+            raise refuse(
+                "is more than the network can carry",
+                "give at most 1, or allow it with `overload = true` (--overload)",
+                field="load",
+            )
+        return self
+
+    @property
+    def selectors(self) -> tuple[Any, Any]:
+        """Who sends, and who receives."""
+        return self.senders, self.receivers
+
+    def plan(self, ends: Ends) -> dict[str, Any]:
+        """What it does during the run (`PoissonJob`)."""
+        capacity = len(ends.senders) * int(ends.access_rate)
+        return {
+            "load_ppm": round(self.load * _MILLION),
+            "capacity_bps": capacity if self.capacity is None else int(self.capacity),
+            "sizes": read_cdf(self.sizes).job(),
+            "flows": self.count,
+        }

@@ -1,0 +1,87 @@
+"""Web sessions: users that fetch pages of several objects and think in between."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import PositiveDuration, PositiveSize, refuse
+from fairport.scenario.selectors import Selector
+from fairport.scenario.traffic.base import Ends, TrafficSection
+from fairport.scenario.units import Duration, Size
+
+
+class Web(TrafficSection):
+    """Users that fetch pages; the defaults are those of Guo and Matta's ns-2 script (2001)."""
+
+    kind: Literal["web"]
+    """The workload."""
+    servers: Selector
+    """Who sends; each page comes from one of them, drawn uniformly."""
+    clients: Selector
+    """Who receives; the sessions are dealt out to them in turn."""
+    sessions: int = Field(default=150, ge=1, le=1_000_000)
+    """Users."""
+    session_gap: PositiveDuration = Duration("1s")
+    """Mean of the exponential time between the first pages of two users."""
+    think: PositiveDuration = Duration("8.2s")
+    """Mean of the exponential time from a page's last object to the next page."""
+    object_gap: PositiveDuration = Duration("50ms")
+    """Mean of the exponential time between the starts of two objects of a page."""
+    objects: tuple[int, int] = (2, 7)
+    """Objects of a page: fewest and most, all numbers between them alike likely."""
+    object_packets: tuple[int, int] = (4, 200_000)
+    """Smallest and largest object, in packets; between them a Pareto distribution."""
+    shape: float = Field(default=1.2, ge=0.1, le=10)
+    """Shape of that distribution."""
+    packet: PositiveSize = Size("500B")
+    """Bytes of a packet of an object."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists_are_pairs(cls, data: Any) -> Any:
+        # TOML has lists, and a strict model takes them for tuples only if told so
+        if isinstance(data, dict):
+            pairs = ("objects", "object_packets")
+            data = {
+                k: tuple(v) if k in pairs and isinstance(v, list) else v for k, v in data.items()
+            }
+        return data
+
+    @model_validator(mode="after")
+    def _ranges_rise(self) -> Self:
+        for name in ("objects", "object_packets"):
+            least, most = getattr(self, name)
+            if not 1 <= least <= most:
+                raise refuse(
+                    "is not a smallest and a largest number from 1 on",
+                    "give two such as [2, 7]",
+                    field=name,
+                )
+        return self
+
+    @property
+    def selectors(self) -> tuple[Any, Any]:
+        """Who sends, and who receives."""
+        return self.servers, self.clients
+
+    @property
+    def selector_fields(self) -> tuple[str, str]:
+        """What the two are called."""
+        return "servers", "clients"
+
+    def plan(self, ends: Ends) -> dict[str, Any]:
+        """What it does during the run (`WebJob`)."""
+        del ends
+        return {
+            "sessions": self.sessions,
+            "session_gap_mean_ps": int(self.session_gap),
+            "think_mean_ps": int(self.think),
+            "object_gap_mean_ps": int(self.object_gap),
+            "objects": self.objects,
+            "size_packets": self.object_packets,
+            "shape_milli": round(self.shape * 1000),
+            "packet_bytes": int(self.packet),
+        }

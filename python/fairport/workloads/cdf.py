@@ -1,0 +1,132 @@
+"""A distribution of sizes by its cumulative distribution function (CDF), from a file.
+
+A line is a size and the share of flows of that size and less, parted by blanks or a comma; between
+two lines sizes are uniform (linear interpolation), and what the first line leaves out has its size.
+`#` begins a comment. A line `unit 1460` says that sizes count packets of so many bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from fairport.errors import did_you_mean
+
+_BILLION = 10**9
+_LARGEST = 2**40
+
+
+class CdfError(ValueError):
+    """A text that is not a CDF, or a file that is not there."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Cdf:
+    """Points of a CDF, and the bytes that a size counts."""
+
+    points: tuple[tuple[int, int], ...]
+    """Size in units, and the share of it and less in parts of 10^9."""
+    unit_bytes: int
+
+    @property
+    def mean_bytes(self) -> float:
+        """The mean, with linear interpolation."""
+        (first, below), *_ = self.points
+        total = float(first * below)
+        for (low, start), (high, end) in zip(self.points, self.points[1:], strict=False):
+            total += (end - start) * (low + high) / 2
+        return total / _BILLION * self.unit_bytes
+
+    def job(self) -> dict[str, Any]:
+        """The distribution as the engine takes it (`CdfJob`)."""
+        return {"points": self.points, "unit_bytes": self.unit_bytes}
+
+
+def names() -> list[str]:
+    """The distributions that come with Fairport."""
+    folder = resources.files("fairport.workloads")
+    files = (entry.name for entry in folder.iterdir())
+    return sorted(name.removesuffix(".cdf") for name in files if name.endswith(".cdf"))
+
+
+@cache
+def read_cdf(source: str) -> Cdf:
+    """The distribution of that name, or of a file; a name with a dot or a slash is a file's.
+
+    Raises CdfError.
+    """
+    if "." in source or "/" in source or "\\" in source:
+        return parse(_read(Path(source)))
+    if source not in names():
+        remedy = f"{did_you_mean(source, names())} A file has a dot in its name."
+        raise CdfError("is not a distribution of sizes", remedy)
+    text = (resources.files("fairport.workloads") / f"{source}.cdf").read_text(encoding="utf-8")
+    return parse(text)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        problem = (
+            "is a file that cannot be read" if path.exists() else "is a file that is not there"
+        )
+        remedy = f"give a text file, or one of {', '.join(names())}"
+        raise CdfError(problem, remedy) from None
+
+
+def parse(text: str) -> Cdf:
+    """The distribution that a file holds. Raises CdfError."""
+    points: list[tuple[int, int]] = []
+    unit_bytes = 1
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.partition("#")[0].replace(",", " ").split()
+        if not words:
+            continue
+        if words[0] == "unit":
+            unit_bytes = _unit(words, number)
+        else:
+            point = _point(words, number)
+            if points:
+                _rises(points[-1], point, number)
+            points.append(point)
+    if len(points) < 2:
+        raise CdfError("has fewer than two points", "give a size and a share a line")
+    if points[-1][1] != _BILLION:
+        last = points[-1][1] / _BILLION
+        raise CdfError(f"ends at {last:g} and not at 1", "end with the largest size and 1")
+    return Cdf(tuple(points), unit_bytes)
+
+
+def _unit(words: list[str], number: int) -> int:
+    if len(words) != 2 or not words[1].isdecimal() or int(words[1]) == 0:
+        raise CdfError(f"has no number of bytes in line {number}", "write it as `unit 1460`")
+    return int(words[1])
+
+
+def _point(words: list[str], number: int) -> tuple[int, int]:
+    try:
+        size, share = map(float, words)
+    except ValueError:
+        remedy = "write a size and a share, such as `10000 0.15`"
+        raise CdfError(f"has no two numbers in line {number}", remedy) from None
+    if not 0 <= size <= _LARGEST:
+        raise CdfError(f"has a size of {size:g} in line {number}", "give sizes from 0 to 10^12")
+    if not 0 <= share <= 1:
+        raise CdfError(f"has a share of {share:g} in line {number}", "give shares from 0 to 1")
+    return round(size), round(share * _BILLION)
+
+
+def _rises(before: tuple[int, int], here: tuple[int, int], number: int) -> None:
+    if here[0] < before[0] or here[1] < before[1] or here == before:
+        problem = f"does not rise in line {number}: {here[0]} {here[1] / _BILLION:g} comes after "
+        problem += f"{before[0]} {before[1] / _BILLION:g}"
+        raise CdfError(problem, "order the lines by size; shares grow with it")
