@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench sensitivity docs fingerprints lock clean
+.PHONY: help demo test test-rust test-python lint format wheel bench validate sensitivity docs fingerprints lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -48,6 +48,9 @@ wheel: $(VENV)/.locked $(VENV)/.tools  ## build the wheel for every Python from 
 
 bench: $(VENV)/.built  ## measure speed and memory here, beside ns-3 where it can be installed
 	$(BIN)/python benches/run.py
+
+validate: $(VENV)/.built  ## the same dumbbell in Fairport and in ns-3, where that can be installed
+	$(BIN)/python benches/validate.py
 
 sensitivity: $(VENV)/.built  ## renew the table in docs/model.md: what each lever does to the result
 	$(BIN)/python benches/sensitivity.py

@@ -1,4 +1,4 @@
-"""ns-3 on the same machine, in the same run: our `peers/ns3-outcast.cc`, built on its wheel.
+"""ns-3 on the same machine, in the same run: our programs in `peers/`, built on its wheel.
 
 Where $NS3_BUILD names the build folder of an ns-3 3.44 configured with `--build-profile=optimized`,
 on that instead.
@@ -16,7 +16,6 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 HOME = HERE.parent / "target" / "peers"
-SOURCE = HERE / "peers" / "ns3-outcast.cc"
 VERSION = "3.44"
 # measured on one machine, in turns: 0.514 million packet-hops/s against the wheel's 0.314
 WHEEL_TO_OPTIMISED = 1.64
@@ -47,8 +46,8 @@ class Peer:
     optimised: float
 
 
-def build() -> Peer:
-    """The program on the ns-3 built from source in $NS3_BUILD, else on ns-3's wheel.
+def build(name: str = "ns3-outcast") -> Peer:
+    """The program `peers/NAME.cc` on the ns-3 built from source in $NS3_BUILD, else on ns-3's wheel.
 
     Raises UnavailableError.
     """
@@ -57,13 +56,14 @@ def build() -> Peer:
         raise UnavailableError("there is no g++")
     own = os.environ.get("NS3_BUILD")
     if own is not None:
-        return Peer(_on_own_build(compiler, Path(own)), "built from source", 1.0)
-    return Peer(_on_wheel(compiler), "its wheel", WHEEL_TO_OPTIMISED)
+        return Peer(_on_own_build(compiler, name, Path(own)), "built from source", 1.0)
+    return Peer(_on_wheel(compiler, name), "its wheel", WHEEL_TO_OPTIMISED)
 
 
-def _on_wheel(compiler: str) -> Path:
-    program = HOME / "ns3-outcast"
-    if program.exists() and program.stat().st_mtime > SOURCE.stat().st_mtime:
+def _on_wheel(compiler: str, name: str) -> Path:
+    program = HOME / name
+    source = _source(name)
+    if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
         return program
     python = HOME / "venv" / "bin" / "python"
     _do("make a virtual environment", sys.executable, "-m", "venv", HOME / "venv")
@@ -72,15 +72,16 @@ def _on_wheel(compiler: str) -> Path:
     # the wheel is a release build with logging and assertions, which its headers must know
     how = ["-DNS3_BUILD_PROFILE_RELEASE", "-DNS3_LOG_ENABLE", "-DNS3_ASSERT_ENABLE"]
     libraries = [f"-lns{VERSION}-{module}" for module in _MODULES]
-    _compile(compiler, program, where / "include", where / "lib64", [*how, *libraries])
+    how = [str(source), *how, *libraries]
+    _compile(compiler, program, where / "include", where / "lib64", how)
     return program
 
 
-def _on_own_build(compiler: str, build: Path) -> Path:
-    program = HOME / "ns3-outcast-own"
+def _on_own_build(compiler: str, name: str, build: Path) -> Path:
+    program = HOME / f"{name}-own"
     program.parent.mkdir(parents=True, exist_ok=True)
     libraries = [f"-lns{VERSION}-{module}-optimized" for module in _MODULES]
-    how = ["-DNS3_BUILD_PROFILE_OPTIMIZED", *libraries]
+    how = [str(_source(name)), "-DNS3_BUILD_PROFILE_OPTIMIZED", *libraries]
     _compile(compiler, program, build / "include", build / "lib", how)
     return program
 
@@ -89,9 +90,13 @@ def _compile(compiler: str, program: Path, headers: Path, libraries: Path, how: 
     _do(
         "build the program",
         *(compiler, "-O3", "-DNDEBUG", "-march=native", "-std=c++23"),
-        *("-isystem", headers, SOURCE, "-o", program),
+        *("-isystem", headers, "-o", program),
         *(f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--allow-shlib-undefined", *how),
     )
+
+
+def _source(name: str) -> Path:
+    return HERE / "peers" / f"{name}.cc"
 
 
 def hops_per_s(peer: Peer, k: int) -> float:

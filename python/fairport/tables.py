@@ -81,6 +81,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _f64("ideal_fct_s", "s", "the same in the empty network, all sent at once; null: endless"),
         _u64("segments_sent", "", "segments with payload, resends included"),
         _u64("retransmits", "", "segments sent again"),
+        _u64("fast_recoveries", "", "entries into fast recovery"),
         _u64("timeouts", "", "expiries of the retransmission timer"),
         _f64("timeout_period_s", "s", "time stood still until those expiries, in all"),
         _u64("drops", "", "packets of the flow dropped at any port"),

@@ -96,6 +96,7 @@ def raw(
         "ideal_fct_s": nan,
         "segments_sent": delivered // np.uint64(1448),
         "retransmits": np.bincount(drops["flow"], minlength=n).astype(np.uint64),
+        "fast_recoveries": np.zeros(n, dtype=np.uint64),
         "timeouts": np.bincount(timeouts["flow"], minlength=n).astype(np.uint64),
         "timeout_period_s": np.bincount(timeouts["flow"], period, minlength=n),
         "drops": np.bincount(drops["flow"], minlength=n).astype(np.uint64),

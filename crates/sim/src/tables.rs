@@ -136,6 +136,7 @@ fn flows(run: &Simulation) -> Table {
             ("ideal_fct_s", Column::seconds(ideal)),
             ("segments_sent", count(|c| c.segments_sent)),
             ("retransmits", count(|c| c.retransmits)),
+            ("fast_recoveries", count(|c| c.fast_recoveries)),
             ("timeouts", count(|c| c.timeouts)),
             (
                 "timeout_period_s",
