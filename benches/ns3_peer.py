@@ -47,7 +47,7 @@ class Peer:
 
 
 def build(name: str = "ns3-outcast") -> Peer:
-    """The program `peers/NAME.cc` on the ns-3 built from source in $NS3_BUILD, else on ns-3's wheel.
+    """The program `peers/NAME.cc` on the ns-3 built in $NS3_BUILD, else on the wheel of ns-3.
 
     Raises UnavailableError.
     """
