@@ -121,6 +121,8 @@ impl End {
                 let end = u64::from(segment.seq) + u64::from(segment.payload);
                 assert!(end <= self.limit, "{segment:?} lies beyond {}", self.limit);
             }
+            let wait_us = 12 * (1 + self.out.len() as u64);
+            self.connection.queued_until(now + Time::from_us(wait_us), &segment);
             self.last = segment;
             self.out.push_back((segment, self.connection.codepoint()));
         }

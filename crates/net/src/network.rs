@@ -180,16 +180,17 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     }
 
     /// A host sends a packet, which reaches its NIC at `at`: not before the present, and not
-    /// before the packet that it sent last.
+    /// before the packet that it sent last. Returns when its last bit leaves the NIC;
+    /// [`Time::NEVER`] if the NIC's queue was full.
     #[inline]
-    pub fn inject(&mut self, at: Time, mut packet: Packet<P>) {
+    pub fn inject(&mut self, at: Time, mut packet: Packet<P>) -> Time {
         packet.route = self.routes.enter(packet.route);
         let hop = self.routes.arrive(packet.route).expect("a route has a hop");
         let number = self.ports[hop.port.0 as usize].place.number;
         self.injected += 1;
         packet.ingress = hop.port;
         let handle = self.packets.put(packet);
-        self.meet(at, hop, number, handle);
+        self.meet(at, hop, number, handle)
     }
 
     /// Lets packets arrive, in order of time, until the next arrival is later than `until` or
@@ -259,7 +260,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// A packet meets the output port of its next hop: verdict, and onto the link or lost.
     #[inline]
-    fn meet(&mut self, now: Time, hop: Hop, ingress_number: u16, handle: Handle) {
+    fn meet(&mut self, now: Time, hop: Hop, ingress_number: u16, handle: Handle) -> Time {
         let packet = self.packets.get_mut(handle);
         let port = &mut self.ports[hop.port.0 as usize];
         let frame_bytes = self.framing.buffered_bytes(packet.size_bytes);
@@ -279,7 +280,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         }
         self.observer.verdict(now, hop.port, packet, verdict);
         if verdict == Verdict::Accepted && !self.observer.watches(hop.port) {
-            return;
+            return depart;
         }
         if verdict == Verdict::Marked {
             packet.ecn |= CE;
@@ -305,6 +306,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             self.dropped += 1;
             self.packets.release(handle);
         }
+        depart
     }
 
     /// Several packets arrive in this picosecond: gathers them all, then lets those that want the

@@ -121,7 +121,8 @@ fn transmit(
             content: segment,
         };
         endpoint.sent += 1;
-        network.inject(at, packet);
+        let departs = network.inject(at, packet);
+        endpoint.connection.queued_until(departs, &segment);
     }
     if let Some(deadline) = endpoint.connection.poll_timer() {
         timers.arm(index, deadline.max(now));

@@ -230,6 +230,15 @@ impl Connection {
         }
     }
 
+    /// The packet of the segment that [`Self::poll_transmit`] gave last will have left this host at
+    /// `departs`. A host without a queue of its own need not say so.
+    #[inline]
+    pub fn queued_until(&mut self, departs: Time, segment: &Segment) {
+        if segment.payload > 0 && departs != Time::NEVER {
+            self.sender.queued(departs, segment.wire_bytes());
+        }
+    }
+
     /// The ECN codepoint of the segment that [`Self::poll_transmit`] gave last.
     #[inline]
     pub fn codepoint(&self) -> Ecn {

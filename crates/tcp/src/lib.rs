@@ -58,6 +58,7 @@ mod sender;
 mod seq;
 mod settings;
 mod sizing;
+mod small_queue;
 mod timer;
 
 pub use checks::SettingError;

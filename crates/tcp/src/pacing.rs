@@ -43,6 +43,32 @@ pub(crate) struct Load {
     pub(crate) nxt: u64,
 }
 
+impl Load {
+    /// The window over whose round-trip time Linux paces, and at how many percent of that
+    /// (`tcp_update_pacing_rate`).
+    fn linux_rate(&self) -> (u64, u128) {
+        let rises = self.cwnd_bytes < self.ssthresh_bytes / 2;
+        let percent = if rises { 200 } else { 120 };
+        (self.cwnd_bytes.max(self.out_bytes), percent)
+    }
+
+    /// What leaves in `span` at Linux's pacing rate, which it knows whether it paces or not; without
+    /// limit before the first round-trip time.
+    pub(crate) fn linux_bytes_in(&self, span: Time) -> u64 {
+        if let Some(rate) = self.rate {
+            let bytes = u128::from(rate) * u128::from(span.as_ps());
+            return (bytes / u128::from(Time::from_secs(1).as_ps())) as u64;
+        }
+        let Some(srtt) = self.srtt else {
+            return u64::MAX / 4;
+        };
+        let (window, percent) = self.linux_rate();
+        let bytes = u128::from(window) * percent * u128::from(span.as_ps());
+        let bytes = bytes / (100 * u128::from(srtt.as_ps().max(1)));
+        bytes.min(u128::from(u64::MAX / 4)) as u64
+    }
+}
+
 /// The pacer of one sender.
 #[derive(Debug)]
 pub(crate) struct Pacer {
@@ -160,11 +186,7 @@ impl Pacer {
             Pacing::Off => return Time::ZERO,
             Pacing::Window => (load.cwnd_bytes, 100),
             Pacing::Linux if unpaced => return Time::ZERO,
-            Pacing::Linux => {
-                let rises = load.cwnd_bytes < load.ssthresh_bytes / 2;
-                let percent = if rises { 200 } else { 120 };
-                (load.cwnd_bytes.max(load.out_bytes), percent)
-            }
+            Pacing::Linux => load.linux_rate(),
         };
         let gap = u128::from(srtt.as_ps()) * u128::from(bytes) * 100;
         let gap = gap / (u128::from(window.max(1)) * percent);

@@ -195,6 +195,9 @@ pub struct Settings {
     pub pacing_granularity_ps: u64,
     /// Largest random gap after a data segment, on top of pacing; 0: none.
     pub send_gap_max_ps: u64,
+    /// Hand no more to the host than two segments or 1/1024 s of Linux's pacing rate, as long as
+    /// they have not left it (Linux since 3.6).
+    pub small_queue: bool,
 }
 
 impl Settings {

@@ -153,6 +153,9 @@ class TcpSettings(Section):
     """Tick of the timer that lets paced segments out, such as "1ms"; "0s": an exact one."""
     send_gap_max: Duration | None = None
     """A random gap, uniform up to this, after each data segment, on top of pacing."""
+    small_queue: bool | None = None
+    """No more of a flow waits in its own host than two segments or 1/1024 s of Linux's pacing rate
+    (TCP small queues)."""
 
 
 class HostTcp(TcpSettings):
@@ -210,6 +213,7 @@ ENGINE_NAMES: dict[str, str] = {
     "pacing": "pacing",
     "pacing_granularity": "pacing_granularity_ps",
     "send_gap_max": "send_gap_max_ps",
+    "small_queue": "small_queue",
 }
 
 

@@ -54,4 +54,5 @@ preset! {
     pacing = Pacing::Off, "net/ipv4/tcp_output.c, tcp_write_xmit: what the windows allow, at once";
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set";
     send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
+    small_queue = false, "net/ipv4/tcp_output.c, tcp_small_queue_check: from 3.6 on";
 }

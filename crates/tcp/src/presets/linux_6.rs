@@ -54,4 +54,5 @@ preset! {
     pacing = Pacing::Off, "net/core/sock.c, sk_pacing_status = SK_PACING_NONE unless fq or BBR ask for it";
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set; the kernel's are hrtimers";
     send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
+    small_queue = true, "net/ipv4/tcp_output.c, tcp_small_queue_check";
 }

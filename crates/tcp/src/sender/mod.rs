@@ -27,6 +27,7 @@ use crate::segment::Segment;
 use crate::seq;
 use crate::settings::{RtoRule, Settings};
 use crate::sizing::Sizing;
+use crate::small_queue::SmallQueue;
 use crate::timer::{Timer, Wait};
 
 /// Where the stream of an application that never stops ends: farther than any connection comes.
@@ -76,6 +77,8 @@ pub(crate) struct Sender {
     pacer: Option<Box<Pacer>>,
     /// where each ACK is to tell congestion control how fast the network delivers
     before_ack: Option<Box<BeforeAck>>,
+    /// limits what waits in the host; none: any amount
+    small_queue: Option<Box<SmallQueue>>,
     /// where both sides use ECN
     ecn: Option<Reaction>,
     sack: bool,
@@ -123,6 +126,7 @@ impl Sender {
             sizing: Sizing::new(settings, seed),
             pacer: Pacer::new(settings, seed),
             before_ack: None,
+            small_queue: SmallQueue::new(settings),
             ecn: None,
             sack: settings.sack,
             nagle: settings.nagle,
@@ -415,8 +419,16 @@ impl Sender {
         if self.before_ack.is_some() {
             self.note_restart(now);
         }
+        let load = self.load();
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_sent(now, u64::from(payload), &load);
+        }
+    }
+
+    /// What decides the pacing rate.
+    fn load(&self) -> Load {
         let window = self.congestion.window();
-        let load = Load {
+        Load {
             cwnd_bytes: self.octets(window.cwnd),
             out_bytes: self.octets(self.board.outstanding()),
             ssthresh_bytes: self.octets(window.ssthresh),
@@ -425,9 +437,14 @@ impl Sender {
             sent: self.counters.segments_sent,
             una: self.board.una(),
             nxt: self.board.nxt(),
-        };
-        if let Some(pacer) = &mut self.pacer {
-            pacer.on_sent(now, u64::from(payload), &load);
+        }
+    }
+
+    /// A packet with data will have left the host at `departs`.
+    #[inline]
+    pub(crate) fn queued(&mut self, departs: Time, bytes: u32) {
+        if let Some(queue) = &mut self.small_queue {
+            queue.queued(departs, bytes);
         }
     }
 

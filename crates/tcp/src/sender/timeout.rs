@@ -12,10 +12,14 @@ impl Sender {
     /// When the timer fires, or [`Time::NEVER`].
     #[inline]
     pub(crate) fn deadline(&self) -> Time {
-        match &self.pacer {
-            None => self.timer.deadline(),
-            Some(pacer) => self.timer.deadline().min(pacer.deadline()),
+        let mut deadline = self.timer.deadline();
+        if let Some(pacer) = &self.pacer {
+            deadline = deadline.min(pacer.deadline());
         }
+        if let Some(queue) = &self.small_queue {
+            deadline = deadline.min(queue.resume());
+        }
+        deadline
     }
 
     /// The SYN or SYN-ACK goes out: wait for its answer, unless that is done already.
@@ -41,6 +45,7 @@ impl Sender {
     pub(crate) fn abort(&mut self) {
         self.timer.stop();
         self.pacer = None;
+        self.small_queue = None;
     }
 
     /// Waits for the peer to open its window, longer each time.
@@ -51,6 +56,9 @@ impl Sender {
 
     /// Does what is due. True if the handshake's segment is to be sent again.
     pub(crate) fn on_timer(&mut self, now: Time, events: &mut impl Events) -> bool {
+        if let Some(queue) = &mut self.small_queue {
+            queue.on_timer(now);
+        }
         let Some((wait, start)) = self.timer.expired(now) else {
             return false;
         };

@@ -7,6 +7,9 @@ use crate::recovery::State;
 use crate::scoreboard::Chunk;
 use crate::timer::Wait;
 
+/// IP and TCP headers without options.
+const HEADERS_BYTES: u64 = 40;
+
 impl Sender {
     /// The next segment to send now, if any. Asked again and again at each event, it sends back
     /// to back what the windows allow.
@@ -22,6 +25,9 @@ impl Sender {
             return None;
         }
         if self.pacer.is_some() && self.waits_for_pace(now) {
+            return None;
+        }
+        if self.small_queue.is_some() && self.waits_for_host(now) {
             return None;
         }
         let window = self.congestion.window();
@@ -74,6 +80,24 @@ impl Sender {
         if waits {
             let uses = has_unsent && pacer.uses(cwnd_bytes);
             self.note_paced(now, uses);
+        }
+        waits
+    }
+
+    /// Whether enough of this flow waits in the host.
+    #[inline(never)]
+    fn waits_for_host(&mut self, now: Time) -> bool {
+        let load = self.load();
+        let recovers = self.recovery.state() != State::Open;
+        let segment_bytes = u64::from(self.payload) + HEADERS_BYTES;
+        let Some(queue) = &mut self.small_queue else {
+            return false;
+        };
+        let waits = self.board.segments() > 1 && !queue.allows(now, segment_bytes, &load, recovers);
+        if waits {
+            let window = self.congestion.window();
+            let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
+            self.note_use(now, open);
         }
         waits
     }

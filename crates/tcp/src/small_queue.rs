@@ -1,0 +1,158 @@
+//! The small-queue limit: how much of a flow may wait in its own host.
+//!
+//! Linux (`tcp_small_queue_check`, since 3.6) stops a flow of which more than two segments, and more than
+//! 1/1024 s at its pacing rate, are still on their way through the host, so that one flow's window does
+//! not fill the queue that all share. Twice that in recovery, where lost segments go first; no limit
+//! where at most one segment is outstanding (since 6.7), for then nothing else would come to go on with.
+//!
+//! Linux counts the memory of a segment, which is half as much again; here it is the packet. The
+//! host says when each has left ([`SmallQueue::queued`]); a host that says nothing has no queue.
+
+use std::collections::VecDeque;
+
+use fairport_units::Time;
+
+use crate::pacing::Load;
+use crate::settings::{CongestionControl, Pacing, Settings};
+
+/// `sk_pacing_shift` = 10: a second by this.
+const RATE_SHARE: u64 = 1 << 10;
+
+/// `tcp_limit_output_bytes` up to 6.12, 4 MB since; it holds where nothing is paced.
+const LIMIT_MAX_BYTES: u64 = 1 << 20;
+
+/// What one flow has in its host.
+#[derive(Debug)]
+pub(crate) struct SmallQueue {
+    /// when each packet will have left, and its octets; in order
+    departures: VecDeque<(Time, u32)>,
+    bytes: u64,
+    unpaced: bool,
+    /// when enough will have left for the next segment
+    resume: Time,
+}
+
+impl SmallQueue {
+    /// None where there is no such limit.
+    pub(crate) fn new(settings: &Settings) -> Option<Box<Self>> {
+        settings.small_queue.then(|| {
+            Box::new(Self {
+                departures: VecDeque::new(),
+                bytes: 0,
+                unpaced: settings.pacing == Pacing::Off
+                    && settings.congestion_control != CongestionControl::Bbr,
+                resume: Time::NEVER,
+            })
+        })
+    }
+
+    /// A packet with data waits in the host, and will have left it at `departs`.
+    pub(crate) fn queued(&mut self, departs: Time, bytes: u32) {
+        self.departures.push_back((departs, bytes));
+        self.bytes += u64::from(bytes);
+    }
+
+    /// Whether another segment of `segment_bytes` may be handed to the host now; if not,
+    /// [`Self::resume`] says when.
+    pub(crate) fn allows(
+        &mut self,
+        now: Time,
+        segment_bytes: u64,
+        load: &Load,
+        twice: bool,
+    ) -> bool {
+        while let Some((departs, bytes)) = self.departures.front()
+            && *departs <= now
+        {
+            self.bytes -= u64::from(*bytes);
+            self.departures.pop_front();
+        }
+        let limit = self.limit(segment_bytes, load) << u32::from(twice);
+        self.resume = Time::NEVER;
+        if self.bytes <= limit {
+            return true;
+        }
+        let mut left = self.bytes;
+        let leaves = |(departs, bytes): &(Time, u32)| {
+            left -= u64::from(*bytes);
+            (left <= limit).then_some(*departs)
+        };
+        self.resume = self.departures.iter().find_map(leaves).unwrap_or(now);
+        false
+    }
+
+    fn limit(&self, segment_bytes: u64, load: &Load) -> u64 {
+        let paced = load.linux_bytes_in(Time::from_ps(Time::from_secs(1).as_ps() / RATE_SHARE));
+        let paced = if self.unpaced {
+            paced.min(LIMIT_MAX_BYTES)
+        } else {
+            paced
+        };
+        paced.max(2 * segment_bytes)
+    }
+
+    /// What waited for the host is asked for again.
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        if self.resume <= now {
+            self.resume = Time::NEVER;
+        }
+    }
+
+    /// When what waits for the host may go on, or [`Time::NEVER`].
+    pub(crate) fn resume(&self) -> Time {
+        self.resume
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small_queue() -> Box<SmallQueue> {
+        let mut settings = Settings::preset("linux-6").unwrap();
+        settings.small_queue = true;
+        SmallQueue::new(&settings).unwrap()
+    }
+
+    fn load(cwnd_bytes: u64, srtt: Time) -> Load {
+        Load {
+            cwnd_bytes,
+            out_bytes: 0,
+            ssthresh_bytes: 1,
+            srtt: Some(srtt),
+            rate: None,
+            sent: 100,
+            una: 0,
+            nxt: 0,
+        }
+    }
+
+    #[test]
+    fn a_slow_flow_has_three_segments_in_the_host_and_goes_on_when_one_has_left() {
+        let mut it = small_queue();
+        // 12 kB in 100 ms: 141 B in 1/1024 s
+        let load = load(12_000, Time::from_ms(100));
+        for ms in 1..=3 {
+            assert!(it.allows(Time::ZERO, 1500, &load, false));
+            it.queued(Time::from_ms(ms), 1500);
+        }
+        assert!(!it.allows(Time::ZERO, 1500, &load, false));
+        assert_eq!(it.resume(), Time::from_ms(1));
+        assert!(it.allows(Time::ZERO, 1500, &load, true));
+        assert!(it.allows(Time::from_ms(1), 1500, &load, false));
+        assert_eq!(it.resume(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_fast_flow_has_a_millisecond_of_its_rate_in_the_host() {
+        let mut it = small_queue();
+        // 120 % of 100 kB in 1 ms: 117187 B in 1/1024 s, so that the 79th segment waits
+        let load = load(100_000, Time::from_ms(1));
+        let mut handed = 0;
+        while it.allows(Time::ZERO, 1500, &load, false) {
+            it.queued(Time::from_ms(1), 1500);
+            handed += 1;
+        }
+        assert_eq!(handed, 117_187 / 1500 + 1);
+    }
+}
