@@ -1,6 +1,7 @@
 //! The sending half: what an ACK means, what a timeout means. What goes out is in `transmit`.
 
 mod ecn;
+mod holds;
 mod info;
 mod peer_window;
 mod rate;
@@ -18,7 +19,7 @@ use self::repair::Repair;
 use self::window_use::WindowUse;
 use crate::clock::TimestampClock;
 use crate::congestion::{AckSample, Congestion};
-use crate::pacing::{Load, Pacer};
+use crate::pacing::Pacer;
 use crate::recovery::{Recovery, State};
 use crate::report::{Counters, Events, Gauges};
 use crate::rtt::RttEstimator;
@@ -410,41 +411,6 @@ impl Sender {
         match self.congestion.window().unit() {
             1 => amount.saturating_mul(u64::from(self.payload)),
             _ => amount,
-        }
-    }
-
-    /// A segment with `payload` octets left.
-    #[inline(never)]
-    fn pace(&mut self, now: Time, payload: u16) {
-        if self.before_ack.is_some() {
-            self.note_restart(now);
-        }
-        let load = self.load();
-        if let Some(pacer) = &mut self.pacer {
-            pacer.on_sent(now, u64::from(payload), &load);
-        }
-    }
-
-    /// What decides the pacing rate.
-    fn load(&self) -> Load {
-        let window = self.congestion.window();
-        Load {
-            cwnd_bytes: self.octets(window.cwnd),
-            out_bytes: self.octets(self.board.outstanding()),
-            ssthresh_bytes: self.octets(window.ssthresh),
-            srtt: self.rtt.srtt(),
-            rate: self.congestion.pacing_rate(),
-            sent: self.counters.segments_sent,
-            una: self.board.una(),
-            nxt: self.board.nxt(),
-        }
-    }
-
-    /// A packet with data will have left the host at `departs`.
-    #[inline]
-    pub(crate) fn queued(&mut self, departs: Time, bytes: u32) {
-        if let Some(queue) = &mut self.small_queue {
-            queue.queued(departs, bytes);
         }
     }
 

@@ -7,9 +7,6 @@ use crate::recovery::State;
 use crate::scoreboard::Chunk;
 use crate::timer::Wait;
 
-/// IP and TCP headers without options.
-const HEADERS_BYTES: u64 = 40;
-
 impl Sender {
     /// The next segment to send now, if any. Asked again and again at each event, it sends back
     /// to back what the windows allow.
@@ -66,40 +63,6 @@ impl Sender {
             self.await_window(now);
         }
         None
-    }
-
-    /// Whether the pacer holds back what is to be sent.
-    #[inline(never)]
-    fn waits_for_pace(&mut self, now: Time) -> bool {
-        let cwnd_bytes = self.octets(self.congestion.window().cwnd);
-        let has_unsent = self.has_unsent();
-        let Some(pacer) = &mut self.pacer else {
-            return false;
-        };
-        let waits = !pacer.allows(now);
-        if waits {
-            let uses = has_unsent && pacer.uses(cwnd_bytes);
-            self.note_paced(now, uses);
-        }
-        waits
-    }
-
-    /// Whether enough of this flow waits in the host.
-    #[inline(never)]
-    fn waits_for_host(&mut self, now: Time) -> bool {
-        let load = self.load();
-        let recovers = self.recovery.state() != State::Open;
-        let segment_bytes = u64::from(self.payload) + HEADERS_BYTES;
-        let Some(queue) = &mut self.small_queue else {
-            return false;
-        };
-        let waits = self.board.segments() > 1 && !queue.allows(now, segment_bytes, &load, recovers);
-        if waits {
-            let window = self.congestion.window();
-            let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
-            self.note_use(now, open);
-        }
-        waits
     }
 
     /// The next new segment, if the peer's window takes it whole (RFC 9293 3.8.6.2.1: no silly
