@@ -51,6 +51,9 @@ def run(
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Print errors only (and what --json asks for).")
     ] = False,
+    overload: Annotated[
+        bool, typer.Option("--overload", help="Allow Poisson arrivals at a load above 1.")
+    ] = False,
     jobs: Annotated[
         int | None,
         typer.Option(min=1, help="Runs at a time.  [default: one a processor]", show_default=False),
@@ -69,6 +72,14 @@ def run(
     if seed is not None:
         overrides["seed"] = seed
     loaded = load(scenario).patch(overrides)
+    if overload:
+        loaded = loaded.patch(
+            {
+                f"traffic.{index}.overload": True
+                for index, traffic in enumerate(loaded.traffic)
+                if traffic.kind == "poisson"
+            }
+        )
     seeds = range(loaded.seed, loaded.seed + repeat)
     with progress_bar(loaded, len(seeds), shown=not quiet) as bar:
         summary = experiment.run(

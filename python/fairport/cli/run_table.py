@@ -30,6 +30,20 @@ _COLUMNS = (
     ("rtt_p99_s", "\np99", 1e3, ".2f"),
 )
 
+# heading, key of the summary's completion times, factor, format
+_COMPLETION = (
+    ("flows", "flows", 1.0, ".0f"),
+    ("done", "completed", 1.0, ".0f"),
+    ("FCT ms\nmean", "fct_mean_s", 1e3, ".4g"),
+    ("\nmedian", "fct_median_s", 1e3, ".4g"),
+    ("\np95", "fct_p95_s", 1e3, ".4g"),
+    ("\np99", "fct_p99_s", 1e3, ".4g"),
+    ("\nmax", "fct_max_s", 1e3, ".4g"),
+    ("slowdown\nmean", "slowdown_mean", 1.0, ".3g"),
+    ("\nmedian", "slowdown_median", 1.0, ".3g"),
+    ("\np99", "slowdown_p99", 1.0, ".3g"),
+)
+
 
 def show(summary: dict[str, Any], scenario: Scenario) -> None:
     """Prints the summary of a run, or of the runs of several seeds."""
@@ -42,6 +56,10 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
     if paper is not None:
         console.print(f"paper: {paper['source']}; {paper['read']}", style="dim")
     console.print(_totals(summary, paper))
+    if summary["fct"]:
+        console.print(_completion_table(summary["fct"]))
+    for line in _workloads(summary):
+        console.print(line)
     runs = summary.get("runs")
     if runs:
         console.print(_run_table(runs))
@@ -71,6 +89,39 @@ def _cells(figures: Mapping[str, Any]) -> list[str]:
         "" if figures.get(key) is None else format(figures[key] * factor, form)
         for key, _, factor, form in _COLUMNS
     ]
+
+
+def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Completion times and slowdowns by size."""
+    table = new_table()
+    table.add_column("size")
+    for heading, _, _, _ in _COMPLETION:
+        table.add_column(heading, justify="right")
+    for name, figures in groups.items():
+        cells = [
+            "" if figures[key] is None else format(figures[key] * factor, form)
+            for _, key, factor, form in _COMPLETION
+        ]
+        table.add_row(name, *cells)
+    return table
+
+
+def _workloads(summary: Mapping[str, Any]) -> list[str]:
+    """A line on incast, a line on UDP."""
+    lines = []
+    rounds, udp = summary["rounds"], summary["udp"]
+    if rounds:
+        lines.append(
+            f"{rounds['rounds']:.0f} rounds: {rounds['completion_mean_s'] * 1e3:.2f} ms mean,"
+            f" {rounds['completion_p99_s'] * 1e3:.2f} ms 99th percentile,"
+            f" {rounds['goodput_bps'] / 1e6:.1f} Mbit/s while they last"
+        )
+    if udp:
+        lines.append(
+            f"UDP: {udp['flows']:.0f} flows, {udp['goodput_bps_total'] / 1e6:.1f} Mbit/s,"
+            f" {udp['drops']:.0f} of {udp['sent']:.0f} datagrams dropped"
+        )
+    return lines
 
 
 def _totals(summary: dict[str, Any], paper: dict[str, Any] | None) -> str:

@@ -176,6 +176,7 @@ def _add_traffic(
                 error.problem,
                 file=scenario.file,
                 field=f"{source}.{error.field}",
+                value=error.value,
                 remedy=error.remedy,
             ) from None
         job.flows.extend(flows)

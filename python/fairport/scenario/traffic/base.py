@@ -18,9 +18,10 @@ from fairport.scenario.units import Duration, Rate
 class TrafficError(ValueError):
     """A flow that cannot be, with the field of its traffic that makes it so."""
 
-    def __init__(self, field: str, problem: str, remedy: str) -> None:
+    def __init__(self, field: str, value: Any, problem: str, remedy: str) -> None:
         super().__init__(problem)
         self.field = field
+        self.value = value
         self.problem = problem
         self.remedy = remedy
 

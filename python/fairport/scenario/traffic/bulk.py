@@ -52,8 +52,10 @@ class ListedFlows(ToOneReceiver):
         start = int(self.start) + number * int(self.start_interval)
         stop = None if self.stop is None else int(self.stop) - number * int(self.stop_interval)
         if stop is not None and stop <= start:
+            field = "stop_interval" if self.stop_interval else "stop"
             raise TrafficError(
-                "stop_interval" if self.stop_interval else "stop",
+                field,
+                getattr(self, field),
                 f"lets flow {number}, from `{sender}`, stop before it starts at "
                 f"{Duration.of(start)}",
                 "use a later stop or shorter intervals",

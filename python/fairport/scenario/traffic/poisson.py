@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
-from typing_extensions import Self
+from pydantic import AfterValidator, Field
 
 from fairport.scenario.base import PositiveRate, refuse
 from fairport.scenario.selectors import Selector
-from fairport.scenario.traffic.base import Ends, TrafficSection
+from fairport.scenario.traffic.base import Ends, TrafficError, TrafficSection
 from fairport.workloads import read_cdf
 from fairport.workloads.cdf import CdfError
 
@@ -54,16 +53,6 @@ class Poisson(TrafficSection):
     count: int | None = Field(default=None, ge=1, alias="flows")
     """How many flows; default: to the end."""
 
-    @model_validator(mode="after")
-    def _is_no_overload(self) -> Self:
-        if self.load > 1 and not self.overload:
-            raise refuse(
-                "is more than the network can carry",
-                "give at most 1, or allow it with `overload = true` (--overload)",
-                field="load",
-            )
-        return self
-
     @property
     def selectors(self) -> tuple[Any, Any]:
         """Who sends, and who receives."""
@@ -71,6 +60,13 @@ class Poisson(TrafficSection):
 
     def plan(self, ends: Ends) -> dict[str, Any]:
         """What it does during the run (`PoissonJob`)."""
+        if self.load > 1 and not self.overload:
+            raise TrafficError(
+                "load",
+                self.load,
+                "is more than the network can carry",
+                "give at most 1, or allow it with --overload (`overload = true` in the scenario)",
+            )
         capacity = len(ends.senders) * int(ends.access_rate)
         return {
             "load_ppm": round(self.load * _MILLION),

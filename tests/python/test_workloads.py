@@ -1,0 +1,211 @@
+"""Workloads from the scenario's point of view: what is asked for, and what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from fairport import _core, completion, run, scenario
+from fairport.errors import ScenarioError
+from fairport.scenario.lower import Job, lower
+from fairport.workloads import read_cdf
+from fairport.workloads.cdf import CdfError, parse
+
+HOSTS = [f"h{index}" for index in range(16)]
+PRESETS = {name: _core.preset(name) for name in _core.presets()}
+
+
+def asked(*traffic: dict[str, Any], **more: Any) -> Any:
+    return scenario(
+        {
+            "name": "workload",
+            "duration": "300ms",
+            "topology": {"kind": "fat-tree", "k": 4},
+            "traffic": list(traffic),
+            **more,
+        }
+    )
+
+
+def lowered(*traffic: dict[str, Any]) -> Job:
+    return lower(asked(*traffic), HOSTS, PRESETS)
+
+
+@pytest.mark.parametrize(
+    ("name", "mean_bytes"),
+    [
+        ("web-search", 1_711_250),
+        ("web-search-packets", 1141 * 1460),
+        ("data-mining", 12.66e6),
+        ("data-mining-packets", 5117 * 1460),
+    ],
+)
+def test_the_distributions_of_the_literature_have_their_means(name: str, mean_bytes: float) -> None:
+    assert read_cdf(name).mean_bytes == pytest.approx(mean_bytes, rel=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("0 0\n10 0.5\n5 1", "does not rise in line 3: 5 1 comes after 10 0.5"),
+        ("0 0\n10 0.5\n20 0.4\n30 1", "does not rise in line 3"),
+        ("0 0\n10 0.97", "ends at 0.97 and not at 1"),
+        ("-1 0\n10 1", "has a size of -1 in line 1"),
+        ("0 0\n10 1.5", "has a share of 1.5 in line 2"),
+        ("0 0\nten 1", "has no two numbers in line 2"),
+        ("nan 0\n10 1", "has a size of nan in line 1"),
+        ("unit x\n0 0\n10 1", "has no number of bytes in line 1"),
+        ("10 1", "has fewer than two points"),
+    ],
+)
+def test_a_file_that_is_no_cdf_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(CdfError) as error:
+        parse(text)
+    assert problem in error.value.problem
+    assert error.value.remedy
+
+
+def test_a_cdf_may_have_comments_commas_and_a_unit() -> None:
+    cdf = parse("# sizes\nunit 500\n\n1, 0.5\n3, 1  # most\n")
+    assert cdf.points == ((1, 500_000_000), (3, 1_000_000_000))
+    assert cdf.mean_bytes == 500 * (0.5 * 1 + 0.5 * 2)
+
+
+def test_the_load_is_of_the_senders_links_together() -> None:
+    workload = lowered({"kind": "poisson", "load": 0.6, "from": "h0..h3", "flows": 7}).workloads[0]
+    plan = workload["plan"]
+    assert (plan["load_ppm"], plan["capacity_bps"], plan["flows"]) == (600_000, 4 * 10**9, 7)
+    assert len(workload["senders"]), len(workload["receivers"]) == (4, 16)
+
+
+def test_flows_one_after_another_stop_in_the_opposite_order() -> None:
+    """The convergence test: 30 s apart, for 270, 210, 150, 90 and 30 s (Alizadeh et al. 2010)."""
+    flows = lower(
+        asked(
+            {
+                "from": "h1..h5", "to": "h0", "start_interval": "30s", "stop": "270s",
+                "stop_interval": "30s",
+            },
+            duration="300s",
+        ),
+        HOSTS,
+        PRESETS,
+    ).flows  # fmt: skip
+    assert [flow["start_ps"] // 10**12 for flow in flows] == [0, 30, 60, 90, 120]
+    spans = [(flow["stop_ps"] - flow["start_ps"]) // 10**12 for flow in flows]
+    assert spans == [270, 210, 150, 90, 30]
+
+
+def test_a_fixed_total_is_split_evenly_among_the_senders() -> None:
+    incast = {"kind": "incast", "from": "h1..h3", "to": "h0"}
+    plans = [
+        lowered(incast | size).workloads[0]["plan"] for size in ({"block": "1kB"}, {"total": "1kB"})
+    ]
+    assert [plan["block_bytes"] for plan in plans] == [1000, 334]
+
+
+@pytest.mark.parametrize(
+    ("traffic", "field", "problem"),
+    [
+        ({"kind": "poisson", "load": 0.0}, "load", "is not a load above 0"),
+        ({"kind": "poisson", "load": 1.2}, "load", "is more than the network can carry"),
+        ({"kind": "poisson", "load": 0.5, "sizes": "web"}, "sizes", "is not a distribution"),
+        ({"kind": "poisson", "load": 0.5, "to": "h3", "from": "h1..h4"}, "from", "receiver `h3`"),
+        ({"kind": "poisson", "load": 0.5, "to": "h99"}, "to", "names `h99`"),
+        ({"kind": "incast", "from": "all", "to": "h0"}, "block", "is missing"),
+        (
+            {"kind": "incast", "from": "all", "to": "h0", "block": "1kB", "total": "1kB"},
+            "block",
+            "cannot stand beside",
+        ),
+        ({"kind": "udp", "from": "h1", "to": "h0"}, "rate", "is missing"),
+        (
+            {"kind": "udp", "from": "h1", "to": "h0", "rate": "1Mbps", "pattern": "on-off"},
+            "on_mean",
+            "is missing",
+        ),
+        ({"from": "h1", "to": "h0", "stop": "0s"}, "stop", "is not after `start`"),
+        ({"from": "h1", "to": "h0", "stop_interval": "1s"}, "stop_interval", "has no `stop`"),
+        (
+            {"from": "h1..h3", "to": "h0", "stop": "2ms", "stop_interval": "1ms"},
+            "stop_interval",
+            "lets flow 2, from `h3`, stop before it starts",
+        ),
+        ({"kind": "web", "servers": "h1", "clients": "h1..h2"}, "clients", "includes the sender"),
+        (
+            {"kind": "web", "servers": "h1", "clients": "h2", "objects": [7, 2]},
+            "objects",
+            "is not a smallest and a largest",
+        ),
+        ({"kind": "periodic", "from": "h1", "to": "h0", "size": "1kB"}, "period", "is missing"),
+        ({"kind": "burst"}, "kind", "is not one of"),
+    ],
+)
+def test_a_workload_that_cannot_be_is_refused(
+    traffic: dict[str, Any], field: str, problem: str
+) -> None:
+    with pytest.raises(ScenarioError) as error:
+        lowered(traffic)
+    assert error.value.field == f"traffic.0.{field}"
+    assert problem in error.value.problem
+    assert error.value.remedy
+
+
+def test_a_load_above_1_can_be_allowed() -> None:
+    plan = lowered({"kind": "poisson", "load": 1.2, "overload": True}).workloads[0]["plan"]
+    assert plan["load_ppm"] == 1_200_000
+
+
+def test_slowdown_is_against_the_empty_network_and_by_size() -> None:
+    flows = pl.DataFrame(
+        {
+            "protocol": ["tcp"] * 5,
+            "start_s": [0.0, 1.0, 1.0, 1.0, 1.0],
+            "size_bytes": [1, 100_000, 100_001, 20_000_000, None],
+            "fct_s": [9.0, 2.0, 6.0, None, None],
+            "ideal_fct_s": [1.0, 1.0, 2.0, 4.0, None],
+        },
+        schema_overrides={"size_bytes": pl.UInt64},
+    )
+    groups = completion.summary(flows, 0.5, 10.0)
+    assert groups is not None
+    assert list(groups) == ["all", "<= 100 KB", "100 KB-10 MB", "> 10 MB"]
+    assert (groups["all"]["flows"], groups["all"]["completed"]) == (3, 2)
+    assert groups["<= 100 KB"]["slowdown_max"] == 2.0
+    assert groups["100 KB-10 MB"]["slowdown_p99"] == 3.0
+    assert groups["> 10 MB"]["slowdown_median"] is None
+
+
+def test_a_run_of_several_workloads_tells_them_apart() -> None:
+    result = run(
+        asked(
+            {"kind": "bulk", "from": "h1..h2", "to": "h0"},
+            {"kind": "udp", "from": "h3", "to": "h0", "rate": "100Mbps"},
+            {"kind": "incast", "from": "h5..h8", "to": "h4", "block": "20kB", "rounds": 3},
+            {"kind": "poisson", "from": "h8..h15", "to": "h8..h15", "load": 0.3, "flows": 20},
+        )
+    )
+    counts = dict(result.flows.group_by("workload").len().iter_rows())
+    assert counts == {"bulk": 2, "udp": 1, "incast": 12, "poisson": 20}
+    assert result.rounds["round"].to_list() == [0, 1, 2]
+    summary = result.summary
+    assert sum(one["flows"] for one in summary["classes"].values()) == 2  # bulk alone is compared
+    assert summary["fct"]["all"]["flows"] == 32
+    assert summary["udp"]["flows"] == 1
+    tcp = result.flows.filter(pl.col("protocol") == "tcp")
+    assert summary["goodput_bps_total"] == pytest.approx(tcp["goodput_bps"].sum())
+    udp = result.flows.filter(pl.col("protocol") == "udp").row(0, named=True)
+    in_flight = udp["segments_sent"] - udp["drops"] - udp["delivered_bytes"] / 1472
+    assert 0 <= in_flight <= 200
+
+
+def test_a_scenario_of_workloads_is_written_back_as_it_was(tmp_path: Path) -> None:
+    mine = asked(
+        {"kind": "web", "servers": "h1", "clients": "h2", "objects": [1, 2]},
+        {"kind": "poisson", "load": 0.5, "sizes": "data-mining"},
+    )
+    file = tmp_path / "mine.toml"
+    file.write_text(mine.to_toml(), encoding="utf-8")
+    assert scenario(file) == mine
