@@ -69,6 +69,7 @@ pub use presets::Preset;
 pub use report::{Counters, Events, Gauges, Timeout, TimeoutCause};
 pub use segment::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
 pub use settings::{
-    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, Settings, WindowUnit,
+    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, Settings, WindowReduction,
+    WindowUnit,
 };
 pub use sizing::TcpRand;

@@ -71,6 +71,18 @@ pub enum PayloadSizing {
     Adaptive,
 }
 
+/// How the window comes down to the threshold in fast recovery, and after an ECN mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowReduction {
+    /// At its beginning (RFC 6675).
+    AtOnce,
+    /// By a segment on every second acknowledgement: Linux up to 3.1.
+    RateHalving,
+    /// In proportion to what is delivered (RFC 6937): Linux since 3.2.
+    Prr,
+}
+
 /// How segments are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -137,8 +149,8 @@ pub struct Settings {
     pub rack: bool,
     /// Probe the tail of a flight after two round trips (RFC 8985 7).
     pub tail_loss_probe: bool,
-    /// Bring the window down by and by in fast recovery (PRR, RFC 6937).
-    pub prr: bool,
+    /// How the window comes down in fast recovery.
+    pub window_reduction: WindowReduction,
     /// Tell the peer of data that came twice, in the first SACK block (RFC 2883).
     pub dsack: bool,
     /// Take a reduction of the window back that duplicate SACKs or timestamps show to have been

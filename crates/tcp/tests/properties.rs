@@ -13,7 +13,7 @@ use serde_json::json;
 fn any_stack() -> impl Strategy<Value = Settings> {
     (
         prop::sample::select(Settings::PRESETS),
-        prop::sample::select(&["newreno", "bic", "cubic", "dctcp"][..]),
+        prop::sample::select(&["newreno", "bic", "cubic", "dctcp", "bbr"][..]),
         prop::sample::select(&["segments", "bytes"][..]),
         prop::sample::select(&["every-segment", "delayed", "quick-ack"][..]),
         any::<[bool; 6]>(),
@@ -24,6 +24,8 @@ fn any_stack() -> impl Strategy<Value = Settings> {
         prop_oneof![Just([false; 6]), Just([true; 6]), any::<[bool; 6]>()],
     )
         .prop_map(|(preset, control, unit, acks, on, buffer, sizing, pacing, tick_ps, repair)| {
+            // the one pair that is refused
+            let pacing = if control == "bbr" { "off" } else { pacing };
             stack(
                 preset,
                 &json!({
@@ -33,7 +35,8 @@ fn any_stack() -> impl Strategy<Value = Settings> {
                     "rto_min_ps": 2_000_000_000_u64, "mss_bytes": 1400,
                     "payload_sizing": sizing, "pacing": pacing, "pacing_granularity_ps": tick_ps,
                     "send_gap_max_ps": tick_ps / 10,
-                    "rack": repair[0], "tail_loss_probe": repair[1], "prr": repair[2],
+                    "rack": repair[0], "tail_loss_probe": repair[1], 
+                    "window_reduction": if !repair[2] { "at-once" } else if repair[3] { "prr" } else { "rate-halving" },
                     "dsack": repair[3], "undo": repair[4], "frto": repair[5],
                     "early_retransmit": repair[0] != repair[1]
                 }),

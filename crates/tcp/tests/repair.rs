@@ -15,7 +15,7 @@ const PAYLOAD: u32 = 1448;
 fn modern(overrides: &Value) -> Settings {
     let mut all = json!({
         "congestion_control": "cubic", "hystart": false, "abc": true, "ack_policy": "every-segment",
-        "rack": true, "tail_loss_probe": true, "prr": true, "undo": true, "frto": true
+        "rack": true, "tail_loss_probe": true, "window_reduction": "prr", "undo": true, "frto": true
     });
     for (key, value) in overrides.as_object().unwrap() {
         all[key] = value.clone();

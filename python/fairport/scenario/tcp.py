@@ -98,8 +98,10 @@ class TcpSettings(Section):
     """Loss by time, not by three duplicates (RACK, RFC 8985)."""
     tail_loss_probe: bool | None = None
     """A probe after about two round trips without an ACK (TLP, RFC 8985)."""
-    prr: bool | None = None
-    """Proportional rate reduction in fast recovery (RFC 6937)."""
+    window_reduction: Literal["at-once", "rate-halving", "prr"] | None = None
+    """How the window comes down in fast recovery: at its beginning (RFC 6675); by a segment on every
+    second ACK (Linux up to 3.1); in proportion to what is delivered (PRR, RFC 6937). The latter two
+    need SACK."""
     dsack: bool | None = None
     """The receiver tells of what came twice (RFC 2883)."""
     undo: bool | None = None
@@ -188,7 +190,7 @@ ENGINE_NAMES: dict[str, str] = {
     "timer_slack": "timer_slack_ps",
     "rack": "rack",
     "tail_loss_probe": "tail_loss_probe",
-    "prr": "prr",
+    "window_reduction": "window_reduction",
     "dsack": "dsack",
     "undo": "undo",
     "frto": "frto",

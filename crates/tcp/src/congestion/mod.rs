@@ -312,7 +312,16 @@ impl Congestion {
         window.cwnd = halved.unwrap_or(0).max(least);
     }
 
-    /// Fast recovery sets the window (PRR, its end).
+    /// How far rate halving takes the window: to the threshold, NewReno's to half of it
+    /// (`tcp_cwnd_min`, `tcp_reno_min_cwnd`).
+    pub(crate) fn least_window(&self) -> u64 {
+        match self.algorithm {
+            Algorithm::NewReno => self.window.ssthresh / 2,
+            _ => self.window.ssthresh,
+        }
+    }
+
+    /// Fast recovery sets the window (a reduction by and by, its end).
     pub(crate) fn set_recovery_window(&mut self, cwnd: u64) {
         if !self.asks_for_rates() {
             self.window.cwnd = cwnd;

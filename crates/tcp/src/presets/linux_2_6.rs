@@ -3,7 +3,9 @@
 use fairport_units::Time;
 
 use super::preset;
-use crate::settings::{AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowUnit};
+use crate::settings::{
+    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowReduction, WindowUnit,
+};
 use crate::sizing::TcpRand;
 
 preset! {
@@ -29,7 +31,7 @@ preset! {
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "net/ipv4/tcp_recovery.c, tcp_rack_mark_lost: from 4.4 on";
     tail_loss_probe = false, "net/ipv4/tcp_output.c, tcp_schedule_loss_probe: from 3.10 on";
-    prr = false, "net/ipv4/tcp_input.c, tcp_cwnd_reduction: from 3.2 on";
+    window_reduction = WindowReduction::AtOnce, "ours: RFC 6675; net/ipv4/tcp_input.c, tcp_cwnd_down, is `rate-halving` up to 3.1";
     dsack = false, "ours: it serves undo alone, which this preset leaves out; net/ipv4/tcp_input.c has sysctl_tcp_dsack = 1";
     undo = false, "ours: left out of this preset, though net/ipv4/tcp_input.c has tcp_try_undo_recovery; set it together with `dsack`";
     frto = false, "ours: left out of this preset, though net/ipv4/tcp_input.c has sysctl_tcp_frto = 2 from 2.6.24 on";

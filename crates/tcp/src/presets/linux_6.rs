@@ -3,7 +3,9 @@
 use fairport_units::Time;
 
 use super::preset;
-use crate::settings::{AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowUnit};
+use crate::settings::{
+    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowReduction, WindowUnit,
+};
 use crate::sizing::TcpRand;
 
 preset! {
@@ -29,7 +31,7 @@ preset! {
     timer_slack_ps = Time::from_ms(2).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_MIN_US";
     rack = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_recovery = TCP_RACK_LOSS_DETECTION";
     tail_loss_probe = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_early_retrans = 3";
-    prr = true, "net/ipv4/tcp_input.c, tcp_cwnd_reduction: the only way since 3.2";
+    window_reduction = WindowReduction::Prr, "net/ipv4/tcp_input.c, tcp_cwnd_reduction: the only way since 3.2";
     dsack = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_dsack = 1";
     undo = true, "net/ipv4/tcp_input.c, tcp_try_undo_recovery and tcp_try_undo_dsack";
     frto = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_frto = 2";

@@ -3,7 +3,9 @@
 use fairport_units::Time;
 
 use super::preset;
-use crate::settings::{AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowUnit};
+use crate::settings::{
+    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowReduction, WindowUnit,
+};
 use crate::sizing::TcpRand;
 
 preset! {
@@ -29,7 +31,7 @@ preset! {
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
     tail_loss_probe = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
-    prr = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
+    window_reduction = WindowReduction::AtOnce, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
     dsack = false, "tcl/lib/ns-default.tcl, generateDSacks_ false";
     undo = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
     frto = false, "tcl/lib/ns-default.tcl, frto_enabled_ 0";

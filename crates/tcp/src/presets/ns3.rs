@@ -3,7 +3,9 @@
 use fairport_units::Time;
 
 use super::preset;
-use crate::settings::{AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowUnit};
+use crate::settings::{
+    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowReduction, WindowUnit,
+};
 use crate::sizing::TcpRand;
 
 preset! {
@@ -29,7 +31,7 @@ preset! {
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "src/internet/model/tcp-tx-buffer.cc, IsLost: by three SACKed segments";
     tail_loss_probe = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
-    prr = true, "src/internet/model/tcp-l4-protocol.cc, RecoveryType";
+    window_reduction = WindowReduction::Prr, "src/internet/model/tcp-l4-protocol.cc, RecoveryType";
     dsack = false, "src/internet/model/tcp-rx-buffer.cc, GetSackList: data out of order only";
     undo = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
     frto = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";

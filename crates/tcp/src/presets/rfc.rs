@@ -3,7 +3,9 @@
 use fairport_units::Time;
 
 use super::preset;
-use crate::settings::{AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowUnit};
+use crate::settings::{
+    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowReduction, WindowUnit,
+};
 use crate::sizing::TcpRand;
 
 preset! {
@@ -29,7 +31,7 @@ preset! {
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "ours: RFC 8985 stands beside RFC 6675";
     tail_loss_probe = false, "ours: RFC 8985 stands beside RFC 6675";
-    prr = false, "ours: RFC 6937 was experimental; RFC 6675 stands";
+    window_reduction = WindowReduction::AtOnce, "ours: RFC 6937 was experimental; RFC 6675 stands";
     dsack = false, "ours: RFC 2883 is optional, and serves undo alone";
     undo = false, "ours: RFC 4015 is optional";
     frto = false, "ours: RFC 5682 is optional";

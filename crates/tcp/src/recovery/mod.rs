@@ -5,8 +5,10 @@
 
 pub(crate) mod frto;
 mod newreno;
-pub(crate) mod prr;
+mod prr;
 pub(crate) mod rack;
+mod rate_halving;
+pub(crate) mod reduction;
 mod sack;
 pub(crate) mod tlp;
 pub(crate) mod undo;

@@ -6,6 +6,8 @@
 //! recovery, evenly, with no silence of half a round trip. With less, it may grow by as much as was
 //! delivered, and by a segment more where the ACK showed progress and no further loss.
 
+use super::reduction::ReductionSample;
+
 /// The account of one recovery. All amounts in the window's unit.
 #[derive(Debug, Default)]
 pub(crate) struct Prr {
@@ -13,18 +15,6 @@ pub(crate) struct Prr {
     before: u64,
     delivered: u64,
     out: u64,
-}
-
-/// What an ACK says during the recovery.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PrrSample {
-    pub(crate) delivered: u64,
-    /// `SND.UNA` moved, and nothing was found lost
-    pub(crate) clean: bool,
-    pub(crate) in_flight: u64,
-    pub(crate) ssthresh: u64,
-    /// one full segment
-    pub(crate) unit: u64,
 }
 
 impl Prr {
@@ -43,12 +33,9 @@ impl Prr {
         self.out += amount;
     }
 
-    /// The window after an ACK: what is in the network and what may be added. None if the ACK
-    /// delivered nothing.
-    pub(crate) fn window(&mut self, sample: &PrrSample) -> Option<u64> {
-        if sample.delivered == 0 {
-            return None;
-        }
+    /// The window after an ACK that delivered something: what is in the network and what may be
+    /// added.
+    pub(super) fn window(&mut self, sample: &ReductionSample) -> u64 {
         self.delivered += sample.delivered;
         let mut count = if sample.in_flight > sample.ssthresh {
             let share = u128::from(sample.ssthresh) * u128::from(self.delivered);
@@ -64,7 +51,7 @@ impl Prr {
             // the fast retransmit itself
             count = count.max(sample.unit);
         }
-        Some(sample.in_flight + count)
+        sample.in_flight + count
     }
 }
 
@@ -72,12 +59,14 @@ impl Prr {
 mod tests {
     use super::*;
 
-    fn sample(in_flight: u64, clean: bool) -> PrrSample {
-        PrrSample {
+    fn sample(in_flight: u64, clean: bool) -> ReductionSample {
+        ReductionSample {
             delivered: 1,
             clean,
             in_flight,
+            cwnd: 20,
             ssthresh: 10,
+            least: 10,
             unit: 1,
         }
     }
@@ -91,7 +80,7 @@ mod tests {
         let mut flight = 18;
         let mut sent = Vec::new();
         for _ in 0..18 {
-            let out = prr.window(&sample(flight, false)).unwrap() - flight;
+            let out = prr.window(&sample(flight, false)) - flight;
             prr.on_sent(out);
             sent.push(out);
             flight = flight + out - 1;
@@ -108,20 +97,9 @@ mod tests {
         prr.begin(20);
         prr.on_sent(1);
         // of 20 segments 15 were lost: what was delivered may go out, and one more if all is well
-        assert_eq!(prr.window(&sample(2, false)), Some(3));
+        assert_eq!(prr.window(&sample(2, false)), 3);
         prr.on_sent(1);
-        assert_eq!(prr.window(&sample(2, true)), Some(4));
-        assert_eq!(prr.window(&sample(9, true)), Some(10));
-    }
-
-    #[test]
-    fn an_ack_that_delivers_nothing_sends_nothing() {
-        let mut prr = Prr::default();
-        prr.begin(20);
-        let nothing = PrrSample {
-            delivered: 0,
-            ..sample(10, false)
-        };
-        assert_eq!(prr.window(&nothing), None);
+        assert_eq!(prr.window(&sample(2, true)), 4);
+        assert_eq!(prr.window(&sample(9, true)), 10);
     }
 }

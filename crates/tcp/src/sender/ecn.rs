@@ -7,6 +7,7 @@
 //! once.
 
 use super::Sender;
+use super::repair::Repair;
 use crate::recovery::State;
 use crate::segment::Flags;
 
@@ -36,7 +37,10 @@ impl Sender {
         let acked = ack - self.board.una();
         self.congestion
             .on_echo(acked, marked, ack, self.board.nxt());
-        let later = self.repair.as_ref().is_some_and(|it| it.has_prr());
+        let later = self
+            .repair
+            .as_ref()
+            .is_some_and(|it| it.comes_down_slowly());
         if marked && !later && ack > reaction.point && self.recovery.state() == State::Open {
             let before = self.congestion.window().cwnd;
             self.congestion.on_mark();
@@ -76,11 +80,10 @@ impl Sender {
     }
 
     /// Ends it once something beyond is acknowledged.
-    pub(super) fn leave_cwr(&mut self) {
+    pub(super) fn leave_cwr(&mut self, repair: &Repair) {
         if self.is_in_cwr() && self.board.una() > self.cwr_point() {
             self.end_cwr();
-            let ssthresh = self.congestion.window().ssthresh;
-            self.congestion.set_recovery_window(ssthresh);
+            self.end_reduction(repair);
         }
     }
 

@@ -6,7 +6,7 @@ use fairport_units::Time;
 use super::super::Sender;
 use super::Repair;
 use crate::recovery::State;
-use crate::recovery::prr::PrrSample;
+use crate::recovery::reduction::ReductionSample;
 use crate::recovery::tlp::TailProbe;
 use crate::recovery::undo::Before;
 
@@ -35,23 +35,25 @@ impl Sender {
             return;
         }
         self.reduce_window();
-        if let Some(prr) = &mut repair.prr {
+        if let Some(reduction) = &mut repair.reduction {
             // the window comes down by and by
             self.congestion.set_recovery_window(before.cwnd);
-            prr.begin(before.cwnd);
+            reduction.begin(before.cwnd);
         }
     }
 
     /// A mark: the window comes down to the threshold by and by (`tcp_enter_cwr`).
     pub(super) fn enter_cwr(&mut self, repair: &mut Repair) {
-        let Some(prr) = &mut repair.prr else { return };
+        let Some(reduction) = &mut repair.reduction else {
+            return;
+        };
         if self.is_in_cwr() {
             return;
         }
         let before = self.congestion.window().cwnd;
         self.congestion.reduce_for_mark();
         self.begin_epoch(before);
-        prr.begin(before);
+        reduction.begin(before);
         self.begin_cwr();
         repair.undo.forget();
         if let Some(probe) = &mut repair.probe {
@@ -69,22 +71,35 @@ impl Sender {
         }
     }
 
-    /// In fast recovery and after a mark, PRR says how large the window is after each ACK.
+    /// In fast recovery and after a mark, the reduction says how large the window is after each ACK.
     pub(super) fn reduce_by(&mut self, repair: &mut Repair, delivered: u64, clean: bool) {
         if self.recovery.state() != State::Fast && !self.is_in_cwr() {
             return;
         }
         let window = self.congestion.window();
-        let sample = PrrSample {
+        let sample = ReductionSample {
             delivered,
             clean,
             in_flight: self.board.pipe(),
+            cwnd: window.cwnd,
             ssthresh: window.ssthresh,
+            least: self.congestion.least_window(),
             unit: window.unit(),
         };
-        if let Some(cwnd) = repair.prr.as_mut().and_then(|prr| prr.window(&sample)) {
+        let reduction = repair.reduction.as_mut();
+        if let Some(cwnd) = reduction.and_then(|it| it.window(&sample)) {
             self.congestion.set_recovery_window(cwnd);
         }
+    }
+
+    /// The window has come down.
+    pub(in crate::sender) fn end_reduction(&mut self, repair: &Repair) {
+        let window = self.congestion.window();
+        let cwnd = match &repair.reduction {
+            Some(it) => it.end(window.cwnd, window.ssthresh),
+            None => window.ssthresh,
+        };
+        self.congestion.set_recovery_window(cwnd);
     }
 
     /// Whether a timeout lowers the threshold: not twice in a window (`tcp_enter_loss`).

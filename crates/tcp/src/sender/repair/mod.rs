@@ -12,8 +12,8 @@ use fairport_units::Time;
 use super::Sender;
 use crate::recovery::State;
 use crate::recovery::frto::{self, Frto};
-use crate::recovery::prr::Prr;
 use crate::recovery::rack::Rack;
+use crate::recovery::reduction::Reduction;
 use crate::recovery::tlp::{self, TailProbe, Verdict};
 use crate::recovery::undo::{Before, Undo};
 use crate::report::Events;
@@ -30,7 +30,7 @@ pub(super) struct Repair {
     /// RACK, and not three SACKed segments, says what is lost
     by_time: bool,
     probe: Option<TailProbe>,
-    prr: Option<Prr>,
+    reduction: Option<Reduction>,
     undo: Undo,
     frto: Option<Frto>,
     /// segments that duplicate SACKs told of: more than were sent again are not believed
@@ -46,7 +46,8 @@ impl Repair {
     /// For a connection that uses SACK, where any part of it is on. `rtt` is the handshake's.
     pub(super) fn new(settings: &Settings, rtt: Option<Time>) -> Option<Box<Self>> {
         let s = settings;
-        let any = s.rack || s.tail_loss_probe || s.prr || s.undo || s.frto;
+        let reduction = Reduction::new(s.window_reduction);
+        let any = s.rack || s.tail_loss_probe || reduction.is_some() || s.undo || s.frto;
         any.then(|| {
             Box::new(Self {
                 rack: Rack::new(rtt),
@@ -54,7 +55,7 @@ impl Repair {
                 probe: s.tail_loss_probe.then(|| {
                     TailProbe::new(Time::from_ps(s.timer_slack_ps), Time::from_ps(s.rto_min_ps))
                 }),
-                prr: s.prr.then(Prr::default),
+                reduction,
                 undo: Undo::new(s.undo),
                 frto: s.frto.then(Frto::default),
                 told: 0,
@@ -63,8 +64,8 @@ impl Repair {
     }
 
     /// Whether the window comes down by and by.
-    pub(super) fn has_prr(&self) -> bool {
-        self.prr.is_some()
+    pub(super) fn comes_down_slowly(&self) -> bool {
+        self.reduction.is_some()
     }
 
     /// Whether losses are found by time.
@@ -271,7 +272,7 @@ impl Sender {
         let complete = self.board.una() >= self.recovery.point();
         match self.recovery.state() {
             State::Open => {
-                self.leave_cwr();
+                self.leave_cwr(repair);
                 if repair.undo.all_duplicates() {
                     self.take_back(repair, false);
                 }
@@ -282,8 +283,7 @@ impl Sender {
                 if needless {
                     self.take_back(repair, false);
                 } else {
-                    let ssthresh = self.congestion.window().ssthresh;
-                    self.congestion.set_recovery_window(ssthresh);
+                    self.end_reduction(repair);
                 }
                 self.recovery.reopen();
             }
@@ -391,11 +391,11 @@ impl Sender {
             self.await_tail(&repair, now, head_sent);
         }
         if (self.recovery.state() == State::Fast || self.is_in_cwr())
-            && let Some(prr) = &mut repair.prr
+            && let Some(reduction) = &mut repair.reduction
         {
             let unit = self.board.unit();
             let octets = u64::from(chunk.payload).max(1);
-            prr.on_sent(if unit == 1 { 1 } else { octets });
+            reduction.on_sent(if unit == 1 { 1 } else { octets });
         }
         self.repair = Some(repair);
     }

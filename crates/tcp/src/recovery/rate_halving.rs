@@ -1,0 +1,71 @@
+//! Rate halving (Mathis, Semke, Mahdavi and Lahey 1999), as Linux had it before PRR (`tcp_cwnd_down`,
+//! up to 3.1): the window falls by a segment on every second ACK until it reaches the threshold, so
+//! that one segment goes out for two that are delivered.
+//!
+//! It never exceeds what is in the network by more than a segment. So after heavy losses, or when the
+//! application has nothing to send, recovery ends with a window below the threshold, and slow start
+//! follows.
+
+use super::reduction::ReductionSample;
+
+/// The account of one recovery.
+#[derive(Debug, Default)]
+pub(crate) struct RateHalving {
+    /// of each two ACKs, the second is next
+    second: bool,
+}
+
+impl RateHalving {
+    /// The window after an ACK that delivered something.
+    pub(super) fn window(&mut self, sample: &ReductionSample) -> u64 {
+        let falls = self.second && sample.cwnd > sample.least;
+        self.second = !self.second;
+        let cwnd = sample.cwnd - if falls { sample.unit } else { 0 };
+        cwnd.min(sample.in_flight + sample.unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The window and what goes out after each of `acks` ACKs, with `flight` in the network before.
+    fn recover(mut cwnd: u64, mut flight: u64, least: u64, acks: u64) -> (u64, Vec<u64>) {
+        let mut halving = RateHalving::default();
+        let sent = (0..acks).map(|_| {
+            flight -= 1;
+            cwnd = halving.window(&ReductionSample {
+                delivered: 1,
+                clean: false,
+                in_flight: flight,
+                cwnd,
+                ssthresh: 10,
+                least,
+                unit: 1,
+            });
+            let out = cwnd.saturating_sub(flight);
+            flight += out;
+            out
+        });
+        let sent = sent.collect();
+        (cwnd, sent)
+    }
+
+    #[test]
+    fn a_segment_goes_out_for_two_acks_down_to_the_threshold() {
+        let (cwnd, sent) = recover(20, 20, 10, 20);
+        assert_eq!(cwnd, 10);
+        assert_eq!(sent, [1, 0].repeat(10));
+        // and then one for one
+        let (cwnd, sent) = recover(20, 20, 10, 24);
+        assert_eq!((cwnd, &sent[20..]), (10, &[1; 4][..]));
+    }
+
+    #[test]
+    fn after_heavy_losses_the_window_ends_below_the_threshold() {
+        // of 20 segments 15 are lost: 5 are in the network
+        let (cwnd, sent) = recover(20, 5, 10, 8);
+        assert_eq!(cwnd, 5);
+        assert!(sent.iter().all(|out| *out == 1));
+    }
+}

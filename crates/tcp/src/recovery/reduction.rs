@@ -1,0 +1,100 @@
+//! How the window comes down to the threshold in fast recovery and after a mark, where not at once:
+//! one file an algorithm.
+
+use super::prr::Prr;
+use super::rate_halving::RateHalving;
+use crate::settings::WindowReduction;
+
+/// What an ACK says meanwhile. All amounts in the window's unit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReductionSample {
+    /// newly acknowledged or `SACKed`
+    pub(crate) delivered: u64,
+    /// `SND.UNA` moved, and nothing was found lost
+    pub(crate) clean: bool,
+    pub(crate) in_flight: u64,
+    pub(crate) cwnd: u64,
+    pub(crate) ssthresh: u64,
+    /// how far rate halving goes
+    pub(crate) least: u64,
+    /// one full segment
+    pub(crate) unit: u64,
+}
+
+/// Static dispatch over the algorithms.
+#[derive(Debug)]
+pub(crate) enum Reduction {
+    RateHalving(RateHalving),
+    Prr(Prr),
+}
+
+impl Reduction {
+    /// None where the window falls at once.
+    pub(crate) fn new(setting: WindowReduction) -> Option<Self> {
+        match setting {
+            WindowReduction::AtOnce => None,
+            WindowReduction::RateHalving => Some(Self::RateHalving(RateHalving::default())),
+            WindowReduction::Prr => Some(Self::Prr(Prr::default())),
+        }
+    }
+
+    /// A reduction begins with a window of `cwnd`.
+    pub(crate) fn begin(&mut self, cwnd: u64) {
+        match self {
+            Self::RateHalving(it) => *it = RateHalving::default(),
+            Self::Prr(it) => it.begin(cwnd),
+        }
+    }
+
+    /// So much went out, new or again.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, amount: u64) {
+        if let Self::Prr(it) = self {
+            it.on_sent(amount);
+        }
+    }
+
+    /// The window after an ACK; none if it stays.
+    pub(crate) fn window(&mut self, sample: &ReductionSample) -> Option<u64> {
+        if sample.delivered == 0 {
+            return None;
+        }
+        Some(match self {
+            Self::RateHalving(it) => it.window(sample),
+            Self::Prr(it) => it.window(sample),
+        })
+    }
+
+    /// The window at the end, of a threshold of `ssthresh` (`tcp_complete_cwr`,
+    /// `tcp_end_cwnd_reduction`).
+    pub(crate) fn end(&self, cwnd: u64, ssthresh: u64) -> u64 {
+        match self {
+            Self::RateHalving(_) => cwnd.min(ssthresh),
+            Self::Prr(_) => ssthresh,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ack_that_delivers_nothing_leaves_the_window() {
+        let nothing = ReductionSample {
+            delivered: 0,
+            clean: false,
+            in_flight: 10,
+            cwnd: 20,
+            ssthresh: 10,
+            least: 10,
+            unit: 1,
+        };
+        for setting in [WindowReduction::RateHalving, WindowReduction::Prr] {
+            let mut reduction = Reduction::new(setting).unwrap();
+            reduction.begin(20);
+            assert_eq!(reduction.window(&nothing), None);
+        }
+        assert!(Reduction::new(WindowReduction::AtOnce).is_none());
+    }
+}
