@@ -76,10 +76,10 @@ def lowered(job: Job) -> str:
     """The engine's job, as `fairport run` hands it over."""
     from fairport import _core
     from fairport.scenario import load
-    from fairport.scenario.lower import lower, lower_topology
+    from fairport.scenario.lower import lower
 
     scenario = load("outcast").patch(job.overrides)
-    hosts = _core.topology_hosts(json.dumps(lower_topology(scenario.topology)))
+    hosts = _core.topology_hosts(json.dumps(scenario.topology.job()))
     presets = {name: _core.preset(name) for name in _core.presets()}
     return json.dumps(lower(scenario, hosts, presets).document)
 

@@ -9,7 +9,7 @@ What a fence's language means:
 - `toml`: a scenario, or a part of one, which is laid over `outcast`.
 - `rust`: stands word for word in the file that its first line names.
 
-Run this file to renew the outputs shown and the README's picture, on purpose: `make docs`.
+Run this file to renew the outputs shown and the pictures, on purpose: `make docs`.
 """
 
 from __future__ import annotations
@@ -130,15 +130,20 @@ def _renewed(file: Path) -> str:
     return text
 
 
-def _draw_picture() -> None:
+def _draw_pictures() -> None:
     import fairport as fp
-    from fairport.figures import style
+    from fairport import layout
+    from fairport.figures import paths, style
 
     result = fp.run(fp.scenario("outcast"), seed=1)
-    style.save(result.plot("bars"), ROOT / "docs" / "images" / "outcast.png")
+    images = ROOT / "docs" / "images"
+    style.save(result.plot("bars"), images / "outcast.png")
+    routings = ("destination-suffix", "equal-length")
+    panels = [(name, layout.network(result.scenario.patch({"routing": name}))) for name in routings]
+    style.save(paths.draw(panels), images / "paths.png")
 
 
 if __name__ == "__main__":
-    _draw_picture()
+    _draw_pictures()
     for document in FILES:
         document.write_text(_renewed(document), encoding="utf-8")

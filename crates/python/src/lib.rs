@@ -173,6 +173,18 @@ fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> 
         .collect())
 }
 
+/// A job's network and its flows' paths, without a run.
+#[pyfunction]
+fn layout<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
+    let job: Job = parse(py, job_json)?;
+    let layout = py
+        .detach(|| fairport_sim::layout(&job))
+        .map_err(|error| job_error(py, &error))?;
+    let json = serde_json::to_string(&layout)
+        .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    py.import("json")?.call_method1("loads", (json,))
+}
+
 /// Shares of the trials for each rMin from 1 to the MSS: `x2`, `y2`, `both`, `neither`.
 #[pyfunction]
 fn enqueue_probability(
@@ -206,6 +218,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(preset, module)?)?;
     module.add_function(wrap_pyfunction!(preset_sources, module)?)?;
     module.add_function(wrap_pyfunction!(topology_hosts, module)?)?;
+    module.add_function(wrap_pyfunction!(layout, module)?)?;
     module.add_function(wrap_pyfunction!(enqueue_probability, module)?)?;
     module.add_function(wrap_pyfunction!(drill::run_script, module)?)?;
     Ok(())

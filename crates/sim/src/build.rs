@@ -52,9 +52,7 @@ impl Simulation {
         let workloads = workload_ends(job, &hosts)?;
         let mut flows_through = vec![0; topology.ports().len()];
         let mut route_bytes = 0;
-        let meetings = workloads.iter().flat_map(Ends::pairs);
-        let pairs = listed.iter().map(|flow| [flow.src, flow.dst]);
-        for (flow, [src, dst]) in (0..).zip(pairs.chain(meetings)) {
+        for (flow, [src, dst]) in (0..).zip(pairs(&listed, &workloads)) {
             let paths = router.paths(&topology, flow, src.host, dst.host);
             paths.count(&mut flows_through);
             if (flow as usize) < listed.len() {
@@ -131,11 +129,21 @@ impl Simulation {
     }
 }
 
+/// Who sends to whom: of the flows that the job lists, and then of those that workloads may start.
+pub(crate) fn pairs<'a>(
+    listed: &'a [Start],
+    workloads: &'a [Ends],
+) -> impl Iterator<Item = [End; 2]> + 'a {
+    let meetings = workloads.iter().flat_map(Ends::pairs);
+    let listed = listed.iter().map(|flow| [flow.src, flow.dst]);
+    listed.chain(meetings)
+}
+
 /// The numbers of the hosts, by name.
-struct HostNumbers<'a>(BTreeMap<&'a str, u32>);
+pub(crate) struct HostNumbers<'a>(BTreeMap<&'a str, u32>);
 
 impl<'a> HostNumbers<'a> {
-    fn new(topology: &'a Topology) -> Self {
+    pub(crate) fn new(topology: &'a Topology) -> Self {
         let name = |host: &NodeId| topology.node(*host).name.as_str();
         let numbers = topology.hosts().iter().map(name).zip(0..);
         Self(numbers.collect())
@@ -150,7 +158,7 @@ impl<'a> HostNumbers<'a> {
 }
 
 /// The flows that the job lists.
-fn listed_flows(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Start>, BuildError> {
+pub(crate) fn listed_flows(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Start>, BuildError> {
     let build = |(i, flow): (usize, &FlowJob)| {
         let field = |end: &str| format!("flows.{i}.{end}");
         let end = |name, host: &str, stack| {
@@ -180,7 +188,7 @@ fn listed_flows(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Start>, BuildE
 }
 
 /// The ends of each workload's flows.
-fn workload_ends(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Ends>, BuildError> {
+pub(crate) fn workload_ends(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Ends>, BuildError> {
     let build = |(i, workload): (usize, &WorkloadJob)| {
         let ends = |side: &str, jobs: &[EndJob]| {
             let end = |(j, end): (usize, &EndJob)| {

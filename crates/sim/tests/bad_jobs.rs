@@ -69,7 +69,7 @@ fn a_host_that_no_link_leads_to_is_named() {
     });
     assert_eq!(
         (error.field.as_str(), error.value.as_str()),
-        ("topology.links", "b")
+        ("topology.hosts.1", "b")
     );
     assert!(error.problem.contains("is not connected with `a`"));
 }

@@ -21,7 +21,7 @@ from fairport.backends import memory
 from fairport.errors import ScenarioError
 from fairport.result import Result
 from fairport.scenario import Scenario, load
-from fairport.scenario.lower import Job, lower, lower_topology
+from fairport.scenario.lower import Job, lower
 from fairport.scenario.refusal import refusal
 
 BACKEND = "simulation"
@@ -112,17 +112,33 @@ def prepare(scenario: Scenario, seed: int) -> Prepared:
     """Checks a scenario with this seed and builds its network. Raises ScenarioError."""
     if seed != scenario.seed:
         scenario = scenario.patch({"seed": seed})
-    presets = {name: _core.preset(name) for name in _core.presets()}
-    try:
-        hosts = _core.topology_hosts(json.dumps(lower_topology(scenario.topology)))
-    except _core.JobError as error:
-        raise _refused(scenario, None, error) from None
-    job = lower(scenario, hosts, presets)
+    job = _lowered(scenario)
     try:
         simulation = _core.Simulation(json.dumps(job.document))
     except _core.JobError as error:
         raise _refused(scenario, job, error) from None
     return Prepared(scenario, job, simulation)
+
+
+def layout(scenario: Scenario) -> dict[str, Any]:
+    """The network and the flows' paths as the engine builds them, without a run.
+
+    Raises ScenarioError for a scenario that cannot be run.
+    """
+    job = _lowered(scenario)
+    try:
+        return _core.layout(json.dumps(job.document))
+    except _core.JobError as error:
+        raise _refused(scenario, job, error) from None
+
+
+def _lowered(scenario: Scenario) -> Job:
+    presets = {name: _core.preset(name) for name in _core.presets()}
+    try:
+        hosts = _core.topology_hosts(json.dumps(scenario.topology.job()))
+    except _core.JobError as error:
+        raise _refused(scenario, None, error) from None
+    return lower(scenario, hosts, presets)
 
 
 def _refused(scenario: Scenario, job: Job | None, error: _core.JobError) -> ScenarioError:

@@ -15,6 +15,7 @@ from fairport.cli import (
     enqueue_probability,
     fixes,
     listing,
+    paths,
     report,
     rerun,
     run,
@@ -22,6 +23,7 @@ from fairport.cli import (
     script,
     stack,
     store,
+    topology,
 )
 from fairport.errors import InputError
 
@@ -87,6 +89,8 @@ app.command("list")(listing.list_scenarios)
 app.command("fixes")(fixes.fixes)
 app.add_typer(scenario.app, name="scenario")
 app.add_typer(stack.app, name="stack")
+app.add_typer(topology.app, name="topology")
+app.command("paths")(paths.paths)
 app.command("report")(report.report)
 app.command("rerun")(rerun.rerun)
 app.command("script")(script.script)

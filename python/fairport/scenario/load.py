@@ -53,7 +53,8 @@ def parse(text: str, file: str) -> Scenario:
 def validate(document: dict[str, Any], file: str) -> Scenario:
     """A scenario from a document with the fields of a file."""
     try:
-        scenario = Scenario.model_validate(document)
+        folder = Path(file).parent if file and _is_path(file) else Path()
+        scenario = Scenario.model_validate(document, context={"folder": folder})
     except ValidationError as error:
         raise first_problem(error, document, file, ScenarioError) from None
     scenario._file = file

@@ -17,7 +17,6 @@ from fairport.scenario.network import (
 )
 from fairport.scenario.selectors import SelectorError, position, select
 from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings, engine_value
-from fairport.scenario.topology import FatTree, Graph, Topology, TwoSwitch
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.traffic.base import Ends, ToOneReceiver, TrafficError
 
@@ -76,8 +75,8 @@ def lower(
         {
             "seed": scenario.seed,
             "duration_ps": int(scenario.duration),
-            "topology": lower_topology(scenario.topology),
-            "routing": scenario.routing,
+            "topology": scenario.topology.job(),
+            "routing": scenario.routing.job(),
             "link": {
                 "rate_bps": int(scenario.link.rate),
                 "delay_ps": int(scenario.link.delay),
@@ -86,6 +85,9 @@ def lower(
                 "framing": scenario.link.framing,
                 "clock_error_ppb": int(scenario.link.clock_error),
             },
+            "fabric": scenario.fabric.job(
+                scenario.topology.fabric_rate_bps(int(scenario.link.rate))
+            ),
             "switch": {
                 "processing_delay_ps": int(scenario.switch.processing_delay),
                 "arbitration": scenario.switch.arbitration,
@@ -115,32 +117,6 @@ def lower(
     )
     _add_traffic(job, scenario, hosts, presets)
     return job
-
-
-def lower_topology(topology: Topology) -> dict[str, Any]:
-    """The topology as the engine takes it."""
-    match topology:
-        case FatTree():
-            return {"kind": topology.kind, "k": topology.k}
-        case TwoSwitch():
-            return {"kind": topology.kind, "peers": topology.peers}
-        case Graph():
-            links = [
-                {
-                    "ends": link.ends,
-                    "rate_bps": None if link.rate is None else int(link.rate),
-                    "delay_ps": None if link.delay is None else int(link.delay),
-                    "limit_bytes": None if link.limit is None else int(link.limit),
-                }
-                for link in topology.links
-            ]
-            return {
-                "kind": topology.kind,
-                "hosts": topology.hosts,
-                "switches": topology.switches,
-                "links": links,
-            }
-    raise AssertionError(f"a topology without lowering: {topology}")
 
 
 def _processing(processing: Processing) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 from typing_extensions import Self
@@ -15,9 +15,10 @@ from fairport.scenario.fifo_queues import DropTail
 from fairport.scenario.measure import Measure, Probes
 from fairport.scenario.network import Host, Link, Switch
 from fairport.scenario.queues import Queue
+from fairport.scenario.routing import DestinationSuffix, Routing
 from fairport.scenario.shaper import Shaper, TokenBucket
 from fairport.scenario.tcp import HostTcp, TcpSettings
-from fairport.scenario.topology import Topology
+from fairport.scenario.topology import Fabric, FatTree, Topology
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.units import Duration, Limit
 
@@ -48,13 +49,14 @@ class Scenario(Section):
     """Seed of every random number of the run."""
     duration: PositiveDuration = Duration("10s")
     """Simulated time."""
-    routing: Literal["destination-suffix"] = "destination-suffix"
-    """Choice among shortest paths: by the last bits of the destination's address, hence static
-    (Prakash 2012)."""
+    routing: Routing = DestinationSuffix(kind="destination-suffix")
+    """How paths are chosen: the name of a policy, or a table with its settings."""
     topology: Topology
     """Hosts, switches and links."""
     link: Link = Link()
     """Every link."""
+    fabric: Fabric = Fabric()
+    """Links between switches, where they differ."""
     switch: Switch = Switch()
     """Every switch."""
     queue: Queue = DropTail()
@@ -83,12 +85,9 @@ class Scenario(Section):
         framing = _ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
         packet = int(self.link.mtu) + framing
         limits = {"queue.limit": self.queue.limit}
-        if self.topology.kind == "graph":
-            limits |= {
-                f"topology.links.{index}.limit": link.limit
-                for index, link in enumerate(self.topology.links)
-                if link.limit is not None
-            }
+        limits |= {f"topology.{name}": limit for name, limit in self.topology.limits().items()}
+        if self.fabric.limit is not None:
+            limits["fabric.limit"] = self.fabric.limit
         for field, limit in limits.items():
             if not limit.in_packets and limit < packet:
                 raise refuse(
@@ -131,6 +130,17 @@ class Scenario(Section):
                 "needs a [classifier] to tell short flows from long ones",
                 'add one, such as [classifier] threshold = "50 packets"',
                 field="queue.kind",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_rate_of_the_fabric(self) -> Self:
+        oversubscribed = isinstance(self.topology, FatTree) and self.topology.oversubscription > 1
+        if oversubscribed and self.fabric.rate is not None:
+            raise refuse(
+                "is given beside fabric.rate, and both say how fast links between switches are",
+                "leave one of the two out",
+                field="topology.oversubscription",
             )
         return self
 

@@ -60,7 +60,7 @@ def _path(detail: ErrorDetails, document: Any) -> list[str | int]:
         is_missing = detail["type"] == "missing" and part == detail["loc"][-1]
         if is_key or is_index or is_missing:
             path.append(part)
-    if detail["type"].startswith("union_tag"):
+    if detail["type"].startswith("union_tag") and isinstance(look_up(document, path), dict):
         path.append("kind")
     return path
 

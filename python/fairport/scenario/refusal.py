@@ -24,7 +24,7 @@ def refusal(
     """The engine's refusal of a field of the job as an error of the scenario."""
     here = scenario_field(job, field)
     written = look_up(scenario.resolved(), parts(here))
-    if written is ABSENT:
+    if written is ABSENT or isinstance(written, dict):
         written = str(Duration.of(int(value))) if _is_time(field, value) else value
     return ScenarioError(
         _in_scenario_words(problem).removeprefix("it "),

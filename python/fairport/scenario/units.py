@@ -178,6 +178,15 @@ class Rate(Quantity):
         "bit/s": Fraction(1),
     }
 
+    @classmethod
+    def of(cls, bits_per_second: int) -> Rate:
+        """So many bits per second, in the largest unit that is whole."""
+        for unit in ("Gbps", "Mbps", "kbps"):
+            count, rest = divmod(bits_per_second, int(cls.units[unit]))
+            if count and not rest:
+                return cls(f"{count}{unit}")
+        return cls(f"{bits_per_second}bps")
+
 
 _BYTES = _scaled(
     B=1,

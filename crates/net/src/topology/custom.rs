@@ -81,9 +81,13 @@ fn check_connected(graph: &Topology) -> Result<(), BuildError> {
         return Ok(());
     };
     let distance = graph.distances(&[*first]);
-    let mut nodes = graph.nodes().iter().zip(&distance);
-    let Some((apart, _)) = nodes.find(|(_, links)| **links == UNREACHED) else {
+    let Some(apart) = distance.iter().position(|links| *links == UNREACHED) else {
         return Ok(());
+    };
+    // hosts were added before switches
+    let field = match apart.checked_sub(graph.hosts().len()) {
+        None => format!("topology.hosts.{apart}"),
+        Some(switch) => format!("topology.switches.{switch}"),
     };
     let problem = format!(
         "is not connected with `{}`: no path of links leads there",
@@ -91,8 +95,8 @@ fn check_connected(graph: &Topology) -> Result<(), BuildError> {
     );
     let remedy = "add the link that is missing to topology.links, or leave the node out";
     Err(BuildError::new(
-        "topology.links",
-        &apart.name,
+        field,
+        &graph.nodes()[apart].name,
         problem,
         remedy,
     ))
@@ -135,7 +139,7 @@ mod tests {
         let error = build(&["a", "b"], &[["a", "b"]]).unwrap_err();
         assert_eq!(
             (error.field.as_str(), error.value.as_str()),
-            ("topology.links", "s")
+            ("topology.switches.0", "s")
         );
         assert!(error.problem.contains("not connected with `a`"));
     }

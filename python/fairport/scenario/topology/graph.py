@@ -1,47 +1,15 @@
-"""[topology]: hosts, switches and the links between them."""
+"""A network given node by node and link by link."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import PositiveLimit, PositiveRate, Section, refuse
-from fairport.scenario.units import Duration
-
-
-def _even(k: int) -> int:
-    if k < 2 or k % 2:
-        raise refuse(
-            "must be an even number, 2 or more",
-            "a k-ary fat-tree has k/2 hosts at each edge switch: try 4",
-        )
-    return k
-
-
-class FatTree(Section):
-    """A k-ary fat-tree (Al-Fares 2008) of k pods.
-
-    Its k^3/4 hosts are `h0`.. in order of pod, edge switch, host.
-    """
-
-    kind: Literal["fat-tree"]
-    """A k-ary fat-tree."""
-    k: Annotated[int, AfterValidator(_even)] = 4
-    """Ports of every switch; even. k = 4 has 16 hosts and 20 switches."""
-
-
-class TwoSwitch(Section):
-    """Two switches and one link between them.
-
-    Receiver `h0` and the lone sender `h1` are at `s0`, the peers `h2`.. at `s1`.
-    """
-
-    kind: Literal["two-switch"]
-    """Two switches and one link between them."""
-    peers: int = Field(ge=1)
-    """Hosts behind the second switch, which share one ingress port of the first."""
+from fairport.scenario.topology.base import TopologySection
+from fairport.scenario.units import Duration, Limit
 
 
 class GraphLink(Section):
@@ -66,18 +34,38 @@ class GraphLink(Section):
             )
         return self
 
+    def job(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        return {
+            "ends": self.ends,
+            "rate_bps": None if self.rate is None else int(self.rate),
+            "delay_ps": None if self.delay is None else int(self.delay),
+            "limit_bytes": None if self.limit is None else int(self.limit),
+        }
 
-class Graph(Section):
+
+class Graph(TopologySection):
     """A network given node by node and link by link."""
 
     kind: Literal["graph"]
     """A custom graph."""
     hosts: list[str] = Field(min_length=2)
     """Names of the hosts; each has one link."""
+    hosts_forward: bool = False
+    """Whether hosts pass on what is for others; then they may have several links."""
     switches: list[str]
     """Names of the switches."""
     links: list[GraphLink]
     """The links."""
 
+    def job(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        return self.model_dump() | {"links": [link.job() for link in self.links]}
 
-Topology = Annotated[FatTree | TwoSwitch | Graph, Field(discriminator="kind")]
+    def limits(self) -> dict[str, Limit]:
+        """Those that links have of their own."""
+        return {
+            f"links.{index}.limit": link.limit
+            for index, link in enumerate(self.links)
+            if link.limit is not None
+        }

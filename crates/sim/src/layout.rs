@@ -1,0 +1,137 @@
+//! A job's network and its flows' paths, to be shown or exported without a run.
+
+use fairport_net::routing::Path;
+use fairport_net::{BuildError, PortId, Topology};
+use serde::Serialize;
+
+use crate::build::{HostNumbers, listed_flows, pairs, workload_ends};
+use crate::job::Job;
+use crate::paths::FlowPaths;
+use crate::router::Router;
+use crate::topology::with_fabric;
+
+/// Nodes, links, and the flows' paths. Ports are meant by their index in `ports`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Layout {
+    /// names of all ports
+    pub ports: Vec<String>,
+    /// hosts and switches
+    pub nodes: Vec<NodeLayout>,
+    /// in the order in which they number their nodes' ports
+    pub links: Vec<LinkLayout>,
+    /// the flows that the job lists, by their numbers, and then one for each pair of hosts between
+    /// which a workload may start flows
+    pub flows: Vec<FlowLayout>,
+    /// how many of them the job lists
+    pub listed: usize,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeLayout {
+    /// its name
+    pub name: String,
+    /// whether it is a host
+    pub is_host: bool,
+    /// whether it passes on what is for others
+    pub forwards: bool,
+    /// links to the nearest host
+    pub height: u32,
+}
+
+/// A link, both ways alike.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkLayout {
+    /// the ports at its ends
+    pub ports: [u32; 2],
+    /// the nodes at its ends, as indices into the nodes
+    pub ends: [u32; 2],
+    /// rate, its own or the network's
+    pub rate_bps: u64,
+    /// propagation delay, its own or the network's
+    pub delay_ps: u64,
+    /// buffer of the ports at its ends where it has one of its own, octets
+    pub limit_bytes: Option<u32>,
+}
+
+/// A flow's paths, as output ports in their order; of several, each packet takes one.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowLayout {
+    /// name of the sending host
+    pub src: String,
+    /// name of the receiving host
+    pub dst: String,
+    /// links between the two by the shortest way
+    pub hops: u32,
+    /// of data
+    pub forward: Vec<Vec<u32>>,
+    /// of ACKs
+    pub backward: Vec<Vec<u32>>,
+}
+
+/// The network that the job describes, and the paths of its flows.
+///
+/// # Errors
+/// If it cannot be built; the error names the field.
+pub fn layout(job: &Job) -> Result<Layout, BuildError> {
+    let topology = with_fabric(job)?;
+    let hosts = HostNumbers::new(&topology);
+    let mut router = Router::new(job, &topology)?;
+    let listed = listed_flows(job, &hosts)?;
+    let workloads = workload_ends(job, &hosts)?;
+    let flows = (0..).zip(pairs(&listed, &workloads));
+    let flows = flows.map(|(number, ends)| {
+        let ends = ends.map(|end| end.host);
+        let paths = router.paths(&topology, number, ends[0], ends[1]);
+        flow(&topology, ends, &paths)
+    });
+    let heights = topology.heights();
+    let ids = (0..topology.ports().len() as u32).map(PortId);
+    let nodes = topology.nodes().iter().zip(heights);
+    Ok(Layout {
+        ports: ids.map(|port| topology.port_name(port)).collect(),
+        nodes: nodes
+            .map(|(node, height)| NodeLayout {
+                name: node.name.clone(),
+                is_host: node.is_host,
+                forwards: node.forwards,
+                height,
+            })
+            .collect(),
+        links: links(job, &topology),
+        flows: flows.collect(),
+        listed: listed.len(),
+    })
+}
+
+fn links(job: &Job, topology: &Topology) -> Vec<LinkLayout> {
+    let ids = (0..topology.ports().len() as u32).step_by(2);
+    let links = ids.map(|first| {
+        let port = topology.port(PortId(first));
+        LinkLayout {
+            ports: [first, port.peer.0],
+            ends: [port.node, topology.far_node(PortId(first))].map(|node| node.0),
+            rate_bps: port.options.rate.unwrap_or(job.link.rate_bps).as_bps(),
+            delay_ps: port.options.delay.unwrap_or(job.link.delay_ps).as_ps(),
+            limit_bytes: port.options.limit_bytes,
+        }
+    });
+    // without the ports by which forwarding hosts reach themselves
+    links.filter(|link| link.ends[0] != link.ends[1]).collect()
+}
+
+fn flow(topology: &Topology, ends: [u32; 2], paths: &FlowPaths) -> FlowLayout {
+    let [src, dst] = ends.map(|host| topology.node(topology.hosts()[host as usize]).name.clone());
+    let leads_on = |port: &PortId| topology.far_node(*port) != topology.port(*port).node;
+    let ports = |path: &Path| -> Vec<u32> {
+        let ports = path.iter().copied().filter(leads_on);
+        ports.map(|port| port.0).collect()
+    };
+    FlowLayout {
+        src,
+        dst,
+        hops: paths.hops,
+        forward: paths.forward.iter().map(ports).collect(),
+        backward: paths.backward.iter().map(ports).collect(),
+    }
+}

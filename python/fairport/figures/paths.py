@@ -1,0 +1,172 @@
+"""The network in layers, with the paths of the flows drawn over it: who meets whom, and where.
+
+Not one of a run's figures: it needs no run, and can show one scenario under several routings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairport.errors import InputError
+from fairport.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fairport.layout import Network
+
+_PANEL_IN = 2.0
+_HEAD_IN = 0.62
+_FOOT_IN = 0.42
+_GAP_IN = 0.34
+# a name is written into every node of a layer while there is room for it
+_MOST_NAMED = 24
+_SPREAD_POINTS = 2.2
+_THICKEST_POINTS = 4.5
+
+
+def write(network: Network, path: Path) -> None:
+    """Draws the paths into a PNG or SVG file. Raises InputError for another kind of file."""
+    if path.suffix not in (".png", ".svg"):
+        raise InputError(
+            "is not a picture that is drawn",
+            field="--figure",
+            value=path.name,
+            remedy="give a file that ends in .png or .svg",
+        )
+    style.save(draw([(_routing(network), network)]), path)
+
+
+def _routing(network: Network) -> str:
+    return str(network.scenario.routing.kind)
+
+
+def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
+    """One panel a network, below one another; a line's width grows with the flows on it."""
+    with style.applied():
+        height = _HEAD_IN + len(panels) * (_PANEL_IN + _GAP_IN) - _GAP_IN + _FOOT_IN
+        picture = style.Picture(figsize=(style.WIDTH_IN, height))
+        name = panels[0][1].scenario.name
+        picture.text(
+            0.1 / style.WIDTH_IN,
+            1 - 0.09 / height,
+            f"Paths of the flows of {name}",
+            va="top",
+            fontsize=10,
+            fontweight="bold",
+        )
+        for index, (title, network) in enumerate(panels):
+            top = height - _HEAD_IN - index * (_PANEL_IN + _GAP_IN)
+            axes = picture.add_axes((0.02, (top - _PANEL_IN) / height, 0.96, _PANEL_IN / height))
+            _draw_network(axes, network)
+            style.panel_title(axes, title, detail=_expected(network))
+        handles = _legend(panels[0][1])
+        picture.legend(
+            handles=handles, loc="lower left", ncols=len(handles), bbox_to_anchor=(0.01, 0.0)
+        )
+        picture.text(
+            1 - 0.1 / style.WIDTH_IN,
+            1 - 0.12 / height,
+            "circles: hosts; a line widens with its flows",
+            va="top",
+            ha="right",
+            color=style.MUTED,
+            fontsize=7,
+        )
+    return picture
+
+
+def _expected(network: Network) -> str:
+    from fairport.layout.sharing import expected_bottleneck
+
+    port = expected_bottleneck(network)
+    if port is None:
+        return ""
+    inputs = " + ".join(str(count) for count in sorted(port.by_ingress.values()))
+    plural = "s" if len(port.by_ingress) > 1 else ""
+    return f"{port.port}: {inputs} flows from {len(port.by_ingress)} ingress port{plural}"
+
+
+def _places(network: Network) -> dict[str, tuple[float, float]]:
+    layers: dict[int, list[str]] = defaultdict(list)
+    for node in network.nodes:
+        layers[node.height].append(node.name)
+    return {
+        name: ((i + 0.5) / len(names), float(height))
+        for height, names in layers.items()
+        for i, name in enumerate(names)
+    }
+
+
+def _classes(network: Network) -> list[style.HopClass]:
+    import polars as pl
+
+    hops = [flow.hops for flow in network.flows]
+    return style.hop_classes(pl.DataFrame({"flow": range(len(hops)), "hops": hops}))
+
+
+def _draw_network(axes: Axes, network: Network) -> None:
+    from matplotlib.transforms import ScaledTranslation
+
+    places = _places(network)
+    axes.set_axis_off()
+    axes.set_xlim(0, 1)
+    axes.set_ylim(-0.35, max(y for _, y in places.values()) + 0.3)
+    used = {port for flow in network.flows for port in flow.ports}
+    for link in network.links:
+        if used.isdisjoint(link.ports):
+            xs, ys = zip(*(places[end] for end in link.ends), strict=True)
+            axes.plot(xs, ys, color=style.GRID, linewidth=0.7, zorder=1)
+    ends = {port: link.ends for link in network.links for port in link.ports}
+    classes = _classes(network)
+    for number, one in enumerate(classes):
+        through: Counter[tuple[str, str]] = Counter()
+        for flow in one.flows:
+            through.update({ends[port] for port in network.flows[flow].ports})
+        aside = (number - (len(classes) - 1) / 2) * _SPREAD_POINTS / 72
+        moved = axes.transData + ScaledTranslation(aside, 0, axes.figure.dpi_scale_trans)
+        for (a, b), flows in through.items():
+            (x1, y1), (x2, y2) = places[a], places[b]
+            axes.plot(
+                [x1, x2],
+                [y1, y2],
+                color=one.look.colour,
+                linewidth=min(0.9 + 0.22 * flows, _THICKEST_POINTS),
+                transform=moved,
+                zorder=2 + (len(classes) - number) / 10,
+            )
+    _draw_nodes(axes, network, places)
+
+
+def _draw_nodes(axes: Axes, network: Network, places: dict[str, tuple[float, float]]) -> None:
+    sizes = Counter(node.height for node in network.nodes)
+    for node in network.nodes:
+        x, y = places[node.name]
+        named = sizes[node.height] <= _MOST_NAMED
+        axes.text(
+            x,
+            y,
+            node.name if named else "",
+            ha="center",
+            va="center",
+            fontsize=6 if sizes[node.height] <= _MOST_NAMED // 2 else 5,
+            zorder=4,
+            bbox={
+                "boxstyle": "circle,pad=0.25" if node.is_host else "square,pad=0.3",
+                "facecolor": style.PAPER,
+                "edgecolor": style.MUTED,
+                "linewidth": 0.6,
+            },
+        )
+
+
+def _legend(network: Network) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], color=one.look.colour, linewidth=2.5, label=one.label)
+        for one in _classes(network)
+    ]

@@ -1,0 +1,39 @@
+"""The network for Graphviz: a layer a rank, port numbers at the links' ends."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+
+from fairport.layout.network import Network
+from fairport.scenario.units import Duration, Rate
+
+
+def dot(network: Network) -> str:
+    """A DOT file; `dot -Tsvg` draws it."""
+    layers: dict[int, list[str]] = defaultdict(list)
+    lines = [
+        f"graph {_quoted(network.scenario.name)} {{",
+        "  graph [rankdir=BT, ranksep=1.2]",
+        "  edge [fontsize=8]",
+    ]
+    for node in network.nodes:
+        shape = "circle" if node.is_host else "box"
+        lines.append(f"  {_quoted(node.name)} [shape={shape}]")
+        layers[node.height].append(_quoted(node.name))
+    for _, names in sorted(layers.items()):
+        lines.append(f"  {{ rank=same; {'; '.join(names)} }}")
+    for link in network.links:
+        ends = " -- ".join(_quoted(end) for end in link.ends)
+        tail, head = (port.rpartition(":")[2] for port in link.ports)
+        text = f"{Rate.of(link.rate_bps)} {Duration.of(link.delay_ps)}"
+        lines.append(
+            f"  {ends} [taillabel={_quoted(tail)}, headlabel={_quoted(head)},"
+            f" tooltip={_quoted(text)}]"
+        )
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """As DOT quotes: as JSON does, for texts without control characters."""
+    return json.dumps(text, ensure_ascii=False)

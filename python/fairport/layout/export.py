@@ -1,0 +1,43 @@
+"""The formats that a network is exported in, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fairport.errors import InputError, OutputError, did_you_mean
+from fairport.layout.dot import dot
+from fairport.layout.graph import graphml, node_link_json
+from fairport.layout.mininet import mininet
+from fairport.layout.network import Network
+
+FORMATS: dict[str, Callable[[Network], str]] = {
+    "graphml": graphml,
+    "json": node_link_json,
+    "dot": dot,
+    "mininet": mininet,
+}
+
+
+def exported(network: Network, name: str) -> str:
+    """The network as a text of this format. Raises InputError for one that is not known."""
+    if name not in FORMATS:
+        raise InputError(
+            "is not a format", field="--format", value=name, remedy=did_you_mean(name, FORMATS)
+        )
+    return FORMATS[name](network)
+
+
+def write(text: str, path: Path) -> None:
+    """Writes an exported network, whole or not at all. Raises OutputError."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OutputError(
+            f"cannot be written: {(error.strerror or str(error)).lower()}",
+            file=str(path),
+            remedy="give another --out",
+        ) from None

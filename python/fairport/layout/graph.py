@@ -1,0 +1,58 @@
+"""The network as a networkx graph: for GraphML and node-link JSON.
+
+A node has `kind` ("host" or "switch") and, for hosts that pass packets on, `forwards`. A link has
+`rate`, `delay` and, where it has one of its own, `limit`, as texts with units; `number`, its place
+in the order that numbers ports; and `ports`, the ports at its ends.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from fairport.layout.network import Network
+from fairport.scenario.units import Duration, Rate, Size
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+def graph_of(network: Network) -> nx.MultiGraph[str]:
+    """As a multigraph, because two nodes may be joined by several links."""
+    import networkx as nx
+
+    graph: nx.MultiGraph[str] = nx.MultiGraph(name=network.scenario.name)
+    for node in network.nodes:
+        attributes: dict[str, Any] = {"kind": "host" if node.is_host else "switch"}
+        if node.is_host and node.forwards:
+            attributes["forwards"] = True
+        graph.add_node(node.name, **attributes)
+    for number, link in enumerate(network.links):
+        attributes = {
+            "rate": str(Rate.of(link.rate_bps)),
+            "delay": str(Duration.of(link.delay_ps)),
+            "number": number,
+            "ports": " ".join(link.ports),
+        }
+        if link.limit_bytes is not None:
+            attributes["limit"] = str(Size.of(link.limit_bytes))
+        graph.add_edge(*link.ends, key=number, **attributes)
+    return graph
+
+
+def graphml(network: Network) -> str:
+    """GraphML."""
+    import networkx as nx
+
+    buffer = io.BytesIO()
+    nx.write_graphml_xml(graph_of(network), buffer, prettyprint=True)
+    return buffer.getvalue().decode().rstrip("\n") + "\n"
+
+
+def node_link_json(network: Network) -> str:
+    """Node-link JSON."""
+    import networkx as nx
+
+    document = nx.node_link_data(graph_of(network), edges="edges")
+    return json.dumps(document, indent=1) + "\n"

@@ -1,0 +1,136 @@
+"""Which flows meet at which ports, and where the bottleneck is to be expected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from fairport.layout.network import Flow, Network
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPort:
+    """A port that data of one flow or more passes."""
+
+    port: str
+    rate_bps: int
+    flows: int
+    by_ingress: dict[str, int]
+    """Flows by the port through which they come to this one's node, in the order of their numbers
+    of flows; empty at the senders. A sprayed flow counts at every port that it comes through."""
+
+    @property
+    def share_bps(self) -> float:
+        """What each flow could have at most, were all alike."""
+        return self.rate_bps / self.flows
+
+
+def shared_ports(network: Network) -> list[SharedPort]:
+    """The ports that data passes, the one with the smallest share first.
+
+    Of equal shares, the one with more ingress ports first: behind it flows come in line and no
+    longer meet. Senders' own ports are left out, unless they pass on what is for others.
+    """
+    rates, peers = network.rates_bps(), network.entered_by()
+    flows: Counter[str] = Counter()
+    ingress: dict[str, Counter[str]] = {}
+    for flow in network.flows:
+        flows.update(flow.ports)
+        for port, before in _steps(flow):
+            ingress.setdefault(port, Counter())[peers[before]] += 1
+    shared = [
+        SharedPort(port, rates[port], flows[port], dict(ingress[port].most_common()))
+        for port in ingress
+    ]
+    return sorted(shared, key=lambda one: (one.share_bps, -len(one.by_ingress), one.port))
+
+
+def expected_bottleneck(network: Network) -> SharedPort | None:
+    """The port where the flows' shares are smallest; none where no two flows meet."""
+    shared = [port for port in shared_ports(network) if port.flows > 1]
+    return shared[0] if shared else None
+
+
+def _steps(flow: Flow) -> set[tuple[str, str]]:
+    """The pairs of an output port and the output port before it."""
+    return {(port, before) for route in flow.forward for before, port in pairwise(route)}
+
+
+def document(network: Network) -> dict[str, Any]:
+    """All of it, for programs."""
+    bottleneck = expected_bottleneck(network)
+    return {
+        "scenario": network.scenario.name,
+        "routing": network.scenario.resolved()["routing"],
+        "bottleneck": bottleneck.port if bottleneck else None,
+        "flows": [
+            {
+                "flow": number if number < network.listed else None,
+                "src": flow.src,
+                "dst": flow.dst,
+                "hops": flow.hops,
+                "paths": [list(route) for route in flow.forward],
+                "ack_paths": [list(route) for route in flow.backward],
+            }
+            for number, flow in enumerate(network.flows)
+        ],
+        "ports": [
+            {
+                "port": shared.port,
+                "rate_bps": shared.rate_bps,
+                "flows": shared.flows,
+                "by_ingress": shared.by_ingress,
+            }
+            for shared in shared_ports(network)
+        ],
+    }
+
+
+def flow_rows(network: Network) -> list[dict[str, Any]]:
+    """A row a flow: its path, or one of its paths and how many more there are."""
+    return [
+        {
+            "flow": number if number < network.listed else None,
+            "from": flow.src,
+            "to": flow.dst,
+            "hops": flow.hops,
+            "path": " ".join(flow.forward[0]) + _more(len(flow.forward) - 1),
+        }
+        for number, flow in enumerate(network.flows)
+    ]
+
+
+def _more(others: int) -> str:
+    return f" (or one of {others} more)" if others else ""
+
+
+def port_rows(network: Network) -> list[dict[str, Any]]:
+    """A row a port where flows meet."""
+    bottleneck = expected_bottleneck(network)
+    return [
+        {
+            "port": shared.port,
+            "flows": shared.flows,
+            "share of each": f"{shared.share_bps / 1e6:.4g} Mbit/s",
+            "flows by ingress port": _inputs(shared.by_ingress),
+            "": "<- expected bottleneck" if shared == bottleneck else "",
+        }
+        for shared in shared_ports(network)
+        if shared.flows > 1
+    ]
+
+
+def _inputs(by_ingress: dict[str, int]) -> str:
+    """As in "s0:2: 12, s0:1: 1"; many that are alike in one: "12 ports: 1 each"."""
+    ports_with: dict[int, list[str]] = {}
+    for port, count in by_ingress.items():
+        ports_with.setdefault(count, []).append(port)
+    few = 2
+    return ", ".join(
+        ", ".join(f"{port}: {count}" for port in ports)
+        if len(ports) <= few
+        else f"{len(ports)} ports: {count} each"
+        for count, ports in ports_with.items()
+    )

@@ -1,0 +1,95 @@
+"""routing: how paths are chosen. A name, or a table where a policy has settings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from fairport.scenario.base import Section
+
+
+class DestinationSuffix(Section):
+    """Shortest paths; the last bits of the destination's address choose (Prakash 2012)."""
+
+    kind: Literal["destination-suffix"]
+    """Shortest paths; the destination chooses."""
+
+    def job(self) -> Any:
+        """As the engine takes it."""
+        return self.kind
+
+
+class Ecmp(Section):
+    """Among shortest paths by a hash of the flow's addresses, protocol and ports."""
+
+    kind: Literal["ecmp"]
+    """Shortest paths; a hash of the flow chooses."""
+    hash: Literal["seeded", "ripl"] = "seeded"
+    """"seeded": every switch has its own hash, drawn from the scenario's seed. "ripl": the CRC-32
+    of RipL-POX, the controller of the Mininet reproductions, over whole paths."""
+
+    def job(self) -> Any:
+        """As the engine takes it."""
+        return "ripl-hash" if self.hash == "ripl" else self.kind
+
+
+class SpanningTree(Section):
+    """One tree of links for all traffic, as between switches that learn addresses."""
+
+    kind: Literal["spanning-tree"]
+    """One tree for all traffic."""
+
+    def job(self) -> Any:
+        """As the engine takes it."""
+        return self.kind
+
+
+class EqualLength(Section):
+    """Every packet goes up to a core switch, also within a pod and a rack (Prakash 2012)."""
+
+    kind: Literal["equal-length"]
+    """By way of a core switch, always."""
+    core: int | None = Field(default=None, ge=0)
+    """The core of all flows, by its number; without it a hash of the flow chooses one."""
+
+    def job(self) -> Any:
+        """As the engine takes it."""
+        return {self.kind: {"core": self.core}}
+
+
+class Spray(Section):
+    """Every packet takes any shortest path, all alike likely (Dixit 2013)."""
+
+    kind: Literal["spray"]
+    """Shortest paths; each packet draws one."""
+
+    def job(self) -> Any:
+        """As the engine takes it."""
+        return self.kind
+
+
+class TwoLevel(Section):
+    """The two-level look-up of Al-Fares 2008, for fat-trees."""
+
+    kind: Literal["two-level"]
+    """Down by prefix, up by the host's part of the destination's address and the switch."""
+
+    def job(self) -> Any:
+        """As the engine takes it."""
+        return self.kind
+
+
+_Policy = DestinationSuffix | Ecmp | SpanningTree | EqualLength | Spray | TwoLevel
+_Name = Literal["destination-suffix", "ecmp", "spanning-tree", "equal-length", "spray", "two-level"]
+
+
+def _table(value: Any) -> Any:
+    return {"kind": value} if isinstance(value, str) else value
+
+
+Routing = Annotated[
+    _Policy,
+    Field(discriminator="kind"),
+    BeforeValidator(_table, json_schema_input_type=_Name | _Policy),
+]

@@ -1,0 +1,31 @@
+"""What every topology is asked: its part of the engine's job, and what it says about links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from fairport.scenario.base import Section
+from fairport.scenario.units import Limit
+
+
+class TopologySection(Section):
+    """A topology. Its fields, as they are, are the engine's, unless a topology says otherwise."""
+
+    def job(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        return self.model_dump()
+
+    def fabric_rate_bps(self, link_rate_bps: int) -> int | None:
+        """Rate of links between switches where the topology, not the scenario, says it."""
+        return None
+
+    def limits(self) -> dict[str, Limit]:
+        """Buffers of single links, by their fields below `topology`."""
+        return {}
+
+
+def count(default: int, least: int = 1) -> Any:
+    """A field that counts hosts, switches or ports; the engine knows the most."""
+    return Field(default=default, ge=least)

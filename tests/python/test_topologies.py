@@ -1,0 +1,199 @@
+"""Topologies and routing as scenarios ask for them, and where the flows' paths meet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import pytest
+from fairport import layout
+from fairport.errors import InputError, ScenarioError
+from fairport.figures import paths as drawing
+from fairport.layout import sharing
+
+# kind and settings; hosts, switches and links by the formulas of docs/topologies.md
+COUNTS = [
+    ({"kind": "fat-tree", "k": 6}, (6**3 // 4, 5 * 6**2 // 4, 3 * 6**3 // 4)),
+    (
+        {"kind": "leaf-spine", "leaves": 3, "spines": 2, "hosts_per_leaf": 5},
+        (15, 3 + 2, 15 + 3 * 2),
+    ),
+    (
+        {"kind": "three-tier", "aggs": 3, "edges_per_agg": 2, "hosts_per_edge": 4},
+        (3 * 2 * 4, 1 + 3 + 3 * 2, 3 + 3 * 2 + 3 * 2 * 4),
+    ),
+    (
+        {"kind": "vl2", "d_a": 6, "d_i": 4, "hosts_per_rack": 2},
+        (2 * 6 * 4 // 4, 6 // 2 + 4 + 6 * 4 // 4, 2 * 6 * 4 // 4 + 6 * 4),
+    ),
+    ({"kind": "bcube", "n": 4, "k": 1}, (4**2, 2 * 4, 2 * 4**2)),
+    ({"kind": "star", "hosts": 9}, (9, 1, 9)),
+    ({"kind": "dumbbell", "left": 3, "right": 4}, (7, 2, 3 + 4 + 1)),
+    ({"kind": "dancehall", "clients": 20, "middle_clients": 2}, (62, 4 + 3, 40 + 4 + 2 + 22)),
+    ({"kind": "testbed"}, (4, 3, 6)),
+    ({"kind": "two-switch", "peers": 5}, (7, 2, 8)),
+]
+KINDS = [topology["kind"] for topology, _ in COUNTS]
+
+
+def scenario(topology: dict[str, Any], **fields: Any) -> fp.Scenario:
+    return fp.scenario(
+        {
+            "name": "some",
+            "duration": "10ms",
+            "topology": topology,
+            "traffic": [{"from": "h1", "to": "h0"}],
+            **fields,
+        }
+    )
+
+
+@pytest.mark.parametrize(("topology", "counts"), COUNTS, ids=KINDS)
+def test_a_topology_has_the_hosts_switches_and_links_of_its_formulas(
+    topology: dict[str, Any], counts: tuple[int, int, int]
+) -> None:
+    built = layout.network(scenario(topology))
+    assert (len(built.hosts), len(built.switches), len(built.links)) == counts
+
+
+@pytest.mark.parametrize(("topology", "_counts"), COUNTS, ids=KINDS)
+def test_every_topology_runs(topology: dict[str, Any], _counts: tuple[int, int, int]) -> None:
+    slow = topology["kind"] == "dancehall"
+    result = fp.run(scenario(topology, duration="2s" if slow else "10ms"))
+    assert result.flows["delivered_bytes"][0] > 0
+
+
+def fabric_rates(one: fp.Scenario) -> set[int]:
+    built = layout.network(one)
+    switches = set(built.switches)
+    return {link.rate_bps for link in built.links if switches.issuperset(link.ends)}
+
+
+def test_an_oversubscribed_fat_tree_has_slower_links_between_switches_alone() -> None:
+    tree = {"kind": "fat-tree", "oversubscription": 4}
+    assert fabric_rates(scenario(tree)) == {250_000_000}
+    assert {link.rate_bps for link in layout.network(scenario(tree)).links} == {
+        250_000_000,
+        1_000_000_000,
+    }
+
+
+def test_the_fabric_has_the_rate_that_the_scenario_gives_before_the_topologys_own() -> None:
+    vl2 = {"kind": "vl2", "hosts_per_rack": 2}
+    assert fabric_rates(scenario(vl2)) == {10_000_000_000}
+    assert fabric_rates(scenario(vl2, fabric={"rate": "40Gbps"})) == {40_000_000_000}
+
+
+def test_two_rates_for_the_fabric_are_refused() -> None:
+    tree = {"kind": "fat-tree", "oversubscription": 2}
+    with pytest.raises(ScenarioError) as error:
+        scenario(tree, fabric={"rate": "1Gbps"})
+    assert error.value.field == "topology.oversubscription"
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "problem"),
+    [
+        (
+            {"topology": {"kind": "star"}, "routing": "equal-length"},
+            "routing",
+            '"equal-length" needs core',
+        ),
+        ({"topology": {"kind": "star"}, "routing": "two-level"}, "routing", "needs a fat-tree"),
+        (
+            {"topology": {"kind": "fat-tree"}, "routing": {"kind": "equal-length", "core": 4}},
+            "routing.core",
+            "is not one of the 4 cores",
+        ),
+        ({"topology": {"kind": "star"}, "routing": "ospf"}, "routing", "is not one of"),
+        ({"topology": {"kind": "fat-tree", "k": 5}}, "topology.k", "even"),
+        ({"topology": {"kind": "vl2", "d_a": 5}}, "topology.d_a", "is odd"),
+        ({"topology": {"kind": "bcube", "n": 64, "k": 8}}, "topology", "are the most"),
+        (
+            {
+                "topology": {
+                    "kind": "graph",
+                    "hosts": ["h0", "h1", "h2"],
+                    "switches": ["s", "t"],
+                    "links": [{"ends": [f"h{i}", "s" if i < 2 else "t"]} for i in range(3)],
+                }
+            },
+            "topology.hosts.2",
+            '"h2" is not connected with `h0`',
+        ),
+    ],
+)
+def test_what_cannot_be_built_is_named_with_a_remedy(
+    fields: dict[str, Any], field: str, problem: str
+) -> None:
+    with pytest.raises(ScenarioError) as error:
+        layout.network(scenario(**fields))
+    assert error.value.field == field
+    assert problem in str(error.value)
+    assert error.value.remedy
+
+
+def test_a_routing_by_its_name_is_the_table_with_its_kind() -> None:
+    tree = {"kind": "fat-tree"}
+    by_name = scenario(tree, routing="spray")
+    assert by_name == scenario(tree, routing={"kind": "spray"})
+    assert fp.scenario(by_name.document()) == by_name
+    assert by_name.patch({"routing": "ecmp"}).patch({"routing.hash": "ripl"}).resolved()[
+        "routing"
+    ] == {"kind": "ecmp", "hash": "ripl"}
+
+
+def outcast(routing: str) -> layout.Network:
+    return layout.network(fp.scenario("outcast").patch({"routing": routing}))
+
+
+def test_the_outcast_has_an_ingress_port_of_its_own_at_the_expected_bottleneck() -> None:
+    port = sharing.expected_bottleneck(outcast("destination-suffix"))
+    assert port is not None
+    assert port.port == "edge0.0:0"
+    assert port.by_ingress == {"edge0.0:2": 14, "edge0.0:1": 1}
+    assert port.share_bps == pytest.approx(1e9 / 15)
+
+
+def test_under_equal_length_routing_all_flows_come_from_above_and_keep_their_hop_class() -> None:
+    network = outcast("equal-length")
+    port = sharing.expected_bottleneck(network)
+    assert port is not None
+    assert set(port.by_ingress) == {"edge0.0:2", "edge0.0:3"}
+    assert sum(port.by_ingress.values()) == 15
+    assert Counter(flow.hops for flow in network.flows) == {2: 1, 4: 2, 6: 12}
+    assert {len(route) for flow in network.flows for route in flow.forward} == {6}
+
+
+def test_with_one_core_for_all_the_bottleneck_is_where_flows_first_meet() -> None:
+    scenario = fp.scenario("outcast").patch({"routing": {"kind": "equal-length", "core": 0}})
+    port = sharing.expected_bottleneck(layout.network(scenario))
+    assert port is not None
+    assert port.port == "core0:0"
+    assert sorted(port.by_ingress.values()) == [3, 4, 4, 4]
+
+
+def test_a_sprayed_flow_has_all_its_shortest_paths() -> None:
+    paths = Counter(len(flow.forward) for flow in outcast("spray").flows)
+    assert paths == {1: 1, 2: 2, 4: 12}
+
+
+def test_a_hash_of_flows_depends_on_the_seed_and_ripls_does_not() -> None:
+    def routes(routing: str, hash_: str, seed: int) -> list[Any]:
+        patch = {"routing": {"kind": routing, "hash": hash_}, "seed": seed}
+        network = layout.network(fp.scenario("outcast").patch(patch))
+        return [flow.forward for flow in network.flows]
+
+    assert routes("ecmp", "seeded", 1) != routes("ecmp", "seeded", 2)
+    assert routes("ecmp", "ripl", 1) == routes("ecmp", "ripl", 2)
+
+
+def test_a_figure_of_the_paths_is_a_png_or_svg(tmp_path: Path) -> None:
+    network = outcast("destination-suffix")
+    drawing.write(network, tmp_path / "paths.svg")
+    drawn = (tmp_path / "paths.svg").read_text(encoding="utf-8")
+    assert "edge0.0:0: 1 + 14 flows from 2 ingress ports" in drawn
+    with pytest.raises(InputError, match="is not a picture"):
+        drawing.write(network, tmp_path / "paths.txt")
