@@ -34,6 +34,7 @@ BASELINE = "none"
 
 _BUILTIN = Path(__file__).parent
 _SHARE = re.compile(r"(\d+(?:\.\d+)?|\d+/[1-9]\d*) of queue\.limit")
+_BUFFER = ("limit", "count_in_service")
 _START = "`fairport fixes pacing > my.toml` makes a file to start from"
 
 
@@ -66,8 +67,17 @@ class Fix(Section):
         return self._text
 
     def applied(self, scenario: Scenario) -> Scenario:
-        """The scenario with the fix. Raises ScenarioError when it does not fit."""
-        return scenario.patch({path: _value(value, scenario) for path, value in self.patch.items()})
+        """The scenario with the fix. Raises ScenarioError when it does not fit.
+
+        Another queue discipline keeps the buffer and nothing else of the present one.
+        """
+        overrides: dict[str, Any] = {}
+        if "queue.kind" in self.patch:
+            queue = scenario.document().get("queue", {})
+            overrides["queue"] = {key: queue[key] for key in _BUFFER if key in queue}
+        for path, value in self.patch.items():
+            overrides[path] = _value(value, scenario)
+        return scenario.patch(overrides)
 
 
 def load(names: Iterable[str | Path | Fix], folder: Path | None = None) -> list[Fix]:
