@@ -10,7 +10,8 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench validate sensitivity docs fingerprints lock clean
+.PHONY: help demo test test-rust test-python lint format wheel bench validate sensitivity fixes docs fingerprints lock \
+	clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -54,6 +55,9 @@ validate: $(VENV)/.built  ## the same dumbbell in Fairport and in ns-3, where th
 
 sensitivity: $(VENV)/.built  ## renew the table in docs/model.md: what each lever does to the result
 	$(BIN)/python benches/sensitivity.py
+
+fixes: $(VENV)/.built  ## renew the fixes' tables in docs/compare.md and docs/validation.md
+	$(BIN)/python benches/fixes.py
 
 docs: $(VENV)/.built  ## renew the outputs and the picture that README.md and docs/ show
 	$(BIN)/python tests/repo/documents.py

@@ -35,12 +35,6 @@ def test_a_built_in_fix_is_named_as_its_file_and_says_where_it_is_from(name: str
     assert fix.source
 
 
-@pytest.mark.parametrize("name", list(available()))
-def test_a_built_in_fix_does_not_shrink_the_buffer(name: str, short: Scenario) -> None:
-    """A comparison at another buffer would compare buffers."""
-    assert available()[name].applied(short).queue.limit == short.queue.limit
-
-
 def test_a_share_of_the_buffer_is_in_its_unit(short: Scenario, tmp_path: Path) -> None:
     fix = read(write(tmp_path, GOOD))
     assert fix.applied(short).queue.limit.text == "4096B"
@@ -52,6 +46,35 @@ def test_a_share_of_the_buffer_is_in_its_unit(short: Scenario, tmp_path: Path) -
 def test_a_share_is_at_least_one(short: Scenario, tmp_path: Path) -> None:
     fix = read(write(tmp_path, GOOD.replace("1/4", "0.01")))
     assert fix.applied(short.patch({"queue.limit": "30 packets"})).queue.limit.text == "1 packets"
+
+
+def test_a_share_can_be_had_in_the_other_unit_at_full_frames(
+    short: Scenario, tmp_path: Path
+) -> None:
+    in_packets = read(
+        write(tmp_path, GOOD.replace("1/4 of queue.limit", "1 of queue.limit in packets"))
+    )
+    # 16384 B hold ten frames of 1518 B, and a part
+    assert in_packets.applied(short).queue.limit.text == "10 packets"
+    in_bytes = read(
+        write(tmp_path, GOOD.replace("1/4 of queue.limit", "2 of queue.limit in bytes"))
+    )
+    assert in_bytes.applied(short).queue.limit.text == "32768B"
+    bare = short.patch({"queue.limit": "30 packets", "link.framing": "none"})
+    assert in_bytes.applied(bare).queue.limit.text == "90000B"
+
+
+def test_another_discipline_keeps_the_buffer_and_nothing_else(
+    short: Scenario, tmp_path: Path
+) -> None:
+    marking = {"kind": "step-marking", "limit": "30 packets", "count_in_service": True}
+    patch = '"queue.kind" = "drop-tail"'
+    fix = read(write(tmp_path, GOOD.replace('"queue.limit" = "1/4 of queue.limit"', patch)))
+    queue = fix.applied(short.patch({"queue": marking | {"mark_above": "9 packets"}})).queue
+    assert queue.model_dump(exclude_unset=True) == {
+        "kind": "drop-tail", "limit": queue.limit, "count_in_service": True,
+    }  # fmt: skip
+    assert queue.limit.text == "30 packets"
 
 
 def test_users_add_fixes_by_folder_and_by_path(tmp_path: Path) -> None:

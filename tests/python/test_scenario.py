@@ -124,6 +124,13 @@ def test_a_patch_changes_a_copy() -> None:
     assert scenario.queue.limit == 16 * 1024
 
 
+def test_a_patch_leaves_the_values_that_it_was_given_alone() -> None:
+    queue = {"kind": "drop-tail", "limit": "32KiB"}
+    patched = load("outcast").patch({"queue": queue, "queue.limit": "64KiB"})
+    assert patched.queue.limit == 64 * 1024
+    assert queue["limit"] == "32KiB"
+
+
 def test_a_patch_makes_the_tables_that_it_needs() -> None:
     assert load(MINIMAL).patch({"measure.from": "1s"}).measure.start == 10**12
 

@@ -23,7 +23,7 @@ from fairport.scenario.traffic import Traffic
 from fairport.scenario.units import Duration, Limit
 
 # IEEE 802.3: header 14 B and FCS 4 B are held in a buffer with the packet
-_ETHERNET_BUFFERED = 18
+ETHERNET_BUFFERED = 18
 _IPV4_TCP_HEADERS = 40
 # RFC 791: every link carries 68 B; the length field has 16 bits
 _SMALLEST_MTU, _LARGEST_MTU = 68, 65535
@@ -82,7 +82,7 @@ class Scenario(Section):
 
     @model_validator(mode="after")
     def _holds_a_packet(self) -> Self:
-        framing = _ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
+        framing = ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
         packet = int(self.link.mtu) + framing
         limits = {"queue.limit": self.queue.limit}
         limits |= {f"topology.{name}": limit for name, limit in self.topology.limits().items()}
@@ -101,7 +101,7 @@ class Scenario(Section):
     def _shapes_a_packet(self) -> Self:
         if self.shaper is None:
             return self
-        framing = _ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
+        framing = ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
         packet = int(self.link.mtu) + framing
         bursts = {"burst": self.shaper.burst}
         if isinstance(self.shaper, TokenBucket):

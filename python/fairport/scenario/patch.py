@@ -16,7 +16,8 @@ def patched(scenario: Scenario, overrides: Mapping[str, Any]) -> Scenario:
     """The scenario with values set by dotted paths, checked as a file is. Raises ScenarioError."""
     document = copy.deepcopy(scenario.document())
     for path, value in overrides.items():
-        _set(document, path, value, scenario.file)
+        # a later path may reach into this value, which is its caller's
+        _set(document, path, copy.deepcopy(value), scenario.file)
     return validate(document, scenario.file)
 
 

@@ -10,7 +10,8 @@
     "queue.min" = "1/6 of queue.limit"
 
 `patch` sets fields by the dotted paths of `--set`. A threshold can be given as a share of the
-scenario's own buffer, as papers give theirs; of a buffer in packets it is a whole number of them.
+scenario's own buffer, as papers give theirs. It is in the buffer's unit; where a discipline counts
+in one unit only, "1 of queue.limit in packets" says which, at full frames.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError, did_you_mean
 from fairport.scenario import Scenario
 from fairport.scenario.base import Section
+from fairport.scenario.model import ETHERNET_BUFFERED
 from fairport.scenario.problems import first_problem
 
 BASELINE = "none"
 """What a comparison calls the scenario as it is; no fix has this name."""
 
 _BUILTIN = Path(__file__).parent
-_SHARE = re.compile(r"(\d+(?:\.\d+)?|\d+/[1-9]\d*) of queue\.limit")
+_SHARE = re.compile(r"(\d+(?:\.\d+)?|\d+/[1-9]\d*) of queue\.limit(?: in (packets|bytes))?")
 _BUFFER = ("limit", "count_in_service")
 _START = "`fairport fixes pacing > my.toml` makes a file to start from"
 
@@ -142,10 +144,18 @@ def _find(name: str | Path, known: dict[str, Fix]) -> Fix:
 
 
 def _value(value: Any, scenario: Scenario) -> Any:
-    """The value; of a share of the buffer, the threshold in the buffer's unit."""
+    """The value; of a share of the buffer, the threshold."""
     share = _SHARE.fullmatch(value) if isinstance(value, str) else None
     if share is None:
         return value
     limit = scenario.queue.limit
-    threshold = max(1, round(Fraction(share[1]) * int(limit)))
-    return f"{threshold} packets" if limit.in_packets else f"{threshold}B"
+    own_unit = "packets" if limit.in_packets else "bytes"
+    unit = share[2] or own_unit
+    threshold = Fraction(share[1]) * int(limit)
+    if unit != own_unit:
+        framing = ETHERNET_BUFFERED if scenario.link.framing == "ethernet" else 0
+        frame = int(scenario.link.mtu) + framing
+        # what holds 10.8 full frames holds 10
+        threshold = threshold * frame if unit == "bytes" else Fraction(threshold // frame)
+    whole = max(1, round(threshold))
+    return f"{whole} packets" if unit == "packets" else f"{whole}B"
