@@ -89,7 +89,7 @@ def test_the_conclusion_names_the_fair_ones() -> None:
     )
     assert conclusion(found, NONE, LONE) == (
         "Without a fix the ratio is 0.20 (0.10 to 0.30); "
-        "a and b make it fair; b at the median only."
+        "a makes it fair, b makes it fair at the median."
     )
     assert conclusion([], NONE, LONE).endswith("none of these fixes makes it fair.")
     assert conclusion(found, row("none", 1, 1, 1), LONE).endswith("there is nothing to mend.")

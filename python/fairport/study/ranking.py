@@ -23,6 +23,9 @@ COSTLY = 0.05
 # Jain's index from which flows without a lone class are said to share fairly
 FAIR_JAIN = 0.95
 
+# a fix that is fair with some seeds and not with others
+_IN_PART = "fair at the median"
+
 Row = Mapping[str, Any]
 """A row of a comparison's table."""
 
@@ -63,12 +66,14 @@ def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
     without = f"Without a fix the {what} is {_spread(none, key)}"
     if _fair(none[f"{key}_median"], key):
         return f"{without}: there is nothing to mend."
-    fair = [one.fix for one in ranked if one.verdict.startswith("fair")]
-    if not fair:
-        return f"{without}; none of these fixes makes it fair."
-    in_part = [one.fix for one in ranked if one.verdict.startswith("fair at the median")]
-    only = f"; {_listed(in_part)} at the median only" if in_part else ""
-    return f"{without}; {_listed(fair)} {'make' if len(fair) > 1 else 'makes'} it fair{only}."
+    in_part = [one.fix for one in ranked if one.verdict.startswith(_IN_PART)]
+    fair = [one.fix for one in ranked if one.verdict.startswith("fair") and one.fix not in in_part]
+    makes = [
+        f"{_listed(names)} {'make' if len(names) > 1 else 'makes'} it {word}"
+        for names, word in ((fair, "fair"), (in_part, _IN_PART))
+        if names
+    ]
+    return f"{without}; {', '.join(makes) or 'none of these fixes makes it fair'}."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -80,7 +85,7 @@ def _verdict(row: Row, none: Row, key: str) -> str:
     if median is None:
         return "nothing to compare"
     if _fair(median, key):
-        found = "fair" if _fair(q1, key) and _fair(q3, key) else "fair at the median"
+        found = "fair" if _fair(q1, key) and _fair(q3, key) else _IN_PART
     elif none[f"{key}_q1"] is not None and q1 <= none[f"{key}_q3"] and q3 >= none[f"{key}_q1"]:
         found = "no clear difference"
     elif key == "throughput_ratio" and median > 1:
