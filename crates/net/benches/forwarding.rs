@@ -9,7 +9,7 @@ use fairport_net::discipline::{
     Rio, RioConfig, StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
 };
 use fairport_net::framing::Framing;
-use fairport_net::port::{Leaves, PortConfig};
+use fairport_net::port::{Leaves, PortConfig, Queueing};
 use fairport_net::processing::{Processing, Server};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::shaper::Shaper;
@@ -198,9 +198,11 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
             };
             Server::new(uniform, Stream::new(1, "host", i))
         }),
-        discipline: (kind.discipline)(Stream::new(1, "queue", i)),
+        queueing: Queueing::Fifo {
+            discipline: (kind.discipline)(Stream::new(1, "queue", i)),
+            leaves: Leaves::AtEndOfService,
+        },
         shaper: kind.shaper.clone(),
-        leaves: Leaves::AtEndOfService,
         departure_first: true,
     };
     let ports = tree.ports().len();

@@ -22,6 +22,7 @@ mod pool;
 pub mod port;
 pub mod processing;
 pub mod routing;
+pub mod scheduler;
 pub mod shaper;
 pub mod stream;
 pub mod topology;

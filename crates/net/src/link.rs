@@ -161,11 +161,11 @@ mod tests {
         for round in 1..200_u32 {
             for _ in 0..round % 37 {
                 let at = Time::from_ns(u64::from(pushed));
-                link.push(at, at, 100, Handle::new(pushed));
+                link.push(at, at, 100, Handle::at(pushed as usize));
                 pushed += 1;
             }
             for _ in 0..(round % 31).min(link.len()) {
-                assert_eq!(link.pop().0, Handle::new(popped));
+                assert_eq!(link.pop().0, Handle::at(popped as usize));
                 popped += 1;
             }
             assert_eq!(link.len(), pushed - popped);
@@ -176,12 +176,7 @@ mod tests {
     fn the_backlog_counts_what_has_not_left_the_buffer() {
         let mut link = Link::new();
         for i in 1..=3 {
-            link.push(
-                Time::from_us(10 + i),
-                Time::from_us(i),
-                1000,
-                Handle::new(0),
-            );
+            link.push(Time::from_us(10 + i), Time::from_us(i), 1000, Handle::at(0));
         }
         assert_eq!((link.backlog_bytes(), link.backlog_packets()), (3000, 3));
         link.release(Time::from_us(2));

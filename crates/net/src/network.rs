@@ -1,5 +1,7 @@
 //! The forwarding core: takes packets from port to port along their routes.
 
+mod scheduled;
+
 use fairport_units::Time;
 
 use crate::arbitration::Arbiter;
@@ -9,9 +11,10 @@ use crate::framing::Framing;
 use crate::observer::{Arrival, Counts, Observer};
 use crate::packet::{CE, Packet};
 use crate::pool::{Handle, Pool};
-use crate::port::{Place, Port, PortConfig, PortTotals};
+use crate::port::{NO_SCHEDULER, Place, Port, PortConfig, PortTotals};
 use crate::routing::{Hop, Routes};
 use crate::topology::{NodeId, PortId, Topology};
+use scheduled::ScheduledPorts;
 
 /// The hosts at the network's edge, as whoever drives the network implements them.
 pub trait Hosts<P: Copy, O> {
@@ -56,6 +59,8 @@ impl Tied {
 /// still here.
 pub struct Network<P: Copy, O> {
     ports: Vec<Port>,
+    /// what the ports with a scheduler have besides
+    scheduled: ScheduledPorts,
     packets: Pool<P>,
     ingress_arrivals: Vec<u64>,
     routes: Routes,
@@ -99,15 +104,23 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 ingress_base: base,
             }
         };
+        let mut scheduled = ScheduledPorts::new(topology);
+        let ports: Vec<Port> = topology
+            .ports()
+            .iter()
+            .map(&mut place)
+            .zip(ports)
+            .zip(0..)
+            .map(|((place, config), id)| {
+                Port::new(place, config, |scheduler| {
+                    scheduled.add(PortId(id), scheduler)
+                })
+            })
+            .collect();
         Self {
-            events: EventQueue::new(ports.len()),
-            ports: topology
-                .ports()
-                .iter()
-                .map(&mut place)
-                .zip(ports)
-                .map(|(place, config)| Port::new(place, config))
-                .collect(),
+            events: EventQueue::new(ports.len() + scheduled.len()),
+            ports,
+            scheduled,
             packets: Pool::new(),
             ingress_arrivals: vec![0; ingress_base as usize],
             routes,
@@ -163,19 +176,36 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         &self.ports[port.0 as usize].totals
     }
 
-    /// The time that a port takes in all to send what it accepted, gaps included.
+    /// Packets that a port refused, or accepted and dropped all the same.
+    pub fn drops(&self, port: PortId) -> u64 {
+        let port = &self.ports[port.0 as usize];
+        let revoked = self.scheduled.revoked(port.scheduler).packets;
+        port.totals.arrivals - port.totals.accepted + revoked
+    }
+
+    /// The time that a port takes in all to send what it accepted and did not drop, gaps included.
     pub fn busy(&self, port: PortId) -> Time {
-        self.ports[port.0 as usize].busy(self.framing.gap_bytes())
+        let port = &self.ports[port.0 as usize];
+        let revoked = self.scheduled.revoked(port.scheduler);
+        let packets = port.totals.accepted - revoked.packets;
+        let bytes = port.totals.accepted_bytes - revoked.bytes;
+        port.time_of(packets, bytes, self.framing.gap_bytes())
     }
 
     /// What waits in a port's buffer at `now`, which is not before the network's own time.
     pub fn backlog(&mut self, port: PortId, now: Time) -> Backlog {
-        self.ports[port.0 as usize].backlog(now)
+        let port = &mut self.ports[port.0 as usize];
+        if port.scheduler == NO_SCHEDULER {
+            port.backlog(now)
+        } else {
+            self.scheduled.backlog(port.scheduler)
+        }
     }
 
     /// The packets that are in a buffer or on a link.
     pub fn in_flight(&self) -> impl Iterator<Item = &Packet<P>> {
-        let handles = self.ports.iter().flat_map(|port| port.link.iter());
+        let on_links = self.ports.iter().flat_map(|port| port.link.iter());
+        let handles = on_links.chain(self.scheduled.waiting());
         handles.map(|handle| self.packets.get(handle))
     }
 
@@ -204,6 +234,10 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         {
             assert!(time >= self.now, "time went back");
             self.now = time;
+            if from as usize >= self.ports.len() {
+                self.depart(from);
+                continue;
+            }
             let taken = self.take(PortId(from));
             if self.events.next_time() == time {
                 self.resolve_tie(taken, hosts);
@@ -261,8 +295,13 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// A packet meets the output port of its next hop: verdict, and onto the link or lost.
     #[inline]
     fn meet(&mut self, now: Time, hop: Hop, ingress_number: u16, handle: Handle) -> Time {
-        let packet = self.packets.get_mut(handle);
         let port = &mut self.ports[hop.port.0 as usize];
+        if port.scheduler != NO_SCHEDULER {
+            let index = port.scheduler;
+            self.meet_scheduler(now, index, hop, ingress_number, handle);
+            return Time::NEVER;
+        }
+        let packet = self.packets.get_mut(handle);
         let frame_bytes = self.framing.buffered_bytes(packet.size_bytes);
         let backlog = port.backlog(now);
         let port_accepted = port.totals.accepted;
@@ -322,11 +361,10 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 rank: 0,
                 taken,
             });
-            if self.events.next_time() != self.now {
-                break;
+            match self.next_of_this_instant() {
+                Some(from) => taken = self.take(from),
+                None => break,
             }
-            let (_, from) = self.events.first().expect("an event is due");
-            taken = self.take(PortId(from));
         }
         // First by link, so that a random rule draws in an order of its own, not the queue's.
         tied.sort_unstable_by_key(|arrival| (arrival.output(), arrival.taken.from));
@@ -360,6 +398,20 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.tied = tied;
     }
 
+    /// The next link whose head arrives in this picosecond. Departures of this picosecond come
+    /// before every arrival of it.
+    fn next_of_this_instant(&mut self) -> Option<PortId> {
+        while let Some((time, from)) = self.events.first()
+            && time == self.now
+        {
+            if (from as usize) < self.ports.len() {
+                return Some(PortId(from));
+            }
+            self.depart(from);
+        }
+        None
+    }
+
     /// Asserts that every packet is accounted for, in all and at every port.
     ///
     /// # Panics
@@ -367,10 +419,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     pub fn assert_conservation(&self) {
         let mut in_flight = 0;
         for port in &self.ports {
-            let here = u64::from(port.link.len());
+            let waiting = self.scheduled.backlog(port.scheduler).packets;
+            let here = u64::from(port.link.len() + waiting);
             assert_eq!(
                 port.totals.accepted,
-                port.totals.delivered + here,
+                port.totals.delivered + self.scheduled.revoked(port.scheduler).packets + here,
                 "conservation at a port"
             );
             in_flight += here;

@@ -8,7 +8,8 @@ use crate::topology::PortId;
 
 /// Who is told of every verdict. Static: what it does not do costs nothing.
 pub trait Observer<P: Copy> {
-    /// A packet met an output port.
+    /// A packet met an output port; or the port's discipline revised its verdict on one that it
+    /// had accepted.
     fn verdict(&mut self, time: Time, port: PortId, packet: &Packet<P>, verdict: Verdict);
 
     /// Whether [`Observer::detail`] is wanted of every packet at this port, not only of those that
@@ -17,6 +18,18 @@ pub trait Observer<P: Copy> {
 
     /// Everything about a packet that was dropped or marked, or that met a watched port.
     fn detail(&mut self, arrival: &Arrival<'_, P>);
+
+    /// A discipline dropped or marked a packet that it had accepted: `time` and `backlog` are those
+    /// of this moment, the counts are those of the packet's own arrival.
+    fn revised(&mut self, arrival: &Arrival<'_, P>) {
+        let _ = arrival;
+    }
+
+    /// A watched port with a scheduler begins to send the packet that was its `port_arrival`-th;
+    /// its last bit leaves at `depart`. A first-in-first-out port says so in [`Observer::detail`].
+    fn departs(&mut self, port: PortId, packet: &Packet<P>, port_arrival: u64, depart: Time) {
+        let _ = (port, packet, port_arrival, depart);
+    }
 }
 
 /// A packet's meeting with an output port.
@@ -34,7 +47,7 @@ pub struct Arrival<'a, P: Copy> {
     pub backlog: Backlog,
     /// what became of the packet
     pub verdict: Verdict,
-    /// when its last bit leaves; [`Time::NEVER`] for a dropped one
+    /// when its last bit leaves; [`Time::NEVER`] for a dropped one, and where a scheduler will decide
     pub depart: Time,
     /// running counts, this packet included
     pub counts: Counts,

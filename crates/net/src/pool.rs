@@ -10,10 +10,15 @@ use crate::packet::Packet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle(u32);
 
-#[cfg(test)]
 impl Handle {
-    pub(crate) fn new(place: u32) -> Self {
-        Self(place)
+    /// The handle of a place.
+    pub(crate) fn at(place: usize) -> Self {
+        Self(place as u32)
+    }
+
+    /// The place, for tables beside the pool.
+    pub(crate) fn place(self) -> usize {
+        self.0 as usize
     }
 }
 

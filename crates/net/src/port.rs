@@ -2,11 +2,12 @@
 
 use fairport_units::{Rate, Serializer, Time};
 
-use crate::discipline::{Backlog, Candidate, Discipline, Queue, Verdict};
+use crate::discipline::{Backlog, Candidate, Discipline, DropTail, Queue, Verdict};
 use crate::link::Link;
 use crate::packet::Packet;
 use crate::pool::Handle;
 use crate::processing::Server;
+use crate::scheduler::Scheduler;
 use crate::shaper::Shaper;
 use crate::topology::{NodeId, PortId};
 
@@ -22,15 +23,27 @@ pub struct PortConfig {
     pub latency: Time,
     /// the random part of the next node's processing, served in order
     pub far_processing: Option<Server>,
-    /// who gets into the buffer
-    pub discipline: Discipline,
+    /// who gets into the buffer, and who goes next
+    pub queueing: Queueing,
     /// what holds packets back before they go to the line
     pub shaper: Option<Shaper>,
-    /// when a packet stops counting against the buffer's limit
-    pub leaves: Leaves,
     /// whether a packet that leaves the buffer in the picosecond in which another arrives makes
     /// room for it
     pub departure_first: bool,
+}
+
+/// Who gets into a port's buffer, and who goes next.
+#[derive(Clone, Debug)]
+pub enum Queueing {
+    /// first in, first out: decided when a packet arrives
+    Fifo {
+        /// who gets in
+        discipline: Discipline,
+        /// when a packet stops counting against the buffer's limit
+        leaves: Leaves,
+    },
+    /// decided when a packet leaves; the packet in service does not count against the limit
+    Scheduled(Box<Scheduler>),
 }
 
 /// When a packet stops counting against the buffer's limit.
@@ -62,6 +75,9 @@ pub struct PortTotals {
     pub backlog_integral: u128,
 }
 
+/// What [`Port::scheduler`] says where a port serves first in, first out.
+pub(crate) const NO_SCHEDULER: u32 = u32::MAX;
+
 /// Where a port stands in the topology.
 pub(crate) struct Place {
     /// the node at the far end of its link
@@ -75,7 +91,7 @@ pub(crate) struct Place {
     pub(crate) ingress_base: u32,
 }
 
-/// A port that serves first in, first out: it knows a packet's departure when it accepts it.
+/// An output port.
 ///
 /// Three cache lines, in this order: what a packet meets when it leaves, what it meets besides when
 /// it comes, and what is counted. In a large network they come from the second-level cache.
@@ -84,6 +100,8 @@ pub(crate) struct Port {
     pub(crate) link: Link,
     pub(crate) place: Place,
     shaper: Option<Box<Shaper>>,
+    /// which of the network's schedulers it has, or [`NO_SCHEDULER`]
+    pub(crate) scheduler: u32,
     leaves: Leaves,
     /// whether a packet still counts in the picosecond in which it leaves
     lingers: bool,
@@ -93,6 +111,7 @@ pub(crate) struct Port {
     latency: Time,
     last_arrival: Time,
     far_processing: Option<Box<Server>>,
+    /// of a port without a scheduler: a FIFO knows a packet's departure when it accepts it
     discipline: Discipline,
 
     pub(crate) totals: PortTotals,
@@ -102,17 +121,31 @@ pub(crate) struct Port {
 const _: () = assert!(size_of::<Port>() == 3 * 64);
 
 impl Port {
-    /// An idle port.
-    pub(crate) fn new(place: Place, config: PortConfig) -> Self {
+    /// An idle port; `number` takes its scheduler, if it has one, and gives it a number.
+    pub(crate) fn new(
+        place: Place,
+        config: PortConfig,
+        number: impl FnOnce(Scheduler) -> u32,
+    ) -> Self {
+        let (discipline, leaves, scheduler) = match config.queueing {
+            Queueing::Fifo { discipline, leaves } => (discipline, leaves, NO_SCHEDULER),
+            // this discipline is never asked
+            Queueing::Scheduled(scheduler) => (
+                Discipline::DropTail(DropTail::packets(0)),
+                Leaves::AtStartOfService,
+                number(*scheduler),
+            ),
+        };
         Self {
             link: Link::new(),
             place,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
             free_at: Time::ZERO,
             latency: config.latency,
-            discipline: config.discipline,
+            discipline,
+            scheduler,
             shaper: config.shaper.map(Box::new),
-            leaves: config.leaves,
+            leaves,
             lingers: !config.departure_first,
             totals: PortTotals::default(),
             last_arrival: Time::ZERO,
@@ -130,14 +163,35 @@ impl Port {
         }
     }
 
-    /// Time spent sending what was accepted so far, with gaps of `gap_bytes`; at the shaper's rate
-    /// where there is one.
-    pub(crate) fn busy(&self, gap_bytes: u32) -> Time {
-        if let Some(shaper) = &self.shaper {
-            return shaper.time_of(self.totals.accepted_bytes);
+    /// Time that it takes to send so many packets of so many octets in all, with gaps of
+    /// `gap_bytes`; at the shaper's rate where there is one.
+    pub(crate) fn time_of(&self, packets: u64, bytes: u64, gap_bytes: u32) -> Time {
+        match &self.shaper {
+            Some(shaper) => shaper.time_of(bytes),
+            None => self
+                .serializer
+                .time_of(bytes + packets * u64::from(gap_bytes)),
         }
-        let gaps = self.totals.accepted * u64::from(gap_bytes);
-        self.serializer.time_of(self.totals.accepted_bytes + gaps)
+    }
+
+    /// When the line has sent what it was given.
+    pub(crate) fn free_at(&self) -> Time {
+        self.free_at
+    }
+
+    /// How long after its departure a packet still counts: one picosecond where an arrival of the
+    /// same instant comes first.
+    #[inline]
+    pub(crate) fn lingers(&self) -> Time {
+        Time::from_ps(u64::from(self.lingers))
+    }
+
+    /// A packet arrives at `now`.
+    #[inline]
+    pub(crate) fn count_arrival(&mut self, now: Time) {
+        assert!(now >= self.last_arrival, "time went back at a port");
+        self.last_arrival = now;
+        self.totals.arrivals += 1;
     }
 
     /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
@@ -149,9 +203,7 @@ impl Port {
         frame_bytes: u32,
         packet: &Packet<P>,
     ) -> Verdict {
-        assert!(now >= self.last_arrival, "time went back at a port");
-        self.last_arrival = now;
-        self.totals.arrivals += 1;
+        self.count_arrival(now);
         // The plainest discipline needs neither of the two structures, and its ports are the many.
         if let Discipline::DropTail(drop_tail) = &self.discipline {
             return drop_tail.judge(backlog, frame_bytes);
@@ -181,34 +233,53 @@ impl Port {
         packet: Handle,
     ) -> (Time, Option<Time>) {
         // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
-        let mut start = now.max(self.free_at);
-        if let Some(shaper) = &mut self.shaper {
-            start = shaper.release(start, frame_bytes);
-        }
-        let depart = start + self.serializer.take(wire_bytes);
-        self.free_at = depart;
-        let mut due = depart + self.latency;
-        if let Some(server) = &mut self.far_processing {
-            due = server.serve(due);
-        }
+        let begin = now.max(self.free_at);
+        let (start, due) = self.serialize(begin, frame_bytes, wire_bytes);
+        let depart = self.free_at;
         let leaves = match self.leaves {
             Leaves::AtEndOfService => depart,
             Leaves::AtStartOfService => start,
         };
         let first = self.link.is_empty();
-        self.link.push(
-            due,
-            leaves + Time::from_ps(u64::from(self.lingers)),
-            frame_bytes,
-            packet,
-        );
-        self.discipline
-            .joined(leaves + Time::from_ps(u64::from(self.lingers)));
+        let out = leaves + self.lingers();
+        self.link.push(due, out, frame_bytes, packet);
+        self.discipline.joined(out);
         let totals = &mut self.totals;
         totals.accepted += 1;
         totals.accepted_bytes += u64::from(frame_bytes);
         totals.backlog_max_bytes = totals.backlog_max_bytes.max(self.link.backlog_bytes());
         totals.backlog_integral += u128::from((leaves - now).as_ps()) * u128::from(frame_bytes);
         (depart, first.then_some(due))
+    }
+
+    /// Puts a packet on the line that its scheduler has chosen; returns as [`Port::accept`] does.
+    /// The line is free at `begin`.
+    pub(crate) fn send(
+        &mut self,
+        begin: Time,
+        frame_bytes: u32,
+        wire_bytes: u32,
+        packet: Handle,
+    ) -> (Time, Option<Time>) {
+        let (_, due) = self.serialize(begin, frame_bytes, wire_bytes);
+        let first = self.link.is_empty();
+        self.link.push(due, begin, frame_bytes, packet);
+        (self.free_at, first.then_some(due))
+    }
+
+    /// Gives the next packet to the line, which is free at `begin`: when its first bit goes, and
+    /// when the next node decides about it.
+    #[inline]
+    fn serialize(&mut self, begin: Time, frame_bytes: u32, wire_bytes: u32) -> (Time, Time) {
+        let mut start = begin;
+        if let Some(shaper) = &mut self.shaper {
+            start = shaper.release(start, frame_bytes);
+        }
+        self.free_at = start + self.serializer.take(wire_bytes);
+        let mut due = self.free_at + self.latency;
+        if let Some(server) = &mut self.far_processing {
+            due = server.serve(due);
+        }
+        (start, due)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairport_net::arbitration::{Arbiter, Rule};
 use fairport_net::discipline::{Discipline, DropTail, Verdict};
 use fairport_net::framing::Framing;
-use fairport_net::port::{Leaves, PortConfig};
+use fairport_net::port::{Leaves, PortConfig, Queueing};
 use fairport_net::processing::{Processing, Server};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::stream::Stream;
@@ -96,9 +96,11 @@ fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> 
         clock_error_ppb: 0,
         latency,
         far_processing: Some(Server::new(Processing::NONE, Stream::new(1, "test", i))),
-        discipline: Discipline::DropTail(DropTail::packets(limit_packets)),
+        queueing: Queueing::Fifo {
+            discipline: Discipline::DropTail(DropTail::packets(limit_packets)),
+            leaves: Leaves::AtEndOfService,
+        },
         shaper: None,
-        leaves: Leaves::AtEndOfService,
         departure_first: true,
     };
     let ports = topology.ports().len();

@@ -148,6 +148,17 @@ impl Routes {
         starts[stream.up_to(starts.len() as u64 - 1) as usize]
     }
 
+    /// The first and the last port of the route that the hop at this index is of.
+    pub(crate) fn ends(&self, index: u32) -> (PortId, PortId) {
+        let (before, behind) = self.entries.split_at(index as usize);
+        let on_the_way = |entry: &&Entry| entry.port != Self::END;
+        let last = behind.iter().take_while(on_the_way).last();
+        let first = before.iter().rev().take_while(on_the_way).last();
+        let here = behind[0].port;
+        let port = |entry: Option<&Entry>| entry.map_or(here, |entry| entry.port);
+        (port(first), port(last))
+    }
+
     /// The hop at this index, with the arriving packet counted; `None` where the route ends.
     #[inline]
     pub(crate) fn arrive(&mut self, index: u32) -> Option<Hop> {

@@ -1,0 +1,28 @@
+//! Which of several queues a packet goes to.
+
+/// A number below `queues` for a `key`: even over many keys, another for another `seed`.
+///
+/// The two rounds of multiply and shift are those of `SplitMix64`.
+pub(super) fn queue_of(key: u64, seed: u64, queues: u32) -> u32 {
+    let mut x = (key ^ seed).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^= x >> 31;
+    ((u128::from(x) * u128::from(queues)) >> 64) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_spread_evenly_and_a_seed_moves_most_of_them() {
+        let mut filled = [0; 4];
+        for key in 0..4000 {
+            filled[queue_of(key, 1, 4) as usize] += 1;
+        }
+        assert!(filled.iter().all(|n| (900..1100).contains(n)), "{filled:?}");
+        let stayed = (0..4000).filter(|key| queue_of(*key, 1, 4) == queue_of(*key, 2, 4));
+        assert!((900..1100).contains(&stayed.count()));
+    }
+}

@@ -1,0 +1,133 @@
+//! Queue disciplines that decide when a packet leaves: which of those that wait goes next, and
+//! whether one that waited is dropped or marked after all.
+//!
+//! A port with one of these has a departure event and keeps its packets here until it sends them
+//! (`network/scheduled.rs`). A discipline is one file, one variant of [`Scheduler`] and its arms.
+
+mod codel;
+mod drr;
+mod fq_codel;
+mod hash;
+mod lane;
+mod linux_sfq;
+mod sfq;
+mod shared_buffer;
+mod strict_priority;
+
+use fairport_units::Time;
+
+use crate::discipline::{Backlog, Reason, Verdict};
+use crate::packet::{ECN_BITS, NOT_ECT};
+use crate::pool::Handle;
+pub use codel::{CoDel, CoDelConfig};
+pub use drr::Drr;
+pub use fq_codel::{FqCoDel, FqCoDelConfig};
+pub use linux_sfq::{LinuxSfq, LinuxSfqConfig};
+pub use sfq::Sfq;
+pub use shared_buffer::{SharedBuffer, SwitchMemory};
+pub use strict_priority::StrictPriority;
+
+/// A packet that waits at a port: what its discipline may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// when it came
+    pub arrived: Time,
+    /// what it takes in the buffer
+    pub frame_bytes: u32,
+    /// the flow it belongs to; both directions of a flow have the same number
+    pub flow: u32,
+    /// number of the host that its route begins at
+    pub source: u32,
+    /// number of the host that its route ends at
+    pub destination: u32,
+    /// traffic class
+    pub class: u8,
+    /// ECN codepoint of its IP header
+    pub ecn: u8,
+    /// whether the discipline has marked it
+    pub marked: bool,
+    pub(crate) handle: Handle,
+}
+
+impl Waiting {
+    /// Whether it may be marked: its codepoint is ECT(0), ECT(1) or already CE (RFC 3168 5).
+    pub fn is_ecn_capable(&self) -> bool {
+        self.ecn & ECN_BITS != NOT_ECT
+    }
+}
+
+/// Packets that were accepted and are dropped all the same, and why.
+pub(crate) type Lost = Vec<(Waiting, Reason)>;
+
+/// A port's queue discipline. An enum, not a trait object, as
+/// [`Discipline`](crate::discipline::Discipline) is.
+#[derive(Clone, Debug)]
+pub enum Scheduler {
+    /// stochastic fair queueing as in ns-2
+    Sfq(Sfq),
+    /// stochastic fair queueing as in Linux
+    LinuxSfq(LinuxSfq),
+    /// deficit round robin over flows
+    Drr(Drr),
+    /// drops at the head by the time in the queue
+    CoDel(CoDel),
+    /// fair queueing with `CoDel`
+    FqCoDel(FqCoDel),
+    /// class 0 first
+    StrictPriority(StrictPriority),
+    /// one memory for the ports of a switch
+    SharedBuffer(SharedBuffer),
+}
+
+impl Scheduler {
+    /// Queues an arriving packet or refuses it. `backlog` is what waits at the port without it;
+    /// packets that have to go so that it can come are added to `lost`.
+    pub(crate) fn enqueue(
+        &mut self,
+        backlog: Backlog,
+        packet: Waiting,
+        lost: &mut Lost,
+    ) -> Verdict {
+        match self {
+            Self::Sfq(sfq) => sfq.enqueue(backlog, packet),
+            Self::LinuxSfq(sfq) => sfq.enqueue(backlog, packet, lost),
+            Self::Drr(drr) => drr.enqueue(backlog, packet, lost),
+            Self::CoDel(codel) => codel.enqueue(backlog, packet),
+            Self::FqCoDel(fq_codel) => fq_codel.enqueue(backlog, packet, lost),
+            Self::StrictPriority(pair) => pair.enqueue(packet),
+            Self::SharedBuffer(shared) => shared.enqueue(packet),
+        }
+    }
+
+    /// The packet to be sent at `now`; none when nothing is left. Packets that are dropped instead
+    /// of being sent are added to `lost`.
+    pub(crate) fn dequeue(&mut self, now: Time, lost: &mut Lost) -> Option<Waiting> {
+        match self {
+            Self::Sfq(sfq) => sfq.dequeue(),
+            Self::LinuxSfq(sfq) => sfq.dequeue(now),
+            Self::Drr(drr) => drr.dequeue(),
+            Self::CoDel(codel) => codel.dequeue(now, lost),
+            Self::FqCoDel(fq_codel) => fq_codel.dequeue(now, lost),
+            Self::StrictPriority(pair) => pair.dequeue(),
+            Self::SharedBuffer(shared) => shared.dequeue(),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Waiting {
+    /// A full-sized packet of a flow, for tests: its class and addresses are the flow's number.
+    pub(crate) fn of(flow: u32, frame_bytes: u32) -> Self {
+        Self {
+            arrived: Time::ZERO,
+            frame_bytes,
+            flow,
+            source: flow,
+            destination: 0,
+            class: flow as u8,
+            ecn: NOT_ECT,
+            marked: false,
+            handle: Handle::at(0),
+        }
+    }
+}

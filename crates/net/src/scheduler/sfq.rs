@@ -1,0 +1,161 @@
+//! Stochastic fair queueing as ns-2 has it (`sfq.cc`): a few buckets, one packet of each in turn,
+//! and a rule of shares by which arrivals are refused. McKenney's paper (INFOCOM 1990) and Linux
+//! drop from the longest bucket instead; see [`super::LinuxSfq`].
+
+use std::collections::VecDeque;
+
+use super::lane::Lane;
+use super::{Waiting, hash};
+use crate::discipline::{Backlog, Reason, Verdict};
+
+/// SFQ as in ns-2.
+///
+/// The bucket depends on the source's and the destination's address alone, so all flows of a pair
+/// of hosts share one. With few buckets the flows that share one share its part of the line, and so
+/// who shares with whom decides the result: `placed` settles it, the seed draws it.
+#[derive(Clone, Debug)]
+pub struct Sfq {
+    limit_packets: u32,
+    seed: u64,
+    /// by the source's number: the bucket that it is placed in
+    placed: Vec<Option<u32>>,
+    buckets: Vec<Lane>,
+    /// the buckets that hold packets, the next to be served first
+    round: VecDeque<u32>,
+}
+
+impl Sfq {
+    /// Empty buckets for `limit_packets` packets in all. What comes from host number n goes into
+    /// bucket `placed[n]`; where that is `None` or there is no such n, a hash of the addresses and
+    /// the seed says which.
+    pub fn new(limit_packets: u32, buckets: u32, seed: u64, placed: Vec<Option<u32>>) -> Self {
+        assert!(buckets > 0 && placed.iter().flatten().all(|bucket| *bucket < buckets));
+        Self {
+            limit_packets,
+            seed,
+            placed,
+            buckets: vec![Lane::default(); buckets as usize],
+            round: VecDeque::new(),
+        }
+    }
+
+    fn bucket_of(&self, packet: &Waiting) -> u32 {
+        let placed = self.placed.get(packet.source as usize).copied().flatten();
+        placed.unwrap_or_else(|| {
+            let addresses = u64::from(packet.source) << 32 | u64::from(packet.destination);
+            hash::queue_of(addresses, self.seed, self.buckets.len() as u32)
+        })
+    }
+
+    pub(super) fn enqueue(&mut self, backlog: Backlog, packet: Waiting) -> Verdict {
+        let bucket = self.bucket_of(&packet);
+        let buckets = self.buckets.len() as u32;
+        let lane = &mut self.buckets[bucket as usize];
+        let free = self.limit_packets.saturating_sub(backlog.packets);
+        if free == 0 {
+            return Verdict::Dropped(Reason::Full);
+        }
+        let has = lane.packets();
+        if has >= free / 2 || (free < buckets && has > self.limit_packets / buckets) {
+            return Verdict::Dropped(Reason::Share);
+        }
+        if lane.is_empty() {
+            self.round.push_back(bucket);
+        }
+        lane.push(packet);
+        Verdict::Accepted
+    }
+
+    pub(super) fn dequeue(&mut self) -> Option<Waiting> {
+        let bucket = self.round.pop_front()?;
+        let lane = &mut self.buckets[bucket as usize];
+        let packet = lane.pop();
+        if !lane.is_empty() {
+            self.round.push_back(bucket);
+        }
+        packet
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four buckets for 40 packets (Prakash 2012, as the paper's ns-2 run had them); host n is
+    /// placed in bucket n.
+    fn four_buckets() -> Sfq {
+        Sfq::new(40, 4, 0, (0..4).map(Some).collect())
+    }
+
+    fn fill(queue: &mut Sfq, source: u32, waiting: &mut u32) -> Verdict {
+        loop {
+            let backlog = Backlog {
+                bytes: 0,
+                packets: *waiting,
+            };
+            let verdict = queue.enqueue(backlog, Waiting::of(source, 1000));
+            if verdict != Verdict::Accepted {
+                return verdict;
+            }
+            *waiting += 1;
+        }
+    }
+
+    #[test]
+    fn a_lone_bucket_gets_13_of_40_places() {
+        // the 14th finds 13 before it and 27 free: 13 >= 27 / 2
+        let (mut queue, mut waiting) = (four_buckets(), 0);
+        let verdict = fill(&mut queue, 0, &mut waiting);
+        assert_eq!(verdict, Verdict::Dropped(Reason::Share));
+        assert_eq!(waiting, 13);
+    }
+
+    #[test]
+    fn four_greedy_buckets_one_after_the_other_get_13_9_6_and_4() {
+        // a bucket of n beside w others is full when n >= (40 - w - n) / 2
+        let (mut queue, mut waiting) = (four_buckets(), 0);
+        let mut held = Vec::new();
+        for source in 0..4 {
+            let before = waiting;
+            fill(&mut queue, source, &mut waiting);
+            held.push(waiting - before);
+        }
+        assert_eq!(held, [13, 9, 6, 4]);
+    }
+
+    #[test]
+    fn buckets_take_turns_packet_by_packet() {
+        let (mut queue, mut waiting) = (four_buckets(), 0);
+        for source in [0, 0, 0, 1, 1, 2] {
+            let backlog = Backlog {
+                bytes: 0,
+                packets: waiting,
+            };
+            queue.enqueue(backlog, Waiting::of(source, 1000));
+            waiting += 1;
+        }
+        let sent: Vec<u32> = std::iter::from_fn(|| queue.dequeue())
+            .map(|packet| packet.source)
+            .collect();
+        assert_eq!(sent, [0, 1, 2, 0, 1, 0]);
+    }
+
+    #[test]
+    fn who_is_not_placed_is_hashed_by_both_addresses() {
+        let queue = Sfq::new(40, 4, 7, Vec::new());
+        let bucket = |source, destination| {
+            queue.bucket_of(&Waiting {
+                source,
+                destination,
+                ..Waiting::of(0, 1000)
+            })
+        };
+        assert_eq!(bucket(1, 2), bucket(1, 2));
+        let of_pairs: Vec<u32> = (0..32).map(|n| bucket(n, 99)).collect();
+        assert!(
+            (0..4).all(|wanted| of_pairs.contains(&wanted)),
+            "{of_pairs:?}"
+        );
+        assert!((0..32).any(|n| bucket(n, 99) != bucket(99, n)));
+    }
+}

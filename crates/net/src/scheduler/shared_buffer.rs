@@ -1,0 +1,138 @@
+//! The shared buffer of a switch with dynamic thresholds (Choudhury & Hahne, "Dynamic Queue Length
+//! Thresholds for Shared-Memory Packet Switches", IEEE/ACM ToN 6(2), 1998): no queue may be longer
+//! than alpha times what is free.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::Waiting;
+use super::lane::Lane;
+use crate::discipline::{Reason, Verdict};
+
+/// The memory that the ports of one switch share. A clone is the same memory.
+///
+/// The counter is atomic because a run may be handed from thread to thread; no two use it at once.
+#[derive(Clone, Debug)]
+pub struct SwitchMemory {
+    size_bytes: u32,
+    used_bytes: Arc<AtomicU32>,
+}
+
+impl SwitchMemory {
+    /// An empty memory of `size_bytes`.
+    pub fn new(size_bytes: u32) -> Self {
+        Self {
+            size_bytes,
+            used_bytes: Arc::default(),
+        }
+    }
+
+    fn free_bytes(&self) -> u32 {
+        self.size_bytes - self.used_bytes.load(Relaxed)
+    }
+
+    fn take(&self, bytes: u32) {
+        self.used_bytes.fetch_add(bytes, Relaxed);
+    }
+
+    fn give_back(&self, bytes: u32) {
+        self.used_bytes.fetch_sub(bytes, Relaxed);
+    }
+}
+
+/// One port's first-in-first-out queue in a shared memory.
+///
+/// A packet gets in while the port's queue is shorter than alpha times the free memory. So with n
+/// ports full, each holds alpha / (1 + alpha n) of the memory, and some of it stays free for a port
+/// that has been idle.
+#[derive(Clone, Debug)]
+pub struct SharedBuffer {
+    memory: SwitchMemory,
+    alpha: f64,
+    lane: Lane,
+}
+
+impl SharedBuffer {
+    /// A port's empty queue in `memory`; `alpha` is above 0, in switches a power of two from 1/128
+    /// to 8.
+    pub fn new(memory: SwitchMemory, alpha: f64) -> Self {
+        assert!(alpha > 0.0);
+        Self {
+            memory,
+            alpha,
+            lane: Lane::default(),
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, packet: Waiting) -> Verdict {
+        let free = self.memory.free_bytes();
+        if packet.frame_bytes > free {
+            return Verdict::Dropped(Reason::Full);
+        }
+        // one product of two IEEE 754 numbers: the same on every machine
+        if f64::from(self.lane.bytes()) >= self.alpha * f64::from(free) {
+            return Verdict::Dropped(Reason::Share);
+        }
+        self.memory.take(packet.frame_bytes);
+        self.lane.push(packet);
+        Verdict::Accepted
+    }
+
+    pub(super) fn dequeue(&mut self) -> Option<Waiting> {
+        let packet = self.lane.pop()?;
+        self.memory.give_back(packet.frame_bytes);
+        Some(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fills the ports in turn until none takes any more; returns what each holds.
+    fn filled(ports: &mut [SharedBuffer]) -> Vec<u32> {
+        let enter = |port: &mut SharedBuffer| port.enqueue(Waiting::of(0, 100));
+        loop {
+            let verdicts: Vec<Verdict> = ports.iter_mut().map(enter).collect();
+            if verdicts.iter().all(|verdict| *verdict != Verdict::Accepted) {
+                break;
+            }
+        }
+        ports.iter().map(|port| port.lane.bytes()).collect()
+    }
+
+    fn ports(n: usize, alpha: f64) -> Vec<SharedBuffer> {
+        let memory = SwitchMemory::new(1_200_000);
+        vec![SharedBuffer::new(memory, alpha); n]
+    }
+
+    #[test]
+    fn n_full_ports_hold_alpha_over_1_plus_alpha_n_each() {
+        for (n, alpha, share) in [(1, 1.0, 1.0 / 2.0), (2, 1.0, 1.0 / 3.0), (3, 0.5, 0.2)] {
+            for held in filled(&mut ports(n, alpha)) {
+                let expected = share * 1_200_000.0;
+                assert!(
+                    (f64::from(held) - expected).abs() <= 100.0,
+                    "{n}, {alpha}: {held}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_port_that_was_idle_finds_room_beside_a_full_one() {
+        let mut both = ports(2, 8.0);
+        let alone = filled(&mut both[..1])[0];
+        assert!(alone.abs_diff(1_200_000 * 8 / 9) <= 100, "{alone}");
+        assert_eq!(both[1].enqueue(Waiting::of(0, 100)), Verdict::Accepted);
+    }
+
+    #[test]
+    fn what_is_sent_is_free_again_for_all() {
+        let mut both = ports(2, 1.0);
+        filled(&mut both);
+        while both[0].dequeue().is_some() {}
+        let held = filled(&mut both[1..])[0];
+        assert!(held.abs_diff(600_000) <= 100, "{held}");
+    }
+}
