@@ -3,16 +3,17 @@
 //! A discipline that draws random numbers takes a stream of its port's own:
 //! `Stream::new(job.seed, "queue", port number)`.
 
-use fairport_net::BuildError;
 use fairport_net::discipline::{
     Discipline, DropTail, Pie, PieConfig, StepMarking, Threshold, WeightedTailDrop,
 };
-use fairport_net::port::Leaves;
+use fairport_net::port::{Leaves, Queueing};
 use fairport_net::stream::Stream;
+use fairport_net::{BuildError, NodeId};
 use fairport_units::{Rate, Time};
 
 use crate::job::{BufferJob, PieJob, QueueJob, ThresholdJob};
 use crate::red::{red, rio};
+use crate::schedulers::{self, Shared};
 
 /// What a discipline is built from: the job's queue, and what this port has of its own.
 pub(crate) struct PortQueue<'a> {
@@ -41,14 +42,29 @@ impl PortQueue<'_> {
     }
 }
 
-/// The discipline of a port, and when packets leave its buffer.
-pub(crate) fn build(port: &PortQueue) -> Result<(Discipline, Leaves), BuildError> {
+/// How a port at `node` queues.
+pub(crate) fn build(
+    port: &PortQueue,
+    node: NodeId,
+    shared: &Shared,
+) -> Result<Queueing, BuildError> {
+    if let QueueJob::Scheduled(job) = port.queue {
+        let scheduler = schedulers::build(job, port, node, shared)?;
+        return Ok(Queueing::Scheduled(Box::new(scheduler)));
+    }
+    fifo(port)
+}
+
+fn fifo(port: &PortQueue) -> Result<Queueing, BuildError> {
     let (QueueJob::DropTail(buffer)
     | QueueJob::StepMarking { buffer, .. }
     | QueueJob::Red { buffer, .. }
     | QueueJob::Rio { buffer, .. }
     | QueueJob::Pie(PieJob { buffer, .. })
-    | QueueJob::WeightedTailDrop { buffer, .. }) = port.queue;
+    | QueueJob::WeightedTailDrop { buffer, .. }) = port.queue
+    else {
+        unreachable!("a scheduler is built elsewhere")
+    };
     let room = drop_tail(buffer, port)?;
     let discipline = match port.queue {
         QueueJob::DropTail(_) => Discipline::DropTail(room),
@@ -69,8 +85,12 @@ pub(crate) fn build(port: &PortQueue) -> Result<(Discipline, Leaves), BuildError
         QueueJob::WeightedTailDrop { thresholds, .. } => {
             weighted_tail_drop(room, *thresholds, port)?
         }
+        QueueJob::Scheduled(_) => unreachable!("a scheduler is built elsewhere"),
     };
-    Ok((discipline, leaves(buffer)))
+    Ok(Queueing::Fifo {
+        discipline,
+        leaves: leaves(buffer),
+    })
 }
 
 fn step_marking(buffer: DropTail, mark_above: ThresholdJob) -> Discipline {
@@ -139,18 +159,26 @@ fn leaves(buffer: &BufferJob) -> Leaves {
 
 /// The buffer with the limit of its port, which must have room for a packet.
 fn drop_tail(buffer: &BufferJob, port: &PortQueue) -> Result<DropTail, BuildError> {
-    let (value, problem, remedy) = match (
-        port.own_limit_bytes.or(buffer.limit_bytes),
-        buffer.limit_packets,
-    ) {
-        (Some(bytes), _) if bytes >= port.full_frame => return Ok(DropTail::bytes(bytes)),
-        (None, Some(packets)) if packets > 0 => return Ok(DropTail::packets(packets)),
-        (Some(bytes), _) => (
+    let packets = buffer.limit_packets.unwrap_or(0);
+    let limit = buffer
+        .limit_bytes
+        .map_or(ThresholdJob::Packets(packets), ThresholdJob::Bytes);
+    room(limit, port)
+}
+
+/// As much room as this, or as the port has of its own; there must be room for a packet.
+pub(crate) fn room(limit: ThresholdJob, port: &PortQueue) -> Result<DropTail, BuildError> {
+    let (value, problem, remedy) = match port.own_limit_bytes.map_or(limit, ThresholdJob::Bytes) {
+        ThresholdJob::Bytes(bytes) if bytes >= port.full_frame => {
+            return Ok(DropTail::bytes(bytes));
+        }
+        ThresholdJob::Packets(packets) if packets > 0 => return Ok(DropTail::packets(packets)),
+        ThresholdJob::Bytes(bytes) => (
             format!("{bytes} B"),
             format!("is smaller than one full frame of {} B", port.full_frame),
             "give room for at least one packet, such as \"16KiB\"",
         ),
-        (None, _) => (
+        ThresholdJob::Packets(_) => (
             "0 packets".to_string(),
             "holds nothing".to_string(),
             "give a limit, such as \"16KiB\" or \"11 packets\"",

@@ -22,6 +22,7 @@ mod results;
 mod router;
 mod rtt_histogram;
 mod samples;
+mod schedulers;
 mod shaping;
 mod simulation;
 mod stacks;

@@ -178,7 +178,12 @@ fn ports(run: &Simulation) -> Table {
             ),
             (
                 "drops",
-                Column::U64(totals.iter().map(|t| t.arrivals - t.accepted).collect()),
+                Column::U64(
+                    ports
+                        .iter()
+                        .map(|port| run.network.drops(PortId(*port)))
+                        .collect(),
+                ),
             ),
             (
                 "marks",

@@ -2,7 +2,7 @@
 
 use fairport_net::discipline::{Discipline, DropTail};
 use fairport_net::framing::Framing;
-use fairport_net::port::{Leaves, PortConfig};
+use fairport_net::port::{Leaves, PortConfig, Queueing};
 use fairport_net::processing::{Processing, Server};
 use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
@@ -12,6 +12,7 @@ use fairport_units::{Rate, Time};
 use crate::disciplines::{self, PortQueue};
 use crate::hosts::Output;
 use crate::job::{FramingJob, Job};
+use crate::schedulers::Shared;
 use crate::shaping;
 
 /// What a frame adds to an IP packet.
@@ -62,6 +63,7 @@ pub(crate) fn ports(
     timing: &Timing,
 ) -> Result<Vec<PortConfig>, BuildError> {
     let full_frame = framing(job).buffered_bytes(job.link.mtu_bytes as u16);
+    let shared = Shared::new(job, topology)?;
     let build = |i: usize| {
         let id = PortId(i as u32);
         let port = topology.port(id);
@@ -83,20 +85,21 @@ pub(crate) fn ports(
         let at_host = topology.node(port.node).is_host;
         let stream = Stream::new(job.seed, "shaper", i as u64);
         let shaper = shaping::shaper(job.shaper, at_host, full_frame, stream)?;
-        let (discipline, leaves) = if at_host {
-            (
-                Discipline::DropTail(DropTail::packets(job.host.queue_packets)),
-                Leaves::AtEndOfService,
-            )
+        let queueing = if at_host {
+            Queueing::Fifo {
+                discipline: Discipline::DropTail(DropTail::packets(job.host.queue_packets)),
+                leaves: Leaves::AtEndOfService,
+            }
         } else {
-            disciplines::build(&PortQueue {
+            let port_queue = PortQueue {
                 queue: &job.queue,
                 own_limit_bytes: port.options.limit_bytes,
                 full_frame,
                 rate: shaper.as_ref().map_or(rate, Shaper::rate),
                 seed: job.seed,
                 port: i as u64,
-            })?
+            };
+            disciplines::build(&port_queue, port.node, &shared)?
         };
         let clock_error_ppb =
             Stream::new(job.seed, "clock", i as u64).symmetric(job.link.clock_error_ppb);
@@ -105,9 +108,8 @@ pub(crate) fn ports(
             clock_error_ppb,
             latency,
             far_processing,
-            discipline,
+            queueing,
             shaper,
-            leaves,
             departure_first: job.switch.departure_first,
         })
     };

@@ -89,6 +89,12 @@ class Scenario(Section):
         if self.fabric.limit is not None:
             limits["fabric.limit"] = self.fabric.limit
         for field, limit in limits.items():
+            if field != "queue.limit" and not self.queue.own_limits:
+                raise refuse(
+                    f"means nothing where the queue is of kind {self.queue.kind}",
+                    "leave it out, or choose another queue.kind",
+                    field=field,
+                )
             if not limit.in_packets and limit < packet:
                 raise refuse(
                     f"is smaller than one packet of {packet} B (the MTU and its framing)",

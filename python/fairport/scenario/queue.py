@@ -1,13 +1,13 @@
 """[queue]: the discipline of every switch port, and what all disciplines share.
 
-A discipline is one class in `fifo_queues` or `early_drop_queues`, and one line in `queues`. Its
-fields are what a scenario says, with units; its `job` is what the engine is told (`QueueJob` of
-crates/sim/src/job.rs).
+A discipline is one class in `fifo_queues`, `early_drop_queues` or `scheduled_queues`, and one line
+in `queues`. Its fields are what a scenario says, with units; its `job` is what the engine is told
+(`QueueJob` of crates/sim/src/job.rs).
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
@@ -29,6 +29,9 @@ Share = Annotated[float, AfterValidator(_share)]
 
 class QueueDiscipline(Section):
     """What every queue discipline has."""
+
+    own_limits: ClassVar[bool] = True
+    """Whether a link of a custom graph may give its ports a limit of their own, in bytes."""
 
     limit: PositiveLimit = Limit("128KiB")
     """Buffer of a port, in bytes ("16KiB") or in packets ("100 packets")."""

@@ -8,6 +8,15 @@ from pydantic import Discriminator, Tag
 
 from fairport.scenario.early_drop_queues import Pie, Red, Rio, RioPs, WeightedTailDrop
 from fairport.scenario.fifo_queues import DropTail, StepMarking
+from fairport.scenario.scheduled_queues import (
+    CoDel,
+    Drr,
+    FqCoDel,
+    LinuxSfq,
+    Sfq,
+    SharedBuffer,
+    StrictPriority,
+)
 
 
 def _kind(queue: Any) -> str:
@@ -23,6 +32,13 @@ Queue = Annotated[
     | Annotated[Rio, Tag("rio")]
     | Annotated[RioPs, Tag("rio-ps")]
     | Annotated[Pie, Tag("pie")]
-    | Annotated[WeightedTailDrop, Tag("weighted-tail-drop")],
+    | Annotated[WeightedTailDrop, Tag("weighted-tail-drop")]
+    | Annotated[Sfq, Tag("sfq")]
+    | Annotated[LinuxSfq, Tag("linux-sfq")]
+    | Annotated[Drr, Tag("drr")]
+    | Annotated[CoDel, Tag("codel")]
+    | Annotated[FqCoDel, Tag("fq-codel")]
+    | Annotated[StrictPriority, Tag("strict-priority")]
+    | Annotated[SharedBuffer, Tag("shared-buffer")],
     Discriminator(_kind),
 ]

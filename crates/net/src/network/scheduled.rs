@@ -145,6 +145,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let backlog = scheduled.backlog;
         let lost = &mut self.scheduled.lost;
         let verdict = scheduled.scheduler.enqueue(backlog, waiting, lost);
+        self.lose(index); // room is made before it is taken
         let packet = self.packets.get_mut(handle);
         if verdict == Verdict::Marked {
             packet.ecn |= CE;
@@ -169,7 +170,6 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         } else {
             self.keep(index, &waiting, counts);
         }
-        self.lose(index);
         // Where packets waited before, the event is set already.
         if backlog.packets == 0 && self.scheduled.backlog(index).packets > 0 {
             let port = &self.ports[hop.port.0 as usize];

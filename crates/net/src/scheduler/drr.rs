@@ -20,7 +20,7 @@ struct Queue {
 /// DRR with one queue a flow, and one buffer for all.
 ///
 /// When the buffer is full, the longest queue gives up its last packet (the paper takes this
-/// "buffer stealing" from McKenney and does not say which packet). If the newcomer's is the
+/// "buffer stealing" from `McKenney` and does not say which packet). If the newcomer's is the
 /// longest, the newcomer is refused.
 #[derive(Clone, Debug)]
 pub struct Drr {
@@ -62,10 +62,10 @@ impl Drr {
                 return Verdict::Dropped(Reason::Share);
             };
             let lane = &mut self.queues[longest as usize].lane;
-            let last = lane.pop_last().expect("it is in the round");
-            backlog.bytes -= last.frame_bytes;
+            let victim = lane.pop_last().expect("it is in the round");
+            backlog.bytes -= victim.frame_bytes;
             backlog.packets -= 1;
-            lost.push((last, Reason::PushedOut));
+            lost.push((victim, Reason::PushedOut));
             if lane.is_empty() {
                 self.round.retain(|queue| *queue != longest);
                 self.give_back(longest);

@@ -1,5 +1,5 @@
 //! Stochastic fair queueing as Linux has it (`sch_sfq`): a hash over flows, deficit round robin by
-//! octets, and the tail of the longest queue dropped where all are too long. After McKenney,
+//! octets, and the tail of the longest queue dropped where all are too long. After `McKenney`,
 //! "Stochastic Fairness Queueing", INFOCOM 1990.
 
 use std::collections::VecDeque;

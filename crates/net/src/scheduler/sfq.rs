@@ -1,5 +1,5 @@
 //! Stochastic fair queueing as ns-2 has it (`sfq.cc`): a few buckets, one packet of each in turn,
-//! and a rule of shares by which arrivals are refused. McKenney's paper (INFOCOM 1990) and Linux
+//! and a rule of shares by which arrivals are refused. `McKenney`'s paper (INFOCOM 1990) and Linux
 //! drop from the longest bucket instead; see [`super::LinuxSfq`].
 
 use std::collections::VecDeque;

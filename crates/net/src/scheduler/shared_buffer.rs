@@ -1,5 +1,5 @@
 //! The shared buffer of a switch with dynamic thresholds (Choudhury & Hahne, "Dynamic Queue Length
-//! Thresholds for Shared-Memory Packet Switches", IEEE/ACM ToN 6(2), 1998): no queue may be longer
+//! Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 6(2), 1998): no queue may be longer
 //! than alpha times what is free.
 
 use std::sync::Arc;

@@ -277,6 +277,89 @@ pub enum QueueJob {
         /// how much of it each class may fill
         thresholds: [ThresholdJob; 4],
     },
+    /// a discipline that decides at dequeue
+    Scheduled(SchedulerJob),
+}
+
+/// Disciplines that decide at dequeue. A turn without octets is one packet of the MTU.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "scheduler", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SchedulerJob {
+    /// see [`fairport_net::scheduler::Sfq`]
+    Sfq {
+        /// packets in all buckets
+        limit_packets: u32,
+        /// number of buckets
+        buckets: u32,
+        /// of the hash
+        seed: u64,
+        /// names of hosts: what comes from those of the n-th list goes into the n-th bucket
+        placed: Vec<Vec<String>>,
+    },
+    /// see [`fairport_net::scheduler::LinuxSfq`]
+    LinuxSfq {
+        /// packets in all
+        limit_packets: u32,
+        /// packets of one queue
+        depth_packets: u32,
+        /// hash buckets
+        divisor: u32,
+        /// queues that may hold packets at the same time
+        flows: u32,
+        /// octets of a turn
+        quantum_bytes: Option<u32>,
+        /// how often flows are hashed anew; 0 for never
+        perturb_ps: Time,
+    },
+    /// see [`fairport_net::scheduler::Drr`]
+    Drr {
+        /// the room for all queues
+        limit: ThresholdJob,
+        /// octets of a turn
+        quantum_bytes: Option<u32>,
+    },
+    /// see [`fairport_net::scheduler::CoDel`]
+    Codel {
+        /// the room that there is
+        limit: ThresholdJob,
+        /// its settings
+        codel: CoDelJob,
+    },
+    /// see [`fairport_net::scheduler::FqCoDel`]
+    FqCodel {
+        /// the room for all queues
+        limit: ThresholdJob,
+        /// settings of each queue
+        codel: CoDelJob,
+        /// number of queues
+        queues: u32,
+        /// octets of a turn
+        quantum_bytes: Option<u32>,
+    },
+    /// see [`fairport_net::scheduler::StrictPriority`]
+    StrictPriority {
+        /// the room of each of the two queues
+        limit: ThresholdJob,
+    },
+    /// see [`fairport_net::scheduler::SharedBuffer`]
+    SharedBuffer {
+        /// of each switch
+        memory_bytes: u32,
+        /// a queue's threshold over the free memory
+        alpha: f64,
+    },
+}
+
+/// Settings of `CoDel`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoDelJob {
+    /// acceptable time in the queue
+    pub target_ps: Time,
+    /// how long it must have been exceeded
+    pub interval_ps: Time,
+    /// whether packets that can be marked are marked instead of dropped
+    pub ecn: bool,
 }
 
 /// A first-in-first-out buffer, limited in octets or in packets.

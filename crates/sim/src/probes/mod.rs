@@ -52,6 +52,27 @@ impl Observer<Segment> for Probes {
     }
 
     fn detail(&mut self, arrival: &Arrival<'_, Segment>) {
+        self.note(arrival);
+        if arrival.port == self.trace.port {
+            self.trace.note(arrival);
+        }
+    }
+
+    fn revised(&mut self, arrival: &Arrival<'_, Segment>) {
+        self.note(arrival);
+        if arrival.port == self.trace.port && matches!(arrival.verdict, Verdict::Dropped(_)) {
+            self.trace.dropped(arrival.counts.port_arrival);
+        }
+    }
+
+    fn departs(&mut self, _: PortId, _: &Packet<Segment>, port_arrival: u64, depart: Time) {
+        self.trace.departs(port_arrival, depart);
+    }
+}
+
+impl Probes {
+    /// Counts what was dropped or marked.
+    fn note(&mut self, arrival: &Arrival<'_, Segment>) {
         let flow = arrival.packet.flow as usize;
         match arrival.verdict {
             Verdict::Accepted => {}
@@ -63,9 +84,6 @@ impl Observer<Segment> for Probes {
                 self.drops.note(arrival, reason);
                 self.flow_drops[flow] += 1;
             }
-        }
-        if arrival.port == self.trace.port {
-            self.trace.note(arrival);
         }
     }
 }

@@ -24,6 +24,7 @@ struct Row {
     flow: u32,
     seq: u32,
     size_bytes: u32,
+    dropped: bool,
 }
 
 /// Drops from one ingress port since its last accepted packet.
@@ -44,10 +45,14 @@ pub(crate) struct Trace {
     number: Vec<u16>,
     /// the port's n-th arrival lies at (n - 1) mod `KEPT`
     rows: Vec<Row>,
+    /// the highest n
+    newest: u64,
     /// by the number of the ingress port
     runs: Vec<Run>,
     worst_length: u64,
     worst: Vec<Row>,
+    /// `port_arrival` of the first of these
+    worst_from: u64,
 }
 
 impl Trace {
@@ -58,9 +63,11 @@ impl Trace {
             port,
             number: topology.ports().iter().map(|port| port.number).collect(),
             rows: Vec::with_capacity(KEPT),
+            newest: 0,
             runs: vec![Run::default(); radix],
             worst_length: 1,
             worst: Vec::new(),
+            worst_from: 0,
         }
     }
 
@@ -81,7 +88,9 @@ impl Trace {
             flow: packet.flow,
             seq: packet.content.seq,
             size_bytes: u32::from(packet.size_bytes),
+            dropped: matches!(arrival.verdict, Verdict::Dropped(_)),
         };
+        self.newest = counts.port_arrival;
         if self.rows.len() < KEPT {
             self.rows.push(row);
         } else {
@@ -89,7 +98,7 @@ impl Trace {
         }
         let ingress = self.number[packet.ingress.0 as usize] as usize;
         let run = &mut self.runs[ingress];
-        if matches!(arrival.verdict, Verdict::Dropped(_)) {
+        if row.dropped {
             if run.length == 0 {
                 run.first_arrival = counts.port_arrival;
                 run.first_accepted = counts.port_accepted;
@@ -99,6 +108,28 @@ impl Trace {
         } else if run.length > 0 {
             let ended = std::mem::take(run);
             self.consider(ended, counts.port_arrival);
+        }
+    }
+
+    /// The port's n-th arrival, which had been accepted, is dropped after all.
+    pub(crate) fn dropped(&mut self, port_arrival: u64) {
+        self.amend(port_arrival, |row| row.dropped = true);
+    }
+
+    /// The last bit of the port's n-th arrival leaves at `depart`.
+    pub(crate) fn departs(&mut self, port_arrival: u64, depart: Time) {
+        self.amend(port_arrival, |row| row.depart = depart);
+    }
+
+    /// Changes a row wherever it is still kept.
+    fn amend(&mut self, port_arrival: u64, change: impl Fn(&mut Row)) {
+        let newest = self.newest;
+        if newest - port_arrival < self.rows.len() as u64 {
+            change(&mut self.rows[(port_arrival - 1) as usize % KEPT]);
+        }
+        let in_worst = port_arrival.checked_sub(self.worst_from);
+        if let Some(row) = in_worst.and_then(|place| self.worst.get_mut(place as usize)) {
+            change(row);
         }
     }
 
@@ -113,13 +144,14 @@ impl Trace {
             let kept = (from..=last).map(|n| self.rows[(n - 1) as usize % KEPT]);
             self.worst.clear();
             self.worst.extend(kept);
+            self.worst_from = from;
         }
     }
 
     pub(crate) fn into_table(self) -> Table {
         let rows = &self.worst;
         let number = |of: fn(&Row) -> u32| Column::U32(rows.iter().map(of).collect());
-        let fate = rows.iter().map(|row| u8::from(row.depart == Time::NEVER));
+        let fate = rows.iter().map(|row| u8::from(row.dropped));
         Table {
             name: "trace",
             columns: vec![

@@ -1,0 +1,387 @@
+//! What must hold of every queue discipline, whatever is sent through it.
+
+use std::collections::BTreeMap;
+
+use fairport_net::arbitration::{Arbiter, Rule};
+use fairport_net::discipline::{
+    Discipline, DropTail, Measure, Pie, PieConfig, Ramp, Red, RedConfig, Rio, RioConfig,
+    StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
+};
+use fairport_net::framing::Framing;
+use fairport_net::port::{Leaves, PortConfig, Queueing};
+use fairport_net::routing::{DestinationSuffix, Routes};
+use fairport_net::scheduler::{
+    CoDel, CoDelConfig, Drr, FqCoDel, FqCoDelConfig, LinuxSfq, LinuxSfqConfig, Scheduler, Sfq,
+    SharedBuffer, StrictPriority, SwitchMemory,
+};
+use fairport_net::stream::Stream;
+use fairport_net::topology::LinkOptions;
+use fairport_net::{Arrival, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
+use fairport_units::{Rate, Time};
+use proptest::prelude::*;
+
+const SENDERS: usize = 4;
+const LIMIT_PACKETS: u32 = 12;
+const FULL_FRAME: u32 = 1518;
+
+/// A packet's content here: its number.
+type Number = usize;
+
+/// What became of a packet at the switch's port to the receiver.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fate {
+    arrived: Option<Time>,
+    departs: Option<Time>,
+    wire_bytes: u32,
+    drops: u32,
+    counts: u64,
+}
+
+/// Keeps every packet's fate at one port.
+struct Log {
+    port: PortId,
+    fates: BTreeMap<Number, Fate>,
+}
+
+impl Log {
+    fn note(&mut self, arrival: &Arrival<'_, Number>) {
+        let fate = self.fates.entry(arrival.packet.content).or_default();
+        fate.counts = arrival.counts.port_arrival;
+        fate.drops += u32::from(matches!(arrival.verdict, Verdict::Dropped(_)));
+    }
+}
+
+impl Observer<Number> for Log {
+    fn verdict(&mut self, _: Time, _: PortId, _: &Packet<Number>, _: Verdict) {}
+
+    fn watches(&self, port: PortId) -> bool {
+        port == self.port
+    }
+
+    fn detail(&mut self, arrival: &Arrival<'_, Number>) {
+        self.note(arrival);
+        let fate = self.fates.entry(arrival.packet.content).or_default();
+        fate.arrived = Some(arrival.time);
+        fate.wire_bytes = Framing::ETHERNET.wire_bytes(arrival.packet.size_bytes);
+        fate.departs = (arrival.depart < Time::NEVER).then_some(arrival.depart);
+    }
+
+    fn revised(&mut self, arrival: &Arrival<'_, Number>) {
+        let before = self.fates[&arrival.packet.content].counts;
+        assert_eq!(
+            before, arrival.counts.port_arrival,
+            "a packet keeps its own counts"
+        );
+        self.note(arrival);
+    }
+
+    fn departs(&mut self, _: PortId, packet: &Packet<Number>, port_arrival: u64, depart: Time) {
+        let fate = self.fates.entry(packet.content).or_default();
+        assert_eq!((fate.counts, fate.drops), (port_arrival, 0));
+        fate.departs = Some(depart);
+    }
+}
+
+/// Hosts that only receive.
+#[derive(Default)]
+struct Sinks(Vec<Number>);
+
+impl Hosts<Number, Log> for Sinks {
+    fn horizon(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn receive(&mut self, _: &mut Network<Number, Log>, _: NodeId, packet: &Packet<Number>) {
+        self.0.push(packet.content);
+    }
+}
+
+fn fifo(discipline: Discipline) -> Queueing {
+    Queueing::Fifo {
+        discipline,
+        leaves: Leaves::AtStartOfService,
+    }
+}
+
+fn scheduled(scheduler: Scheduler) -> Queueing {
+    Queueing::Scheduled(Box::new(scheduler))
+}
+
+/// The disciplines that serve first in, first out.
+fn fifos() -> Vec<(&'static str, Queueing)> {
+    let room = DropTail::packets(LIMIT_PACKETS);
+    let stream = || Stream::new(1, "queue", 0);
+    let ramp = |min, max| Ramp {
+        min,
+        max,
+        max_p: 0.2,
+        gentle: true,
+    };
+    let red = RedConfig {
+        ramp: ramp(2.0, 6.0),
+        weight: 0.2,
+        measure: Measure::Packets,
+        variant: Variant::Ns2,
+        ecn: true,
+        buffer: room.clone(),
+        packet_time: Time::from_us(12),
+    };
+    let rio = RioConfig {
+        short: ramp(4.0, 8.0),
+        long: ramp(2.0, 6.0),
+        weight: 0.2,
+        measure: Measure::Packets,
+        variant: Variant::Paper,
+        ecn: false,
+        buffer: room.clone(),
+        packet_time: Time::from_us(12),
+    };
+    let pie = PieConfig {
+        target: Time::from_us(30),
+        update: Time::from_us(100),
+        max_burst: Time::ZERO,
+        ecn: true,
+        mean_packet_bytes: 1000,
+        buffer: room.clone(),
+    };
+    let step = StepMarking::new(room.clone(), Threshold::Packets(3));
+    let weighted = WeightedTailDrop::new(room.clone(), [4, 8, 12, 12].map(DropTail::packets));
+    vec![
+        ("drop-tail", fifo(Discipline::DropTail(room))),
+        (
+            "step marking",
+            fifo(Discipline::StepMarking(Box::new(step))),
+        ),
+        (
+            "RED",
+            fifo(Discipline::Red(Box::new(Red::new(&red, stream())))),
+        ),
+        (
+            "RIO",
+            fifo(Discipline::Rio(Box::new(Rio::new(&rio, stream())))),
+        ),
+        (
+            "PIE",
+            fifo(Discipline::Pie(Box::new(Pie::new(pie, stream())))),
+        ),
+        (
+            "weighted tail-drop",
+            fifo(Discipline::WeightedTailDrop(Box::new(weighted))),
+        ),
+    ]
+}
+
+/// The disciplines that decide at dequeue.
+fn schedulers() -> Vec<(&'static str, Queueing)> {
+    let room = || DropTail::packets(LIMIT_PACKETS);
+    let codel = CoDelConfig {
+        target: Time::from_us(20),
+        interval: Time::from_us(100),
+        ecn: true,
+        max_packet_bytes: FULL_FRAME,
+    };
+    let linux_sfq = LinuxSfqConfig {
+        limit_packets: LIMIT_PACKETS,
+        depth_packets: 8,
+        divisor: 16,
+        flows: 8,
+        quantum_bytes: FULL_FRAME,
+        perturb: Time::from_us(300),
+    };
+    let fq_codel = FqCoDelConfig {
+        limit: room(),
+        queues: 16,
+        quantum_bytes: 700,
+        codel,
+    };
+    let memory = SwitchMemory::new(LIMIT_PACKETS * FULL_FRAME);
+    vec![
+        (
+            "SFQ",
+            scheduled(Scheduler::Sfq(Sfq::new(
+                LIMIT_PACKETS,
+                4,
+                1,
+                vec![Some(0), None],
+            ))),
+        ),
+        (
+            "Linux SFQ",
+            scheduled(Scheduler::LinuxSfq(LinuxSfq::new(
+                linux_sfq,
+                Stream::new(1, "queue", 0),
+            ))),
+        ),
+        ("DRR", scheduled(Scheduler::Drr(Drr::new(room(), 500)))),
+        (
+            "CoDel",
+            scheduled(Scheduler::CoDel(CoDel::new(room(), codel))),
+        ),
+        (
+            "FQ-CoDel",
+            scheduled(Scheduler::FqCoDel(FqCoDel::new(fq_codel, 1))),
+        ),
+        (
+            "shared buffer",
+            scheduled(Scheduler::SharedBuffer(SharedBuffer::new(memory, 1.0))),
+        ),
+    ]
+}
+
+#[derive(Clone, Debug)]
+struct Send {
+    sender: usize,
+    size_bytes: u16,
+    gap_ns: u64,
+    ecn: u8,
+}
+
+fn sends() -> impl Strategy<Value = Vec<Send>> {
+    let one = (0..SENDERS, 40..1501_u16, 0..20_000_u64, 0..4_u8);
+    let one = one.prop_map(|(sender, size_bytes, gap_ns, ecn)| Send {
+        sender,
+        size_bytes,
+        gap_ns,
+        ecn,
+    });
+    prop::collection::vec(one, 1..300)
+}
+
+/// Sends it all through one switch; the senders are its hosts 1 to 4, the receiver host 0.
+fn through(queueing: &Queueing, departure_first: bool, sends: &[Send]) -> (Log, Vec<Number>) {
+    let mut topology = Topology::default();
+    let hosts: Vec<NodeId> = (0..=SENDERS)
+        .map(|n| topology.add_host(format!("h{n}")))
+        .collect();
+    let switch = topology.add_switch("s0");
+    for host in &hosts {
+        topology.connect(*host, switch, LinkOptions::default());
+    }
+    let bottleneck = topology.node(switch).ports[0];
+    let mut routing = DestinationSuffix::new(&topology);
+    let mut routes = Routes::default();
+    let starts: Vec<u32> = (1..=SENDERS)
+        .map(|source| routes.add(&routing.path(&topology, source, 0).unwrap()))
+        .collect();
+    let port = |id: usize| PortConfig {
+        rate: Rate::from_bps(1_000_000_000),
+        clock_error_ppb: 0,
+        latency: Time::from_us(1),
+        far_processing: None,
+        queueing: if id == bottleneck.0 as usize {
+            queueing.clone()
+        } else {
+            fifo(Discipline::DropTail(DropTail::packets(1000)))
+        },
+        shaper: None,
+        departure_first,
+    };
+    let ports = topology.ports().len();
+    let log = Log {
+        port: bottleneck,
+        fates: BTreeMap::new(),
+    };
+    let mut network = Network::new(
+        &topology,
+        (0..ports).map(port).collect(),
+        routes,
+        Framing::ETHERNET,
+        Arbiter::new(Rule::RoundRobin, ports, Stream::new(1, "arbitration", 0)),
+        log,
+    );
+    let mut clocks = [Time::ZERO; SENDERS];
+    for (number, send) in sends.iter().enumerate() {
+        clocks[send.sender] += Time::from_ns(send.gap_ns);
+        let packet = Packet {
+            flow: send.sender as u32,
+            route: starts[send.sender],
+            ingress: PortId(0),
+            size_bytes: send.size_bytes,
+            ecn: send.ecn,
+            class: send.sender as u8 % 4,
+            content: number,
+        };
+        network.inject(clocks[send.sender], packet);
+    }
+    let mut sinks = Sinks::default();
+    while network.next_time() < Time::NEVER {
+        network.advance(Time::NEVER, 10, &mut sinks);
+        network.assert_conservation();
+    }
+    let limit = LIMIT_PACKETS * FULL_FRAME;
+    assert!(
+        network.totals(bottleneck).backlog_max_bytes <= limit,
+        "the limit"
+    );
+    let log = network.into_observer();
+    (log, sinks.0)
+}
+
+/// What holds for all: nothing is lost without a verdict, nothing sent twice, no flow reordered,
+/// and the line is never idle while a packet waits.
+fn check(name: &str, log: &Log, received: &[Number], sends: &[Send]) {
+    let dropped: u32 = log.fates.values().map(|fate| fate.drops).sum();
+    assert_eq!(log.fates.len(), sends.len(), "{name}");
+    assert_eq!(received.len() + dropped as usize, sends.len(), "{name}");
+    for sender in 0..SENDERS {
+        let own = received
+            .iter()
+            .filter(|number| sends[**number].sender == sender);
+        assert!(own.is_sorted(), "{name} reordered a flow");
+    }
+    let mut free_at = Time::ZERO;
+    for number in received {
+        let fate = log.fates[number];
+        let (arrived, departs) = (fate.arrived.unwrap(), fate.departs.unwrap());
+        let begin = departs - Time::from_ns(8 * u64::from(fate.wire_bytes));
+        // Whoever finds the line idle goes at once, so a pause ends with an arrival.
+        assert_eq!(begin, arrived.max(free_at), "{name} idled");
+        free_at = departs;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_fifo_conserves_keeps_its_limit_never_idles_and_never_reorders(
+        sends in sends(), departure_first: bool,
+    ) {
+        for (name, queueing) in fifos() {
+            let (log, received) = through(&queueing, departure_first, &sends);
+            check(name, &log, &received, &sends);
+            let arrivals: Vec<u64> = received.iter().map(|number| log.fates[number].counts).collect();
+            prop_assert!(arrivals.is_sorted(), "{name} reordered");
+        }
+    }
+
+    #[test]
+    fn a_scheduler_conserves_keeps_its_limit_never_idles_and_keeps_each_flow_in_order(
+        sends in sends(), departure_first: bool,
+    ) {
+        for (name, queueing) in schedulers() {
+            let (log, received) = through(&queueing, departure_first, &sends);
+            check(name, &log, &received, &sends);
+        }
+    }
+}
+
+#[test]
+fn strict_priority_conserves_and_never_lets_the_second_class_go_before_the_first() {
+    // two queues of half the limit each; sender 0 is of class 0, the others of the second queue
+    let pair = StrictPriority::new(DropTail::packets(LIMIT_PACKETS / 2));
+    let queueing = scheduled(Scheduler::StrictPriority(pair));
+    let sends: Vec<Send> = (0..200)
+        .map(|n| Send {
+            sender: n % SENDERS,
+            size_bytes: 1500,
+            gap_ns: 9_000,
+            ecn: 0,
+        })
+        .collect();
+    let (log, received) = through(&queueing, true, &sends);
+    check("strict priority", &log, &received, &sends);
+    let lost = |number: &Number| log.fates[number].drops > 0;
+    assert!((0..200).filter(|n| n % SENDERS == 0).all(|n| !lost(&n)));
+    assert!((0..200).filter(lost).count() > 50);
+}

@@ -1,0 +1,241 @@
+"""The queue disciplines that decide when a packet leaves: which goes next, and what is dropped.
+
+The packet that is being sent never counts against their limits.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import PositiveDuration, PositiveLimit, PositiveSize, refuse
+from fairport.scenario.queue import QueueDiscipline, threshold
+from fairport.scenario.units import Duration, Limit, Size
+
+_LARGEST_COUNT = 1 << 16
+Count = Annotated[int, Field(ge=1, le=_LARGEST_COUNT)]
+
+
+class ScheduledQueue(QueueDiscipline):
+    """What disciplines that decide at dequeue share."""
+
+    kind: str
+    """The queue discipline."""
+
+    def scheduler(self) -> dict[str, Any]:
+        """The discipline as the engine takes it (`SchedulerJob`), without its kind."""
+        raise NotImplementedError
+
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine takes it."""
+        return {"kind": "scheduled", "scheduler": self.kind, **self.scheduler()}
+
+
+def _in_packets(queue: QueueDiscipline) -> int:
+    if not queue.limit.in_packets:
+        raise refuse(
+            "is counted in bytes",
+            'this discipline counts packets: write "40 packets"',
+            field="limit",
+        )
+    return int(queue.limit)
+
+
+def _octets(size: Size | None) -> int | None:
+    return None if size is None else int(size)
+
+
+class Sfq(ScheduledQueue):
+    """Stochastic fair queueing as in ns-2: buckets take turns packet by packet."""
+
+    own_limits: ClassVar[bool] = False
+
+    kind: Literal["sfq"]
+    """Stochastic fair queueing as ns-2 has it."""
+    limit: PositiveLimit = Limit("40 packets")
+    """Room for all buckets together, in packets (ns-2's `maxqueue_`)."""
+    buckets: Count = 4
+    """Buckets that pairs of addresses are hashed to. 4 is the outcast paper's; ns-2's own default
+    is 16."""
+    hash_seed: int = Field(default=0, ge=0, lt=2**63)
+    """Seed of the hash: another seed, another occupancy of the buckets."""
+    placed: list[list[str]] = Field(default=[])
+    """Names of hosts: what the hosts of the n-th list send goes into the n-th bucket, whatever the
+    hash says."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        _in_packets(self)
+        if len(self.placed) > self.buckets:
+            raise refuse(
+                f"has {len(self.placed)} lists for {self.buckets} buckets",
+                "give at most one list a bucket",
+                field="placed",
+                show_value=False,
+            )
+        return self
+
+    def scheduler(self) -> dict[str, Any]:
+        """The discipline as the engine takes it, without its kind."""
+        return {
+            "limit_packets": _in_packets(self),
+            "buckets": self.buckets,
+            "seed": self.hash_seed,
+            "placed": self.placed,
+        }
+
+
+class LinuxSfq(ScheduledQueue):
+    """Stochastic fair queueing as in Linux: turns in bytes, the longest queue loses its tail."""
+
+    own_limits: ClassVar[bool] = False
+
+    kind: Literal["linux-sfq"]
+    """Stochastic fair queueing as Linux has it (`tc qdisc add .. sfq`)."""
+    limit: PositiveLimit = Limit("127 packets")
+    """Room for all queues together, in packets."""
+    depth: Count = 127
+    """Packets of one queue."""
+    divisor: Count = 1024
+    """Size of the hash table."""
+    flows: Count = 128
+    """Queues that may hold packets at the same time."""
+    quantum: PositiveSize | None = None
+    """Bytes of a queue's turn. The default is one packet of the MTU."""
+    perturb: Duration = Duration("0s")
+    """How often flows are hashed anew; 0 for never."""
+
+    @model_validator(mode="after")
+    def _counts_packets(self) -> Self:
+        _in_packets(self)
+        return self
+
+    def scheduler(self) -> dict[str, Any]:
+        """The discipline as the engine takes it, without its kind."""
+        return {
+            "limit_packets": _in_packets(self),
+            "depth_packets": self.depth,
+            "divisor": self.divisor,
+            "flows": self.flows,
+            "quantum_bytes": _octets(self.quantum),
+            "perturb_ps": int(self.perturb),
+        }
+
+
+class Drr(ScheduledQueue):
+    """Deficit round robin: a queue a flow, equal bytes in turn."""
+
+    kind: Literal["drr"]
+    """Deficit round robin (Shreedhar & Varghese 1995) over flows."""
+    quantum: PositiveSize | None = None
+    """Bytes of a flow's turn. The default is one packet of the MTU."""
+
+    def scheduler(self) -> dict[str, Any]:
+        """The discipline as the engine takes it, without its kind."""
+        return {"limit": threshold(self.limit), "quantum_bytes": _octets(self.quantum)}
+
+
+class _Controlled(ScheduledQueue):
+    """Settings of CoDel."""
+
+    target: PositiveDuration = Duration("5ms")
+    """Acceptable time in the queue (RFC 8289: 5 ms, for paths of the Internet)."""
+    interval: PositiveDuration = Duration("100ms")
+    """How long it must have been exceeded before a packet is dropped: a long round trip (RFC 8289:
+    100 ms)."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.target >= self.interval:
+            raise refuse(
+                f"{self.target} is not below `interval` = {self.interval}",
+                "give a target of 5 to 10 % of the interval (RFC 8289 3.2)",
+                field="target",
+                show_value=False,
+            )
+        return self
+
+    def codel(self, ecn: bool) -> dict[str, Any]:
+        """CoDel's settings as the engine takes them (`CoDelJob`)."""
+        return {"target_ps": int(self.target), "interval_ps": int(self.interval), "ecn": ecn}
+
+
+class CoDel(_Controlled):
+    """CoDel: drops at the head while packets have waited too long for too long."""
+
+    kind: Literal["codel"]
+    """CoDel (RFC 8289)."""
+    limit: PositiveLimit = Limit("1000 packets")
+    """Buffer of a port, in bytes or in packets; the default is Linux's."""
+    ecn: bool = False
+    """Mark packets that can be marked instead of dropping them. Off in Linux."""
+
+    def scheduler(self) -> dict[str, Any]:
+        """The discipline as the engine takes it, without its kind."""
+        return {"limit": threshold(self.limit), "codel": self.codel(self.ecn)}
+
+
+class FqCoDel(_Controlled):
+    """FQ-CoDel: flows hashed to queues that take turns, each under CoDel."""
+
+    kind: Literal["fq-codel"]
+    """FQ-CoDel (RFC 8290)."""
+    limit: PositiveLimit = Limit("10240 packets")
+    """Room for all queues together, in bytes or in packets; the default is RFC 8290's."""
+    queues: Count = 1024
+    """Queues that flows are hashed to."""
+    quantum: PositiveSize | None = None
+    """Bytes of a queue's turn. The default is one packet of the MTU."""
+    ecn: bool = True
+    """Mark packets that can be marked instead of dropping them. On in Linux."""
+
+    def scheduler(self) -> dict[str, Any]:
+        """The discipline as the engine takes it, without its kind."""
+        return {
+            "limit": threshold(self.limit),
+            "codel": self.codel(self.ecn),
+            "queues": self.queues,
+            "quantum_bytes": _octets(self.quantum),
+        }
+
+
+class StrictPriority(ScheduledQueue):
+    """Two queues: what is of class 0 always goes first."""
+
+    kind: Literal["strict-priority"]
+    """A pair of queues in strict priority; [classifier] says which packets are of class 0."""
+    limit: PositiveLimit = Limit("64KiB")
+    """Room of each of the two queues, in bytes or in packets."""
+
+    def scheduler(self) -> dict[str, Any]:
+        """The discipline as the engine takes it, without its kind."""
+        return {"limit": threshold(self.limit)}
+
+
+class SharedBuffer(ScheduledQueue):
+    """One memory for all ports of a switch, with dynamic thresholds."""
+
+    own_limits: ClassVar[bool] = False
+
+    kind: Literal["shared-buffer"]
+    """A shared memory with dynamic thresholds (Choudhury & Hahne 1998)."""
+    limit: PositiveLimit = Limit("512KiB")
+    """Memory of a switch, in bytes."""
+    alpha: float = Field(default=1.0, gt=0, le=1024)
+    """A packet gets in while its port's queue is shorter than alpha times the free memory."""
+
+    @model_validator(mode="after")
+    def _counts_bytes(self) -> Self:
+        if self.limit.in_packets:
+            raise refuse(
+                "is counted in packets",
+                'a shared memory is given in bytes, such as "512KiB"',
+                field="limit",
+            )
+        return self
+
+    def scheduler(self) -> dict[str, Any]:
+        """The discipline as the engine takes it, without its kind."""
+        return {"memory_bytes": int(self.limit), "alpha": self.alpha}
