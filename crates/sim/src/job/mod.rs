@@ -12,7 +12,7 @@ use fairport_units::{Rate, Time};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub use queue::*;
+pub(crate) use queue::*;
 
 /// One run.
 #[derive(Clone, Debug, Deserialize)]
