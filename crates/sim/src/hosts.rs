@@ -109,8 +109,13 @@ fn transmit(
     now: Time,
     index: u32,
 ) {
+    let mut burst = None;
     while let Some(segment) = endpoint.connection.poll_transmit(now) {
-        let (at, class) = output.leave(now, index, classifier);
+        let (at, class) = match burst {
+            Some(burst) if segment.payload > 0 && endpoint.connection.continues_burst() => burst,
+            _ => output.leave(now, index, classifier),
+        };
+        burst = Some((at, class));
         let packet = Packet {
             flow: index / 2,
             route: endpoint.route,

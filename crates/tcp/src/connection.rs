@@ -230,6 +230,13 @@ impl Connection {
         }
     }
 
+    /// Whether the segment that [`Self::poll_transmit`] gave last belongs to the burst of the one before
+    /// it, and the host need not handle it (`segmentation_offload`).
+    #[inline]
+    pub fn continues_burst(&self) -> bool {
+        self.sender.continues_burst()
+    }
+
     /// The packet of the segment that [`Self::poll_transmit`] gave last will have left this host at
     /// `departs`. A host without a queue of its own need not say so.
     #[inline]

@@ -44,6 +44,7 @@ mod delivery_rate;
 mod ecn;
 mod handshake;
 mod info;
+mod offload;
 mod pacing;
 mod presets;
 mod random;

@@ -21,6 +21,8 @@ pub(crate) struct RttEstimator {
     variance: u64,
     /// Linux: the end of the present round trip
     round_end: u64,
+    /// the shortest round-trip time; `u64::MAX` before the first
+    least: u64,
     granularity: u64,
     minimum: u64,
     maximum: u64,
@@ -38,6 +40,7 @@ impl RttEstimator {
             deviation_peak: 0,
             variance: 0,
             round_end: 0,
+            least: u64::MAX,
             granularity: settings.clock_granularity_ps,
             minimum: settings.rto_min_ps,
             maximum: settings.rto_max_ps,
@@ -51,6 +54,7 @@ impl RttEstimator {
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Time, una: u64, nxt: u64) {
         let rtt = rtt.as_ps().clamp(1, u64::MAX / 64);
+        self.least = self.least.min(rtt);
         match self.rule {
             RtoRule::Rfc6298 => self.sample_rfc6298(rtt),
             RtoRule::Linux => self.sample_linux(rtt, una, nxt),
@@ -143,6 +147,11 @@ impl RttEstimator {
             self.base = self.base.max(Time::from_secs(3).as_ps()).min(self.maximum);
         }
         self.backoff = 0;
+    }
+
+    /// The shortest round-trip time, once there is one.
+    pub(crate) fn least(&self) -> Option<Time> {
+        (self.least < u64::MAX).then(|| Time::from_ps(self.least))
     }
 
     /// Smoothed round-trip time, once there is one.

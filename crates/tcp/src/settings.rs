@@ -210,6 +210,9 @@ pub struct Settings {
     /// Hand no more to the host than two segments or 1/1024 s of Linux's pacing rate, as long as
     /// they have not left it (Linux since 3.6).
     pub small_queue: bool,
+    /// Hand the host bursts of up to 64 KB, which its adapter cuts into segments (TSO): ACKs let
+    /// bursts out, and a burst costs the host's processor as much as a segment.
+    pub segmentation_offload: bool,
 }
 
 impl Settings {

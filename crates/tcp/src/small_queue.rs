@@ -15,9 +15,6 @@ use fairport_units::Time;
 use crate::pacing::Load;
 use crate::settings::{CongestionControl, Pacing, Settings};
 
-/// `sk_pacing_shift` = 10: a second by this.
-const RATE_SHARE: u64 = 1 << 10;
-
 /// `tcp_limit_output_bytes` up to 6.12, 4 MB since; it holds where nothing is paced.
 const LIMIT_MAX_BYTES: u64 = 1 << 20;
 
@@ -33,6 +30,9 @@ pub(crate) struct SmallQueue {
 }
 
 impl SmallQueue {
+    /// `sk_pacing_shift` = 10: a second by 2^10.
+    pub(crate) const SPAN: Time = Time::from_ps(Time::from_secs(1).as_ps() >> 10);
+
     /// None where there is no such limit.
     pub(crate) fn new(settings: &Settings) -> Option<Box<Self>> {
         settings.small_queue.then(|| {
@@ -82,7 +82,7 @@ impl SmallQueue {
     }
 
     fn limit(&self, segment_bytes: u64, load: &Load) -> u64 {
-        let paced = load.linux_bytes_in(Time::from_ps(Time::from_secs(1).as_ps() / RATE_SHARE));
+        let paced = load.linux_bytes_in(Self::SPAN);
         let paced = if self.unpaced {
             paced.min(LIMIT_MAX_BYTES)
         } else {

@@ -158,6 +158,10 @@ class TcpSettings(Section):
     small_queue: bool | None = None
     """No more of a flow waits in its own host than two segments or 1/1024 s of Linux's pacing rate
     (TCP small queues)."""
+    segmentation_offload: bool | None = None
+    """The host sends bursts of up to 64 KB back to back (TSO), as Linux sizes them: two segments or
+    more, about a millisecond of the rate, 64 KB where the round trip is below half a millisecond.
+    A burst takes the host's processor as long as a segment."""
 
 
 class HostTcp(TcpSettings):
@@ -216,6 +220,7 @@ ENGINE_NAMES: dict[str, str] = {
     "pacing_granularity": "pacing_granularity_ps",
     "send_gap_max": "send_gap_max_ps",
     "small_queue": "small_queue",
+    "segmentation_offload": "segmentation_offload",
 }
 
 

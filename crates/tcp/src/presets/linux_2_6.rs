@@ -57,4 +57,5 @@ preset! {
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set";
     send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
     small_queue = false, "net/ipv4/tcp_output.c, tcp_small_queue_check: from 3.6 on";
+    segmentation_offload = false, "ours: off, though the kernel has net/ipv4/tcp_output.c, tcp_tso_should_defer: it depends on the adapter, which the papers do not name";
 }

@@ -57,4 +57,5 @@ preset! {
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set";
     send_gap_max_ps = 0, "tcl/lib/ns-default.tcl, overhead_ 0";
     small_queue = false, "tcp/tcp.cc, TcpAgent::send_much: none";
+    segmentation_offload = false, "tcp/tcp.cc, TcpAgent::send_much: none";
 }

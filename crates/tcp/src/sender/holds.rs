@@ -1,18 +1,65 @@
-//! What holds a segment back that both windows allow: the pacer, and the host's own queue.
+//! What holds a segment back that both windows allow: the pacer, the host's own queue, and the wait for
+//! a whole burst.
 
 use fairport_units::Time;
 
 use super::Sender;
+use crate::offload::Offer;
 use crate::pacing::Load;
 use crate::recovery::State;
+use crate::small_queue::SmallQueue;
 
 /// IP and TCP headers without options.
 const HEADERS_BYTES: u64 = 40;
 
 impl Sender {
+    /// Whether the pacer or the host holds back what is to be sent.
+    #[inline]
+    pub(super) fn is_held(&mut self, now: Time) -> bool {
+        let amid_burst = self.offload.as_ref().is_some_and(|it| it.is_amid());
+        (self.pacer.is_some() && !amid_burst && self.waits_for_pace(now))
+            || (self.small_queue.is_some() && !amid_burst && self.waits_for_host(now))
+    }
+
+    /// Whether new data waits for more to go with it.
+    #[inline(never)]
+    pub(super) fn waits_for_burst(&mut self, now: Time) -> bool {
+        let offer = self.offer();
+        let sends = self.offload.as_mut().is_none_or(|it| it.sends(now, &offer));
+        if !sends {
+            // what waits would fill the window
+            self.note_use(now, false);
+        }
+        !sends
+    }
+
+    fn offer(&self) -> Offer {
+        let cwnd = self.congestion.window().cwnd;
+        let nxt = self.board.nxt();
+        let open = cwnd.saturating_sub(self.recovery.pipe(&self.board));
+        let load = self.load();
+        Offer {
+            room: self.octets(open).min(self.peer.room(nxt)),
+            window: load.cwnd_bytes.min(self.peer.size()),
+            unsent: self.write_end - nxt.min(self.write_end),
+            segment: u64::from(self.payload.max(1)),
+            paced: load.linux_bytes_in(SmallQueue::SPAN),
+            rtt_min: self.rtt.least(),
+            srtt: self.rtt.srtt(),
+            head_sent: self.board.head_sent(),
+            recovers: self.recovery.state() != State::Open,
+        }
+    }
+
+    /// Whether the segment that left last goes on with a burst.
+    #[inline]
+    pub(crate) fn continues_burst(&self) -> bool {
+        self.offload.as_ref().is_some_and(|it| it.follows())
+    }
+
     /// Whether the pacer holds back what is to be sent.
     #[inline(never)]
-    pub(super) fn waits_for_pace(&mut self, now: Time) -> bool {
+    fn waits_for_pace(&mut self, now: Time) -> bool {
         let cwnd_bytes = self.octets(self.congestion.window().cwnd);
         let has_unsent = self.has_unsent();
         let Some(pacer) = &mut self.pacer else {
@@ -28,10 +75,13 @@ impl Sender {
 
     /// Whether enough of this flow waits in the host.
     #[inline(never)]
-    pub(super) fn waits_for_host(&mut self, now: Time) -> bool {
+    fn waits_for_host(&mut self, now: Time) -> bool {
         let load = self.load();
         let recovers = self.recovery.state() != State::Open;
-        let segment_bytes = u64::from(self.payload) + HEADERS_BYTES;
+        let segment_bytes = match &self.offload {
+            None => u64::from(self.payload) + HEADERS_BYTES,
+            Some(_) => self.offer().burst(),
+        };
         let Some(queue) = &mut self.small_queue else {
             return false;
         };

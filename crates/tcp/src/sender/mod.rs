@@ -19,6 +19,7 @@ use self::repair::Repair;
 use self::window_use::WindowUse;
 use crate::clock::TimestampClock;
 use crate::congestion::{AckSample, Congestion};
+use crate::offload::Offload;
 use crate::pacing::Pacer;
 use crate::recovery::{Recovery, State};
 use crate::report::{Counters, Events, Gauges};
@@ -76,6 +77,8 @@ pub(crate) struct Sender {
     sizing: Option<Box<Sizing>>,
     /// spaces segments; none: they leave back to back
     pacer: Option<Box<Pacer>>,
+    /// sends bursts; none: single segments
+    offload: Option<Box<Offload>>,
     /// where each ACK is to tell congestion control how fast the network delivers
     before_ack: Option<Box<BeforeAck>>,
     /// limits what waits in the host; none: any amount
@@ -128,6 +131,7 @@ impl Sender {
             pacer: Pacer::new(settings, seed),
             before_ack: None,
             small_queue: SmallQueue::new(settings),
+            offload: settings.segmentation_offload.then(Box::default),
             ecn: None,
             sack: settings.sack,
             nagle: settings.nagle,

@@ -58,6 +58,11 @@ impl PeerWindow {
         self.largest
     }
 
+    /// In octets.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Octets from `nxt` to its end.
     #[inline]
     pub(super) fn room(&self, nxt: u64) -> u64 {

@@ -21,10 +21,7 @@ impl Sender {
             }
             return None;
         }
-        if self.pacer.is_some() && self.waits_for_pace(now) {
-            return None;
-        }
-        if self.small_queue.is_some() && self.waits_for_host(now) {
+        if self.is_held(now) {
             return None;
         }
         let window = self.congestion.window();
@@ -44,6 +41,9 @@ impl Sender {
         }
         if open {
             if let Some(chunk) = self.next_new() {
+                if self.offload.is_some() && self.waits_for_burst(now) {
+                    return None;
+                }
                 self.send_new(now, chunk);
                 return Some(Outgoing::Data(chunk));
             }
@@ -55,6 +55,9 @@ impl Sender {
         }
         if let Some(pacer) = &mut self.pacer {
             pacer.rest();
+        }
+        if let Some(offload) = &mut self.offload {
+            offload.end();
         }
         self.note_use(now, open);
         if self.board.is_empty() && !self.timer.runs_for(Wait::Window) {
@@ -105,6 +108,9 @@ impl Sender {
         self.note_sent(now);
         self.fin_sent |= chunk.fin;
         self.board.push(now, chunk);
+        if let Some(offload) = &mut self.offload {
+            offload.on_sent(now, u64::from(chunk.payload));
+        }
         if self.pacer.is_some() {
             // who asks for rates paces
             self.board.note_sent_last(now);
@@ -126,6 +132,9 @@ impl Sender {
             return None;
         }
         self.board.retransmit(now, ordinal);
+        if let Some(offload) = &mut self.offload {
+            offload.end();
+        }
         self.note_sent(now);
         if self.pacer.is_some() {
             self.pace(now, chunk.payload);

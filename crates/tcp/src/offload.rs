@@ -1,0 +1,228 @@
+//! Segmentation offload: a sender hands its host bursts, which the adapter cuts into segments and sends
+//! back to back.
+//!
+//! How long a burst may be is Linux's `tcp_tso_autosize` (5.18 and later): what leaves in 1/1024 s at the
+//! pacing rate, and 64 KB more, halved for each 512 us of the shortest round trip; two segments at least and
+//! 64 KB at most. When less than that is let out, the sender waits for more, as `tcp_tso_should_defer` has it:
+//! unless a third of the window is there, or all that is to be sent, or the next ACK is half a round
+//! trip away, or nothing has been sent for a millisecond. So ACKs let bursts out, not segments.
+
+use fairport_units::Time;
+
+/// `sk_gso_max_size`: 64 KB less the longest header.
+const BURST_MAX_BYTES: u64 = 65_536 - 321;
+
+/// `tcp_tso_rtt_log` = 9: microseconds of round trip by which the allowance for near peers halves.
+const RTT_SHIFT: u32 = 9;
+
+/// `tcp_min_tso_segs`
+const SEGMENTS_MIN: u64 = 2;
+
+/// `tcp_tso_win_divisor`
+const WINDOW_SHARE: u64 = 3;
+
+/// For so long after it sent, a sender may wait for more.
+const RECENT: Time = Time::from_ms(1);
+
+/// What the sender could send now, in octets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    /// that both windows let out
+    pub(crate) room: u64,
+    /// the smaller of both windows
+    pub(crate) window: u64,
+    /// that the application has written
+    pub(crate) unsent: u64,
+    /// one full segment
+    pub(crate) segment: u64,
+    /// that leave in 1/1024 s at the pacing rate
+    pub(crate) paced: u64,
+    pub(crate) rtt_min: Option<Time>,
+    pub(crate) srtt: Option<Time>,
+    /// when the oldest outstanding segment was sent
+    pub(crate) head_sent: Option<Time>,
+    /// losses are being repaired: nothing waits
+    pub(crate) recovers: bool,
+}
+
+impl Offer {
+    /// Octets of a full burst, in whole segments.
+    pub(crate) fn burst(&self) -> u64 {
+        let halvings = self
+            .rtt_min
+            .map_or(0, |rtt| (rtt.as_ps() / 1_000_000) >> RTT_SHIFT);
+        let near = BURST_MAX_BYTES
+            .checked_shr(halvings.min(64) as u32)
+            .unwrap_or(0);
+        let bytes = self.paced.saturating_add(near).min(BURST_MAX_BYTES);
+        (bytes / self.segment).max(SEGMENTS_MIN) * self.segment
+    }
+}
+
+/// The bursts of one sender.
+#[derive(Debug, Default)]
+pub(crate) struct Offload {
+    /// octets that the present burst still takes
+    left: u64,
+    /// the next segment begins a burst
+    fresh: bool,
+    /// the last segment went on with one
+    follows: bool,
+    sent_at: Time,
+}
+
+impl Offload {
+    /// Whether a burst is under way.
+    #[inline]
+    pub(crate) fn is_amid(&self) -> bool {
+        self.left > 0 && !self.fresh
+    }
+
+    /// Whether the sender goes on with its burst or begins one; if not, it waits for more room.
+    pub(crate) fn sends(&mut self, now: Time, offer: &Offer) -> bool {
+        if self.left > 0 {
+            return true;
+        }
+        let burst = offer.burst();
+        if self.is_worth(now, offer, burst) {
+            self.left = burst.min(offer.room).max(1);
+            self.fresh = true;
+        }
+        self.left > 0
+    }
+
+    fn is_worth(&self, now: Time, offer: &Offer, burst: u64) -> bool {
+        let room = offer.room;
+        if offer.recovers
+            || room >= burst
+            || room >= offer.unsent
+            || room >= offer.window / WINDOW_SHARE
+        {
+            return true;
+        }
+        let (Some(head_sent), Some(srtt)) = (offer.head_sent, offer.srtt) else {
+            return true;
+        };
+        now.saturating_sub(head_sent) < srtt / 2 || now.saturating_sub(self.sent_at) > RECENT
+    }
+
+    /// A new segment with `bytes` of data left.
+    pub(crate) fn on_sent(&mut self, now: Time, bytes: u64) {
+        self.follows = !self.fresh && self.left > 0;
+        self.fresh = false;
+        self.left = self.left.saturating_sub(bytes);
+        self.sent_at = now;
+    }
+
+    /// Something else went out, or there is nothing more: a burst ends.
+    pub(crate) fn end(&mut self) {
+        *self = Self {
+            sent_at: self.sent_at,
+            ..Self::default()
+        };
+    }
+
+    /// Whether the segment that left last goes on with the burst of the one before.
+    #[inline]
+    pub(crate) fn follows(&self) -> bool {
+        self.follows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OFFER: Offer = Offer {
+        room: 0,
+        window: 144_800,
+        unsent: u64::MAX,
+        segment: 1448,
+        paced: 0,
+        rtt_min: Some(Time::from_ms(10)),
+        srtt: Some(Time::from_ms(10)),
+        head_sent: Some(Time::ZERO),
+        recovers: false,
+    };
+
+    #[test]
+    fn a_burst_is_two_segments_a_millisecond_of_the_rate_or_64_kb_for_a_near_peer() {
+        assert_eq!(OFFER.burst(), 2 * 1448);
+        let fast = Offer {
+            paced: 20_000,
+            ..OFFER
+        };
+        assert_eq!(fast.burst(), 13 * 1448);
+        // below 512 us all of 64 KB, then half of it
+        for (us, segments) in [(100, 45), (511, 45), (512, 22), (1024, 11)] {
+            let rtt_min = Some(Time::from_us(us));
+            assert_eq!(
+                Offer { rtt_min, ..OFFER }.burst(),
+                segments * 1448,
+                "{us} us"
+            );
+        }
+    }
+
+    #[test]
+    fn less_than_a_burst_waits_for_a_third_of_the_window() {
+        let near = Offer {
+            rtt_min: Some(Time::from_us(100)),
+            ..OFFER
+        };
+        // the oldest segment was sent long ago, the last one just now
+        let now = Time::from_ms(8);
+        let sends = |room| {
+            let mut it = Offload {
+                sent_at: now,
+                ..Offload::default()
+            };
+            it.sends(now, &Offer { room, ..near })
+        };
+        assert!(!sends(33 * 1448));
+        assert!(sends(34 * 1448));
+    }
+
+    #[test]
+    fn nothing_waits_without_an_ack_to_wait_for() {
+        let mut it = Offload::default();
+        let room = 1448;
+        let now = Time::from_us(500);
+        assert!(it.sends(
+            now,
+            &Offer {
+                room,
+                head_sent: None,
+                ..OFFER
+            }
+        ));
+        it.on_sent(now, 1448);
+        // the next ACK is half a round trip away and more
+        assert!(it.sends(now, &Offer { room, ..OFFER }));
+        it.on_sent(now, 1448);
+        let now = Time::from_ms(6);
+        it.sent_at = now;
+        assert!(!it.sends(now, &Offer { room, ..OFFER }));
+        // nothing was sent for a millisecond
+        assert!(it.sends(Time::from_us(7001), &Offer { room, ..OFFER }));
+    }
+
+    #[test]
+    fn the_first_segment_begins_a_burst_and_the_others_follow() {
+        let mut it = Offload::default();
+        let offer = Offer {
+            room: 3 * 1448,
+            recovers: true,
+            paced: 10_000,
+            ..OFFER
+        };
+        let mut follows = Vec::new();
+        for _ in 0..3 {
+            assert!(it.sends(Time::ZERO, &offer));
+            it.on_sent(Time::ZERO, 1448);
+            follows.push(it.follows());
+        }
+        assert_eq!(follows, [false, true, true]);
+        assert!(!it.is_amid());
+    }
+}
