@@ -108,10 +108,8 @@ impl SmallQueue {
 mod tests {
     use super::*;
 
-    fn small_queue() -> Box<SmallQueue> {
-        let mut settings = Settings::preset("linux-6").unwrap();
-        settings.small_queue = true;
-        SmallQueue::new(&settings).unwrap()
+    fn small_queue() -> SmallQueue {
+        *SmallQueue::new(&Settings::preset("linux-6").unwrap()).unwrap()
     }
 
     fn load(cwnd_bytes: u64, srtt: Time) -> Load {
