@@ -345,3 +345,35 @@ fn the_stack_of_today_survives_what_stops_that_of_then() {
     assert_eq!(sends(&then, 10, losing(lost)).client_log.timeouts.len(), 1);
     assert_eq!(sends(&now, 10, losing(lost)).client_log.timeouts, []);
 }
+
+#[test]
+fn rate_halving_sends_one_segment_for_two_acks() {
+    // 20 segments of an 80 ms path, spaced by 1 ms, of which the first is lost
+    let settings = stack(
+        "linux-2.6",
+        &json!({
+            "congestion_control": "newreno", "window_reduction": "rate-halving",
+            "ack_policy": "every-segment", "initial_window_segments": 20,
+        }),
+    );
+    let mut pair = Pair::same(&settings, Time::from_ms(40))
+        .connected()
+        .spaced(Time::from_ms(1))
+        .judged(losing(&[0]));
+    pair.client.write(200 * u64::from(PAYLOAD));
+    pair.run_while(|pair| pair.client.counters().fast_recoveries == 0);
+    let start = pair.now;
+    let acks = 16;
+    let before = pair.data().len();
+    pair.run_until(start + Time::from_ms(acks) + Time::from_us(500));
+    let sent = pair.data().len() - before;
+    assert!((7..=9).contains(&sent), "{sent} segments for {acks} ACKs");
+    pair.run_while(|pair| {
+        pair.client.gauges().in_flight_bytes > 0 && pair.client_log.timeouts.is_empty()
+    });
+    assert_eq!(pair.client_log.timeouts, []);
+    assert_eq!(pair.client.counters().retransmits, 1);
+    let gauges = pair.client.gauges();
+    // half of the 20 that the window was
+    assert_eq!(gauges.ssthresh_bytes / u64::from(PAYLOAD), 10);
+}
