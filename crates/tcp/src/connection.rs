@@ -199,6 +199,7 @@ impl Connection {
     /// still missing (RFC 7323 5.3 R1); a duplicate ACK that was merely overtaken is let through
     /// (`tcp_disordered_ack`).
     #[cold]
+    #[inline(never)]
     fn rejects_stale(&mut self, segment: &Segment) -> bool {
         if !self.paws || !self.receiver.is_long_stale(segment) {
             return false;

@@ -275,7 +275,7 @@ impl Receiver {
     #[inline]
     pub(crate) fn report(&self, options: &mut Options) {
         let blocks = self.duplicate.iter().chain(&self.recent[..self.recents]);
-        for range in blocks.take(Options::MAX_SACKS) {
+        for range in blocks.take(options.sack_room()) {
             options.push_sack(SackBlock {
                 start: seq::wire(range.start),
                 end: seq::wire(range.end),

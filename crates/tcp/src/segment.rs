@@ -97,10 +97,12 @@ const HAS_TIMESTAMPS: u8 = 1;
 const HAS_SYN: u8 = 2;
 const HAS_WINDOW_SCALE: u8 = 4;
 const HAS_SACK_PERMITTED: u8 = 8;
-/// The word of the first SACK block, and of a SYN's options: a segment has only one of the two.
+/// The word after the timestamps: of a SYN's options or of the first SACK block, since a segment has
+/// only one of the two. Without timestamps SACK blocks begin where these would stand.
 const AFTER_TIMESTAMPS: usize = 2;
 
-/// The options of a segment: timestamps, and either up to three SACK blocks or what a SYN says.
+/// The options of a segment: timestamps, and either SACK blocks, up to three of them beside
+/// timestamps and four without (RFC 2018 3), or what a SYN says.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Options {
@@ -111,8 +113,20 @@ pub struct Options {
 }
 
 impl Options {
-    /// SACK blocks that fit beside timestamps into the 40 octets of TCP options.
-    pub const MAX_SACKS: usize = 3;
+    /// SACK blocks that fit into the 40 octets of TCP options; beside timestamps one fewer.
+    pub const MAX_SACKS: usize = 4;
+
+    /// SACK blocks that may be pushed in all.
+    #[inline]
+    pub const fn sack_room(&self) -> usize {
+        Self::MAX_SACKS - (self.present & HAS_TIMESTAMPS) as usize
+    }
+
+    /// The word where the SACK blocks begin.
+    #[inline]
+    const fn first_sack(&self) -> usize {
+        AFTER_TIMESTAMPS * (self.present & HAS_TIMESTAMPS) as usize
+    }
 
     #[inline]
     fn word(&self, index: usize) -> u32 {
@@ -134,8 +148,15 @@ impl Options {
     }
 
     /// Puts timestamps in.
+    ///
+    /// # Panics
+    /// If the segment has SACK blocks but no timestamps yet.
     #[inline]
     pub fn set_timestamps(&mut self, timestamps: Timestamps) {
+        assert!(
+            self.sacks == 0 || self.present & HAS_TIMESTAMPS != 0,
+            "timestamps go in before SACK blocks"
+        );
         self.present |= HAS_TIMESTAMPS;
         self.set_word(0, timestamps.val);
         self.set_word(1, timestamps.ecr);
@@ -144,9 +165,10 @@ impl Options {
     /// The SACK blocks in their order on the wire: the most recent first (RFC 2018 4).
     #[inline]
     pub fn sacks(&self) -> impl ExactSizeIterator<Item = SackBlock> + '_ {
-        (0..usize::from(self.sacks)).map(|i| SackBlock {
-            start: self.word(AFTER_TIMESTAMPS + 2 * i),
-            end: self.word(AFTER_TIMESTAMPS + 2 * i + 1),
+        let first = self.first_sack();
+        (0..usize::from(self.sacks)).map(move |i| SackBlock {
+            start: self.word(first + 2 * i),
+            end: self.word(first + 2 * i + 1),
         })
     }
 
@@ -159,16 +181,17 @@ impl Options {
     /// Appends a SACK block.
     ///
     /// # Panics
-    /// If there are three already, or the segment has the options of a SYN.
+    /// If there are as many already as fit, or the segment has the options of a SYN.
     #[inline]
     pub fn push_sack(&mut self, block: SackBlock) {
         let count = usize::from(self.sacks);
         assert!(
-            count < Self::MAX_SACKS && self.present & HAS_SYN == 0,
+            count < self.sack_room() && self.present & HAS_SYN == 0,
             "no room for a SACK block"
         );
-        self.set_word(AFTER_TIMESTAMPS + 2 * count, block.start);
-        self.set_word(AFTER_TIMESTAMPS + 2 * count + 1, block.end);
+        let at = self.first_sack() + 2 * count;
+        self.set_word(at, block.start);
+        self.set_word(at + 1, block.end);
         self.sacks += 1;
     }
 
@@ -304,6 +327,19 @@ mod tests {
             .options
             .set_timestamps(Timestamps { val: 1, ecr: 2 });
         assert_eq!(segment.wire_bytes(), 1500);
+    }
+
+    #[test]
+    fn four_sack_blocks_fit_without_timestamps() {
+        let mut options = Options::default();
+        let block = |i: u32| SackBlock {
+            start: 10 * i,
+            end: 10 * i + 5,
+        };
+        (0..4).for_each(|i| options.push_sack(block(i)));
+        assert_eq!(options.wire_bytes(), 36);
+        assert!(options.sacks().eq((0..4).map(block)));
+        assert_eq!(options.sack_room(), 4);
     }
 
     #[test]

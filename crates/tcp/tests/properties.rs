@@ -86,7 +86,8 @@ fn any_segment() -> impl Strategy<Value = Segment> {
                         sack_permitted,
                     });
                 } else {
-                    for (start, end) in blocks {
+                    let room = segment.options.sack_room();
+                    for (start, end) in blocks.into_iter().take(room) {
                         segment.options.push_sack(SackBlock { start, end });
                     }
                 }

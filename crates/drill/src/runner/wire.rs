@@ -132,7 +132,7 @@ impl Numbering {
             }
             segment.options.set_syn(syn);
         }
-        for (start, end) in blocks.iter().take(fairport_tcp::Options::MAX_SACKS) {
+        for (start, end) in blocks.iter().take(segment.options.sack_room()) {
             segment.options.push_sack(SackBlock {
                 start: self.to_wire(*start),
                 end: self.to_wire(*end),

@@ -264,7 +264,7 @@ impl Sender {
             return false;
         }
         if ack < una {
-            return self.on_old_ack(now, ack, segment);
+            return self.on_old_ack(now, ack, segment, events);
         }
         if self.ecn.is_some() {
             self.on_echo(ack, segment.flags);
@@ -304,7 +304,14 @@ impl Sender {
     /// An acknowledgement that was overtaken: its SACK blocks may tell something new still. False if it
     /// is older than any that can be under way (RFC 5961 5.2).
     #[cold]
-    fn on_old_ack(&mut self, now: Time, ack: u64, segment: &Segment) -> bool {
+    #[inline(never)]
+    fn on_old_ack(
+        &mut self,
+        now: Time,
+        ack: u64,
+        segment: &Segment,
+        events: &mut impl Events,
+    ) -> bool {
         let una = self.board.una();
         if ack + self.peer.largest().min(una - self.start) < una {
             return false;
@@ -312,7 +319,7 @@ impl Sender {
         if segment.options.has_sacks()
             && let Some(mut repair) = self.repair.take()
         {
-            self.on_old_ack_repaired(&mut repair, now, (ack, segment));
+            self.on_ack_repaired(&mut repair, now, (ack, segment), true, events);
             self.repair = Some(repair);
         }
         true

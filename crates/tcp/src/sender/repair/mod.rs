@@ -93,7 +93,8 @@ struct Facts {
 }
 
 impl Sender {
-    /// Takes in the acknowledgement up to `ack` and the SACK blocks of a segment.
+    /// Takes in the acknowledgement up to `ack` and the SACK blocks of a segment. Of one below `SND.UNA`
+    /// the blocks alone count, and the window stays (`old_ack` of `tcp_ack`).
     #[inline(never)]
     pub(super) fn on_ack_repaired(
         &mut self,
@@ -103,65 +104,8 @@ impl Sender {
         window_changed: bool,
         events: &mut impl Events,
     ) {
-        let (facts, taken) = self.take_in(repair, now, (ack, segment), events);
-        let facts = Facts {
-            is_pure: !facts.advances
-                && !facts.news
-                && !window_changed
-                && segment.sequence_length() == 0,
-            ..facts
-        };
-        self.judge_probe(repair, &facts);
-        self.move_state(repair, &facts);
-        let (lost, wait) = self.find_losses(repair, now, facts.marked);
-        if facts.marked && self.recovery.state() == State::Open {
-            self.enter_cwr(repair);
-        }
-        if let Some((segments, rtt)) = taken {
-            let state = self.recovery.state();
-            self.grow(now, facts.delivered, segments, rtt, state);
-        } else if facts.news && repair.rack.raises_on_sack() {
-            let segments = facts.delivered.div_ceil(self.board.unit()) as u32;
-            let state = self.recovery.state();
-            self.grow(now, facts.delivered, segments, None, state);
-        }
-        self.reduce_by(repair, facts.delivered, facts.advances && lost == 0);
-        if let Some(wait) = wait {
-            self.await_reordering(now, wait);
-        } else if self.board.is_empty() {
-            self.timer.stop();
-        } else if facts.advances && !self.await_tail(repair, now, now) {
-            self.restart_timer(now);
-        }
-    }
-
-    /// The SACK blocks of an ACK below `SND.UNA` (`old_ack` of `tcp_ack`): losses are looked for, and
-    /// the window stays.
-    pub(super) fn on_old_ack_repaired(
-        &mut self,
-        repair: &mut Repair,
-        now: Time,
-        (ack, segment): (u64, &Segment),
-    ) {
-        let (facts, _) = self.take_in(repair, now, (ack, segment), &mut ());
-        self.move_state(repair, &facts);
-        let (_, wait) = self.find_losses(repair, now, false);
-        if let Some(wait) = wait {
-            self.await_reordering(now, wait);
-        }
-    }
-
-    /// The scoreboard takes in what the segment says. Returns that, and of an ACK that moved `SND.UNA`
-    /// the segments and the round-trip time.
-    #[inline]
-    fn take_in(
-        &mut self,
-        repair: &mut Repair,
-        now: Time,
-        (ack, segment): (u64, &Segment),
-        events: &mut impl Events,
-    ) -> (Facts, Option<(u32, Option<Time>)>) {
-        let advances = ack > self.board.una();
+        let una = self.board.una();
+        let advances = ack > una;
         let left = self.board.outstanding() - self.board.sacked();
         let trusted = now.saturating_sub(repair.rack.min_rtt());
         // RFC 8985 6.2 step 2 looks at the echo as well, which the kernel does not; that of an ACK
@@ -199,17 +143,55 @@ impl Sender {
             delivered: left - (self.board.outstanding() - self.board.sacked()),
             arrived,
             news,
-            is_pure: false,
+            is_pure: !advances && !news && !window_changed && segment.sequence_length() == 0,
             marked: self.ecn.is_some() && segment.flags.contains(Flags::ECE),
             duplicate: self.take_duplicate(repair, ack, segment),
             echoed: segment.options.timestamps().map(|it| it.ecr),
         };
-        let taken = taken.map(|(segments, rtt)| match self.board.unit() {
+        self.judge_probe(repair, &facts);
+        self.move_state(repair, &facts);
+        let (lost, wait) = self.find_losses(repair, now, facts.marked);
+        if ack < una {
+            if let Some(wait) = wait {
+                self.await_reordering(now, wait);
+            }
+            return;
+        }
+        if facts.marked && self.recovery.state() == State::Open {
+            self.enter_cwr(repair);
+        }
+        self.grow_repaired(repair, now, &facts, taken);
+        self.reduce_by(repair, facts.delivered, advances && lost == 0);
+        if let Some(wait) = wait {
+            self.await_reordering(now, wait);
+        } else if self.board.is_empty() {
+            self.timer.stop();
+        } else if advances && !self.await_tail(repair, now, now) {
+            self.restart_timer(now);
+        }
+    }
+
+    /// The window may grow for what was delivered: where `taken` says that `SND.UNA` moved, and where
+    /// things come late as a rule, for SACKs as well (`tcp_may_raise_cwnd`).
+    #[inline]
+    fn grow_repaired(
+        &mut self,
+        repair: &Repair,
+        now: Time,
+        facts: &Facts,
+        taken: Option<(u32, Option<Time>)>,
+    ) {
+        let unit = self.board.unit();
+        let (segments, rtt) = match taken {
             // as the kernel counts: what was SACKed before is not delivered again
-            1 => (facts.delivered as u32, rtt),
-            _ => (segments, rtt),
-        });
-        (facts, taken)
+            Some((_, rtt)) if unit == 1 => (facts.delivered as u32, rtt),
+            Some(taken) => taken,
+            None if facts.news && repair.rack.raises_on_sack() => {
+                (facts.delivered.div_ceil(unit) as u32, None)
+            }
+            None => return,
+        };
+        self.grow(now, facts.delivered, segments, rtt, self.recovery.state());
     }
 
     /// The first block tells of a duplicate if it lies below the ACK or within the second (RFC 2883
