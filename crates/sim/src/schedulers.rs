@@ -60,7 +60,7 @@ pub(crate) fn build(
         } => Scheduler::Sfq(Sfq::new(
             positive("limit", *limit_packets)?,
             positive("buckets", *buckets)?,
-            *seed,
+            seed.unwrap_or(port.seed),
             shared.placed.clone(),
         )),
         SchedulerJob::LinuxSfq {

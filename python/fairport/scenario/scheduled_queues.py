@@ -59,8 +59,9 @@ class Sfq(ScheduledQueue):
     buckets: Count = 4
     """Buckets that pairs of addresses are hashed to. 4 is the outcast paper's; ns-2's own default
     is 16."""
-    hash_seed: int = Field(default=0, ge=0, lt=2**63)
-    """Seed of the hash: another seed, another occupancy of the buckets."""
+    hash_seed: int | None = Field(default=None, ge=0, lt=2**63)
+    """Seed of the hash, the same at every switch: another seed, another occupancy of the buckets.
+    By default the run's, so that runs with several seeds see several occupancies."""
     placed: list[list[str]] = Field(default=[])
     """Names of hosts: what the hosts of the n-th list send goes into the n-th bucket, whatever the
     hash says."""

@@ -61,8 +61,8 @@ pub enum SchedulerJob {
         limit_packets: u32,
         /// number of buckets
         buckets: u32,
-        /// of the hash
-        seed: u64,
+        /// of the hash; none: the run's
+        seed: Option<u64>,
         /// names of hosts: what comes from those of the n-th list goes into the n-th bucket
         placed: Vec<Vec<String>>,
     },
