@@ -12,6 +12,10 @@ use fairport_net::framing::Framing;
 use fairport_net::port::{Leaves, PortConfig, Queueing};
 use fairport_net::processing::{Processing, Server};
 use fairport_net::routing::{DestinationSuffix, Routes};
+use fairport_net::scheduler::{
+    CoDel, CoDelConfig, Drr, FqCoDel, FqCoDelConfig, LinuxSfq, LinuxSfqConfig, Scheduler, Sfq,
+    SharedBuffer, StrictPriority, SwitchMemory,
+};
 use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
 use fairport_net::topology::fat_tree;
@@ -71,8 +75,19 @@ impl Hosts<Content, Blind> for Window {
 #[derive(Clone)]
 struct Kind {
     name: &'static str,
-    discipline: fn(Stream) -> Discipline,
+    queueing: fn(Stream) -> Queueing,
     shaper: Option<Shaper>,
+}
+
+fn fifo(discipline: Discipline) -> Queueing {
+    Queueing::Fifo {
+        discipline,
+        leaves: Leaves::AtEndOfService,
+    }
+}
+
+fn scheduled(scheduler: Scheduler) -> Queueing {
+    Queueing::Scheduled(Box::new(scheduler))
 }
 
 const RATE: Rate = Rate::from_bps(1_000_000_000);
@@ -91,7 +106,7 @@ const RAMP: Ramp = Ramp {
     gentle: true,
 };
 
-fn red(stream: Stream) -> Discipline {
+fn red(stream: Stream) -> Queueing {
     let config = RedConfig {
         ramp: RAMP,
         weight: 0.002,
@@ -101,10 +116,10 @@ fn red(stream: Stream) -> Discipline {
         buffer: buffer(),
         packet_time: PACKET_TIME,
     };
-    Discipline::Red(Box::new(Red::new(&config, stream)))
+    fifo(Discipline::Red(Box::new(Red::new(&config, stream))))
 }
 
-fn red_linux(stream: Stream) -> Discipline {
+fn red_linux(stream: Stream) -> Queueing {
     let config = RedLinuxConfig {
         min_bytes: 5 * 1518,
         max_bytes: 60 * 1518,
@@ -114,10 +129,12 @@ fn red_linux(stream: Stream) -> Discipline {
         packet_time: PACKET_TIME,
         ecn: true,
     };
-    Discipline::RedLinux(Box::new(RedLinux::new(&config, stream)))
+    fifo(Discipline::RedLinux(Box::new(RedLinux::new(
+        &config, stream,
+    ))))
 }
 
-fn rio(stream: Stream) -> Discipline {
+fn rio(stream: Stream) -> Queueing {
     let config = RioConfig {
         short: RAMP,
         long: RAMP,
@@ -128,10 +145,10 @@ fn rio(stream: Stream) -> Discipline {
         buffer: buffer(),
         packet_time: PACKET_TIME,
     };
-    Discipline::Rio(Box::new(Rio::new(&config, stream)))
+    fifo(Discipline::Rio(Box::new(Rio::new(&config, stream))))
 }
 
-fn pie(stream: Stream) -> Discipline {
+fn pie(stream: Stream) -> Queueing {
     let config = PieConfig {
         target: Time::from_us(200),
         update: Time::from_us(200),
@@ -140,25 +157,59 @@ fn pie(stream: Stream) -> Discipline {
         mean_packet_bytes: 1000,
         buffer: buffer(),
     };
-    Discipline::Pie(Box::new(Pie::new(config, stream)))
+    fifo(Discipline::Pie(Box::new(Pie::new(config, stream))))
+}
+
+const CODEL: CoDelConfig = CoDelConfig {
+    target: Time::from_us(200),
+    interval: Time::from_us(2000),
+    ecn: true,
+    max_packet_bytes: 1518,
+};
+
+fn linux_sfq(stream: Stream) -> Queueing {
+    let config = LinuxSfqConfig {
+        limit_packets: 127,
+        depth_packets: 127,
+        divisor: 1024,
+        flows: 128,
+        quantum_bytes: 1518,
+        perturb: Time::ZERO,
+    };
+    scheduled(Scheduler::LinuxSfq(LinuxSfq::new(config, stream)))
+}
+
+fn fq_codel(_: Stream) -> Queueing {
+    let config = FqCoDelConfig {
+        limit: buffer(),
+        queues: 1024,
+        quantum_bytes: 1518,
+        codel: CODEL,
+    };
+    scheduled(Scheduler::FqCoDel(FqCoDel::new(config, 1)))
+}
+
+fn shared_buffer(_: Stream) -> Queueing {
+    let memory = SwitchMemory::new(512 * 1024);
+    scheduled(Scheduler::SharedBuffer(SharedBuffer::new(memory, 1.0)))
 }
 
 fn kinds() -> Vec<Kind> {
-    let kind = |name, discipline: fn(Stream) -> Discipline| Kind {
+    let kind = |name, queueing: fn(Stream) -> Queueing| Kind {
         name,
-        discipline,
+        queueing,
         shaper: None,
     };
     let shaped = |name, shaper| Kind {
         name,
-        discipline: |_| Discipline::DropTail(buffer()),
+        queueing: |_| fifo(Discipline::DropTail(buffer())),
         shaper: Some(shaper),
     };
     vec![
-        kind("drop-tail", |_| Discipline::DropTail(buffer())),
+        kind("drop-tail", |_| fifo(Discipline::DropTail(buffer()))),
         kind("step-marking", |_| {
             let step = StepMarking::new(buffer(), Threshold::Packets(20));
-            Discipline::StepMarking(Box::new(step))
+            fifo(Discipline::StepMarking(Box::new(step)))
         }),
         kind("red", red),
         kind("red, linux", red_linux),
@@ -167,10 +218,26 @@ fn kinds() -> Vec<Kind> {
         kind("weighted-tail-drop", |_| {
             let thresholds = [90, 100, 100, 100].map(DropTail::packets);
             let weighted = WeightedTailDrop::new(buffer(), thresholds);
-            Discipline::WeightedTailDrop(Box::new(weighted))
+            fifo(Discipline::WeightedTailDrop(Box::new(weighted)))
         }),
         shaped("tbf", Shaper::token_bucket(RATE, 20_000)),
         shaped("htb", Shaper::htb(RATE, 15_360, 1_600)),
+        kind("sfq", |_| {
+            scheduled(Scheduler::Sfq(Sfq::new(400, 4, 1, Vec::new())))
+        }),
+        kind("linux-sfq", linux_sfq),
+        kind("drr", |_| {
+            scheduled(Scheduler::Drr(Drr::new(buffer(), 1518)))
+        }),
+        kind("codel", |_| {
+            scheduled(Scheduler::CoDel(CoDel::new(buffer(), CODEL)))
+        }),
+        kind("fq-codel", fq_codel),
+        kind("strict-priority", |_| {
+            let pair = StrictPriority::new(buffer());
+            scheduled(Scheduler::StrictPriority(pair))
+        }),
+        kind("shared-buffer", shared_buffer),
     ]
 }
 
@@ -198,9 +265,11 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
             };
             Server::new(uniform, Stream::new(1, "host", i))
         }),
-        queueing: Queueing::Fifo {
-            discipline: (kind.discipline)(Stream::new(1, "queue", i)),
-            leaves: Leaves::AtEndOfService,
+        // hosts' own ports serve first in, first out
+        queueing: if tree.node(tree.port(PortId(i as u32)).node).is_host {
+            fifo(Discipline::DropTail(buffer()))
+        } else {
+            (kind.queueing)(Stream::new(1, "queue", i))
         },
         shaper: kind.shaper.clone(),
         departure_first: true,

@@ -41,3 +41,79 @@ fn dctcp_keeps_the_queue_near_k_and_loses_nothing_after_its_start() {
     let packets = bottleneck / 1518.0;
     assert!((12.0..36.0).contains(&packets), "{packets} packets");
 }
+
+/// A job's queue of each kind that decides at dequeue, small enough to drop and to mark.
+fn schedulers() -> Vec<Value> {
+    let codel = json!({"target_ps": 50_000_000, "interval_ps": 500_000_000, "ecn": true});
+    vec![
+        json!({"scheduler": "sfq", "limit_packets": 40, "buckets": 4, "seed": 0, "placed": []}),
+        json!({
+            "scheduler": "linux-sfq", "limit_packets": 20, "depth_packets": 127, "divisor": 1024,
+            "flows": 128, "quantum_bytes": null, "perturb_ps": seconds(0.05),
+        }),
+        json!({"scheduler": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null}),
+        json!({"scheduler": "codel", "limit": {"packets": 100}, "codel": codel}),
+        json!({
+            "scheduler": "fq-codel", "limit": {"packets": 30}, "codel": codel, "queues": 1024,
+            "quantum_bytes": 1518,
+        }),
+        json!({"scheduler": "strict-priority", "limit": {"bytes": 16_384}}),
+        json!({"scheduler": "shared-buffer", "memory_bytes": 65_536, "alpha": 0.5}),
+    ]
+}
+
+#[test]
+fn whatever_a_scheduler_drops_when_the_tables_agree_and_the_line_is_full() {
+    for mut queue in schedulers() {
+        let name = queue["scheduler"].as_str().expect("a name").to_string();
+        queue["kind"] = json!("scheduled");
+        let results = run(&dctcp_through(queue));
+        let sum = |table, name| column(&results, table, name).iter().sum::<f64>() as usize;
+        let drops = column(&results, "drops", "seq").len();
+        assert!(drops > 0, "{name} dropped nothing");
+        assert_eq!(sum("flows", "drops"), drops, "{name}");
+        assert_eq!(sum("ports", "drops"), drops, "{name}");
+        let marks = column(&results, "marks", "seq").len();
+        assert_eq!(marks > 0, name.ends_with("codel"), "{name}: {marks} marks");
+        assert_eq!(sum("flows", "marks"), marks, "{name}");
+        assert_eq!(sum("ports", "marks"), marks, "{name}");
+        let busy = column(&results, "ports", "busy_share");
+        let busiest = busy.into_iter().fold(0.0, f64::max);
+        assert!((0.85..=1.0).contains(&busiest), "{name}: {busiest}");
+    }
+}
+
+#[test]
+fn a_drop_row_counts_from_its_packets_own_arrival() {
+    // DRR drops packets that came earlier than the one that arrives: no arrival is dropped twice
+    let queue = json!({
+        "kind": "scheduled", "scheduler": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null,
+    });
+    let results = run(&dctcp_through(queue));
+    let ports = column(&results, "drops", "port");
+    let mut arrivals: Vec<(u64, u64)> = ports
+        .iter()
+        .zip(column(&results, "drops", "port_arrival"))
+        .map(|(port, arrival)| (*port as u64, arrival as u64))
+        .collect();
+    assert!(!arrivals.is_sorted(), "none was pushed out");
+    let rows = arrivals.len();
+    arrivals.sort_unstable();
+    arrivals.dedup();
+    assert_eq!(arrivals.len(), rows);
+}
+
+#[test]
+fn who_shares_a_bucket_of_sfq_shares_its_part_of_the_line() {
+    // h1 alone in one of two buckets, everybody else in the other: half the line for h1
+    let others: Vec<String> = (2..16).map(|n| format!("h{n}")).collect();
+    let mut job = outcast();
+    job["duration_ps"] = json!(seconds(1.0));
+    job["queue"] = json!({
+        "kind": "scheduled", "scheduler": "sfq", "limit_packets": 40, "buckets": 2, "seed": 0,
+        "placed": [["h1"], others],
+    });
+    let goodput = column(&run(&job), "flows", "goodput_bps");
+    let share = goodput[0] / goodput.iter().sum::<f64>();
+    assert!((0.4..0.55).contains(&share), "{share}");
+}

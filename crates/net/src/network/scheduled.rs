@@ -117,6 +117,7 @@ impl ScheduledPorts {
 
 impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// A packet meets a port with a scheduler: the counterpart of [`Network::meet`].
+    #[inline(never)] // it would crowd the other kind of port out of the registers
     pub(super) fn meet_scheduler(
         &mut self,
         now: Time,
@@ -139,7 +140,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             flow_arrival: hop.arrivals,
             port_accepted: port.totals.accepted,
         };
-        let waiting = self.waiting(now, handle);
+        let waiting = self.describe(now, handle);
         self.integrate(index);
         let scheduled = &mut self.scheduled.ports[index as usize];
         let backlog = scheduled.backlog;
@@ -171,14 +172,22 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             self.keep(index, &waiting, counts);
         }
         // Where packets waited before, the event is set already.
-        if backlog.packets == 0 && self.scheduled.backlog(index).packets > 0 {
-            let port = &self.ports[hop.port.0 as usize];
-            if port.free_at() <= now {
-                self.serve(index, now);
-            } else {
-                let wake = port.free_at() + port.lingers();
-                self.events.set(wake, self.scheduled.first_event + index);
-            }
+        if backlog.packets == 0 {
+            self.start(index);
+        }
+    }
+
+    /// Serves the first packet that waits at once, or when the line has sent what it holds.
+    fn start(&mut self, index: u32) {
+        let port = &self.ports[self.scheduled.ports[index as usize].port.0 as usize];
+        if self.scheduled.backlog(index).packets == 0 {
+            return;
+        }
+        if port.free_at() <= self.now {
+            self.serve(index, self.now);
+        } else {
+            let wake = port.free_at() + port.lingers();
+            self.events.set(wake, self.scheduled.first_event + index);
         }
     }
 
@@ -305,7 +314,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     }
 
     /// What a discipline may know of an arriving packet.
-    fn waiting(&self, now: Time, handle: Handle) -> Waiting {
+    fn describe(&self, now: Time, handle: Handle) -> Waiting {
         let packet = self.packets.get(handle);
         let (first, last) = self.routes.ends(packet.route);
         let number = |node: NodeId| self.scheduled.host_number[node.0 as usize];
