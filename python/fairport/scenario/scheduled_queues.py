@@ -224,7 +224,7 @@ class SharedBuffer(ScheduledQueue):
     """A shared memory with dynamic thresholds (Choudhury & Hahne 1998)."""
     limit: PositiveLimit = Limit("512KiB")
     """Memory of a switch, in bytes."""
-    alpha: float = Field(default=1.0, gt=0, le=1024)
+    alpha: float = Field(default=1.0, ge=0.001, le=1000)
     """A packet gets in while its port's queue is shorter than alpha times the free memory."""
 
     @model_validator(mode="after")
