@@ -154,7 +154,7 @@ pub struct Settings {
     /// Tell the peer of data that came twice, in the first SACK block (RFC 2883).
     pub dsack: bool,
     /// Take a reduction of the window back that duplicate SACKs or timestamps show to have been
-    /// needless (RFC 3708, 4015).
+    /// needless (RFC 3708, 4015); without SACK timestamps alone.
     pub undo: bool,
     /// Find out after a timeout whether it was needless (F-RTO, RFC 5682).
     pub frto: bool,

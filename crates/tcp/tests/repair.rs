@@ -377,3 +377,67 @@ fn rate_halving_sends_one_segment_for_two_acks() {
     // half of the 20 that the window was
     assert_eq!(gauges.ssthresh_bytes / u64::from(PAYLOAD), 10);
 }
+
+/// A stack without SACK, 20 segments of a window on a path of 20 ms, one each 100 us.
+fn without_sack(overrides: &Value, fate: Fate) -> Pair {
+    let mut all = json!({
+        "sack": false, "undo": true, "congestion_control": "newreno", "ack_policy": "every-segment",
+        "initial_window_segments": 20,
+    });
+    for (key, value) in overrides.as_object().unwrap() {
+        all[key] = value.clone();
+    }
+    let mut pair = Pair::same(&stack("linux-2.6", &all), ONE_WAY)
+        .connected()
+        .spaced(Time::from_us(100))
+        .judged(move |sent| match sent.data {
+            Some(5) => fate,
+            _ => Fate::Arrive,
+        });
+    pair.client.write(40 * u64::from(PAYLOAD));
+    pair
+}
+
+#[test]
+fn without_sack_the_echo_of_an_older_timestamp_takes_the_reduction_back() {
+    // late by ten segments: three duplicates come, and it is sent again needlessly
+    let late = Fate::Late(Time::from_ms(1));
+    let mut pair = without_sack(&json!({}), late);
+    pair.run_while(|pair| pair.client.counters().fast_recoveries == 0);
+    assert!(pair.client.gauges().cwnd_bytes < 14 * u64::from(PAYLOAD));
+    pair.run();
+    assert_eq!(pair.client.counters().retransmits, 1);
+    assert!(pair.client.gauges().cwnd_bytes >= 20 * u64::from(PAYLOAD));
+    for (off, fate) in [
+        (json!({"undo": false}), late),
+        // without timestamps nothing tells which of the two came
+        (json!({"timestamps": false}), late),
+        (json!({}), Fate::Lose),
+    ] {
+        let mut pair = without_sack(&off, fate);
+        pair.run();
+        let gauges = pair.client.gauges();
+        assert!(
+            gauges.cwnd_bytes < 18 * u64::from(PAYLOAD),
+            "{off}, {fate:?}"
+        );
+    }
+}
+
+#[test]
+fn without_sack_a_timeout_before_late_acks_is_taken_back() {
+    let mut pair = without_sack(&json!({"rto_min_ps": 5_000_000_000_u64}), Fate::Arrive);
+    // the way back grows longer by more than the timeout, three round trips after the first
+    pair = pair.judged(|sent| {
+        if sent.forward {
+            Fate::Arrive
+        } else {
+            Fate::Late(Time::from_ms(60))
+        }
+    });
+    pair.run();
+    let counters = pair.client.counters();
+    assert!(counters.timeouts > 0);
+    let gauges = pair.client.gauges();
+    assert!(gauges.cwnd_bytes >= 20 * u64::from(PAYLOAD), "{gauges:?}");
+}

@@ -179,6 +179,9 @@ impl Recovery {
     pub(crate) fn reopen(&mut self) {
         self.state = State::Open;
         self.retransmit_now = false;
+        if let Algorithm::NewReno(it) = &mut self.algorithm {
+            it.reset();
+        }
     }
 
     /// Losses are found by time: holes that may still be on their way are left alone.

@@ -1,6 +1,7 @@
 //! The sending half: what an ACK means, what a timeout means. What goes out is in `transmit`.
 
 mod ecn;
+mod eifel;
 mod holds;
 mod info;
 mod peer_window;
@@ -21,6 +22,7 @@ use crate::clock::TimestampClock;
 use crate::congestion::{AckSample, Congestion};
 use crate::offload::Offload;
 use crate::pacing::Pacer;
+use crate::recovery::undo::Undo;
 use crate::recovery::{Recovery, State};
 use crate::report::{Counters, Events, Gauges};
 use crate::rtt::RttEstimator;
@@ -68,6 +70,8 @@ pub(crate) struct Sender {
     recovery: Recovery,
     /// RACK, TLP, PRR, undo, F-RTO, where any of it is on
     repair: Option<Box<Repair>>,
+    /// undo without SACK, where that is on
+    eifel: Option<Box<Undo>>,
     timer: Timer,
     rtt: RttEstimator,
     clock: TimestampClock,
@@ -123,6 +127,7 @@ impl Sender {
             congestion,
             recovery: Recovery::new(settings.sack, settings.limited_transmit, start - 1),
             repair: None,
+            eifel: None,
             timer: Timer::new(settings.clock_tick_ps),
             rtt: RttEstimator::new(settings),
             clock: TimestampClock::new(settings.clock_granularity_ps),
@@ -173,6 +178,7 @@ impl Sender {
             }
             self.repair = Some(repair);
         }
+        self.eifel = (settings.undo && !agreed.sack).then(|| Box::new(Undo::new(true)));
         self.begin_rate(agreed);
     }
 
@@ -294,6 +300,8 @@ impl Sender {
                 && !self.has_unsent()
                 && self.recovery.is_due_early(&mut self.board))
         {
+            let before = self.present_window();
+            self.note_episode(before);
             self.reduce_window();
             self.recovery.enter_fast(&mut self.board);
             self.counters.fast_recoveries += 1;
@@ -355,6 +363,9 @@ impl Sender {
         } else {
             // RFC 6298 5.3
             self.timer.start(now, self.rtt.rto(), Wait::Data);
+        }
+        if self.recovery.state() != State::Open && self.eifel.is_some() {
+            self.heed_echo(segment);
         }
         let state = self.recovery.state();
         let told = if self.counts_duplicates {

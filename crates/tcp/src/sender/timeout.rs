@@ -3,7 +3,6 @@
 use fairport_units::Time;
 
 use super::Sender;
-use crate::recovery::undo::Before;
 use crate::report::{Events, Timeout, TimeoutCause};
 use crate::seq;
 use crate::timer::Wait;
@@ -102,26 +101,24 @@ impl Sender {
         };
         self.report(now, start, cause, events);
         let lowers_threshold = self.timeout_lowers_threshold();
-        let window = self.congestion.window();
-        let (before, ssthresh) = (window.cwnd, window.ssthresh);
+        let before = self.present_window();
         self.congestion.on_timeout(lowers_threshold);
         self.queue_cwr();
         if let Some(sizing) = &mut self.sizing {
             let after = self.congestion.window().cwnd;
             if lowers_threshold {
-                sizing.on_loss(before, after);
+                sizing.on_loss(before.cwnd, after);
             } else {
                 sizing.on_further_loss(after);
             }
         }
         if let Some(mut repair) = self.repair.take() {
-            let window = Before {
-                cwnd: before,
-                ssthresh,
-            };
-            self.enter_loss_repaired(&mut repair, now, lowers_threshold.then_some(window));
+            self.enter_loss_repaired(&mut repair, now, lowers_threshold.then_some(before));
             self.repair = Some(repair);
         } else {
+            if lowers_threshold {
+                self.note_episode(before);
+            }
             self.recovery.enter_loss(&mut self.board);
         }
         self.timeouts += 1;

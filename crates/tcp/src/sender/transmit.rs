@@ -146,6 +146,8 @@ impl Sender {
         }
         if self.repair.is_some() {
             self.on_sent_repaired(now, chunk, true);
+        } else if let Some(undo) = &mut self.eifel {
+            undo.on_retransmit(self.clock.value(now));
         }
         Some(chunk)
     }

@@ -14,11 +14,7 @@ impl Sender {
     /// `tcp_enter_recovery`; for a mark that came with it, or before, the reduction is called for
     /// whatever becomes of the losses.
     pub(super) fn enter_fast(&mut self, repair: &mut Repair, marked: bool) {
-        let window = self.congestion.window();
-        let before = Before {
-            cwnd: window.cwnd,
-            ssthresh: window.ssthresh,
-        };
+        let before = self.present_window();
         self.begin_episode(repair, before);
         let reduces = self.end_cwr();
         if marked || reduces.is_some() {
