@@ -197,3 +197,13 @@ def test_a_figure_of_the_paths_is_a_png_or_svg(tmp_path: Path) -> None:
     assert "edge0.0:0: 1 + 14 flows from 2 ingress ports" in drawn
     with pytest.raises(InputError, match="is not a picture"):
         drawing.write(network, tmp_path / "paths.txt")
+
+
+def test_a_bcube_of_one_level_is_a_star() -> None:
+    def goodputs(topology: dict[str, Any]) -> list[float]:
+        senders = [{"from": "h1..h3", "to": "h0"}]
+        result = fp.run(scenario(topology, duration="100ms", traffic=senders))
+        return result.flows["goodput_bps"].to_list()
+
+    star = goodputs({"kind": "star", "hosts": 4})
+    assert goodputs({"kind": "bcube", "n": 4, "k": 0}) == pytest.approx(star, rel=0.01)
