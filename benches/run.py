@@ -28,7 +28,7 @@ def main() -> None:
         engine_table(engines),
     ]
     print(*parts, sep="\n\n", flush=True)
-    for measure in (commands, against_ns3, event_queues):
+    for measure in (commands, against_ns3, event_queues, disciplines):
         parts.append(measure())
         print("", parts[-1], sep="\n", flush=True)
     between_markers(ROOT / "docs" / "benchmarks.md", "measured", "\n\n".join(parts))
@@ -107,8 +107,20 @@ def side_by_side(peer: ns3_peer.Peer, job: engine.Job, k: int) -> tuple[float, f
 
 def event_queues() -> str:
     """What `cargo bench` prints of the event queue and its rivals."""
+    return cargo_bench("event_queue")
+
+
+def disciplines() -> str:
+    """A row for each queue discipline: the forwarding core alone, without TCP."""
+    lines = [line.removeprefix("forwarding, ") for line in cargo_bench("forwarding").splitlines()]
+    rows = [line.split(": ", 1) for line in lines]
+    return table(["queue discipline at every port", "forwarding alone"], rows)
+
+
+def cargo_bench(name: str) -> str:
+    """What a benchmark of the network prints."""
     done = subprocess.run(
-        ["cargo", "bench", "--quiet", "--locked", "-p", "fairport-net", "--bench", "event_queue"],
+        ["cargo", "bench", "--quiet", "--locked", "-p", "fairport-net", "--bench", name],
         cwd=ROOT,
         capture_output=True,
         text=True,

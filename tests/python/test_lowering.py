@@ -48,6 +48,37 @@ def test_a_limit_in_packets_is_counted_in_packets() -> None:
     assert (queue["limit_bytes"], queue["limit_packets"]) == (None, 100)
 
 
+def test_rio_ps_takes_its_thresholds_as_shares_of_the_limit() -> None:
+    job = lowered(queue={"kind": "rio-ps", "limit": "200 packets"}, classifier={}).document
+    queue = job["queue"]
+    assert queue["kind"] == "rio"
+    assert queue["short"] == {
+        "min": {"packets": 30},
+        "max": {"packets": 70},
+        "max_p_ppb": 50_000_000,
+    }
+    assert queue["long"]["max"] == {"packets": 100}
+    assert queue["average"]["weight_ppb"] == 1_953_125
+    assert job["classifier"]["threshold_packets"] == 50
+    assert job["classifier"]["short_to_long_ppm"] is None
+
+
+def test_a_tbf_s_latency_sizes_the_buffer_as_tc_does() -> None:
+    shaper = {"kind": "tbf", "rate": "100Mbps", "burst": "20KB", "latency": "10ms"}
+    scenario = load("outcast").document()
+    del scenario["queue"]
+    job = lower(load(scenario | {"shaper": shaper}), HOSTS, PRESETS).document
+    # 12.5 MB/s for 10 ms, and the burst
+    assert job["queue"]["limit_bytes"] == 145_000
+    assert job["shaper"]["burst_bytes"] == 20_000
+
+
+def test_the_classes_of_weighted_tail_drop_have_shares_of_the_limit() -> None:
+    queue = {"kind": "weighted-tail-drop", "limit": "100 packets", "thresholds": [0.4, 0.6, 1.0]}
+    thresholds = lowered(queue=queue).document["queue"]["thresholds"]
+    assert [threshold["packets"] for threshold in thresholds] == [40, 60, 100, 100]
+
+
 def test_hosts_that_agree_share_a_stack() -> None:
     job = lowered()
     assert len(job.stacks) == 1

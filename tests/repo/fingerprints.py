@@ -47,6 +47,50 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "outcast-lan",
         {"duration": "0.5s", "tcp.congestion_control": "cubic", "queue.limit": "1MiB"},
     ),
+    "RED": ("outcast", {"duration": "0.5s", "queue": {"kind": "red", "limit": "30 packets"}}),
+    "RED as printed, marking": (
+        "outcast",
+        {
+            "duration": "0.5s",
+            "queue": {"kind": "red", "variant": "floyd-jacobson"},
+            "tcp.ecn": True,
+        },
+    ),
+    "RED as in Linux": (
+        "outcast",
+        {
+            "duration": "0.5s",
+            "queue": {"kind": "red", "variant": "linux", "min": "7500B", "max": "22500B"},
+        },
+    ),
+    "RIO-PS, tuned classifier": (
+        "outcast",
+        {
+            "duration": "0.5s",
+            "queue": {"kind": "rio-ps", "limit": "100 packets"},
+            "classifier": {"interval": "100ms", "short_to_long": 1.0},
+        },
+    ),
+    "PIE": (
+        "outcast",
+        {
+            "duration": "0.5s",
+            "queue": {"kind": "pie", "target": "500us", "update": "500us", "max_burst": "5ms"},
+        },
+    ),
+    "weighted tail-drop": (
+        "outcast",
+        {"duration": "0.5s", "queue": {"kind": "weighted-tail-drop"}, "classifier": {}},
+    ),
+    "mininet-shapers": ("mininet-shapers", {"duration": "1s"}),
+    "HTB, exact timers": (
+        "mininet-shapers",
+        {
+            "duration": "1s",
+            "shaper": {"kind": "htb", "rate": "100Mbps"},
+            "queue.limit": "11 packets",
+        },
+    ),
     "exponential processing, random ties": (
         "outcast",
         {
