@@ -37,7 +37,7 @@ impl Average {
     /// so many packets of typical size had met an empty queue meanwhile.
     #[inline]
     pub(super) fn update(&mut self, queue: f64, idle: Time) -> f64 {
-        if idle >= self.packet_time {
+        if idle >= self.packet_time && self.value > 0.0 {
             self.decay(idle.as_ps() / self.packet_time.as_ps());
         }
         self.value += self.weight * (queue - self.value);
@@ -45,6 +45,7 @@ impl Average {
     }
 
     /// The power by squaring: products of a few doubles, the same on every machine.
+    #[inline(never)] // so that a busy link's path stays short
     fn decay(&mut self, mut missed: u64) {
         if missed >> LONGEST_LOG > 0 {
             self.value = 0.0;

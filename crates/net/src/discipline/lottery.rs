@@ -89,10 +89,10 @@ pub(super) struct Lottery {
     ramp: Ramp,
     variant: Variant,
     measure: Measure,
-    /// packets since the last one drawn; below zero where the average is short
+    /// packets since the last one drawn, or since the average has been above `min`
     count: f64,
     count_bytes: u64,
-    /// ns-2's `old`: the average was above `min` already when the last packet arrived
+    /// the average was above `min` already when the last packet arrived (ns-2's `old`)
     above: bool,
 }
 
@@ -102,7 +102,7 @@ impl Lottery {
             ramp,
             variant,
             measure,
-            count: -1.0,
+            count: 0.0,
             count_bytes: 0,
             above: false,
         }
@@ -117,25 +117,33 @@ impl Lottery {
         frame_bytes: u32,
         stream: &mut Stream,
     ) -> Lot {
-        let ns2 = self.variant == Variant::Ns2;
-        self.count += 1.0;
-        self.count_bytes += u64::from(frame_bytes);
-        if average < self.ramp.min || (ns2 && queue <= 1.0) {
+        let is_spared = self.variant == Variant::Ns2 && queue <= 1.0;
+        if average < self.ramp.min || is_spared {
             self.above = false;
-            if !ns2 {
-                self.count = -1.0;
-            }
             return Lot::Pass;
         }
+        self.draw_above(average, frame_bytes, stream)
+    }
+
+    /// The same where the average is above `min`.
+    #[inline(never)] // so that a port whose queue is short pays for a comparison alone
+    fn draw_above(&mut self, average: f64, frame_bytes: u32, stream: &mut Stream) -> Lot {
         if average >= self.ramp.end() {
             self.restart();
             return Lot::Forced;
         }
-        if ns2 && !self.above {
+        self.count += 1.0;
+        self.count_bytes += u64::from(frame_bytes);
+        if !self.above {
             self.above = true;
-            self.count = 1.0;
             self.count_bytes = u64::from(frame_bytes);
-            return Lot::Pass;
+            self.count = match self.variant {
+                Variant::Paper => 0.0,
+                Variant::Ns2 => {
+                    self.count = 1.0;
+                    return Lot::Pass;
+                }
+            };
         }
         if stream.unit() <= self.chance(average, frame_bytes) {
             self.restart();

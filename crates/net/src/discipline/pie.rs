@@ -55,11 +55,10 @@ impl Pie {
         }
     }
 
+    #[inline(never)] // so that the dispatcher is a jump
     pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
-        while self.next_update <= queue.now {
-            // nothing was accepted since, so the delay of that moment is known
-            self.update(queue.idle_at.saturating_sub(self.next_update));
-            self.next_update += self.config.update;
+        if self.next_update <= queue.now {
+            self.catch_up(queue);
         }
         if !self.config.buffer.fits(queue.backlog, packet.frame_bytes) {
             self.accumulated = 0.0;
@@ -77,6 +76,7 @@ impl Pie {
     }
 
     /// Random early dropping (4.1), de-randomized (5.4).
+    #[inline(never)] // so that the path of a short queue stays short
     fn is_drawn(&mut self, backlog_bytes: u32) -> bool {
         let probability = self.controller.probability;
         let is_light = self.controller.delay < self.config.target / 2 && probability < 0.2;
@@ -95,6 +95,16 @@ impl Pie {
             return true;
         }
         false
+    }
+
+    /// Does the updates that have come due since the last packet. Nothing was accepted meanwhile, so
+    /// the delay at each of those moments is known.
+    #[cold]
+    fn catch_up(&mut self, queue: &Queue) {
+        while self.next_update <= queue.now {
+            self.update(queue.idle_at.saturating_sub(self.next_update));
+            self.next_update += self.config.update;
+        }
     }
 
     fn update(&mut self, delay: Time) {

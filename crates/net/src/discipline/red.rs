@@ -54,7 +54,7 @@ impl Red {
         }
     }
 
-    #[inline]
+    #[inline(never)] // so that the dispatcher is a jump
     pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
         let waiting = self.measure.of(queue.backlog);
         let average = self.average.update(waiting, queue.idle());

@@ -68,7 +68,7 @@ impl RedLinux {
         }
     }
 
-    #[inline]
+    #[inline(never)] // so that the dispatcher is a jump
     pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
         let idle = queue.idle();
         self.average = if idle > Time::ZERO {

@@ -87,6 +87,7 @@ impl Rio {
         }
     }
 
+    #[inline(never)] // so that the dispatcher is a jump
     pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
         self.release(queue.now);
         let idle = queue.idle();
@@ -116,6 +117,7 @@ impl Rio {
     }
 
     /// The packet that was let in last leaves the buffer at `leaves`.
+    #[inline(never)] // the other disciplines' path through a port stays short
     pub(super) fn joined(&mut self, leaves: Time) {
         if let Some(frame_bytes) = self.joining.take() {
             self.short_leaves.push_back((leaves, frame_bytes));

@@ -23,6 +23,7 @@ impl WeightedTailDrop {
         Self { buffer, thresholds }
     }
 
+    #[inline(never)] // so that the dispatcher is a jump
     pub(super) fn judge(&self, queue: &Queue, packet: &Candidate) -> Verdict {
         let class = usize::from(packet.class).min(WTD_CLASSES - 1);
         let fits = |room: &DropTail| room.fits(queue.backlog, packet.frame_bytes);
