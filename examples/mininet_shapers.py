@@ -22,6 +22,12 @@ TBF_128: Patch = {}
 TBF_16: Patch = {"queue.limit": "16KB"}
 HTB_11: Patch = {"shaper": HTB, "queue.limit": "11 packets"}
 LATE = "shaper.timer_lateness"
+LONE_FIRST: Patch = {
+    "traffic": [
+        {"from": "h1", "to": "h0", "start_jitter": "10ms"},
+        {"from": "h2..h13", "to": "h0", "start": "1s", "start_jitter": "10ms"},
+    ]
+}
 
 # what each row is, and what differs in it from the scenario `mininet-shapers`
 OBSERVED: list[tuple[str, Patch]] = [
@@ -39,10 +45,12 @@ INTERVENTIONS: list[tuple[str, Patch]] = [
     ("  hosts 600 us away", TBF_16 | {"host.delay": "600us"}),
     ("  hosts 1200 us away", TBF_16 | {"host.delay": "1200us"}),
     ("  RTO at least 200 ms", TBF_16 | {"tcp.rto_min": "200ms"}),
+    ("  lone flow 1 s earlier", TBF_16 | LONE_FIRST),
     ("  4 peers", TBF_16 | {"topology.peers": 4}),
     ("TBF, 128 KB", TBF_128),
     ("  hosts 1200 us away", TBF_128 | {"host.delay": "1200us"}),
     ("  RTO at least 200 ms", TBF_128 | {"tcp.rto_min": "200ms"}),
+    ("  lone flow 1 s earlier", TBF_128 | LONE_FIRST),
     ("HTB, 11 packets", HTB_11),
     ("  hosts unshaped", HTB_11 | {"shaper.hosts": False}),
     ("  22 packets", HTB_11 | {"queue.limit": "22 packets"}),
@@ -50,6 +58,7 @@ INTERVENTIONS: list[tuple[str, Patch]] = [
     ("  16 KB instead", HTB_11 | {"queue.limit": "16KB"}),
     ("  hosts 1200 us away", HTB_11 | {"host.delay": "1200us"}),
     ("  RTO at least 200 ms", HTB_11 | {"tcp.rto_min": "200ms"}),
+    ("  lone flow 1 s earlier", HTB_11 | LONE_FIRST),
 ]
 
 
