@@ -38,6 +38,8 @@ pub(crate) struct AckSchedule {
     /// Linux since 6.7: no delay as long as the minimum RTO (`tcp_delack_max`); older kernels
     /// leave 40 ms in place, which a sender with a small minimum RTO takes for a loss
     delay_cap: Time,
+    /// the timer fires on edges of this; zero: at any time
+    tick: u64,
 }
 
 /// What the policy looks at when data came in order.
@@ -72,6 +74,7 @@ impl AckSchedule {
             delay_min: Time::from_ps(settings.delayed_ack_min_ps),
             delay_max: Time::from_ps(settings.delayed_ack_max_ps),
             delay_cap: rto_min - tick,
+            tick: settings.clock_tick_ps,
         }
     }
 
@@ -159,7 +162,7 @@ impl AckSchedule {
     /// `tcp_send_delayed_ack`, or RFC 5681's plain delay.
     fn delay(&mut self, now: Time, srtt: Option<Time>) {
         if self.policy == AckPolicy::Delayed {
-            self.deadline = self.deadline.min(now + self.delay_max);
+            self.deadline = self.deadline.min(self.edge(now + self.delay_max));
             return;
         }
         let mut ato = self.ato;
@@ -171,8 +174,16 @@ impl AckSchedule {
         if self.deadline <= now + ato / 4 {
             self.now = true;
         } else {
-            self.deadline = self.deadline.min(now + ato);
+            self.deadline = self.deadline.min(self.edge(now + ato));
         }
+    }
+
+    /// The first tick of the timer that is not before `at`.
+    fn edge(&self, at: Time) -> Time {
+        if self.tick == 0 {
+            return at;
+        }
+        Time::from_ps(at.as_ps().div_ceil(self.tick).saturating_mul(self.tick))
     }
 
     /// The delayed ACK's time has come (`tcp_delack_timer`): the estimate was too short.

@@ -159,6 +159,7 @@ impl Settings {
             }
         }
         for (field, value) in [
+            ("rtt_tick_ps", self.rtt_tick_ps),
             ("clock_tick_ps", self.clock_tick_ps),
             ("timer_slack_ps", self.timer_slack_ps),
         ] {

@@ -168,7 +168,7 @@ impl Connection {
         if let Some(sent) = handshake.sent
             && !handshake.sent_again
         {
-            self.sender.handshake_rtt(now - sent);
+            self.sender.handshake_rtt(now, now - sent);
         } else if let Some(Timestamps { ecr, .. }) = segment.options.timestamps() {
             self.sender.handshake_echo(now, ecr);
         }

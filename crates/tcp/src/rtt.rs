@@ -23,6 +23,8 @@ pub(crate) struct RttEstimator {
     round_end: u64,
     /// the shortest round-trip time; `u64::MAX` before the first
     least: u64,
+    /// of the clock by which round-trip times are measured; 0: exactly
+    tick: u64,
     granularity: u64,
     minimum: u64,
     maximum: u64,
@@ -42,17 +44,25 @@ impl RttEstimator {
             round_end: 0,
             least: u64::MAX,
             granularity: settings.clock_granularity_ps,
-            minimum: settings.rto_min_ps,
+            minimum: settings
+                .rto_min_ps
+                .next_multiple_of(settings.rtt_tick_ps.max(1)),
+            tick: settings.rtt_tick_ps,
             maximum: settings.rto_max_ps,
             base: settings.rto_initial_ps,
             backoff: 0,
         }
     }
 
-    /// Takes in a round-trip time that Karn's rule allows, measured by an ACK up to `una` when
+    /// Takes in a round-trip time that Karn's rule allows, measured at `now` by an ACK up to `una` when
     /// `nxt` was next to be sent. The timeout is no longer backed off (RFC 6298 5.7, note).
     #[inline]
-    pub(crate) fn sample(&mut self, rtt: Time, una: u64, nxt: u64) {
+    pub(crate) fn sample(&mut self, now: Time, rtt: Time, una: u64, nxt: u64) {
+        let rtt = if self.tick == 0 {
+            rtt
+        } else {
+            self.in_ticks(now, rtt)
+        };
         let rtt = rtt.as_ps().clamp(1, u64::MAX / 64);
         self.least = self.least.min(rtt);
         match self.rule {
@@ -60,6 +70,13 @@ impl RttEstimator {
             RtoRule::Linux => self.sample_linux(rtt, una, nxt),
         }
         self.backoff = 0;
+    }
+
+    /// What a clock shows that has ticks: `now` less the reading when the segment was sent.
+    #[inline(never)]
+    fn in_ticks(&self, now: Time, rtt: Time) -> Time {
+        let ticks = now.as_ps() / self.tick - now.saturating_sub(rtt).as_ps() / self.tick;
+        Time::from_ps(ticks.max(1).saturating_mul(self.tick))
     }
 
     /// RFC 6298 2.2 and 2.3, with alpha = 1/8, beta = 1/4 and K = 4.
@@ -177,7 +194,9 @@ mod tests {
         (1..)
             .zip(samples_ms)
             .map(|(round, ms)| {
-                estimator.sample(Time::from_ms(*ms), 10 * round + 1, 10 * (round + 1));
+                let rtt = Time::from_ms(*ms);
+                let now = Time::from_secs(round);
+                estimator.sample(now, rtt, 10 * round + 1, 10 * (round + 1));
                 estimator.rto().as_ps() / 1_000_000
             })
             .collect()
@@ -244,5 +263,41 @@ mod tests {
         assert_eq!(seen[39], Time::from_secs(120));
         timeouts(&mut it, &[100]);
         assert_eq!(it.rto(), Time::from_ms(300));
+    }
+
+    /// Timeouts of a connection with a round trip of 300 us and a minimum of 2 ms, in us: after the first
+    /// measurement and after many, taken at times that drift against the ticks.
+    fn timeouts_of_a_lan(tick: Time) -> (u64, u64) {
+        let mut settings = Settings::preset("linux-2.6").unwrap();
+        settings.rto_min_ps = Time::from_ms(2).as_ps();
+        settings.rtt_tick_ps = tick.as_ps();
+        let mut it = RttEstimator::new(&settings);
+        let mut seen = Vec::new();
+        for round in 0..200 {
+            let now = Time::from_ms(100) + Time::from_us(301 * round);
+            it.sample(now, Time::from_us(300), 10 * round + 1, 10 * (round + 1));
+            seen.push(it.rto().as_ps() / 1_000_000);
+        }
+        (seen[0], seen[199])
+    }
+
+    #[test]
+    fn at_hz_250_a_lan_measures_one_jiffy_and_a_minimum_of_2_ms_is_one_too() {
+        // SRTT one jiffy of 4 ms, and first twice that, later the minimum on top
+        assert_eq!(timeouts_of_a_lan(Time::from_ms(4)), (12_000, 8_000));
+        assert_eq!(timeouts_of_a_lan(Time::from_ms(1)), (3_000, 3_000));
+        assert_eq!(timeouts_of_a_lan(Time::ZERO), (2_300, 2_300));
+    }
+
+    #[test]
+    fn a_clock_in_ticks_shows_the_difference_of_its_readings() {
+        let mut it = estimator("linux-2.6", Time::from_ms(200));
+        it.tick = Time::from_ms(4).as_ps();
+        let shown = |now_us, rtt_us| it.in_ticks(Time::from_us(now_us), Time::from_us(rtt_us));
+        // sent at 3.9 ms and acknowledged at 4.1; sent at 4.1 and acknowledged at 7.9; at 11.9, at 12.1
+        assert_eq!(shown(4_100, 200), Time::from_ms(4));
+        assert_eq!(shown(7_900, 3_800), Time::from_ms(4));
+        assert_eq!(shown(11_900, 7_800), Time::from_ms(4));
+        assert_eq!(shown(12_100, 8_000), Time::from_ms(8));
     }
 }

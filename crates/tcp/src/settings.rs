@@ -135,11 +135,14 @@ pub struct Settings {
     pub rto_max_ps: u64,
     /// Timeout before the first measurement (RFC 6298 2.1), so also of the first SYN.
     pub rto_initial_ps: u64,
-    /// One tick of the clock: G of RFC 6298, and the unit of the timestamps option. Round-trip
-    /// times are measured exactly, not in ticks.
+    /// One tick of the clock: G of RFC 6298, and the unit of the timestamps option.
     pub clock_granularity_ps: u64,
-    /// One tick of the timers (Linux: 1/HZ): they fire at the first tick that is not early; 0: they
-    /// are exact.
+    /// Round-trip times are measured as the difference of two readings of a clock with this tick, and
+    /// are at least one (Linux before 3.15: 1/HZ); the minimum of the RTO is in whole ticks, too. 0:
+    /// they are exact. Congestion control sees exact ones.
+    pub rtt_tick_ps: u64,
+    /// One tick of the timers (Linux: 1/HZ), of that of delayed ACKs too: they fire at the first tick
+    /// that is not early; 0: they are exact.
     pub clock_tick_ps: u64,
     /// What the kernel adds to the timers of tail loss probes and of late segments
     /// (`TCP_TIMEOUT_MIN_US`).

@@ -55,6 +55,23 @@ fn delayed_acks_come_for_every_second_segment_and_after_200_ms_for_a_last_odd_on
 }
 
 #[test]
+fn a_delayed_ack_waits_for_a_tick_of_the_timer() {
+    let tick = Time::from_ms(4);
+    let pair = sends(
+        &json!({"ack_policy": "delayed", "clock_tick_ps": tick.as_ps()}),
+        1,
+    );
+    let came = pair.sent[0].at + ONE_WAY;
+    let acked = pair.acks()[0].0;
+    assert_eq!(acked.as_ps() % tick.as_ps(), 0);
+    let waited = acked - came;
+    assert!(
+        waited >= Time::from_ms(200) && waited < Time::from_ms(200) + tick,
+        "{waited}"
+    );
+}
+
+#[test]
 fn linux_acknowledges_the_first_16_segments_at_once_and_then_every_second() {
     let pair = sends(&json!({}), 16 + 8);
     let steps = steps(&pair);

@@ -90,6 +90,9 @@ class TcpSettings(Section):
     """Retransmission timeout before the first RTT sample (RFC 6298: 1 s)."""
     clock_granularity: Duration | None = None
     """G of RFC 6298, and the tick of the timestamps."""
+    rtt_tick: Duration | None = None
+    """Tick of the clock by which round-trip times are measured for the RTO, such as "4ms" for Linux
+    before 3.15 at HZ 250; "0s": exactly."""
     clock_tick: Duration | None = None
     """Tick on whose edges timers fire, such as "4ms" for HZ 250; "0s": exactly."""
     timer_slack: Duration | None = None
@@ -191,6 +194,7 @@ ENGINE_NAMES: dict[str, str] = {
     "rto_max": "rto_max_ps",
     "rto_initial": "rto_initial_ps",
     "clock_granularity": "clock_granularity_ps",
+    "rtt_tick": "rtt_tick_ps",
     "clock_tick": "clock_tick_ps",
     "timer_slack": "timer_slack_ps",
     "rack": "rack",

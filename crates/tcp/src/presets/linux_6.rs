@@ -27,6 +27,7 @@ preset! {
     rto_max_ps = Time::from_secs(120).as_ps(), "include/net/tcp.h, TCP_RTO_MAX = 120 HZ";
     rto_initial_ps = Time::from_secs(1).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_INIT = HZ";
     clock_granularity_ps = Time::from_ms(1).as_ps(), "include/net/tcp.h, TCP_TS_HZ = 1000";
+    rtt_tick_ps = 0, "net/ipv4/tcp_input.c, tcp_rtt_estimator: microseconds, from 3.15 on";
     clock_tick_ps = Time::from_ms(1).as_ps(), "ours: CONFIG_HZ = 1000 of kernel/Kconfig.hz; distributions build 250 or 1000";
     timer_slack_ps = Time::from_ms(2).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_MIN_US";
     rack = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_recovery = TCP_RACK_LOSS_DETECTION";

@@ -395,7 +395,7 @@ impl Sender {
             _ => self.echoed_rtt(now, segment),
         };
         if let Some(rtt) = rtt {
-            self.rtt.sample(rtt, ack, self.board.nxt());
+            self.rtt.sample(now, rtt, ack, self.board.nxt());
             events.rtt_sample(now, rtt);
         }
         self.timeouts = 0;

@@ -29,14 +29,14 @@ impl Sender {
     }
 
     /// The handshake measured a round-trip time.
-    pub(crate) fn handshake_rtt(&mut self, rtt: Time) {
-        self.rtt.sample(rtt, self.start, self.start);
+    pub(crate) fn handshake_rtt(&mut self, now: Time, rtt: Time) {
+        self.rtt.sample(now, rtt, self.start, self.start);
     }
 
     /// Where the SYN was sent again, its echoed timestamp says how long the round trip took.
     pub(crate) fn handshake_echo(&mut self, now: Time, echoed: u32) {
         if let Some(rtt) = self.clock.since(now, echoed) {
-            self.handshake_rtt(rtt);
+            self.handshake_rtt(now, rtt);
         }
     }
 
