@@ -17,6 +17,7 @@ from fairport.cli import (
     listing,
     paths,
     report,
+    reproduce,
     rerun,
     run,
     scenario,
@@ -85,6 +86,7 @@ def _common(
 
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
+app.command("reproduce")(reproduce.reproduce)
 app.command("list")(listing.list_scenarios)
 app.command("fixes")(fixes.fixes)
 app.add_typer(scenario.app, name="scenario")

@@ -171,7 +171,20 @@ def frame(
     gaps_in: Sequence[float] = (),
     columns: int = 1,
 ) -> tuple[Picture, list[list[Axes]]]:
-    """A picture with rows of axes of the given heights and gaps, its title and what run it is of.
+    """A picture of a run: as `panels`, with the run's name."""
+    return panels(
+        f"{result.scenario.name}, seed {result.seed}", title, heights_in, gaps_in, columns
+    )
+
+
+def panels(
+    of: str,
+    title: str,
+    heights_in: Sequence[float],
+    gaps_in: Sequence[float] = (),
+    columns: int = 1,
+) -> tuple[Picture, list[list[Axes]]]:
+    """A picture with rows of axes of the given heights and gaps, its title and what it is of.
 
     The place of everything is computed here rather than by a layout engine, which would draw each
     figure twice to find it.
@@ -195,11 +208,10 @@ def frame(
         top -= tall + gap
     left, head = 0.1 / WIDTH_IN, 1 - 0.09 / height
     picture.text(left, head, title, va="top", ha="left", fontsize=10, fontweight="bold")
-    run = f"{result.scenario.name}, seed {result.seed}"
     picture.text(
         1 - _RIGHT / WIDTH_IN,
         head - 0.015 / height,
-        run,
+        of,
         va="top",
         ha="right",
         color=MUTED,

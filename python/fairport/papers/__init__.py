@@ -1,38 +1,54 @@
-"""What papers measured, as data: one folder a paper, one TOML file an experiment."""
+"""What papers measured, as data: one folder a paper, one folder an experiment in it.
+
+Here is what the rest of the program asks of them without running anything; `papers.catalogue` reads
+them whole.
+"""
 
 from __future__ import annotations
 
 import statistics
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from fairport._toml import loads
 
+EXPERIMENT = "experiment.toml"
+
 
 def experiment_names() -> list[str]:
     """The experiments there are, such as "prakash2012/p1"."""
-    papers = (entry for entry in resources.files(__name__).iterdir() if entry.is_dir())
     return sorted(
-        f"{paper.name}/{file.name.removesuffix('.toml')}"
-        for paper in papers
-        for file in paper.iterdir()
-        if file.name.endswith(".toml")
+        f"{paper.name}/{experiment.name}"
+        for paper in resources.files(__name__).iterdir()
+        if (paper / "paper.toml").is_file()
+        for experiment in paper.iterdir()
+        if (experiment / EXPERIMENT).is_file()
     )
 
 
-def published(name: str) -> dict[str, Any]:
-    """The published figures of an experiment, with the summary's names for them.
-
-    `classes` has `goodput_bps_mean`, `_min`, `_max` and `throughput_ratio` (to the class with most
-    hops, the peers in each of these papers), also where the paper shows single flows
-    (`goodput_bps`). Raises KeyError for an unknown one.
-    """
+def folder(name: str) -> Traversable:
+    """Where an experiment's files are. Raises KeyError for an unknown one."""
     if name not in experiment_names():
         raise KeyError(name)
     paper, _, experiment = name.partition("/")
-    text = (resources.files(__name__) / paper / f"{experiment}.toml").read_text(encoding="utf-8")
-    document: dict[str, Any] = loads(text)
-    classes: dict[str, dict[str, Any]] = document["classes"]
+    return resources.files(__name__) / paper / experiment
+
+
+def published(name: str) -> dict[str, Any] | None:
+    """The published figures of an experiment's last variant, with the summary's names for them.
+
+    `classes` has `goodput_bps_mean`, `_min`, `_max` and `throughput_ratio` (to the class with most
+    hops, the peers in each of these papers), also where the paper shows single flows
+    (`goodput_bps`). `source` is the paper, `title` the experiment. None when there are none;
+    raises KeyError for an unknown experiment.
+    """
+    place = folder(name)
+    experiment: dict[str, Any] = loads((place / EXPERIMENT).read_text(encoding="utf-8"))
+    known = [one["published"] for one in experiment["variant"] if "published" in one]
+    if not known or "classes" not in known[-1]:
+        return None
+    classes: dict[str, dict[str, Any]] = known[-1]["classes"]
     for one in classes.values():
         flows = one.get("goodput_bps")
         if flows:
@@ -41,4 +57,8 @@ def published(name: str) -> dict[str, Any]:
     peers = classes[max(classes, key=lambda name: int(name.split("-")[0]))]["goodput_bps_mean"]
     for one in classes.values():
         one["throughput_ratio"] = one["goodput_bps_mean"] / peers
-    return document
+    paper = loads(
+        (resources.files(__name__) / name.partition("/")[0] / "paper.toml").read_text("utf-8")
+    )
+    source = f"{paper['authors']}: {paper['title']}, {paper['venue']} {paper['year']}"
+    return known[-1] | {"id": name, "title": experiment["title"], "source": source}

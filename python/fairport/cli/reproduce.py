@@ -1,0 +1,81 @@
+"""`fairport reproduce`: what papers published, beside what comes out here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairport.cli.run import Force, Json
+
+CHECK_FAILED = 1
+
+
+def reproduce(
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID]..",
+            help="Experiments such as prakash2012/p1, or a paper. Without one: list them.",
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every experiment.")] = False,
+    quick: Annotated[bool, typer.Option(help="Fewer seeds, shorter runs.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Results folder.  [default: results/reproduce]", show_default=False),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with status 1 when a claim differs.")
+    ] = False,
+    no_output: Annotated[bool, typer.Option("--no-output", help="Write nothing.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print errors only (and what --json asks for).")
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs at a time.  [default: one a processor]", show_default=False),
+    ] = None,
+) -> None:
+    """Run published experiments again, and hold every claim against what comes out.
+
+    Finished runs are kept (`fairport store`): what was interrupted goes on where it stopped.
+    """
+    from fairport.cli import output, reproduce_table
+    from fairport.cli.progress import pool_bar
+    from fairport.errors import Interrupted
+    from fairport.folders import refuse_what_is_there
+    from fairport.papers.catalogue import chosen, entries
+    from fairport.study import reproduced_folder
+    from fairport.study.reproduce import document, totals
+    from fairport.study.reproduce import reproduce as run
+
+    if not experiments and not everything:
+        rows = reproduce_table.listing(entries())
+        if json:
+            output.print_json(rows)
+        else:
+            output.print_rows(rows)
+        return
+    wanted = entries() if everything else chosen(experiments or [])
+    folder = None if no_output else out or Path("results") / "reproduce"
+    if folder is not None:
+        refuse_what_is_there(folder, force=force)
+    try:
+        with pool_bar("reproduce", shown=not quiet) as bar:
+            done = run(wanted, quick=quick, jobs=jobs, progress=bar)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "the runs that are done are kept, and the same command goes on from there"
+        ) from None
+    if folder is not None:
+        reproduced_folder.save(done, folder, force=force)
+    if json:
+        output.print_json(document(done))
+    elif not quiet:
+        reproduce_table.show(done, folder)
+    if check and totals(done)["differs"]:
+        raise typer.Exit(CHECK_FAILED)

@@ -1,0 +1,58 @@
+"""What `fairport reproduce` prints: the list of experiments, or every claim and the totals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairport.cli.console import out
+from fairport.cli.output import new_table
+from fairport.storage import REPORT
+from fairport.study.reproduce import Reproduced, totals
+
+if TYPE_CHECKING:
+    from fairport.papers.catalogue import Entry
+
+_STYLES = {"holds": "green", "differs": "bold red", "not comparable": "dim"}
+
+
+def listing(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """The experiments, a row each."""
+    return [
+        {
+            "id": one.name,
+            "title": one.experiment.title,
+            "scenarios": len(one.experiment.variant),
+            "seeds": one.experiment.seeds,
+            "claims": len(one.claims),
+        }
+        for one in entries
+    ]
+
+
+def show(done: Sequence[Reproduced], folder: Path | None) -> None:
+    """Prints the claims of each experiment, then how many are in each state."""
+    console = out()
+    for one in done:
+        seeds = one.seeds
+        console.print(f"[bold]{one.entry.name}[/bold]: {one.entry.experiment.title}")
+        table = new_table()
+        for heading in ("claim", "ours", "published", "holds when", ""):
+            table.add_column(heading, vertical="top")
+        for verdict in one.verdicts:
+            table.add_row(
+                verdict.claim.id,
+                verdict.ours_in_words,
+                verdict.published_in_words,
+                verdict.tolerance,
+                f"[{_STYLES[verdict.state]}]{verdict.state}[/]",
+            )
+        console.print(table)
+        what = "quick: fewer seeds, shorter runs; " if one.quick else ""
+        console.print(f"{what}medians over seeds {seeds[0]} to {seeds[-1]}\n", style="dim")
+    console.print(
+        ", ".join(f"{count} {state}" for state, count in totals(done).items()), style="bold"
+    )
+    if folder is not None:
+        console.print(str(folder / REPORT), soft_wrap=True)

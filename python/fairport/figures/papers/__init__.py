@@ -1,0 +1,33 @@
+"""Figures of papers drawn again: ours in colour, the published numbers as open markers beside it.
+
+One file a kind; `draw` takes an experiment that has been run and one of its drawings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from fairport.papers.model import Drawing
+    from fairport.study.reproduce import Reproduced
+
+
+Draw = Callable[["Reproduced", "Drawing"], Figure]
+
+
+def draw(done: Reproduced, drawing: Drawing) -> Figure:
+    """The drawing, by its kind."""
+    from fairport.figures import style
+    from fairport.figures.papers import classes, drop_runs, flows, sweep
+
+    kinds: dict[str, Draw] = {
+        "classes": classes.draw,
+        "flows": flows.draw,
+        "drop-runs": drop_runs.draw,
+        "sweep": sweep.draw,
+    }
+    with style.applied():
+        return kinds[drawing.kind](done, drawing)

@@ -1,0 +1,65 @@
+"""Goodput by hop class and variant: bars of the class's mean, with least and most of its flows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from fairport.figures import style
+from fairport.figures.papers import marks
+
+if TYPE_CHECKING:
+    from fairport.papers.model import Drawing, PublishedClass
+    from fairport.study.reproduce import Reproduced
+
+_KEYS = ("goodput_bps_min", "goodput_bps_mean", "goodput_bps_max")
+
+
+def draw(done: Reproduced, drawing: Drawing) -> Figure:
+    """A group of bars a variant; published means as markers, their spread as thin lines."""
+    variants = done.entry.experiment.variant
+    picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
+    classes = style.hop_classes(done.records[variants[0].name][0].flows)
+    width = 0.8 / len(classes)
+    for place, variant in enumerate(variants):
+        records = done.records[variant.name]
+        known = variant.published.classes if variant.published else {}
+        for index, one in enumerate(classes):
+            x = place + (index - (len(classes) - 1) / 2) * width
+            of_class = [record.summary["classes"][one.name] for record in records]
+            least, mean, most = _medians(of_class)
+            panel.bar(x, mean, 0.9 * width, **one.look.bar)
+            panel.vlines(x - 0.12 * width, least, most, color=style.INK, linewidth=1.2)
+            if one.name in known:
+                _published(panel, x + 0.16 * width, known[one.name])
+    panel.set_xticks(range(len(variants)), [variant.title for variant in variants])
+    panel.tick_params(axis="x", length=0)
+    panel.set(ylabel="goodput (Mbit/s)")
+    panel.set_ylim(bottom=0)
+    handles = [Patch(**one.look.bar, label=one.name) for one in classes]
+    picture.legend(
+        handles=[*handles, marks.published_handle()],
+        loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=4, columnspacing=1.2,
+    )  # fmt: skip
+    style.note(picture, "bar: mean of the class, line: least to most of its flows")
+    return picture
+
+
+def _medians(classes: list[dict[str, Any]]) -> tuple[float, float, float]:
+    least, mean, most = (float(np.median([one[key] for one in classes])) / 1e6 for key in _KEYS)
+    return least, mean, most
+
+
+def _published(panel: Any, x: float, known: PublishedClass) -> None:
+    mean = known.goodput_bps_mean
+    if mean is None and known.goodput_bps:
+        mean = float(np.mean(known.goodput_bps))
+    if mean is None:
+        return
+    least, most = known.goodput_bps_min, known.goodput_bps_max
+    if least is not None and most is not None:
+        panel.vlines(x, least / 1e6, most / 1e6, color=style.INK, linewidth=0.8, linestyle=":")
+    panel.plot([x], [mean / 1e6], **marks.PUBLISHED)

@@ -1,0 +1,34 @@
+"""What the figures of papers share: how a published number looks, and what a picture is of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.lines import Line2D
+
+from fairport.figures import style
+
+if TYPE_CHECKING:
+    from fairport.study.reproduce import Reproduced
+
+PUBLISHED: dict[str, Any] = {
+    "marker": "D",
+    "markersize": 4.5,
+    "markerfacecolor": style.PAPER,
+    "markeredgecolor": style.INK,
+    "markeredgewidth": 1.1,
+    "linestyle": "none",
+    "zorder": 5,
+}
+
+
+def published_handle() -> Line2D:
+    """For legends."""
+    return Line2D([], [], **PUBLISHED, label="published")
+
+
+def of(done: Reproduced) -> str:
+    """What the picture is of: the experiment and its seeds."""
+    seeds = done.seeds
+    of = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
+    return f"{done.entry.name}, {of}"

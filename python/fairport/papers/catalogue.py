@@ -1,0 +1,132 @@
+"""Reads papers, experiments and claims, and makes the scenarios that they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from fairport import papers
+from fairport._toml import TOMLDecodeError, loads
+from fairport.errors import InputError, did_you_mean
+from fairport.papers.model import Claim, Claims, Experiment, Paper, Variant
+from fairport.scenario import Scenario
+from fairport.scenario import load as load_scenario
+from fairport.scenario.base import Section
+from fairport.scenario.problems import first_problem
+
+S = TypeVar("S", bound=Section)
+
+
+class PaperError(InputError):
+    """A paper, experiment or claim that is not there, or whose file cannot be read."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An experiment with its paper and its claims."""
+
+    name: str
+    """Such as "prakash2012/p1"."""
+    paper: Paper
+    experiment: Experiment
+    claims: Sequence[Claim]
+
+    def seeds(self, *, quick: bool = False) -> range:
+        """The seeds of each variant's runs."""
+        count = self.experiment.quick_seeds if quick else self.experiment.seeds
+        return range(1, count + 1)
+
+    def scenario(self, variant: Variant, *, quick: bool = False) -> Scenario:
+        """What is run for a variant. Raises ScenarioError."""
+        experiment = self.experiment
+        patch = self.paper.settings | experiment.scenario | variant.patch
+        if quick:
+            patch |= experiment.quick
+        patch |= {"name": f"{self.name.replace('/', '-')}-{variant.name}"}
+        if "description" not in patch:
+            patch["description"] = f"{experiment.title}: {variant.title}"
+        return load_scenario(self.paper.base).patch(patch)
+
+    def variant(self, name: str) -> Variant:
+        """The variant of that name; without one, the only one there is."""
+        return next(one for one in self.experiment.variant if name in ("", one.name))
+
+
+def entries() -> list[Entry]:
+    """Every experiment there is. Raises PaperError for a file that cannot be read."""
+    return [entry(name) for name in papers.experiment_names()]
+
+
+def chosen(names: Sequence[str]) -> list[Entry]:
+    """Experiments by name, or all of a paper by its name. Raises PaperError for an unknown one."""
+    known = papers.experiment_names()
+    found: dict[str, Entry] = {}
+    for name in names:
+        members = [one for one in known if name in (one, one.partition("/")[0])]
+        if not members:
+            raise PaperError(
+                "is not an experiment",
+                value=name,
+                remedy=f"{did_you_mean(name, known)} `fairport reproduce` lists them.",
+            )
+        found |= {member: entry(member) for member in members}
+    return list(found.values())
+
+
+@cache
+def entry(name: str) -> Entry:
+    """One experiment. Raises KeyError for an unknown one, PaperError for a file that is wrong."""
+    place = papers.folder(name)
+    paper_id = name.partition("/")[0]
+    paper_file = resources.files(papers) / paper_id / "paper.toml"
+    paper = _read(Paper, paper_file, f"{paper_id}/paper.toml")
+    experiment = _read(Experiment, place / papers.EXPERIMENT, f"{name}/{papers.EXPERIMENT}")
+    file = f"{name}/claims.toml"
+    claims = _read(Claims, place / "claims.toml", file).claim
+    _check(claims, experiment, file)
+    return Entry(name, paper, experiment, claims)
+
+
+def _check(claims: Sequence[Claim], experiment: Experiment, file: str) -> None:
+    """Claims are of variants that there are, and say of which where there are several."""
+    variants = [one.name for one in experiment.variant]
+    for index, claim in enumerate(claims):
+        if any(claim.id == other.id for other in claims[:index]):
+            raise PaperError(
+                "is another's too", file=file, field=f"claim.{index}.id", value=claim.id,
+                remedy="name it once",
+            )  # fmt: skip
+        named = {"variant": claim.variant, "over": claim.over}
+        for field in ("rising", "falling"):
+            named |= {f"{field}.{i}": one for i, one in enumerate(getattr(claim, field) or [])}
+        for field, name in named.items():
+            if name and name not in variants:
+                raise PaperError(
+                    "is not a variant of the experiment", file=file, field=f"claim.{index}.{field}",
+                    value=name, remedy=did_you_mean(name, variants),
+                )  # fmt: skip
+        if claim.rising is None and claim.falling is None and not claim.variant and variants[1:]:
+            raise PaperError(
+                "is missing", file=file, field=f"claim.{index}.variant",
+                remedy=f"the experiment has {', '.join(variants)}",
+            )  # fmt: skip
+
+
+def _read(kind: type[S], path: Traversable, shown: str) -> S:
+    remedy = "docs/papers.md shows how such a file is written"
+    document: Any = None
+    try:
+        document = loads(path.read_text(encoding="utf-8"))
+        return kind.model_validate(document)
+    except ValidationError as error:
+        raise first_problem(error, document, shown, PaperError) from None
+    except TOMLDecodeError as error:
+        raise PaperError(f"is not TOML: {error}", file=shown, remedy=remedy) from None
+    except OSError as error:
+        raise PaperError(f"cannot be read: {error.strerror}", file=shown, remedy=remedy) from None

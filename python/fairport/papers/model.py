@@ -1,0 +1,228 @@
+"""A paper as data: its settings, its experiments, what it claims.
+
+A folder a paper, with `paper.toml`; in it a folder an experiment, with `experiment.toml` (the
+scenario and the variants to run) and `claims.toml` (what was published, and what would be the
+same). Scenarios are patches: the paper's settings on a built-in scenario, the experiment's on
+these, the variant's on both.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, PrivateAttr, model_validator
+from typing_extensions import Self
+
+from fairport.papers.metrics import METRICS
+from fairport.scenario.base import Section, refuse
+
+_NAME = r"^[a-z0-9][a-z0-9._-]*$"
+_EXPECTATIONS = ("within", "between", "below", "above", "rising", "falling")
+
+
+class Ours(Section):
+    """A parameter that the paper leaves out."""
+
+    of: ClassVar[str] = "a paper"
+
+    parameter: str
+    """What it is, in the scenario's words."""
+    value: str
+    """What it is here."""
+    reason: str
+    """Why that."""
+
+
+class Paper(Section):
+    """One paper, and the one set of settings for all its experiments."""
+
+    of: ClassVar[str] = "a paper"
+
+    title: str
+    authors: str
+    venue: str
+    year: int
+    base: str
+    """The built-in scenario that the settings start from."""
+    settings: dict[str, Any] = Field(default={})
+    """Values by dotted paths, for every experiment of the paper."""
+    ours: list[Ours] = Field(default=[])
+    """What the paper leaves out."""
+
+    @property
+    def citation(self) -> str:
+        """Authors, title, venue, year."""
+        return f"{self.authors}: {self.title}, {self.venue} {self.year}"
+
+
+class PublishedClass(Section):
+    """What was published of a hop class: of each flow, or of the class."""
+
+    of: ClassVar[str] = "an experiment"
+
+    goodput_bps: list[float] = Field(default=[])
+    goodput_bps_mean: float | None = None
+    goodput_bps_min: float | None = None
+    goodput_bps_max: float | None = None
+    rtt_mean_s: float | None = None
+    rtt_max_s: float | None = None
+    drop_runs: dict[str, float] = Field(default={})
+    """Drop runs of a flow by their length."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if self.goodput_bps and self.goodput_bps_mean is not None:
+            raise refuse("is given besides goodput_bps", "give one", field="goodput_bps_mean")
+        return self
+
+
+class Published(Section):
+    """What was published of a variant, to be drawn and printed beside what comes out here."""
+
+    of: ClassVar[str] = "an experiment"
+
+    read: str
+    """Where the numbers were read, and how exactly."""
+    goodput_bps_total: float | None = None
+    jain_index: float | None = None
+    classes: dict[str, PublishedClass] = Field(default={})
+    value: float | None = None
+    """The published value of the measure that a sweep draws."""
+
+
+class Variant(Section):
+    """One of the scenarios of an experiment."""
+
+    of: ClassVar[str] = "an experiment"
+
+    name: str = Field(pattern=_NAME)
+    label: str = ""
+    """What figures and tables call it; without it, the name."""
+    patch: dict[str, Any] = Field(default={})
+    """Values by dotted paths, on those of the experiment."""
+    published: Published | None = None
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return self.label or self.name
+
+
+class Drawing(Section):
+    """A figure of an experiment."""
+
+    of: ClassVar[str] = "an experiment"
+
+    kind: Literal["classes", "flows", "drop-runs", "sweep"]
+    """Goodput by hop class and variant; of each flow; drop runs by their length; a measure over the
+    variants."""
+    title: str
+    measure: str = ""
+    """What a sweep draws: a metric's name."""
+    hop_class: str = ""
+    """Of which class, where the metric is of one."""
+    x_label: str = ""
+    """What a sweep's variants are."""
+
+
+class Experiment(Section):
+    """Scenarios that are run for one figure or table of a paper."""
+
+    of: ClassVar[str] = "an experiment"
+
+    title: str
+    shows: str
+    """What the paper takes from it."""
+    seeds: int = Field(default=10, ge=1)
+    quick_seeds: int = Field(default=2, ge=1)
+    scenario: dict[str, Any] = Field(default={})
+    """Values by dotted paths, on the paper's settings."""
+    quick: dict[str, Any] = Field(default={})
+    """And on these for `--quick`."""
+    variant: list[Variant] = Field(min_length=1)
+    figure: list[Drawing] = Field(default=[])
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [one.name for one in self.variant]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise refuse("is another's too", "name it once", field=f"variant.{index}.name")
+        return self
+
+
+class Claim(Section):
+    """One thing that a paper says, and when it holds here."""
+
+    of: ClassVar[str] = "a claim"
+
+    id: str = Field(pattern=_NAME)
+    says: str
+    """What the paper says, in a sentence."""
+    where: str
+    """Its figure, table or section."""
+    read: Literal["text", "figure", "computed", "inferred", "recalled"]
+    """How the number is known: printed, read off a figure, computed from others, inferred, or
+    recalled without a source at hand."""
+    metric: str
+    hop_class: str = ""
+    """Of which class, where the metric is of one."""
+    length: int = Field(default=1, ge=1)
+    """Of drop runs of this many packets, where the metric is of them."""
+    variant: str = ""
+    """In which scenario; without it, the experiment's only one."""
+    over: str = ""
+    """Divided by the metric in this variant."""
+    published: float | list[float] | None = None
+    """The number, or a number a variant; without it, the claim is of a shape."""
+
+    within: float | None = Field(default=None, gt=0)
+    """Holds when ours is within this share of the published number."""
+    between: list[float] | None = Field(default=None, min_length=2, max_length=2)
+    """Holds when ours is."""
+    below: float | None = None
+    """Holds when ours is."""
+    above: float | None = None
+    """Holds when ours is."""
+    rising: list[str] | None = Field(default=None, min_length=2)
+    """Holds when the metric rises from each of these variants to the next."""
+    falling: list[str] | None = Field(default=None, min_length=2)
+    """Holds when it falls."""
+    why: str
+    """Why this tolerance."""
+    differs: str = ""
+    """Where it differs: what was tried to explain it."""
+    not_comparable: str = ""
+    """Why it cannot be held against a run of ours."""
+
+    @property
+    def expectation(self) -> str:
+        """Which of the fields says when the claim holds."""
+        return next(name for name in _EXPECTATIONS if getattr(self, name) is not None)
+
+    @model_validator(mode="after")
+    def _can_be_judged(self) -> Self:
+        if self.metric not in METRICS:
+            known = ", ".join(METRICS)
+            raise refuse("is not a metric", f"use one of {known}", field="metric")
+        given = [name for name in _EXPECTATIONS if getattr(self, name) is not None]
+        if len(given) != 1:
+            problem = f"has {' and '.join(given)}" if given else "does not say when it holds"
+            raise refuse(problem, f"give one of {', '.join(_EXPECTATIONS)}", show_value=False)
+        if self.within is not None and not isinstance(self.published, float | int):
+            raise refuse("needs a published number", "give one, or another test", field="within")
+        if METRICS[self.metric].of_class and not self.hop_class:
+            raise refuse(
+                "is of a hop class", 'add hop_class = "2-hop"', field="metric", show_value=True
+            )
+        return self
+
+
+class Claims(Section):
+    """A file of claims."""
+
+    of: ClassVar[str] = "a file of claims"
+
+    claim: list[Claim] = Field(min_length=1)
+
+    _file: str = PrivateAttr(default="")

@@ -1,0 +1,63 @@
+"""The page of `reproduce`: figure by figure, ours beside the published numbers, and every claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairport.report.inline import embed
+from fairport.report.template import fill
+from fairport.study.reproduce import totals
+from fairport.study.store import program_version
+
+if TYPE_CHECKING:
+    from fairport.study.reproduce import Reproduced
+
+
+def page(done: Sequence[Reproduced], pictures: Mapping[str, Sequence[tuple[str, Path]]]) -> str:
+    """The whole page as text; `pictures` are titles and SVG files by experiment."""
+    by_paper = groupby(done, key=lambda one: one.entry.name.partition("/")[0])
+    return fill(
+        "reproduce.html",
+        quick=any(one.quick for one in done),
+        totals=totals(done),
+        papers=[_paper(name, list(members), pictures) for name, members in by_paper],
+        version=program_version(),
+    )
+
+
+def _paper(
+    name: str, done: Sequence[Reproduced], pictures: Mapping[str, Sequence[tuple[str, Path]]]
+) -> dict[str, Any]:
+    paper = done[0].entry.paper
+    return {
+        "id": name,
+        "paper": paper,
+        "settings": [f"{path} = {value}" for path, value in paper.settings.items()],
+        "totals": totals(done),
+        "experiments": [_experiment(one, pictures[one.entry.name]) for one in done],
+    }
+
+
+def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[str, Any]:
+    experiment, seeds = one.entry.experiment, one.seeds
+    scenario = one.entry.scenario(experiment.variant[0], quick=one.quick)
+    known = [variant.published for variant in experiment.variant if variant.published]
+    return {
+        "name": one.entry.name,
+        "anchor": one.entry.name.replace("/", "-"),
+        "title": experiment.title,
+        "shows": experiment.shows,
+        "pictures": [
+            embed(svg, f"{one.entry.name.replace('/', '-')}-{index}", f"{title}, {one.entry.name}")
+            for index, (title, svg) in enumerate(pictures)
+        ],
+        "verdicts": one.verdicts,
+        "read": sorted({published.read for published in known}),
+        "runs": (
+            f"{len(experiment.variant)} scenarios, seeds {seeds[0]} to {seeds[-1]}, "
+            f"{scenario.duration} each"
+        ),
+    }

@@ -1,0 +1,231 @@
+"""`reproduce`: what papers published, run again and held against their claims."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from fairport.papers.catalogue import Entry
+from fairport.papers.metrics import METRICS, Metric, Of
+from fairport.papers.model import Claim
+from fairport.study.pool import Progress, run_all
+from fairport.study.record import Record
+from fairport.study.store import Store
+
+State = Literal["holds", "differs", "not comparable"]
+STATES: tuple[State, ...] = ("holds", "differs", "not comparable")
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A number over the seeds: median and quartiles; None where no run had it."""
+
+    median: float | None
+    q1: float | None
+    q3: float | None
+
+    @staticmethod
+    def of(values: Sequence[float | None]) -> Spread:
+        """Of one value a run."""
+        known = [value for value in values if value is not None]
+        if not known:
+            return Spread(None, None, None)
+        q1, median, q3 = (float(one) for one in np.quantile(known, [0.25, 0.5, 0.75]))
+        return Spread(median, q1, q3)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A claim, what came out here, and whether it holds."""
+
+    experiment: str
+    claim: Claim
+    ours: list[Spread]
+    """One, or one for each variant of a claim about an order."""
+    state: State
+
+    @property
+    def id(self) -> str:
+        """The claim's name among all."""
+        return f"{self.experiment}/{self.claim.id}"
+
+    @property
+    def metric(self) -> Metric:
+        """What it is about."""
+        return METRICS[self.claim.metric]
+
+    @property
+    def tolerance(self) -> str:
+        """When the claim holds, in words."""
+        claim, shown = self.claim, self._shown
+        match claim.expectation:
+            case "within":
+                return f"within {100 * (claim.within or 0):g} %"
+            case "between":
+                low, high = claim.between or (None, None)
+                return f"{shown(low)} to {shown(high)}"
+            case "below":
+                return f"below {shown(claim.below)}"
+            case "above":
+                return f"above {shown(claim.above)}"
+            case order:
+                return f"{order}: {', '.join(getattr(claim, order))}"
+
+    @property
+    def ours_in_words(self) -> str:
+        """Medians, with the quartiles of a single number."""
+        first, *others = self.ours
+        if others:
+            return ", ".join(self._shown(one.median) for one in self.ours)
+        if first.median is None or first.q1 == first.q3:
+            return self._shown(first.median)
+        return f"{self._shown(first.median)} ({self._shown(first.q1)} to {self._shown(first.q3)})"
+
+    @property
+    def published_in_words(self) -> str:
+        """The published number, or that it is a shape."""
+        known = self.claim.published
+        if known is None:
+            return "a shape"
+        return ", ".join(map(self._shown, known if isinstance(known, list) else [known]))
+
+    def _shown(self, value: float | None) -> str:
+        if self.claim.over and value is not None:
+            return format(value, ".3g")  # a ratio of two numbers has no unit
+        return self.metric.shown(value)
+
+    def document(self) -> dict[str, Any]:
+        """For programs: what `--json` prints."""
+        medians = [one.median for one in self.ours]
+        return {
+            "id": self.id,
+            "says": self.claim.says,
+            "ours": medians[0] if len(medians) == 1 else medians,
+            "published": self.claim.published,
+            "tolerance": self.tolerance,
+            "state": self.state.replace(" ", "_"),
+        }
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """An experiment that has been run: a record a variant and seed, a verdict a claim."""
+
+    entry: Entry
+    seeds: Sequence[int]
+    quick: bool
+    records: dict[str, list[Record]]
+    """By variant, in order of the seeds."""
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """One a claim, in their order."""
+        return [self._judge(claim) for claim in self.entry.claims]
+
+    def over_seeds(self, metric: str, variant: str, of: Of, over: str = "") -> Spread:
+        """A metric in a variant, or its ratio to that in another, seed by seed."""
+        values = self._values(metric, variant, of)
+        if over:
+            values = [
+                one / other if one is not None and other else None
+                for one, other in zip(values, self._values(metric, over, of), strict=True)
+            ]
+        return Spread.of(values)
+
+    def _values(self, metric: str, variant: str, of: Of) -> list[float | None]:
+        return [METRICS[metric].value(record, of) for record in self.records[variant]]
+
+    def _judge(self, claim: Claim) -> Verdict:
+        of = Of(claim.hop_class, claim.length)
+        names = claim.rising or claim.falling or [self.entry.variant(claim.variant).name]
+        ours = [self.over_seeds(claim.metric, name, of, claim.over) for name in names]
+        if claim.not_comparable:
+            state: State = "not comparable"
+        else:
+            state = "holds" if _holds(claim, [one.median for one in ours]) else "differs"
+        return Verdict(self.entry.name, claim, ours, state)
+
+
+def reproduce(
+    entries: Sequence[Entry],
+    *,
+    quick: bool = False,
+    jobs: int | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> list[Reproduced]:
+    """Runs experiments and judges their claims.
+
+    All runs of all experiments are one list for the pool: what its `store` has (None: the user's)
+    is not run again, so what was interrupted goes on where it stopped.
+    """
+    tasks = [
+        (scenario, seed)
+        for entry in entries
+        for variant in entry.experiment.variant
+        for scenario in [entry.scenario(variant, quick=quick)]
+        for seed in entry.seeds(quick=quick)
+    ]
+    with closing(run_all(tasks, jobs=jobs, store=store or Store(), progress=progress)) as records:
+        return [_gathered(entry, quick, records) for entry in entries]
+
+
+def totals(done: Sequence[Reproduced]) -> dict[State, int]:
+    """How many claims are in each state."""
+    states = [verdict.state for one in done for verdict in one.verdicts]
+    return {state: states.count(state) for state in STATES}
+
+
+def document(done: Sequence[Reproduced]) -> dict[str, Any]:
+    """For programs: what `fairport reproduce --json` prints."""
+    return {
+        "totals": {state.replace(" ", "_"): n for state, n in totals(done).items()},
+        "claims": [verdict.document() for one in done for verdict in one.verdicts],
+    }
+
+
+def _gathered(entry: Entry, quick: bool, records: Iterator[Record]) -> Reproduced:
+    seeds = entry.seeds(quick=quick)
+    by_variant = {
+        variant.name: [next(records) for _ in seeds] for variant in entry.experiment.variant
+    }
+    return Reproduced(entry, seeds, quick, by_variant)
+
+
+def _holds(claim: Claim, ours: Sequence[float | None]) -> bool:
+    known = [value for value in ours if value is not None]
+    if len(known) < len(ours):
+        return False
+    match claim.expectation:
+        case "within":
+            assert isinstance(claim.published, float | int)
+            assert claim.within is not None
+            return abs(known[0] - claim.published) <= claim.within * abs(claim.published)
+        case "between":
+            assert claim.between is not None
+            return claim.between[0] <= known[0] <= claim.between[1]
+        case "below":
+            return known[0] < (claim.below or 0)
+        case "above":
+            return known[0] > (claim.above or 0)
+        case "rising":
+            return all(a < b for a, b in pairwise(known))
+        case _:
+            return all(a > b for a, b in pairwise(known))
+
+
+def median_run(records: Sequence[Record], metric: str, of: Of) -> int:
+    """The index of the run whose metric is nearest to the median: the one to show."""
+    values = [METRICS[metric].value(record, of) for record in records]
+    known = [value for value in values if value is not None]
+    if not known:
+        return 0
+    middle = statistics.median_low(known)
+    return values.index(middle)
