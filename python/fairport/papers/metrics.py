@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -46,15 +46,15 @@ class Metric:
 
 def _of_class(key: str) -> Value:
     def value(record: Record, of: Of) -> float | None:
-        found: Any = record.summary["classes"].get(of.hop_class, {}).get(key)
-        return found
+        one: dict[str, float | None] = record.summary["classes"].get(of.hop_class, {})
+        return one.get(key)
 
     return value
 
 
 def _of_run(key: str) -> Value:
     def value(record: Record, _: Of) -> float | None:
-        found: Any = record.summary[key]
+        found: float | None = record.summary[key]
         return found
 
     return value
