@@ -45,7 +45,8 @@ def published(name: str) -> dict[str, Any] | None:
     """
     place = folder(name)
     experiment: dict[str, Any] = loads((place / EXPERIMENT).read_text(encoding="utf-8"))
-    known: list[dict[str, Any]] = [one["published"] for one in experiment["variant"] if "published" in one]
+    variants: list[dict[str, dict[str, Any]]] = experiment["variant"]
+    known = [one["published"] for one in variants if "published" in one]
     if not known or "classes" not in known[-1]:
         return None
     classes: dict[str, dict[str, Any]] = known[-1]["classes"]
