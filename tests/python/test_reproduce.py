@@ -1,0 +1,114 @@
+"""Papers as data, and `fairport reproduce`: files that cannot be judged, claims that are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from fairport.papers import catalogue, experiment_names
+from fairport.papers.catalogue import PaperError
+from fairport.papers.metrics import METRICS, Of
+from fairport.papers.model import Claim
+from fairport.study.reproduce import Reproduced, Spread, reproduce, totals
+from fairport.study.store import Store
+
+CLAIM: dict[str, Any] = {
+    "id": "one",
+    "says": "it is so",
+    "where": "Fig. 1",
+    "read": "figure",
+    "metric": "jain_index",
+    "why": "because",
+}
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> list[Reproduced]:
+    """Two experiments of Prakash et al., run for a short time."""
+    store = Store(tmp_path_factory.mktemp("store"))
+    names = ["prakash2012/p1", "prakash2012/p4"]
+    return reproduce(catalogue.chosen(names), quick=True, store=store)
+
+
+def test_every_experiment_can_be_read_and_every_scenario_of_it_run() -> None:
+    for entry in catalogue.entries():
+        for variant in entry.experiment.variant:
+            for is_quick in (False, True):
+                scenario = entry.scenario(variant, quick=is_quick)
+                assert scenario.name == f"{entry.name.replace('/', '-')}-{variant.name}"
+
+
+def test_the_outcast_of_the_paper_is_there_even_in_a_quick_run(quick: list[Reproduced]) -> None:
+    states = {verdict.id: verdict.state for one in quick for verdict in one.verdicts}
+    assert states["prakash2012/p1/lone-flow"] == "holds"
+    assert states["prakash2012/p1/line-is-full"] == "holds"
+    assert states["prakash2012/p1/rtt-6-hop"] == "holds"
+
+
+def test_totals_count_every_claim_once(quick: list[Reproduced]) -> None:
+    assert sum(totals(quick).values()) == sum(len(one.entry.claims) for one in quick)
+
+
+def test_a_ratio_of_variants_is_taken_seed_by_seed(quick: list[Reproduced]) -> None:
+    p4 = quick[1]
+    of = Of("6-hop")
+    pairs = [
+        METRICS["goodput_bps_mean"].value(many, of) / METRICS["goodput_bps_mean"].value(few, of)  # type: ignore[operator]
+        for many, few in zip(p4.records["n12"], p4.records["n6"], strict=True)
+    ]
+    spread = p4.over_seeds("goodput_bps_mean", "n12", of, over="n6")
+    assert spread == Spread.of(pairs)
+
+
+def test_quartiles_of_one_to_five_are_two_three_four() -> None:
+    assert Spread.of([5, 3, 1, 4, 2, None]) == Spread(3, 2, 4)
+    assert Spread.of([None]) == Spread(None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({}, "does not say when it holds"),
+        ({"below": 1.0, "above": 0.5}, "has below and above"),
+        ({"within": 0.1}, "needs a published number"),
+        ({"metric": "beauty", "below": 1.0}, "is not a metric"),
+        ({"metric": "throughput_ratio", "below": 1.0}, "is of a hop class"),
+        ({"below": 1.0, "belwo": 1.0}, "is not a field of a claim"),
+    ],
+)
+def test_a_claim_that_cannot_be_judged_is_refused(change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        Claim.model_validate(CLAIM | change)
+
+
+def test_a_claim_without_a_field_names_file_field_and_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Path(catalogue.papers.__file__).parent
+    place = tmp_path / "prakash2012" / "p1"
+    place.mkdir(parents=True)
+    for name in ("paper.toml", "p1/experiment.toml"):
+        text = (source / "prakash2012" / name).read_text(encoding="utf-8")
+        (tmp_path / "prakash2012" / name).write_text(text, encoding="utf-8")
+    claim = {key: value for key, value in CLAIM.items() if key != "where"} | {"below": 1.0}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in claim.items()]
+    (place / "claims.toml").write_text("\n".join(["[[claim]]", *lines]), encoding="utf-8")
+    monkeypatch.setattr(catalogue.resources, "files", lambda _: tmp_path)
+    catalogue.entry.cache_clear()
+    try:
+        with pytest.raises(PaperError) as refused:
+            catalogue.entry("prakash2012/p1")
+    finally:
+        catalogue.entry.cache_clear()
+    assert str(refused.value) == "prakash2012/p1/claims.toml: claim.0.where: is missing"
+    assert refused.value.remedy == "add `where = ...`"
+
+
+def test_an_unknown_experiment_gets_a_suggestion() -> None:
+    with pytest.raises(PaperError, match="is not an experiment") as refused:
+        catalogue.chosen(["prakash2012/p11x"])
+    assert any(name in refused.value.remedy for name in experiment_names())
