@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
-
 from fairport.papers import catalogue, experiment_names
 from fairport.papers.catalogue import PaperError
 from fairport.papers.metrics import METRICS, Of
 from fairport.papers.model import Claim
 from fairport.study.reproduce import Reproduced, Spread, reproduce, totals
 from fairport.study.store import Store
+from pydantic import ValidationError
 
 CLAIM: dict[str, Any] = {
     "id": "one",
