@@ -53,8 +53,8 @@ class TcpSettings(Section):
     """The preset that the settings start from: `linux-2.6` (what the papers ran; the default),
     `linux-6` (today), `ns2`, `ns3`, `rfc`."""
     congestion_control: str | None = None
-    """Window algorithm: `newreno`, `bic`, `cubic`, `dctcp`, which uses ECN whatever `ecn` says, `bbr`
-    (v1), which paces whatever `pacing` says."""
+    """Window algorithm: `newreno`, `bic`, `cubic`, `dctcp`, which uses ECN whatever `ecn` says,
+    `bbr` (v1), which paces whatever `pacing` says."""
     mss: PositiveSize | None = None
     """Maximum segment size without options: timestamps take their 12 B out of it. Default: the MTU
     less 40 B; in a preset with a fixed header (ns2), the preset's."""
@@ -102,8 +102,8 @@ class TcpSettings(Section):
     tail_loss_probe: bool | None = None
     """A probe after about two round trips without an ACK (TLP, RFC 8985)."""
     window_reduction: Literal["at-once", "rate-halving", "prr"] | None = None
-    """How the window comes down in fast recovery: at its beginning (RFC 6675); by a segment on every
-    second ACK (Linux up to 3.1); in proportion to what is delivered (PRR, RFC 6937). The latter two
+    """How the window comes down in fast recovery: at its beginning (RFC 6675); by a segment on
+    every second ACK (Linux up to 3.1); in proportion to what is delivered (PRR, RFC 6937). The latter two
     need SACK."""
     dsack: bool | None = None
     """The receiver tells of what came twice (RFC 2883)."""
