@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -22,6 +22,8 @@ class Of:
 
     hop_class: str = ""
     length: int = 1
+    traffic: int | None = None
+    """Which `[[traffic]]` of the scenario; without it, all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,30 @@ def _share(runs: pl.DataFrame, which: pl.Expr) -> float | None:
     return int(runs.filter(which)["runs"].sum()) / total if total else None
 
 
+def _of_traffic(record: Record, of: Of) -> pl.DataFrame:
+    flows = record.flows
+    return flows if of.traffic is None else flows.filter(traffic=of.traffic)
+
+
+def _goodput_of_traffic(record: Record, of: Of) -> float | None:
+    return float(_of_traffic(record, of)["goodput_bps"].sum())
+
+
+def _goodput_per_sender_jain(record: Record, of: Of) -> float | None:
+    senders = _of_traffic(record, of).group_by("src").agg(pl.col("goodput_bps").mean())
+    return metrics.jain_index(senders["goodput_bps"])
+
+
+def _fct_mean(record: Record, of: Of) -> float | None:
+    mean: Any = _of_traffic(record, of)["fct_s"].mean()
+    return None if mean is None else float(mean)
+
+
+def _round_goodput(record: Record, _: Of) -> float | None:
+    rounds: dict[str, float] | None = record.summary.get("rounds")
+    return rounds["goodput_bps"] if rounds else None
+
+
 def _starved(record: Record, of: Of) -> float | None:
     flows = record.flows.filter(metrics.hop_class() == of.hop_class)
     return float(flows.filter(pl.col("goodput_bps") == 0).height)
@@ -120,6 +146,14 @@ METRICS = {
         "total goodput", _of_run("goodput_bps_total"), "Mbit/s", 1e-6, ".1f"
     ),
     "utilisation": Metric("utilisation", _of_run("utilisation"), form=".3f"),
+    "goodput_bps_of_traffic": Metric(
+        "goodput of all its flows", _goodput_of_traffic, "kbit/s", 1e-3, ".0f"
+    ),
+    "fct_mean_s": Metric("mean completion time", _fct_mean, "s", 1, ".3f"),
+    "round_goodput_bps": Metric("goodput within rounds", _round_goodput, "Mbit/s", 1e-6, ".0f"),
+    "jain_index_of_senders": Metric(
+        "Jain index over senders", _goodput_per_sender_jain, form=".3f"
+    ),
     "jain_index": Metric("Jain index", _of_run("jain_index"), form=".3f"),
 }
 """By the names that claims use."""

@@ -121,6 +121,8 @@ class Drawing(Section):
     """What a sweep draws: a metric's name."""
     hop_class: str = ""
     """Of which class, where the metric is of one."""
+    traffic: int | None = Field(default=None, ge=0)
+    """Of which `[[traffic]]`, where the metric can be."""
     x_label: str = ""
     """What a sweep's variants are."""
 
@@ -169,6 +171,8 @@ class Claim(Section):
     """Of which class, where the metric is of one."""
     length: int = Field(default=1, ge=1)
     """Of drop runs of this many packets, where the metric is of them."""
+    traffic: int | None = Field(default=None, ge=0)
+    """Of the flows of this `[[traffic]]`, where the metric can be; without it, of all."""
     variant: str = ""
     """In which scenario; without it, the experiment's only one."""
     over: str = ""

@@ -143,7 +143,7 @@ class Reproduced:
         return [METRICS[metric].value(record, of) for record in self.records[variant]]
 
     def _judge(self, claim: Claim) -> Verdict:
-        of = Of(claim.hop_class, claim.length)
+        of = Of(claim.hop_class, claim.length, claim.traffic)
         names = claim.rising or claim.falling or [self.entry.variant(claim.variant).name]
         ours = [self.over_seeds(claim.metric, name, of, claim.over) for name in names]
         if claim.not_comparable:

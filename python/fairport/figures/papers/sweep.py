@@ -21,7 +21,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """The median over the seeds as a line, the quartiles as a band."""
     variants = done.entry.experiment.variant
     metric = METRICS[drawing.measure]
-    of = Of(drawing.hop_class)
+    of = Of(drawing.hop_class, traffic=drawing.traffic)
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
     spreads = [done.over_seeds(drawing.measure, one.name, of) for one in variants]
     places = np.arange(len(variants))
