@@ -103,8 +103,8 @@ class TcpSettings(Section):
     """A probe after about two round trips without an ACK (TLP, RFC 8985)."""
     window_reduction: Literal["at-once", "rate-halving", "prr"] | None = None
     """How the window comes down in fast recovery: at its beginning (RFC 6675); by a segment on
-    every second ACK (Linux up to 3.1); in proportion to what is delivered (PRR, RFC 6937). The latter two
-    need SACK."""
+    every second ACK (Linux up to 3.1); in proportion to what is delivered (PRR, RFC 6937). The
+    latter two need SACK."""
     dsack: bool | None = None
     """The receiver tells of what came twice (RFC 2883)."""
     undo: bool | None = None
