@@ -143,15 +143,8 @@ def test_an_error_of_a_patch_names_the_path() -> None:
     assert error.value.remedy == "use 0 to 0"
 
 
-<<<<<<< HEAD
 def test_a_patch_leaves_the_values_that_it_was_given_as_they_were() -> None:
     queue = {"kind": "drop-tail", "limit": "16KiB"}
     patched = fp.scenario("outcast").patch({"queue": queue, "queue.limit": "11 packets"})
     assert patched.queue.limit == 11
     assert queue == {"kind": "drop-tail", "limit": "16KiB"}
-=======
-def test_a_patch_leaves_the_tables_that_it_is_given_as_they_are() -> None:
-    tcp = {"stack": "rfc"}
-    fp.scenario("outcast").patch({"tcp": tcp, "tcp.congestion_control": "newreno"})
-    assert tcp == {"stack": "rfc"}
->>>>>>> 9106b47 (reproduce: Prakash's RED, pacing and proportions, TCPRand's fairness; a patch no longer changes the tables it is given)

@@ -108,8 +108,8 @@ class TcpSettings(Section):
     dsack: bool | None = None
     """The receiver tells of what came twice (RFC 2883)."""
     undo: bool | None = None
-    """A reduction that proves needless is taken back, by DSACK or timestamps (RFC 3708, 4015); without
-    SACK by timestamps alone."""
+    """A reduction that proves needless is taken back, by DSACK or timestamps (RFC 3708, 4015);
+    without SACK by timestamps alone."""
     frto: bool | None = None
     """After a timeout new data tell whether it was needless (F-RTO, RFC 5682)."""
     early_retransmit: bool | None = None
