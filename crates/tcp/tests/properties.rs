@@ -35,7 +35,7 @@ fn any_stack() -> impl Strategy<Value = Settings> {
                     "rto_min_ps": 2_000_000_000_u64, "mss_bytes": 1400,
                     "payload_sizing": sizing, "pacing": pacing, "pacing_granularity_ps": tick_ps,
                     "send_gap_max_ps": tick_ps / 10,
-                    "rack": repair[0], "tail_loss_probe": repair[1], 
+                    "rack": repair[0], "tail_loss_probe": repair[1],
                     "window_reduction": if !repair[2] { "at-once" } else if repair[3] { "prr" } else { "rate-halving" },
                     "dsack": repair[3], "undo": repair[4], "frto": repair[5],
                     "early_retransmit": repair[0] != repair[1]
