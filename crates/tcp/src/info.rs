@@ -49,8 +49,17 @@ pub struct Info {
     pub rtt: Option<Time>,
     /// Segments above a hole that make it lost: 3, or as many as something once came late by.
     pub reordering: u64,
+    /// Times that something came late, seen by SACK.
+    pub reord_seen: u64,
     /// Retransmissions since the start.
     pub total_retrans: u64,
+    /// Segments that are known to have arrived, the SYN among them, and copies of which duplicate SACKs
+    /// told.
+    pub delivered: u64,
+    /// Of these, segments that were acknowledged with ECE; where PRR brings the window down.
+    pub delivered_ce: u64,
+    /// Smallest round-trip time of the last minutes, where losses are repaired with SACK.
+    pub min_rtt: Option<Time>,
 }
 
 impl Connection {

@@ -52,7 +52,8 @@ pub(crate) struct Rack {
     min_rtt: MinRtt,
     /// of the transmission that was delivered last
     rtt: Time,
-    reordering_seen: bool,
+    /// times that something came late
+    reordering_seen: u64,
     dup_thresh: u64,
     steps: u64,
     /// recoveries until the window is narrow again
@@ -72,7 +73,7 @@ impl Rack {
                 before: Time::NEVER,
             },
             rtt: Time::ZERO,
-            reordering_seen: false,
+            reordering_seen: 0,
             dup_thresh: DUP_THRESH,
             steps: 1,
             persistence: 0,
@@ -99,7 +100,7 @@ impl Rack {
 
     /// Something came `segments` later than what was sent after it (`tcp_check_sack_reordering`).
     pub(crate) fn on_reordering(&mut self, segments: u64) {
-        self.reordering_seen = true;
+        self.reordering_seen += 1;
         self.dup_thresh = self.dup_thresh.max(segments).min(DUP_THRESH_MAX);
     }
 
@@ -109,6 +110,11 @@ impl Rack {
         self.dup_thresh > DUP_THRESH
     }
 
+    /// How often something came late.
+    pub(crate) fn reordering_seen(&self) -> u64 {
+        self.reordering_seen
+    }
+
     /// Segments by which something may come late without counting as lost (`tcpi_reordering`).
     pub(crate) fn reordering(&self) -> u64 {
         self.dup_thresh
@@ -116,7 +122,7 @@ impl Rack {
 
     /// A retransmission was needless, says a duplicate SACK with an ACK up to `una`.
     pub(crate) fn on_needless(&mut self, una: u64, nxt: u64) {
-        if self.reordering_seen && una >= self.round_end {
+        if self.reordering_seen > 0 && una >= self.round_end {
             self.steps = (self.steps + 1).min(STEPS_MAX);
             self.persistence = PERSISTENCE;
             self.round_end = nxt;
@@ -138,7 +144,7 @@ impl Rack {
     /// How long a segment may be late: the reordering window (`tcp_rack_reo_wnd`) when `sacked`
     /// segments are SACKed.
     fn window(&self, recovering: bool, sacked: u64, srtt: Time) -> Time {
-        if !self.reordering_seen && (recovering || sacked >= self.dup_thresh) {
+        if self.reordering_seen == 0 && (recovering || sacked >= self.dup_thresh) {
             return Time::ZERO;
         }
         let quarters = (self.min_rtt.get().as_ps() / 4).saturating_mul(self.steps);

@@ -156,6 +156,11 @@ impl Scoreboard {
         sacked.count() as u64
     }
 
+    /// Segments that were acknowledged since the start, or are SACKed.
+    pub(crate) fn delivered_segments(&self) -> u64 {
+        self.head + self.sacked_segments()
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.head == self.tail

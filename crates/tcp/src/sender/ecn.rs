@@ -20,6 +20,8 @@ pub(super) struct Reaction {
     point: u64,
     /// the window comes down by and by
     reduces: bool,
+    /// delivered by ACKs with ECE, in the window's unit
+    delivered: u64,
 }
 
 impl Sender {
@@ -48,7 +50,7 @@ impl Sender {
             self.ecn = Some(Reaction {
                 cwr_due: true,
                 point: self.board.nxt(),
-                reduces: false,
+                ..reaction
             });
         }
     }
@@ -65,7 +67,21 @@ impl Sender {
             cwr_due: true,
             point: self.board.nxt(),
             reduces: true,
+            ..self.ecn.unwrap_or_default()
         });
+    }
+
+    /// An ACK with ECE `delivered` so much.
+    pub(super) fn count_marked(&mut self, delivered: u64) {
+        if let Some(reaction) = &mut self.ecn {
+            reaction.delivered += delivered;
+        }
+    }
+
+    /// In whole segments.
+    pub(super) fn delivered_ce(&self) -> u64 {
+        self.ecn
+            .map_or(0, |reaction| reaction.delivered / self.board.unit())
     }
 
     /// Whether it does.

@@ -20,6 +20,7 @@ impl Sender {
             State::Fast => CaState::Recovery,
             State::Loss => CaState::Loss,
         };
+        let repair = self.repair.as_deref();
         Info {
             ca_state,
             snd_cwnd: segments(window.cwnd),
@@ -32,11 +33,12 @@ impl Sender {
             rto: self.rtt.rto(),
             backoff: self.rtt.backoff(),
             rtt: self.rtt.srtt(),
-            reordering: self
-                .repair
-                .as_ref()
-                .map_or(DUP_THRESH, |it| it.reordering()),
+            reordering: repair.map_or(DUP_THRESH, |it| it.reordering()),
+            reord_seen: repair.map_or(0, |it| it.reordering_seen()),
             total_retrans: self.counters.retransmits,
+            delivered: 1 + self.board.delivered_segments() + repair.map_or(0, |it| it.copies_told()),
+            delivered_ce: self.delivered_ce(),
+            min_rtt: repair.and_then(|it| it.min_rtt()),
         }
     }
 

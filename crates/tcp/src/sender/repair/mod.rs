@@ -43,6 +43,21 @@ impl Repair {
         self.rack.reordering()
     }
 
+    /// See [`crate::Info::reord_seen`].
+    pub(super) fn reordering_seen(&self) -> u64 {
+        self.rack.reordering_seen()
+    }
+
+    /// Segments that came twice, as duplicate SACKs told.
+    pub(super) fn copies_told(&self) -> u64 {
+        self.told
+    }
+
+    /// The smallest round-trip time, once there is one.
+    pub(super) fn min_rtt(&self) -> Option<Time> {
+        Some(self.rack.min_rtt()).filter(|it| *it < Time::NEVER)
+    }
+
     /// For a connection that uses SACK, where any part of it is on. `rtt` is the handshake's.
     pub(super) fn new(settings: &Settings, rtt: Option<Time>) -> Option<Box<Self>> {
         let s = settings;
@@ -157,8 +172,11 @@ impl Sender {
             }
             return;
         }
-        if facts.marked && self.recovery.state() == State::Open {
-            self.enter_cwr(repair);
+        if facts.marked {
+            self.count_marked(facts.delivered);
+            if self.recovery.state() == State::Open {
+                self.enter_cwr(repair);
+            }
         }
         self.grow_repaired(repair, now, &facts, taken);
         self.reduce_by(repair, facts.delivered, advances && lost == 0);
