@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench validate sensitivity fixes docs fingerprints lock \
+.PHONY: help demo test test-rust test-python lint format wheel bench validate sensitivity fixes docs fingerprints public-scripts lock \
 	clean
 .DELETE_ON_ERROR:
 
@@ -64,6 +64,11 @@ docs: $(VENV)/.built  ## renew the outputs and the picture that README.md and do
 
 fingerprints: $(VENV)/.built  ## renew the table of fingerprints, after a change of the model
 	$(BIN)/python tests/repo/fingerprints.py
+
+SUBJECTS := slow_start cubic fast_recovery fast_retransmit sack limited_transmit cwnd_moderation nagle ecn ts_recent eor \
+	tcp_info mss
+public-scripts: $(VENV)/.built  ## run the public packetdrill scripts for Linux below SCRIPTS (docs/drill.md)
+	$(BIN)/fairport script --quiet $(addprefix $(SCRIPTS)/,$(SUBJECTS)) || test $$? = 1
 
 lock: $(VENV)/.locked  ## renew Cargo.lock and requirements.lock on purpose
 	$(CARGO) update
