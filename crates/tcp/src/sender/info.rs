@@ -36,7 +36,9 @@ impl Sender {
             reordering: repair.map_or(DUP_THRESH, |it| it.reordering()),
             reord_seen: repair.map_or(0, |it| it.reordering_seen()),
             total_retrans: self.counters.retransmits,
-            delivered: 1 + self.board.delivered_segments() + repair.map_or(0, |it| it.copies_told()),
+            delivered: 1
+                + self.board.delivered_segments()
+                + repair.map_or(0, |it| it.copies_told()),
             delivered_ce: self.delivered_ce(),
             min_rtt: repair.and_then(|it| it.min_rtt()),
         }
