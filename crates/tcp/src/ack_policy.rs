@@ -10,6 +10,7 @@
 
 use fairport_units::Time;
 
+use crate::receive_offload::Merge;
 use crate::settings::{AckPolicy, Settings};
 
 /// `TCP_MAX_QUICKACKS`
@@ -40,6 +41,8 @@ pub(crate) struct AckSchedule {
     delay_cap: Time,
     /// the timer fires on edges of this; zero: at any time
     tick: u64,
+    /// segments that are acknowledged as one; none: each by itself
+    merge: Option<Box<Merge>>,
 }
 
 /// What the policy looks at when data came in order.
@@ -75,6 +78,7 @@ impl AckSchedule {
             delay_max: Time::from_ps(settings.delayed_ack_max_ps),
             delay_cap: rto_min - tick,
             tick: settings.clock_tick_ps,
+            merge: Merge::new(Time::from_ps(settings.receive_offload_ps)),
         }
     }
 
@@ -87,7 +91,10 @@ impl AckSchedule {
     /// When a delayed ACK is due, or [`Time::NEVER`].
     #[inline]
     pub(crate) fn deadline(&self) -> Time {
-        self.deadline
+        match &self.merge {
+            None => self.deadline,
+            Some(merge) => self.deadline.min(merge.end()),
+        }
     }
 
     /// An ACK goes out with the next poll.
@@ -100,6 +107,18 @@ impl AckSchedule {
     #[inline]
     pub(crate) fn on_in_order(&mut self, now: Time, data: &InOrder) {
         self.full_segment = self.full_segment.max(u64::from(data.payload));
+        let full = u64::from(data.payload) == self.full_segment;
+        if let Some(merge) = &mut self.merge
+            && merge.takes(now, data, full)
+        {
+            return;
+        }
+        self.judge(now, data);
+    }
+
+    /// What came in order, merged or not, is acknowledged now or later.
+    #[inline]
+    fn judge(&mut self, now: Time, data: &InOrder) {
         if self.policy == AckPolicy::QuickAck {
             self.estimate_gap(now, data);
         }
@@ -188,6 +207,12 @@ impl AckSchedule {
 
     /// The delayed ACK's time has come (`tcp_delack_timer`): the estimate was too short.
     pub(crate) fn on_timer(&mut self, now: Time, rto: Time) {
+        if let Some(merge) = &mut self.merge
+            && merge.end() <= now
+            && let Some(data) = merge.stop()
+        {
+            self.judge(now, &data);
+        }
         if now < self.deadline {
             return;
         }
@@ -205,6 +230,7 @@ impl AckSchedule {
     pub(crate) fn abort(&mut self) {
         self.now = false;
         self.deadline = Time::NEVER;
+        self.merge = None;
     }
 
     /// A segment with the acknowledgement went out; `with_data` it also says that data goes both
@@ -213,6 +239,9 @@ impl AckSchedule {
     pub(crate) fn on_sent(&mut self, now: Time, with_data: bool) {
         self.now = false;
         self.deadline = Time::NEVER;
+        if let Some(merge) = &mut self.merge {
+            merge.stop();
+        }
         if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {

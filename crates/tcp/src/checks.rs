@@ -100,6 +100,7 @@ impl Settings {
         for (field, value) in [
             ("pacing_granularity_ps", self.pacing_granularity_ps),
             ("send_gap_max_ps", self.send_gap_max_ps),
+            ("receive_offload_ps", self.receive_offload_ps),
         ] {
             if value > limit {
                 return Err(SettingError::new(

@@ -49,6 +49,7 @@ mod pacing;
 mod presets;
 mod random;
 mod ranges;
+mod receive_offload;
 mod receiver;
 mod recovery;
 mod report;

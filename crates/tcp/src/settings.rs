@@ -216,6 +216,9 @@ pub struct Settings {
     /// Hand the host bursts of up to 64 KB, which its adapter cuts into segments (TSO): ACKs let
     /// bursts out, and a burst costs the host's processor as much as a segment.
     pub segmentation_offload: bool,
+    /// What comes in order within this of its first segment is merged, up to 64 KB, and acknowledged
+    /// as one segment (GRO); 0: nothing is.
+    pub receive_offload_ps: u64,
 }
 
 impl Settings {

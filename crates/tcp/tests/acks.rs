@@ -55,6 +55,40 @@ fn delayed_acks_come_for_every_second_segment_and_after_200_ms_for_a_last_odd_on
 }
 
 #[test]
+fn what_comes_within_the_span_of_receive_offload_is_acknowledged_as_one() {
+    // a segment each 12 us: those at 0, 12, .. 60 us
+    let span = json!({"receive_offload_ps": 60_000_000, "ack_policy": "every-segment"});
+    assert_eq!(steps(&sends(&span, 18)), [6, 6, 6]);
+    // the rules for ACKs see one large segment: Linux, too, acknowledges each at once
+    let span = json!({"receive_offload_ps": 60_000_000});
+    assert_eq!(steps(&sends(&span, 18)), [6, 6, 6]);
+    // 64 KB are 45 full segments
+    let long = json!({"receive_offload_ps": 10_000_000_000_u64});
+    assert_eq!(steps(&sends(&long, 90)), [45, 45]);
+}
+
+#[test]
+fn receive_offload_merges_nothing_across_a_gap() {
+    let settings = stack("linux-6", &json!({"receive_offload_ps": 1_000_000_000_u64}));
+    let mut pair = Pair::same(&settings, ONE_WAY)
+        .spaced(Time::from_us(12))
+        .connected()
+        .losing(&[4]);
+    pair.sent.clear();
+    pair.client.write(10 * 1448);
+    pair.run();
+    // the first four wait for more; what is out of order is acknowledged at once, and the four with it
+    let acks = pair.acks();
+    let gap_shows = pair.sent[0].at + ONE_WAY + Time::from_us(12) * 5;
+    assert!(
+        acks.iter().filter(|(at, _)| *at < gap_shows).count() == 0,
+        "{acks:?}"
+    );
+    assert_eq!(acks[0].1, 4 * 1448);
+    assert_eq!(pair.server.delivered_bytes(), 10 * 1448);
+}
+
+#[test]
 fn a_delayed_ack_waits_for_a_tick_of_the_timer() {
     let tick = Time::from_ms(4);
     let pair = sends(

@@ -166,6 +166,9 @@ class TcpSettings(Section):
     """The host sends bursts of up to 64 KB back to back (TSO), as Linux sizes them: two segments or
     more, about a millisecond of the rate, 64 KB where the round trip is below half a millisecond.
     A burst takes the host's processor as long as a segment."""
+    receive_offload: Duration | None = None
+    """What comes in order within this of its first segment is merged, up to 64 KB, and acknowledged
+    as one segment (GRO), such as "50us"; "0s": nothing is."""
 
 
 class HostTcp(TcpSettings):
@@ -226,6 +229,7 @@ ENGINE_NAMES: dict[str, str] = {
     "send_gap_max": "send_gap_max_ps",
     "small_queue": "small_queue",
     "segmentation_offload": "segmentation_offload",
+    "receive_offload": "receive_offload_ps",
 }
 
 

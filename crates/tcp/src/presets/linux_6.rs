@@ -59,4 +59,5 @@ preset! {
     send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
     small_queue = true, "net/ipv4/tcp_output.c, tcp_small_queue_check";
     segmentation_offload = false, "ours: off, though most adapters have it (net/ipv4/tcp_output.c, tcp_tso_autosize)";
+    receive_offload_ps = 0, "ours: off, though most adapters feed it (net/ipv4/tcp_offload.c, tcp_gro_receive)";
 }

@@ -59,4 +59,5 @@ preset! {
     send_gap_max_ps = 0, "tcl/lib/ns-default.tcl, overhead_ 0";
     small_queue = false, "tcp/tcp.cc, TcpAgent::send_much: none";
     segmentation_offload = false, "tcp/tcp.cc, TcpAgent::send_much: none";
+    receive_offload_ps = 0, "tcp/tcp-sink.cc, TcpSink: none";
 }

@@ -59,4 +59,5 @@ preset! {
     send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
     small_queue = false, "src/internet/model/tcp-socket-base.cc, SendPendingData: none";
     segmentation_offload = false, "src/internet/model/tcp-socket-base.cc, SendPendingData: none";
+    receive_offload_ps = 0, "src/internet/model/tcp-socket-base.cc, ReceivedData: none";
 }

@@ -59,4 +59,5 @@ preset! {
     send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
     small_queue = false, "ours: the RFCs know no queue of the host";
     segmentation_offload = false, "ours: the RFCs know no adapter";
+    receive_offload_ps = 0, "ours: the RFCs know no adapter";
 }

@@ -1,0 +1,67 @@
+//! Receive offload: what comes in order and close together is merged, and acknowledged as one.
+//!
+//! An adapter that moderates its interrupts hands the kernel what came within some microseconds of the
+//! first segment, and Linux merges segments of one flow among it into one of up to 64 KB before TCP sees
+//! them (`tcp_gro_receive`). So the rules for ACKs see one large segment. A short segment ends a merge, and so
+//! does what is out of order or marked otherwise. Here the application has the data at once; only the
+//! ACK waits.
+
+use fairport_units::Time;
+
+use crate::ack_policy::InOrder;
+
+/// `GRO_LEGACY_MAX_SIZE`, what one merge takes.
+const MERGE_MAX_BYTES: u64 = 65_536;
+
+/// The merge that is under way at one receiver.
+#[derive(Debug)]
+pub(crate) struct Merge {
+    /// from the first segment to the end
+    span: Time,
+    /// or [`Time::NEVER`]
+    end: Time,
+    bytes: u64,
+    last: Option<InOrder>,
+}
+
+impl Merge {
+    /// None where segments are not merged.
+    pub(crate) fn new(span: Time) -> Option<Box<Self>> {
+        (span > Time::ZERO).then(|| {
+            Box::new(Self {
+                span,
+                end: Time::NEVER,
+                bytes: 0,
+                last: None,
+            })
+        })
+    }
+
+    /// Data came in order, of full segments or shorter. Whether the merge goes on; if not, this
+    /// was its last segment.
+    pub(crate) fn takes(&mut self, now: Time, data: &InOrder, full: bool) -> bool {
+        if self.last.is_none() {
+            self.end = now + self.span;
+        }
+        let payload = u64::from(data.payload);
+        self.bytes += payload;
+        self.last = Some(*data);
+        let goes_on = full && !data.gap && self.bytes + payload <= MERGE_MAX_BYTES;
+        if !goes_on {
+            self.stop();
+        }
+        goes_on
+    }
+
+    /// The merge is over; what is known of its last segment, if there was one.
+    pub(crate) fn stop(&mut self) -> Option<InOrder> {
+        self.end = Time::NEVER;
+        self.bytes = 0;
+        self.last.take()
+    }
+
+    /// When the merge ends by itself, or [`Time::NEVER`].
+    pub(crate) fn end(&self) -> Time {
+        self.end
+    }
+}
