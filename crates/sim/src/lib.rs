@@ -14,6 +14,7 @@ mod ideal;
 mod job;
 mod layout;
 mod lifecycle;
+mod losses;
 mod measurement;
 mod paths;
 mod probes;

@@ -12,6 +12,7 @@ use fairport_units::{Rate, Time};
 use crate::disciplines::{self, PortQueue};
 use crate::hosts::Output;
 use crate::job::{FramingJob, Job};
+use crate::losses::Losses;
 use crate::schedulers::Shared;
 use crate::shaping;
 
@@ -62,6 +63,7 @@ pub(crate) fn ports(
     topology: &Topology,
     timing: &Timing,
 ) -> Result<Vec<PortConfig>, BuildError> {
+    let losses = Losses::new(job, topology)?;
     let full_frame = framing(job).buffered_bytes(job.link.mtu_bytes as u16);
     let shared = Shared::new(job, topology)?;
     let build = |i: usize| {
@@ -103,6 +105,7 @@ pub(crate) fn ports(
         };
         let clock_error_ppb =
             Stream::new(job.seed, "clock", i as u64).symmetric(job.link.clock_error_ppb);
+        let queueing = losses.before(id, queueing)?;
         Ok(PortConfig {
             rate,
             clock_error_ppb,

@@ -246,3 +246,21 @@ fn users_fetch_pages_of_some_objects_and_think() {
     let sources = column(&results, "flows", "src");
     assert!(sources.iter().all(|src| *src < 4.0));
 }
+
+#[test]
+fn a_trace_is_played_back_as_it_was() {
+    let plan = json!({
+        "kind": "trace", "start_ps": [0, seconds(0.01), seconds(0.01), seconds(0.03)],
+        "src": [0, 1, 0, 2], "dst": [1, 0, 2, 0], "bytes": [1, 1_000_000, 5000, 1448],
+    });
+    let mut job = job(&ends(0..3), &ends(0..3), &plan);
+    job["workloads"][0]["start_ps"] = json!(seconds(0.1));
+    let results = run(&job);
+    let get = |name| column(&results, "flows", name);
+    assert_eq!(get("src"), [0.0, 1.0, 0.0, 2.0]);
+    assert_eq!(get("dst"), [1.0, 0.0, 2.0, 0.0]);
+    assert_eq!(get("delivered_bytes"), [1.0, 1e6, 5000.0, 1448.0]);
+    for (start, expected) in get("start_s").iter().zip([0.1, 0.11, 0.11, 0.13]) {
+        assert!((start - expected).abs() < 1e-12);
+    }
+}

@@ -96,6 +96,7 @@ def lower(
             "queue": {"kind": scenario.queue.kind, **scenario.sized_queue().job()},
             "shaper": None if scenario.shaper is None else scenario.shaper.job(),
             "classifier": None if scenario.classifier is None else scenario.classifier.job(),
+            "losses": [loss.job() for loss in scenario.loss],
             "host": {
                 "delay_ps": int(scenario.host.delay),
                 "delay_spread_ps": int(scenario.host.delay_spread),
@@ -143,9 +144,9 @@ def _add_traffic(
         def stack(host: str, flow_layer: tuple[Layer, ...] = tuple(flow_layer)) -> int:
             return _stack(job, scenario, host_layers[host] + list(flow_layer), presets)
 
-        senders, receivers = _ends(scenario, source, traffic, hosts)
-        ends = Ends(index, senders, receivers, scenario.link.rate, stack)
         try:
+            senders, receivers = _ends(scenario, source, traffic, hosts)
+            ends = Ends(index, senders, receivers, scenario.link.rate, stack)
             flows, workload = traffic.flows(ends), traffic.workload(ends)
         except TrafficError as error:
             raise ScenarioError(

@@ -12,6 +12,7 @@ from fairport.papers import experiment_names
 from fairport.scenario.base import PositiveDuration, Section, refuse
 from fairport.scenario.classifier import Classifier
 from fairport.scenario.fifo_queues import DropTail
+from fairport.scenario.loss import AnyLoss
 from fairport.scenario.measure import Measure, Probes
 from fairport.scenario.network import Host, Link, Switch
 from fairport.scenario.queues import Queue
@@ -71,6 +72,8 @@ class Scenario(Section):
     """TCP at all hosts."""
     host_tcp: list[HostTcp] = Field(default=[])
     """TCP at some hosts."""
+    loss: list[AnyLoss] = Field(default=[])
+    """Where packets are lost without a queue's doing."""
     traffic: list[Traffic] = Field(min_length=1)
     """Who sends what to whom."""
     measure: Measure = Measure()

@@ -88,7 +88,7 @@ def _words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
         case "string_type":
             return "is not a text", "put it in quotes"
         case "list_type":
-            table = name in ("traffic", "host_tcp", "links")
+            table = name in ("traffic", "host_tcp", "links", "loss")
             return (
                 "is not a list",
                 f"write [[{name}]]" if table else 'write it in brackets: ["..", ".."]',

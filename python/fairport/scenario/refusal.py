@@ -47,6 +47,8 @@ def scenario_field(job: Job | None, job_field: str) -> str:
             return f"{source}.{ {'senders': senders, 'receivers': receivers}.get(side, side) }"
         case ["stacks", index, *rest] if job and index.isdigit():
             return _setting_field(job.stack_layers[int(index)], rest[-1] if rest else "")
+        case ["losses", index, field]:
+            return f"loss.{index}.{field}"
         case ["probes", "measure_from_ps"]:
             return "measure.from"
         case ["probes", "measure_to_ps"]:

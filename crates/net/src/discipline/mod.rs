@@ -9,6 +9,7 @@ mod average;
 mod drop_tail;
 #[cfg(test)]
 mod fixtures;
+mod lossy;
 mod lottery;
 mod pie;
 mod red;
@@ -21,6 +22,7 @@ use fairport_units::Time;
 
 use crate::packet::{ECN_BITS, NOT_ECT};
 pub use drop_tail::DropTail;
+pub use lossy::{Loss, Lossy};
 pub use lottery::{Measure, Ramp, Variant};
 pub use pie::{Pie, PieConfig};
 pub use red::{Red, RedConfig};
@@ -101,11 +103,13 @@ pub enum Reason {
     Share = 2,
     /// the buffer was full, and another packet was let in instead of it
     PushedOut = 3,
+    /// no queue decided: it was lost on the way
+    Loss = 4,
 }
 
 impl Reason {
     /// The names of the reasons, in the order of their numbers.
-    pub const NAMES: [&'static str; 4] = ["full", "early", "share", "pushed-out"];
+    pub const NAMES: [&'static str; 5] = ["full", "early", "share", "pushed-out", "loss"];
 }
 
 /// A port's queue discipline. An enum, not a trait object: the call is on the hot path.
@@ -125,6 +129,8 @@ pub enum Discipline {
     Pie(Box<Pie>),
     /// a threshold a class
     WeightedTailDrop(Box<WeightedTailDrop>),
+    /// another one, behind a place where packets are lost
+    Lossy(Box<Lossy>),
 }
 
 impl Discipline {
@@ -139,14 +145,24 @@ impl Discipline {
             Self::Rio(rio) => rio.judge(queue, packet),
             Self::Pie(pie) => pie.judge(queue, packet),
             Self::WeightedTailDrop(weighted) => weighted.judge(queue, packet),
+            Self::Lossy(lossy) => lossy.judge(queue, packet),
         }
     }
 
     /// The packet that was let in last leaves the buffer at `leaves`.
     #[inline]
     pub(crate) fn joined(&mut self, leaves: Time) {
-        if let Self::Rio(rio) = self {
-            rio.joined(leaves);
+        if !matches!(self, Self::DropTail(_)) {
+            self.note(leaves);
+        }
+    }
+
+    #[inline(never)]
+    fn note(&mut self, leaves: Time) {
+        match self {
+            Self::Rio(rio) => rio.joined(leaves),
+            Self::Lossy(lossy) => lossy.joined(leaves),
+            _ => {}
         }
     }
 }

@@ -39,6 +39,9 @@ pub struct Job {
     pub shaper: Option<ShaperJob>,
     /// what tells short flows from long ones at the edge; without it all packets are of class 0
     pub classifier: Option<ClassifierJob>,
+    /// where packets are lost that no queue drops
+    #[serde(default)]
+    pub losses: Vec<LossJob>,
     /// what every host has
     pub host: HostJob,
     /// the TCP stacks that flows refer to
@@ -276,6 +279,34 @@ pub struct ClassifierJob {
     pub interval_ps: Time,
     /// short flows for each long one, in parts of 10^6; without it the threshold stays
     pub short_to_long_ppm: Option<u64>,
+}
+
+/// A place where packets are lost.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LossJob {
+    /// names of the output ports; without any, all of switches
+    pub ports: Vec<String>,
+    /// which packets
+    pub packets: LossKindJob,
+}
+
+/// Which packets are lost, see [`fairport_net::discipline::Loss`].
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LossKindJob {
+    /// each with a probability
+    Random {
+        /// parts of 10^9
+        probability_ppb: u64,
+    },
+    /// so many in a row, then none for a while
+    OnOff {
+        /// packets of a run, 1 and more
+        drops: u32,
+        /// between two runs
+        off_ps: Time,
+    },
 }
 
 /// What every host has.

@@ -48,6 +48,7 @@ impl WorkloadJob {
                 let arrivals = span / mean_gap(plan).as_ps().max(1);
                 plan.flows.unwrap_or(u64::MAX).min(arrivals)
             }
+            PlanJob::Trace(plan) => plan.start_ps.len() as u64,
             PlanJob::Web(plan) => {
                 let page = u64::midpoint(plan.objects[0], plan.objects[1]);
                 u64::from(plan.sessions) * (span / plan.think_mean_ps.as_ps().max(1) + 1) * page
@@ -67,6 +68,8 @@ pub enum PlanJob {
     Poisson(PoissonJob),
     /// transfers to the one receiver, launched again and again
     Periodic(PeriodicJob),
+    /// flows as a file lists them
+    Trace(TraceJob),
     /// users that fetch pages; the senders are the servers
     Web(WebJob),
 }
@@ -127,6 +130,20 @@ pub struct PeriodicJob {
     pub period_ps: Time,
     /// every launch is later by a time of its own, uniform up to this
     pub jitter_ps: Time,
+}
+
+/// Flows as a file lists them: four columns of one length.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceJob {
+    /// after the workload's own start, in order
+    pub start_ps: Vec<Time>,
+    /// index into the senders
+    pub src: Vec<u32>,
+    /// index into the receivers, of another host
+    pub dst: Vec<u32>,
+    /// what the flow sends
+    pub bytes: Vec<u64>,
 }
 
 /// Users that fetch pages.

@@ -10,6 +10,7 @@ mod periodic;
 mod plan;
 pub(crate) mod poisson;
 pub(crate) mod sampling;
+mod trace;
 mod web;
 
 use fairport_units::Time;
@@ -143,6 +144,7 @@ impl Workloads {
             PlanJob::Incast(plan) => Box::new(incast::Incast::new(plan, key, ends)),
             PlanJob::Poisson(plan) => Box::new(poisson::Poisson::new(plan, key, ends)),
             PlanJob::Periodic(plan) => Box::new(periodic::Periodic::new(plan, key, ends)),
+            PlanJob::Trace(plan) => Box::new(trace::Trace::new(plan, key, ends)),
             PlanJob::Web(plan) => Box::new(web::Web::new(plan, key, ends)),
         };
         self.running.push(Running {

@@ -1,0 +1,47 @@
+//! Losses that no queue decides.
+
+mod common;
+
+use common::{column, outcast, run, seconds};
+use serde_json::json;
+
+#[test]
+fn losses_at_a_port_are_told_from_drops_by_its_queue() {
+    let mut job = outcast();
+    job["losses"] = json!([
+        {"ports": ["edge0.0:0"], "packets": {"kind": "on-off", "drops": 4, "off_ps": seconds(0.01)}},
+    ]);
+    let results = run(&job);
+    let reason = column(&results, "drops", "reason");
+    let time = column(&results, "drops", "time_s");
+    let arrival = column(&results, "drops", "port_arrival");
+    let lost = |i: &usize| (reason[*i] - 4.0).abs() < 0.5;
+    let lost: Vec<usize> = (0..reason.len()).filter(lost).collect();
+    assert!(lost.len() < reason.len(), "the queue drops as well");
+    // runs of 4 in a row at the port, and 10 ms of none behind each
+    for run in lost.chunks_exact(4) {
+        assert!((arrival[run[3]] - arrival[run[0]] - 3.0).abs() < 0.5);
+    }
+    for (end, next) in lost
+        .iter()
+        .skip(3)
+        .step_by(4)
+        .zip(lost.iter().skip(4).step_by(4))
+    {
+        assert!(time[*next] - time[*end] >= 0.01 - 1e-9);
+    }
+    assert!((90..110).contains(&(lost.len() / 4)));
+}
+
+#[test]
+fn a_loss_at_a_port_that_is_not_there_names_its_field() {
+    let mut job = outcast();
+    job["losses"] =
+        json!([{"ports": ["s9:0"], "packets": {"kind": "random", "probability_ppb": 1}}]);
+    let job = serde_json::from_value(job).unwrap();
+    let error = fairport_sim::Simulation::new(&job).err().expect("refused");
+    assert_eq!(
+        (error.field.as_str(), error.value.as_str()),
+        ("losses.0.at", "s9:0")
+    );
+}

@@ -1,0 +1,64 @@
+"""[[loss]]: packets that are lost without a queue's doing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field
+
+from fairport.scenario.base import Section, refuse
+from fairport.scenario.queue import Share, parts_per_billion
+from fairport.scenario.units import Duration
+
+
+def _ports(value: Any) -> Any:
+    names = value if isinstance(value, list) else [value]
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise refuse("is not a port", 'give a port such as "s0:0", a list of them, or "all"')
+    return names
+
+
+class Loss(Section):
+    """A place where packets are lost before they meet the queue; they take no time on the link."""
+
+    at: Annotated[list[str], BeforeValidator(_ports)] = Field(default=["all"])
+    """Output ports, as in the table `ports`: "s0:0", a list of them, or "all" of switches."""
+
+    def job(self) -> dict[str, Any]:
+        """The place as the engine takes it (`LossJob`)."""
+        return {"ports": [] if self.at == ["all"] else self.at, "packets": self.packets()}
+
+    def packets(self) -> dict[str, Any]:
+        """Which packets (`LossKindJob`)."""
+        raise NotImplementedError
+
+
+class RandomLoss(Loss):
+    """Each packet is lost with the same probability, whatever became of the others."""
+
+    kind: Literal["random"]
+    """Which packets are lost."""
+    probability: Share
+    """Of each packet."""
+
+    def packets(self) -> dict[str, Any]:
+        """Which packets (`LossKindJob`)."""
+        return {"kind": self.kind, "probability_ppb": parts_per_billion(self.probability)}
+
+
+class OnOffLoss(Loss):
+    """Exactly so many packets in a row, then none for a while (Prakash 2012, the ON/OFF model)."""
+
+    kind: Literal["on-off"]
+    """Which packets are lost."""
+    drops: int = Field(ge=1, lt=2**32)
+    """Packets in a row, of whatever flow."""
+    off: Duration
+    """After a row until the next may begin, and before the first."""
+
+    def packets(self) -> dict[str, Any]:
+        """Which packets (`LossKindJob`)."""
+        return {"kind": self.kind, "drops": self.drops, "off_ps": int(self.off)}
+
+
+AnyLoss = Annotated[RandomLoss | OnOffLoss, Discriminator("kind")]

@@ -1,0 +1,106 @@
+"""A trace played back: flows with their starts, ends and sizes as a file lists them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from fairport.errors import did_you_mean
+from fairport.scenario.traffic.base import Ends, TrafficError, TrafficSection
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_COLUMNS = ("start_s", "src", "dst", "size_bytes")
+_PICOSECONDS = 10**12
+_LATEST_S = 2**63 / _PICOSECONDS
+
+
+class Trace(TrafficSection):
+    """Flows as a file lists them."""
+
+    kind: Literal["trace"]
+    """The workload."""
+    path: str = Field(alias="file")
+    """CSV or Parquet with the columns start_s (after `start`), src, dst, size_bytes: the table
+    `flows` of a run is such a file. Other columns are ignored. A relative path counts from the
+    folder in which Fairport is called."""
+
+    @property
+    def selectors(self) -> tuple[Any, Any]:
+        """Who sends, and who receives: each in order of first appearance."""
+        src, dst = (self._rows[end].unique(maintain_order=True) for end in ("src", "dst"))
+        return src.to_list(), dst.to_list()
+
+    @property
+    def selector_fields(self) -> tuple[str, str]:
+        """What the two are called."""
+        return "file", "file"
+
+    def plan(self, ends: Ends) -> dict[str, Any]:
+        """What it does during the run (`TraceJob`)."""
+        rows = self._rows
+
+        def numbers(column: str, hosts: Any) -> list[int]:
+            places = {host: place for place, host in enumerate(hosts)}
+            return [places[host] for host in rows[column]]
+
+        return {
+            "start_ps": [round(start * _PICOSECONDS) for start in rows["start_s"]],
+            "src": numbers("src", ends.senders),
+            "dst": numbers("dst", ends.receivers),
+            "bytes": rows["size_bytes"].to_list(),
+        }
+
+    @cached_property
+    def _rows(self) -> pl.DataFrame:
+        """The file's rows in order of their starts. Raises TrafficError."""
+        import polars as pl
+
+        rows = self._read()
+        for column in _COLUMNS:
+            if column not in rows.columns:
+                remedy = did_you_mean(column, rows.columns)
+                raise self._refused(f"has no column {column}", remedy)
+        rows = rows.select(_COLUMNS)
+        types = {"start_s": pl.Float64, "src": pl.String, "dst": pl.String, "size_bytes": pl.Int64}
+        for column, dtype in types.items():
+            try:
+                rows = rows.with_columns(pl.col(column).cast(dtype))
+            except pl.exceptions.InvalidOperationError:
+                what = "texts" if dtype == pl.String else "numbers"
+                raise self._refused(f"has more than {what} in {column}", "mend them") from None
+        size, start = pl.col("size_bytes"), pl.col("start_s")
+        self._none(rows, pl.any_horizontal(pl.all().is_null()), "has an empty field")
+        self._none(rows, size <= 0, "has a size of {size_bytes}")
+        self._none(rows, ~start.is_between(0, _LATEST_S), "has a start of {start_s}")
+        self._none(rows, pl.col("src") == pl.col("dst"), "sends from {src} to itself")
+        if rows.is_empty():
+            raise self._refused("holds no flows", "give a flow a row")
+        return rows.sort("start_s", maintain_order=True)
+
+    def _read(self) -> pl.DataFrame:
+        import polars as pl
+
+        path = Path(self.path)
+        try:
+            if path.suffix == ".parquet":
+                return pl.read_parquet(path)
+            return pl.read_csv(path, infer_schema_length=None)
+        except FileNotFoundError:
+            raise self._refused("is not there", "give the path of a CSV or Parquet file") from None
+        except (OSError, pl.exceptions.PolarsError) as error:
+            reason = str(error).splitlines()[0]
+            raise self._refused(f"cannot be read: {reason}", "give CSV or Parquet") from None
+
+    def _none(self, rows: pl.DataFrame, wrong: pl.Expr, problem: str) -> None:
+        found = rows.with_row_index("row").filter(wrong).head(1)
+        if not found.is_empty():
+            row = found.row(0, named=True)
+            raise self._refused(f"{problem.format(**row)} in flow {row['row']}", "mend that row")
+
+    def _refused(self, problem: str, remedy: str) -> TrafficError:
+        return TrafficError("file", self.path, problem, remedy)
