@@ -91,7 +91,10 @@ impl Connection {
             answers_invalid_acks: settings.answers_invalid_acks,
             finished: false,
             closes_with_peer: true,
-            sender: Sender::new(settings, isn, seed),
+            sender: Sender::new(settings, isn, seed).opening(match phase {
+                Phase::SynSent => settings.syn_linear_timeouts,
+                _ => 0,
+            }),
             receiver: Receiver::new(settings),
             handshake: Box::new(Handshake::new(settings, seed, phase)),
         }

@@ -135,6 +135,8 @@ pub struct Settings {
     pub rto_max_ps: u64,
     /// Timeout before the first measurement (RFC 6298 2.1), so also of the first SYN.
     pub rto_initial_ps: u64,
+    /// Timeouts of a SYN before the timeout begins to double; 0: it doubles at once (RFC 6298 5.5).
+    pub syn_linear_timeouts: u32,
     /// One tick of the clock: G of RFC 6298, and the unit of the timestamps option.
     pub clock_granularity_ps: u64,
     /// Round-trip times are measured as the difference of two readings of a clock with this tick, and

@@ -88,6 +88,8 @@ class TcpSettings(Section):
     """Longest retransmission timeout."""
     rto_initial: PositiveDuration | None = None
     """Retransmission timeout before the first RTT sample (RFC 6298: 1 s)."""
+    syn_linear_timeouts: int | None = Field(default=None, ge=0, le=127)
+    """Timeouts of a SYN before the timeout begins to double (Linux since 6.5: 4)."""
     clock_granularity: Duration | None = None
     """G of RFC 6298, and the tick of the timestamps."""
     rtt_tick: Duration | None = None
@@ -196,6 +198,7 @@ ENGINE_NAMES: dict[str, str] = {
     "rto_min": "rto_min_ps",
     "rto_max": "rto_max_ps",
     "rto_initial": "rto_initial_ps",
+    "syn_linear_timeouts": "syn_linear_timeouts",
     "clock_granularity": "clock_granularity_ps",
     "rtt_tick": "rtt_tick_ps",
     "clock_tick": "clock_tick_ps",

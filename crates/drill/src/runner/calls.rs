@@ -274,7 +274,9 @@ impl Runner {
             return Ok(error("EPIPE"));
         };
         if endpoint.connection.is_reset() {
-            return Ok(error("EPIPE"));
+            // the socket's error is told once
+            let told = std::mem::replace(&mut endpoint.reset_told, true);
+            return Ok(error(if told { "EPIPE" } else { "ECONNRESET" }));
         }
         if endpoint.outbox.closing {
             return Ok(error("EPIPE"));
@@ -300,7 +302,11 @@ impl Runner {
         if taken > 0 || limit == 0 || endpoint.peer_closed {
             ok(taken.cast_signed())
         } else if endpoint.connection.is_reset() {
-            error("ECONNRESET")
+            if std::mem::replace(&mut endpoint.reset_told, true) {
+                ok(0)
+            } else {
+                error("ECONNRESET")
+            }
         } else {
             error("EAGAIN")
         }

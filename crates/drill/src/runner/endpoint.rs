@@ -37,6 +37,8 @@ pub(super) struct Endpoint {
     pub(super) read: u64,
     /// the peer's FIN was reached
     pub(super) peer_closed: bool,
+    /// the application knows of the peer's RST
+    pub(super) reset_told: bool,
     fin_seq: Option<u32>,
 }
 
@@ -53,6 +55,7 @@ impl Endpoint {
             last_data: Time::ZERO,
             read: 0,
             peer_closed: false,
+            reset_told: false,
             fin_seq: None,
         }
     }

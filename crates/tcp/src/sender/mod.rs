@@ -108,6 +108,8 @@ pub(crate) struct Sender {
     probes: u32,
     /// timeouts in a row, without `SND.UNA` moving
     timeouts: u32,
+    /// timeouts of the handshake that do not double the timeout
+    linear_timeouts: u64,
     /// what the kernel adds to the timers of `repair`
     timer_slack: Time,
     /// the first octet of data
@@ -149,9 +151,18 @@ impl Sender {
             probe: false,
             probes: 0,
             timeouts: 0,
+            linear_timeouts: 0,
             timer_slack: Time::from_ps(settings.timer_slack_ps),
             start,
             counters: Counters::default(),
+        }
+    }
+
+    /// Its SYN or SYN-ACK is waited for `linear_timeouts` times before the timeout begins to double.
+    pub(crate) fn opening(self, linear_timeouts: u32) -> Self {
+        Self {
+            linear_timeouts: u64::from(linear_timeouts),
+            ..self
         }
     }
 

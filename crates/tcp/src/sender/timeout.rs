@@ -70,7 +70,9 @@ impl Sender {
             }
             Wait::Handshake => {
                 self.report(now, start, TimeoutCause::Syn, events);
-                self.rtt.back_off();
+                if self.counters.timeouts > self.linear_timeouts {
+                    self.rtt.back_off();
+                }
                 self.timer.stop();
                 true
             }
