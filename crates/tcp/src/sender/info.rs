@@ -1,6 +1,7 @@
 //! The sender's answers to [`crate::info`].
 
 use super::Sender;
+use super::repair::Repair;
 use crate::info::{CaState, Info};
 use crate::recovery::State;
 
@@ -33,14 +34,12 @@ impl Sender {
             rto: self.rtt.rto(),
             backoff: self.rtt.backoff(),
             rtt: self.rtt.srtt(),
-            reordering: repair.map_or(DUP_THRESH, |it| it.reordering()),
-            reord_seen: repair.map_or(0, |it| it.reordering_seen()),
+            reordering: repair.map_or(DUP_THRESH, Repair::reordering),
+            reord_seen: repair.map_or(0, Repair::reordering_seen),
             total_retrans: self.counters.retransmits,
-            delivered: 1
-                + self.board.delivered_segments()
-                + repair.map_or(0, |it| it.copies_told()),
+            delivered: 1 + self.board.delivered_segments() + repair.map_or(0, Repair::copies_told),
             delivered_ce: self.delivered_ce(),
-            min_rtt: repair.and_then(|it| it.min_rtt()),
+            min_rtt: repair.and_then(Repair::min_rtt),
         }
     }
 
