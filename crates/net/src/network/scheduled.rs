@@ -18,7 +18,7 @@ use crate::observer::{Arrival, Counts, Observer};
 use crate::packet::CE;
 use crate::pool::Handle;
 use crate::routing::Hop;
-use crate::scheduler::{Lost, Scheduler, Waiting};
+use crate::scheduler::{Addresses, Lost, Scheduler, Waiting};
 use crate::topology::{NodeId, PortId, Topology};
 
 /// The queue of one such port.
@@ -27,6 +27,8 @@ struct Scheduled {
     scheduler: Scheduler,
     /// without the packet in service
     backlog: Backlog,
+    /// whether its event is set
+    is_set: bool,
     /// until when the backlog's integral has been taken
     integrated_to: Time,
     revoked: Revoked,
@@ -77,6 +79,7 @@ impl ScheduledPorts {
                 bytes: 0,
                 packets: 0,
             },
+            is_set: false,
             integrated_to: Time::ZERO,
             revoked: Revoked::default(),
         });
@@ -141,12 +144,20 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             port_accepted: port.totals.accepted,
         };
         let waiting = self.describe(now, handle);
+        let addresses = match self.scheduled.ports[index as usize].scheduler {
+            Scheduler::Sfq(_) => self.addresses(handle),
+            _ => Addresses::default(),
+        };
         self.integrate(index);
         let scheduled = &mut self.scheduled.ports[index as usize];
         let backlog = scheduled.backlog;
         let lost = &mut self.scheduled.lost;
-        let verdict = scheduled.scheduler.enqueue(backlog, waiting, lost);
-        self.lose(index); // room is made before it is taken
+        let verdict = scheduled
+            .scheduler
+            .enqueue(backlog, addresses, waiting, lost);
+        if !lost.is_empty() {
+            self.lose(index); // room is made before it is taken
+        }
         let packet = self.packets.get_mut(handle);
         if verdict == Verdict::Marked {
             packet.ecn |= CE;
@@ -186,9 +197,17 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         if port.free_at() <= self.now {
             self.serve(index, self.now);
         } else {
-            let wake = port.free_at() + port.lingers();
-            self.events.set(wake, self.scheduled.first_event + index);
+            self.wake(index);
         }
+    }
+
+    /// Sets the event to when the line will have sent what it holds.
+    fn wake(&mut self, index: u32) {
+        let scheduled = &mut self.scheduled.ports[index as usize];
+        scheduled.is_set = true;
+        let port = &self.ports[scheduled.port.0 as usize];
+        let at = port.free_at() + port.lingers();
+        self.events.set(at, self.scheduled.first_event + index);
     }
 
     /// The line of a port with a scheduler is free, and packets wait.
@@ -235,20 +254,22 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                     .departs(id, packet, counts.port_arrival, depart);
             }
         }
-        self.lose(index);
-        let port = &self.ports[id.0 as usize];
-        let wake = match self.scheduled.backlog(index).packets {
-            0 => Time::NEVER,
-            _ => port.free_at() + port.lingers(),
-        };
-        self.events.set(wake, self.scheduled.first_event + index);
+        if !self.scheduled.lost.is_empty() {
+            self.lose(index);
+        }
+        let scheduled = &mut self.scheduled.ports[index as usize];
+        if scheduled.backlog.packets > 0 {
+            self.wake(index);
+        } else if scheduled.is_set {
+            scheduled.is_set = false;
+            self.events
+                .set(Time::NEVER, self.scheduled.first_event + index);
+        }
     }
 
     /// Drops what the discipline has given up after all.
+    #[inline(never)]
     fn lose(&mut self, index: u32) {
-        if self.scheduled.lost.is_empty() {
-            return;
-        }
         let mut lost = std::mem::take(&mut self.scheduled.lost);
         for (waiting, reason) in lost.drain(..) {
             self.lose_one(index, &waiting, reason);
@@ -316,22 +337,28 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// What a discipline may know of an arriving packet.
     fn describe(&self, now: Time, handle: Handle) -> Waiting {
         let packet = self.packets.get(handle);
-        let (first, last) = self.routes.ends(packet.route);
+        Waiting {
+            arrived: now,
+            frame_bytes: self.framing.buffered_bytes(packet.size_bytes),
+            flow: packet.flow,
+            class: packet.class,
+            ecn: packet.ecn,
+            marked: false,
+            handle,
+        }
+    }
+
+    /// Where a packet's route begins and ends. Only some disciplines ask, and it takes a while.
+    fn addresses(&self, handle: Handle) -> Addresses {
+        let (first, last) = self.routes.ends(self.packets.get(handle).route);
         let number = |node: NodeId| self.scheduled.host_number[node.0 as usize];
         let near_node = |port: PortId| {
             let far_port = self.ports[port.0 as usize].place.far_port;
             self.ports[far_port.0 as usize].place.far_node
         };
-        Waiting {
-            arrived: now,
-            frame_bytes: self.framing.buffered_bytes(packet.size_bytes),
-            flow: packet.flow,
+        Addresses {
             source: number(near_node(first)),
             destination: number(self.ports[last.0 as usize].place.far_node),
-            class: packet.class,
-            ecn: packet.ecn,
-            marked: false,
-            handle,
         }
     }
 }

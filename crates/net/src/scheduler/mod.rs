@@ -36,10 +36,6 @@ pub struct Waiting {
     pub frame_bytes: u32,
     /// the flow it belongs to; both directions of a flow have the same number
     pub flow: u32,
-    /// number of the host that its route begins at
-    pub source: u32,
-    /// number of the host that its route ends at
-    pub destination: u32,
     /// traffic class
     pub class: u8,
     /// ECN codepoint of its IP header
@@ -54,6 +50,15 @@ impl Waiting {
     pub fn is_ecn_capable(&self) -> bool {
         self.ecn & ECN_BITS != NOT_ECT
     }
+}
+
+/// Between which hosts a packet goes, by their numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Addresses {
+    /// at which its route begins
+    pub(crate) source: u32,
+    /// at which its route ends
+    pub(crate) destination: u32,
 }
 
 /// Packets that were accepted and are dropped all the same, and why.
@@ -81,15 +86,17 @@ pub enum Scheduler {
 
 impl Scheduler {
     /// Queues an arriving packet or refuses it. `backlog` is what waits at the port without it;
-    /// packets that have to go so that it can come are added to `lost`.
+    /// packets that have to go so that it can come are added to `lost`. `addresses` are filled for
+    /// SFQ alone.
     pub(crate) fn enqueue(
         &mut self,
         backlog: Backlog,
+        addresses: Addresses,
         packet: Waiting,
         lost: &mut Lost,
     ) -> Verdict {
         match self {
-            Self::Sfq(sfq) => sfq.enqueue(backlog, packet),
+            Self::Sfq(sfq) => sfq.enqueue(backlog, addresses, packet),
             Self::LinuxSfq(sfq) => sfq.enqueue(backlog, packet, lost),
             Self::Drr(drr) => drr.enqueue(backlog, packet, lost),
             Self::CoDel(codel) => codel.enqueue(backlog, packet),
@@ -116,14 +123,12 @@ impl Scheduler {
 
 #[cfg(test)]
 impl Waiting {
-    /// A full-sized packet of a flow, for tests: its class and addresses are the flow's number.
+    /// A packet of a flow, for tests: its class is the flow's number.
     pub(crate) fn of(flow: u32, frame_bytes: u32) -> Self {
         Self {
             arrived: Time::ZERO,
             frame_bytes,
             flow,
-            source: flow,
-            destination: 0,
             class: flow as u8,
             ecn: NOT_ECT,
             marked: false,

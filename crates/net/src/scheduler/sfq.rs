@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::lane::Lane;
-use super::{Waiting, hash};
+use super::{Addresses, Waiting, hash};
 use crate::discipline::{Backlog, Reason, Verdict};
 
 /// SFQ as in ns-2.
@@ -39,16 +39,25 @@ impl Sfq {
         }
     }
 
-    fn bucket_of(&self, packet: &Waiting) -> u32 {
-        let placed = self.placed.get(packet.source as usize).copied().flatten();
+    fn bucket_of(&self, addresses: Addresses) -> u32 {
+        let placed = self
+            .placed
+            .get(addresses.source as usize)
+            .copied()
+            .flatten();
         placed.unwrap_or_else(|| {
-            let addresses = u64::from(packet.source) << 32 | u64::from(packet.destination);
-            hash::queue_of(addresses, self.seed, self.buckets.len() as u32)
+            let key = u64::from(addresses.source) << 32 | u64::from(addresses.destination);
+            hash::queue_of(key, self.seed, self.buckets.len() as u32)
         })
     }
 
-    pub(super) fn enqueue(&mut self, backlog: Backlog, packet: Waiting) -> Verdict {
-        let bucket = self.bucket_of(&packet);
+    pub(super) fn enqueue(
+        &mut self,
+        backlog: Backlog,
+        addresses: Addresses,
+        packet: Waiting,
+    ) -> Verdict {
+        let bucket = self.bucket_of(addresses);
         let buckets = self.buckets.len() as u32;
         let lane = &mut self.buckets[bucket as usize];
         let free = self.limit_packets.saturating_sub(backlog.packets);
@@ -87,13 +96,20 @@ mod tests {
         Sfq::new(40, 4, 0, (0..4).map(Some).collect())
     }
 
+    fn from(source: u32) -> Addresses {
+        Addresses {
+            source,
+            destination: 99,
+        }
+    }
+
     fn fill(queue: &mut Sfq, source: u32, waiting: &mut u32) -> Verdict {
         loop {
             let backlog = Backlog {
                 bytes: 0,
                 packets: *waiting,
             };
-            let verdict = queue.enqueue(backlog, Waiting::of(source, 1000));
+            let verdict = queue.enqueue(backlog, from(source), Waiting::of(source, 1000));
             if verdict != Verdict::Accepted {
                 return verdict;
             }
@@ -131,11 +147,11 @@ mod tests {
                 bytes: 0,
                 packets: waiting,
             };
-            queue.enqueue(backlog, Waiting::of(source, 1000));
+            queue.enqueue(backlog, from(source), Waiting::of(source, 1000));
             waiting += 1;
         }
         let sent: Vec<u32> = std::iter::from_fn(|| queue.dequeue())
-            .map(|packet| packet.source)
+            .map(|packet| packet.flow)
             .collect();
         assert_eq!(sent, [0, 1, 2, 0, 1, 0]);
     }
@@ -144,10 +160,9 @@ mod tests {
     fn who_is_not_placed_is_hashed_by_both_addresses() {
         let queue = Sfq::new(40, 4, 7, Vec::new());
         let bucket = |source, destination| {
-            queue.bucket_of(&Waiting {
+            queue.bucket_of(Addresses {
                 source,
                 destination,
-                ..Waiting::of(0, 1000)
             })
         };
         assert_eq!(bucket(1, 2), bucket(1, 2));
