@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from fairport import _core, completion, run, scenario
+from fairport import _core, completion, figures, run, scenario
 from fairport.errors import ScenarioError
 from fairport.scenario.lower import Job, lower
 from fairport.workloads import read_cdf
@@ -209,3 +209,70 @@ def test_a_scenario_of_workloads_is_written_back_as_it_was(tmp_path: Path) -> No
     file = tmp_path / "mine.toml"
     file.write_text(mine.to_toml(), encoding="utf-8")
     assert scenario(file) == mine
+
+
+TRACE = "start_s,src,dst,size_bytes,note\n0.001,h1,h0,1000,a\n0.0,h5,h2,5000,b\n"
+
+
+def test_a_trace_is_played_back_and_so_is_the_table_of_its_flows(tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_text(TRACE, encoding="utf-8")
+    first = run(asked({"kind": "trace", "file": str(file)}))
+    columns = ["start_s", "src", "dst", "size_bytes"]
+    assert first.flows.select(columns).rows() == [
+        (0.0, "h5", "h2", 5000),
+        (0.001, "h1", "h0", 1000),
+    ]
+    again = tmp_path / "flows.parquet"
+    first.flows.write_parquet(again)
+    second = run(asked({"kind": "trace", "file": str(again)}))
+    assert second.fingerprint == first.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("0.1,h1,h0,-5,c", "has a size of -5 in flow 2"),
+        ("0.1,h1,h0,0,c", "has a size of 0 in flow 2"),
+        ("-0.1,h1,h0,5,c", "has a start of -0.1 in flow 2"),
+        ("0.1,h1,h1,5,c", "sends from h1 to itself in flow 2"),
+        ("0.1,h1,h99,5,c", "names `h99`, which is not a host"),
+        ("0.1,h1,h0,many,c", "has more than numbers in size_bytes"),
+        ("0.1,h1,h0,,c", "has an empty field in flow 2"),
+    ],
+)
+def test_a_trace_that_cannot_be_is_refused(row: str, problem: str, tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_text(TRACE + row + "\n", encoding="utf-8")
+    with pytest.raises(ScenarioError) as error:
+        lowered({"kind": "trace", "file": str(file)})
+    assert error.value.field == "traffic.0.file"
+    assert problem in error.value.problem
+
+
+def test_a_trace_without_a_column_or_a_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_text("start_s,src,dst,bytes\n0,h1,h0,5\n", encoding="utf-8")
+    for path, problem in ((file, "has no column size_bytes"), (tmp_path / "x.csv", "is not there")):
+        with pytest.raises(ScenarioError) as error:
+            lowered({"kind": "trace", "file": str(path)})
+        assert problem in error.value.problem
+
+
+def test_losses_are_at_the_port_that_was_named() -> None:
+    bulk = {"kind": "bulk", "from": "h1", "to": "h0"}
+    loss = {"at": "edge0.0:0", "kind": "random", "probability": 0.01}
+    drops = run(asked(bulk, loss=[loss])).drops.filter(pl.col("reason") == "loss")
+    assert drops["port"].unique().to_list() == ["edge0.0:0"]
+    with pytest.raises(ScenarioError) as error:
+        run(asked(bulk, loss=[loss | {"at": "edge9.9:0"}]))
+    assert error.value.field == "loss.0.at"
+
+
+def test_a_run_with_transfers_has_the_figure_of_their_slowdown() -> None:
+    result = run(asked({"kind": "poisson", "load": 0.3}))
+    assert "fct" in figures.kinds(result)
+    legend = result.plot("fct").axes[0].get_legend()
+    shown = [text.get_text() for text in legend.get_texts()]
+    assert [text.split(":")[0] for text in shown] == list(completion.GROUPS)[: len(shown)]
+    assert "fct" not in figures.kinds(run(asked({"from": "h1", "to": "h0"})))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # In the order in which they tell the story; each is a module of this package.
 KINDS = ("goodput", "bars", "drop_runs", "queue", "cwnd", "rtt")
+# Of runs that have what they show.
+_OF_SOME = ("fct",)
 
 
 class Kind(Protocol):
@@ -31,9 +33,15 @@ class Kind(Protocol):
 
 def kind(name: str) -> Kind:
     """The kind of figure of that name. Raises ValueError naming those that exist."""
-    if name not in KINDS:
-        raise ValueError(f"`{name}` is not a kind of figure; hint: one of {', '.join(KINDS)}")
+    if name not in KINDS + _OF_SOME:
+        known = ", ".join(KINDS + _OF_SOME)
+        raise ValueError(f"`{name}` is not a kind of figure; hint: one of {known}")
     return cast(Kind, importlib.import_module(f"fairport.figures.{name}"))
+
+
+def kinds(result: Result) -> tuple[str, ...]:
+    """The kinds of figure that the run has."""
+    return KINDS + (("fct",) if result.summary["fct"] else ())
 
 
 def draw(result: Result, name: str | None = None) -> Figure:
@@ -45,11 +53,11 @@ def draw(result: Result, name: str | None = None) -> Figure:
 
 
 def draw_all(result: Result, out_dir: Path) -> list[Path]:
-    """Draws every kind into `out_dir`, each as PNG and as SVG, and returns the paths written."""
+    """Draws the run's kinds into `out_dir`, each as PNG and as SVG; returns the paths written."""
     from fairport.figures import style
 
     paths = []
-    for name in KINDS:
+    for name in kinds(result):
         picture = draw(result, name)
         for ending in ("png", "svg"):
             path = out_dir / f"{name}.{ending}"

@@ -64,7 +64,7 @@ def render(result: Result, pictures: Path, published: Mapping[str, Any] | None =
         ingress=_ingress_rows(result),
         figures=[
             (kind, figures.kind(kind).CAPTION, picture(result, kind, pictures))
-            for kind in figures.KINDS
+            for kind in figures.kinds(result)
         ],
         trace=list(trace_table(result).iter_rows(named=True)),
         traced_port=result.trace["port"].first(),
