@@ -185,6 +185,7 @@ def test_a_run_of_several_workloads_tells_them_apart() -> None:
             {"kind": "udp", "from": "h3", "to": "h0", "rate": "100Mbps"},
             {"kind": "incast", "from": "h5..h8", "to": "h4", "block": "20kB", "rounds": 3},
             {"kind": "poisson", "from": "h8..h15", "to": "h8..h15", "load": 0.3, "flows": 20},
+            measure={"from": "0s"},
         )
     )
     counts = dict(result.flows.group_by("workload").len().iter_rows())
