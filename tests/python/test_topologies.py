@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from fairport import layout
 from fairport.errors import InputError, ScenarioError
 from fairport.figures import paths as drawing
 from fairport.layout import sharing
+
+from conftest import Command
 
 # kind and settings; hosts, switches and links by the formulas of docs/topologies.md
 COUNTS = [
@@ -107,6 +110,7 @@ def test_two_rates_for_the_fabric_are_refused() -> None:
             "routing.core",
             "is not one of the 4 cores",
         ),
+        ({"topology": {"kind": "star"}, "fabric": {"delay": "1us"}}, "fabric.delay", '"1us" is given'),
         ({"topology": {"kind": "star"}, "routing": "ospf"}, "routing", "is not one of"),
         ({"topology": {"kind": "fat-tree", "k": 5}}, "topology.k", "even"),
         ({"topology": {"kind": "vl2", "d_a": 5}}, "topology.d_a", "is odd"),
@@ -207,3 +211,67 @@ def test_a_bcube_of_one_level_is_a_star() -> None:
 
     star = goodputs({"kind": "star", "hosts": 4})
     assert goodputs({"kind": "bcube", "n": 4, "k": 0}) == pytest.approx(star, rel=0.01)
+
+
+def test_paths_are_printed_for_people_and_for_programs(fairport: Command) -> None:
+    shown = fairport("paths", "two-switch")
+    assert shown.status == 0
+    assert "h2:0 s1:0 s0:0" in shown.out
+    document = json.loads(fairport("paths", "two-switch", "--json").out)
+    assert set(document) == {"scenario", "routing", "bottleneck", "flows", "ports"}
+    assert document["routing"] == {"kind": "destination-suffix"}
+    assert document["bottleneck"] == "s0:0"
+    assert document["flows"][1] == {
+        "flow": 1,
+        "src": "h2",
+        "dst": "h0",
+        "hops": 3,
+        "paths": [["h2:0", "s1:0", "s0:0"]],
+        "ack_paths": [["h0:0", "s0:2", "s1:1"]],
+    }
+    assert document["ports"][0] == {
+        "port": "s0:0",
+        "rate_bps": 10**9,
+        "flows": 13,
+        "by_ingress": {"s0:2": 12, "s0:1": 1},
+    }
+
+
+def test_pairs_between_which_a_workload_may_start_flows_are_shown_without_numbers(
+    fairport: Command,
+) -> None:
+    assignment = 'traffic=[{kind="incast",from="h1..h3",to="h0",block="1KiB"}]'
+    shown = fairport("paths", "two-switch", "--set", assignment, "--json")
+    flows = json.loads(shown.out)["flows"]
+    assert [(flow["flow"], flow["src"]) for flow in flows] == [
+        (None, "h1"),
+        (None, "h2"),
+        (None, "h3"),
+    ]
+
+
+def test_an_export_goes_to_a_file_or_to_stdout(fairport: Command, tmp_path: Path) -> None:
+    shown = fairport("topology", "export", "two-switch", "--format", "dot")
+    into = ("--out", "net.dot")
+    assert fairport("topology", "export", "two-switch", "--format", "dot", *into).out == ""
+    assert (tmp_path / "net.dot").read_text(encoding="utf-8") == shown.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.dot"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--format", "gml"), 'error: --format: "gml" is not a format'),
+        (
+            ("--format", "dot", "--out", "none/net.dot"),
+            "error: none/net.dot: cannot be written: no such file",
+        ),
+    ],
+)
+def test_an_export_that_cannot_be_says_why(
+    fairport: Command, arguments: tuple[str, ...], told: str
+) -> None:
+    outcome = fairport("topology", "export", "two-switch", *arguments)
+    assert outcome.status == 2
+    assert outcome.err.startswith(told)
+    assert outcome.err.splitlines()[1].startswith("hint: ")

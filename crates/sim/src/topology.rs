@@ -5,13 +5,27 @@ use fairport_net::topology::{
     testbed, three_tier, two_switch, vl2,
 };
 use fairport_net::{BuildError, Topology};
+use fairport_units::{Rate, Time};
 
 use crate::job::{GraphLinkJob, Job, OptionsJob, TopologyJob};
 
 /// The job's topology, with what links between switches have of their own.
 pub(crate) fn with_fabric(job: &Job) -> Result<Topology, BuildError> {
     let mut topology = topology(&job.topology)?;
-    topology.set_fabric(options(&job.fabric));
+    let links = topology.set_fabric(options(&job.fabric));
+    let given = [
+        ("rate_bps", job.fabric.rate_bps.map(Rate::as_bps)),
+        ("delay_ps", job.fabric.delay_ps.map(Time::as_ps)),
+        ("limit_bytes", job.fabric.limit_bytes.map(u64::from)),
+    ];
+    for (field, value) in given {
+        if let (0, Some(value)) = (links, value) {
+            let problem = "is given, and this topology has no links between switches";
+            let remedy = "leave [fabric] out, and say under [link] what links have";
+            let field = format!("fabric.{field}");
+            return Err(BuildError::new(field, value, problem, remedy));
+        }
+    }
     Ok(topology)
 }
 

@@ -1,10 +1,11 @@
 //! Equal-length routing (Prakash 2012, 5.4): every packet goes up to a core switch and down again,
 //! also to a neighbour in its pod or its rack.
 //!
-//! So all flows to a receiver come the same number of links and enter its switch through the same
-//! ports, and no input of the switch has a flow of its own. It asks for no more than full bisection
-//! bandwidth: where the links to the cores are fewer or slower, what stayed in the rack crowds
-//! them. A path passes no port twice; within a pod it passes the same switches upwards and downwards.
+//! So all flows to a receiver come the same number of links and from above: no ingress port of its
+//! switch belongs to a neighbour, and a flow is alone on one only if the hash of cores leaves it so.
+//! It needs full bisection bandwidth: where the links to the cores are fewer or slower, what stayed
+//! in the rack crowds them. A path passes no port twice; within a pod it passes the same switches
+//! upwards and downwards.
 
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
@@ -27,7 +28,6 @@ impl EqualLength {
     /// If the topology has no core switches (switches with other switches between them and the
     /// hosts), or fewer than `fixed` asks for, or some host is not below every one of them.
     pub fn new(topology: &Topology, seed: u64, fixed: Option<u32>) -> Result<Self, BuildError> {
-        const FIELD: &str = "routing";
         let heights = topology.heights();
         let height = |id: &NodeId| heights[id.0 as usize];
         let nodes = (0..topology.nodes().len() as u32).map(NodeId);
@@ -38,7 +38,7 @@ impl EqualLength {
             let problem =
                 "needs core switches, and in this topology every switch has hosts of its own";
             let remedy = "use a fat-tree, leaf-spine or three-tier topology, or routing = \"destination-suffix\"";
-            return Err(BuildError::new(FIELD, "equal-length", problem, remedy));
+            return Err(BuildError::new("routing", "equal-length", problem, remedy));
         }
         if let Some(fixed) = fixed {
             let Some(core) = cores.get(fixed as usize) else {
@@ -49,16 +49,7 @@ impl EqualLength {
             cores = vec![*core];
         }
         for core in &cores {
-            let distance = topology.distances(&[*core]);
-            let aside = |host: &&NodeId| distance[host.0 as usize] != top;
-            if let Some(host) = topology.hosts().iter().find(aside) {
-                let [core, host] = [core, host].map(|id| &topology.node(*id).name);
-                let problem = format!(
-                    "needs every core above every host, and `{core}` is not above `{host}`"
-                );
-                let remedy = "use routing = \"destination-suffix\", or join the two by links of one layer to the next";
-                return Err(BuildError::new(FIELD, "equal-length", problem, remedy));
-            }
+            check_above_all(topology, *core, top)?;
         }
         Ok(Self {
             seed,
@@ -66,6 +57,20 @@ impl EqualLength {
             shortest: ShortestPaths::new(topology),
         })
     }
+}
+
+/// Refuses a core that is not `height` links above every host.
+fn check_above_all(topology: &Topology, core: NodeId, height: u32) -> Result<(), BuildError> {
+    let distance = topology.distances(&[core]);
+    let aside = |host: &&NodeId| distance[host.0 as usize] != height;
+    let Some(host) = topology.hosts().iter().find(aside) else {
+        return Ok(());
+    };
+    let [core, host] = [core, *host].map(|id| &topology.node(id).name);
+    let problem = format!("needs every core above every host, and `{core}` is not above `{host}`");
+    let remedy =
+        "use routing = \"destination-suffix\", or join the two by links of one layer to the next";
+    Err(BuildError::new("routing", "equal-length", problem, remedy))
 }
 
 impl Routing for EqualLength {
@@ -103,6 +108,21 @@ mod tests {
             assert_eq!(error.field, "routing");
             assert!(error.problem.contains("needs core switches"));
         }
+    }
+
+    #[test]
+    fn a_core_that_is_not_above_every_host_is_refused() {
+        let mut lopsided = crate::topology::leaf_spine(2, 2, 1).unwrap();
+        let spine = NodeId(0);
+        let leaf = lopsided.add_switch("aside");
+        let host = lopsided.add_host("far");
+        lopsided.connect(leaf, spine, crate::topology::LinkOptions::default());
+        lopsided.connect(host, leaf, crate::topology::LinkOptions::default());
+        let error = EqualLength::new(&lopsided, 1, None).err().unwrap();
+        assert!(
+            error.problem.contains("`spine1` is not above `far`"),
+            "{error}"
+        );
     }
 
     #[test]

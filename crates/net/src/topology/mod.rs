@@ -160,8 +160,10 @@ impl Topology {
         self.nodes[node.0 as usize].address = octets.into();
     }
 
-    /// Gives the links between switches these options, where they have none of their own.
-    pub fn set_fabric(&mut self, options: LinkOptions) {
+    /// Gives the links between switches these options, where they have none of their own; returns
+    /// how many links between switches there are.
+    pub fn set_fabric(&mut self, options: LinkOptions) -> usize {
+        let mut ports = 0;
         for i in 0..self.ports.len() {
             let port = &self.ports[i];
             let ends = [port.node, self.ports[port.peer.0 as usize].node];
@@ -170,8 +172,10 @@ impl Topology {
                 own.rate = own.rate.or(options.rate);
                 own.delay = own.delay.or(options.delay);
                 own.limit_bytes = own.limit_bytes.or(options.limit_bytes);
+                ports += 1;
             }
         }
+        ports / 2
     }
 
     /// Joins two nodes by a link, which takes the next port number at each.
@@ -250,7 +254,7 @@ mod tests {
             ..LinkOptions::default()
         };
         let mut tree = fat_tree(4).unwrap();
-        tree.set_fabric(fast);
+        assert_eq!(tree.set_fabric(fast), 32);
         let is_fast = |port: &&Port| port.options == fast;
         assert_eq!(tree.ports().iter().filter(is_fast).count(), 2 * 32);
         tree.set_fabric(LinkOptions {
