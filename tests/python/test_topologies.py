@@ -9,12 +9,11 @@ from typing import Any
 
 import fairport as fp
 import pytest
+from conftest import Command
 from fairport import layout
 from fairport.errors import InputError, ScenarioError
 from fairport.figures import paths as drawing
 from fairport.layout import sharing
-
-from conftest import Command
 
 # kind and settings; hosts, switches and links by the formulas of docs/topologies.md
 COUNTS = [
@@ -110,7 +109,11 @@ def test_two_rates_for_the_fabric_are_refused() -> None:
             "routing.core",
             "is not one of the 4 cores",
         ),
-        ({"topology": {"kind": "star"}, "fabric": {"delay": "1us"}}, "fabric.delay", '"1us" is given'),
+        (
+            {"topology": {"kind": "star"}, "fabric": {"delay": "1us"}},
+            "fabric.delay",
+            '"1us" is given',
+        ),
         ({"topology": {"kind": "star"}, "routing": "ospf"}, "routing", "is not one of"),
         ({"topology": {"kind": "fat-tree", "k": 5}}, "topology.k", "even"),
         ({"topology": {"kind": "vl2", "d_a": 5}}, "topology.d_a", "is odd"),
