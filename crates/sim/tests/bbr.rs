@@ -53,8 +53,21 @@ fn queued(results: &Results, after_s: f64) -> (f64, f64) {
 
 #[test]
 fn one_flow_fills_a_clean_path_with_less_than_its_product_in_the_queue() {
-    for preset in ["linux-6", "linux-2.6", "rfc", "ns2"] {
+    let stacks = [
+        ("linux-6", json!({})),
+        (
+            "linux-6",
+            json!({"segmentation_offload": true, "pacing": "linux"}),
+        ),
+        ("linux-2.6", json!({})),
+        ("rfc", json!({})),
+        ("ns2", json!({})),
+    ];
+    for (preset, overrides) in stacks {
         let mut job = bottleneck(preset, &[0.0], 20.0);
+        for (setting, value) in overrides.as_object().unwrap() {
+            job["stacks"][0]["overrides"][setting] = value.clone();
+        }
         job["probes"]["measure_from_ps"] = json!(seconds(2.0));
         let results = run(&job);
         let share = column(&results, "flows", "goodput_bps")[0] / PAYLOAD_BPS;

@@ -149,8 +149,8 @@ pub struct Settings {
     /// What the kernel adds to the timers of tail loss probes and of late segments
     /// (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack_ps: u64,
-    /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as the five
-    /// below do: without it they are off.
+    /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as the three
+    /// below and F-RTO do: without it they are off, and a window falls at once.
     pub rack: bool,
     /// Probe the tail of a flight after two round trips (RFC 8985 7).
     pub tail_loss_probe: bool,

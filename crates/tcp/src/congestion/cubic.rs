@@ -288,6 +288,7 @@ mod tests {
                 now: self.now,
                 acked: 1,
                 segments: 1,
+                marked: 0,
                 rtt: Some(self.rtt),
                 srtt: Some(self.rtt),
                 una: 1,

@@ -1,5 +1,5 @@
 //! DCTCP (RFC 8257; Alizadeh et al., SIGCOMM 2010) with the integer arithmetic of Linux
-//! (`tcp_dctcp.c`): alpha is the smoothed share of marked octets, g = 1/16, and starts at 1.
+//! (`tcp_dctcp.c`): alpha is the smoothed share of what was marked, g = 1/16, and starts at 1.
 //!
 //! On a mark the window falls by alpha/2 of itself, once a window of data; it grows as
 //! NewReno's. Linux before 5.1 did the same on a loss that fast retransmit repairs; since, and by
@@ -20,7 +20,7 @@ pub(super) struct Dctcp {
     /// both sides use ECN
     marks: bool,
     alpha: u64,
-    /// octets in the present round trip, which ends when `round_end` is acknowledged
+    /// in the present round trip, which ends when `round_end` is acknowledged, in the window's unit
     acked: u64,
     marked: u64,
     round_end: u64,
@@ -47,16 +47,19 @@ impl Dctcp {
         self.marks && self.halves_on_loss
     }
 
-    /// `acked` octets were acknowledged up to `una`, with ECE or without.
-    pub(super) fn on_echo(&mut self, acked: u64, marked: bool, una: u64, nxt: u64) {
-        self.acked += acked;
-        if marked {
-            self.marked += acked;
-        }
+    /// An ACK up to `una` came. As in the kernel alpha follows before a mark of it is heeded, and what it
+    /// acknowledges counts in the next round trip.
+    pub(super) fn on_echo(&mut self, una: u64, nxt: u64) {
         if una >= self.round_end {
             self.end_round();
             self.round_end = nxt;
         }
+    }
+
+    #[inline]
+    pub(super) fn on_acked(&mut self, sample: &AckSample) {
+        self.acked += sample.acked;
+        self.marked += sample.marked;
     }
 
     /// alpha = (1 - g) alpha + g F (RFC 8257 3.3 step 5); what is left below g is dropped.
@@ -95,7 +98,10 @@ impl Dctcp {
 
 #[cfg(test)]
 mod tests {
+    use fairport_units::Time;
+
     use super::*;
+    use crate::recovery::State;
 
     fn dctcp(halves_on_loss: bool) -> (Dctcp, Window) {
         let mut settings = Settings::preset("linux-2.6").unwrap();
@@ -107,14 +113,26 @@ mod tests {
         (dctcp, window)
     }
 
-    /// A round trip of ten segments of which `marked` are.
+    /// A round trip of ten segments of which `marked` are, and the ACK that begins the next one.
     fn round(dctcp: &mut Dctcp, marked: u64) {
-        let una = dctcp.round_end;
-        for number in 1..10 {
-            let nxt = una + 20_000;
-            dctcp.on_echo(1000, number <= marked, una - 1, nxt);
+        for number in 1..=10 {
+            dctcp.on_acked(&AckSample {
+                now: Time::ZERO,
+                acked: 1,
+                segments: 1,
+                marked: u64::from(number <= marked),
+                rtt: None,
+                srtt: None,
+                una: number,
+                nxt: 20,
+                state: State::Open,
+                limited: true,
+                rate: None,
+            });
         }
-        dctcp.on_echo(1000, 10 <= marked, una, una + 10_000);
+        let una = dctcp.round_end;
+        dctcp.on_echo(una - 1, una + 20_000);
+        dctcp.on_echo(una, una + 10_000);
     }
 
     #[test]

@@ -158,6 +158,7 @@ mod tests {
             now,
             acked: 1,
             segments: 1,
+            marked: 0,
             rtt: None,
             srtt: Some(Time::from_ms(10)),
             una,

@@ -29,6 +29,8 @@ pub(crate) struct AckSample {
     pub(crate) acked: u64,
     /// newly acknowledged segments
     pub(crate) segments: u32,
+    /// of what was acknowledged, under ECE: the peer says that it was marked
+    pub(crate) marked: u64,
     /// the round-trip time, where Karn's rule allowed one
     pub(crate) rtt: Option<Time>,
     /// the smoothed one
@@ -237,7 +239,8 @@ impl Congestion {
     #[inline]
     pub(crate) fn on_ack(&mut self, sample: &AckSample) {
         match &mut self.algorithm {
-            Algorithm::NewReno | Algorithm::Dctcp(_) => {}
+            Algorithm::NewReno => {}
+            Algorithm::Dctcp(it) => it.on_acked(sample),
             Algorithm::Bic(it) => it.on_acked(sample),
             Algorithm::Cubic(it) => it.on_acked(&mut self.window, sample),
             Algorithm::Bbr(it) => {
@@ -345,10 +348,11 @@ impl Congestion {
         }
     }
 
-    /// `acked` octets were acknowledged up to `una`, by an ACK with ECE or without.
-    pub(crate) fn on_echo(&mut self, acked: u64, marked: bool, una: u64, nxt: u64) {
+    /// An ACK up to `una` came, which may carry ECE; what it acknowledges is told by
+    /// [`Self::on_ack`] later.
+    pub(crate) fn on_echo(&mut self, una: u64, nxt: u64) {
         if let Algorithm::Dctcp(it) = &mut self.algorithm {
-            it.on_echo(acked, marked, una, nxt);
+            it.on_echo(una, nxt);
         }
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Reaction {
     reduces: bool,
     /// delivered by ACKs with ECE, in the window's unit
     delivered: u64,
+    /// the ACK at hand carries ECE
+    echoed: bool,
 }
 
 impl Sender {
@@ -34,11 +36,14 @@ impl Sender {
     /// An ACK up to `ack` came, before anything else is made of it.
     #[inline(never)]
     pub(super) fn on_echo(&mut self, ack: u64, flags: Flags) {
-        let Some(reaction) = self.ecn else { return };
         let marked = flags.contains(Flags::ECE);
-        let acked = ack - self.board.una();
-        self.congestion
-            .on_echo(acked, marked, ack, self.board.nxt());
+        let Some(reaction) = self.ecn else { return };
+        let reaction = Reaction {
+            echoed: marked,
+            ..reaction
+        };
+        self.ecn = Some(reaction);
+        self.congestion.on_echo(ack, self.board.nxt());
         let later = self
             .repair
             .as_ref()
@@ -52,6 +57,16 @@ impl Sender {
                 point: self.board.nxt(),
                 ..reaction
             });
+        }
+    }
+
+    /// Of what an ACK acknowledged, what its peer says to have been marked.
+    #[inline]
+    pub(super) fn marked_of(&self, acked: u64) -> u64 {
+        if self.ecn.is_some_and(|reaction| reaction.echoed) {
+            acked
+        } else {
+            0
         }
     }
 

@@ -420,6 +420,7 @@ impl Sender {
             now,
             acked,
             segments,
+            marked: self.marked_of(acked),
             rtt,
             srtt: self.rtt.srtt(),
             una: self.board.una(),

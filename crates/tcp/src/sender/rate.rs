@@ -74,6 +74,7 @@ impl Sender {
             now,
             acked: newly_delivered,
             segments: 0,
+            marked: self.marked_of(newly_delivered),
             rtt: None,
             srtt: self.rtt.srtt(),
             una: self.board.una(),

@@ -101,6 +101,7 @@ impl Path {
             now: self.now,
             acked: 1,
             segments: 1,
+            marked: 0,
             rtt: sample.rtt,
             srtt: None,
             una: 0,
