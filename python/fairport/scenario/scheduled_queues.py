@@ -203,10 +203,11 @@ class FqCoDel(_Controlled):
 
 
 class StrictPriority(ScheduledQueue):
-    """Two queues: what is of class 0 always goes first."""
+    """Two queues: packets of short flows always go first."""
 
     kind: Literal["strict-priority"]
-    """A pair of queues in strict priority; [classifier] says which packets are of class 0."""
+    """A pair of queues in strict priority; [classifier] says which packets go first:
+    those of short flows."""
     limit: PositiveLimit = Limit("64KiB")
     """Room of each of the two queues, in bytes or in packets."""
 

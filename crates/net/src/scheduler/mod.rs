@@ -78,7 +78,7 @@ pub enum Scheduler {
     CoDel(CoDel),
     /// fair queueing with `CoDel`
     FqCoDel(FqCoDel),
-    /// class 0 first
+    /// packets of short flows first
     StrictPriority(StrictPriority),
     /// one memory for the ports of a switch
     SharedBuffer(SharedBuffer),
