@@ -19,7 +19,7 @@ def test_one_against_n_prints_its_table_and_draws(tmp_path: Path) -> None:
 
 def test_mininet_shapers_prints_a_row_for_each_shaper_and_each_change() -> None:
     program = [sys.executable, str(ROOT / "examples" / "mininet_shapers.py")]
-    options = ["--seeds", "1", "--duration", "0.1s"]
+    options = ["--seeds", "1", "--duration", "1.1s"]
     done = subprocess.run([*program, *options], check=True, capture_output=True, text=True)
     observed, changed = done.stdout.split("changed\n")
     assert observed.count("timers late by up to 20us") == 3
