@@ -77,6 +77,7 @@ def sentence(figures: dict[str, Any]) -> str:
 
 def rounds_summary(rounds: pl.DataFrame) -> dict[str, Any] | None:
     """Completion times of the rounds of incast; None without any."""
+    rounds = rounds.filter(pl.col("flow").is_null())
     if rounds.is_empty():
         return None
     times = rounds["completion_s"]

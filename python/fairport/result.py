@@ -82,7 +82,7 @@ class Result:
 
     @property
     def rounds(self) -> pl.DataFrame:
-        """One row a round of incast."""
+        """One row a round of incast, and one a periodic transfer."""
         return self.tables["rounds"]
 
     @property

@@ -156,10 +156,13 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
     ),
     "rounds": (
         _u32("traffic", "", "which [[traffic]] of the scenario, from 0"),
-        _u32("round", "", "number of the round, from 0"),
-        _f64("start_s", "s", "when its blocks were asked for"),
-        _f64("end_s", "s", "when the last of them had arrived"),
-        _u64("bytes", "B", "all blocks together"),
+        _u32("round", "", "number of the round, or of the sender's periodic transfer, from 0"),
+        Column(
+            "flow", pl.UInt32, "", "flow of a transfer; null: a round of many", absent=2**32 - 1
+        ),
+        _f64("start_s", "s", "when its data was there to be sent"),
+        _f64("end_s", "s", "when the last of it had arrived"),
+        _u64("bytes", "B", "all of it"),
         _f64("completion_s", "s", "end_s less start_s"),
     ),
     "trace": (

@@ -148,6 +148,7 @@ fn a_round_of_incast_begins_when_the_last_one_has_arrived() {
 fn periodic_transfers_are_launched_every_period_and_one_at_a_time() {
     let plan = json!({
         "kind": "periodic", "size_bytes": 100_000, "period_ps": seconds(0.01), "jitter_ps": 0,
+        "persistent": false,
     });
     let mut job = job(&ends(1..2), &ends(0..1), &plan);
     job["duration_ps"] = json!(seconds(0.095));
@@ -263,4 +264,28 @@ fn a_trace_is_played_back_as_it_was() {
     for (start, expected) in get("start_s").iter().zip([0.1, 0.11, 0.11, 0.13]) {
         assert!((start - expected).abs() < 1e-12);
     }
+}
+
+#[test]
+fn a_connection_that_stands_idle_between_transfers_starts_slowly_where_the_stack_says_so() {
+    let plan = json!({
+        "kind": "periodic", "size_bytes": 200_000, "period_ps": seconds(1.0), "jitter_ps": 0,
+        "persistent": true,
+    });
+    let mut job = job(&ends(1..2), &ends(0..1), &plan);
+    job["duration_ps"] = json!(seconds(2.9));
+    let mut later_transfers = |slow_start_after_idle: bool| {
+        job["stacks"][0]["overrides"]["slow_start_after_idle"] = json!(slow_start_after_idle);
+        let results = run(&job);
+        assert_eq!(column(&results, "flows", "delivered_bytes"), [600_000.0]);
+        assert_eq!(column(&results, "rounds", "round"), [0.0, 1.0, 2.0]);
+        column(&results, "rounds", "completion_s")[1..].to_vec()
+    };
+    let (slow, fast) = (later_transfers(true), later_transfers(false));
+    assert!(
+        slow.iter()
+            .zip(&fast)
+            .all(|(slow, fast)| *slow > 1.1 * fast),
+        "{slow:?} {fast:?}"
+    );
 }

@@ -42,6 +42,7 @@ impl WorkloadJob {
         let senders = self.senders.len() as u64;
         match &self.plan {
             PlanJob::Incast(plan) if plan.persistent => senders,
+            PlanJob::Periodic(plan) if plan.persistent => senders,
             // a round takes the time of a segment at least
             PlanJob::Incast(plan) => senders * plan.rounds.map_or(span / 1_000_000_000, u64::from),
             PlanJob::Poisson(plan) => {
@@ -130,6 +131,8 @@ pub struct PeriodicJob {
     pub period_ps: Time,
     /// every launch is later by a time of its own, uniform up to this
     pub jitter_ps: Time,
+    /// whether a sender keeps one connection for all transfers
+    pub persistent: bool,
 }
 
 /// Flows as a file lists them: four columns of one length.

@@ -4,7 +4,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::Time;
 
-use super::{Completed, Desk, Ends, Key, Transfer, Workload};
+use super::{Completed, Desk, Ends, Key, Round, Transfer, Workload};
 use crate::flow::End;
 use crate::job::workload::IncastJob;
 
@@ -81,7 +81,13 @@ impl Workload for Incast {
             return;
         }
         let bytes = self.block_bytes * self.senders.len() as u64;
-        desk.round_ended(self.round, self.begins_at, now, bytes);
+        desk.round_ended(Round {
+            number: self.round,
+            flow: None,
+            start: self.begins_at,
+            end: now,
+            bytes,
+        });
         self.round += 1;
         if self.round < self.rounds {
             desk.wake(now + self.pause, 0);

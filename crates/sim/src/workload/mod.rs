@@ -44,7 +44,7 @@ pub(crate) struct Completed {
 /// Where a workload leaves its orders.
 pub(crate) struct Desk<'a> {
     plan: &'a mut Plan,
-    rounds: &'a mut Vec<Round>,
+    rounds: &'a mut Vec<(u32, Round)>,
     traffic: u32,
     workload: u32,
     stop_at: Time,
@@ -86,14 +86,8 @@ impl Desk<'_> {
     }
 
     /// A round of the workload is over.
-    pub(crate) fn round_ended(&mut self, number: u32, start: Time, end: Time, bytes: u64) {
-        self.rounds.push(Round {
-            traffic: self.traffic,
-            number,
-            start,
-            end,
-            bytes,
-        });
+    pub(crate) fn round_ended(&mut self, round: Round) {
+        self.rounds.push((self.traffic, round));
     }
 }
 
@@ -107,13 +101,16 @@ pub(crate) struct Transfer {
     pub(crate) token: u32,
 }
 
-/// A row of the rounds table.
-struct Round {
-    traffic: u32,
-    number: u32,
-    start: Time,
-    end: Time,
-    bytes: u64,
+/// What is over as a whole: a row of the rounds table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    /// from 0
+    pub(crate) number: u32,
+    /// the one flow that it was of, if it was of one
+    pub(crate) flow: Option<u32>,
+    pub(crate) start: Time,
+    pub(crate) end: Time,
+    pub(crate) bytes: u64,
 }
 
 /// A workload, and what is the same for every one.
@@ -128,7 +125,8 @@ struct Running {
 pub(crate) struct Workloads {
     pub(crate) plan: Plan,
     running: Vec<Running>,
-    rounds: Vec<Round>,
+    /// with the traffic that each is of
+    rounds: Vec<(u32, Round)>,
 }
 
 impl Workloads {
@@ -184,23 +182,20 @@ impl Workloads {
     }
 
     pub(crate) fn rounds_table(&self) -> Table {
-        let rounds = &self.rounds;
-        let number = |of: fn(&Round) -> u32| Column::U32(rounds.iter().map(of).collect());
+        let rows = &self.rounds;
+        let u32s = |of: fn(&(u32, Round)) -> u32| Column::U32(rows.iter().map(of).collect());
+        let times = |of: fn(&Round) -> Time| Column::seconds(rows.iter().map(|(_, row)| of(row)));
+        let bytes = rows.iter().map(|(_, row)| row.bytes);
         Table {
             name: "rounds",
             columns: vec![
-                ("traffic", number(|round| round.traffic)),
-                ("round", number(|round| round.number)),
-                ("start_s", Column::seconds(rounds.iter().map(|r| r.start))),
-                ("end_s", Column::seconds(rounds.iter().map(|r| r.end))),
-                (
-                    "bytes",
-                    Column::U64(rounds.iter().map(|r| r.bytes).collect()),
-                ),
-                (
-                    "completion_s",
-                    Column::seconds(rounds.iter().map(|r| r.end - r.start)),
-                ),
+                ("traffic", u32s(|(traffic, _)| *traffic)),
+                ("round", u32s(|(_, row)| row.number)),
+                ("flow", u32s(|(_, row)| row.flow.unwrap_or(u32::MAX))),
+                ("start_s", times(|row| row.start)),
+                ("end_s", times(|row| row.end)),
+                ("bytes", Column::U64(bytes.collect())),
+                ("completion_s", times(|row| row.end - row.start)),
             ],
         }
     }

@@ -2,20 +2,26 @@
 //! given size to the receiver (Guo and Matta 2001, foreground traffic).
 //!
 //! The period counts from launch to launch. Where the last transfer is still under way, the next
-//! one waits for it: a source has one transfer at a time.
+//! one waits for it: a source has one transfer at a time. A transfer has a connection of its own, or
+//! each source keeps one, which then stands idle between transfers; a row of the rounds table says
+//! what each took.
 
 use fairport_net::stream::Stream;
 use fairport_units::Time;
 
-use super::{Completed, Desk, Ends, Key, Transfer, Workload};
+use super::{Completed, Desk, Ends, Key, Round, Transfer, Workload};
 use crate::flow::End;
 use crate::job::workload::PeriodicJob;
 
 /// One of the senders' sources.
 struct Source {
     src: End,
-    /// under way
-    is_busy: bool,
+    /// its connection, where that stays open
+    connection: Option<u32>,
+    /// under way since
+    launched: Option<Time>,
+    /// so far
+    transfers: u32,
     /// when it should have been launched while it was busy
     waits: bool,
 }
@@ -27,6 +33,7 @@ pub(crate) struct Periodic {
     bytes: u64,
     period: Time,
     jitter: Time,
+    is_persistent: bool,
     stream: Stream,
     start: Time,
 }
@@ -35,7 +42,9 @@ impl Periodic {
     pub(crate) fn new(job: &PeriodicJob, key: Key, ends: &Ends) -> Self {
         let source = |src: &End| Source {
             src: *src,
-            is_busy: false,
+            connection: None,
+            launched: None,
+            transfers: 0,
             waits: false,
         };
         Self {
@@ -44,6 +53,7 @@ impl Periodic {
             bytes: job.size_bytes,
             period: job.period_ps,
             jitter: job.jitter_ps,
+            is_persistent: job.persistent,
             stream: Stream::new(key.seed, "periodic", key.index),
             start: key.start,
         }
@@ -51,12 +61,16 @@ impl Periodic {
 
     fn launch(&mut self, at: Time, number: usize, desk: &mut Desk<'_>) {
         let source = &mut self.sources[number];
-        source.is_busy = true;
+        source.launched = Some(at);
+        if let Some(flow) = source.connection {
+            desk.write(at, flow, self.bytes);
+            return;
+        }
         let transfer = Transfer {
             src: source.src,
             dst: self.receiver,
             bytes: self.bytes,
-            persistent: false,
+            persistent: self.is_persistent,
             token: number as u32,
         };
         desk.start(at, &transfer);
@@ -71,7 +85,7 @@ impl Workload for Periodic {
     fn wake(&mut self, now: Time, _token: u64, desk: &mut Desk<'_>) {
         for number in 0..self.sources.len() {
             let at = now + Time::from_ps(self.stream.up_to(self.jitter.as_ps()));
-            if self.sources[number].is_busy {
+            if self.sources[number].launched.is_some() {
                 self.sources[number].waits = true;
             } else {
                 self.launch(at, number, desk);
@@ -82,8 +96,21 @@ impl Workload for Periodic {
 
     fn complete(&mut self, now: Time, completed: Completed, desk: &mut Desk<'_>) {
         let number = completed.token as usize;
-        self.sources[number].is_busy = false;
-        if std::mem::take(&mut self.sources[number].waits) {
+        let source = &mut self.sources[number];
+        let launched = source.launched.take();
+        let launched = launched.expect("what is complete was launched");
+        if self.is_persistent {
+            source.connection = Some(completed.flow);
+        }
+        desk.round_ended(Round {
+            number: source.transfers,
+            flow: Some(completed.flow),
+            start: launched,
+            end: now,
+            bytes: self.bytes,
+        });
+        source.transfers += 1;
+        if std::mem::take(&mut source.waits) {
             self.launch(now, number, desk);
         }
     }

@@ -20,6 +20,8 @@ class Periodic(ToOneReceiver):
     """From launch to launch."""
     jitter: Duration = Duration("0s")
     """Each launch is later by a time drawn uniformly between 0 and this."""
+    connections: Literal["new", "persistent"] = "new"
+    """Whether each transfer has a connection of its own, or each sender one, idle in between."""
 
     def plan(self, ends: Ends) -> dict[str, Any]:
         """What it does during the run (`PeriodicJob`)."""
@@ -28,4 +30,5 @@ class Periodic(ToOneReceiver):
             "size_bytes": int(self.size),
             "period_ps": int(self.period),
             "jitter_ps": int(self.jitter),
+            "persistent": self.connections == "persistent",
         }
