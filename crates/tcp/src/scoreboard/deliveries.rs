@@ -33,7 +33,7 @@ pub(super) struct Deliveries {
     /// of this ACK: the transmission that the kernel looks at last, and by what it stands last:
     /// acknowledged goes after SACKed, and the higher after the lower
     sent: Option<Time>,
-    sent_rank: (bool, u64),
+    sent_rank: u64,
     /// of this ACK: the latest of what was sent once
     sent_once: Option<Time>,
     /// of this ACK: the first segment that was sent once, and where it ends
@@ -54,7 +54,7 @@ impl Deliveries {
             news: false,
             trusted: Time::ZERO,
             sent: None,
-            sent_rank: (false, 0),
+            sent_rank: 0,
             sent_once: None,
             first_once: u64::MAX,
             first_once_end: u64::MAX,
@@ -80,8 +80,9 @@ impl Deliveries {
             return;
         }
         self.news = true;
-        if (acked, ordinal) >= self.sent_rank {
-            self.sent_rank = (acked, ordinal);
+        let rank = if acked { u64::MAX } else { ordinal };
+        if rank >= self.sent_rank {
+            self.sent_rank = rank;
             self.sent = Some(record.sent);
         }
         self.latest = self.latest.max(Transmission {
@@ -188,7 +189,7 @@ impl Scoreboard {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.trusted = trusted;
             deliveries.sent = None;
-            deliveries.sent_rank = (false, 0);
+            deliveries.sent_rank = 0;
             deliveries.sent_once = None;
             deliveries.first_once = u64::MAX;
             deliveries.first_once_end = u64::MAX;

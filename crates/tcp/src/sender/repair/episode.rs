@@ -68,10 +68,14 @@ impl Sender {
     }
 
     /// In fast recovery and after a mark, the reduction says how large the window is after each ACK.
+    #[inline]
     pub(super) fn reduce_by(&mut self, repair: &mut Repair, delivered: u64, clean: bool) {
-        if self.recovery.state() != State::Fast && !self.is_in_cwr() {
-            return;
+        if self.recovery.state() == State::Fast || self.is_in_cwr() {
+            self.come_down(repair, delivered, clean);
         }
+    }
+
+    fn come_down(&mut self, repair: &mut Repair, delivered: u64, clean: bool) {
         let window = self.congestion.window();
         let sample = ReductionSample {
             delivered,
