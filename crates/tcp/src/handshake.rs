@@ -185,6 +185,9 @@ impl Connection {
             self.receiver.nxt(),
             u64::from(segment.window) << window_shift,
         );
+        if self.timestamps {
+            self.receiver.use_timestamps();
+        }
         if self.ecn {
             let exact = handshake.settings.congestion_control == CongestionControl::Dctcp;
             self.sender.use_ecn();

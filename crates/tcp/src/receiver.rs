@@ -33,6 +33,8 @@ pub(crate) struct Receiver {
     /// of these the ranges that were added to last, latest first (RFC 2018 4)
     recent: [Range; Options::MAX_SACKS],
     recents: usize,
+    /// how many are kept: as many as an ACK has room for
+    recents_max: usize,
     /// what came twice is reported (RFC 2883), and what came so since the last report
     reports_duplicates: bool,
     duplicate: Option<Range>,
@@ -65,6 +67,7 @@ impl Receiver {
             held: Ranges::default(),
             recent: [nothing; Options::MAX_SACKS],
             recents: 0,
+            recents_max: Options::MAX_SACKS,
             reports_duplicates: settings.dsack,
             duplicate: None,
             acks: AckSchedule::new(settings),
@@ -262,7 +265,7 @@ impl Receiver {
         let mut count = 1;
         for known in &self.recent[..self.recents] {
             let apart = known.end < whole.start || known.start > whole.end;
-            if apart && count < kept.len() {
+            if apart && count < self.recents_max {
                 kept[count] = *known;
                 count += 1;
             }
@@ -281,6 +284,11 @@ impl Receiver {
                 end: seq::wire(range.end),
             });
         }
+    }
+
+    /// Both sides have agreed on timestamps, which take the room of a SACK block.
+    pub(crate) fn use_timestamps(&mut self) {
+        self.recents_max = Options::MAX_SACKS - 1;
     }
 
     /// Both sides have agreed on ECN; `exact`: ECE follows the marks (DCTCP).
