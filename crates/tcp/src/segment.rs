@@ -98,7 +98,7 @@ const HAS_SYN: u8 = 2;
 const HAS_WINDOW_SCALE: u8 = 4;
 const HAS_SACK_PERMITTED: u8 = 8;
 /// The word after the timestamps: of a SYN's options or of the first SACK block, since a segment has
-/// only one of the two. Without timestamps SACK blocks begin where these would stand.
+/// only one of the two. A fourth block stands where the timestamps would.
 const AFTER_TIMESTAMPS: usize = 2;
 
 /// The options of a segment: timestamps, and either SACK blocks, up to three of them beside
@@ -122,10 +122,10 @@ impl Options {
         Self::MAX_SACKS - (self.present & HAS_TIMESTAMPS) as usize
     }
 
-    /// The word where the SACK blocks begin.
+    /// The word where a SACK block begins; the next is that of its end.
     #[inline]
-    const fn first_sack(&self) -> usize {
-        AFTER_TIMESTAMPS * (self.present & HAS_TIMESTAMPS) as usize
+    const fn sack_word(index: usize) -> usize {
+        (AFTER_TIMESTAMPS + 2 * index) & 7
     }
 
     #[inline]
@@ -150,12 +150,12 @@ impl Options {
     /// Puts timestamps in.
     ///
     /// # Panics
-    /// If the segment has SACK blocks but no timestamps yet.
+    /// If the segment has four SACK blocks.
     #[inline]
     pub fn set_timestamps(&mut self, timestamps: Timestamps) {
         assert!(
-            self.sacks == 0 || self.present & HAS_TIMESTAMPS != 0,
-            "timestamps go in before SACK blocks"
+            usize::from(self.sacks) < Self::MAX_SACKS,
+            "no room for timestamps"
         );
         self.present |= HAS_TIMESTAMPS;
         self.set_word(0, timestamps.val);
@@ -165,10 +165,9 @@ impl Options {
     /// The SACK blocks in their order on the wire: the most recent first (RFC 2018 4).
     #[inline]
     pub fn sacks(&self) -> impl ExactSizeIterator<Item = SackBlock> + '_ {
-        let first = self.first_sack();
-        (0..usize::from(self.sacks)).map(move |i| SackBlock {
-            start: self.word(first + 2 * i),
-            end: self.word(first + 2 * i + 1),
+        (0..usize::from(self.sacks)).map(|i| SackBlock {
+            start: self.word(Self::sack_word(i)),
+            end: self.word(Self::sack_word(i) + 1),
         })
     }
 
@@ -189,7 +188,7 @@ impl Options {
             count < self.sack_room() && self.present & HAS_SYN == 0,
             "no room for a SACK block"
         );
-        let at = self.first_sack() + 2 * count;
+        let at = Self::sack_word(count);
         self.set_word(at, block.start);
         self.set_word(at + 1, block.end);
         self.sacks += 1;
