@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench validate sensitivity fixes docs fingerprints public-scripts lock \
+.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate sensitivity fixes docs fingerprints public-scripts lock \
 	clean
 .DELETE_ON_ERROR:
 
@@ -49,6 +49,9 @@ wheel: $(VENV)/.locked $(VENV)/.tools  ## build the wheel for every Python from 
 
 bench: $(VENV)/.built  ## measure speed and memory here, beside ns-3 where it can be installed
 	$(BIN)/python benches/run.py
+
+bench-scale: $(VENV)/.built  ## measure a million flows on a fat-tree of k = 8; takes a while
+	$(BIN)/python benches/scale.py
 
 validate: $(VENV)/.built  ## the same dumbbell in Fairport and in ns-3, where that can be installed
 	$(BIN)/python benches/validate.py

@@ -218,7 +218,7 @@ fn memory_bytes(job: &Job, watched_ports: usize) -> u64 {
     let generated = job
         .workloads
         .iter()
-        .map(|it| it.expected_flows(job.duration_ps));
+        .map(|it| it.expected_flows(job.duration_ps, job.link.rate_bps));
     let flows = job.flows.len() as u64 + generated.sum::<u64>();
     let watched = flows.min(u64::from(job.probes.watched_flows));
     let series = rows(job.probes.series_interval_ps) * watched * SERIES_ROW_BYTES;

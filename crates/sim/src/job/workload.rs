@@ -1,6 +1,6 @@
 //! The workloads of a job: what starts flows while the run goes on.
 
-use fairport_units::Time;
+use fairport_units::{Rate, Time};
 use serde::Deserialize;
 
 use crate::workload::poisson::mean_gap;
@@ -35,16 +35,21 @@ pub struct WorkloadJob {
 }
 
 impl WorkloadJob {
-    /// How many flows it will start, about, in a run of this length.
-    pub(crate) fn expected_flows(&self, duration: Time) -> u64 {
+    /// How many flows it will start, about, in a run of this length over links of this rate.
+    pub(crate) fn expected_flows(&self, duration: Time, rate: Rate) -> u64 {
         let end = self.stop_ps.unwrap_or(duration).min(duration);
         let span = end.saturating_sub(self.start_ps).as_ps();
         let senders = self.senders.len() as u64;
         match &self.plan {
             PlanJob::Incast(plan) if plan.persistent => senders,
             PlanJob::Periodic(plan) if plan.persistent => senders,
-            // a round takes the time of a segment at least
-            PlanJob::Incast(plan) => senders * plan.rounds.map_or(span / 1_000_000_000, u64::from),
+            PlanJob::Incast(plan) => {
+                let bits = u128::from(senders * plan.block_bytes) * 8;
+                let transfer_ps = bits * 1_000_000_000_000 / u128::from(rate.as_bps().max(1));
+                let round_ps = transfer_ps as u64 + plan.pause_ps.as_ps();
+                let fit = span / round_ps.max(1) + 1;
+                senders * plan.rounds.map_or(fit, |rounds| fit.min(u64::from(rounds)))
+            }
             PlanJob::Poisson(plan) => {
                 let arrivals = span / mean_gap(plan).as_ps().max(1);
                 plan.flows.unwrap_or(u64::MAX).min(arrivals)
