@@ -49,7 +49,7 @@ struct Forged {
     window: u16,
     flags: Option<u8>,
     timestamps: Option<(u32, u32)>,
-    blocks: [(i16, u16); 3],
+    blocks: [(i16, u16); Options::MAX_SACKS],
     count: u8,
     syn: (u16, Option<u8>, bool),
 }
@@ -74,7 +74,7 @@ impl Forged {
             let (mss, window_scale, sack_permitted) = self.syn;
             segment.options.set_syn(SynOptions { mss, window_scale, sack_permitted });
         } else {
-            for (start, length) in &self.blocks[..usize::from(self.count) % (Options::MAX_SACKS + 1)] {
+            for (start, length) in self.blocks.iter().take(usize::from(self.count) % (segment.options.sack_room() + 1)) {
                 let start = at(near.ack, *start);
                 let end = start.wrapping_add(u32::from(*length));
                 segment.options.push_sack(SackBlock { start, end });
