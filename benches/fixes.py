@@ -188,8 +188,12 @@ CLAIMS = [
     Claim("equal-length", "over 99 % of drop runs of 3 at most", "none", no_run_above_3, TESTBED),
     Claim("equal-length", "goodput not lower", "", goodput_changes(-0.01, 1), TESTBED),
     Claim(
-        "equal-length", "oversubscribed 1:2: goodput falls", "", goodput_changes(-1, -0.01),
+        "equal-length", "oversubscribed 2:1: goodput falls", "", goodput_changes(-1, -0.01),
         TESTBED, {"topology.oversubscription": 2},
+    ),
+    Claim(
+        "equal-length", "oversubscribed 4:1: goodput falls", "", goodput_changes(-1, -0.01),
+        TESTBED, {"topology.oversubscription": 4},
     ),
     Claim(
         "dctcp", "K = 20 of 100: no drops after the start", "", no_drops_after_start,

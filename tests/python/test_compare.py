@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import fairport as fp
 import polars as pl
 import pytest
-from conftest import Command
+from conftest import ENTRY, Command
 from fairport.scenario import Scenario
 from fairport.study.compare import compare
 from fairport.study.comparison import Comparison
@@ -108,7 +113,7 @@ def test_a_fix_that_does_not_fit_is_a_row_that_says_why(fairport: Command, tmp_p
     assert row["not_applicable"].startswith("traffic.0.to: ")
     assert row["throughput_ratio_median"] is None
     shown = fairport(*SHORT, "--fix", f"pacing,{own}", "--no-output")
-    assert "not applicable: traffic.0.to: " in shown.out
+    assert "\nown: not applicable: traffic.0.to: " in shown.out
 
 
 def test_a_fix_that_changes_nothing_is_said_to(short: Scenario, tmp_path: Path) -> None:
@@ -179,6 +184,48 @@ def test_what_is_printed_goes_into_a_pipe_without_colour(fairport_process: Comma
     for measure in MEASURES:
         assert measure.title.split()[0] in outcome.out
     assert "1. pacing: " in outcome.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals as POSIX has them")
+@pytest.mark.parametrize(("columns", "last"), [("80", "timeouts"), ("60", "goodput")])
+def test_a_narrow_terminal_gets_the_measures_that_fit(
+    tmp_path: Path, columns: str, last: str
+) -> None:
+    ours, theirs = os.openpty()
+    environment = os.environ | {"COLUMNS": columns, "TERM": "xterm"}
+    command = [*ENTRY, *SHORT, "--fix", "pacing", "--no-output"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=theirs, stderr=subprocess.DEVNULL
+    )
+    os.close(theirs)
+    written = b""
+    # a terminal whose program has ended raises (Linux) or gives nothing (macOS)
+    with suppress(OSError):
+        while part := os.read(ours, 4096):
+            written += part
+    os.close(ours)
+    assert process.wait(60) == 0
+    shown = re.sub(r"\x1b\[[0-9;]*m|\r", "", written.decode())
+    table = shown.partition("medians over")[0]
+    assert last in table
+    assert "queue" not in table
+    assert "not shown for want of room" in " ".join(shown.split())
+    assert max(len(line) for line in shown.splitlines()) <= int(columns)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals as POSIX has them")
+def test_progress_is_shown_in_a_terminal(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    command = [*ENTRY, *SHORT, "--fix", "pacing", "--no-output"]
+    done = subprocess.run(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, check=False, timeout=120
+    )
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 0
+    assert "of 4 runs" in shown
+    assert "Traceback" not in shown
 
 
 def test_a_notebook_shows_a_table(compared: Comparison) -> None:

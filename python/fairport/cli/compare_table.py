@@ -28,6 +28,9 @@ def show(comparison: Comparison, folder: Path | None) -> None:
     console = out()
     measures = _that_fit(console.width)
     console.print(_table(comparison, measures))
+    for one in comparison.candidates:
+        if one.why_not is not None:
+            console.print(f"{one.name}: not applicable: {one.why_not}", markup=False)
     seeds = comparison.seeds
     left_out = [measure.title for measure in MEASURES if measure not in measures]
     parts = [
@@ -66,9 +69,6 @@ def _table(comparison: Comparison, measures: list[Measure]) -> Table:
             continue
         needs = ", ".join(row["needs"])
         table.add_row(row["fix"], *(_cell(row, measure) for measure in measures), needs)
-    for one in comparison.candidates:
-        if one.why_not is not None:
-            table.add_row(one.name, f"[dim]not applicable: {one.why_not}[/dim]")
     return table
 
 

@@ -64,16 +64,17 @@ def pool_bar(name: str, *, shown: bool) -> Iterator[Callable[[Done], None] | Non
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:.1f} of {task.total:g} runs, {task.fields[speed]}, left"),
+        TextColumn("{task.fields[state]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=err(), transient=True) as bar:
-        task = bar.add_task(name, total=None, speed="")
+        task = bar.add_task(name, total=None, state="")
 
         def move(done: Done) -> None:
             elapsed = bar.tasks[task].elapsed
-            speed = f"{done.packet_hops / elapsed / 1e6:.1f} M packet-hops/s" if elapsed else ""
-            reused = f", {done.reused} more from the store" if done.reused else ""
-            bar.update(task, completed=done.runs, total=done.of, speed=speed + reused)
+            reused = f" ({done.reused} more were kept)" if done.reused else ""
+            speed = f"{done.packet_hops / elapsed / 1e6:.1f} M packet-hops/s, " if elapsed else ""
+            state = f"{done.runs:.1f} of {done.of} runs{reused}, {speed}left"
+            bar.update(task, completed=done.runs, total=done.of, state=state)
 
         yield move
