@@ -232,8 +232,8 @@ impl Connection {
             }
             segment.ack = seq::wire(self.receiver.nxt());
         }
-        if !answers && self.ecn && !self.handshake.sent_again {
-            // what drops a SYN that offers ECN lets one pass that does not (`tcp_ecn_fallback`)
+        let falls_back = settings.ecn_fallback && self.handshake.sent_again;
+        if !answers && self.ecn && !falls_back {
             segment.flags |= Flags::ECE | Flags::CWR;
         }
         if self.timestamps {

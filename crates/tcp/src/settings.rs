@@ -204,6 +204,9 @@ pub struct Settings {
     pub tcprand: TcpRand,
     /// Offer and accept explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// A SYN that is sent again offers no ECN, in case its offer was what was dropped (RFC 3168
+    /// 6.1.1.1; Linux since 4.2).
+    pub ecn_fallback: bool,
     /// DCTCP halves its window on a loss, as Linux since 5.1; off: it falls by alpha/2.
     pub dctcp_halves_on_loss: bool,
     /// How segments are spaced.

@@ -58,9 +58,9 @@ fn ecn_is_used_where_both_sides_offer_it() {
     }
 }
 
-#[test]
-fn a_syn_that_is_sent_again_offers_no_ecn() {
-    let on = json!({"ecn": true});
+/// Which SYNs and SYN-ACKs carry ECE when the first SYN is lost.
+fn offers_around_a_lost_syn(fallback: bool) -> Vec<bool> {
+    let on = json!({"ecn": true, "ecn_fallback": fallback});
     let mut count = 0;
     let mut pair = pair(&on, &on).judged(move |sent| {
         count += usize::from(sent.forward);
@@ -69,8 +69,17 @@ fn a_syn_that_is_sent_again_offers_no_ecn() {
     pair.client.write(PAYLOAD);
     pair.run();
     let syns = pair.sent.iter().filter(|sent| has(sent, Flags::SYN));
-    let offers: Vec<bool> = syns.map(|sent| has(sent, Flags::ECE)).collect();
-    assert_eq!(offers, [true, false, false]);
+    syns.map(|sent| has(sent, Flags::ECE)).collect()
+}
+
+#[test]
+fn a_syn_that_is_sent_again_offers_no_ecn_with_the_fallback() {
+    assert_eq!(offers_around_a_lost_syn(true), [true, false, false]);
+}
+
+#[test]
+fn a_syn_that_is_sent_again_offers_ecn_again_without_the_fallback() {
+    assert_eq!(offers_around_a_lost_syn(false), [true, true, true]);
 }
 
 #[test]

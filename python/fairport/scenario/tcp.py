@@ -151,6 +151,9 @@ class TcpSettings(Section):
     [sigma^2, mu, nu_tau, nu_omega], where a nu may be "inf"."""
     ecn: bool | None = None
     """Explicit congestion notification (RFC 3168), where both ends have it on."""
+    ecn_fallback: bool | None = None
+    """A SYN that is sent again offers no ECN, in case its offer was what was dropped (RFC 3168
+    6.1.1.1; Linux since 4.2)."""
     dctcp_halves_on_loss: bool | None = None
     """DCTCP halves its window on a loss, as Linux since 5.1; without, it falls by alpha/2."""
     pacing: Literal["off", "window", "linux"] | None = None
@@ -226,6 +229,7 @@ ENGINE_NAMES: dict[str, str] = {
     "payload_min": "payload_min_bytes",
     "tcprand": "tcprand",
     "ecn": "ecn",
+    "ecn_fallback": "ecn_fallback",
     "dctcp_halves_on_loss": "dctcp_halves_on_loss",
     "pacing": "pacing",
     "pacing_granularity": "pacing_granularity_ps",

@@ -54,6 +54,7 @@ preset! {
     payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";
     tcprand = TcpRand::DEFAULT, "Lee et al. 2017: (1,1,1,1), once `payload_sizing` is set";
     ecn = false, "net/ipv4/tcp_input.c, sysctl_tcp_ecn = 2: taken, never offered, so off between such hosts";
+    ecn_fallback = false, "net/ipv4/tcp_output.c, tcp_retransmit_skb: the SYN as it was; the fallback came with 4.2";
     dctcp_halves_on_loss = true, "net/ipv4/tcp_dctcp.c, dctcp_react_to_loss: from 5.1 on; these kernels have no DCTCP";
     pacing = Pacing::Off, "net/ipv4/tcp_output.c, tcp_write_xmit: what the windows allow, at once";
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set";

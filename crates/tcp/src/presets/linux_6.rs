@@ -54,6 +54,7 @@ preset! {
     payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";
     tcprand = TcpRand::DEFAULT, "Lee et al. 2017: (1,1,1,1), once `payload_sizing` is set";
     ecn = false, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_ecn = 2: taken, never offered, so off between such hosts";
+    ecn_fallback = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_ecn_fallback = 1";
     dctcp_halves_on_loss = true, "net/ipv4/tcp_dctcp.c, dctcp_react_to_loss: from 5.1 on";
     pacing = Pacing::Off, "net/core/sock.c, sk_pacing_status = SK_PACING_NONE unless fq or BBR ask for it";
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set; the kernel's are hrtimers";

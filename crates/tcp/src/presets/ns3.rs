@@ -54,6 +54,7 @@ preset! {
     payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";
     tcprand = TcpRand::DEFAULT, "Lee et al. 2017: (1,1,1,1), once `payload_sizing` is set";
     ecn = false, "src/internet/model/tcp-socket-base.cc, UseEcn Off";
+    ecn_fallback = false, "src/internet/model/tcp-socket-base.cc, SendEmptyPacket: again with the same flags";
     dctcp_halves_on_loss = false, "src/internet/model/tcp-dctcp.cc, GetSsThresh: by alpha/2, for marks and losses alike";
     pacing = Pacing::Off, "src/internet/model/tcp-socket-state.cc, EnablePacing false";
     pacing_granularity_ps = 0, "src/internet/model/tcp-socket-base.cc, m_pacingTimer is exact, once `pacing` is set";

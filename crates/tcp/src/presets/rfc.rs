@@ -54,6 +54,7 @@ preset! {
     payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";
     tcprand = TcpRand::DEFAULT, "Lee et al. 2017: (1,1,1,1), once `payload_sizing` is set";
     ecn = false, "ours: RFC 3168 is optional";
+    ecn_fallback = true, "RFC 3168 6.1.1.1: may, and so it is safe";
     dctcp_halves_on_loss = true, "RFC 8257 3.5, once DCTCP is the congestion control";
     pacing = Pacing::Off, "ours: the RFCs leave spacing open";
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set";
