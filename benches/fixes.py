@@ -228,21 +228,15 @@ def main() -> None:
         state = "holds" if holds else "**differs**"
         rows.append([claim.fix, where, claim.text, claim.published, shown, state])
         print(" | ".join(rows[-1]), flush=True)
+    heads = ["fix", "scenario", "what it is to show", "published"]
+    heads += [f"here, {options.seeds} seeds", ""]
+    if not options.print_only:
+        between_markers(ROOT / "docs" / "validation.md", "fixes", table(heads, rows))
     everything = fp.compare(TESTBED, repeat=options.seeds)
     print(_summary(everything))
-    if options.print_only:
-        return
-    heads = [
-        "fix",
-        "scenario",
-        "what it is to show",
-        "published",
-        f"here, {options.seeds} seeds",
-        "",
-    ]
-    between_markers(ROOT / "docs" / "validation.md", "fixes", table(heads, rows))
-    between_markers(ROOT / "docs" / "compare.md", "compare", _summary(everything))
-    style.save(everything.plot(), ROOT / "docs" / "images" / "compare.png")
+    if not options.print_only:
+        between_markers(ROOT / "docs" / "compare.md", "compare", _summary(everything))
+        style.save(everything.plot(), ROOT / "docs" / "images" / "compare.png")
 
 
 def _comparison(claim: Claim, seeds: int, comparisons: dict[str, fp.Comparison]) -> fp.Comparison:
