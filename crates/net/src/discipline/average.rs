@@ -18,6 +18,9 @@ pub(super) struct Average {
 /// An average that so many packets (2^32) found an empty queue after is zero, for any weight.
 const LONGEST_LOG: usize = 32;
 
+/// An average of this many packets or octets is taken for none.
+const NOTHING: f64 = 1e-9;
+
 impl Average {
     /// The average of an empty queue; a new sample counts with `weight`.
     pub(super) fn new(weight: f64, packet_time: Time) -> Self {
@@ -45,7 +48,7 @@ impl Average {
     }
 
     /// The power by squaring: products of a few doubles, the same on every machine.
-    #[inline(never)] // so that a busy link's path stays short
+    #[inline]
     fn decay(&mut self, mut missed: u64) {
         if missed >> LONGEST_LOG > 0 {
             self.value = 0.0;
@@ -57,6 +60,10 @@ impl Average {
             }
             missed >>= 1;
             i += 1;
+        }
+        // what is left of a queue long gone would cost its powers at every packet for ever
+        if self.value < NOTHING {
+            self.value = 0.0;
         }
     }
 }

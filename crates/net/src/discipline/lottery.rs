@@ -117,12 +117,19 @@ impl Lottery {
         frame_bytes: u32,
         stream: &mut Stream,
     ) -> Lot {
-        let is_spared = self.variant == Variant::Ns2 && queue <= 1.0;
-        if average < self.ramp.min || is_spared {
-            self.above = false;
+        if self.passes(average, queue) {
             return Lot::Pass;
         }
         self.draw_above(average, frame_bytes, stream)
+    }
+
+    /// Whether nothing is drawn at such an average and queue.
+    #[inline]
+    pub(super) fn passes(&mut self, average: f64, queue: f64) -> bool {
+        let is_spared = self.variant == Variant::Ns2 && queue <= 1.0;
+        let passes = average < self.ramp.min || is_spared;
+        self.above &= !passes;
+        passes
     }
 
     /// The same where the average is above `min`.

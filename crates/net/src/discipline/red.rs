@@ -58,10 +58,25 @@ impl Red {
     pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
         let waiting = self.measure.of(queue.backlog);
         let average = self.average.update(waiting, queue.idle());
+        let is_short = self.lottery.passes(average, waiting);
+        if is_short && self.buffer.fits(queue.backlog, packet.frame_bytes) {
+            return Verdict::Accepted;
+        }
+        self.judge_long(average, waiting, queue, packet)
+    }
+
+    /// The same where the average is above `min`, or the buffer full.
+    #[inline(never)] // so that the path of a short queue stays short
+    fn judge_long(
+        &mut self,
+        average: f64,
+        waiting: f64,
+        queue: &Queue,
+        packet: &Candidate,
+    ) -> Verdict {
         let frame_bytes = packet.frame_bytes;
-        let lot = self
-            .lottery
-            .draw(average, waiting, frame_bytes, &mut self.stream);
+        let stream = &mut self.stream;
+        let lot = self.lottery.draw(average, waiting, frame_bytes, stream);
         if !self.buffer.fits(queue.backlog, frame_bytes) {
             self.lottery.restart();
             return Verdict::Dropped(Reason::Full);
