@@ -26,6 +26,27 @@ GRAPH = {
     ],
 }
 
+TO_H0 = {"from": "h1..h3", "to": "h0"}
+WORKLOADS = [
+    {"kind": "bulk", **TO_H0, "start_interval": "20ms", "stop": "250ms", "stop_interval": "20ms"},
+    {
+        "kind": "udp", **TO_H0, "rate": "50Mbps", "pattern": "on-off", "on_mean": "5ms",
+        "off_mean": "5ms",
+    },
+    {"kind": "incast", "from": "h5..h8", "to": "h4", "total": "80kB", "connections": "persistent"},
+    {"kind": "poisson", "load": 0.3},
+    {"kind": "poisson", "load": 0.1, "sizes": "data-mining-packets"},
+    {
+        "kind": "web", "servers": "h1..h4", "clients": "h8..h15", "session_gap": "1ms",
+        "think": "10ms",
+    },
+    {"kind": "periodic", **TO_H0, "size": "20kB", "period": "10ms", "jitter": "1ms"},
+]  # fmt: skip
+LOSS = [
+    {"at": "edge1.0:2", "kind": "random", "probability": 0.001},
+    {"at": "core0:0", "kind": "on-off", "drops": 3, "off": "10ms"},
+]
+
 # name -> scenario, what differs from it; between them the cases use every part of the engine
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "outcast": ("outcast", {"duration": "1s"}),
@@ -118,6 +139,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "topology": GRAPH,
             "traffic": [{"kind": "bulk", "from": "all", "to": "h0", "size": "500KB", "flows": 2}],
         },
+    ),
+    "every workload, and losses": (
+        "outcast",
+        {"duration": "0.3s", "traffic": WORKLOADS, "loss": LOSS},
     ),
 }
 
