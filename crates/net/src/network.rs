@@ -309,7 +309,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let slot = port.place.ingress_base as usize + ingress_number as usize;
         self.ingress_arrivals[slot] += 1;
         let mut depart = Time::NEVER;
-        if !matches!(verdict, Verdict::Dropped(_)) {
+        if verdict.lets_in() {
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
             let (end, due) = port.accept(now, frame_bytes, wire_bytes, handle);
             depart = end;
@@ -341,7 +341,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             depart,
             counts,
         });
-        if let Verdict::Dropped(_) = verdict {
+        if !verdict.lets_in() {
             self.dropped += 1;
             self.packets.release(handle);
         }

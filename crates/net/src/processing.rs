@@ -33,7 +33,8 @@ impl Processing {
     /// No time at all.
     pub const NONE: Self = Self::Constant { value_ps: 0 };
 
-    #[inline]
+    // apart: it is asked at every seventh hop, and the logarithm would crowd the others' registers
+    #[inline(never)]
     fn draw(self, stream: &mut Stream) -> Time {
         Time::from_ps(match self {
             Self::Constant { value_ps } => value_ps,

@@ -91,6 +91,14 @@ pub enum Verdict {
     Dropped(Reason),
 }
 
+impl Verdict {
+    /// Whether the packet joins the queue, marked or not.
+    #[inline]
+    pub fn lets_in(self) -> bool {
+        self == Self::Accepted || self == Self::Marked
+    }
+}
+
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

@@ -60,7 +60,7 @@ impl Observer<Segment> for Probes {
 
     fn revised(&mut self, arrival: &Arrival<'_, Segment>) {
         self.note(arrival);
-        if arrival.port == self.trace.port && matches!(arrival.verdict, Verdict::Dropped(_)) {
+        if arrival.port == self.trace.port && !arrival.verdict.lets_in() {
             self.trace.dropped(arrival.counts.port_arrival);
         }
     }

@@ -4,7 +4,6 @@
 //! The run seen here only chooses which packets to keep. Drop runs as results come from the drops
 //! table and one function of the Python side.
 
-use fairport_net::discipline::Verdict;
 use fairport_net::{Arrival, PortId, Topology};
 use fairport_tcp::Segment;
 use fairport_units::Time;
@@ -88,7 +87,7 @@ impl Trace {
             flow: packet.flow,
             seq: packet.content.seq,
             size_bytes: u32::from(packet.size_bytes),
-            dropped: matches!(arrival.verdict, Verdict::Dropped(_)),
+            dropped: !arrival.verdict.lets_in(),
         };
         self.newest = counts.port_arrival;
         if self.rows.len() < KEPT {
