@@ -94,10 +94,9 @@ impl Link {
         self.backlog_bytes += frame_bytes;
     }
 
-    /// Takes the packet that arrives first, and tells when the one behind it arrives;
-    /// [`Time::NEVER`] where there is none.
+    /// Takes the packet that arrives first, and tells when the one behind it arrives.
     #[inline]
-    pub(crate) fn pop(&mut self) -> (Handle, Time) {
+    pub(crate) fn pop(&mut self) -> (Handle, Option<Time>) {
         debug_assert!(!self.is_empty());
         if self.left == self.popped {
             // it is at the far end, so it has left the buffer
@@ -106,11 +105,7 @@ impl Link {
         }
         let packet = self.ring[self.place(self.popped)].packet;
         self.popped = self.popped.wrapping_add(1);
-        let next = if self.is_empty() {
-            Time::NEVER
-        } else {
-            self.ring[self.place(self.popped)].due
-        };
+        let next = (!self.is_empty()).then(|| self.ring[self.place(self.popped)].due);
         (packet, next)
     }
 
@@ -184,7 +179,7 @@ mod tests {
             (link.backlog_bytes(), link.backlog_packets(), link.len()),
             (1000, 1, 3)
         );
-        assert_eq!(link.pop().1, Time::from_us(12));
+        assert_eq!(link.pop().1, Some(Time::from_us(12)));
         assert_eq!((link.backlog_bytes(), link.len()), (1000, 2));
     }
 }

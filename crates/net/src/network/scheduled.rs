@@ -204,17 +204,20 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// Sets the event to when the line will have sent what it holds.
     fn wake(&mut self, index: u32) {
         let scheduled = &mut self.scheduled.ports[index as usize];
+        debug_assert!(!scheduled.is_set, "one departure event a port");
         scheduled.is_set = true;
         let port = &self.ports[scheduled.port.0 as usize];
         let at = port.free_at() + port.lingers();
-        self.events.set(at, self.scheduled.first_event + index);
+        self.events.insert(at, self.scheduled.first_event + index);
     }
 
     /// The line of a port with a scheduler is free, and packets wait.
     #[cold]
     pub(super) fn depart(&mut self, event: u32) {
         let index = event - self.scheduled.first_event;
-        let port = self.scheduled.ports[index as usize].port;
+        let scheduled = &mut self.scheduled.ports[index as usize];
+        scheduled.is_set = false;
+        let port = scheduled.port;
         self.serve(index, self.ports[port.0 as usize].free_at());
     }
 
@@ -257,13 +260,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         if !self.scheduled.lost.is_empty() {
             self.lose(index);
         }
-        let scheduled = &mut self.scheduled.ports[index as usize];
-        if scheduled.backlog.packets > 0 {
+        if self.scheduled.ports[index as usize].backlog.packets > 0 {
             self.wake(index);
-        } else if scheduled.is_set {
-            scheduled.is_set = false;
-            self.events
-                .set(Time::NEVER, self.scheduled.first_event + index);
         }
     }
 

@@ -1,14 +1,12 @@
 //! The event queue against its rivals, each as large as the number of busy links and each at its
-//! best: std's binary heap and a 4-ary heap replace their first entry in place, the winner tree
-//! replays one path, the timing wheel pops and inserts.
+//! best: std's binary heap and a 4-ary heap replace their first entry in place, a winner tree
+//! with a slot a link replays one path, the timing wheel pops and inserts.
 //!
 //! The pattern is the engine's: the earliest link's head arrives, and that link's next head is
 //! due a frame's time or an idle span later. All must give the same events in the same order,
 //! which is checked before anything is measured.
 //!
 //! Run with `cargo bench -p fairport-net`. A benchmark, never a test.
-
-mod wheel;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,8 +16,6 @@ use std::time::Instant;
 use fairport_net::event_queue::EventQueue;
 use fairport_net::stream::Stream;
 use fairport_units::Time;
-
-use crate::wheel::TimingWheel;
 
 const EVENTS: u64 = 5_000_000;
 const CHECKED_EVENTS: usize = 200_000;
@@ -33,32 +29,14 @@ trait Queue {
     fn replace_first(&mut self, time: Time);
 }
 
-impl Queue for EventQueue {
-    fn new(starts: &[Time], _: Time) -> Self {
-        let mut queue = Self::new(starts.len());
-        for (id, &time) in (0..).zip(starts) {
-            queue.insert(time, id);
-        }
-        queue
-    }
-
-    fn first(&self) -> (Time, u32) {
-        self.first().expect("it holds every id")
-    }
-
-    fn replace_first(&mut self, time: Time) {
-        self.set(time, Queue::first(self).1);
-    }
-}
-
 struct Wheel {
-    queue: TimingWheel,
+    queue: EventQueue,
     first: (Time, u32),
 }
 
 impl Queue for Wheel {
     fn new(starts: &[Time], typical_span: Time) -> Self {
-        let mut queue = TimingWheel::new(starts.len(), typical_span);
+        let mut queue = EventQueue::new(starts.len(), typical_span);
         for (id, &time) in (0..).zip(starts) {
             queue.insert(time, id);
         }
@@ -127,6 +105,44 @@ impl Queue for HeapOf4 {
             hole = least;
         }
         entries[hole] = entry;
+    }
+}
+
+/// A tournament: leaf `i` is link `i`, an inner node is the earlier of its two children.
+struct WinnerTree {
+    leaves: usize,
+    nodes: Vec<(Time, u32)>,
+}
+
+fn earlier(a: (Time, u32), b: (Time, u32)) -> (Time, u32) {
+    if b.0 < a.0 { b } else { a }
+}
+
+impl Queue for WinnerTree {
+    fn new(starts: &[Time], _: Time) -> Self {
+        let leaves = starts.len().next_power_of_two();
+        let mut nodes = vec![(Time::NEVER, u32::MAX); 2 * leaves];
+        for (id, &time) in (0..).zip(starts) {
+            nodes[leaves + id as usize] = (time, id);
+        }
+        for node in (1..leaves).rev() {
+            nodes[node] = earlier(nodes[2 * node], nodes[2 * node + 1]);
+        }
+        Self { leaves, nodes }
+    }
+
+    fn first(&self) -> (Time, u32) {
+        self.nodes[1]
+    }
+
+    fn replace_first(&mut self, time: Time) {
+        let id = self.nodes[1].1;
+        let mut node = self.leaves + id as usize;
+        self.nodes[node].0 = time;
+        while node > 1 {
+            self.nodes[node / 2] = earlier(self.nodes[node], self.nodes[node ^ 1]);
+            node /= 2;
+        }
     }
 }
 
@@ -220,13 +236,13 @@ fn main() {
             Pattern::new(100, 1_250_000, Time::from_ms(100)),
         ),
     ];
-    println!("| ns per pop and push | winner tree | timing wheel | 4-ary heap | binary heap |");
+    println!("| ns per pop and push | timing wheel | winner tree | 4-ary heap | binary heap |");
     println!("|---|---|---|---|---|");
     for (name, pattern) in &patterns {
-        let order = pattern.order::<EventQueue>();
+        let order = pattern.order::<Wheel>();
         assert!(
-            order == pattern.order::<Wheel>(),
-            "{name}: the timing wheel differs"
+            order == pattern.order::<WinnerTree>(),
+            "{name}: the winner tree differs"
         );
         assert!(
             order == pattern.order::<HeapOf4>(),
@@ -238,8 +254,8 @@ fn main() {
         );
         println!(
             "| {name} | {:.1} | {:.1} | {:.1} | {:.1} |",
-            pattern.measure::<EventQueue>(),
             pattern.measure::<Wheel>(),
+            pattern.measure::<WinnerTree>(),
             pattern.measure::<HeapOf4>(),
             pattern.measure::<BinaryHeapOfStd>(),
         );
