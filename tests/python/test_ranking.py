@@ -53,6 +53,16 @@ def test_what_costs_goodput_stands_behind_what_does_not() -> None:
     assert "total goodput 10 % lower" in found[1].sentence
 
 
+def test_what_helps_the_lone_flow_and_starves_others_is_no_fair_fix() -> None:
+    jain = {f"jain_index_{part}": 0.8 for part in ("q1", "median", "q3")}
+    uneven, even = row("uneven", 1, 1, 1, **jain), row("even", 0.81, 0.85, 0.9)
+    found = ranking([uneven, even], NONE, LONE)
+    assert [one.fix for one in found] == ["even", "uneven"]
+    assert found[1].verdict == "fair to the lone class only"
+    assert "Jain's index 0.96 to 0.80" in found[1].sentence
+    assert conclusion(found, NONE, LONE).endswith("; even makes it fair.")
+
+
 @pytest.mark.parametrize(
     ("ratios", "verdict"),
     [

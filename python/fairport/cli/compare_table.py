@@ -28,9 +28,9 @@ def show(comparison: Comparison, folder: Path | None) -> None:
     console = out()
     measures = _that_fit(console.width)
     console.print(_table(comparison, measures))
-    for one in comparison.candidates:
-        if one.why_not is not None:
-            console.print(f"{one.name}: not applicable: {one.why_not}", markup=False)
+    for candidate in comparison.candidates:
+        if candidate.why_not is not None:
+            console.print(f"{candidate.name}: not applicable: {candidate.why_not}", markup=False)
     seeds = comparison.seeds
     left_out = [measure.title for measure in MEASURES if measure not in measures]
     parts = [

@@ -90,7 +90,9 @@ def _panel(
     axes.set_title(f"{measure.title}{unit}", loc="left", fontweight="bold", fontsize=8)
     if measure.axis == "ratio" and comparison.runs.filter(pl.col(measure.key) > 0).height:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0), numticks=6))
+        least, most = axes.get_xlim()
+        subs = (1.0, 2.0, 5.0) if most < 20 * least else (1.0,)
+        axes.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=6))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:

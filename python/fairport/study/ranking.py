@@ -1,11 +1,11 @@
 """Which fix comes first, and why, in computed words.
 
 A fix is **fair** when the median throughput ratio of the lone class lies within `verdict.PARITY`
-of an equal share, either way. Fair fixes come first; among them those that keep the goodput; then
-the order is that of the *distance* from an equal share: the larger of |ln q1| and |ln q3| of the
-ratio's quartiles, so that a fix which works with some seeds only comes behind one that works with
-all, and a ratio of 2 is as far off as one of 1/2. Without a lone class Jain's index takes the
-ratio's place.
+of an equal share, either way. Fair fixes come first; among them those that leave the other flows as
+even as they were, by Jain's index; then those that keep the goodput. Then the order is that of the
+*distance* from an equal share: the larger of |ln q1| and |ln q3| of the ratio's quartiles, so that
+a fix which works with some seeds only comes behind one that works with all, and a ratio of 2 is as
+far off as one of 1/2. Without a lone class Jain's index takes the ratio's place.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from fairport.verdict import PARITY, ratio_in_words
 COSTLY = 0.05
 # Jain's index from which flows without a lone class are said to share fairly
 FAIR_JAIN = 0.95
+# by how much Jain's index may fall before the others are said to share less evenly
+UNEVEN = 0.02
 
 # a fix that is fair with some seeds and not with others
 _IN_PART = "fair at the median"
@@ -45,9 +47,10 @@ def ranking(rows: Sequence[Row], none: Row, groups: Groups) -> list[Ranked]:
     """The fixes, best first; `none` is the row of the scenario as it is."""
     key = "throughput_ratio" if groups.lone else "jain_index"
 
-    def place(row: Row) -> tuple[bool, bool, float, int]:
+    def place(row: Row) -> tuple[bool, bool, bool, float, int]:
         return (
             not _fair(row[f"{key}_median"], key),
+            _uneven(row, none),
             _gain(row, none) < -COSTLY,
             _distance(row, key),
             len(row["needs"]),
@@ -66,8 +69,10 @@ def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
     without = f"Without a fix the {what} is {_spread(none, key)}"
     if _fair(none[f"{key}_median"], key):
         return f"{without}: there is nothing to mend."
-    in_part = [one.fix for one in ranked if one.verdict.startswith(_IN_PART)]
-    fair = [one.fix for one in ranked if one.verdict.startswith("fair") and one.fix not in in_part]
+    words = {one.fix: one.verdict.partition(",")[0] for one in ranked}
+    fair, in_part = (
+        [fix for fix, word in words.items() if word == wanted] for wanted in ("fair", _IN_PART)
+    )
     makes = [
         f"{_listed(names)} {'make' if len(names) > 1 else 'makes'} it {word}"
         for names, word in ((fair, "fair"), (in_part, _IN_PART))
@@ -84,7 +89,9 @@ def _verdict(row: Row, none: Row, key: str) -> str:
     median, q1, q3 = (row[f"{key}_{part}"] for part in ("median", "q1", "q3"))
     if median is None:
         return "nothing to compare"
-    if _fair(median, key):
+    if _fair(median, key) and _uneven(row, none):
+        found = "fair to the lone class only"
+    elif _fair(median, key):
         found = "fair" if _fair(q1, key) and _fair(q3, key) else _IN_PART
     elif none[f"{key}_q1"] is not None and q1 <= none[f"{key}_q3"] and q3 >= none[f"{key}_q1"]:
         found = "no clear difference"
@@ -101,6 +108,7 @@ def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
         return "nothing was delivered that could be compared."
     effects = [
         _share(row, none, key, groups),
+        _jain(row, none),
         _change("total goodput", _gain(row, none), 0.01),
         _change("the 99th percentile of the RTT", _relative(row, none, "rtt_p99_s"), 0.1),
         _count("timeouts", row["timeouts_median"], none["timeouts_median"]),
@@ -131,6 +139,16 @@ def _fair(value: float | None, key: str) -> bool:
     if value is None:
         return False
     return PARITY <= value <= 1 / PARITY if key == "throughput_ratio" else value >= FAIR_JAIN
+
+
+def _uneven(row: Row, none: Row) -> bool:
+    """Whether the flows share less evenly among them all than without the fix."""
+    return bool(row["jain_index_median"] < none["jain_index_median"] - UNEVEN)
+
+
+def _jain(row: Row, none: Row) -> str:
+    now, before = row["jain_index_median"], none["jain_index_median"]
+    return f"Jain's index {before:.2f} to {now:.2f}" if abs(now - before) > UNEVEN else ""
 
 
 def _distance(row: Row, key: str) -> float:
