@@ -321,10 +321,10 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             }
         }
         self.observer.verdict(now, hop.port, packet, verdict);
-        if verdict == Verdict::Accepted && !self.observer.watches(hop.port) {
+        if matches!(verdict, Verdict::Accepted) && !self.observer.watches(hop.port) {
             return depart;
         }
-        if verdict == Verdict::Marked {
+        if matches!(verdict, Verdict::Marked) {
             packet.ecn |= CE;
             port.totals.marked += 1;
         }

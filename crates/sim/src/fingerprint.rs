@@ -28,7 +28,7 @@ impl Fingerprint {
         packet: &Packet<Segment>,
         verdict: Verdict,
     ) {
-        let verdict = if verdict == Verdict::Accepted {
+        let verdict = if matches!(verdict, Verdict::Accepted) {
             0
         } else {
             number(verdict)

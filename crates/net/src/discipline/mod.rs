@@ -82,6 +82,7 @@ impl Candidate {
 
 /// What becomes of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)] // a tag of its own: it is looked at several times a packet-hop
 pub enum Verdict {
     /// it joins the queue
     Accepted,
@@ -95,7 +96,7 @@ impl Verdict {
     /// Whether the packet joins the queue, marked or not.
     #[inline]
     pub fn lets_in(self) -> bool {
-        self == Self::Accepted || self == Self::Marked
+        !matches!(self, Self::Dropped(_))
     }
 }
 
