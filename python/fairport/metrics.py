@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -62,6 +63,24 @@ def blackouts(drops: pl.DataFrame) -> pl.DataFrame:
     return runs.filter(
         (pl.col("length") >= 2) & (pl.col("others_accepted") >= pl.col("length") - 1)
     )
+
+
+def window_correlation(series: pl.DataFrame, from_s: float) -> pl.DataFrame:
+    """How alike each two flows' congestion windows move from `from_s` on: Pearson's correlation.
+
+    Columns: `flow`, `other`, `correlation`, null for a window that stands still. Samples count at
+    which both flows have one.
+    """
+    windows = series.filter(pl.col("time_s") >= from_s).select("flow", "time_s", "cwnd_bytes")
+    rows = []
+    flows = windows["flow"].unique().sort().to_list()
+    for flow, other in combinations(flows, 2):
+        one, two = (windows.filter(pl.col("flow") == number) for number in (flow, other))
+        both = one.join(two, on="time_s", suffix="_other").select("cwnd_bytes", "cwnd_bytes_other")
+        moves = all(window.n_unique() > 1 for window in both)
+        rows.append((flow, other, both.select(pl.corr(*both.columns)).item() if moves else None))
+    schema = {"flow": pl.UInt32, "other": pl.UInt32, "correlation": pl.Float64}
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def ingress_summary(drops: pl.DataFrame) -> pl.DataFrame:

@@ -9,26 +9,38 @@ from typing import TYPE_CHECKING, Any
 from fairport.cli.console import out
 from fairport.cli.output import new_table
 from fairport.storage import REPORT
-from fairport.study.reproduce import Reproduced, totals
+from fairport.study import verdicts_kept
+from fairport.study.reproduce import STATES, Reproduced, totals
+from fairport.study.store import Store
 
 if TYPE_CHECKING:
     from fairport.papers.catalogue import Entry
 
+_KEYS = {state: state.replace(" ", "_") for state in STATES}
 _STYLES = {"holds": "green", "differs": "bold red", "not comparable": "dim"}
 
 
 def listing(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """The experiments, a row each."""
+    """The experiments, a row each, with what the last run of each gave."""
+    store = Store()
     return [
         {
             "id": one.name,
             "title": one.experiment.title,
-            "scenarios": len(one.experiment.variant),
-            "seeds": one.experiment.seeds,
+            "runs": len(one.experiment.variant) * one.experiment.seeds,
             "claims": len(one.claims),
+            **_last_run(one, store),
         }
         for one in entries
     ]
+
+
+def _last_run(entry: Entry, store: Store) -> dict[str, Any]:
+    found = verdicts_kept.last(entry, store)
+    if found is None:
+        return {"last_run": "not run", **dict.fromkeys(_KEYS.values())}
+    counts = {key: found["totals"][state] for state, key in _KEYS.items()}
+    return {"last_run": "quick" if found["quick"] else "full", **counts}
 
 
 def show(done: Sequence[Reproduced], folder: Path | None) -> None:

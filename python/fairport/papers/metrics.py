@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ class Of:
     length: int = 1
     traffic: int | None = None
     """Which `[[traffic]]` of the scenario; without it, all."""
+    sizes: Sequence[int] | None = None
+    """Transfers of more bytes than the first and at most the second; without it, all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,9 @@ def _share(runs: pl.DataFrame, which: pl.Expr) -> float | None:
 
 def _of_traffic(record: Record, of: Of) -> pl.DataFrame:
     flows = record.flows
+    if of.sizes is not None:
+        above, most = of.sizes
+        flows = flows.filter((pl.col("size_bytes") > above) & (pl.col("size_bytes") <= most))
     return flows if of.traffic is None else flows.filter(traffic=of.traffic)
 
 
@@ -101,9 +106,93 @@ def _goodput_per_sender_jain(record: Record, of: Of) -> float | None:
     return metrics.jain_index(senders["goodput_bps"])
 
 
+def _number(found: Any) -> float | None:
+    """What Polars gives for one number, or for none."""
+    return None if found is None else float(found)
+
+
+def _measured_transfers(record: Record, of: Of) -> pl.DataFrame:
+    """Those that were started within the measurement, as the summary's `fct` counts them."""
+    return _of_traffic(record, of).filter(
+        pl.col("start_s") >= record.summary["measure"]["from_s"], pl.col("fct_s").is_not_null()
+    )
+
+
 def _fct_mean(record: Record, of: Of) -> float | None:
-    mean: Any = _of_traffic(record, of)["fct_s"].mean()
-    return None if mean is None else float(mean)
+    return _number(_measured_transfers(record, of)["fct_s"].mean())
+
+
+def _fct_max(record: Record, of: Of) -> float | None:
+    return _number(_measured_transfers(record, of)["fct_s"].max())
+
+
+def _fct_variation(record: Record, of: Of) -> float | None:
+    fct = _measured_transfers(record, of)["fct_s"]
+    return _number(fct.std() / fct.mean()) if fct.len() > 1 else None  # type: ignore[operator]
+
+
+def _jain_of_launches(record: Record, of: Of) -> float | None:
+    """The mean, over the launches of periodic transfers, of the index over their durations."""
+    launch = pl.col("start_s").rank("ordinal").over("src").alias("launch")
+    by_launch = _of_traffic(record, of).with_columns(launch).group_by("launch")
+    senders = _of_traffic(record, of)["src"].n_unique()
+    indices = [
+        metrics.jain_index(members["fct_s"])
+        for _, members in by_launch
+        if members["fct_s"].count() == senders
+        and members["start_s"].min() >= record.summary["measure"]["from_s"]
+    ]
+    return _number(pl.Series(indices, dtype=pl.Float64).mean())
+
+
+def _goodput_ratio_of_traffic(record: Record, of: Of) -> float | None:
+    bulk = record.flows.filter(workload="bulk")
+    mean = pl.col("goodput_bps").mean()
+    one, others = (
+        _number(bulk.filter(which).select(mean).item())
+        for which in (pl.col("traffic") == of.traffic, pl.col("traffic") != of.traffic)
+    )
+    return one / others if one is not None and others else None
+
+
+def _retransmitted_share(record: Record, of: Of) -> float | None:
+    flows = record.flows.filter(metrics.hop_class() == of.hop_class)
+    sent = int(flows["segments_sent"].sum())
+    return int(flows["retransmits"].sum()) / sent if sent else None
+
+
+def _sum_of(column: str) -> Value:
+    return lambda record, of: float(_of_traffic(record, of)[column].sum())
+
+
+def _blackouts(record: Record, of: Of) -> float | None:
+    return float(record.blackouts.filter(pl.col("length") >= of.length)["runs"].sum())
+
+
+def _window_correlation(record: Record, _: Of) -> float | None:
+    return _number(record.windows["correlation"].mean())
+
+
+def _bottleneck_queue(record: Record, _: Of) -> float | None:
+    worst: dict[str, Any] | None = record.summary["bottleneck"]
+    return float(worst["queue_mean_bytes"]) if worst else None
+
+
+def _bottleneck_loss(record: Record, _: Of) -> float | None:
+    worst: dict[str, Any] | None = record.summary["bottleneck"]
+    if not worst:
+        return None
+    sent = int(record.ports.filter(port=worst["port"])["packets"].item())
+    return float(worst["drops"]) / (sent + float(worst["drops"]))
+
+
+def _enqueued(key: str) -> Value:
+    return lambda record, _: float(record.summary["enqueue_probability"][key])
+
+
+def _power(record: Record, _: Of) -> float | None:
+    delay = _number(record.rtt["rtt_mean_s"].item())
+    return record.summary["goodput_bps_total"] / delay if delay else None
 
 
 def _round_goodput(record: Record, _: Of) -> float | None:
@@ -149,11 +238,41 @@ METRICS = {
     "goodput_bps_of_traffic": Metric(
         "goodput of all its flows", _goodput_of_traffic, "kbit/s", 1e-3, ".0f"
     ),
-    "fct_mean_s": Metric("mean completion time", _fct_mean, "s", 1, ".3f"),
+    "goodput_ratio_of_traffic": Metric(
+        "goodput beside the other traffic's", _goodput_ratio_of_traffic, form=".3f"
+    ),
+    "fct_mean_s": Metric("mean completion time", _fct_mean, "s", 1, ".3g"),
+    "fct_max_s": Metric("longest completion time", _fct_max, "s", 1, ".3g"),
+    "fct_variation": Metric("coefficient of variation of completion times", _fct_variation),
+    "jain_index_of_launches": Metric(
+        "Jain index over transfers launched together", _jain_of_launches, form=".3f"
+    ),
+    "timeouts_total": Metric("timeouts of all its flows", _sum_of("timeouts"), form=".0f"),
+    "timeout_period_s_total": Metric(
+        "timeout period of all its flows", _sum_of("timeout_period_s"), "s", 1, ".2f"
+    ),
+    "retransmitted_share": Metric(
+        "share of segments sent again", _retransmitted_share, "%", 100, ".2f", of_class=True
+    ),
+    "blackouts": Metric("blackouts of that length and more", _blackouts, form=".0f"),
+    "window_correlation": Metric(
+        "correlation of congestion windows", _window_correlation, form=".2f"
+    ),
+    "bottleneck_queue_bytes": Metric(
+        "mean queue of the bottleneck", _bottleneck_queue, "kB", 1e-3, ".1f"
+    ),
+    "bottleneck_loss_share": Metric(
+        "share of packets that the bottleneck drops", _bottleneck_loss, "%", 100, ".2f"
+    ),
+    "power": Metric("goodput over mean round-trip time", _power, "Gbit/s/s", 1e-9, ".1f"),
     "round_goodput_bps": Metric("goodput within rounds", _round_goodput, "Mbit/s", 1e-6, ".0f"),
     "jain_index_of_senders": Metric(
         "Jain index over senders", _goodput_per_sender_jain, form=".3f"
     ),
+    "enqueued_x2": Metric("P(X2 finds room)", _enqueued("x2"), form=".3f"),
+    "enqueued_y2": Metric("P(Y2 finds room)", _enqueued("y2"), form=".3f"),
+    "enqueued_both": Metric("P(both find room)", _enqueued("both"), form=".3f"),
+    "enqueued_neither": Metric("P(neither finds room)", _enqueued("neither"), form=".3f"),
     "jain_index": Metric("Jain index", _of_run("jain_index"), form=".3f"),
 }
 """By the names that claims use."""

@@ -83,11 +83,9 @@ class Published(Section):
 
     read: str
     """Where the numbers were read, and how exactly."""
-    goodput_bps_total: float | None = None
-    jain_index: float | None = None
     classes: dict[str, PublishedClass] = Field(default={})
-    value: float | None = None
-    """The published value of the measure that a sweep draws."""
+    measures: dict[str, float] = Field(default={})
+    """Published values of what sweeps draw, by the metric's name."""
 
 
 class Variant(Section):
@@ -98,14 +96,19 @@ class Variant(Section):
     name: str = Field(pattern=_NAME)
     label: str = ""
     """What figures and tables call it; without it, the name."""
+    series: str = ""
+    """Of which line of a sweep it is a point; its label says which point."""
     patch: dict[str, Any] = Field(default={})
     """Values by dotted paths, on those of the experiment."""
+    r_min_bytes: int | None = Field(default=None, ge=1, le=1448)
+    """The smallest payload, in an experiment of `enqueue-probability`."""
     published: Published | None = None
 
     @property
     def title(self) -> str:
         """For people."""
-        return self.label or self.name
+        label = self.label or self.name
+        return f"{label}, {self.series}" if self.series else label
 
 
 class Drawing(Section):
@@ -123,8 +126,18 @@ class Drawing(Section):
     """Of which class, where the metric is of one."""
     traffic: int | None = Field(default=None, ge=0)
     """Of which `[[traffic]]`, where the metric can be."""
+    sizes: list[int] | None = Field(default=None, min_length=2, max_length=2)
+    """Of transfers of more bytes than the first and at most the second."""
     x_label: str = ""
     """What a sweep's variants are."""
+
+    @property
+    def file_stem(self) -> str:
+        """What the experiment's files of this figure are called."""
+        parts = [self.kind, self.measure.replace("_", "-"), self.hop_class]
+        numbers = [self.traffic, *(self.sizes or [])]
+        parts += [str(number) for number in numbers if number is not None]
+        return "-".join(part for part in parts if part)
 
 
 class Experiment(Section):
@@ -132,6 +145,8 @@ class Experiment(Section):
 
     of: ClassVar[str] = "an experiment"
 
+    kind: Literal["runs", "enqueue-probability"] = "runs"
+    """Runs of scenarios; or draws of who gets room at a full port, without a network."""
     title: str
     shows: str
     """What the paper takes from it."""
@@ -143,6 +158,14 @@ class Experiment(Section):
     """And on these for `--quick`."""
     variant: list[Variant] = Field(min_length=1)
     figure: list[Drawing] = Field(default=[])
+
+    @model_validator(mode="after")
+    def _variants_are_of_its_kind(self) -> Self:
+        for index, one in enumerate(self.variant):
+            if (one.r_min_bytes is not None) != (self.kind == "enqueue-probability"):
+                field = f"variant.{index}.r_min_bytes"
+                raise refuse('goes with kind = "enqueue-probability"', "give both", field=field)
+        return self
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -173,6 +196,8 @@ class Claim(Section):
     """Of drop runs of this many packets, where the metric is of them."""
     traffic: int | None = Field(default=None, ge=0)
     """Of the flows of this `[[traffic]]`, where the metric can be; without it, of all."""
+    sizes: list[int] | None = Field(default=None, min_length=2, max_length=2)
+    """Of transfers of more bytes than the first and at most the second, where the metric can be."""
     variant: str = ""
     """In which scenario; without it, the experiment's only one."""
     over: str = ""

@@ -43,7 +43,9 @@ def _paper(
 
 def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[str, Any]:
     experiment, seeds = one.entry.experiment, one.seeds
-    scenario = one.entry.scenario(experiment.variant[0], quick=one.quick)
+    each = "without a network"
+    if experiment.kind == "runs":
+        each = f"{one.entry.scenario(experiment.variant[0], quick=one.quick).duration} each"
     known = [variant.published for variant in experiment.variant if variant.published]
     return {
         "name": one.entry.name,
@@ -56,8 +58,5 @@ def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[s
         ],
         "verdicts": one.verdicts,
         "read": sorted({published.read for published in known}),
-        "runs": (
-            f"{len(experiment.variant)} scenarios, seeds {seeds[0]} to {seeds[-1]}, "
-            f"{scenario.duration} each"
-        ),
+        "runs": f"{len(experiment.variant)} scenarios, seeds {seeds[0]} to {seeds[-1]}, {each}",
     }

@@ -20,6 +20,9 @@ from fairport.result import Result
 
 _SUMMARY = "summary.json"
 
+# so many flows' windows are compared: of more, the pairs would soon be the largest table
+_WINDOWS = 4
+
 
 class DamagedRecordError(ValueError):
     """Bytes that are not a record."""
@@ -38,6 +41,10 @@ class Record:
     drop_runs: pl.DataFrame
     """Drop runs by flow: `port`, `flow`, `length` in packets, `runs`: how many of that length,
     `last_s`: when the last of them ended."""
+    blackouts: pl.DataFrame
+    """Blackouts by their length: `port`, `ingress_port`, `length` in packets, `runs`."""
+    windows: pl.DataFrame
+    """`flow`, `other`, `correlation` of their congestion windows, of the run's first flows."""
     rtt: pl.DataFrame
     """One row: `rtt_mean_s`, `rtt_p99_s` over the samples of all flows."""
 
@@ -55,6 +62,13 @@ class Record:
             drop_runs=runs.group_by("port", "flow", "length")
             .agg(runs=pl.len(), last_s=pl.col("last_s").max())
             .sort("port", "flow", "length"),
+            blackouts=metrics.blackouts(result.drops)
+            .group_by("port", "ingress_port", "length")
+            .agg(runs=pl.len())
+            .sort("port", "ingress_port", "length"),
+            windows=metrics.window_correlation(
+                result.series.filter(pl.col("flow") < _WINDOWS), result.summary["measure"]["from_s"]
+            ),
             rtt=metrics.rtt_by(result.rtt, "run_id").drop("run_id"),
         )
 

@@ -15,6 +15,7 @@ import numpy as np
 from fairport.papers.catalogue import Entry
 from fairport.papers.metrics import METRICS, Metric, Of
 from fairport.papers.model import Claim
+from fairport.study import verdicts_kept, without_network
 from fairport.study.pool import Progress, run_all
 from fairport.study.record import Record
 from fairport.study.store import Store
@@ -143,7 +144,7 @@ class Reproduced:
         return [METRICS[metric].value(record, of) for record in self.records[variant]]
 
     def _judge(self, claim: Claim) -> Verdict:
-        of = Of(claim.hop_class, claim.length, claim.traffic)
+        of = Of(claim.hop_class, claim.length, claim.traffic, claim.sizes)
         names = claim.rising or claim.falling or [self.entry.variant(claim.variant).name]
         ours = [self.over_seeds(claim.metric, name, of, claim.over) for name in names]
         if claim.not_comparable:
@@ -169,12 +170,18 @@ def reproduce(
     tasks = [
         (scenario, seed)
         for entry in entries
+        if entry.experiment.kind == "runs"
         for variant in entry.experiment.variant
         for scenario in [entry.scenario(variant, quick=quick)]
         for seed in entry.seeds(quick=quick)
     ]
-    with closing(run_all(tasks, jobs=jobs, store=store or Store(), progress=progress)) as records:
-        return [_gathered(entry, quick, records) for entry in entries]
+    store = store or Store()
+    done = []
+    with closing(run_all(tasks, jobs=jobs, store=store, progress=progress)) as records:
+        for entry in entries:
+            done.append(_gathered(entry, quick, records))
+            verdicts_kept.keep(done[-1], store)
+    return done
 
 
 def totals(done: Sequence[Reproduced]) -> dict[State, int]:
@@ -193,6 +200,8 @@ def document(done: Sequence[Reproduced]) -> dict[str, Any]:
 
 def _gathered(entry: Entry, quick: bool, records: Iterator[Record]) -> Reproduced:
     seeds = entry.seeds(quick=quick)
+    if entry.experiment.kind == "enqueue-probability":
+        return Reproduced(entry, seeds, quick, without_network.records(entry, seeds))
     by_variant = {
         variant.name: [next(records) for _ in seeds] for variant in entry.experiment.variant
     }

@@ -32,7 +32,7 @@ def _draw(one: Reproduced, folder: Path) -> list[tuple[str, Path]]:
     drawn = []
     for drawing in one.entry.experiment.figure:
         picture = papers.draw(one, drawing)
-        stem = f"{one.entry.name.replace('/', '-')}-{drawing.kind}"
+        stem = f"{one.entry.name.replace('/', '-')}-{drawing.file_stem}"
         for ending in ("png", "svg"):
             style.save(picture, folder / f"{stem}.{ending}")
         drawn.append((drawing.title, folder / f"{stem}.svg"))

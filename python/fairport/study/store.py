@@ -25,7 +25,7 @@ from fairport.study.record import DamagedRecordError, Record
 FOLDER_VARIABLE = "FAIRPORT_STORE"
 
 # no number of a record depends on these folders of the package
-_BEYOND_RECORDS = {"cli", "figures", "report", "study"}
+_BEYOND_RECORDS = {"cli", "figures", "papers", "report", "study"}
 
 
 class StoreWarning(UserWarning):
@@ -93,8 +93,13 @@ class Store:
             if any(version.glob("*/*.record")):
                 shutil.rmtree(version)
 
+    @property
+    def version_folder(self) -> Path:
+        """Where this version of the program keeps what it has."""
+        return self.folder / program_version()
+
     def _path(self, job: str, seed: int) -> Path:
-        return self.folder / program_version() / job / f"{seed}.record"
+        return self.version_folder / job / f"{seed}.record"
 
 
 def default_folder() -> Path:
