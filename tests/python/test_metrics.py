@@ -271,3 +271,19 @@ def test_summary_of_a_run_without_loss():
     summary = synthetic.run(duration_s=0.1, lossless=True).summary
     assert summary["verdict"]["blackout_timeout_share"] is None
     assert all(one["longest_drop_run"] == 0 for one in summary["classes"].values())
+
+
+def test_windows_that_move_alike_correlate_fully_and_a_constant_one_not_at_all():
+    windows = {0: [10, 20, 30, 40], 1: [1, 2, 3, 4], 2: [8, 6, 4, 2], 3: [5, 5, 5, 5]}
+    rows = [(f, float(t), w) for f, column in windows.items() for t, w in enumerate(column)]
+    series = pl.DataFrame(
+        rows, {"flow": pl.UInt32, "time_s": pl.Float64, "cwnd_bytes": pl.UInt64}, orient="row"
+    )
+    found = {(a, b): c for a, b, c in metrics.window_correlation(series, 0.0).iter_rows()}
+    assert found[0, 1] == pytest.approx(1)
+    assert found[0, 2] == found[1, 2] == pytest.approx(-1)
+    assert found[0, 3] is None
+    assert len(found) == 6
+    # from 2 s on two samples are left, from 4 s none
+    assert metrics.window_correlation(series, 2.0).height == 6
+    assert metrics.window_correlation(series, 4.0).height == 0

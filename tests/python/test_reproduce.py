@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from fairport.papers import catalogue, experiment_names
 from fairport.papers.catalogue import PaperError
 from fairport.papers.metrics import METRICS, Of
 from fairport.papers.model import Claim
+from fairport.study import verdicts_kept
+from fairport.study.record import Record
 from fairport.study.reproduce import Reproduced, Spread, reproduce, totals
 from fairport.study.store import Store
 from pydantic import ValidationError
@@ -36,6 +40,8 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> list[Reproduced]:
 def test_every_experiment_can_be_read_and_every_scenario_of_it_run() -> None:
     for entry in catalogue.entries():
         for variant in entry.experiment.variant:
+            if entry.experiment.kind != "runs":
+                continue
             for is_quick in (False, True):
                 scenario = entry.scenario(variant, quick=is_quick)
                 assert scenario.name == f"{entry.name.replace('/', '-')}-{variant.name}"
@@ -111,3 +117,88 @@ def test_an_unknown_experiment_gets_a_suggestion() -> None:
     with pytest.raises(PaperError, match="is not an experiment") as refused:
         catalogue.chosen(["prakash2012/p11x"])
     assert any(name in refused.value.remedy for name in experiment_names())
+
+
+def test_the_list_tells_what_the_last_run_gave_until_a_claim_changes(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    entry = catalogue.entry("lee2017/l1")
+    assert verdicts_kept.last(entry, store) is None
+    done = reproduce([entry], quick=True, store=store)
+    found = verdicts_kept.last(entry, store)
+    assert found is not None
+    assert found["quick"] is True
+    assert found["totals"] == totals(done)
+    assert verdicts_kept.last(replace(entry, claims=entry.claims[1:]), store) is None
+
+
+def test_figures_of_an_experiment_have_files_of_their_own() -> None:
+    for entry in catalogue.entries():
+        stems = [drawing.file_stem for drawing in entry.experiment.figure]
+        assert len(set(stems)) == len(stems), entry.name
+
+
+def test_every_drawing_of_a_measure_is_of_one_that_there_is() -> None:
+    for entry in catalogue.entries():
+        sweeps = [one for one in entry.experiment.figure if one.kind == "sweep"]
+        assert {one.measure for one in sweeps} <= set(METRICS), entry.name
+        published = [one.published for one in entry.experiment.variant if one.published]
+        assert {name for one in published for name in one.measures} <= set(METRICS), entry.name
+
+
+def record_of(flows: pl.DataFrame, **summary: object) -> Record:
+    """A record with these flows and nothing else."""
+    nothing = {field.name: pl.DataFrame() for field in fields(Record)}
+    known = {"measure": {"from_s": 10.0, "to_s": 100.0}} | summary
+    return Record(**nothing | {"summary": known, "flows": flows})
+
+
+def test_transfers_count_by_size_and_from_the_measurement_on() -> None:
+    flows = pl.DataFrame(
+        {
+            "traffic": [0, 0, 0, 1],
+            "size_bytes": [100, 100, 5000, 100],
+            "start_s": [5.0, 20.0, 20.0, 20.0],
+            "fct_s": [9.0, 1.0, 7.0, 3.0],
+        }
+    )
+    mean = METRICS["fct_mean_s"].value
+    assert mean(record_of(flows), Of(sizes=[0, 100])) == 2.0
+    assert mean(record_of(flows), Of(sizes=[0, 100], traffic=0)) == 1.0
+    assert mean(record_of(flows), Of(sizes=[100, 5000])) == 7.0
+    assert mean(record_of(flows), Of(sizes=[5000, 9000])) is None
+    assert METRICS["fct_max_s"].value(record_of(flows), Of()) == 7.0
+
+
+def test_the_index_of_launches_is_of_transfers_that_started_together() -> None:
+    # second launch: 1 s and 3 s, so (1 + 3)^2 / (2 * (1 + 9)); the third is not complete, and the
+    # first is of before the measurement
+    flows = pl.DataFrame(
+        {
+            "src": ["h1", "h2", "h1", "h2", "h1", "h2"],
+            "start_s": [0.0, 0.0, 20.0, 20.0, 40.0, 40.0],
+            "fct_s": [1.0, 1.0, 1.0, 3.0, 1.0, None],
+        }
+    )
+    index = METRICS["jain_index_of_launches"].value(record_of(flows), Of())
+    assert index == pytest.approx(16 / 20)
+
+
+def test_the_bottlenecks_losses_are_of_what_came_to_it() -> None:
+    bottleneck = {"port": "s0:0", "drops": 25, "queue_mean_bytes": 1500.0}
+    record = replace(
+        record_of(pl.DataFrame(), bottleneck=bottleneck),
+        ports=pl.DataFrame({"port": ["s0:0", "s0:1"], "packets": [75, 9]}),
+    )
+    assert METRICS["bottleneck_loss_share"].value(record, Of()) == 0.25
+    assert METRICS["bottleneck_queue_bytes"].value(record, Of()) == 1500.0
+
+
+def test_goodput_of_a_traffic_is_held_against_the_others() -> None:
+    flows = pl.DataFrame(
+        {
+            "workload": ["bulk", "bulk", "bulk", "udp"],
+            "traffic": [0, 1, 1, 2],
+            "goodput_bps": [10.0, 30.0, 50.0, 1000.0],
+        }
+    )
+    assert METRICS["goodput_ratio_of_traffic"].value(record_of(flows), Of(traffic=0)) == 0.25
