@@ -5,14 +5,21 @@
 use fairport_units::Time;
 
 /// An exponentially weighted moving average of a queue, in whatever unit its samples have.
+///
+/// Most packets find an empty queue, and at a short average they may pass whatever it is exactly.
+/// So samples of an empty queue are counted when they come, and taken, all at once, when a packet
+/// finds others waiting or somebody asks.
 #[derive(Clone, Debug)]
+#[repr(C)] // what every packet needs comes first
 pub(super) struct Average {
+    /// without the samples in `missed`
     value: f64,
+    /// samples of an empty queue
+    missed: u64,
+    packet_time: PacketTime,
     weight: f64,
-    /// time that a packet of typical size takes on the link
-    packet_time: Time,
-    /// what is left after 2^i packets that found an empty queue
-    decay: [f64; LONGEST_LOG],
+    /// what is left after 2^i samples of an empty queue
+    decay: Box<[f64; LONGEST_LOG]>,
 }
 
 /// An average that so many packets (2^32) found an empty queue after is zero, for any weight.
@@ -22,49 +29,88 @@ const LONGEST_LOG: usize = 32;
 const NOTHING: f64 = 1e-9;
 
 impl Average {
-    /// The average of an empty queue; a new sample counts with `weight`.
+    /// The average of an empty queue; a new sample counts with `weight`. A packet of typical size
+    /// takes `packet_time` on the link, which is not zero.
     pub(super) fn new(weight: f64, packet_time: Time) -> Self {
-        let mut decay = [1.0 - weight; LONGEST_LOG];
+        let mut decay = Box::new([1.0 - weight; LONGEST_LOG]);
         for i in 1..LONGEST_LOG {
             decay[i] = decay[i - 1] * decay[i - 1];
         }
         Self {
             value: 0.0,
+            missed: 0,
+            packet_time: PacketTime::new(packet_time),
             weight,
-            packet_time,
             decay,
         }
     }
 
     /// Takes the queue that an arriving packet finds, after the link stood idle for `idle`: as if
-    /// so many packets of typical size had met an empty queue meanwhile.
+    /// so many packets of typical size had met an empty queue meanwhile. Returns a number that
+    /// [`Average::value`] is not above.
     #[inline]
     pub(super) fn update(&mut self, queue: f64, idle: Time) -> f64 {
-        if idle >= self.packet_time && self.value > 0.0 {
-            self.decay(idle.as_ps() / self.packet_time.as_ps());
+        self.missed += self.packet_time.packets_in(idle);
+        if queue > 0.0 {
+            self.value += self.weight * (queue - self.value());
+        } else {
+            self.missed += 1;
         }
-        self.value += self.weight * (queue - self.value);
+        self.value
+    }
+
+    /// The average of all samples.
+    #[inline]
+    pub(super) fn value(&mut self) -> f64 {
+        if self.missed > 0 {
+            self.take_missed();
+        }
         self.value
     }
 
     /// The power by squaring: products of a few doubles, the same on every machine.
-    #[inline]
-    fn decay(&mut self, mut missed: u64) {
+    #[inline(never)] // a queue that holds packets seldom has any to take
+    fn take_missed(&mut self) {
+        let mut missed = std::mem::take(&mut self.missed);
         if missed >> LONGEST_LOG > 0 {
             self.value = 0.0;
+            return;
         }
-        let mut i = 0;
-        while missed > 0 && i < LONGEST_LOG {
-            if missed & 1 > 0 {
-                self.value *= self.decay[i];
-            }
-            missed >>= 1;
-            i += 1;
+        while missed > 0 {
+            self.value *= self.decay[missed.trailing_zeros() as usize];
+            missed &= missed - 1;
         }
-        // what is left of a queue long gone would cost its powers at every packet for ever
+        // what is left of a queue long gone would cost its powers again and again
         if self.value < NOTHING {
             self.value = 0.0;
         }
+    }
+}
+
+/// The time that a packet takes on a link, to divide by: every packet asks, so it is multiplied by
+/// the reciprocal.
+#[derive(Clone, Copy, Debug)]
+struct PacketTime {
+    ps: u64,
+    /// of 2^64, rounded down
+    reciprocal: u64,
+}
+
+impl PacketTime {
+    fn new(time: Time) -> Self {
+        Self {
+            ps: time.as_ps(),
+            reciprocal: u64::MAX / time.as_ps(),
+        }
+    }
+
+    /// How many whole packets `span` is long.
+    #[inline]
+    fn packets_in(self, span: Time) -> u64 {
+        // The reciprocal is too small by 1 at most, so the quotient is right or one too small.
+        let product = u128::from(span.as_ps()) * u128::from(self.reciprocal);
+        let packets = (product >> 64) as u64;
+        packets + u64::from(span.as_ps() - packets * self.ps >= self.ps)
     }
 }
 
@@ -77,7 +123,8 @@ mod tests {
         let mut average = Average::new(0.25, Time::from_us(12));
         assert!((average.update(8.0, Time::ZERO) - 2.0).abs() < 1e-12);
         assert!((average.update(8.0, Time::ZERO) - 3.5).abs() < 1e-12);
-        assert!((average.update(0.0, Time::ZERO) - 2.625).abs() < 1e-12);
+        average.update(0.0, Time::ZERO);
+        assert!((average.value() - 2.625).abs() < 1e-12);
     }
 
     #[test]
@@ -89,8 +136,40 @@ mod tests {
             busy.update(0.0, Time::ZERO);
         }
         // 47 us are three packets of 12 us and a rest, and then comes the packet itself
-        let after = idle.update(0.0, Time::from_us(47));
-        assert!((after - busy.update(0.0, Time::ZERO)).abs() < 1e-12);
+        idle.update(0.0, Time::from_us(47));
+        busy.update(0.0, Time::ZERO);
+        assert!((idle.value() - busy.value()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_empty_queue_that_nobody_asks_about_counts_when_others_wait_again() {
+        let [mut asked, mut silent] = [0, 1].map(|_| Average::new(0.25, Time::from_us(12)));
+        for (queue, idle_us) in [
+            (8.0, 0),
+            (0.0, 30),
+            (0.0, 0),
+            (0.0, 7),
+            (0.0, 480),
+            (3.0, 0),
+        ] {
+            asked.update(queue, Time::from_us(idle_us));
+            let bound = silent.update(queue, Time::from_us(idle_us));
+            assert!(bound >= asked.value());
+        }
+        assert!((asked.value() - silent.value()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_reciprocal_divides_exactly() {
+        for packet_ps in [1, 2, 3, 7, 672_000, 4_000_000, 12_144_000, (1 << 62) + 1] {
+            let packet_time = PacketTime::new(Time::from_ps(packet_ps));
+            let powers = (0..64).map(|log| u64::MAX >> log);
+            let multiples = (1..40).map(|n: u64| n.wrapping_mul(packet_ps));
+            for ps in powers.chain(multiples).flat_map(|ps| [ps - 1, ps]) {
+                let packets = packet_time.packets_in(Time::from_ps(ps));
+                assert_eq!(packets, ps / packet_ps, "{ps} / {packet_ps}");
+            }
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub enum Variant {
 
 /// How the probability of an early drop follows the average queue.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)] // `min` is what every packet is compared with
 pub struct Ramp {
     /// below this average nothing is dropped early
     pub min: f64,
@@ -85,26 +86,27 @@ pub(super) enum Lot {
 /// Draws packets such that the gaps between them are uniform rather than geometric (F&J 1993
 /// section 7): the chance of each grows with the count of packets since the last one drawn.
 #[derive(Clone, Debug)]
+#[repr(C)] // what a packet meets that passes comes first
 pub(super) struct Lottery {
-    ramp: Ramp,
+    /// the average was above `min` already when the last packet arrived (ns-2's `old`)
+    above: bool,
     variant: Variant,
     measure: Measure,
+    ramp: Ramp,
     /// packets since the last one drawn, or since the average has been above `min`
     count: f64,
     count_bytes: u64,
-    /// the average was above `min` already when the last packet arrived (ns-2's `old`)
-    above: bool,
 }
 
 impl Lottery {
     pub(super) fn new(ramp: Ramp, variant: Variant, measure: Measure) -> Self {
         Self {
-            ramp,
+            above: false,
             variant,
             measure,
+            ramp,
             count: 0.0,
             count_bytes: 0,
-            above: false,
         }
     }
 

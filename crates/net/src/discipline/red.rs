@@ -30,14 +30,15 @@ pub struct RedConfig {
     pub packet_time: Time,
 }
 
-/// A RED queue.
+/// A RED queue. A packet that finds an empty one meets two cache lines, and draws nothing.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Red {
     average: Average,
-    lottery: Lottery,
     measure: Measure,
-    ecn: bool,
     buffer: DropTail,
+    lottery: Lottery,
+    ecn: bool,
     stream: Stream,
 }
 
@@ -57,23 +58,18 @@ impl Red {
     #[inline(never)] // so that the dispatcher is a jump
     pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
         let waiting = self.measure.of(queue.backlog);
-        let average = self.average.update(waiting, queue.idle());
-        let is_short = self.lottery.passes(average, waiting);
+        let bound = self.average.update(waiting, queue.idle());
+        let is_short = self.lottery.passes(bound, waiting);
         if is_short && self.buffer.fits(queue.backlog, packet.frame_bytes) {
             return Verdict::Accepted;
         }
-        self.judge_long(average, waiting, queue, packet)
+        self.judge_long(waiting, queue, packet)
     }
 
     /// The same where the average is above `min`, or the buffer full.
     #[inline(never)] // so that the path of a short queue stays short
-    fn judge_long(
-        &mut self,
-        average: f64,
-        waiting: f64,
-        queue: &Queue,
-        packet: &Candidate,
-    ) -> Verdict {
+    fn judge_long(&mut self, waiting: f64, queue: &Queue, packet: &Candidate) -> Verdict {
+        let average = self.average.value();
         let frame_bytes = packet.frame_bytes;
         let stream = &mut self.stream;
         let lot = self.lottery.draw(average, waiting, frame_bytes, stream);

@@ -11,19 +11,20 @@ use crate::stream::Stream;
 /// Linux' RED: thresholds in octets, not gentle, and an average above the upper threshold marks
 /// ECN-capable packets too (`harddrop` off).
 #[derive(Clone, Debug)]
+#[repr(C, align(64))] // what every packet needs comes first
 pub struct RedLinux {
+    average: u64,
     /// thresholds of the average, in octets · 2^Wlog
     min: u64,
     max: u64,
-    weight_log: u32,
-    /// 2^Plog - 1
-    mask: u64,
-    idle_shift: IdleTable,
-    buffer: DropTail,
-    ecn: bool,
-    average: u64,
     /// packets since the last draw; below zero where none was drawn yet
     count: i64,
+    buffer: DropTail,
+    idle_shift: IdleTable,
+    weight_log: u32,
+    ecn: bool,
+    /// 2^Plog - 1
+    mask: u64,
     /// the number drawn, which the next drops wait for
     drawn: u64,
     stream: Stream,
@@ -77,23 +78,33 @@ impl RedLinux {
         } else {
             self.average - (self.average >> self.weight_log) + u64::from(queue.backlog.bytes)
         };
-        let reason = if self.average < self.min {
+        let fits = self.buffer.fits(queue.backlog, packet.frame_bytes);
+        if self.average < self.min {
             self.count = -1;
-            None
-        } else if self.average >= self.max {
+            return if fits {
+                Verdict::Accepted
+            } else {
+                Verdict::Dropped(Reason::Full)
+            };
+        }
+        self.judge_long(fits, packet)
+    }
+
+    /// The same where the average is above `min`.
+    #[inline(never)] // so that the path of a short queue stays short
+    fn judge_long(&mut self, fits: bool, packet: &Candidate) -> Verdict {
+        let is_early = if self.average >= self.max {
             self.count = -1;
-            Some(Reason::Early)
+            true
         } else {
-            self.is_drawn().then_some(Reason::Early)
+            self.is_drawn()
         };
         let marks = self.ecn && packet.is_ecn_capable();
-        match reason {
-            Some(reason) if !marks => Verdict::Dropped(reason),
-            _ if !self.buffer.fits(queue.backlog, packet.frame_bytes) => {
-                Verdict::Dropped(Reason::Full)
-            }
-            Some(_) => Verdict::Marked,
-            None => Verdict::Accepted,
+        match is_early {
+            true if !marks => Verdict::Dropped(Reason::Early),
+            _ if !fits => Verdict::Dropped(Reason::Full),
+            true => Verdict::Marked,
+            false => Verdict::Accepted,
         }
     }
 
@@ -131,8 +142,8 @@ fn log_at_or_below(share: f64) -> u32 {
 /// By how many bits the average is shifted after an idle time (`Stab`, `Scell_log`).
 #[derive(Clone, Debug)]
 struct IdleTable {
+    shifts: Box<[u8; 256]>,
     cell_log: u32,
-    shifts: [u8; 256],
 }
 
 impl IdleTable {
@@ -144,14 +155,18 @@ impl IdleTable {
         while cell_log < 31 && longest_us / f64::from(1_u32 << cell_log) >= 512.0 {
             cell_log += 1;
         }
-        let mut shifts = [31; 256];
+        let mut shifts = Box::new([31; 256]);
         for (cell, shift) in shifts.iter_mut().enumerate().take(255) {
             *shift = ((((cell as u64) << cell_log) as f64 * per_us) as u64).min(31) as u8;
         }
-        Self { cell_log, shifts }
+        Self { shifts, cell_log }
     }
 
+    #[inline]
     fn decay(&self, average: u64, idle_us: u64) -> u64 {
+        if average == 0 {
+            return 0; // as it is at most ports most of the time, which leave the table alone
+        }
         let idle_us = idle_us.min(255 << self.cell_log);
         let shift = self.shifts[(idle_us >> self.cell_log) as usize & 255];
         if shift > 0 {

@@ -43,23 +43,24 @@ pub struct RioConfig {
 /// packet arrives, so that Out packets alone are judged by an average that stands still; we follow
 /// the paper there.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))] // what every packet needs comes first, then what one of a short flow needs
 pub struct Rio {
-    short_average: Average,
     total_average: Average,
-    short: Lottery,
-    long: Lottery,
-    short_max: f64,
-    long_max: f64,
     measure: Measure,
-    ecn: bool,
     buffer: DropTail,
-    stream: Stream,
+    long: Lottery,
     /// the waiting packets of short flows
     short_backlog: Backlog,
-    /// when each of them leaves the buffer, and its size
-    short_leaves: VecDeque<(Time, u32)>,
     /// size of the packet let in last, if it is one of them and its departure is not yet known
     joining: Option<u32>,
+    short: Lottery,
+    short_average: Average,
+    /// when each of the waiting packets of short flows leaves the buffer, and its size
+    short_leaves: VecDeque<(Time, u32)>,
+    short_max: f64,
+    long_max: f64,
+    ecn: bool,
+    stream: Stream,
 }
 
 impl Rio {
@@ -91,17 +92,34 @@ impl Rio {
     pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
         self.release(queue.now);
         let idle = queue.idle();
-        let frame_bytes = packet.frame_bytes;
         let is_short = packet.class == SHORT;
         let total = self.measure.of(queue.backlog);
-        let total_average = self.total_average.update(total, idle);
-        let (average, max, lottery, waiting) = if is_short {
+        let mut bound = self.total_average.update(total, idle);
+        let (lottery, waiting) = if is_short {
             let waiting = self.measure.of(self.short_backlog);
-            let average = self.short_average.update(waiting, idle);
-            (average, self.short_max, &mut self.short, waiting)
+            bound = self.short_average.update(waiting, idle);
+            (&mut self.short, waiting)
         } else {
-            (total_average, self.long_max, &mut self.long, total)
+            (&mut self.long, total)
         };
+        if lottery.passes(bound, waiting) && self.buffer.fits(queue.backlog, packet.frame_bytes) {
+            self.joining = is_short.then_some(packet.frame_bytes);
+            return Verdict::Accepted;
+        }
+        self.judge_long(waiting, queue, packet)
+    }
+
+    /// The same where the average is above `min`, or the buffer full.
+    #[inline(never)] // so that the path of a short queue stays short
+    fn judge_long(&mut self, waiting: f64, queue: &Queue, packet: &Candidate) -> Verdict {
+        let frame_bytes = packet.frame_bytes;
+        let is_short = packet.class == SHORT;
+        let (average, max, lottery) = if is_short {
+            (&mut self.short_average, self.short_max, &mut self.short)
+        } else {
+            (&mut self.total_average, self.long_max, &mut self.long)
+        };
+        let average = average.value();
         let lot = lottery.draw(average, waiting, frame_bytes, &mut self.stream);
         if !self.buffer.fits(queue.backlog, frame_bytes) {
             lottery.restart();
@@ -117,7 +135,7 @@ impl Rio {
     }
 
     /// The packet that was let in last leaves the buffer at `leaves`.
-    #[inline(never)] // the other disciplines' path through a port stays short
+    #[inline]
     pub(super) fn joined(&mut self, leaves: Time) {
         if let Some(frame_bytes) = self.joining.take() {
             self.short_leaves.push_back((leaves, frame_bytes));
@@ -126,8 +144,10 @@ impl Rio {
         }
     }
 
+    #[inline]
     fn release(&mut self, now: Time) {
-        while let Some((leaves, frame_bytes)) = self.short_leaves.front().copied()
+        while self.short_backlog.packets > 0
+            && let Some((leaves, frame_bytes)) = self.short_leaves.front().copied()
             && leaves <= now
         {
             self.short_leaves.pop_front();
