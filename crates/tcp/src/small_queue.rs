@@ -18,6 +18,9 @@ use crate::settings::{CongestionControl, Pacing, Settings};
 /// `tcp_limit_output_bytes` up to 6.12, 4 MB since; it holds where nothing is paced.
 const LIMIT_MAX_BYTES: u64 = 1 << 20;
 
+/// Segments that may wait at any pacing rate.
+const LEAST_SEGMENTS: u64 = 2;
+
 /// What one flow has in its host.
 #[derive(Debug)]
 pub(crate) struct SmallQueue {
@@ -52,6 +55,20 @@ impl SmallQueue {
         self.bytes += u64::from(bytes);
     }
 
+    /// Whether so little waits that another segment of `segment_bytes` may be handed to the host
+    /// at any pacing rate, which then need not be worked out.
+    #[inline]
+    pub(crate) fn is_short(&mut self, now: Time, segment_bytes: u64) -> bool {
+        while let Some((departs, bytes)) = self.departures.front()
+            && *departs <= now
+        {
+            self.bytes -= u64::from(*bytes);
+            self.departures.pop_front();
+        }
+        self.resume = Time::NEVER;
+        self.bytes <= LEAST_SEGMENTS * segment_bytes
+    }
+
     /// Whether another segment of `segment_bytes` may be handed to the host now; if not,
     /// [`Self::resume`] says when.
     pub(crate) fn allows(
@@ -61,14 +78,10 @@ impl SmallQueue {
         load: &Load,
         twice: bool,
     ) -> bool {
-        while let Some((departs, bytes)) = self.departures.front()
-            && *departs <= now
-        {
-            self.bytes -= u64::from(*bytes);
-            self.departures.pop_front();
+        if self.is_short(now, segment_bytes) {
+            return true;
         }
         let limit = self.limit(segment_bytes, load) << u32::from(twice);
-        self.resume = Time::NEVER;
         if self.bytes <= limit {
             return true;
         }
@@ -88,7 +101,7 @@ impl SmallQueue {
         } else {
             paced
         };
-        paced.max(2 * segment_bytes)
+        paced.max(LEAST_SEGMENTS * segment_bytes)
     }
 
     /// What waited for the host is asked for again.

@@ -54,7 +54,7 @@ preset! {
     payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";
     tcprand = TcpRand::DEFAULT, "Lee et al. 2017: (1,1,1,1), once `payload_sizing` is set";
     ecn = false, "tcl/lib/ns-default.tcl, ecn_ 0";
-    ecn_fallback = false, "tcp/tcp.cc: no handshake of ECN";
+    ecn_fallback = false, "tcp/tcp.cc, TcpAgent::recv: ECN without a handshake";
     dctcp_halves_on_loss = true, "RFC 8257 3.5, once DCTCP is the congestion control; ns-2.35 has none";
     pacing = Pacing::Off, "tcp/tcp.cc, TcpAgent::send_much: what the window allows, at once";
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set";

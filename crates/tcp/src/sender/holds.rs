@@ -74,18 +74,30 @@ impl Sender {
     }
 
     /// Whether enough of this flow waits in the host.
-    #[inline(never)]
+    #[inline]
     fn waits_for_host(&mut self, now: Time) -> bool {
+        let Some(queue) = &mut self.small_queue else {
+            return false;
+        };
+        let segment_bytes = u64::from(self.payload) + HEADERS_BYTES;
+        if self.offload.is_none() && queue.is_short(now, segment_bytes) {
+            return false;
+        }
+        self.board.segments() > 1 && self.is_over_the_limit(now, segment_bytes)
+    }
+
+    #[inline(never)]
+    fn is_over_the_limit(&mut self, now: Time, segment_bytes: u64) -> bool {
         let load = self.load();
         let recovers = self.recovery.state() != State::Open;
-        let segment_bytes = match &self.offload {
-            None => u64::from(self.payload) + HEADERS_BYTES,
+        let burst_bytes = match &self.offload {
+            None => segment_bytes,
             Some(_) => self.offer().burst(),
         };
         let Some(queue) = &mut self.small_queue else {
             return false;
         };
-        let waits = self.board.segments() > 1 && !queue.allows(now, segment_bytes, &load, recovers);
+        let waits = !queue.allows(now, burst_bytes, &load, recovers);
         if waits {
             let window = self.congestion.window();
             let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
