@@ -11,7 +11,7 @@ use crate::framing::Framing;
 use crate::observer::{Arrival, Counts, Observer};
 use crate::packet::{CE, Packet};
 use crate::pool::{Handle, Pool};
-use crate::port::{NO_SCHEDULER, Place, Port, PortConfig, PortTotals};
+use crate::port::{Kind, Place, Port, PortConfig, PortTotals};
 use crate::routing::{Hop, Routes};
 use crate::topology::{NodeId, PortId, Topology};
 use scheduled::ScheduledPorts;
@@ -196,7 +196,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// What waits in a port's buffer at `now`, which is not before the network's own time.
     pub fn backlog(&mut self, port: PortId, now: Time) -> Backlog {
         let port = &mut self.ports[port.0 as usize];
-        if port.scheduler == NO_SCHEDULER {
+        if port.kind != Kind::Scheduled {
             port.backlog(now)
         } else {
             self.scheduled.backlog(port.scheduler)
@@ -295,26 +295,54 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         hosts.receive(self, host, &received);
     }
 
-    /// A packet meets the output port of its next hop: verdict, and onto the link or lost.
+    /// A packet meets the output port of its next hop. Returns when it will have left, or
+    /// [`Time::NEVER`] where that is not known.
     #[inline]
     fn meet(&mut self, now: Time, hop: Hop, ingress_number: u16, handle: Handle) -> Time {
-        let port = &mut self.ports[hop.port.0 as usize];
-        if port.scheduler != NO_SCHEDULER {
-            let index = port.scheduler;
-            self.meet_scheduler(now, index, hop, ingress_number, handle);
-            return Time::NEVER;
+        match self.ports[hop.port.0 as usize].kind {
+            Kind::Plain => self.meet_fifo::<true>(now, hop, ingress_number, handle),
+            kind => self.meet_other(kind, now, hop, ingress_number, handle),
         }
+    }
+
+    #[inline(never)]
+    fn meet_other(
+        &mut self,
+        kind: Kind,
+        now: Time,
+        hop: Hop,
+        ingress_number: u16,
+        handle: Handle,
+    ) -> Time {
+        if kind == Kind::Fifo {
+            return self.meet_fifo::<false>(now, hop, ingress_number, handle);
+        }
+        let scheduler = self.ports[hop.port.0 as usize].scheduler;
+        self.meet_scheduler(now, scheduler, hop, ingress_number, handle);
+        Time::NEVER
+    }
+
+    /// A packet meets a port that serves first in, first out: verdict, and onto the link or lost.
+    #[inline]
+    fn meet_fifo<const PLAIN: bool>(
+        &mut self,
+        now: Time,
+        hop: Hop,
+        ingress_number: u16,
+        handle: Handle,
+    ) -> Time {
+        let port = &mut self.ports[hop.port.0 as usize];
         let packet = self.packets.get_mut(handle);
         let frame_bytes = self.framing.buffered_bytes(packet.size_bytes);
         let backlog = port.backlog(now);
         let port_accepted = port.totals.accepted;
-        let verdict = port.judge(now, backlog, frame_bytes, packet);
+        let verdict = port.judge::<PLAIN, P>(now, backlog, frame_bytes, packet);
         let slot = port.place.ingress_base as usize + ingress_number as usize;
         self.ingress_arrivals[slot] += 1;
         let mut depart = Time::NEVER;
         if verdict.lets_in() {
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
-            let (end, due) = port.accept(now, frame_bytes, wire_bytes, handle);
+            let (end, due) = port.accept::<PLAIN>(now, frame_bytes, wire_bytes, handle);
             depart = end;
             if let Some(due) = due {
                 self.events.insert(due, hop.port.0);
@@ -324,7 +352,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         if matches!(verdict, Verdict::Accepted) && !self.observer.watches(hop.port) {
             return depart;
         }
-        if matches!(verdict, Verdict::Marked) {
+        if !PLAIN && matches!(verdict, Verdict::Marked) {
             packet.ecn |= CE;
             port.totals.marked += 1;
         }

@@ -78,6 +78,18 @@ pub struct PortTotals {
 /// What [`Port::scheduler`] says where a port serves first in, first out.
 pub(crate) const NO_SCHEDULER: u32 = u32::MAX;
 
+/// How much a port asks of the forwarding core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Drop-tail, without a shaper, departures first: most ports of most networks. What the others
+    /// may have besides is left out of its path through the code (`PLAIN`).
+    Plain,
+    /// first in, first out
+    Fifo,
+    /// its scheduler decides at departures
+    Scheduled,
+}
+
 /// Where a port stands in the topology.
 pub(crate) struct Place {
     /// the node at the far end of its link
@@ -102,6 +114,7 @@ pub(crate) struct Port {
     shaper: Option<Box<Shaper>>,
     /// which of the network's schedulers it has, or [`NO_SCHEDULER`]
     pub(crate) scheduler: u32,
+    pub(crate) kind: Kind,
     leaves: Leaves,
     /// whether a packet still counts in the picosecond in which it leaves
     lingers: bool,
@@ -136,9 +149,18 @@ impl Port {
                 number(*scheduler),
             ),
         };
+        let is_drop_tail = matches!(discipline, Discipline::DropTail(_));
+        let kind = if scheduler != NO_SCHEDULER {
+            Kind::Scheduled
+        } else if is_drop_tail && config.shaper.is_none() && config.departure_first {
+            Kind::Plain
+        } else {
+            Kind::Fifo
+        };
         Self {
             link: Link::new(),
             place,
+            kind,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
             free_at: Time::ZERO,
             latency: config.latency,
@@ -196,7 +218,7 @@ impl Port {
 
     /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
     #[inline]
-    pub(crate) fn judge<P: Copy>(
+    pub(crate) fn judge<const PLAIN: bool, P: Copy>(
         &mut self,
         now: Time,
         backlog: Backlog,
@@ -204,23 +226,9 @@ impl Port {
         packet: &Packet<P>,
     ) -> Verdict {
         self.count_arrival(now);
-        // The plainest discipline needs neither of the two structures, and its ports are the many.
-        if let Discipline::DropTail(drop_tail) = &self.discipline {
+        if PLAIN && let Discipline::DropTail(drop_tail) = &self.discipline {
             return drop_tail.judge(backlog, frame_bytes);
         }
-        self.ask(now, backlog, frame_bytes, packet)
-    }
-
-    /// What a discipline says that looks at more than the backlog; apart, so that the common way
-    /// stays short.
-    #[inline(never)]
-    fn ask<P: Copy>(
-        &mut self,
-        now: Time,
-        backlog: Backlog,
-        frame_bytes: u32,
-        packet: &Packet<P>,
-    ) -> Verdict {
         let queue = Queue {
             now,
             backlog,
@@ -238,7 +246,7 @@ impl Port {
     /// Takes an accepted packet; returns when its last bit is sent, and when the next node
     /// decides about it if it is now the first on the link.
     #[inline]
-    pub(crate) fn accept(
+    pub(crate) fn accept<const PLAIN: bool>(
         &mut self,
         now: Time,
         frame_bytes: u32,
@@ -247,16 +255,22 @@ impl Port {
     ) -> (Time, Option<Time>) {
         // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
         let begin = now.max(self.free_at);
-        let (start, due) = self.serialize(begin, frame_bytes, wire_bytes);
+        let (start, due) = self.serialize::<PLAIN>(begin, frame_bytes, wire_bytes);
         let depart = self.free_at;
         let leaves = match self.leaves {
             Leaves::AtEndOfService => depart,
             Leaves::AtStartOfService => start,
         };
         let first = self.link.is_empty();
-        let out = leaves + self.lingers();
+        let out = if PLAIN {
+            leaves
+        } else {
+            leaves + self.lingers()
+        };
         self.link.push(due, out, frame_bytes, packet);
-        self.discipline.joined(out);
+        if !PLAIN {
+            self.discipline.joined(out);
+        }
         let totals = &mut self.totals;
         totals.accepted += 1;
         totals.accepted_bytes += u64::from(frame_bytes);
@@ -274,7 +288,7 @@ impl Port {
         wire_bytes: u32,
         packet: Handle,
     ) -> (Time, Option<Time>) {
-        let (_, due) = self.serialize(begin, frame_bytes, wire_bytes);
+        let (_, due) = self.serialize::<false>(begin, frame_bytes, wire_bytes);
         let first = self.link.is_empty();
         self.link.push(due, begin, frame_bytes, packet);
         (self.free_at, first.then_some(due))
@@ -283,9 +297,14 @@ impl Port {
     /// Gives the next packet to the line, which is free at `begin`: when its first bit goes, and
     /// when the next node decides about it.
     #[inline]
-    fn serialize(&mut self, begin: Time, frame_bytes: u32, wire_bytes: u32) -> (Time, Time) {
+    fn serialize<const PLAIN: bool>(
+        &mut self,
+        begin: Time,
+        frame_bytes: u32,
+        wire_bytes: u32,
+    ) -> (Time, Time) {
         let mut start = begin;
-        if let Some(shaper) = &mut self.shaper {
+        if !PLAIN && let Some(shaper) = &mut self.shaper {
             start = shaper.release(start, frame_bytes);
         }
         self.free_at = start + self.serializer.take(wire_bytes);
