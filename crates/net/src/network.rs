@@ -196,10 +196,10 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// What waits in a port's buffer at `now`, which is not before the network's own time.
     pub fn backlog(&mut self, port: PortId, now: Time) -> Backlog {
         let port = &mut self.ports[port.0 as usize];
-        if port.kind != Kind::Scheduled {
-            port.backlog(now)
-        } else {
+        if port.kind == Kind::Scheduled {
             self.scheduled.backlog(port.scheduler)
+        } else {
+            port.backlog(now)
         }
     }
 
