@@ -216,6 +216,15 @@ impl Port {
         self.totals.arrivals += 1;
     }
 
+    /// A packet is accepted, with which `backlog_bytes` are in the buffer.
+    #[inline]
+    pub(crate) fn count_accepted(&mut self, frame_bytes: u32, backlog_bytes: u32) {
+        let totals = &mut self.totals;
+        totals.accepted += 1;
+        totals.accepted_bytes += u64::from(frame_bytes);
+        totals.backlog_max_bytes = totals.backlog_max_bytes.max(backlog_bytes);
+    }
+
     /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
     #[inline]
     pub(crate) fn judge<const PLAIN: bool, P: Copy>(
@@ -271,11 +280,9 @@ impl Port {
         if !PLAIN {
             self.discipline.joined(out);
         }
-        let totals = &mut self.totals;
-        totals.accepted += 1;
-        totals.accepted_bytes += u64::from(frame_bytes);
-        totals.backlog_max_bytes = totals.backlog_max_bytes.max(self.link.backlog_bytes());
-        totals.backlog_integral += u128::from((leaves - now).as_ps()) * u128::from(frame_bytes);
+        self.count_accepted(frame_bytes, self.link.backlog_bytes());
+        self.totals.backlog_integral +=
+            u128::from((leaves - now).as_ps()) * u128::from(frame_bytes);
         (depart, first.then_some(due))
     }
 

@@ -40,6 +40,12 @@ pub struct Backlog {
     pub packets: u32,
 }
 
+/// What waits in an empty buffer.
+pub(crate) const NOTHING: Backlog = Backlog {
+    bytes: 0,
+    packets: 0,
+};
+
 /// A port's queue as an arriving packet finds it.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {

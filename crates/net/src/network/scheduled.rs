@@ -7,16 +7,19 @@
 //! picosecond departures come first; where arrivals are to come first (`departure_first = false`)
 //! the event is set one picosecond late, and the packet that it sends begins on time.
 //!
+//! A packet that finds the line free and nobody waiting goes at once: no queue, no event.
+//!
 //! What was decided when a packet arrived may be revised: a discipline drops one that it had
 //! accepted, or marks it as it leaves. So every waiting packet keeps the counts of its own arrival.
 
 use fairport_units::Time;
 
 use super::Network;
-use crate::discipline::{Backlog, Reason, Verdict};
+use crate::discipline::{Backlog, NOTHING, Reason, Verdict};
 use crate::observer::{Arrival, Counts, Observer};
 use crate::packet::CE;
 use crate::pool::Handle;
+use crate::port::Port;
 use crate::routing::Hop;
 use crate::scheduler::{Addresses, Lost, Scheduler, Waiting};
 use crate::topology::{NodeId, PortId, Topology};
@@ -32,6 +35,25 @@ struct Scheduled {
     /// until when the backlog's integral has been taken
     integrated_to: Time,
     revoked: Revoked,
+}
+
+impl Scheduled {
+    /// Adds the time since the last change to the backlog's integral.
+    #[inline]
+    fn integrate(&mut self, now: Time, port: &mut Port) {
+        let span = (now - self.integrated_to).as_ps();
+        self.integrated_to = now;
+        port.totals.backlog_integral += u128::from(span) * u128::from(self.backlog.bytes);
+    }
+}
+
+/// A packet that meets such a port.
+struct Meeting {
+    port: PortId,
+    /// the port's index among these
+    index: u32,
+    counts: Counts,
+    packet: Waiting,
 }
 
 /// What was accepted at a port and dropped all the same.
@@ -75,10 +97,7 @@ impl ScheduledPorts {
         self.ports.push(Scheduled {
             port,
             scheduler,
-            backlog: Backlog {
-                bytes: 0,
-                packets: 0,
-            },
+            backlog: NOTHING,
             is_set: false,
             integrated_to: Time::ZERO,
             revoked: Revoked::default(),
@@ -92,13 +111,7 @@ impl ScheduledPorts {
 
     /// What waits at a port with this index; nothing where it is [`NO_SCHEDULER`].
     pub(super) fn backlog(&self, index: u32) -> Backlog {
-        self.get(index).map_or(
-            Backlog {
-                bytes: 0,
-                packets: 0,
-            },
-            |port| port.backlog,
-        )
+        self.get(index).map_or(NOTHING, |port| port.backlog)
     }
 
     /// What the port with this index revoked; nothing where it is [`NO_SCHEDULER`].
@@ -136,69 +149,118 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let port = &mut self.ports[hop.port.0 as usize];
         port.count_arrival(now);
         let slot = port.place.ingress_base as usize + ingress_number as usize;
-        self.ingress_arrivals[slot] += 1;
-        let counts = Counts {
-            port_arrival: port.totals.arrivals,
-            ingress_arrival: self.ingress_arrivals[slot],
-            flow_arrival: hop.arrivals,
-            port_accepted: port.totals.accepted,
+        let ingress_arrivals = &mut self.ingress_arrivals[slot];
+        *ingress_arrivals += 1;
+        let packet = self.packets.get(handle);
+        let meeting = Meeting {
+            port: hop.port,
+            index,
+            counts: Counts {
+                port_arrival: port.totals.arrivals,
+                ingress_arrival: *ingress_arrivals,
+                flow_arrival: hop.arrivals,
+                port_accepted: port.totals.accepted,
+            },
+            packet: Waiting {
+                arrived: now,
+                frame_bytes: self.framing.buffered_bytes(packet.size_bytes),
+                flow: packet.flow,
+                class: packet.class,
+                ecn: packet.ecn,
+                marked: false,
+                handle,
+            },
         };
-        let waiting = self.describe(now, handle);
-        let addresses = match self.scheduled.ports[index as usize].scheduler {
-            Scheduler::Sfq(_) => self.addresses(handle),
+        let waits = self.scheduled.ports[index as usize].backlog.packets > 0;
+        if waits || port.free_at() > now {
+            self.join(&meeting);
+        } else {
+            self.pass(&meeting);
+        }
+    }
+
+    /// The line is free and nobody waits, so the packet goes at once, unless it is refused.
+    #[inline]
+    fn pass(&mut self, meeting: &Meeting) {
+        let waiting = &meeting.packet;
+        let scheduler = &mut self.scheduled.ports[meeting.index as usize].scheduler;
+        let verdict = scheduler.pass(waiting);
+        self.tell(meeting, NOTHING, verdict);
+        if !verdict.lets_in() {
+            return;
+        }
+        let port = &mut self.ports[meeting.port.0 as usize];
+        port.count_accepted(waiting.frame_bytes, waiting.frame_bytes);
+        self.send(meeting.port, waiting, meeting.counts, self.now);
+    }
+
+    /// The packet has to wait, unless it is refused.
+    #[inline(never)] // so that the way of a packet that passes stays short
+    fn join(&mut self, meeting: &Meeting) {
+        let waiting = meeting.packet;
+        let addresses = match self.scheduled.ports[meeting.index as usize].scheduler {
+            Scheduler::Sfq(_) => self.addresses(waiting.handle),
             _ => Addresses::default(),
         };
-        self.integrate(index);
-        let scheduled = &mut self.scheduled.ports[index as usize];
+        let ScheduledPorts { ports, lost, .. } = &mut self.scheduled;
+        let scheduled = &mut ports[meeting.index as usize];
+        scheduled.integrate(self.now, &mut self.ports[meeting.port.0 as usize]);
         let backlog = scheduled.backlog;
-        let lost = &mut self.scheduled.lost;
         let verdict = scheduled
             .scheduler
             .enqueue(backlog, addresses, waiting, lost);
         if !lost.is_empty() {
-            self.lose(index); // room is made before it is taken
+            self.lose(meeting.index); // room is made before it is taken
         }
-        let packet = self.packets.get_mut(handle);
-        if verdict == Verdict::Marked {
-            packet.ecn |= CE;
-            self.ports[hop.port.0 as usize].totals.marked += 1;
+        self.tell(meeting, backlog, verdict);
+        if verdict.lets_in() {
+            self.keep(meeting);
         }
-        self.observer.verdict(now, hop.port, packet, verdict);
-        if verdict != Verdict::Accepted || self.observer.watches(hop.port) {
+        // Where packets waited before, the event is set already.
+        if backlog.packets == 0 && verdict.lets_in() {
+            self.wake(meeting.index);
+        }
+    }
+
+    /// Tells of a verdict; `backlog` is what the packet found.
+    fn tell(&mut self, meeting: &Meeting, backlog: Backlog, verdict: Verdict) {
+        let waiting = &meeting.packet;
+        let packet = self.packets.get(waiting.handle);
+        self.observer
+            .verdict(self.now, meeting.port, packet, verdict);
+        if verdict != Verdict::Accepted || self.observer.watches(meeting.port) {
             self.observer.detail(&Arrival {
-                time: now,
-                port: hop.port,
+                time: self.now,
+                port: meeting.port,
                 packet,
                 frame_bytes: waiting.frame_bytes,
                 backlog,
                 verdict,
                 depart: Time::NEVER,
-                counts,
+                counts: meeting.counts,
             });
         }
-        if let Verdict::Dropped(_) = verdict {
+        if !verdict.lets_in() {
             self.dropped += 1;
-            self.packets.release(handle);
-        } else {
-            self.keep(index, &waiting, counts);
-        }
-        // Where packets waited before, the event is set already.
-        if backlog.packets == 0 {
-            self.start(index);
+            self.packets.release(waiting.handle);
         }
     }
 
-    /// Serves the first packet that waits at once, or when the line has sent what it holds.
-    fn start(&mut self, index: u32) {
-        let port = &self.ports[self.scheduled.ports[index as usize].port.0 as usize];
-        if self.scheduled.backlog(index).packets == 0 {
-            return;
+    /// Puts a packet on the line, which is free at `begin`; returns when its last bit is sent.
+    #[inline]
+    fn send(&mut self, id: PortId, waiting: &Waiting, counts: Counts, begin: Time) -> Time {
+        let wire_bytes = waiting.frame_bytes + self.framing.gap_bytes();
+        let port = &mut self.ports[id.0 as usize];
+        let (depart, due) = port.send(begin, waiting.frame_bytes, wire_bytes, waiting.handle);
+        if let Some(due) = due {
+            self.events.insert(due, id.0);
         }
-        if port.free_at() <= self.now {
-            self.serve(index, self.now);
-        } else {
-            self.wake(index);
+        if self.observer.watches(id) {
+            let packet = self.packets.get(waiting.handle);
+            self.observer
+                .departs(id, packet, counts.port_arrival, depart);
         }
+        depart
     }
 
     /// Sets the event to when the line will have sent what it holds.
@@ -211,50 +273,29 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.events.insert(at, self.scheduled.first_event + index);
     }
 
-    /// The line of a port with a scheduler is free, and packets wait.
+    /// The line of a port with a scheduler is free, and packets wait: sends the next, if the
+    /// discipline has one left.
     #[cold]
     pub(super) fn depart(&mut self, event: u32) {
-        let index = event - self.scheduled.first_event;
-        let scheduled = &mut self.scheduled.ports[index as usize];
-        scheduled.is_set = false;
-        let port = scheduled.port;
-        self.serve(index, self.ports[port.0 as usize].free_at());
-    }
-
-    /// Sends the next packet, if the discipline has one left; the line is free at `begin`.
-    fn serve(&mut self, index: u32, begin: Time) {
         let now = self.now;
-        self.integrate(index);
-        let scheduled = &mut self.scheduled.ports[index as usize];
+        let index = event - self.scheduled.first_event;
+        let ScheduledPorts { ports, lost, .. } = &mut self.scheduled;
+        let scheduled = &mut ports[index as usize];
+        scheduled.is_set = false;
         let id = scheduled.port;
-        let next = scheduled.scheduler.dequeue(now, &mut self.scheduled.lost);
+        let port = &mut self.ports[id.0 as usize];
+        let begin = port.free_at();
+        scheduled.integrate(now, port);
+        let next = scheduled.scheduler.dequeue(now, lost);
         if let Some(waiting) = &next {
             let (counts, backlog) = self.give_up(index, waiting);
-            let packet = self.packets.get_mut(waiting.handle);
-            let port = &mut self.ports[id.0 as usize];
-            let wire_bytes = waiting.frame_bytes + self.framing.gap_bytes();
-            let (depart, due) = port.send(begin, waiting.frame_bytes, wire_bytes, waiting.handle);
-            if let Some(due) = due {
-                self.events.insert(due, id.0);
-            }
             if waiting.marked {
-                packet.ecn |= CE;
-                port.totals.marked += 1;
-                self.observer.verdict(now, id, packet, Verdict::Marked);
-                self.observer.revised(&Arrival {
-                    time: now,
-                    port: id,
-                    packet,
-                    frame_bytes: waiting.frame_bytes,
-                    backlog,
-                    verdict: Verdict::Marked,
-                    depart,
-                    counts,
-                });
+                self.packets.get_mut(waiting.handle).ecn |= CE;
             }
-            if self.observer.watches(id) {
-                self.observer
-                    .departs(id, packet, counts.port_arrival, depart);
+            let depart = self.send(id, waiting, counts, begin);
+            if waiting.marked {
+                self.ports[id.0 as usize].totals.marked += 1;
+                self.revise(id, waiting, counts, backlog, Verdict::Marked, depart);
             }
         }
         if !self.scheduled.lost.is_empty() {
@@ -263,6 +304,31 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         if self.scheduled.ports[index as usize].backlog.packets > 0 {
             self.wake(index);
         }
+    }
+
+    /// Tells that a packet that was accepted is marked or lost all the same.
+    #[inline(never)]
+    fn revise(
+        &mut self,
+        id: PortId,
+        waiting: &Waiting,
+        counts: Counts,
+        backlog: Backlog,
+        verdict: Verdict,
+        depart: Time,
+    ) {
+        let packet = self.packets.get(waiting.handle);
+        self.observer.verdict(self.now, id, packet, verdict);
+        self.observer.revised(&Arrival {
+            time: self.now,
+            port: id,
+            packet,
+            frame_bytes: waiting.frame_bytes,
+            backlog,
+            verdict,
+            depart,
+            counts,
+        });
     }
 
     /// Drops what the discipline has given up after all.
@@ -278,19 +344,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     fn lose_one(&mut self, index: u32, waiting: &Waiting, reason: Reason) {
         let (counts, backlog) = self.give_up(index, waiting);
         let id = self.scheduled.ports[index as usize].port;
-        let packet = self.packets.get(waiting.handle);
         let verdict = Verdict::Dropped(reason);
-        self.observer.verdict(self.now, id, packet, verdict);
-        self.observer.revised(&Arrival {
-            time: self.now,
-            port: id,
-            packet,
-            frame_bytes: waiting.frame_bytes,
-            backlog,
-            verdict,
-            depart: Time::NEVER,
-            counts,
-        });
+        self.revise(id, waiting, counts, backlog, verdict, Time::NEVER);
         let revoked = &mut self.scheduled.ports[index as usize].revoked;
         revoked.packets += 1;
         revoked.bytes += u64::from(waiting.frame_bytes);
@@ -299,51 +354,29 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     }
 
     /// An accepted packet waits from now on.
-    fn keep(&mut self, index: u32, waiting: &Waiting, counts: Counts) {
+    fn keep(&mut self, meeting: &Meeting) {
+        let ScheduledPorts { ports, counts, .. } = &mut self.scheduled;
+        let waiting = &meeting.packet;
         let place = waiting.handle.place();
-        if self.scheduled.counts.len() <= place {
-            self.scheduled.counts.resize(place + 1, None);
+        if counts.len() <= place {
+            counts.resize(place + 1, None);
         }
-        self.scheduled.counts[place] = Some(counts);
-        let scheduled = &mut self.scheduled.ports[index as usize];
-        scheduled.backlog.bytes += waiting.frame_bytes;
-        scheduled.backlog.packets += 1;
-        let totals = &mut self.ports[scheduled.port.0 as usize].totals;
-        totals.accepted += 1;
-        totals.accepted_bytes += u64::from(waiting.frame_bytes);
-        totals.backlog_max_bytes = totals.backlog_max_bytes.max(scheduled.backlog.bytes);
+        counts[place] = Some(meeting.counts);
+        let backlog = &mut ports[meeting.index as usize].backlog;
+        backlog.bytes += waiting.frame_bytes;
+        backlog.packets += 1;
+        let port = &mut self.ports[meeting.port.0 as usize];
+        port.count_accepted(waiting.frame_bytes, backlog.bytes);
     }
 
     /// A packet waits no longer: its counts, and what still waits.
     fn give_up(&mut self, index: u32, waiting: &Waiting) -> (Counts, Backlog) {
-        let counts = self.scheduled.counts[waiting.handle.place()].take();
-        let scheduled = &mut self.scheduled.ports[index as usize];
-        scheduled.backlog.bytes -= waiting.frame_bytes;
-        scheduled.backlog.packets -= 1;
-        (counts.expect("it waited"), scheduled.backlog)
-    }
-
-    /// Adds the time since the last change to the backlog's integral.
-    fn integrate(&mut self, index: u32) {
-        let scheduled = &mut self.scheduled.ports[index as usize];
-        let span = (self.now - scheduled.integrated_to).as_ps();
-        scheduled.integrated_to = self.now;
-        let totals = &mut self.ports[scheduled.port.0 as usize].totals;
-        totals.backlog_integral += u128::from(span) * u128::from(scheduled.backlog.bytes);
-    }
-
-    /// What a discipline may know of an arriving packet.
-    fn describe(&self, now: Time, handle: Handle) -> Waiting {
-        let packet = self.packets.get(handle);
-        Waiting {
-            arrived: now,
-            frame_bytes: self.framing.buffered_bytes(packet.size_bytes),
-            flow: packet.flow,
-            class: packet.class,
-            ecn: packet.ecn,
-            marked: false,
-            handle,
-        }
+        let ScheduledPorts { ports, counts, .. } = &mut self.scheduled;
+        let counts = counts[waiting.handle.place()].take();
+        let backlog = &mut ports[index as usize].backlog;
+        backlog.bytes -= waiting.frame_bytes;
+        backlog.packets -= 1;
+        (counts.expect("it waited"), *backlog)
     }
 
     /// Where a packet's route begins and ends. Only some disciplines ask, and it takes a while.

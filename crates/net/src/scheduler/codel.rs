@@ -4,7 +4,7 @@ use fairport_units::Time;
 
 use super::lane::Lane;
 use super::{Lost, Waiting};
-use crate::discipline::{Backlog, DropTail, Reason, Verdict};
+use crate::discipline::{Backlog, DropTail, NOTHING, Reason, Verdict};
 
 /// What an administrator sets.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +83,19 @@ impl Control {
         Some(packet)
     }
 
+    /// A packet goes that did not wait and leaves the queue empty.
+    #[inline]
+    pub(super) fn rest(&mut self) {
+        self.first_above = None;
+        self.dropping = false;
+    }
+
+    /// A queue whose turn it is holds nothing.
+    #[inline]
+    pub(super) fn found_empty(&mut self) {
+        self.first_above = None;
+    }
+
     /// Drops soon follow each other where they did a short while ago.
     fn begin_dropping(&mut self, now: Time, config: &CoDelConfig) {
         self.dropping = true;
@@ -102,7 +115,7 @@ impl Control {
         config: &CoDelConfig,
     ) -> Option<(Waiting, bool)> {
         let Some(packet) = lane.pop() else {
-            self.first_above = None;
+            self.found_empty();
             return None;
         };
         let sojourn = now.saturating_sub(packet.arrived);
@@ -152,6 +165,14 @@ impl CoDel {
         let verdict = self.limit.judge(backlog, packet.frame_bytes);
         if verdict == Verdict::Accepted {
             self.lane.push(packet);
+        }
+        verdict
+    }
+
+    pub(super) fn pass(&mut self, packet: &Waiting) -> Verdict {
+        let verdict = self.limit.judge(NOTHING, packet.frame_bytes);
+        if verdict == Verdict::Accepted {
+            self.control.rest();
         }
         verdict
     }

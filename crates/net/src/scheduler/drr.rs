@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::lane::Lane;
 use super::{Lost, Waiting};
-use crate::discipline::{Backlog, DropTail, Reason, Verdict};
+use crate::discipline::{Backlog, DropTail, NOTHING, Reason, Verdict};
 
 #[derive(Clone, Debug, Default)]
 struct Queue {
@@ -74,6 +74,14 @@ impl Drr {
         let index = self.queue_for(packet.flow);
         self.queues[index as usize].lane.push(packet);
         Verdict::Accepted
+    }
+
+    /// A packet that is alone leaves nothing behind: its flow gives its queue back.
+    pub(super) fn pass(&self, packet: &Waiting) -> Verdict {
+        match self.limit.judge(NOTHING, packet.frame_bytes) {
+            Verdict::Accepted => Verdict::Accepted,
+            _ => Verdict::Dropped(Reason::Share),
+        }
     }
 
     pub(super) fn dequeue(&mut self) -> Option<Waiting> {

@@ -8,7 +8,7 @@ use fairport_units::Time;
 use super::codel::{CoDelConfig, Control};
 use super::lane::Lane;
 use super::{Lost, Waiting, hash};
-use crate::discipline::{Backlog, DropTail, Reason, Verdict};
+use crate::discipline::{Backlog, DropTail, NOTHING, Reason, Verdict};
 
 /// What an administrator sets.
 #[derive(Clone, Debug)]
@@ -85,26 +85,45 @@ impl FqCoDel {
             }
             self.drop_from_fattest(&mut backlog, lost);
         }
-        let index = hash::queue_of(u64::from(packet.flow), self.seed, self.config.queues);
+        let index = self.activate(packet.flow);
+        self.queues[index as usize].lane.push(packet);
+        Verdict::Accepted
+    }
+
+    /// The queue of a flow, in a list from now on.
+    fn activate(&mut self, flow: u32) -> u32 {
+        let index = hash::queue_of(u64::from(flow), self.seed, self.config.queues);
         let queue = &mut self.queues[index as usize];
-        queue.lane.push(packet);
         if queue.list == List::None {
             queue.list = List::New;
             queue.credits = i64::from(self.config.quantum_bytes);
             self.new.push_back(index);
         }
+        index
+    }
+
+    /// The lists turn as if the packet's queue held it, and the others nothing.
+    pub(super) fn pass(&mut self, packet: &Waiting) -> Verdict {
+        if self.config.limit.judge(NOTHING, packet.frame_bytes) != Verdict::Accepted {
+            return Verdict::Dropped(Reason::Full);
+        }
+        let own = self.activate(packet.flow);
+        while let Some(index) = self.turn() {
+            let queue = &mut self.queues[index as usize];
+            if index == own {
+                queue.control.rest();
+                queue.credits -= i64::from(packet.frame_bytes);
+                break;
+            }
+            queue.control.found_empty();
+            self.retire(index);
+        }
         Verdict::Accepted
     }
 
     pub(super) fn dequeue(&mut self, now: Time, lost: &mut Lost) -> Option<Waiting> {
-        loop {
-            let index = *self.new.front().or(self.old.front())?;
+        while let Some(index) = self.turn() {
             let queue = &mut self.queues[index as usize];
-            if queue.credits <= 0 {
-                queue.credits += i64::from(self.config.quantum_bytes);
-                self.move_on(index, List::Old);
-                continue;
-            }
             let packet = queue
                 .control
                 .dequeue(now, &mut queue.lane, &self.config.codel, lost);
@@ -112,14 +131,32 @@ impl FqCoDel {
                 queue.credits -= i64::from(packet.frame_bytes);
                 return Some(packet);
             }
-            // An empty new queue first waits its turn among the old ones, or a flow of one packet
-            // at a time would always be new.
-            let goes_to = match queue.list {
-                List::New => List::Old,
-                _ => List::None,
-            };
-            self.move_on(index, goes_to);
+            self.retire(index);
         }
+        None
+    }
+
+    /// The queue whose turn it is: the first that has credits left; none when the lists are empty.
+    fn turn(&mut self) -> Option<u32> {
+        loop {
+            let index = *self.new.front().or(self.old.front())?;
+            let queue = &mut self.queues[index as usize];
+            if queue.credits > 0 {
+                return Some(index);
+            }
+            queue.credits += i64::from(self.config.quantum_bytes);
+            self.move_on(index, List::Old);
+        }
+    }
+
+    /// An empty new queue first waits its turn among the old ones, or a flow of one packet at a
+    /// time would always be new.
+    fn retire(&mut self, index: u32) {
+        let goes_to = match self.queues[index as usize].list {
+            List::New => List::Old,
+            _ => List::None,
+        };
+        self.move_on(index, goes_to);
     }
 
     /// Takes a queue off the front of its list.

@@ -95,6 +95,16 @@ impl LinuxSfq {
         Verdict::Accepted
     }
 
+    /// A packet that is alone leaves nothing behind: its queue begins anew with the next.
+    pub(super) fn pass(&mut self, packet: &Waiting) -> Verdict {
+        self.perturb(packet.arrived);
+        let config = &self.config;
+        if config.depth_packets == 0 || config.flows == 0 || config.limit_packets == 0 {
+            return Verdict::Dropped(Reason::Share);
+        }
+        Verdict::Accepted
+    }
+
     pub(super) fn dequeue(&mut self, now: Time) -> Option<Waiting> {
         self.perturb(now);
         loop {

@@ -106,6 +106,20 @@ impl Scheduler {
         }
     }
 
+    /// The verdict on a packet that is sent as it arrives, if it is let in, because the line is free
+    /// and nobody waits: what a packet does that is queued and taken out again, without its queue.
+    pub(crate) fn pass(&mut self, packet: &Waiting) -> Verdict {
+        match self {
+            Self::Sfq(sfq) => sfq.pass(),
+            Self::LinuxSfq(sfq) => sfq.pass(packet),
+            Self::Drr(drr) => drr.pass(packet),
+            Self::CoDel(codel) => codel.pass(packet),
+            Self::FqCoDel(fq_codel) => fq_codel.pass(packet),
+            Self::StrictPriority(pair) => pair.pass(packet),
+            Self::SharedBuffer(shared) => shared.pass(packet),
+        }
+    }
+
     /// The packet to be sent at `now`; none when nothing is left. Packets that are dropped instead
     /// of being sent are added to `lost`.
     pub(crate) fn dequeue(&mut self, now: Time, lost: &mut Lost) -> Option<Waiting> {
@@ -133,6 +147,96 @@ impl Waiting {
             ecn: NOT_ECT,
             marked: false,
             handle: Handle::at(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::{DropTail, NOTHING};
+    use crate::stream::Stream;
+
+    fn schedulers() -> Vec<Scheduler> {
+        let limit = DropTail::packets(12);
+        let codel = CoDelConfig {
+            target: Time::from_us(20),
+            interval: Time::from_us(100),
+            ecn: false,
+            max_packet_bytes: 1518,
+        };
+        let fq_codel = FqCoDelConfig {
+            limit: limit.clone(),
+            queues: 4,
+            quantum_bytes: 1000,
+            codel,
+        };
+        let linux_sfq = LinuxSfqConfig {
+            limit_packets: 12,
+            depth_packets: 12,
+            divisor: 4,
+            flows: 4,
+            quantum_bytes: 1000,
+            perturb: Time::from_us(500),
+        };
+        vec![
+            Scheduler::Sfq(Sfq::new(12, 4, 1, Vec::new())),
+            Scheduler::LinuxSfq(LinuxSfq::new(linux_sfq, Stream::new(1, "queue", 0))),
+            Scheduler::Drr(Drr::new(limit.clone(), 500)),
+            Scheduler::CoDel(CoDel::new(limit.clone(), codel)),
+            Scheduler::FqCoDel(FqCoDel::new(fq_codel, 1)),
+            Scheduler::StrictPriority(StrictPriority::new(limit)),
+            Scheduler::SharedBuffer(SharedBuffer::new(SwitchMemory::new(20_000), 2.0)),
+        ]
+    }
+
+    /// What becomes of packets that come in bursts, of which one leaves in 12 us until none is
+    /// left: verdicts, the order in which they go, and how many are lost afterwards. The first of
+    /// each burst passes, or is queued and taken out again.
+    fn outcome(mut scheduler: Scheduler, passes: bool) -> (Vec<Verdict>, Vec<u32>, usize) {
+        let mut stream = Stream::new(1, "test", 0);
+        let (mut verdicts, mut sent, mut lost) = (Vec::new(), Vec::new(), Lost::new());
+        let mut now = Time::ZERO;
+        for _ in 0..4000 {
+            let mut backlog = NOTHING;
+            for place in 0..=stream.up_to(15) * stream.up_to(1) {
+                let packet = Waiting {
+                    arrived: now,
+                    ..Waiting::of(stream.up_to(5) as u32, 64 + stream.up_to(1454) as u32)
+                };
+                let addresses = Addresses {
+                    source: packet.flow,
+                    destination: 0,
+                };
+                if place == 0 && passes {
+                    verdicts.push(scheduler.pass(&packet));
+                    sent.push(packet.frame_bytes);
+                    continue;
+                }
+                let verdict = scheduler.enqueue(backlog, addresses, packet, &mut lost);
+                verdicts.push(verdict);
+                if place == 0 {
+                    let first = scheduler.dequeue(now, &mut lost);
+                    sent.push(first.expect("it has just come").frame_bytes);
+                } else if verdict.lets_in() {
+                    backlog.packets += 1;
+                    backlog.bytes += packet.frame_bytes;
+                }
+            }
+            now += Time::from_us(12);
+            while let Some(next) = scheduler.dequeue(now, &mut lost) {
+                sent.push(next.frame_bytes);
+                now += Time::from_us(12);
+            }
+        }
+        (verdicts, sent, lost.len())
+    }
+
+    #[test]
+    fn a_packet_that_passes_leaves_what_one_leaves_that_is_queued_and_taken_out() {
+        for scheduler in schedulers() {
+            let passed = outcome(scheduler.clone(), true);
+            assert!(passed == outcome(scheduler.clone(), false), "{scheduler:?}");
         }
     }
 }

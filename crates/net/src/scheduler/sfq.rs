@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::lane::Lane;
 use super::{Addresses, Waiting, hash};
-use crate::discipline::{Backlog, Reason, Verdict};
+use crate::discipline::{Backlog, NOTHING, Reason, Verdict};
 
 /// SFQ as in ns-2.
 ///
@@ -58,20 +58,32 @@ impl Sfq {
         packet: Waiting,
     ) -> Verdict {
         let bucket = self.bucket_of(addresses);
+        let verdict = self.judge(backlog, self.buckets[bucket as usize].packets());
+        if verdict == Verdict::Accepted {
+            let lane = &mut self.buckets[bucket as usize];
+            if lane.is_empty() {
+                self.round.push_back(bucket);
+            }
+            lane.push(packet);
+        }
+        verdict
+    }
+
+    /// A packet that is alone leaves nothing behind.
+    pub(super) fn pass(&self) -> Verdict {
+        self.judge(NOTHING, 0)
+    }
+
+    /// The rule of shares, for a packet whose bucket `has` so many.
+    fn judge(&self, backlog: Backlog, has: u32) -> Verdict {
         let buckets = self.buckets.len() as u32;
-        let lane = &mut self.buckets[bucket as usize];
         let free = self.limit_packets.saturating_sub(backlog.packets);
         if free == 0 {
             return Verdict::Dropped(Reason::Full);
         }
-        let has = lane.packets();
         if has >= free / 2 || (free < buckets && has > self.limit_packets / buckets) {
             return Verdict::Dropped(Reason::Share);
         }
-        if lane.is_empty() {
-            self.round.push_back(bucket);
-        }
-        lane.push(packet);
         Verdict::Accepted
     }
 

@@ -65,6 +65,16 @@ impl SharedBuffer {
     }
 
     pub(super) fn enqueue(&mut self, packet: Waiting) -> Verdict {
+        let verdict = self.pass(&packet);
+        if verdict == Verdict::Accepted {
+            self.memory.take(packet.frame_bytes);
+            self.lane.push(packet);
+        }
+        verdict
+    }
+
+    /// A packet that goes on at once takes no memory.
+    pub(super) fn pass(&self, packet: &Waiting) -> Verdict {
         let free = self.memory.free_bytes();
         if packet.frame_bytes > free {
             return Verdict::Dropped(Reason::Full);
@@ -73,8 +83,6 @@ impl SharedBuffer {
         if f64::from(self.lane.bytes()) >= self.alpha * f64::from(free) {
             return Verdict::Dropped(Reason::Share);
         }
-        self.memory.take(packet.frame_bytes);
-        self.lane.push(packet);
         Verdict::Accepted
     }
 

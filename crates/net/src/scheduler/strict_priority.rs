@@ -3,7 +3,7 @@
 use super::Waiting;
 use super::lane::Lane;
 use crate::classifier::SHORT;
-use crate::discipline::{DropTail, Verdict};
+use crate::discipline::{DropTail, NOTHING, Verdict};
 
 /// A pair of first-in-first-out queues, each with a buffer of its own: the first for packets of
 /// the class [`SHORT`], the second for all others. A packet in service is not interrupted.
@@ -32,6 +32,10 @@ impl StrictPriority {
             lane.push(packet);
         }
         verdict
+    }
+
+    pub(super) fn pass(&self, packet: &Waiting) -> Verdict {
+        self.limit.judge(NOTHING, packet.frame_bytes)
     }
 
     pub(super) fn dequeue(&mut self) -> Option<Waiting> {
