@@ -238,15 +238,11 @@ METRICS = {
     "goodput_bps_of_traffic": Metric(
         "goodput of all its flows", _goodput_of_traffic, "kbit/s", 1e-3, ".0f"
     ),
-    "goodput_ratio_of_traffic": Metric(
-        "goodput beside the other traffic's", _goodput_ratio_of_traffic, form=".3f"
-    ),
+    "goodput_ratio_of_traffic": Metric("goodput ratio", _goodput_ratio_of_traffic, form=".3f"),
     "fct_mean_s": Metric("mean completion time", _fct_mean, "s", 1, ".3g"),
     "fct_max_s": Metric("longest completion time", _fct_max, "s", 1, ".3g"),
-    "fct_variation": Metric("coefficient of variation of completion times", _fct_variation),
-    "jain_index_of_launches": Metric(
-        "Jain index over transfers launched together", _jain_of_launches, form=".3f"
-    ),
+    "fct_variation": Metric("coefficient of variation", _fct_variation),
+    "jain_index_of_launches": Metric("Jain index of launches", _jain_of_launches, form=".3f"),
     "timeouts_total": Metric("timeouts of all its flows", _sum_of("timeouts"), form=".0f"),
     "timeout_period_s_total": Metric(
         "timeout period of all its flows", _sum_of("timeout_period_s"), "s", 1, ".2f"
@@ -255,14 +251,12 @@ METRICS = {
         "share of segments sent again", _retransmitted_share, "%", 100, ".2f", of_class=True
     ),
     "blackouts": Metric("blackouts of that length and more", _blackouts, form=".0f"),
-    "window_correlation": Metric(
-        "correlation of congestion windows", _window_correlation, form=".2f"
-    ),
+    "window_correlation": Metric("correlation of windows", _window_correlation, form=".2f"),
     "bottleneck_queue_bytes": Metric(
         "mean queue of the bottleneck", _bottleneck_queue, "kB", 1e-3, ".1f"
     ),
     "bottleneck_loss_share": Metric(
-        "share of packets that the bottleneck drops", _bottleneck_loss, "%", 100, ".2f"
+        "drop share of the bottleneck", _bottleneck_loss, "%", 100, ".2f"
     ),
     "power": Metric("goodput over mean round-trip time", _power, "Gbit/s/s", 1e-9, ".1f"),
     "round_goodput_bps": Metric("goodput within rounds", _round_goodput, "Mbit/s", 1e-6, ".0f"),

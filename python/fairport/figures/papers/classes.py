@@ -40,8 +40,9 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     panel.set(ylabel="goodput (Mbit/s)")
     panel.set_ylim(bottom=0)
     handles = [Patch(**one.look.bar, label=one.name) for one in classes]
+    published = any(one.published and one.published.classes for one in variants)
     picture.legend(
-        handles=[*handles, marks.published_handle()],
+        handles=[*handles, *([marks.published_handle()] if published else [])],
         loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=4, columnspacing=1.2,
     )  # fmt: skip
     style.note(picture, "bar: mean of the class, line: least to most of its flows")

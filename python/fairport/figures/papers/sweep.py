@@ -46,11 +46,13 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     panel.set_xlabel(drawing.x_label)
     unit = f" ({metric.unit})" if metric.unit else ""
     panel.set_ylabel(f"{metric.title}{unit}")
-    panel.set_ylim(bottom=0)
+    lowest, highest = panel.dataLim.intervaly
+    panel.set_ylim(min(0, 1.06 * lowest), max(0, 1.06 * highest))
+    panel.set_xlim(-0.4, len(steps) - 0.6)
     handles = [*lines, *([marks.published_handle()] if known else [])]
     picture.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=len(handles),
-        columnspacing=1.2,
+        columnspacing=1.2 if len(handles) < 5 else 0.8,
     )  # fmt: skip
     style.note(picture, "line: median, band: quartiles over the seeds")
     return picture
