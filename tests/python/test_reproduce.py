@@ -67,6 +67,10 @@ def test_a_ratio_of_variants_is_taken_seed_by_seed(quick: list[Reproduced]) -> N
     ]
     spread = p4.over_seeds("goodput_bps_mean", "n12", of, over="n6")
     assert spread == Spread.of(pairs)
+    order = {"metric": "goodput_bps_mean", "hop_class": "6-hop", "over": ["n6", "n6"]}
+    claim = Claim.model_validate(CLAIM | order | {"rising": ["n12", "n6"]})
+    judged = replace(p4, entry=replace(p4.entry, claims=[claim])).verdicts[0]
+    assert judged.ours == [spread, Spread(1, 1, 1)]
 
 
 def test_quartiles_of_one_to_five_are_two_three_four() -> None:
@@ -82,6 +86,7 @@ def test_quartiles_of_one_to_five_are_two_three_four() -> None:
         ({"within": 0.1}, "needs a published number"),
         ({"metric": "beauty", "below": 1.0}, "is not a metric"),
         ({"metric": "throughput_ratio", "below": 1.0}, "is of a hop class"),
+        ({"rising": ["a", "b"], "over": ["a"]}, "are not as many as the order's"),
         ({"below": 1.0, "belwo": 1.0}, "is not a field of a claim"),
     ],
 )

@@ -102,7 +102,11 @@ def _check(claims: Sequence[Claim], experiment: Experiment, file: str) -> None:
                 "is another's too", file=file, field=f"claim.{index}.id", value=claim.id,
                 remedy="name it once",
             )  # fmt: skip
-        named = {"variant": claim.variant, "over": claim.over}
+        named = {"variant": claim.variant}
+        if isinstance(claim.over, list):
+            named |= {f"over.{i}": one for i, one in enumerate(claim.over)}
+        else:
+            named["over"] = claim.over
         for field in ("rising", "falling"):
             named |= {f"{field}.{i}": one for i, one in enumerate(getattr(claim, field) or [])}
         for field, name in named.items():

@@ -200,8 +200,8 @@ class Claim(Section):
     """Of transfers of more bytes than the first and at most the second, where the metric can be."""
     variant: str = ""
     """In which scenario; without it, the experiment's only one."""
-    over: str = ""
-    """Divided by the metric in this variant."""
+    over: str | list[str] = ""
+    """Divided by the metric in this variant; of a claim about an order, one for each of it."""
     published: float | list[float] | None = None
     """The number, or a number a variant; without it, the claim is of a shape."""
 
@@ -240,6 +240,9 @@ class Claim(Section):
             raise refuse(problem, f"give one of {', '.join(_EXPECTATIONS)}", show_value=False)
         if self.within is not None and not isinstance(self.published, float | int):
             raise refuse("needs a published number", "give one, or another test", field="within")
+        order = self.rising or self.falling or []
+        if isinstance(self.over, list) and len(self.over) != len(order):
+            raise refuse("are not as many as the order's", "give one for each", field="over")
         if METRICS[self.metric].of_class and not self.hop_class:
             raise refuse(
                 "is of a hop class", 'add hop_class = "2-hop"', field="metric", show_value=True

@@ -146,7 +146,11 @@ class Reproduced:
     def _judge(self, claim: Claim) -> Verdict:
         of = Of(claim.hop_class, claim.length, claim.traffic, claim.sizes)
         names = claim.rising or claim.falling or [self.entry.variant(claim.variant).name]
-        ours = [self.over_seeds(claim.metric, name, of, claim.over) for name in names]
+        overs = claim.over if isinstance(claim.over, list) else [claim.over] * len(names)
+        ours = [
+            self.over_seeds(claim.metric, name, of, over)
+            for name, over in zip(names, overs, strict=True)
+        ]
         if claim.not_comparable:
             state: State = "not comparable"
         else:
