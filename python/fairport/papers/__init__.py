@@ -62,4 +62,5 @@ def published(name: str) -> dict[str, Any] | None:
         (resources.files(__name__) / name.partition("/")[0] / "paper.toml").read_text("utf-8")
     )
     source = f"{paper['authors']}: {paper['title']}, {paper['venue']} {paper['year']}"
-    return known[-1] | {"id": name, "title": experiment["title"], "source": source}
+    figures = known[-1] | known[-1].get("measures", {})
+    return figures | {"id": name, "title": experiment["title"], "source": source}
