@@ -297,33 +297,22 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// A packet meets the output port of its next hop. Returns when it will have left, or
     /// [`Time::NEVER`] where that is not known.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot loop: one call a hop is enough"
+    )]
+    #[inline(always)]
     fn meet(&mut self, now: Time, hop: Hop, ingress_number: u16, handle: Handle) -> Time {
-        match self.ports[hop.port.0 as usize].kind {
+        let port = &self.ports[hop.port.0 as usize];
+        match port.kind {
             Kind::Plain => self.meet_fifo::<true>(now, hop, ingress_number, handle),
-            kind => self.meet_other(kind, now, hop, ingress_number, handle),
+            Kind::Fifo => self.meet_fifo::<false>(now, hop, ingress_number, handle),
+            Kind::Scheduled => self.meet_scheduler(now, hop, ingress_number, handle),
         }
-    }
-
-    #[inline(never)]
-    fn meet_other(
-        &mut self,
-        kind: Kind,
-        now: Time,
-        hop: Hop,
-        ingress_number: u16,
-        handle: Handle,
-    ) -> Time {
-        if kind == Kind::Fifo {
-            return self.meet_fifo::<false>(now, hop, ingress_number, handle);
-        }
-        let scheduler = self.ports[hop.port.0 as usize].scheduler;
-        self.meet_scheduler(now, scheduler, hop, ingress_number, handle);
-        Time::NEVER
     }
 
     /// A packet meets a port that serves first in, first out: verdict, and onto the link or lost.
-    #[inline]
+    #[inline(never)]
     fn meet_fifo<const PLAIN: bool>(
         &mut self,
         now: Time,

@@ -132,21 +132,21 @@ impl ScheduledPorts {
 }
 
 impl<P: Copy, O: Observer<P>> Network<P, O> {
-    /// A packet meets a port with a scheduler: the counterpart of [`Network::meet`].
+    /// A packet meets a port with a scheduler: the counterpart of `Network::meet_fifo`.
     #[inline(never)] // it would crowd the other kind of port out of the registers
     pub(super) fn meet_scheduler(
         &mut self,
         now: Time,
-        index: u32,
         hop: Hop,
         ingress_number: u16,
         handle: Handle,
-    ) {
+    ) -> Time {
         assert_eq!(
             now, self.now,
             "a host's own port needs a first-in-first-out discipline"
         );
         let port = &mut self.ports[hop.port.0 as usize];
+        let index = port.scheduler;
         port.count_arrival(now);
         let slot = port.place.ingress_base as usize + ingress_number as usize;
         let ingress_arrivals = &mut self.ingress_arrivals[slot];
@@ -177,6 +177,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         } else {
             self.pass(&meeting);
         }
+        Time::NEVER
     }
 
     /// The line is free and nobody waits, so the packet goes at once, unless it is refused.
