@@ -224,23 +224,30 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     }
 
     /// Tells of a verdict; `backlog` is what the packet found.
+    #[inline]
     fn tell(&mut self, meeting: &Meeting, backlog: Backlog, verdict: Verdict) {
-        let waiting = &meeting.packet;
-        let packet = self.packets.get(waiting.handle);
+        let packet = self.packets.get(meeting.packet.handle);
         self.observer
             .verdict(self.now, meeting.port, packet, verdict);
         if verdict != Verdict::Accepted || self.observer.watches(meeting.port) {
-            self.observer.detail(&Arrival {
-                time: self.now,
-                port: meeting.port,
-                packet,
-                frame_bytes: waiting.frame_bytes,
-                backlog,
-                verdict,
-                depart: Time::NEVER,
-                counts: meeting.counts,
-            });
+            self.tell_more(meeting, backlog, verdict);
         }
+    }
+
+    /// The same of a packet that is refused, or meets a watched port.
+    #[inline(never)]
+    fn tell_more(&mut self, meeting: &Meeting, backlog: Backlog, verdict: Verdict) {
+        let waiting = &meeting.packet;
+        self.observer.detail(&Arrival {
+            time: self.now,
+            port: meeting.port,
+            packet: self.packets.get(waiting.handle),
+            frame_bytes: waiting.frame_bytes,
+            backlog,
+            verdict,
+            depart: Time::NEVER,
+            counts: meeting.counts,
+        });
         if !verdict.lets_in() {
             self.dropped += 1;
             self.packets.release(waiting.handle);
@@ -248,7 +255,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     }
 
     /// Puts a packet on the line, which is free at `begin`; returns when its last bit is sent.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot loop: a call costs as much as it does"
+    )]
+    #[inline(always)]
     fn send(&mut self, id: PortId, waiting: &Waiting, counts: Counts, begin: Time) -> Time {
         let wire_bytes = waiting.frame_bytes + self.framing.gap_bytes();
         let port = &mut self.ports[id.0 as usize];
@@ -265,6 +276,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     }
 
     /// Sets the event to when the line will have sent what it holds.
+    #[inline]
     fn wake(&mut self, index: u32) {
         let scheduled = &mut self.scheduled.ports[index as usize];
         debug_assert!(!scheduled.is_set, "one departure event a port");
@@ -355,6 +367,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     }
 
     /// An accepted packet waits from now on.
+    #[inline]
     fn keep(&mut self, meeting: &Meeting) {
         let ScheduledPorts { ports, counts, .. } = &mut self.scheduled;
         let waiting = &meeting.packet;
@@ -371,6 +384,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     }
 
     /// A packet waits no longer: its counts, and what still waits.
+    #[inline]
     fn give_up(&mut self, index: u32, waiting: &Waiting) -> (Counts, Backlog) {
         let ScheduledPorts { ports, counts, .. } = &mut self.scheduled;
         let counts = counts[waiting.handle.place()].take();

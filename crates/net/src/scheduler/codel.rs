@@ -22,24 +22,24 @@ pub struct CoDelConfig {
 /// The state machine of one queue (RFC 8289 5).
 #[derive(Clone, Debug)]
 pub(super) struct Control {
-    /// when the time above target will have lasted an interval
-    first_above: Option<Time>,
-    dropping: bool,
+    /// when the time above target will have lasted an interval; [`Time::NEVER`] while it is below
+    above_until: Time,
     drop_next: Time,
     /// drops since this dropping state began
     count: u32,
     /// the count with which it began
     last_count: u32,
+    dropping: bool,
 }
 
 impl Control {
     pub(super) fn new() -> Self {
         Self {
-            first_above: None,
-            dropping: false,
+            above_until: Time::NEVER,
             drop_next: Time::ZERO,
             count: 0,
             last_count: 0,
+            dropping: false,
         }
     }
 
@@ -86,14 +86,14 @@ impl Control {
     /// A packet goes that did not wait and leaves the queue empty.
     #[inline]
     pub(super) fn rest(&mut self) {
-        self.first_above = None;
+        self.above_until = Time::NEVER;
         self.dropping = false;
     }
 
     /// A queue whose turn it is holds nothing.
     #[inline]
     pub(super) fn found_empty(&mut self) {
-        self.first_above = None;
+        self.above_until = Time::NEVER;
     }
 
     /// Drops soon follow each other where they did a short while ago.
@@ -120,11 +120,13 @@ impl Control {
         };
         let sojourn = now.saturating_sub(packet.arrived);
         if sojourn < config.target || lane.bytes() <= config.max_packet_bytes {
-            self.first_above = None;
+            self.above_until = Time::NEVER;
             return Some((packet, false));
         }
-        let deadline = *self.first_above.get_or_insert(now + config.interval);
-        Some((packet, now >= deadline))
+        if self.above_until == Time::NEVER {
+            self.above_until = now + config.interval;
+        }
+        Some((packet, now >= self.above_until))
     }
 }
 

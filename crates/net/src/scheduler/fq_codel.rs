@@ -32,12 +32,13 @@ enum List {
 }
 
 #[derive(Clone, Debug)]
+#[repr(C)] // what a packet needs that does not wait comes first
 struct Queue {
-    lane: Lane,
-    control: Control,
     /// octets that are left of its turn
     credits: i64,
+    control: Control,
     list: List,
+    lane: Lane,
 }
 
 /// FQ-CoDel.
