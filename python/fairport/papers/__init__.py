@@ -62,5 +62,5 @@ def published(name: str) -> dict[str, Any] | None:
         (resources.files(__name__) / name.partition("/")[0] / "paper.toml").read_text("utf-8")
     )
     source = f"{paper['authors']}: {paper['title']}, {paper['venue']} {paper['year']}"
-    figures = known[-1] | known[-1].get("measures", {})
+    figures: dict[str, Any] = known[-1] | known[-1].get("measures", {})
     return figures | {"id": name, "title": experiment["title"], "source": source}
