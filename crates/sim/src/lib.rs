@@ -5,7 +5,6 @@
 //! of numbers, and the run's fingerprint.
 
 mod build;
-mod disciplines;
 mod enqueue_probability;
 mod fingerprint;
 mod flow;
@@ -14,17 +13,14 @@ mod ideal;
 mod job;
 mod layout;
 mod lifecycle;
-mod losses;
 mod measurement;
 mod paths;
 mod probes;
-mod red;
+mod queues;
 mod results;
 mod router;
 mod rtt_histogram;
 mod samples;
-mod schedulers;
-mod shaping;
 mod simulation;
 mod stacks;
 mod tables;

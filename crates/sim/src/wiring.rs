@@ -9,12 +9,12 @@ use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId, PortId, Topology};
 use fairport_units::{Rate, Time};
 
-use crate::disciplines::{self, PortQueue};
 use crate::hosts::Output;
 use crate::job::{FramingJob, Job};
-use crate::losses::Losses;
-use crate::schedulers::Shared;
-use crate::shaping;
+use crate::queues::losses::Losses;
+use crate::queues::schedulers::Shared;
+use crate::queues::shaping;
+use crate::queues::{self, PortQueue};
 
 /// What a frame adds to an IP packet.
 pub(crate) fn framing(job: &Job) -> Framing {
@@ -101,7 +101,7 @@ pub(crate) fn ports(
                 seed: job.seed,
                 port: i as u64,
             };
-            disciplines::build(&port_queue, port.node, &shared)?
+            queues::build(&port_queue, port.node, &shared)?
         };
         let clock_error_ppb =
             Stream::new(job.seed, "clock", i as u64).symmetric(job.link.clock_error_ppb);

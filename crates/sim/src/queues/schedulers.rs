@@ -8,7 +8,7 @@ use fairport_net::scheduler::{
 use fairport_net::{BuildError, NodeId, Topology};
 use fairport_units::Time;
 
-use crate::disciplines::{PortQueue, room};
+use super::{PortQueue, room};
 use crate::job::{CoDelJob, Job, QueueJob, SchedulerJob};
 
 /// What schedulers share beyond one port.

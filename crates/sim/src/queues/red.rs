@@ -6,7 +6,7 @@ use fairport_net::discipline::{
     Variant,
 };
 
-use crate::disciplines::PortQueue;
+use super::PortQueue;
 use crate::job::{AverageJob, RampJob, RedVariantJob, ThresholdJob};
 
 /// A share in parts of 10^9.

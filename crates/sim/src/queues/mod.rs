@@ -3,6 +3,11 @@
 //! A discipline that draws random numbers takes a stream of its port's own:
 //! `Stream::new(job.seed, "queue", port number)`.
 
+pub(crate) mod losses;
+mod red;
+pub(crate) mod schedulers;
+pub(crate) mod shaping;
+
 use fairport_net::discipline::{
     Discipline, DropTail, Pie, PieConfig, StepMarking, Threshold, WeightedTailDrop,
 };
@@ -11,9 +16,9 @@ use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId};
 use fairport_units::{Rate, Time};
 
+use self::red::{red, rio};
+use self::schedulers::Shared;
 use crate::job::{BufferJob, PieJob, QueueJob, ThresholdJob};
-use crate::red::{red, rio};
-use crate::schedulers::{self, Shared};
 
 /// What a discipline is built from: the job's queue, and what this port has of its own.
 pub(crate) struct PortQueue<'a> {
