@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 REPEATS = 5
+_ROOM = "30 packets"
+_LAN = {"target": "150us", "interval": "2ms"}
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,9 @@ class Job:
 
 
 OUTCAST = Job("k=4, 15 to 1", {})
+TODAY = Job(
+    "k=4, 15 to 1, stack linux-6", {"tcp.stack": "linux-6", "tcp.congestion_control": "cubic"}
+)
 LARGE = Job(
     "k=8, 113 to 1 (1 two-hop, 112 six-hop)",
     {"topology.k": 8, "traffic.0.from": ["h1", "h16..h127"]},
@@ -31,7 +36,25 @@ HUGE = Job(
     "k=16, 241 to 1 (1 two-hop, 240 six-hop)",
     {"topology.k": 16, "traffic.0.from": ["h1", "h64..h303"]},
 )
-JOBS = [OUTCAST, LARGE, HUGE]
+JOBS = [OUTCAST, TODAY, LARGE, HUGE]
+# a discipline at every switch port, all with the same room
+DISCIPLINES = [
+    Job(
+        str(queue["kind"]),
+        {"queue": {"limit": _ROOM} | queue} | ({"classifier": {}} if rio else {}),
+    )
+    for queue, rio in (
+        ({"kind": "drop-tail"}, False),
+        ({"kind": "step-marking", "mark_above": "20 packets"}, False),
+        ({"kind": "red"}, False),
+        ({"kind": "rio"}, True),
+        ({"kind": "pie", "target": "150us"}, False),
+        ({"kind": "sfq", "limit": "40 packets"}, False),
+        ({"kind": "drr"}, False),
+        ({"kind": "codel"} | _LAN, False),
+        ({"kind": "fq-codel"} | _LAN, False),
+    )
+]
 
 
 @dataclass(frozen=True)
