@@ -28,6 +28,8 @@ _WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.12
 _TOP_IN, _GAP_IN, _BOTTOM_IN = 0.62, 0.72, 0.62
 _LINE_IN = 0.17
 _COLUMNS = 4
+# of each decade, by how far the ratios spread
+_TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 
 
 def draw(comparison: Comparison) -> Figure:
@@ -91,7 +93,7 @@ def _panel(
     if measure.axis == "ratio" and comparison.runs.filter(pl.col(measure.key) > 0).height:
         axes.set_xscale("log")
         least, most = axes.get_xlim()
-        subs = (1.0, 2.0, 5.0) if most < 20 * least else (1.0,)
+        subs = _TICKS[int(np.searchsorted([20, 200], most / least))]
         axes.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=6))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
