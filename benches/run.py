@@ -78,13 +78,8 @@ def against_ns3() -> str:
     try:
         peer = ns3_peer.build()
         rows = [
-            [
-                job.name,
-                f"{theirs / 1e6:.2f}",
-                f"{ours / 1e6:.1f}",
-                f"{ours / theirs:.0f}",
-                f"{ours / theirs / peer.optimised:.0f}",
-            ]
+            [job.name, f"{theirs / 1e6:.2f}", f"{ours / 1e6:.1f}", f"{ours / theirs:.0f}"]
+            + ([f"{ours / theirs / peer.optimised:.0f}"] if peer.optimised > 1 else [])
             for job, k in ((engine.OUTCAST, 4), (engine.LARGE, 8))
             for ours, theirs in [side_by_side(peer, job, k)]
         ]
@@ -92,7 +87,8 @@ def against_ns3() -> str:
         return f"ns-3 was not measured: {error}."
     what = f"ns-3 {ns3_peer.VERSION}, {peer.what}"
     heads = ["job", f"{what}: million packet-hops/s", "Fairport", "ratio"]
-    heads += [f"ratio to an optimised ns-3 ({peer.optimised:g} times that)"]
+    if peer.optimised > 1:
+        heads.append(f"ratio to an optimised ns-3 ({peer.optimised:g} times that)")
     return table(heads, rows)
 
 
