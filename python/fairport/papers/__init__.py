@@ -6,6 +6,7 @@ them whole.
 
 from __future__ import annotations
 
+import re
 import statistics
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -15,16 +16,20 @@ from fairport._toml import loads
 
 EXPERIMENT = "experiment.toml"
 
+_NUMBER = re.compile(r"\d+")
+
 
 def experiment_names() -> list[str]:
-    """The experiments there are, such as "prakash2012/p1"."""
-    return sorted(
+    """The experiments there are, such as "prakash2012/p1", by paper and number."""
+    names = (
         f"{paper.name}/{experiment.name}"
         for paper in resources.files(__name__).iterdir()
         if (paper / "paper.toml").is_file()
         for experiment in paper.iterdir()
         if (experiment / EXPERIMENT).is_file()
     )
+    # p2 before p10
+    return sorted(names, key=lambda name: _NUMBER.sub(lambda digits: digits[0].zfill(4), name))
 
 
 def folder(name: str) -> Traversable:
