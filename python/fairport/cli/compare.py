@@ -7,13 +7,22 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.run import Force, Json
+from fairport.cli.options import (
+    Assignments,
+    Csv,
+    Force,
+    Jobs,
+    Json,
+    NoFigures,
+    NoOutput,
+    Quiet,
+    ScenarioName,
+    SimulatedTime,
+)
 
 
 def compare(
-    scenario: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
-    ],
+    scenario: ScenarioName,
     fix: Annotated[
         list[str] | None,
         typer.Option(
@@ -33,31 +42,19 @@ def compare(
         int | None,
         typer.Option(min=0, help="The first seed.  [default: the scenario's]", show_default=False),
     ] = None,
-    duration: Annotated[
-        str, typer.Option(help="Simulated time, such as 10s.  [default: the scenario's]")
-    ] = "",
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Override a field of the scenario."),
-    ] = None,
+    duration: SimulatedTime = "",
+    assignments: Assignments = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Results folder.  [default: results/NAME-compare]", show_default=False),
     ] = None,
     force: Force = False,
     json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Write the tables as CSV too.")] = False,
-    no_output: Annotated[bool, typer.Option("--no-output", help="Write nothing.")] = False,
-    no_figures: Annotated[
-        bool, typer.Option("--no-figures", help="Write neither figure nor report.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Print errors only (and what --json asks for).")
-    ] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Runs at a time.  [default: one a processor]", show_default=False),
-    ] = None,
+    csv: Csv = False,
+    no_output: NoOutput = False,
+    no_figures: NoFigures = False,
+    quiet: Quiet = False,
+    jobs: Jobs = None,
 ) -> None:
     """Compare fixes: which one works in this scenario, and what it needs.
 

@@ -7,15 +7,12 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.options import Assignments, ScenarioName
+
 
 def paths(
-    scenario: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
-    ],
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Override a field first."),
-    ] = None,
+    scenario: ScenarioName,
+    assignments: Assignments = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     figure: Annotated[
         Path | None,

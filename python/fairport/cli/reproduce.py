@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.run import Force, Json
+from fairport.cli.options import Force, Jobs, Json, NoOutput, Quiet
 
 CHECK_FAILED = 1
 
@@ -31,14 +31,9 @@ def reproduce(
     check: Annotated[
         bool, typer.Option("--check", help="Exit with status 1 when a claim differs.")
     ] = False,
-    no_output: Annotated[bool, typer.Option("--no-output", help="Write nothing.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Print errors only (and what --json asks for).")
-    ] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Runs at a time.  [default: one a processor]", show_default=False),
-    ] = None,
+    no_output: NoOutput = False,
+    quiet: Quiet = False,
+    jobs: Jobs = None,
 ) -> None:
     """Run published experiments again, and hold every claim against what comes out.
 

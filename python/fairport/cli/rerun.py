@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.run import Force, Json
+from fairport.cli.options import Force, Json
 
 
 def rerun(

@@ -8,22 +8,26 @@ from typing import Annotated
 
 import typer
 
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace the results folder when the new one is complete.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+from fairport.cli.options import (
+    Assignments,
+    Csv,
+    Force,
+    Jobs,
+    Json,
+    NoFigures,
+    NoOutput,
+    Quiet,
+    ScenarioName,
+    SimulatedTime,
+)
 
 
 def run(
-    scenario: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
-    ],
+    scenario: ScenarioName,
     backend: Annotated[
         str, typer.Option(help="What runs the scenario: simulation.")
     ] = "simulation",
-    duration: Annotated[
-        str, typer.Option(help="Simulated time, such as 10s.  [default: the scenario's]")
-    ] = "",
+    duration: SimulatedTime = "",
     seed: Annotated[
         int | None,
         typer.Option(
@@ -31,33 +35,21 @@ def run(
         ),
     ] = None,
     repeat: Annotated[int, typer.Option(min=1, help="Runs, with the seeds from --seed on.")] = 1,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="PATH=VALUE", help="Override a field, such as queue.limit=32KiB."
-        ),
-    ] = None,
+    assignments: Assignments = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Results folder.  [default: results/NAME]", show_default=False),
     ] = None,
     force: Force = False,
     json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Write the tables as CSV too.")] = False,
-    no_output: Annotated[bool, typer.Option("--no-output", help="Write nothing.")] = False,
-    no_figures: Annotated[
-        bool, typer.Option("--no-figures", help="Write neither figures nor report.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Print errors only (and what --json asks for).")
-    ] = False,
+    csv: Csv = False,
+    no_output: NoOutput = False,
+    no_figures: NoFigures = False,
+    quiet: Quiet = False,
     overload: Annotated[
         bool, typer.Option("--overload", help="Allow Poisson arrivals at a load above 1.")
     ] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Runs at a time.  [default: one a processor]", show_default=False),
-    ] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Run a scenario."""
     from fairport import backends, experiment

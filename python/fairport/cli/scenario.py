@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.options import Assignments
+
 app = typer.Typer(help="Look at scenarios.", no_args_is_help=True, rich_markup_mode=None)
 
 
@@ -14,10 +16,7 @@ def show(
     name: Annotated[
         str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
     ],
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Override a field first."),
-    ] = None,
+    assignments: Assignments = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, every default filled in.")
     ] = False,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.options import Quiet
+
 HELD = 0
 FAILED = 1
 BAD_INPUT = 2
@@ -25,9 +27,7 @@ def script(
             show_default=False,
         ),
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No notes, and nothing of what holds.")
-    ] = False,
+    quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, an entry a script.")] = False,
 ) -> None:
     """Run packetdrill scripts; exit 1 if one does not hold, 2 if one cannot be read.

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.options import Assignments, ScenarioName
+
 app = typer.Typer(
     help="Networks in the formats of other tools.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -19,16 +21,11 @@ def _group() -> None:
 
 @app.command()
 def export(
-    scenario: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
-    ],
+    scenario: ScenarioName,
     name: Annotated[
         str, typer.Option("--format", help="graphml, json (node-link), dot, or mininet.")
     ],
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Override a field first."),
-    ] = None,
+    assignments: Assignments = None,
     out: Annotated[
         Path | None, typer.Option(help="The file.  [default: stdout]", show_default=False)
     ] = None,

@@ -1,0 +1,34 @@
+"""Options that several commands have, each said once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace the results folder when the new one is complete.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Write the tables as CSV too.")]
+NoOutput = Annotated[bool, typer.Option("--no-output", help="Write nothing.")]
+NoFigures = Annotated[bool, typer.Option("--no-figures", help="Write neither figures nor report.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="Print errors only (and what --json asks for).")
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Runs at a time.  [default: one a processor]", show_default=False),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Override a field, such as queue.limit=32KiB."
+    ),
+]
+ScenarioName = Annotated[
+    str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
+]
+SimulatedTime = Annotated[
+    str, typer.Option(help="Simulated time, such as 10s.  [default: the scenario's]")
+]
