@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field
@@ -28,9 +29,9 @@ class Loss(Section):
         """The place as the engine takes it (`LossJob`)."""
         return {"ports": [] if self.at == ["all"] else self.at, "packets": self.packets()}
 
+    @abstractmethod
     def packets(self) -> dict[str, Any]:
         """Which packets (`LossKindJob`)."""
-        raise NotImplementedError
 
 
 class RandomLoss(Loss):

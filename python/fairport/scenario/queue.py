@@ -7,6 +7,7 @@ in `queues`. Its fields are what a scenario says, with units; its `job` is what 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
@@ -36,9 +37,9 @@ class QueueDiscipline(Section):
     limit: PositiveLimit = Limit("128KiB")
     """Buffer of a port, in bytes ("16KiB") or in packets ("100 packets")."""
 
+    @abstractmethod
     def job(self) -> dict[str, Any]:
         """The discipline as the engine takes it, without its kind."""
-        raise NotImplementedError
 
     @property
     def phase(self) -> str:

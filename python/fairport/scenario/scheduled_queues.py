@@ -5,6 +5,7 @@ The packet that is being sent never counts against their limits.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -24,9 +25,9 @@ class ScheduledQueue(QueueDiscipline):
     kind: str
     """The queue discipline."""
 
+    @abstractmethod
     def scheduler(self) -> dict[str, Any]:
         """The discipline as the engine takes it (`SchedulerJob`), without its kind."""
-        raise NotImplementedError
 
     def job(self) -> dict[str, Any]:
         """The discipline as the engine takes it."""

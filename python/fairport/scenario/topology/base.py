@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from fairport.scenario.base import Section
+from fairport.scenario.base import PositiveLimit, Section, refuse
 from fairport.scenario.units import Limit
+
+
+def _in_bytes(limit: Limit) -> Limit:
+    if limit.in_packets:
+        raise refuse(
+            "is counted in packets", 'a link\'s own buffer is given in bytes, such as "16KiB"'
+        )
+    return limit
+
+
+LinkLimit = Annotated[PositiveLimit, AfterValidator(_in_bytes)]
+"""A buffer that a link has of its own, in bytes."""
 
 
 class TopologySection(Section):

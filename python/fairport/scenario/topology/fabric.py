@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import model_validator
-from typing_extensions import Self
-
-from fairport.scenario.base import PositiveLimit, PositiveRate, Section, refuse
+from fairport.scenario.base import PositiveRate, Section
+from fairport.scenario.topology.base import LinkLimit
 from fairport.scenario.units import Duration
 
 
@@ -21,18 +19,8 @@ class Fabric(Section):
     """Their rate; default: that of [link], or what the topology says."""
     delay: Duration | None = None
     """Their propagation delay; default: that of [link]."""
-    limit: PositiveLimit | None = None
+    limit: LinkLimit | None = None
     """Buffer of the ports at their two ends, in bytes; default: that of [queue]."""
-
-    @model_validator(mode="after")
-    def _bytes(self) -> Self:
-        if self.limit is not None and self.limit.in_packets:
-            raise refuse(
-                "is counted in packets",
-                'a link\'s own buffer is given in bytes, such as "16KiB"',
-                field="limit",
-            )
-        return self
 
     def job(self, topology_rate_bps: int | None) -> dict[str, Any]:
         """As the engine takes it, with the rate that the topology says."""

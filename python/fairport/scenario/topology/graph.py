@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
-from typing_extensions import Self
+from pydantic import Field
 
-from fairport.scenario.base import PositiveLimit, PositiveRate, Section, refuse
-from fairport.scenario.topology.base import TopologySection
+from fairport.scenario.base import PositiveRate, Section
+from fairport.scenario.topology.base import LinkLimit, TopologySection
 from fairport.scenario.units import Duration, Limit
 
 
@@ -21,18 +20,8 @@ class GraphLink(Section):
     """Its rate; default: that of [link]."""
     delay: Duration | None = None
     """Its propagation delay; default: that of [link]."""
-    limit: PositiveLimit | None = None
+    limit: LinkLimit | None = None
     """Buffer of the ports at its two ends, in bytes; default: that of [queue]."""
-
-    @model_validator(mode="after")
-    def _bytes(self) -> Self:
-        if self.limit is not None and self.limit.in_packets:
-            raise refuse(
-                "is counted in packets",
-                'a link\'s own buffer is given in bytes, such as "16KiB"',
-                field="limit",
-            )
-        return self
 
     def job(self) -> dict[str, Any]:
         """As the engine takes it."""

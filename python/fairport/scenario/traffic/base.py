@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,9 +54,9 @@ class TrafficSection(Section):
     """Settings of TCP for these flows, at both ends."""
 
     @property
+    @abstractmethod
     def selectors(self) -> tuple[Any, Any]:
         """Who sends, and who receives."""
-        raise NotImplementedError
 
     @property
     def selector_fields(self) -> tuple[str, str]:
