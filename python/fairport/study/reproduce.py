@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -232,13 +231,3 @@ def _holds(claim: Claim, ours: Sequence[float | None]) -> bool:
             return all(a < b for a, b in pairwise(known))
         case _:
             return all(a > b for a, b in pairwise(known))
-
-
-def median_run(records: Sequence[Record], metric: str, of: Of) -> int:
-    """The index of the run whose metric is nearest to the median: the one to show."""
-    values = [METRICS[metric].value(record, of) for record in records]
-    known = [value for value in values if value is not None]
-    if not known:
-        return 0
-    middle = statistics.median_low(known)
-    return values.index(middle)
