@@ -60,6 +60,7 @@ impl Simulation {
             }
         }
         let watched = shared_ports(&topology, &flows_through, job.probes.watched_ports);
+        let watched_ports = watched.len() as u64;
         let timing = Timing::new(job, &topology);
         let ports = wiring::ports(job, &topology, &timing)?;
         let outputs = wiring::outputs(job, &topology, &timing);
@@ -82,7 +83,7 @@ impl Simulation {
         );
         let probes = &job.probes;
         let mut simulation = Self {
-            memory_bytes: route_bytes + memory_bytes(job, watched.len()),
+            memory_bytes: 0,
             hosts: Endpoints {
                 live: Vec::new(),
                 outputs,
@@ -107,6 +108,9 @@ impl Simulation {
             finished: false,
         };
         simulation.plan(job, listed, workloads);
+        let workloads = &simulation.nursery.workloads;
+        let generated = workloads.expected_flows(job.duration_ps, job.link.rate_bps);
+        simulation.memory_bytes = route_bytes + memory_bytes(job, generated, watched_ports);
         Ok(simulation)
     }
 
@@ -207,7 +211,7 @@ pub(crate) fn workload_ends(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<En
 }
 
 /// What the run will need: the tables that grow with time, twice, because they are handed on.
-fn memory_bytes(job: &Job, watched_ports: usize) -> u64 {
+fn memory_bytes(job: &Job, generated: u64, watched_ports: u64) -> u64 {
     /// a flow's record and its row, and those of its connection while it runs, spread over all
     const FLOW_BYTES: u64 = 1_000;
     /// what a watched flow has on top: its histogram, and its connection to the end
@@ -215,14 +219,10 @@ fn memory_bytes(job: &Job, watched_ports: usize) -> u64 {
     /// a row of the drops table
     const DROP_BYTES: u64 = 61;
     let rows = |interval: Time| job.duration_ps.as_ps() / interval.as_ps().max(1);
-    let generated = job
-        .workloads
-        .iter()
-        .map(|it| it.expected_flows(job.duration_ps, job.link.rate_bps));
-    let flows = job.flows.len() as u64 + generated.sum::<u64>();
+    let flows = job.flows.len() as u64 + generated;
     let watched = flows.min(u64::from(job.probes.watched_flows));
     let series = rows(job.probes.series_interval_ps) * watched * SERIES_ROW_BYTES;
-    let queue = rows(job.probes.queue_interval_ps) * watched_ports as u64 * QUEUE_ROW_BYTES;
+    let queue = rows(job.probes.queue_interval_ps) * watched_ports * QUEUE_ROW_BYTES;
     // One packet in ten dropped at one saturated link: more than any run has shown.
     let packets = job.duration_ps.as_secs_f64() * job.link.rate_bps.as_bps() as f64
         / (8.0 * f64::from(job.link.mtu_bytes.max(1)));

@@ -21,6 +21,7 @@ mod results;
 mod router;
 mod rtt_histogram;
 mod samples;
+mod sampling;
 mod simulation;
 mod stacks;
 mod tables;

@@ -4,7 +4,7 @@ use fairport_net::stream::Stream;
 use fairport_units::Time;
 
 use crate::job::{UdpJob, UdpPatternJob};
-use crate::workload::sampling::exponential;
+use crate::sampling::exponential;
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 pub(crate) const HEADER_BYTES: u32 = 28;

@@ -1,10 +1,7 @@
 //! The workloads of a job: what starts flows while the run goes on.
 
-use fairport_units::{Rate, Time};
+use fairport_units::Time;
 use serde::Deserialize;
-
-use crate::workload::poisson::mean_gap;
-use crate::workload::sampling::Cdf;
 
 /// A host, and the stack that it uses for this traffic.
 #[derive(Clone, Debug, Deserialize)]
@@ -32,36 +29,6 @@ pub struct WorkloadJob {
     pub receivers: Vec<EndJob>,
     /// what it does
     pub plan: PlanJob,
-}
-
-impl WorkloadJob {
-    /// How many flows it will start, about, in a run of this length over links of this rate.
-    pub(crate) fn expected_flows(&self, duration: Time, rate: Rate) -> u64 {
-        let end = self.stop_ps.unwrap_or(duration).min(duration);
-        let span = end.saturating_sub(self.start_ps).as_ps();
-        let senders = self.senders.len() as u64;
-        match &self.plan {
-            PlanJob::Incast(plan) if plan.persistent => senders,
-            PlanJob::Periodic(plan) if plan.persistent => senders,
-            PlanJob::Incast(plan) => {
-                let bits = u128::from(senders * plan.block_bytes) * 8;
-                let transfer_ps = bits * 1_000_000_000_000 / u128::from(rate.as_bps().max(1));
-                let round_ps = transfer_ps as u64 + plan.pause_ps.as_ps();
-                let fit = span / round_ps.max(1) + 1;
-                senders * plan.rounds.map_or(fit, |rounds| fit.min(u64::from(rounds)))
-            }
-            PlanJob::Poisson(plan) => {
-                let arrivals = span / mean_gap(plan).as_ps().max(1);
-                plan.flows.unwrap_or(u64::MAX).min(arrivals)
-            }
-            PlanJob::Trace(plan) => plan.start_ps.len() as u64,
-            PlanJob::Web(plan) => {
-                let page = u64::midpoint(plan.objects[0], plan.objects[1]);
-                u64::from(plan.sessions) * (span / plan.think_mean_ps.as_ps().max(1) + 1) * page
-            }
-            PlanJob::Periodic(plan) => senders * (span / plan.period_ps.as_ps().max(1) + 1),
-        }
-    }
 }
 
 /// What a workload does.
@@ -118,12 +85,6 @@ pub struct CdfJob {
     pub points: Vec<(u64, u64)>,
     /// octets of a unit
     pub unit_bytes: u64,
-}
-
-impl CdfJob {
-    pub(crate) fn cdf(&self) -> Cdf {
-        Cdf::new(&self.points, self.unit_bytes)
-    }
 }
 
 /// Transfers launched again and again.

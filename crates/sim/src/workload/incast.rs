@@ -2,7 +2,7 @@
 //! when all blocks have arrived, the next round begins.
 
 use fairport_net::stream::Stream;
-use fairport_units::Time;
+use fairport_units::{Rate, Time};
 
 use super::{Completed, Desk, Ends, Key, Round, Transfer, Workload};
 use crate::flow::End;
@@ -45,6 +45,18 @@ impl Incast {
 }
 
 impl Workload for Incast {
+    fn expected_flows(&self, span: Time, rate: Rate) -> u64 {
+        let senders = self.senders.len() as u64;
+        if self.connections.is_some() {
+            return senders;
+        }
+        let bits = u128::from(senders * self.block_bytes) * 8;
+        let transfer_ps = bits * 1_000_000_000_000 / u128::from(rate.as_bps().max(1));
+        let round_ps = transfer_ps as u64 + self.pause.as_ps();
+        let fit = span.as_ps() / round_ps.max(1) + 1;
+        senders * fit.min(u64::from(self.rounds))
+    }
+
     fn begin(&mut self, desk: &mut Desk<'_>) {
         desk.wake(self.begins_at, 0);
     }

@@ -8,12 +8,11 @@
 mod incast;
 mod periodic;
 mod plan;
-pub(crate) mod poisson;
-pub(crate) mod sampling;
+mod poisson;
 mod trace;
 mod web;
 
-use fairport_units::Time;
+use fairport_units::{Rate, Time};
 
 use crate::flow::{End, Origin, Start};
 use crate::job::workload::{PlanJob, WorkloadJob};
@@ -22,6 +21,9 @@ pub(crate) use plan::{Action, Plan};
 
 /// What starts flows.
 pub(crate) trait Workload: Send + Sync {
+    /// How many flows it will start, about, in so much time over links of this rate.
+    fn expected_flows(&self, span: Time, rate: Rate) -> u64;
+
     /// Plans its first actions, before the run.
     fn begin(&mut self, desk: &mut Desk<'_>);
 
@@ -117,6 +119,7 @@ pub(crate) struct Round {
 struct Running {
     workload: Box<dyn Workload>,
     traffic: u32,
+    start: Time,
     stop_at: Time,
 }
 
@@ -148,9 +151,19 @@ impl Workloads {
         self.running.push(Running {
             workload,
             traffic: job.traffic,
+            start: job.start_ps,
             stop_at: job.stop_ps.unwrap_or(Time::NEVER),
         });
         self.ask(index as u32, |workload, desk| workload.begin(desk));
+    }
+
+    /// How many flows they will start, about, in a run of this length over links of this rate.
+    pub(crate) fn expected_flows(&self, duration: Time, rate: Rate) -> u64 {
+        let flows = |it: &Running| {
+            let span = it.stop_at.min(duration).saturating_sub(it.start);
+            it.workload.expected_flows(span, rate)
+        };
+        self.running.iter().map(flows).sum()
     }
 
     /// Wakes a workload.

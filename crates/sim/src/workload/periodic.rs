@@ -7,7 +7,7 @@
 //! what each took.
 
 use fairport_net::stream::Stream;
-use fairport_units::Time;
+use fairport_units::{Rate, Time};
 
 use super::{Completed, Desk, Ends, Key, Round, Transfer, Workload};
 use crate::flow::End;
@@ -78,6 +78,12 @@ impl Periodic {
 }
 
 impl Workload for Periodic {
+    fn expected_flows(&self, span: Time, _rate: Rate) -> u64 {
+        let launches = span.as_ps() / self.period.as_ps().max(1) + 1;
+        let each = if self.is_persistent { 1 } else { launches };
+        self.sources.len() as u64 * each
+    }
+
     fn begin(&mut self, desk: &mut Desk<'_>) {
         desk.wake(self.start, 0);
     }

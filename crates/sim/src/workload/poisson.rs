@@ -5,18 +5,19 @@
 //! the receiver among those that are not its sender.
 
 use fairport_net::stream::Stream;
-use fairport_units::Time;
+use fairport_units::{Rate, Time};
 
-use super::sampling::{Cdf, exponential};
 use super::{Completed, Desk, Ends, Key, Transfer, Workload};
 use crate::flow::End;
 use crate::job::workload::PoissonJob;
+use crate::sampling::{Cdf, exponential};
 
 /// An endless sequence of flows, or one of so many.
 pub(crate) struct Poisson {
     senders: Vec<End>,
     receivers: Vec<End>,
     sizes: Cdf,
+    /// between two arrivals
     mean_gap: Time,
     left: u64,
     arrivals: Stream,
@@ -27,11 +28,13 @@ pub(crate) struct Poisson {
 
 impl Poisson {
     pub(crate) fn new(job: &PoissonJob, key: Key, ends: &Ends) -> Self {
-        let sizes = job.sizes.cdf();
+        let sizes = Cdf::new(&job.sizes);
+        let load = job.load_ppm as f64 / 1e6;
+        let gap_s = sizes.mean_bytes() * 8.0 / (load * job.capacity_bps as f64);
         Self {
             senders: ends.senders.clone(),
             receivers: ends.receivers.clone(),
-            mean_gap: mean_gap(job),
+            mean_gap: Time::from_ps((gap_s * 1e12) as u64),
             sizes,
             left: job.flows.unwrap_or(u64::MAX),
             arrivals: Stream::new(key.seed, "poisson-arrivals", key.index),
@@ -60,14 +63,12 @@ impl Poisson {
     }
 }
 
-/// Between two arrivals, on average.
-pub(crate) fn mean_gap(job: &PoissonJob) -> Time {
-    let load = job.load_ppm as f64 / 1e6;
-    let gap_s = job.sizes.cdf().mean_bytes() * 8.0 / (load * job.capacity_bps as f64);
-    Time::from_ps((gap_s * 1e12) as u64)
-}
-
 impl Workload for Poisson {
+    fn expected_flows(&self, span: Time, _rate: Rate) -> u64 {
+        let arrivals = span.as_ps() / self.mean_gap.as_ps().max(1);
+        self.left.min(arrivals)
+    }
+
     fn begin(&mut self, desk: &mut Desk<'_>) {
         self.plan_next(self.start, desk);
     }

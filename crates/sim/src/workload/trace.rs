@@ -1,6 +1,6 @@
 //! A trace played back: flows with their starts, ends and sizes as a file lists them.
 
-use fairport_units::Time;
+use fairport_units::{Rate, Time};
 
 use super::{Completed, Desk, Ends, Key, Transfer, Workload};
 use crate::flow::End;
@@ -34,6 +34,10 @@ impl Trace {
 }
 
 impl Workload for Trace {
+    fn expected_flows(&self, _span: Time, _rate: Rate) -> u64 {
+        self.rows.start_ps.len() as u64
+    }
+
     fn begin(&mut self, desk: &mut Desk<'_>) {
         self.plan_next(desk);
     }

@@ -6,12 +6,12 @@
 //! left out.
 
 use fairport_net::stream::Stream;
-use fairport_units::Time;
+use fairport_units::{Rate, Time};
 
-use super::sampling::{BoundedPareto, exponential};
 use super::{Completed, Desk, Ends, Key, Transfer, Workload};
 use crate::flow::End;
 use crate::job::workload::WebJob;
+use crate::sampling::{BoundedPareto, exponential};
 
 /// One user.
 struct Session {
@@ -65,6 +65,12 @@ impl Web {
 }
 
 impl Workload for Web {
+    fn expected_flows(&self, span: Time, _rate: Rate) -> u64 {
+        let page = u64::midpoint(self.objects[0], self.objects[1]);
+        let pages = span.as_ps() / self.think.as_ps().max(1) + 1;
+        self.sessions.len() as u64 * pages * page
+    }
+
     /// Users come one after another.
     fn begin(&mut self, desk: &mut Desk<'_>) {
         let mut at = self.start;
