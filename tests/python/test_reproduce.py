@@ -12,7 +12,7 @@ import pytest
 from fairport.papers import catalogue, experiment_names
 from fairport.papers.catalogue import PaperError
 from fairport.papers.metrics import METRICS, Of
-from fairport.papers.model import Claim
+from fairport.papers.model import Claim, Experiment
 from fairport.study import verdicts_kept
 from fairport.study.record import Record
 from fairport.study.reproduce import Reproduced, Spread, reproduce, totals
@@ -116,6 +116,32 @@ def test_a_claim_without_a_field_names_file_field_and_remedy(
         catalogue.entry.cache_clear()
     assert str(refused.value) == "prakash2012/p1/claims.toml: claim.0.where: is missing"
     assert refused.value.remedy == "add `where = ...`"
+
+
+@pytest.mark.parametrize(
+    ("change", "problem", "remedy"),
+    [
+        ({"platform": "ns3"}, 'platform: "ns3" is not a platform of the paper', "ns2"),
+        ({}, "platform: is missing", "the paper has testbed, ns2"),
+    ],
+)
+def test_an_experiment_is_on_one_of_its_papers_platforms(
+    change: dict[str, str], problem: str, remedy: str
+) -> None:
+    p7 = catalogue.entry("prakash2012/p7")
+    document = p7.experiment.model_dump() | {"platform": ""} | change
+    with pytest.raises(PaperError) as refused:
+        catalogue.check_platform(Experiment.model_validate(document), p7.paper, "p7.toml")
+    assert str(refused.value) == f"p7.toml: {problem}"
+    assert remedy in refused.value.remedy
+
+
+def test_experiments_of_a_paper_have_the_settings_of_their_platform() -> None:
+    on_ns2, on_testbed = (catalogue.entry(f"prakash2012/{name}") for name in ("p7", "p4"))
+    ns2 = on_ns2.scenario(on_ns2.variant("fixed"))
+    testbed = on_testbed.scenario(on_testbed.variant("n12"))
+    assert (str(ns2.link.mtu), ns2.tcp.stack) == ("1040B", "ns2")
+    assert (str(testbed.link.mtu), testbed.tcp.stack) == ("1500B", "linux-2.6")
 
 
 def test_an_unknown_experiment_gets_a_suggestion() -> None:

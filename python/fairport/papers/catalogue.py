@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from fairport import papers
 from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError, did_you_mean
-from fairport.papers.model import Claim, Claims, Experiment, Paper, Variant
+from fairport.papers.model import Claim, Claims, Experiment, Paper, Platform, Variant
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.base import Section
@@ -37,6 +37,14 @@ class Entry:
     experiment: Experiment
     claims: Sequence[Claim]
 
+    @property
+    def platform(self) -> Platform | None:
+        """What it is run on; None without a network."""
+        known = self.paper.platform
+        if self.experiment.kind != "runs":
+            return None
+        return known[self.experiment.platform or next(iter(known))]
+
     def seeds(self, *, quick: bool = False) -> range:
         """The seeds of each variant's runs."""
         count = self.experiment.quick_seeds if quick else self.experiment.seeds
@@ -44,14 +52,15 @@ class Entry:
 
     def scenario(self, variant: Variant, *, quick: bool = False) -> Scenario:
         """What is run for a variant. Raises ScenarioError."""
-        experiment = self.experiment
-        patch = self.paper.settings | experiment.scenario | variant.patch
+        experiment, platform = self.experiment, self.platform
+        assert platform is not None, "what has no network has no scenario"
+        patch = platform.settings | experiment.scenario | variant.patch
         if quick:
             patch |= experiment.quick
         patch |= {"name": f"{self.name.replace('/', '-')}-{variant.name}"}
         if "description" not in patch:
             patch["description"] = f"{experiment.title}: {variant.title}"
-        return load_scenario(self.paper.base).patch(patch)
+        return load_scenario(platform.base).patch(patch)
 
     def variant(self, name: str) -> Variant:
         """The variant of that name; without one, the only one there is."""
@@ -86,11 +95,29 @@ def entry(name: str) -> Entry:
     paper_id = name.partition("/")[0]
     paper_file = resources.files(papers) / paper_id / "paper.toml"
     paper = _read(Paper, paper_file, f"{paper_id}/paper.toml")
-    experiment = _read(Experiment, place / papers.EXPERIMENT, f"{name}/{papers.EXPERIMENT}")
+    experiment_file = f"{name}/{papers.EXPERIMENT}"
+    experiment = _read(Experiment, place / papers.EXPERIMENT, experiment_file)
+    check_platform(experiment, paper, experiment_file)
     file = f"{name}/claims.toml"
     claims = _read(Claims, place / "claims.toml", file).claim
     _check(claims, experiment, file)
     return Entry(name, paper, experiment, claims)
+
+
+def check_platform(experiment: Experiment, paper: Paper, file: str) -> None:
+    """Runs are on a platform that there is, and say on which where there are several."""
+    name, known = experiment.platform, list(paper.platform)
+    if experiment.kind != "runs":
+        return
+    if name and name not in known:
+        raise PaperError(
+            "is not a platform of the paper", file=file, field="platform", value=name,
+            remedy=did_you_mean(name, known),
+        )  # fmt: skip
+    if not name and known[1:]:
+        raise PaperError(
+            "is missing", file=file, field="platform", remedy=f"the paper has {', '.join(known)}"
+        )
 
 
 def _check(claims: Sequence[Claim], experiment: Experiment, file: str) -> None:

@@ -1,14 +1,14 @@
 """A paper as data: its settings, its experiments, what it claims.
 
-A folder a paper, with `paper.toml`; in it a folder an experiment, with `experiment.toml` (the
-scenario and the variants to run) and `claims.toml` (what was published, and what would be the
-same). Scenarios are patches: the paper's settings on a built-in scenario, the experiment's on
-these, the variant's on both.
+A folder a paper, with `paper.toml` (what it ran on: one or more platforms); in it a folder an
+experiment, with `experiment.toml` (its platform, the scenario and the variants to run) and
+`claims.toml` (what was published, and what would be the same). Scenarios are patches: the
+platform's settings on a built-in scenario, the experiment's on these, the variant's on both.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import Self
@@ -33,8 +33,23 @@ class Ours(Section):
     """Why that."""
 
 
+class Platform(Section):
+    """What a paper's experiments ran on: the one set of settings for all that name it."""
+
+    of: ClassVar[str] = "a platform of a paper"
+
+    title: str
+    """What it is, in the paper's words."""
+    base: str
+    """The built-in scenario that the settings start from."""
+    settings: dict[str, Any] = Field(default={})
+    """Values by dotted paths, for every experiment on it."""
+    ours: list[Ours] = Field(default=[])
+    """What the paper leaves out."""
+
+
 class Paper(Section):
-    """One paper, and the one set of settings for all its experiments."""
+    """One paper, and the platforms of its experiments."""
 
     of: ClassVar[str] = "a paper"
 
@@ -42,12 +57,8 @@ class Paper(Section):
     authors: str
     venue: str
     year: int
-    base: str
-    """The built-in scenario that the settings start from."""
-    settings: dict[str, Any] = Field(default={})
-    """Values by dotted paths, for every experiment of the paper."""
-    ours: list[Ours] = Field(default=[])
-    """What the paper leaves out."""
+    platform: dict[Annotated[str, Field(pattern=_NAME)], Platform] = Field(min_length=1)
+    """By name: a testbed, a simulator."""
 
     @property
     def citation(self) -> str:
@@ -150,10 +161,12 @@ class Experiment(Section):
     title: str
     shows: str
     """What the paper takes from it."""
+    platform: str = ""
+    """On which of the paper's, for runs; without it, the only one there is."""
     seeds: int = Field(default=10, ge=1)
     quick_seeds: int = Field(default=2, ge=1)
     scenario: dict[str, Any] = Field(default={})
-    """Values by dotted paths, on the paper's settings."""
+    """Values by dotted paths, on the platform's settings."""
     quick: dict[str, Any] = Field(default={})
     """And on these for `--quick`."""
     variant: list[Variant] = Field(min_length=1)

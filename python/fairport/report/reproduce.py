@@ -13,6 +13,7 @@ from fairport.study.reproduce import totals
 from fairport.study.store import program_version
 
 if TYPE_CHECKING:
+    from fairport.papers.model import Platform
     from fairport.study.reproduce import Reproduced
 
 
@@ -32,12 +33,24 @@ def _paper(
     name: str, done: Sequence[Reproduced], pictures: Mapping[str, Sequence[tuple[str, Path]]]
 ) -> dict[str, Any]:
     paper = done[0].entry.paper
+    on = {
+        name: [one for one in done if one.entry.platform == platform]
+        for name, platform in paper.platform.items()
+    }
     return {
         "id": name,
         "paper": paper,
-        "settings": [f"{path} = {value}" for path, value in paper.settings.items()],
+        "platforms": [_platform(paper.platform[name], on[name]) for name in on if on[name]],
         "totals": totals(done),
         "experiments": [_experiment(one, pictures[one.entry.name]) for one in done],
+    }
+
+
+def _platform(platform: Platform, done: Sequence[Reproduced]) -> dict[str, Any]:
+    return {
+        "platform": platform,
+        "settings": [f"{path} = {value}" for path, value in platform.settings.items()],
+        "experiments": [(one.entry.name.partition("/")[2], _anchor(one)) for one in done],
     }
 
 
@@ -49,14 +62,18 @@ def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[s
     known = [variant.published for variant in experiment.variant if variant.published]
     return {
         "name": one.entry.name,
-        "anchor": one.entry.name.replace("/", "-"),
+        "anchor": _anchor(one),
         "title": experiment.title,
         "shows": experiment.shows,
         "pictures": [
-            embed(svg, f"{one.entry.name.replace('/', '-')}-{index}", f"{title}, {one.entry.name}")
+            embed(svg, f"{_anchor(one)}-{index}", f"{title}, {one.entry.name}")
             for index, (title, svg) in enumerate(pictures)
         ],
         "verdicts": one.verdicts,
         "read": sorted({published.read for published in known}),
         "runs": f"{len(experiment.variant)} scenarios, seeds {seeds[0]} to {seeds[-1]}, {each}",
     }
+
+
+def _anchor(one: Reproduced) -> str:
+    return one.entry.name.replace("/", "-")

@@ -1,7 +1,7 @@
 """What the last run of an experiment gave, kept beside the records so that listing takes no time.
 
 How many of its claims are in each state, in a file `VERSION/reproduced/EXPERIMENT.json` of the
-store. It counts only as long as the experiment, its claims and its paper's settings are what was
+store. It counts only as long as the experiment, its claims and its platform are what was
 judged.
 """
 
@@ -48,6 +48,8 @@ def last(entry: Entry, store: Store) -> dict[str, Any] | None:
 
 def _digest(entry: Entry) -> str:
     """Of everything that decides the claims' states, but for the engine."""
-    parts = [entry.paper, entry.experiment, *entry.claims]
-    document = [load_scenario(entry.paper.base).document(), *(p.model_dump() for p in parts)]
+    parts = [entry.experiment, *entry.claims]
+    document = [part.model_dump() for part in parts]
+    if entry.platform:
+        document += [entry.platform.model_dump(), load_scenario(entry.platform.base).document()]
     return hashlib.blake2b(json.dumps(document).encode(), digest_size=16).hexdigest()
