@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 _ABSENT: Any = object()
+# of a longer list only so many are printed
+_MOST_LISTED = 20
 
 
 class InputError(Exception):
@@ -60,11 +62,29 @@ class Interrupted(KeyboardInterrupt):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The nearest known word as a question, or the list of all of them."""
+    """The nearest known word as a question, or what there is, as a sentence."""
     known = list(known)
-    nearest = [name for name in known if name.lower() == word.lower()]
-    nearest = nearest or difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean `{nearest[0]}`?" if nearest else "known here: " + ", ".join(known)
+    found = _nearest(word, known)
+    if found:
+        return f"did you mean `{found}`?"
+    more = f" and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else ""
+    return f"known here: {', '.join(known[:_MOST_LISTED])}{more}."
+
+
+def not_one_of(word: str, known: Iterable[str]) -> tuple[str, str]:
+    """Problem and remedy where all that is known, being little, stands in the problem."""
+    known = list(known)
+    found = _nearest(word, known)
+    return (
+        f"is not one of {', '.join(known)}",
+        f"did you mean `{found}`?" if found else "choose one of these.",
+    )
+
+
+def _nearest(word: str, known: list[str]) -> str:
+    """The known word that is most like this one; empty when none is."""
+    same = [name for name in known if name.lower() == word.lower()]
+    return next(iter(same or difflib.get_close_matches(word, known, n=1, cutoff=0.6)), "")
 
 
 def _as_written(value: Any) -> str:

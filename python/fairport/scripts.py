@@ -83,8 +83,10 @@ def run(path: Path, stack: str | None = None) -> ScriptResult:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        return ScriptResult(path, error=f"{path}: cannot be read: {error}")
+    except UnicodeDecodeError:
+        return ScriptResult(path, error=f"{path}: is not UTF-8 text")
+    except OSError as error:
+        return ScriptResult(path, error=f"{path}: cannot be read: {error.strerror}")
     try:
         outcome = _core.run_script(text, stack)
     except _core.JobError as error:

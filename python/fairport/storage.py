@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,6 +18,15 @@ SUMMARY = "summary.json"
 REPORT = "report.html"
 TABLES = "tables"
 FIGURES = "figures"
+
+# What is looked for in these files when a run is read, and of what kind it is.
+_MANIFEST_KEYS = {"scenario": str, "seed": int, "run_id": str, "fingerprint": str, "version": str}
+_SUMMARY_KEYS = {
+    **dict.fromkeys(("measure", "classes", "verdict"), dict),
+    **dict.fromkeys(
+        ("bottleneck", "fct", "goodput_bps_total", "jain_index", "utilisation"), object
+    ),
+}
 
 
 def save(
@@ -71,19 +80,11 @@ def redraw(folder: Path) -> Path:
 def load_run(folder: str | Path) -> Result:
     """A run from its folder. Raises RunFolderError."""
     folder = Path(folder)
-    manifest, summary = _read_json(folder, MANIFEST), _read_json(folder, SUMMARY)
-    try:
-        scenario = parse(manifest["scenario"], file=str(folder / MANIFEST))
-        seed = int(manifest["seed"])
-    except KeyError as error:
-        raise RunFolderError(
-            f"lacks {error}",
-            file=str(folder / MANIFEST),
-            remedy="the folder is damaged: run the scenario again",
-        ) from None
+    manifest = _read_json(folder, MANIFEST, _MANIFEST_KEYS)
+    summary = _read_json(folder, SUMMARY, _SUMMARY_KEYS)
     return Result(
-        scenario=scenario,
-        seed=seed,
+        scenario=parse(manifest["scenario"], file=str(folder / MANIFEST)),
+        seed=manifest["seed"],
         tables=_read_tables(folder),
         summary=summary,
         manifest=manifest,
@@ -135,7 +136,7 @@ def _files(folder: Path) -> Iterable[str]:
     return (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
-def _read_json(folder: Path, name: str) -> dict[str, Any]:
+def _read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, Any]:
     try:
         document = json.loads((folder / name).read_text(encoding="utf-8"))
     except OSError:
@@ -144,6 +145,14 @@ def _read_json(folder: Path, name: str) -> dict[str, Any]:
         document = None
     if not isinstance(document, dict):
         raise _no_run(folder, f"{name} cannot be read")
+    for key, kind in keys.items():
+        if key not in document or not isinstance(document[key], kind):
+            raise RunFolderError(
+                "is not what a run of this version has there",
+                file=str(folder / name),
+                field=key,
+                remedy="it is damaged, or of another version: run the scenario again",
+            )
     return document
 
 

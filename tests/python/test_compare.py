@@ -135,7 +135,7 @@ def test_no_fix_that_fits_is_bad_input(fairport: Command, tmp_path: Path) -> Non
 def test_an_unknown_fix_lists_those_there_are(fairport: Command) -> None:
     outcome = fairport(*SHORT, "--fix", "pasing")
     assert outcome.status == 2
-    assert outcome.err.startswith('error: --fix: "pasing" is not one of ')
+    assert outcome.err.startswith('error: "pasing" is not one of ')
     assert "tcprand" in outcome.err
     assert "hint: did you mean `pacing`?" in outcome.err
 

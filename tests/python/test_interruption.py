@@ -29,7 +29,12 @@ ENDLESS = [
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
 
 
-def interrupted(folder: Path, *arguments: str, terminal: int | None = None) -> tuple[int, str]:
+def interrupted(
+    folder: Path,
+    *arguments: str,
+    by: int = signal.SIGINT,
+    terminal: int | None = None,
+) -> tuple[int, str]:
     """Starts a run, presses Ctrl-C when it is under way, and returns status and stderr."""
     process = subprocess.Popen(
         [*ENTRY, *ENDLESS, *arguments],
@@ -45,7 +50,7 @@ def interrupted(folder: Path, *arguments: str, terminal: int | None = None) -> t
         assert time.monotonic() < deadline
         time.sleep(0.01)
     time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(by)
     out, err = process.communicate(timeout=60)
     assert out == ""
     return process.returncode, err or ""
@@ -56,6 +61,13 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, arguments: list[str]) -> None:
     status, err = interrupted(tmp_path, *arguments)
     assert status == 130
     assert err == "interrupted: nothing was written\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_who_ends_it_otherwise_finds_nothing_either(tmp_path: Path, name: str) -> None:
+    by = getattr(signal, name)
+    assert interrupted(tmp_path, by=by) == (128 + by, "interrupted: nothing was written\n")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import fairport as fp
 import pytest
 from conftest import Command
-from fairport import layout
+from fairport import figures, layout
 from fairport.errors import InputError, ScenarioError
 from fairport.figures import paths as drawing
 from fairport.layout import sharing
@@ -199,11 +199,11 @@ def test_a_hash_of_flows_depends_on_the_seed_and_ripls_does_not() -> None:
 
 def test_a_figure_of_the_paths_is_a_png_or_svg(tmp_path: Path) -> None:
     network = outcast("destination-suffix")
-    drawing.write(network, tmp_path / "paths.svg")
+    figures.save_as(drawing.draw_one(network), tmp_path / "paths.svg")
     drawn = (tmp_path / "paths.svg").read_text(encoding="utf-8")
     assert "edge0.0:0: 1 + 14 flows from 2 ingress ports" in drawn
-    with pytest.raises(InputError, match="is not a picture"):
-        drawing.write(network, tmp_path / "paths.txt")
+    with pytest.raises(InputError, match="is neither PNG nor SVG"):
+        figures.require_ending(tmp_path / "paths.txt")
 
 
 def test_a_bcube_of_one_level_is_a_star() -> None:
@@ -265,9 +265,10 @@ def test_an_export_goes_to_a_file_or_to_stdout(fairport: Command, tmp_path: Path
     ("arguments", "told"),
     [
         (("--format", "gml"), 'error: --format: "gml" is not a format'),
+        (("--format", "dot", "--out", "."), 'error: --out: "." cannot be written: is a folder'),
         (
             ("--format", "dot", "--out", "none/net.dot"),
-            "error: none/net.dot: cannot be written: no such file",
+            'error: --out: "none/net.dot" cannot be written: No such file',
         ),
     ],
 )

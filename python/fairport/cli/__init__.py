@@ -6,25 +6,41 @@ What a command needs is imported when it runs, so that `fairport --help` stays q
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import suppress
+from types import FrameType
 
 INTERRUPTED = 130
 
 
 def main() -> None:
     """The command `fairport`."""
+    if sys.stdout is None:  # closed by the caller: `>&-`
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    received = [signal.SIGINT]
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        received.append(signal.Signals(number))
+        raise KeyboardInterrupt
+
+    # who ends a job or closes a terminal leaves nothing half written either
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, interrupt)
     try:
         from fairport.cli.app import app
 
         app()
     except KeyboardInterrupt:
-        status = INTERRUPTED
+        pass
     except SystemExit as ended:
         if ended.code != INTERRUPTED:
             raise
-        status = INTERRUPTED
     # Folders and the terminal are as they were: the interpreter's own tidying up, which takes
     # some tenths of a second once figures have been drawn, would serve nobody.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(128 + received[-1])  # as shells have it: 130 for Ctrl-C

@@ -36,11 +36,19 @@ class _Commands(TyperGroup):
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _in_one_line
-                return super().invoke(ctx)
+                done = super().invoke(ctx)
+                sys.stdout.flush()
+                return done
         except InputError as error:
             print(f"error: {error}", file=sys.stderr)
             if error.remedy:
                 print(f"hint: {error.remedy}", file=sys.stderr)
+            raise typer.Exit(BAD_INPUT) from None
+        except BrokenPipeError:
+            raise  # who reads no further is no error; typer ends without a word
+        except OSError as error:
+            # what is written and read by name has errors of its own: this is a stream
+            print(f"error: {error.filename or 'stdout'}: {error.strerror}", file=sys.stderr)
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt as pressed:
             print(f"interrupted: {str(pressed) or 'nothing was written'}", file=sys.stderr)

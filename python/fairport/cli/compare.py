@@ -36,17 +36,26 @@ def compare(
         typer.Option(metavar="DIR", help="A folder of your own fixes.", show_default=False),
     ] = None,
     repeat: Annotated[
-        int, typer.Option(min=1, help="Runs of each, with the seeds from --seed on.")
+        int, typer.Option(metavar="N", min=1, help="Runs of each, with the seeds from --seed on.")
     ] = 10,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="The first seed.  [default: the scenario's]", show_default=False),
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="The first seed.  [default: the scenario's]",
+            show_default=False,
+        ),
     ] = None,
     duration: SimulatedTime = "",
     assignments: Assignments = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Results folder.  [default: results/NAME-compare]", show_default=False),
+        typer.Option(
+            metavar="DIR",
+            help="Results folder.  [default: results/NAME-compare]",
+            show_default=False,
+        ),
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -56,7 +65,7 @@ def compare(
     quiet: Quiet = False,
     jobs: Jobs = None,
 ) -> None:
-    """Compare fixes: which one works in this scenario, and what it needs.
+    """Compare fixes: which works here, and what it needs.
 
     Finished runs are kept (`fairport store`): the same runs are not run again.
     """

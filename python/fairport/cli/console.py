@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-# tables in a pipe are not to be folded at the 80 columns that rich assumes there
-_PIPE_WIDTH = 160
+# what goes into a pipe is for programs to read by lines, so nothing is folded there
+_PIPE_WIDTH = 10_000
 
 
 @cache

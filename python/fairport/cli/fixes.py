@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.options import Json
+
 
 def fixes(
     name: Annotated[
@@ -19,9 +21,9 @@ def fixes(
             "--fixes", metavar="DIR", help="A folder of your own fixes.", show_default=False
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """List the fixes that `compare` can apply, or print the file of one."""
+    """List the fixes for `compare`, or print one's file."""
     from fairport.cli import output
     from fairport.study.fixes import available, load
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from fairport.cli.options import Json
 
 
-def list_scenarios(
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+def list_scenarios(json: Json = False) -> None:
     """List the built-in scenarios."""
     from fairport.cli import output
     from fairport.scenario import builtin_names, load

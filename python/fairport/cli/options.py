@@ -9,7 +9,7 @@ import typer
 Force = Annotated[
     bool, typer.Option("--force", help="Replace the results folder when the new one is complete.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Write the tables as CSV too.")]
 NoOutput = Annotated[bool, typer.Option("--no-output", help="Write nothing.")]
 NoFigures = Annotated[bool, typer.Option("--no-figures", help="Write neither figures nor report.")]
@@ -18,17 +18,20 @@ Quiet = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(min=1, help="Runs at a time.  [default: one a processor]", show_default=False),
+    typer.Option(
+        metavar="N", min=1, help="Runs at a time.  [default: one a processor]", show_default=False
+    ),
 ]
 Assignments = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="PATH=VALUE", help="Override a field, such as queue.limit=32KiB."
+        "--set", metavar="PATH=VALUE", help="Override a field: queue.limit=32KiB. May be repeated."
     ),
 ]
 ScenarioName = Annotated[
     str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
 ]
 SimulatedTime = Annotated[
-    str, typer.Option(help="Simulated time, such as 10s.  [default: the scenario's]")
+    str,
+    typer.Option(metavar="TIME", help="Simulated time, such as 10s.  [default: the scenario's]"),
 ]

@@ -7,28 +7,31 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.options import Assignments, ScenarioName
+from fairport.cli.options import Assignments, Json, ScenarioName
 
 
 def paths(
     scenario: ScenarioName,
     assignments: Assignments = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
     figure: Annotated[
         Path | None,
-        typer.Option(help="Draw the paths into this file (.png, .svg, .pdf).", show_default=False),
+        typer.Option(metavar="FILE", help="Draw them: a .png or .svg file.", show_default=False),
     ] = None,
 ) -> None:
-    """Print the paths of all flows, and the ports where flows meet."""
+    """Print every flow's path, and where flows meet."""
+    from fairport import figures
     from fairport.cli import output
     from fairport.layout import network, sharing
     from fairport.scenario import load, read_assignments
 
+    if figure is not None:
+        figures.require_ending(figure)
     built = network(load(scenario).patch(read_assignments(assignments or [])))
     if figure is not None:
         from fairport.figures import paths as drawing
 
-        drawing.write(built, figure)
+        figures.save_as(drawing.draw_one(built), figure)
     if json:
         output.print_json(sharing.document(built))
         return

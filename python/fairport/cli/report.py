@@ -11,7 +11,7 @@ import typer
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `fairport run` wrote.")],
 ) -> None:
-    """Draw the figures and the report of a run again."""
+    """Draw a run's figures and report again."""
     from fairport.cli import output
     from fairport.storage import redraw
 

@@ -16,15 +16,17 @@ def reproduce(
     experiments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[ID]..",
-            help="Experiments such as prakash2012/p1, or a paper. Without one: list them.",
+            metavar="ID",
+            help="Experiments such as prakash2012/p1, or papers. Without one: list them.",
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every experiment.")] = False,
-    quick: Annotated[bool, typer.Option(help="Fewer seeds, shorter runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds, shorter runs.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Results folder.  [default: results/reproduce]", show_default=False),
+        typer.Option(
+            metavar="DIR", help="Results folder.  [default: results/reproduce]", show_default=False
+        ),
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -35,7 +37,7 @@ def reproduce(
     quiet: Quiet = False,
     jobs: Jobs = None,
 ) -> None:
-    """Run published experiments again, and hold every claim against what comes out.
+    """Run what papers published again, claim by claim.
 
     Finished runs are kept (`fairport store`): what was interrupted goes on where it stopped.
     """

@@ -14,12 +14,19 @@ def rerun(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `fairport run` wrote.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="Results folder.  [default: nothing is written]", show_default=False),
+        typer.Option(
+            metavar="DIR",
+            help="Results folder.  [default: nothing is written]",
+            show_default=False,
+        ),
     ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Run a run again and say whether the result is the same (exit status 1: it is not)."""
+    """Run a run again: is the result the same?
+
+    Exit status 1: it is not.
+    """
     from fairport import experiment
     from fairport.cli import output
     from fairport.cli.progress import progress_bar

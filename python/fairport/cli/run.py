@@ -25,20 +25,27 @@ from fairport.cli.options import (
 def run(
     scenario: ScenarioName,
     backend: Annotated[
-        str, typer.Option(help="What runs the scenario: simulation.")
+        str, typer.Option(metavar="NAME", help="What runs the scenario.")
     ] = "simulation",
     duration: SimulatedTime = "",
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Seed of all random numbers.  [default: the scenario's]", show_default=False
+            metavar="N",
+            min=0,
+            help="Seed of all random numbers.  [default: the scenario's]",
+            show_default=False,
         ),
     ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs, with the seeds from --seed on.")] = 1,
+    repeat: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Runs, with the seeds from --seed on.")
+    ] = 1,
     assignments: Assignments = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Results folder.  [default: results/NAME]", show_default=False),
+        typer.Option(
+            metavar="DIR", help="Results folder.  [default: results/NAME]", show_default=False
+        ),
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -51,7 +58,7 @@ def run(
     ] = False,
     jobs: Jobs = None,
 ) -> None:
-    """Run a scenario."""
+    """Run a scenario: tables, figures, a verdict."""
     from fairport import backends, experiment
     from fairport.cli import output, run_table
     from fairport.cli.progress import progress_bar

@@ -17,7 +17,7 @@ BAD_INPUT = 2
 def script(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE|FOLDER..", help="Scripts, or folders of `.pkt` files."),
+        typer.Argument(metavar="FILE|FOLDER", help="Scripts, or folders of `.pkt` files."),
     ],
     stack: Annotated[
         str | None,
@@ -30,10 +30,10 @@ def script(
     quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, an entry a script.")] = False,
 ) -> None:
-    """Run packetdrill scripts; exit 1 if one does not hold, 2 if one cannot be read.
+    """Run packetdrill scripts against the TCP stacks.
 
-    Nothing in back-quotes is executed. What a script says and the engine does not take into
-    account is listed as notes on stderr.
+    Exit status 1: one does not hold; 2: one cannot be read. Nothing in back-quotes is executed.
+    What a script says and the engine does not take into account is listed as notes on stderr.
     """
     from fairport.cli import output
     from fairport.cli.console import err

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.options import Json
+
 app = typer.Typer(help="Look at TCP stacks.", no_args_is_help=True, rich_markup_mode=None)
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")
-def list_stacks(json: _Json = False) -> None:
+def list_stacks(json: Json = False) -> None:
     """List the stack presets."""
     from fairport.cli import output
     from fairport.stacks import stack, stack_names
@@ -26,9 +27,9 @@ def list_stacks(json: _Json = False) -> None:
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A stack preset.")],
-    json: _Json = False,
+    json: Json = False,
 ) -> None:
-    """Print every setting of a stack preset, what it means and where its value comes from."""
+    """Print a stack's settings, their meaning and source."""
     from fairport.cli import output
     from fairport.stacks import stack
 

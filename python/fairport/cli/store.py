@@ -6,14 +6,17 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.options import Json
+
 
 def store(
     clear: Annotated[bool, typer.Option("--clear", help="Remove them all.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """Say where the runs of studies are kept, how many and how large; or remove them.
+    """Say what runs are kept, and where; or remove them.
 
-    FAIRPORT_STORE names another folder.
+    These are runs of `compare` and `reproduce`, so that none is run twice. FAIRPORT_STORE names
+    another folder.
     """
     from fairport.cli import output
     from fairport.study.store import Store

@@ -23,11 +23,15 @@ def _group() -> None:
 def export(
     scenario: ScenarioName,
     name: Annotated[
-        str, typer.Option("--format", help="graphml, json (node-link), dot, or mininet.")
+        str,
+        typer.Option(
+            "--format", metavar="NAME", help="graphml, json (node-link), dot, or mininet."
+        ),
     ],
     assignments: Assignments = None,
     out: Annotated[
-        Path | None, typer.Option(help="The file.  [default: stdout]", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="The file.  [default: stdout]", show_default=False),
     ] = None,
 ) -> None:
     """Print or write the network of a scenario."""

@@ -10,6 +10,9 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
+from fairport import files
+from fairport.errors import InputError
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -64,3 +67,22 @@ def draw_all(result: Result, out_dir: Path) -> list[Path]:
             style.save(picture, path)
             paths.append(path)
     return paths
+
+
+def require_ending(path: Path) -> None:
+    """Raises InputError for a file, named by `--figure`, that is neither PNG nor SVG."""
+    if path.suffix not in (".png", ".svg"):
+        raise InputError(
+            "is neither PNG nor SVG",
+            field="--figure",
+            value=str(path),
+            remedy="name a file that ends in .png or .svg",
+        )
+
+
+def save_as(picture: Figure, path: Path) -> None:
+    """Writes the file that `--figure` names, whole or not at all. Raises OutputError."""
+    from fairport.figures import style
+
+    with files.appearing(path, "--figure") as partial:
+        style.save(picture, partial)

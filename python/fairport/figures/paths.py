@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairport.errors import InputError
 from fairport.figures import style
 
 if TYPE_CHECKING:
@@ -28,16 +26,9 @@ _SPREAD_POINTS = 2.2
 _THICKEST_POINTS = 4.5
 
 
-def write(network: Network, path: Path) -> None:
-    """Draws the paths into a PNG or SVG file. Raises InputError for another kind of file."""
-    if path.suffix not in (".png", ".svg"):
-        raise InputError(
-            "is not a picture that is drawn",
-            field="--figure",
-            value=path.name,
-            remedy="give a file that ends in .png or .svg",
-        )
-    style.save(draw([(_routing(network), network)]), path)
+def draw_one(network: Network) -> style.Picture:
+    """The paths of one network, under the name of its routing."""
+    return draw([(_routing(network), network)])
 
 
 def _routing(network: Network) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fairport.errors import InputError, OutputError, did_you_mean
+from fairport import files
+from fairport.errors import InputError, did_you_mean
 from fairport.layout.dot import dot
 from fairport.layout.graph import graphml, node_link_json
 from fairport.layout.mininet import mininet
@@ -30,14 +31,5 @@ def exported(network: Network, name: str) -> str:
 
 def write(text: str, path: Path) -> None:
     """Writes an exported network, whole or not at all. Raises OutputError."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
+    with files.appearing(path, "--out") as partial:
         partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(
-            f"cannot be written: {(error.strerror or str(error)).lower()}",
-            file=str(path),
-            remedy="give another --out",
-        ) from None

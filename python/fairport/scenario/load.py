@@ -90,7 +90,8 @@ def _is_path(source: str | Path) -> bool:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        # some editors begin a file with a byte order mark, which TOML does not know
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         problem, remedy = (
             "does not exist",
@@ -104,5 +105,5 @@ def _read(path: Path) -> str:
     except UnicodeDecodeError:
         problem, remedy = "is not UTF-8 text", "a scenario is a TOML file"
     except OSError as error:
-        problem, remedy = f"cannot be read: {error.strerror}", "check its permissions"
+        problem, remedy = f"cannot be read: {error.strerror}", "check the path and its permissions"
     raise ScenarioError(problem, remedy=remedy, file=str(path))

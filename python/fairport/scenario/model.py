@@ -219,7 +219,7 @@ class Scenario(Section):
 
     def document(self) -> dict[str, Any]:
         """What its author wrote, as a TOML document: units as written, defaults left out."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
+        return self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
 
     def resolved(self) -> dict[str, Any]:
         """The same with every default filled in."""

@@ -29,7 +29,7 @@ def read_assignments(assignments: Iterable[str]) -> dict[str, Any]:
     overrides = {}
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
-        if not equals or not path.strip():
+        if not equals or not all(part.strip() for part in path.split(".")):
             raise ScenarioError(
                 "is not PATH=VALUE",
                 file="--set",
@@ -77,5 +77,7 @@ def _index(entries: list[Any], part: str, path: str, file: str) -> int:
         f"does not exist: `{part}` is not an index of a list of {len(entries)}",
         file=file,
         field=path,
-        remedy=f"use 0 to {len(entries) - 1}" if entries else "the list is empty",
+        remedy=f"use {'0' if len(entries) == 1 else f'0 to {len(entries) - 1}'}"
+        if entries
+        else "the list is empty",
     )

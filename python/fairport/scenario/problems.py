@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import InputError, not_one_of
 
 E = TypeVar("E", bound=InputError)
 
@@ -77,17 +77,21 @@ def _words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
             known = [
                 part.strip("'") for part in context["expected"].replace(" or ", ", ").split(", ")
             ]
-            return "is not one of " + ", ".join(known), did_you_mean(str(detail["input"]), known)
+            return not_one_of(str(detail["input"]), known)
         case "union_tag_invalid":
             known = [part.strip("'") for part in context["expected_tags"].split(", ")]
-            return "is not one of " + ", ".join(known), did_you_mean(str(context["tag"]), known)
+            return not_one_of(str(context["tag"]), known)
         case "bool_type":
             return "is neither true nor false", "write true or false, without quotes"
         case "int_type":
             return "is not a whole number", "write digits without quotes or a decimal point"
+        case "float_type":
+            return "is not a number", "write digits without quotes"
         case "string_type":
             return "is not a text", "put it in quotes"
-        case "list_type":
+        case "model_attributes_type" | "dict_type":
+            return "is not a table", f"write {_heading(path)} and its fields below it"
+        case "list_type" | "tuple_type":
             table = name in ("traffic", "host_tcp", "links", "loss")
             return (
                 "is not a list",
@@ -113,3 +117,9 @@ def _words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
         case _:
             message = detail["msg"]
             return message[:1].lower() + message[1:], "see `fairport scenario schema`"
+
+
+def _heading(path: list[str | int]) -> str:
+    """How TOML begins a table that stands there: [host.processing], [[traffic]]."""
+    names = ".".join(part for part in path if isinstance(part, str))
+    return f"[[{names}]]" if isinstance(path[-1], int) else f"[{names}]"

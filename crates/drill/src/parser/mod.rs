@@ -34,6 +34,9 @@ pub fn parse(text: &str) -> Result<Script, ScriptError> {
         }
         events.push(cursor.event()?);
     }
+    if events.is_empty() {
+        return Err(cursor.expected("an event"));
+    }
     Ok(Script {
         stack: tokens.stack,
         options,

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, PrivateAttr, ValidationError
 
 from fairport._toml import TOMLDecodeError, loads
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import InputError, not_one_of
 from fairport.scenario import Scenario
 from fairport.scenario.base import Section
 from fairport.scenario.model import ETHERNET_BUFFERED
@@ -134,12 +134,8 @@ def _find(name: str | Path, known: dict[str, Fix]) -> Fix:
     if isinstance(name, Path) or name.endswith(".toml"):
         return read(Path(name))
     if name not in known:
-        raise FixError(
-            f"is not one of {', '.join(known)}",
-            file="--fix",
-            value=name,
-            remedy=f"{did_you_mean(name, known)} A file of your own ends in .toml.",
-        )
+        problem, remedy = not_one_of(name, known)
+        raise FixError(problem, value=name, remedy=f"{remedy} A file of your own ends in .toml.")
     return known[name]
 
 
