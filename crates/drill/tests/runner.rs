@@ -174,7 +174,8 @@ fn what_is_not_taken_into_account_is_listed() {
 
 #[test]
 fn a_stack_that_does_not_exist_is_named() {
-    let script = parse("// fairport: stack plan9\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n").unwrap();
+    let script =
+        parse("// fairport: stack plan9\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n").unwrap();
     let error = run(&script, &Options::default()).unwrap_err();
     assert!(matches!(&error, SetupError::Stack { name, .. } if name == "plan9"));
     assert!(error.to_string().contains("linux-2.6"));
