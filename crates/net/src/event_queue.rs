@@ -8,6 +8,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hint::select_unpredictable;
 
 use fairport_units::Time;
 
@@ -34,6 +35,8 @@ pub struct EventQueue {
     overflow_slot: u64,
     /// a bit a slot
     occupied: [u64; WORDS],
+    /// a bit a word of `occupied`: whether any of its slots is
+    busy: u16,
     /// the first id of each slot's list
     heads: Box<[u32; SLOTS]>,
     nodes: Vec<Node>,
@@ -52,6 +55,7 @@ impl EventQueue {
             current: 0,
             overflow_slot: u64::MAX,
             occupied: [0; WORDS],
+            busy: 0,
             heads: Box::new([NIL; SLOTS]),
             nodes: vec![
                 Node {
@@ -111,7 +115,9 @@ impl EventQueue {
         let next = self.nodes[id as usize].next;
         self.heads[index] = next;
         self.first = if next == NIL {
-            self.occupied[index / 64] &= !(1 << (index % 64));
+            let word = index / 64;
+            self.occupied[word] &= !(1 << (index % 64));
+            self.busy &= !(u16::from(self.occupied[word] == 0) << word);
             self.search()
         } else {
             (self.nodes[next as usize].time, next)
@@ -126,6 +132,7 @@ impl EventQueue {
         let head = self.heads[index];
         if head == NIL {
             self.occupied[index / 64] |= 1 << (index % 64);
+            self.busy |= 1 << (index / 64);
         }
         if head == NIL || time < self.nodes[head as usize].time {
             self.heads[index] = id;
@@ -149,26 +156,26 @@ impl EventQueue {
     }
 
     /// The earliest entry: the first occupied slot from `current` on, else the overflow's first.
+    ///
+    /// How far off the next slot is cannot be foreseen, so nothing branches on it.
     #[inline]
     fn search(&self) -> (Time, u32) {
-        let start = self.current as usize % SLOTS;
-        let mut word = start / 64;
-        let mut here = self.occupied[word] & (!0 << (start % 64));
-        // the words behind this one, then those before it, then this one's low bits
-        let mut unseen = WORDS;
-        while here == 0 {
-            if unseen == 0 {
-                return self
-                    .overflow
-                    .peek()
-                    .map_or((Time::NEVER, NIL), |Reverse(first)| *first);
-            }
-            unseen -= 1;
-            word = (word + 1) % WORDS;
-            here = self.occupied[word];
+        if self.busy == 0 {
+            return self
+                .overflow
+                .peek()
+                .map_or((Time::NEVER, NIL), |Reverse(first)| *first);
         }
-        let index = word * 64 + here.trailing_zeros() as usize;
-        let id = self.heads[index];
+        let start = self.current as usize % SLOTS;
+        let here = start / 64;
+        let ahead = self.occupied[here] & (!0 << (start % 64));
+        // the words behind this one, then those before it, then this one's low bits
+        let behind = (here + 1) % WORDS;
+        let steps = self.busy.rotate_right(behind as u32).trailing_zeros() as usize;
+        let word = select_unpredictable(ahead != 0, here, (behind + steps) % WORDS);
+        let slots = select_unpredictable(ahead != 0, ahead, self.occupied[word]);
+        let index = word * 64 + slots.trailing_zeros() as usize;
+        let id = self.heads[index % SLOTS];
         (self.nodes[id as usize].time, id)
     }
 
