@@ -1,6 +1,6 @@
 //! The order of events: which link's head arrives next.
 //!
-//! A timing wheel of 1024 slots with a bitmap over them, and a heap for what lies beyond its
+//! A timing wheel of 4096 slots with a bitmap over them and one over its words, and a heap for what lies beyond its
 //! horizon. It holds ids of links, never packets, and each at most once, so it is as large as the
 //! number of busy links (DESIGN 4.2). It is exact: a slot's links are kept in order of time, and
 //! the slot's width changes the speed alone, never the order. `cargo bench -p fairport-net`
@@ -12,7 +12,7 @@ use std::hint::select_unpredictable;
 
 use fairport_units::Time;
 
-const SLOTS: usize = 1024;
+const SLOTS: usize = 4096;
 const WORDS: usize = SLOTS / 64;
 const NIL: u32 = u32::MAX;
 
@@ -36,7 +36,7 @@ pub struct EventQueue {
     /// a bit a slot
     occupied: [u64; WORDS],
     /// a bit a word of `occupied`: whether any of its slots is
-    busy: u16,
+    busy: u64,
     /// the first id of each slot's list
     heads: Box<[u32; SLOTS]>,
     nodes: Vec<Node>,
@@ -47,8 +47,8 @@ impl EventQueue {
     /// An empty queue for the ids `0..ids`, fastest when an entry is seldom further than
     /// `typical_span` ahead of the earliest.
     pub fn new(ids: usize, typical_span: Time) -> Self {
-        // Twice as wide as the span asks for: fewer cache lines in turn outweigh longer lists.
-        let width = (2 * typical_span.as_ps() / SLOTS as u64).max(1 << 12);
+        // The horizon is four spans, so that next to nothing lies beyond it.
+        let width = (4 * typical_span.as_ps() / SLOTS as u64).max(1 << 10);
         Self {
             first: (Time::NEVER, NIL),
             shift: width.ilog2(),
@@ -117,7 +117,7 @@ impl EventQueue {
         self.first = if next == NIL {
             let word = index / 64;
             self.occupied[word] &= !(1 << (index % 64));
-            self.busy &= !(u16::from(self.occupied[word] == 0) << word);
+            self.busy &= !(u64::from(self.occupied[word] == 0) << word);
             self.search()
         } else {
             (self.nodes[next as usize].time, next)
