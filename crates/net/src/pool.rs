@@ -22,9 +22,14 @@ impl Handle {
     }
 }
 
+/// A packet where it fits on one cache line, at the beginning of one.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line<P: Copy>(Packet<P>);
+
 /// Storage for packets. After warm-up it never allocates.
 pub(crate) struct Pool<P: Copy> {
-    places: Vec<Packet<P>>,
+    places: Vec<Line<P>>,
     free: Vec<Handle>,
 }
 
@@ -40,22 +45,22 @@ impl<P: Copy> Pool<P> {
     #[inline]
     pub(crate) fn put(&mut self, packet: Packet<P>) -> Handle {
         if let Some(handle) = self.free.pop() {
-            self.places[handle.0 as usize] = packet;
+            self.places[handle.0 as usize] = Line(packet);
             handle
         } else {
-            self.places.push(packet);
+            self.places.push(Line(packet));
             Handle(self.places.len() as u32 - 1)
         }
     }
 
     #[inline]
     pub(crate) fn get(&self, handle: Handle) -> &Packet<P> {
-        &self.places[handle.0 as usize]
+        &self.places[handle.0 as usize].0
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, handle: Handle) -> &mut Packet<P> {
-        &mut self.places[handle.0 as usize]
+        &mut self.places[handle.0 as usize].0
     }
 
     /// Frees the place; the packet must not be asked for again.
