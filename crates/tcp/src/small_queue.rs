@@ -69,6 +69,15 @@ impl SmallQueue {
         self.bytes <= LEAST_SEGMENTS * segment_bytes
     }
 
+    /// Whether no more waits than one window, and a round trip takes no longer than 1/1024 s: then
+    /// Linux's pacing rate, at least 120 % of a window in a round trip, need not be worked out.
+    #[inline]
+    pub(crate) fn is_within_window(&self, cwnd_bytes: u64, srtt: Option<Time>) -> bool {
+        self.unpaced
+            && self.bytes <= cwnd_bytes.min(LIMIT_MAX_BYTES)
+            && srtt.is_some_and(|it| it <= Self::SPAN)
+    }
+
     /// Whether another segment of `segment_bytes` may be handed to the host now; if not,
     /// [`Self::resume`] says when.
     pub(crate) fn allows(
@@ -165,5 +174,21 @@ mod tests {
             handed += 1;
         }
         assert_eq!(handed, 117_187 / 1500 + 1);
+    }
+
+    #[test]
+    fn what_is_less_than_a_window_is_within_the_limit_if_the_round_trip_is_short() {
+        for (srtt_us, within) in [(100, true), (900, true), (976, true), (977, false)] {
+            let srtt = Time::from_us(srtt_us);
+            let mut it = small_queue();
+            for _ in 0..20 {
+                it.queued(Time::from_ms(1), 1500);
+            }
+            assert_eq!(it.is_within_window(30_000, Some(srtt)), within);
+            assert!(!it.is_within_window(29_999, Some(srtt)));
+            // the limit itself says so too
+            assert!(!within || it.allows(Time::ZERO, 1500, &load(30_000, srtt), false));
+        }
+        assert!(!small_queue().is_within_window(30_000, None));
     }
 }

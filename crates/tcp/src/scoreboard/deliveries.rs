@@ -21,6 +21,16 @@ struct Transmission {
     end: u64,
 }
 
+impl Record {
+    #[inline]
+    fn transmission(&self) -> Transmission {
+        Transmission {
+            sent: self.sent,
+            end: self.end(),
+        }
+    }
+}
+
 /// What the ACK at hand delivered, and the latest transmission that any ACK did.
 #[derive(Debug)]
 pub(super) struct Deliveries {
@@ -85,10 +95,7 @@ impl Deliveries {
             self.sent_rank = rank;
             self.sent = Some(record.sent);
         }
-        self.latest = self.latest.max(Transmission {
-            sent: record.sent,
-            end: record.end(),
-        });
+        self.latest = self.latest.max(record.transmission());
     }
 
     /// Segment `ordinal` is sent again; those below `head` are of no interest any more.
@@ -234,6 +241,22 @@ impl Scoreboard {
         self.deliveries.as_ref().is_some_and(|it| it.news)
     }
 
+    /// Whether nothing can be lost, so that there is no need to look: all that is outstanding was sent
+    /// once, and after what was delivered.
+    #[inline]
+    pub(crate) fn is_in_order(&mut self) -> bool {
+        if self.sacked + self.lost + self.retransmitted > 0 {
+            return false;
+        }
+        let head = (!self.is_empty()).then(|| self.record(self.head).transmission());
+        let Some(deliveries) = &mut self.deliveries else {
+            return true;
+        };
+        let in_order = head.is_none_or(|head| head >= deliveries.latest);
+        deliveries.news &= !in_order;
+        in_order
+    }
+
     /// When the first outstanding segment was last sent.
     #[inline]
     pub(crate) fn head_sent(&self) -> Option<Time> {
@@ -275,11 +298,7 @@ impl Scoreboard {
             let record = self.record_mut(ordinal);
             // what was sent again stands in its own queue
             if !record.is(SACKED | LOST | RETRANSMITTED) {
-                let it = Transmission {
-                    sent: record.sent,
-                    end: record.end(),
-                };
-                if it >= latest {
+                if record.transmission() >= latest {
                     break;
                 }
                 let due = record.sent.saturating_add(span);

@@ -126,8 +126,10 @@ proptest! {
                 Step::Wait(ms) => now += Time::from_ms(ms),
                 Step::MarkByTime(ms) if by_time => {
                     let before = board.pipe();
+                    let in_order = board.is_in_order();
                     let (lost, wait) = board.mark_lost_by_time(now, Time::from_ms(ms));
                     prop_assert!(board.pipe() + lost <= before);
+                    prop_assert!(!in_order || (lost, wait) == (0, None));
                     prop_assert!(wait.is_none_or(|wait| wait <= Time::from_ms(ms)));
                 }
                 Step::Overdue(ms) if by_time => {

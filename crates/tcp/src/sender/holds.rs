@@ -76,11 +76,15 @@ impl Sender {
     /// Whether enough of this flow waits in the host.
     #[inline]
     fn waits_for_host(&mut self, now: Time) -> bool {
+        let cwnd_bytes = self.octets(self.congestion.window().cwnd);
         let Some(queue) = &mut self.small_queue else {
             return false;
         };
         let segment_bytes = u64::from(self.payload) + HEADERS_BYTES;
-        if self.offload.is_none() && queue.is_short(now, segment_bytes) {
+        if self.offload.is_none()
+            && (queue.is_short(now, segment_bytes)
+                || queue.is_within_window(cwnd_bytes, self.rtt.srtt()))
+        {
             return false;
         }
         self.board.segments() > 1 && self.is_over_the_limit(now, segment_bytes)

@@ -348,7 +348,20 @@ impl Sender {
 
     /// Marks what is lost, and starts fast recovery if that is called for. Returns how much was newly
     /// lost, and how long segments are waited for that may be late.
+    #[inline]
     fn find_losses(&mut self, repair: &mut Repair, now: Time, marked: bool) -> (u64, Option<Time>) {
+        if self.recovery.state() == State::Open && self.board.is_in_order() {
+            return (0, None);
+        }
+        self.look_for_losses(repair, now, marked)
+    }
+
+    fn look_for_losses(
+        &mut self,
+        repair: &mut Repair,
+        now: Time,
+        marked: bool,
+    ) -> (u64, Option<Time>) {
         let (lost_before, again_before) = (self.board.lost(), self.board.retransmitted());
         let found = if !repair.by_time {
             self.board.mark_lost_by_sack();
