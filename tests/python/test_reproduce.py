@@ -233,3 +233,26 @@ def test_goodput_of_a_traffic_is_held_against_the_others() -> None:
         }
     )
     assert METRICS["goodput_ratio_of_traffic"].value(record_of(flows), Of(traffic=0)) == 0.25
+
+
+def test_drop_runs_count_from_the_start_of_the_measurement_on() -> None:
+    # the lone flow's 80 of one packet, 19 of two, 1 of three; its peers' 160, 30 and 10; the two
+    # long ones fell into the start
+    record = replace(
+        record_of(pl.DataFrame({"flow": [0, 1, 2], "hops": [2, 6, 6]})),
+        drop_runs=pl.DataFrame(
+            {
+                "flow": [0, 0, 0, 0, 1, 1, 2, 2],
+                "length": [1, 2, 3, 9, 1, 2, 1, 3],
+                "runs": [80, 19, 1, 2, 60, 30, 100, 10],
+                "measured": [80, 19, 1, 0, 60, 30, 100, 10],
+            }
+        ),
+    )
+    lone = Of("2-hop", length=2)
+    assert METRICS["drop_run_share"].value(record, lone) == 0.19
+    assert METRICS["longer_drop_run_share"].value(record, lone) == 0.01
+    assert METRICS["longer_drop_run_share"].value(record, Of("2-hop", length=3)) == 0.0
+    # 80, 19 and 1 % against 80, 15 and 5 %
+    assert METRICS["drop_runs_apart"].value(record, lone) == pytest.approx(0.04)
+    assert METRICS["drop_runs_apart"].value(record, Of("4-hop")) is None

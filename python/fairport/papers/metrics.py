@@ -70,23 +70,34 @@ def _spread(record: Record, of: Of) -> float | None:
     return one["goodput_bps_max"] / least if least else None
 
 
-def _runs(record: Record, of: Of) -> pl.DataFrame:
-    """The drop runs of the class's flows."""
-    flows = record.flows.filter(metrics.hop_class() == of.hop_class)["flow"]
-    return record.drop_runs.filter(pl.col("flow").is_in(flows.implode()))
+def _run_shares(record: Record, hop_class: pl.Expr) -> dict[int, float]:
+    """Of the drop runs of these classes' flows in the measurement, the share of each length."""
+    flows = record.flows.filter(hop_class)["flow"]
+    runs = record.drop_runs.filter(pl.col("flow").is_in(flows.implode()))
+    total = int(runs["measured"].sum())
+    by_length = runs.group_by("length").agg(pl.col("measured").sum()).sort("length")
+    return {length: count / total for length, count in by_length.iter_rows()} if total else {}
 
 
 def _share_of_runs(record: Record, of: Of) -> float | None:
-    return _share(_runs(record, of), pl.col("length") == of.length)
+    shares = _run_shares(record, metrics.hop_class() == of.hop_class)
+    return shares.get(of.length, 0.0) if shares else None
 
 
 def _share_of_longer_runs(record: Record, of: Of) -> float | None:
-    return _share(_runs(record, of), pl.col("length") > of.length)
+    shares = _run_shares(record, metrics.hop_class() == of.hop_class)
+    return sum(share for n, share in shares.items() if n > of.length) if shares else None
 
 
-def _share(runs: pl.DataFrame, which: pl.Expr) -> float | None:
-    total = int(runs["runs"].sum())
-    return int(runs.filter(which)["runs"].sum()) / total if total else None
+def _runs_apart(record: Record, of: Of) -> float | None:
+    one, others = (
+        _run_shares(record, which)
+        for which in (metrics.hop_class() == of.hop_class, metrics.hop_class() != of.hop_class)
+    )
+    if not one or not others:
+        return None
+    lengths = sorted(one.keys() | others.keys())
+    return sum(abs(one.get(n, 0.0) - others.get(n, 0.0)) for n in lengths) / 2
 
 
 def _of_traffic(record: Record, of: Of) -> pl.DataFrame:
@@ -229,6 +240,14 @@ METRICS = {
     ),
     "longer_drop_run_share": Metric(
         "share of longer drop runs", _share_of_longer_runs, "%", 100, ".2f", of_class=True
+    ),
+    "drop_runs_apart": Metric(
+        "part of the drop runs' histogram apart from the others'",
+        _runs_apart,
+        "%",
+        100,
+        ".1f",
+        of_class=True,
     ),
     "starved_flows": Metric("flows without goodput", _starved, form=".0f", of_class=True),
     "goodput_bps_total": Metric(

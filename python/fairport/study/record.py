@@ -40,7 +40,7 @@ class Record:
     """The run's table of ports without `run_id`, of those that carry flows' data."""
     drop_runs: pl.DataFrame
     """Drop runs by flow: `port`, `flow`, `length` in packets, `runs`: how many of that length,
-    `last_s`: when the last of them ended."""
+    `measured`: how many of these began within the measurement, `last_s`: when the last ended."""
     blackouts: pl.DataFrame
     """Blackouts by their length: `port`, `ingress_port`, `length` in packets, `runs`."""
     windows: pl.DataFrame
@@ -53,6 +53,8 @@ class Record:
         """The record of a run."""
         of_flow = metrics.rtt_by(result.rtt, "flow").select("flow", "rtt_p99_s")
         runs = metrics.drop_runs(result.drops, "flow")
+        measure = result.summary["measure"]
+        measured = pl.col("first_s").is_between(measure["from_s"], measure["to_s"])
         return Record(
             summary=result.summary,
             flows=result.flows.drop("run_id").join(
@@ -60,7 +62,7 @@ class Record:
             ),
             ports=result.ports.drop("run_id").filter(pl.col("flows") > 0),
             drop_runs=runs.group_by("port", "flow", "length")
-            .agg(runs=pl.len(), last_s=pl.col("last_s").max())
+            .agg(runs=pl.len(), measured=measured.sum(), last_s=pl.col("last_s").max())
             .sort("port", "flow", "length"),
             blackouts=metrics.blackouts(result.drops)
             .group_by("port", "ingress_port", "length")

@@ -57,11 +57,11 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
 
 
 def _counts(record: Record, flows: list[int]) -> list[float]:
-    """Runs by length that an average of these flows had; the longest in the last."""
+    """Runs in the measurement by length that an average of these flows had; the longest last."""
     runs = record.drop_runs.filter(pl.col("flow").is_in(flows))
     by_length = dict(
         runs.group_by(pl.col("length").clip(upper_bound=_LONGEST))
-        .agg(pl.col("runs").sum())
+        .agg(pl.col("measured").sum())
         .iter_rows()
     )
     return [by_length.get(length, 0) / len(flows) for length in range(1, _LONGEST + 1)]
