@@ -256,3 +256,16 @@ def test_drop_runs_count_from_the_start_of_the_measurement_on() -> None:
     # 80, 19 and 1 % against 80, 15 and 5 %
     assert METRICS["drop_runs_apart"].value(record, lone) == pytest.approx(0.04)
     assert METRICS["drop_runs_apart"].value(record, Of("4-hop")) is None
+
+
+def test_the_length_of_blackouts_is_of_the_bottleneck() -> None:
+    # three of two packets and one of six: (3 * 2 + 6) / 4
+    record = replace(
+        record_of(pl.DataFrame(), bottleneck={"port": "s0:0"}),
+        blackouts=pl.DataFrame(
+            {"port": ["s0:0", "s0:0", "s0:1"], "length": [2, 6, 9], "runs": [3, 1, 7]}
+        ),
+    )
+    assert METRICS["blackout_length"].value(record, Of()) == 3.0
+    nothing = replace(record, summary=record.summary | {"bottleneck": None})
+    assert METRICS["blackout_length"].value(nothing, Of()) is None

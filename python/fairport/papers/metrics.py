@@ -180,6 +180,13 @@ def _blackouts(record: Record, of: Of) -> float | None:
     return float(record.blackouts.filter(pl.col("length") >= of.length)["runs"].sum())
 
 
+def _blackout_length(record: Record, _: Of) -> float | None:
+    worst: dict[str, Any] | None = record.summary["bottleneck"]
+    dark = record.blackouts.filter(pl.col("port") == (worst["port"] if worst else None))
+    runs = int(dark["runs"].sum())
+    return int((dark["length"] * dark["runs"]).sum()) / runs if runs else None
+
+
 def _window_correlation(record: Record, _: Of) -> float | None:
     return _number(record.windows["correlation"].mean())
 
@@ -270,6 +277,9 @@ METRICS = {
         "share of segments sent again", _retransmitted_share, "%", 100, ".2f", of_class=True
     ),
     "blackouts": Metric("blackouts of that length and more", _blackouts, form=".0f"),
+    "blackout_length": Metric(
+        "mean length of the bottleneck's blackouts", _blackout_length, "packets", 1, ".2f"
+    ),
     "window_correlation": Metric("correlation of windows", _window_correlation, form=".2f"),
     "bottleneck_queue_bytes": Metric(
         "mean queue of the bottleneck", _bottleneck_queue, "kB", 1e-3, ".1f"
