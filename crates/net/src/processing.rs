@@ -35,7 +35,8 @@ impl Processing {
 
     // apart: it is asked at every seventh hop, and the logarithm would crowd the others' registers
     #[inline(never)]
-    fn draw(self, stream: &mut Stream) -> Time {
+    /// One packet's time.
+    pub fn draw(self, stream: &mut Stream) -> Time {
         Time::from_ps(match self {
             Self::Constant { value_ps } => value_ps,
             Self::Uniform { min_ps, max_ps } => min_ps + stream.up_to(max_ps - min_ps),

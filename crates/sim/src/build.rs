@@ -179,6 +179,7 @@ pub(crate) fn listed_flows(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Sta
             src,
             dst,
             size_bytes: flow.size_bytes,
+            request_bytes: None,
             udp: flow.udp.map(|udp| Udp::new(&udp)),
             persistent: false,
             origin: Origin {

@@ -15,6 +15,24 @@ pub(crate) struct End {
     pub(crate) stack: u32,
 }
 
+/// One of the two sides of a flow, as the index of its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// whose data the flow is
+    Sender = 0,
+    /// who acknowledges it, and may ask for it
+    Receiver = 1,
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Sender => Self::Receiver,
+            Self::Receiver => Self::Sender,
+        }
+    }
+}
+
 /// A flow as whoever starts it describes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
@@ -22,6 +40,9 @@ pub(crate) struct Start {
     pub(crate) dst: End,
     /// what it sends; none: without end
     pub(crate) size_bytes: Option<u64>,
+    /// what the receiver asks with on the connection, which it then opens; none: the sender opens
+    /// it, and sends unasked
+    pub(crate) request_bytes: Option<u64>,
     /// a source of UDP datagrams; none: TCP
     pub(crate) udp: Option<Udp>,
     /// the connection stays open when the data is delivered, for more
@@ -65,6 +86,30 @@ pub(crate) struct Endpoint {
     pub(crate) sent: u64,
     /// packets
     pub(crate) received: u64,
+    /// octets that its application has written; `u64::MAX`: without end
+    pub(crate) written: u64,
+    /// octets from the other end that are news when they are there; `u64::MAX`: none are
+    pub(crate) awaits: u64,
+}
+
+impl Endpoint {
+    /// An end whose application has written so much already.
+    pub(crate) fn new(mut connection: Connection, host: u32, route: u32, written: u64) -> Self {
+        match written {
+            0 => {}
+            u64::MAX => connection.write_endless(),
+            bytes => connection.write(bytes),
+        }
+        Self {
+            connection,
+            host,
+            route,
+            sent: 0,
+            received: 0,
+            written,
+            awaits: u64::MAX,
+        }
+    }
 }
 
 /// A TCP flow while it runs: sender and receiver.
@@ -72,6 +117,42 @@ pub(crate) struct TcpFlow {
     pub(crate) ends: [Endpoint; 2],
     /// the receiving host
     pub(crate) receiver: NodeId,
+}
+
+impl TcpFlow {
+    pub(crate) fn new(ends: [Endpoint; 2], receiver: NodeId) -> Self {
+        let mut flow = Self { ends, receiver };
+        for side in [Side::Sender, Side::Receiver] {
+            flow.announce(side);
+        }
+        flow
+    }
+
+    /// The application on one side has so many octets more to send.
+    pub(crate) fn write(&mut self, side: Side, bytes: u64) {
+        let end = &mut self.ends[side as usize];
+        end.connection.write(bytes);
+        end.written += bytes;
+        self.announce(side);
+    }
+
+    /// The side that stands at this host.
+    #[inline]
+    pub(crate) fn side_at(&self, host: NodeId) -> Side {
+        if self.receiver == host {
+            Side::Receiver
+        } else {
+            Side::Sender
+        }
+    }
+
+    /// When all that is written on one side has reached the other, that is news.
+    fn announce(&mut self, side: Side) {
+        let written = self.ends[side as usize].written;
+        if written > 0 {
+            self.ends[side.other() as usize].awaits = written;
+        }
+    }
 }
 
 /// A flow while it runs. Flow f has the timers 2f (sender) and 2f + 1 (receiver).
@@ -89,10 +170,17 @@ impl LiveFlow {
         }
     }
 
-    /// What the sender did.
+    /// What the sender did; where the receiver has written too, what both did.
     pub(crate) fn counters(&self) -> Counters {
         match self {
-            Self::Tcp(flow) => flow.ends[0].connection.counters(),
+            Self::Tcp(flow) => {
+                let [sender, receiver] = &flow.ends;
+                let counters = sender.connection.counters();
+                match receiver.written {
+                    0 => counters,
+                    _ => counters + receiver.connection.counters(),
+                }
+            }
             Self::Udp(flow) => Counters {
                 segments_sent: flow.sent,
                 ..Counters::default()

@@ -7,7 +7,7 @@ use fairport_net::{Hosts, Network, NodeId, Packet};
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::Time;
 
-use crate::flow::{Endpoint, LiveFlow};
+use crate::flow::{Endpoint, LiveFlow, Side};
 use crate::measurement::Measurement;
 use crate::probes::Probes;
 use crate::timers::Timers;
@@ -179,18 +179,18 @@ impl Hosts<Segment, Probes> for Endpoints {
         let now = network.now();
         match &mut self.live[packet.flow as usize] {
             Some(LiveFlow::Tcp(flow)) => {
-                let at_receiver = flow.receiver == host;
-                let index = 2 * packet.flow + u32::from(at_receiver);
-                let endpoint = &mut flow.ends[usize::from(at_receiver)];
+                let side = flow.side_at(host);
+                let index = 2 * packet.flow + side as u32;
+                let endpoint = &mut flow.ends[side as usize];
                 endpoint.received += 1;
                 let mut events = self.measurement.events(index, now);
                 let ecn = Ecn::from_bits(packet.ecn);
                 endpoint
                     .connection
                     .on_packet(now, &packet.content, ecn, &mut events);
-                if at_receiver {
-                    let delivered = endpoint.connection.delivered_bytes();
-                    self.measurement.delivered(packet.flow, delivered, now);
+                if endpoint.connection.delivered_bytes() >= endpoint.awaits {
+                    endpoint.awaits = u64::MAX;
+                    self.measurement.arrived(packet.flow, side.other(), now);
                 }
                 let output = &mut self.outputs[endpoint.host as usize];
                 let (timers, classifier) = (&mut self.timers, &mut self.classifier);
@@ -199,8 +199,9 @@ impl Hosts<Segment, Probes> for Endpoints {
             Some(LiveFlow::Udp(flow)) => {
                 flow.received += 1;
                 flow.delivered += u64::from(packet.content.payload);
-                let delivered = flow.delivered;
-                self.measurement.delivered(packet.flow, delivered, now);
+                if flow.delivered >= flow.size_bytes {
+                    self.measurement.arrived(packet.flow, Side::Sender, now);
+                }
             }
             // a late copy, for nobody
             None => self.measurement.flows[packet.flow as usize].received += 1,

@@ -9,7 +9,7 @@ use fairport_net::stream::Stream;
 use fairport_tcp::{Connection, Settings};
 use fairport_units::Time;
 
-use crate::flow::{Endpoint, FlowSpec, LiveFlow, Start, TcpFlow};
+use crate::flow::{End, Endpoint, FlowSpec, LiveFlow, Side, Start, TcpFlow};
 use crate::ideal::EmptyNetwork;
 use crate::measurement::News;
 use crate::paths::FlowPaths;
@@ -60,12 +60,11 @@ impl Simulation {
         let paths = self.paths(number, &how);
         paths.count(&mut self.flows_through);
         let stack = &self.nursery.stacks[how.src.stack as usize];
-        let ideal = match how.udp {
-            None => self
-                .nursery
-                .empty
-                .completion(&how, &paths.forward[0], stack),
-            Some(_) => Time::NEVER,
+        let ideal = if how.udp.is_some() || how.persistent {
+            Time::NEVER
+        } else {
+            let empty = &self.nursery.empty;
+            empty.completion(&how, &paths.forward[0], stack)
         };
         self.flows.push(FlowSpec {
             start,
@@ -75,7 +74,7 @@ impl Simulation {
         });
         self.hosts.live.push(None);
         self.hosts.timers.add_flow();
-        self.hosts.measurement.add(how.size_bytes, how.persistent);
+        self.hosts.measurement.add(&how);
         let probes = self.network.observer_mut();
         probes.flow_drops.push(0);
         probes.flow_marks.push(0);
@@ -94,7 +93,7 @@ impl Simulation {
                 let (flow, paths) = self.add_flow(now, how);
                 self.open(now, flow, &paths);
             }
-            Some(Action::Write(flow, bytes)) => self.write(now, flow, bytes),
+            Some(Action::Write(flow, side, bytes)) => self.write(now, flow, side, bytes),
             Some(Action::Stop(flow)) => self.stop(now, flow),
             Some(Action::Wake(workload, token)) => {
                 self.nursery.workloads.wake(workload, now, token);
@@ -103,13 +102,13 @@ impl Simulation {
         }
     }
 
-    /// Flows that are complete or over: workloads go on, and what was taken is given back.
+    /// What was sent has arrived, or flows are over: workloads go on, and what was taken is given back.
     pub(crate) fn attend(&mut self) {
         for (now, news) in self.hosts.measurement.take_news() {
             match news {
-                News::Complete(flow) => {
+                News::Arrived(flow, from) => {
                     let origin = self.flows[flow as usize].how.origin;
-                    self.nursery.workloads.complete(origin, now, flow);
+                    self.nursery.workloads.arrived(from, origin, now, flow);
                 }
                 News::Over(flow) => self.bury(now, flow),
             }
@@ -136,44 +135,44 @@ impl Simulation {
             return;
         }
         let backward = route(1, &paths.backward);
-        let seed = Stream::new(seed, "tcp", u64::from(flow)).up_to(u64::MAX);
+        let mut seeds = Stream::new(seed, "tcp", u64::from(flow));
         let stacks = &self.nursery.stacks;
-        let mut sender = Connection::active(&stacks[how.src.stack as usize]).with_seed(seed);
-        match how.size_bytes {
-            Some(bytes) => sender.write(bytes),
-            None => sender.write_endless(),
-        }
+        let asks = how.request_bytes.is_some();
+        let mut end = |end: End, opens: bool, route: u32, written: u64| {
+            let settings = &stacks[end.stack as usize];
+            let connection = if opens {
+                Connection::active(settings)
+            } else {
+                Connection::passive(settings)
+            };
+            let connection = connection.with_seed(seeds.up_to(u64::MAX));
+            Endpoint::new(connection, end.host, route, written)
+        };
+        let mut sender = end(how.src, !asks, forward, how.size_bytes.unwrap_or(u64::MAX));
+        let receiver = end(how.dst, asks, backward, how.request_bytes.unwrap_or(0));
         if how.size_bytes.is_some() && !how.persistent {
-            sender.close();
+            sender.connection.close();
         }
-        let receiver = Connection::passive(&stacks[how.dst.stack as usize]);
-        let end = |connection, host, route| Endpoint {
-            connection,
-            host,
-            route,
-            sent: 0,
-            received: 0,
-        };
-        let tcp = TcpFlow {
-            ends: [end(sender, src, forward), end(receiver, dst, backward)],
-            receiver: self.topology.hosts()[dst as usize],
-        };
+        let tcp = TcpFlow::new([sender, receiver], self.topology.hosts()[dst as usize]);
         self.hosts.live[flow as usize] = Some(LiveFlow::Tcp(Box::new(tcp)));
-        self.hosts.transmit(&mut self.network, now, 2 * flow);
+        let opener = if asks { Side::Receiver } else { Side::Sender };
+        self.hosts
+            .transmit(&mut self.network, now, 2 * flow + opener as u32);
     }
 
-    /// A persistent flow's application has more to send.
-    fn write(&mut self, now: Time, flow: u32, bytes: u64) {
+    /// One of a persistent flow's applications has more to send.
+    fn write(&mut self, now: Time, flow: u32, side: Side, bytes: u64) {
         let Some(LiveFlow::Tcp(tcp)) = &mut self.hosts.live[flow as usize] else {
             unreachable!("a persistent flow runs to the end");
         };
-        tcp.ends[0].connection.write(bytes);
-        let record = &mut self.hosts.measurement.flows[flow as usize];
-        record.size_bytes += bytes;
-        record.finished_at = Time::NEVER;
-        let spec = &mut self.flows[flow as usize];
-        spec.how.size_bytes = spec.how.size_bytes.map(|so_far| so_far + bytes);
-        self.hosts.transmit(&mut self.network, now, 2 * flow);
+        tcp.write(side, bytes);
+        if side == Side::Sender {
+            self.hosts.measurement.flows[flow as usize].finished_at = Time::NEVER;
+            let spec = &mut self.flows[flow as usize];
+            spec.how.size_bytes = spec.how.size_bytes.map(|so_far| so_far + bytes);
+        }
+        self.hosts
+            .transmit(&mut self.network, now, 2 * flow + side as u32);
     }
 
     /// A flow's application ends it: what has been sent is still delivered.

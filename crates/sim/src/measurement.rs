@@ -1,9 +1,10 @@
 //! What is measured of every flow: round-trip times, timeouts, and the octets delivered within
-//! the measurement's window; and the news of flows that are complete or over.
+//! the measurement's window; and the news of what arrived and of flows that are over.
 
 use fairport_tcp::{Counters, Events, Timeout};
 use fairport_units::Time;
 
+use crate::flow::{Side, Start};
 use crate::results::{Column, Table};
 use crate::rtt_histogram::RttHistogram;
 
@@ -59,9 +60,7 @@ impl RttSummary {
 /// One flow's record. There may be a million of them: what is large is for some of them only.
 pub(crate) struct FlowRecord {
     pub(crate) established_at: Time,
-    /// octets after which the flow is complete; `u64::MAX` for an endless one
-    pub(crate) size_bytes: u64,
-    /// when the last of them was delivered
+    /// when the last octet of what the sender wrote was delivered
     pub(crate) finished_at: Time,
     /// within the measurement
     pub(crate) rtt: RttSummary,
@@ -75,6 +74,8 @@ pub(crate) struct FlowRecord {
     pub(crate) delivered_by_end: u64,
     /// ends of the connection that are not finished; none where it is never closed
     open_ends: u8,
+    /// the receiver sends, too
+    is_two_way: bool,
     /// delivered in all, once the flow is over
     pub(crate) delivered: u64,
     /// what the sender did, once the flow is over
@@ -85,17 +86,17 @@ pub(crate) struct FlowRecord {
 }
 
 impl FlowRecord {
-    fn new(size_bytes: Option<u64>, is_watched: bool) -> Self {
+    fn new(how: &Start, is_watched: bool) -> Self {
         Self {
             established_at: Time::NEVER,
-            size_bytes: size_bytes.unwrap_or(u64::MAX),
             finished_at: Time::NEVER,
             rtt: RttSummary::EMPTY,
             histogram: is_watched.then(RttHistogram::new),
             rtt_interval: RttSummary::EMPTY,
             delivered_before: 0,
             delivered_by_end: 0,
-            open_ends: 2,
+            open_ends: if how.persistent { 0 } else { 2 },
+            is_two_way: how.request_bytes.is_some(),
             delivered: 0,
             counters: Counters::default(),
             sent: 0,
@@ -107,8 +108,8 @@ impl FlowRecord {
 /// Something about a flow that matters beyond its hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// all of its data is delivered
-    Complete(u32),
+    /// all that this side has written is delivered
+    Arrived(u32, Side),
     /// both ends have closed, and all of it is acknowledged
     Over(u32),
 }
@@ -158,13 +159,9 @@ impl Measurement {
     }
 
     /// Adds the next flow's record.
-    pub(crate) fn add(&mut self, size_bytes: Option<u64>, is_persistent: bool) {
+    pub(crate) fn add(&mut self, how: &Start) {
         let is_watched = self.flows.len() < self.watched as usize;
-        let mut record = FlowRecord::new(size_bytes, is_watched);
-        if is_persistent {
-            record.open_ends = 0;
-        }
-        self.flows.push(record);
+        self.flows.push(FlowRecord::new(how, is_watched));
     }
 
     /// Takes the news; from now on only new ones stop the network.
@@ -195,14 +192,13 @@ impl Measurement {
         }
     }
 
-    /// Notes that the receiver has `delivered` octets of the flow.
-    #[inline]
-    pub(crate) fn delivered(&mut self, flow: u32, delivered: u64, now: Time) {
-        let record = &mut self.flows[flow as usize];
-        if delivered >= record.size_bytes && record.finished_at == Time::NEVER {
-            record.finished_at = now;
-            self.tell(now, News::Complete(flow));
+    /// Notes that all that one side of the flow has written is delivered.
+    #[cold]
+    pub(crate) fn arrived(&mut self, flow: u32, from: Side, now: Time) {
+        if from == Side::Sender {
+            self.flows[flow as usize].finished_at = now;
         }
+        self.tell(now, News::Arrived(flow, from));
     }
 
     /// The flow is established; the measurement may wait for that.
@@ -293,7 +289,8 @@ impl Measurement {
     }
 }
 
-/// What one endpoint reports while it handles an event. A flow is seen from its sender.
+/// What one endpoint reports while it handles an event. A flow is seen from its sender; where the
+/// receiver sends too, its timeouts count as well.
 pub(crate) struct FlowEvents<'a> {
     measurement: &'a mut Measurement,
     flow: u32,
@@ -318,7 +315,7 @@ impl Events for FlowEvents<'_> {
     }
 
     fn timeout(&mut self, timeout: Timeout) {
-        if self.is_sender {
+        if self.is_sender || self.measurement.flows[self.flow as usize].is_two_way {
             self.measurement.timeouts.push((self.flow, timeout));
         }
     }

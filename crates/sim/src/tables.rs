@@ -26,7 +26,8 @@ impl Simulation {
             ports(&self),
             self.hosts.measurement.timeouts_table(),
             self.hosts.measurement.rtt_table(),
-            self.nursery.workloads.rounds_table(),
+            self.nursery.workloads.log.rounds_table(),
+            self.nursery.workloads.log.requests_table(),
         ];
         let port_names = self.port_names();
         let packet_hops = self.network.packet_hops();

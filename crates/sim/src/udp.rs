@@ -59,6 +59,8 @@ pub(crate) struct UdpFlow {
     pub(crate) route: u32,
     /// octets sent
     pub(crate) offset: u64,
+    /// octets of payload in all; `u64::MAX`: without end
+    pub(crate) size_bytes: u64,
     /// octets that it still has to send
     left: u64,
     /// the end of the burst that is under way
@@ -83,13 +85,15 @@ impl UdpFlow {
         size_bytes: Option<u64>,
         now: Time,
     ) -> Self {
+        let size_bytes = size_bytes.unwrap_or(u64::MAX);
         let mut flow = Self {
             source,
             stream,
             host,
             route,
             offset: 0,
-            left: size_bytes.unwrap_or(u64::MAX),
+            size_bytes,
+            left: size_bytes,
             burst_ends: Time::NEVER,
             next_at: now,
             sent: 0,

@@ -1,5 +1,7 @@
 //! What a connection tells of itself: events as they happen, gauges and counters when asked.
 
+use std::ops::Add;
+
 use fairport_units::Time;
 
 /// Receives what happens in a connection. Every method does nothing unless it is overridden;
@@ -82,4 +84,19 @@ pub struct Counters {
     pub timeout_period: Time,
     /// Entries into fast recovery.
     pub fast_recoveries: u64,
+}
+
+impl Add for Counters {
+    type Output = Self;
+
+    /// What two senders did.
+    fn add(self, other: Self) -> Self {
+        Self {
+            segments_sent: self.segments_sent + other.segments_sent,
+            retransmits: self.retransmits + other.retransmits,
+            timeouts: self.timeouts + other.timeouts,
+            timeout_period: self.timeout_period + other.timeout_period,
+            fast_recoveries: self.fast_recoveries + other.fast_recoveries,
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The workloads of a job: what starts flows while the run goes on.
 
+use fairport_net::processing::Processing;
 use fairport_units::Time;
 use serde::Deserialize;
 
@@ -41,6 +42,8 @@ pub enum PlanJob {
     Poisson(PoissonJob),
     /// transfers to the one receiver, launched again and again
     Periodic(PeriodicJob),
+    /// requests and answers on connections that stay open; the senders are the servers
+    RequestResponse(RequestResponseJob),
     /// flows as a file lists them
     Trace(TraceJob),
     /// users that fetch pages; the senders are the servers
@@ -99,6 +102,24 @@ pub struct PeriodicJob {
     pub jitter_ps: Time,
     /// whether a sender keeps one connection for all transfers
     pub persistent: bool,
+}
+
+/// Requests and answers on connections that stay open.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestResponseJob {
+    /// of each receiver, which is the client
+    pub connections: u32,
+    /// on each of them; without it, to the end
+    pub requests: Option<u32>,
+    /// of what the client asks with
+    pub request: CdfJob,
+    /// of what the server answers with
+    pub response: CdfJob,
+    /// from an answer's arrival to the next request
+    pub think: Processing,
+    /// every connection is opened later by a time of its own, uniform up to this
+    pub jitter_ps: Time,
 }
 
 /// Flows as a file lists them: four columns of one length.

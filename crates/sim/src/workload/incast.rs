@@ -4,7 +4,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Rate, Time};
 
-use super::{Completed, Desk, Ends, Key, Round, Transfer, Workload};
+use super::{Desk, Ends, Key, OwnFlow, Round, Transfer, Workload};
 use crate::flow::End;
 use crate::job::workload::IncastJob;
 
@@ -84,9 +84,9 @@ impl Workload for Incast {
         }
     }
 
-    fn complete(&mut self, now: Time, completed: Completed, desk: &mut Desk<'_>) {
+    fn complete(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>) {
         if let Some(connections) = &mut self.connections {
-            connections[completed.token as usize] = Some(completed.flow);
+            connections[flow.token as usize] = Some(flow.number);
         }
         self.missing -= 1;
         if self.missing > 0 {

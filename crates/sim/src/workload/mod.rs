@@ -6,17 +6,19 @@
 //! completions that it waits for alone.
 
 mod incast;
+mod log;
 mod periodic;
 mod plan;
 mod poisson;
+mod request_response;
 mod trace;
 mod web;
 
 use fairport_units::{Rate, Time};
 
-use crate::flow::{End, Origin, Start};
+use crate::flow::{End, Origin, Side, Start};
 use crate::job::workload::{PlanJob, WorkloadJob};
-use crate::results::{Column, Table};
+use log::{Exchange, Log, Round};
 pub(crate) use plan::{Action, Plan};
 
 /// What starts flows.
@@ -31,14 +33,17 @@ pub(crate) trait Workload: Send + Sync {
     fn wake(&mut self, now: Time, token: u64, desk: &mut Desk<'_>);
 
     /// All data of a flow of its own is delivered.
-    fn complete(&mut self, now: Time, flow: Completed, desk: &mut Desk<'_>);
+    fn complete(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>);
+
+    /// What the receiver of a flow of its own asked for has reached the sender.
+    fn asked(&mut self, _now: Time, _flow: OwnFlow, _desk: &mut Desk<'_>) {}
 }
 
-/// A flow of a workload that has delivered all of its data.
+/// A flow that a workload has started.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Completed {
+pub(crate) struct OwnFlow {
     /// its number
-    pub(crate) flow: u32,
+    pub(crate) number: u32,
     /// the workload's own number for it
     pub(crate) token: u32,
 }
@@ -46,7 +51,7 @@ pub(crate) struct Completed {
 /// Where a workload leaves its orders.
 pub(crate) struct Desk<'a> {
     plan: &'a mut Plan,
-    rounds: &'a mut Vec<(u32, Round)>,
+    log: &'a mut Log,
     traffic: u32,
     workload: u32,
     stop_at: Time,
@@ -55,41 +60,76 @@ pub(crate) struct Desk<'a> {
 impl Desk<'_> {
     /// A flow is to start, unless the workload has stopped by then.
     pub(crate) fn start(&mut self, at: Time, transfer: &Transfer) {
-        if at >= self.stop_at {
-            return;
-        }
         let start = Start {
             src: transfer.src,
             dst: transfer.dst,
             size_bytes: Some(transfer.bytes),
+            request_bytes: None,
             udp: None,
             persistent: transfer.persistent,
-            origin: Origin {
-                traffic: self.traffic,
-                workload: self.workload,
-                token: transfer.token,
-            },
+            origin: self.origin(transfer.token),
         };
-        self.plan.at(at, Action::Start(start));
+        self.unless_stopped(at, Action::Start(start));
     }
 
-    /// A persistent flow is to send more.
-    pub(crate) fn write(&mut self, at: Time, flow: u32, bytes: u64) {
-        if at < self.stop_at {
-            self.plan.at(at, Action::Write(flow, bytes));
+    /// A client is to open a connection to a server and to ask with so many octets, unless the
+    /// workload has stopped by then. The flow is from the server to the client.
+    pub(crate) fn connect(&mut self, at: Time, client: End, server: End, bytes: u64, token: u32) {
+        let start = Start {
+            src: server,
+            dst: client,
+            size_bytes: Some(0),
+            request_bytes: Some(bytes),
+            udp: None,
+            persistent: true,
+            origin: self.origin(token),
+        };
+        self.unless_stopped(at, Action::Start(start));
+    }
+
+    fn origin(&self, token: u32) -> Origin {
+        Origin {
+            traffic: self.traffic,
+            workload: self.workload,
+            token,
         }
+    }
+
+    fn unless_stopped(&mut self, at: Time, action: Action) {
+        if at < self.stop_at {
+            self.plan.at(at, action);
+        }
+    }
+
+    /// A persistent flow is to send more, unless the workload has stopped by then.
+    pub(crate) fn write(&mut self, at: Time, flow: u32, bytes: u64) {
+        self.unless_stopped(at, Action::Write(flow, Side::Sender, bytes));
+    }
+
+    /// The receiver of a flow that it opened is to ask for more, unless the workload has stopped
+    /// by then.
+    pub(crate) fn ask(&mut self, at: Time, flow: u32, bytes: u64) {
+        self.unless_stopped(at, Action::Write(flow, Side::Receiver, bytes));
+    }
+
+    /// The sender answers what it was asked, whether or not the workload has stopped meanwhile.
+    pub(crate) fn answer(&mut self, at: Time, flow: u32, bytes: u64) {
+        self.plan.at(at, Action::Write(flow, Side::Sender, bytes));
+    }
+
+    /// A request was answered.
+    pub(crate) fn answered(&mut self, exchange: Exchange) {
+        self.log.exchanges.push((self.traffic, exchange));
     }
 
     /// The workload is to be woken, unless it has stopped by then.
     pub(crate) fn wake(&mut self, at: Time, token: u64) {
-        if at < self.stop_at {
-            self.plan.at(at, Action::Wake(self.workload, token));
-        }
+        self.unless_stopped(at, Action::Wake(self.workload, token));
     }
 
     /// A round of the workload is over.
     pub(crate) fn round_ended(&mut self, round: Round) {
-        self.rounds.push((self.traffic, round));
+        self.log.rounds.push((self.traffic, round));
     }
 }
 
@@ -101,18 +141,6 @@ pub(crate) struct Transfer {
     pub(crate) bytes: u64,
     pub(crate) persistent: bool,
     pub(crate) token: u32,
-}
-
-/// What is over as a whole: a row of the rounds table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Round {
-    /// from 0
-    pub(crate) number: u32,
-    /// the one flow that it was of, if it was of one
-    pub(crate) flow: Option<u32>,
-    pub(crate) start: Time,
-    pub(crate) end: Time,
-    pub(crate) bytes: u64,
 }
 
 /// A workload, and what is the same for every one.
@@ -127,9 +155,8 @@ struct Running {
 #[derive(Default)]
 pub(crate) struct Workloads {
     pub(crate) plan: Plan,
+    pub(crate) log: Log,
     running: Vec<Running>,
-    /// with the traffic that each is of
-    rounds: Vec<(u32, Round)>,
 }
 
 impl Workloads {
@@ -145,6 +172,9 @@ impl Workloads {
             PlanJob::Incast(plan) => Box::new(incast::Incast::new(plan, key, ends)),
             PlanJob::Poisson(plan) => Box::new(poisson::Poisson::new(plan, key, ends)),
             PlanJob::Periodic(plan) => Box::new(periodic::Periodic::new(plan, key, ends)),
+            PlanJob::RequestResponse(plan) => {
+                Box::new(request_response::RequestResponse::new(plan, key, ends))
+            }
             PlanJob::Trace(plan) => Box::new(trace::Trace::new(plan, key, ends)),
             PlanJob::Web(plan) => Box::new(web::Web::new(plan, key, ends)),
         };
@@ -171,13 +201,14 @@ impl Workloads {
         self.ask(index, |workload, desk| workload.wake(now, token, desk));
     }
 
-    /// Tells a workload that a flow of its own is complete.
-    pub(crate) fn complete(&mut self, origin: Origin, now: Time, flow: u32) {
+    /// Tells a workload that a flow of its own has delivered what one side wrote.
+    pub(crate) fn arrived(&mut self, from: Side, origin: Origin, now: Time, number: u32) {
         if origin.workload != Origin::LISTED {
             let token = origin.token;
-            let completed = Completed { flow, token };
-            self.ask(origin.workload, |workload, desk| {
-                workload.complete(now, completed, desk);
+            let flow = OwnFlow { number, token };
+            self.ask(origin.workload, |workload, desk| match from {
+                Side::Sender => workload.complete(now, flow, desk),
+                Side::Receiver => workload.asked(now, flow, desk),
             });
         }
     }
@@ -186,31 +217,12 @@ impl Workloads {
         let running = &mut self.running[index as usize];
         let mut desk = Desk {
             plan: &mut self.plan,
-            rounds: &mut self.rounds,
+            log: &mut self.log,
             traffic: running.traffic,
             workload: index,
             stop_at: running.stop_at,
         };
         what(running.workload.as_mut(), &mut desk);
-    }
-
-    pub(crate) fn rounds_table(&self) -> Table {
-        let rows = &self.rounds;
-        let u32s = |of: fn(&(u32, Round)) -> u32| Column::U32(rows.iter().map(of).collect());
-        let times = |of: fn(&Round) -> Time| Column::seconds(rows.iter().map(|(_, row)| of(row)));
-        let bytes = rows.iter().map(|(_, row)| row.bytes);
-        Table {
-            name: "rounds",
-            columns: vec![
-                ("traffic", u32s(|(traffic, _)| *traffic)),
-                ("round", u32s(|(_, row)| row.number)),
-                ("flow", u32s(|(_, row)| row.flow.unwrap_or(u32::MAX))),
-                ("start_s", times(|row| row.start)),
-                ("end_s", times(|row| row.end)),
-                ("bytes", Column::U64(bytes.collect())),
-                ("completion_s", times(|row| row.end - row.start)),
-            ],
-        }
     }
 }
 

@@ -9,7 +9,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Rate, Time};
 
-use super::{Completed, Desk, Ends, Key, Round, Transfer, Workload};
+use super::{Desk, Ends, Key, OwnFlow, Round, Transfer, Workload};
 use crate::flow::End;
 use crate::job::workload::PeriodicJob;
 
@@ -100,17 +100,17 @@ impl Workload for Periodic {
         desk.wake(now + self.period, 0);
     }
 
-    fn complete(&mut self, now: Time, completed: Completed, desk: &mut Desk<'_>) {
-        let number = completed.token as usize;
+    fn complete(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>) {
+        let number = flow.token as usize;
         let source = &mut self.sources[number];
         let launched = source.launched.take();
         let launched = launched.expect("what is complete was launched");
         if self.is_persistent {
-            source.connection = Some(completed.flow);
+            source.connection = Some(flow.number);
         }
         desk.round_ended(Round {
             number: source.transfers,
-            flow: Some(completed.flow),
+            flow: Some(flow.number),
             start: launched,
             end: now,
             bytes: self.bytes,

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use fairport_units::Time;
 
-use crate::flow::Start;
+use crate::flow::{Side, Start};
 
 /// Something to be done.
 pub(crate) enum Action {
@@ -13,8 +13,8 @@ pub(crate) enum Action {
     Open(u32),
     /// a flow that nobody has numbered yet starts
     Start(Start),
-    /// a flow's application has so many octets more to send
-    Write(u32, u64),
+    /// a flow's application on that side has so many octets more to send
+    Write(u32, Side, u64),
     /// a flow's application stops: what it has not sent yet, it never will
     Stop(u32),
     /// a workload is woken, with a number of its own

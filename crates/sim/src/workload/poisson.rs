@@ -7,7 +7,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Rate, Time};
 
-use super::{Completed, Desk, Ends, Key, Transfer, Workload};
+use super::{Desk, Ends, Key, OwnFlow, Transfer, Workload};
 use crate::flow::End;
 use crate::job::workload::PoissonJob;
 use crate::sampling::{Cdf, exponential};
@@ -86,5 +86,5 @@ impl Workload for Poisson {
         self.plan_next(now, desk);
     }
 
-    fn complete(&mut self, _now: Time, _flow: Completed, _desk: &mut Desk<'_>) {}
+    fn complete(&mut self, _now: Time, _flow: OwnFlow, _desk: &mut Desk<'_>) {}
 }

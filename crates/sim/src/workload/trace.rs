@@ -2,7 +2,7 @@
 
 use fairport_units::{Rate, Time};
 
-use super::{Completed, Desk, Ends, Key, Transfer, Workload};
+use super::{Desk, Ends, Key, OwnFlow, Transfer, Workload};
 use crate::flow::End;
 use crate::job::workload::TraceJob;
 
@@ -56,5 +56,5 @@ impl Workload for Trace {
         self.plan_next(desk);
     }
 
-    fn complete(&mut self, _now: Time, _flow: Completed, _desk: &mut Desk<'_>) {}
+    fn complete(&mut self, _now: Time, _flow: OwnFlow, _desk: &mut Desk<'_>) {}
 }

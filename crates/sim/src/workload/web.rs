@@ -8,7 +8,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Rate, Time};
 
-use super::{Completed, Desk, Ends, Key, Transfer, Workload};
+use super::{Desk, Ends, Key, OwnFlow, Transfer, Workload};
 use crate::flow::End;
 use crate::job::workload::WebJob;
 use crate::sampling::{BoundedPareto, exponential};
@@ -106,12 +106,12 @@ impl Workload for Web {
         }
     }
 
-    fn complete(&mut self, now: Time, completed: Completed, desk: &mut Desk<'_>) {
-        let session = &mut self.sessions[completed.token as usize];
+    fn complete(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>) {
+        let session = &mut self.sessions[flow.token as usize];
         session.missing -= 1;
         if session.missing == 0 {
             let think = exponential(&mut session.stream, self.think);
-            desk.wake(now + think, u64::from(completed.token));
+            desk.wake(now + think, u64::from(flow.token));
         }
     }
 }
