@@ -1,4 +1,4 @@
-//! What workloads have finished: rounds, and requests that were answered. Their tables.
+//! What workloads have done: rounds that are over, and requests with their answers. Their tables.
 
 use fairport_units::Time;
 
@@ -17,20 +17,30 @@ pub(crate) struct Round {
 }
 
 /// A request and its answer: a row of the requests table.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
     /// on its connection, from 0
     pub(crate) number: u32,
-    pub(crate) flow: u32,
+    /// none: the first one's connection never came about
+    pub(crate) flow: Option<u32>,
     /// when the client made it; the first one opens the connection
     pub(crate) start: Time,
-    /// when the client had the whole answer
+    /// when the client had the whole answer; [`Time::NEVER`]: not yet
     pub(crate) end: Time,
     pub(crate) request_bytes: u64,
     pub(crate) response_bytes: u64,
 }
 
-/// Everything that is over, each with the traffic that it is of.
+impl Exchange {
+    fn response_time(&self) -> Time {
+        match self.end {
+            Time::NEVER => Time::NEVER,
+            end => end - self.start,
+        }
+    }
+}
+
+/// Everything that is over, and the requests that are not, each with the traffic that it is of.
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) rounds: Vec<(u32, Round)>,
@@ -60,13 +70,13 @@ impl Log {
             name: "requests",
             columns: vec![
                 ("traffic", u32s(rows, |(traffic, _)| *traffic)),
-                ("flow", u32s(rows, |(_, row)| row.flow)),
+                ("flow", u32s(rows, |(_, row)| row.flow.unwrap_or(u32::MAX))),
                 ("request", u32s(rows, |(_, row)| row.number)),
                 ("start_s", times(rows, |(_, row)| row.start)),
                 ("end_s", times(rows, |(_, row)| row.end)),
                 ("request_bytes", u64s(rows, |(_, row)| row.request_bytes)),
                 ("response_bytes", u64s(rows, |(_, row)| row.response_bytes)),
-                ("response_s", times(rows, |(_, row)| row.end - row.start)),
+                ("response_s", times(rows, |(_, row)| row.response_time())),
             ],
         }
     }

@@ -72,9 +72,15 @@ impl Desk<'_> {
         self.unless_stopped(at, Action::Start(start));
     }
 
-    /// A client is to open a connection to a server and to ask with so many octets, unless the
-    /// workload has stopped by then. The flow is from the server to the client.
-    pub(crate) fn connect(&mut self, at: Time, client: End, server: End, bytes: u64, token: u32) {
+    /// A client opens a connection to a server and asks with so many octets. The flow is from the
+    /// server to the client.
+    pub(crate) fn connect(
+        &mut self,
+        now: Time,
+        [client, server]: [End; 2],
+        bytes: u64,
+        token: u32,
+    ) {
         let start = Start {
             src: server,
             dst: client,
@@ -84,7 +90,7 @@ impl Desk<'_> {
             persistent: true,
             origin: self.origin(token),
         };
-        self.unless_stopped(at, Action::Start(start));
+        self.plan.at(now, Action::Start(start));
     }
 
     fn origin(&self, token: u32) -> Origin {
@@ -106,20 +112,28 @@ impl Desk<'_> {
         self.unless_stopped(at, Action::Write(flow, Side::Sender, bytes));
     }
 
-    /// The receiver of a flow that it opened is to ask for more, unless the workload has stopped
-    /// by then.
-    pub(crate) fn ask(&mut self, at: Time, flow: u32, bytes: u64) {
-        self.unless_stopped(at, Action::Write(flow, Side::Receiver, bytes));
+    /// The receiver of a flow that it opened asks for more.
+    pub(crate) fn ask(&mut self, now: Time, flow: u32, bytes: u64) {
+        self.plan
+            .at(now, Action::Write(flow, Side::Receiver, bytes));
     }
 
     /// The sender answers what it was asked, whether or not the workload has stopped meanwhile.
-    pub(crate) fn answer(&mut self, at: Time, flow: u32, bytes: u64) {
-        self.plan.at(at, Action::Write(flow, Side::Sender, bytes));
+    pub(crate) fn answer(&mut self, now: Time, flow: u32, bytes: u64) {
+        self.plan.at(now, Action::Write(flow, Side::Sender, bytes));
     }
 
-    /// A request was answered.
-    pub(crate) fn answered(&mut self, exchange: Exchange) {
+    /// A request is made; gives its place in the log.
+    pub(crate) fn asked(&mut self, exchange: Exchange) -> usize {
         self.log.exchanges.push((self.traffic, exchange));
+        self.log.exchanges.len() - 1
+    }
+
+    /// The request at that place in the log was answered on that flow.
+    pub(crate) fn answered(&mut self, place: usize, flow: u32, now: Time) {
+        let (_, exchange) = &mut self.log.exchanges[place];
+        exchange.flow = Some(flow);
+        exchange.end = now;
     }
 
     /// The workload is to be woken, unless it has stopped by then.

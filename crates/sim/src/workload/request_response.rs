@@ -18,8 +18,14 @@ use crate::sampling::Cdf;
 struct Dialogue {
     client: End,
     server: End,
-    /// what is asked, or was last
-    exchange: Exchange,
+    /// the connection, once it is open
+    flow: Option<u32>,
+    /// requests so far
+    requests: u32,
+    /// the last one's place in the log
+    row: usize,
+    /// and what it is answered with
+    response_bytes: u64,
     stream: Stream,
 }
 
@@ -46,7 +52,10 @@ impl RequestResponse {
             server: *servers
                 .find(|server| server.host != client.host)
                 .expect("a server on another host"),
-            exchange: Exchange::default(),
+            flow: None,
+            requests: 0,
+            row: 0,
+            response_bytes: 0,
             stream: Stream::new(key.seed, "request-response", key.index << 32 | number),
         };
         Self {
@@ -59,19 +68,6 @@ impl RequestResponse {
             start: key.start,
         }
     }
-
-    /// The client's next request, which it makes at `start`.
-    fn draw(&mut self, number: u32, start: Time, dialogue: usize) -> u64 {
-        let dialogue = &mut self.dialogues[dialogue];
-        dialogue.exchange = Exchange {
-            number,
-            start,
-            request_bytes: self.request_sizes.draw(&mut dialogue.stream),
-            response_bytes: self.response_sizes.draw(&mut dialogue.stream),
-            ..Exchange::default()
-        };
-        dialogue.exchange.request_bytes
-    }
 }
 
 impl Workload for RequestResponse {
@@ -80,36 +76,51 @@ impl Workload for RequestResponse {
     }
 
     fn begin(&mut self, desk: &mut Desk<'_>) {
-        for token in 0..self.dialogues.len() {
-            let stream = &mut self.dialogues[token].stream;
-            let at = self.start + Time::from_ps(stream.up_to(self.jitter.as_ps()));
-            let bytes = self.draw(0, at, token);
-            let Dialogue { client, server, .. } = self.dialogues[token];
-            desk.connect(at, client, server, bytes, token as u32);
+        for (token, dialogue) in (0..).zip(&mut self.dialogues) {
+            let jitter = Time::from_ps(dialogue.stream.up_to(self.jitter.as_ps()));
+            desk.wake(self.start + jitter, token);
         }
     }
 
-    fn wake(&mut self, _now: Time, _token: u64, _desk: &mut Desk<'_>) {}
-
-    fn asked(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>) {
-        let exchange = &self.dialogues[flow.token as usize].exchange;
-        desk.answer(now, flow.number, exchange.response_bytes);
+    /// A client asks.
+    fn wake(&mut self, now: Time, token: u64, desk: &mut Desk<'_>) {
+        let dialogue = &mut self.dialogues[token as usize];
+        let request_bytes = self.request_sizes.draw(&mut dialogue.stream);
+        dialogue.response_bytes = self.response_sizes.draw(&mut dialogue.stream);
+        dialogue.row = desk.asked(Exchange {
+            number: dialogue.requests,
+            flow: dialogue.flow,
+            start: now,
+            end: Time::NEVER,
+            request_bytes,
+            response_bytes: dialogue.response_bytes,
+        });
+        dialogue.requests += 1;
+        match dialogue.flow {
+            Some(flow) => desk.ask(now, flow, request_bytes),
+            None => desk.connect(
+                now,
+                [dialogue.client, dialogue.server],
+                request_bytes,
+                token as u32,
+            ),
+        }
     }
 
+    /// The request has reached the server.
+    fn asked(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>) {
+        let dialogue = &mut self.dialogues[flow.token as usize];
+        dialogue.flow = Some(flow.number);
+        desk.answer(now, flow.number, dialogue.response_bytes);
+    }
+
+    /// The client has the answer.
     fn complete(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>) {
-        let token = flow.token as usize;
-        let dialogue = &mut self.dialogues[token];
-        let answered = Exchange {
-            flow: flow.number,
-            end: now,
-            ..dialogue.exchange
-        };
-        desk.answered(answered);
-        let number = answered.number + 1;
-        if number < self.requests {
-            let at = now + self.think.draw(&mut dialogue.stream);
-            let bytes = self.draw(number, at, token);
-            desk.ask(at, flow.number, bytes);
+        let dialogue = &mut self.dialogues[flow.token as usize];
+        desk.answered(dialogue.row, flow.number, now);
+        if dialogue.requests < self.requests {
+            let think = self.think.draw(&mut dialogue.stream);
+            desk.wake(now + think, u64::from(flow.token));
         }
     }
 }

@@ -1,0 +1,73 @@
+"""A time that is drawn again and again: constant, uniform or exponential."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import PositiveDuration, Section, refuse
+from fairport.scenario.units import Duration
+
+
+class ConstantTime(Section):
+    """The same every time."""
+
+    kind: Literal["constant"]
+    """The same every time."""
+    value: Duration
+    """The time."""
+
+    def __str__(self) -> str:
+        """As a person reads it."""
+        return str(self.value)
+
+    def job(self) -> dict[str, Any]:
+        """As the engine takes it (`Processing`)."""
+        return {"kind": self.kind, "value_ps": int(self.value)}
+
+
+class UniformTime(Section):
+    """Drawn uniformly."""
+
+    kind: Literal["uniform"]
+    """Drawn uniformly each time."""
+    min: Duration
+    """The shortest."""
+    max: Duration
+    """The longest."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min > self.max:
+            raise refuse("is above `max`", "exchange the two", field="min")
+        return self
+
+    def __str__(self) -> str:
+        """As a person reads it."""
+        return f"uniform {self.min} to {self.max}"
+
+    def job(self) -> dict[str, Any]:
+        """As the engine takes it (`Processing`)."""
+        return {"kind": self.kind, "min_ps": int(self.min), "max_ps": int(self.max)}
+
+
+class ExponentialTime(Section):
+    """Drawn from an exponential distribution."""
+
+    kind: Literal["exponential"]
+    """Exponentially distributed."""
+    mean: PositiveDuration
+    """Its mean."""
+
+    def __str__(self) -> str:
+        """As a person reads it."""
+        return f"exponential, mean {self.mean}"
+
+    def job(self) -> dict[str, Any]:
+        """As the engine takes it (`Processing`)."""
+        return {"kind": self.kind, "mean_ps": int(self.mean)}
+
+
+DrawnTime = Annotated[ConstantTime | UniformTime | ExponentialTime, Field(discriminator="kind")]
