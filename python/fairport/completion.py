@@ -52,15 +52,18 @@ def summary(flows: pl.DataFrame, from_s: float, to_s: float) -> dict[str, Any] |
 def _figures(group: pl.DataFrame) -> dict[str, Any]:
     figures: dict[str, Any] = {"flows": group.height, "completed": group["fct_s"].count()}
     for column, unit in (("fct", "_s"), ("slowdown", "")):
-        values = group[column + unit].drop_nulls()
-        figures |= {
-            f"{column}_mean{unit}": values.mean(),
-            f"{column}_median{unit}": values.quantile(0.5, "nearest"),
-            f"{column}_p95{unit}": values.quantile(0.95, "nearest"),
-            f"{column}_p99{unit}": values.quantile(0.99, "nearest"),
-            f"{column}_max{unit}": values.max(),
-        }
+        figures |= _quantiles(group[column + unit].drop_nulls(), column, unit)
     return figures
+
+
+def _quantiles(values: pl.Series, name: str, unit: str) -> dict[str, Any]:
+    return {
+        f"{name}_mean{unit}": values.mean(),
+        f"{name}_median{unit}": values.quantile(0.5, "nearest"),
+        f"{name}_p95{unit}": values.quantile(0.95, "nearest"),
+        f"{name}_p99{unit}": values.quantile(0.99, "nearest"),
+        f"{name}_max{unit}": values.max(),
+    }
 
 
 def sentence(figures: dict[str, Any]) -> str:
@@ -89,6 +92,32 @@ def rounds_summary(rounds: pl.DataFrame) -> dict[str, Any] | None:
         "completion_max_s": times.max(),
         "goodput_bps": float(rounds["bytes"].sum()) * 8 / float(times.sum()),
     }
+
+
+def requests_summary(requests: pl.DataFrame, from_s: float, to_s: float) -> dict[str, Any] | None:
+    """Response times of the requests made in [from_s, to_s); None without any.
+
+    Quantiles are those of the answered ones, by the nearest rank; `requests` less `answered` had
+    no answer at the end and are in none of them.
+    """
+    start = pl.col("start_s")
+    ours = requests.filter(start >= from_s, start < to_s)
+    if ours.is_empty():
+        return None
+    return {"requests": ours.height, "answered": ours["response_s"].count()} | _quantiles(
+        ours["response_s"].drop_nulls(), "response", "_s"
+    )
+
+
+def requests_sentence(figures: dict[str, Any]) -> str:
+    """What became of all requests, in one sentence."""
+    done = f"{figures['answered']} of {figures['requests']} requests were answered"
+    if not figures["answered"]:
+        return f"{done}."
+    return (
+        f"{done}, in {figures['response_median_s'] * 1e3:.3g} ms at the median and"
+        f" {figures['response_p99_s'] * 1e3:.3g} ms at the 99th percentile."
+    )
 
 
 def udp_summary(flows: pl.DataFrame) -> dict[str, Any] | None:

@@ -268,6 +268,7 @@ def summary(
     everything, flows = tables["flows"], compared(tables["flows"])
     classes = class_summary(flows, tables["rtt"], drops)
     fct = completion.summary(everything, measure_from_s, measure_to_s)
+    requests = completion.requests_summary(tables["requests"], measure_from_s, measure_to_s)
     worst = bottleneck(ports)
     busy = ports.filter(pl.col("port") == worst["port"])["busy_share"][0] if worst else None
     caused = timeout_runs(tables["timeouts"], drops).join(
@@ -280,9 +281,11 @@ def summary(
         for name in classes
     }
     judgement = verdict(classes, shares, established(flows))
-    if fct is not None and "bulk" not in everything["workload"]:
+    if (fct or requests) and "bulk" not in everything["workload"]:
         # short transfers are not peers in goodput: what counts is how long each took
-        judgement |= {"outcast": False, "ratio": None, "sentence": completion.sentence(fct)}
+        sentences = [completion.sentence(fct)] if fct else []
+        sentences += [completion.requests_sentence(requests)] if requests else []
+        judgement |= {"outcast": False, "ratio": None, "sentence": " ".join(sentences)}
     return {
         "schema_version": SCHEMA_VERSION,
         "scenario": scenario,
@@ -305,6 +308,7 @@ def summary(
         "bottleneck": worst,
         "fct": fct,
         "rounds": completion.rounds_summary(tables["rounds"]),
+        "requests": requests,
         "udp": completion.udp_summary(everything),
         "verdict": judgement,
         "files": [],

@@ -86,6 +86,11 @@ class Result:
         return self.tables["rounds"]
 
     @property
+    def requests(self) -> pl.DataFrame:
+        """One row a request, with its response time."""
+        return self.tables["requests"]
+
+    @property
     def trace(self) -> pl.DataFrame:
         """The packets round the worst blackout."""
         return self.tables["trace"]

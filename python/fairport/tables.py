@@ -165,6 +165,18 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _u64("bytes", "B", "all of it"),
         _f64("completion_s", "s", "end_s less start_s"),
     ),
+    "requests": (
+        _u32("traffic", "", "which [[traffic]] of the scenario, from 0"),
+        Column(
+            "flow", pl.UInt32, "", "flow of its connection; null: never opened", absent=2**32 - 1
+        ),
+        _u32("request", "", "which one on its connection, from 0; the first opens it"),
+        _f64("start_s", "s", "when the client asked"),
+        _f64("end_s", "s", "when it had the whole answer; null: not yet"),
+        _u64("request_bytes", "B", "what it asked with"),
+        _u64("response_bytes", "B", "what it is answered with"),
+        _f64("response_s", "s", "end_s less start_s; null: not yet answered"),
+    ),
     "trace": (
         _TIME,
         _PORT,

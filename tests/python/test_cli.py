@@ -15,7 +15,7 @@ SUMMARY_KEYS = {
     "simulated_s", "packet_hops", "packet_hops_per_s", "classes", "goodput_bps_total",
     "utilisation", "jain_index", "bottleneck", "verdict", "files",
     "measure",  # not pinned: from when to when was measured
-    "fct", "rounds", "udp",  # of workloads that have them
+    "fct", "rounds", "requests", "udp",  # of workloads that have them
 }  # fmt: skip
 CLASS_KEYS = {
     "flows", "goodput_bps_mean", "goodput_bps_min", "goodput_bps_max", "throughput_ratio",

@@ -11,7 +11,7 @@ from fairport import _core, completion, figures, run, scenario
 from fairport.errors import ScenarioError
 from fairport.scenario.lower import Job, lower
 from fairport.workloads import read_cdf
-from fairport.workloads.cdf import CdfError, parse
+from fairport.workloads.cdf import Cdf, CdfError, parse
 
 HOSTS = [f"h{index}" for index in range(16)]
 PRESETS = {name: _core.preset(name) for name in _core.presets()}
@@ -277,3 +277,84 @@ def test_a_run_with_transfers_has_the_figure_of_their_slowdown() -> None:
     shown = [text.get_text() for text in legend.get_texts()]
     assert [text.split(":")[0] for text in shown] == list(completion.GROUPS)[: len(shown)]
     assert "fct" not in figures.kinds(run(asked({"from": "h1", "to": "h0"})))
+
+
+ASKS = {"kind": "request-response", "servers": "h1", "clients": "h0", "response": "20kB"}
+
+
+def test_requests_have_response_times_in_a_table_and_in_the_summary() -> None:
+    more = {"clients": "h4..h7", "requests": 5, "think": {"kind": "exponential", "mean": "1ms"}}
+    result = run(asked(ASKS | more))
+    requests = result.requests
+    assert requests.height == 20
+    assert requests["response_bytes"].unique().to_list() == [20_000]
+    assert (
+        requests.group_by("flow").agg(pl.col("request").sort())["request"].to_list()
+        == [[0, 1, 2, 3, 4]] * 4
+    )
+    taken = requests["end_s"] - requests["start_s"]
+    assert requests["response_s"].to_list() == pytest.approx(taken.to_list())
+    figures = result.summary["requests"]
+    assert (figures["requests"], figures["answered"]) == (20, 20)
+    assert figures["response_mean_s"] == pytest.approx(requests["response_s"].mean())
+    assert figures["response_max_s"] == requests["response_s"].max()
+    assert result.summary["verdict"]["sentence"].startswith("20 of 20 requests were answered, in ")
+    # a flow a connection, from the server to the client
+    assert result.flows["src"].unique().to_list() == ["h1"]
+    assert result.flows["delivered_bytes"].to_list() == [100_000] * 4
+    assert result.summary["fct"] is None
+
+
+def test_quantiles_of_response_times_are_by_the_nearest_rank_and_count_what_was_asked() -> None:
+    requests = pl.DataFrame(
+        {
+            "start_s": [0.5, 1.0, 2.0, 3.0, 4.0, 5.0],
+            "response_s": [9.0, 0.1, 0.2, 0.3, None, 9.0],
+        }
+    )
+    figures = completion.requests_summary(requests, 1.0, 5.0)
+    assert figures == {
+        "requests": 4,
+        "answered": 3,
+        "response_mean_s": pytest.approx(0.2),
+        "response_median_s": 0.2,
+        "response_p95_s": 0.3,
+        "response_p99_s": 0.3,
+        "response_max_s": 0.3,
+    }
+    assert completion.requests_summary(requests, 6.0, 9.0) is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "mean_bytes"),
+    [("20kB", 20_000), ("1B..99B", 50), ("web-search", 1_711_250)],
+)
+def test_sizes_are_fixed_uniform_or_of_a_distribution(sizes: str, mean_bytes: float) -> None:
+    plan = lowered(ASKS | {"response": sizes}).workloads[0]["plan"]
+    points = tuple(map(tuple, plan["response"]["points"]))
+    assert Cdf(points, plan["response"]["unit_bytes"]).mean_bytes == pytest.approx(mean_bytes)
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "problem"),
+    [
+        ({"response": "0B"}, "response", "has a size of zero"),
+        ({"response": "20 apples"}, "response", "apples"),
+        ({"response": "2MB..1kB"}, "response", "does not rise"),
+        ({"response": "1kB..cats"}, "response", "cannot be read as a size"),
+        ({"request": "web-serch"}, "request", "is not a distribution of sizes"),
+        ({"requests": 0}, "requests", "greater than or equal to 1"),
+        ({"think": "1ms"}, "think", "must be a table"),
+        ({"think": {"kind": "uniform", "min": "2s", "max": "1s"}}, "think.min", "is above `max`"),
+        ({"servers": "h0"}, "servers", "includes the receiver `h0`"),
+        ({"servers": "h99"}, "servers", "is not a host"),
+    ],
+)
+def test_requests_that_cannot_be_are_refused(
+    more: dict[str, Any], field: str, problem: str
+) -> None:
+    with pytest.raises(ScenarioError) as error:
+        lowered(ASKS | more)
+    assert error.value.field == f"traffic.0.{field}"
+    assert problem in error.value.problem
+    assert error.value.remedy

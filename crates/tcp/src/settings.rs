@@ -170,6 +170,9 @@ pub struct Settings {
     pub early_retransmit: bool,
     /// Hold a short segment back while data is unacknowledged (RFC 896).
     pub nagle: bool,
+    /// Under `nagle`, only while an earlier short segment is (Minshall et al. 2000): the end of what
+    /// was written at once does not wait.
+    pub minshall: bool,
     /// Grow by what was acknowledged (RFC 3465); off: by the number of acknowledgements, as
     /// Linux before 3.13 and ns-2.
     pub abc: bool,

@@ -115,8 +115,10 @@ fn a_peer_that_says_nothing_gets_segments_of_536_octets_and_no_options() {
     client.on_segment(Time::from_us(1), &answer, &mut ());
     let sent: Vec<Segment> =
         std::iter::from_fn(|| client.poll_transmit(Time::from_us(1))).collect();
-    // the rest of 392 octets is Nagle's
-    assert_eq!(shape(&sent), [(1, 536), (537, 536), (1073, 536)]);
+    assert_eq!(
+        shape(&sent),
+        [(1, 536), (537, 536), (1073, 536), (1609, 392)]
+    );
     assert!(sent.iter().all(|s| s.header_bytes() == 40));
 }
 
@@ -153,6 +155,27 @@ fn nagle_lets_a_full_segment_and_the_end_of_the_stream_go() {
     let last = bench.sends();
     assert_eq!(shape(&last), [(1561, 10)]);
     assert!(last[0].flags.contains(Flags::FIN));
+}
+
+#[test]
+fn the_end_of_a_long_write_does_not_wait_unless_an_earlier_short_segment_is_under_way() {
+    for (minshall, at_once) in [(true, vec![1460, 1460, 10]), (false, vec![1460, 1460])] {
+        let settings = stack(
+            "linux-2.6",
+            &json!({"timestamps": false, "minshall": minshall}),
+        );
+        let mut bench = Bench::connected(&settings, 60_000);
+        bench.end.write(2 * u64::from(PAYLOAD) + 10);
+        let sent: Vec<u16> = bench.sends().iter().map(|s| s.payload).collect();
+        assert_eq!(sent, at_once, "minshall {minshall}");
+        // and now there is one in any case, sent or not
+        bench.end.write(20);
+        assert!(bench.sends().is_empty());
+        bench.now += Time::from_ms(1);
+        bench.gets(&segment(1, 1 + 2 * PAYLOAD, 60_000));
+        let rest: u32 = bench.sends().iter().map(|s| u32::from(s.payload)).sum();
+        assert_eq!(rest, if minshall { 0 } else { 30 });
+    }
 }
 
 #[test]

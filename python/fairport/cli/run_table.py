@@ -107,14 +107,23 @@ def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def _workloads(summary: Mapping[str, Any]) -> list[str]:
-    """A line on incast, a line on UDP."""
+    """A line on incast, a line on requests, a line on UDP."""
     lines = []
-    rounds, udp = summary["rounds"], summary["udp"]
+    rounds, requests, udp = summary["rounds"], summary["requests"], summary["udp"]
     if rounds:
         lines.append(
             f"{rounds['rounds']:.0f} rounds: {rounds['completion_mean_s'] * 1e3:.2f} ms mean,"
             f" {rounds['completion_p99_s'] * 1e3:.2f} ms 99th percentile,"
             f" {rounds['goodput_bps'] / 1e6:.1f} Mbit/s while they last"
+        )
+    if requests and requests["answered"]:
+        mean, *others = (
+            f"{requests[f'response_{key}_s'] * 1e3:.2f} ms"
+            for key in ("mean", "median", "p95", "p99", "max")
+        )
+        lines.append(
+            f"{requests['requests']:.0f} requests, {requests['answered']:.0f} answered: {mean}"
+            f" mean; median, 95th, 99th percentile and maximum {', '.join(others)}"
         )
     if udp:
         lines.append(

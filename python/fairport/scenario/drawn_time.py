@@ -46,7 +46,7 @@ class UniformTime(Section):
 
     def __str__(self) -> str:
         """As a person reads it."""
-        return f"uniform {self.min} to {self.max}"
+        return f"U({self.min}, {self.max})"
 
     def job(self) -> dict[str, Any]:
         """As the engine takes it (`Processing`)."""
@@ -63,7 +63,7 @@ class ExponentialTime(Section):
 
     def __str__(self) -> str:
         """As a person reads it."""
-        return f"exponential, mean {self.mean}"
+        return f"Exp({self.mean})"
 
     def job(self) -> dict[str, Any]:
         """As the engine takes it (`Processing`)."""

@@ -10,11 +10,6 @@ from typing import Any
 
 from fairport.errors import ScenarioError, did_you_mean
 from fairport.scenario.model import Scenario
-from fairport.scenario.network import (
-    ConstantProcessing,
-    Processing,
-    UniformProcessing,
-)
 from fairport.scenario.selectors import SelectorError, position, select
 from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings, engine_value
 from fairport.scenario.traffic import Traffic
@@ -100,7 +95,7 @@ def lower(
             "host": {
                 "delay_ps": int(scenario.host.delay),
                 "delay_spread_ps": int(scenario.host.delay_spread),
-                "processing": _processing(scenario.host.processing),
+                "processing": scenario.host.processing.job(),
                 "queue_packets": int(scenario.host.queue),
             },
             "stacks": [],
@@ -118,18 +113,6 @@ def lower(
     )
     _add_traffic(job, scenario, hosts, presets)
     return job
-
-
-def _processing(processing: Processing) -> dict[str, Any]:
-    if isinstance(processing, ConstantProcessing):
-        return {"kind": processing.kind, "value_ps": int(processing.value)}
-    if isinstance(processing, UniformProcessing):
-        return {
-            "kind": processing.kind,
-            "min_ps": int(processing.min),
-            "max_ps": int(processing.max),
-        }
-    return {"kind": processing.kind, "mean_ps": int(processing.mean)}
 
 
 def _add_traffic(

@@ -6,19 +6,10 @@ ties are here in the open, because outcast is an effect of phase: exactly equal 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field, model_validator
-from typing_extensions import Self
-
-from fairport.scenario.base import (
-    PositiveDuration,
-    PositivePacketCount,
-    PositiveRate,
-    PositiveSize,
-    Section,
-    refuse,
-)
+from fairport.scenario.base import PositivePacketCount, PositiveRate, PositiveSize, Section
+from fairport.scenario.drawn_time import DrawnTime, UniformTime
 from fairport.scenario.units import ClockError, Duration, PacketCount, Rate, Size
 
 
@@ -53,46 +44,6 @@ class Switch(Section):
     """Whether a departure frees its buffer before an arrival of the same picosecond is judged."""
 
 
-class ConstantProcessing(Section):
-    """Every segment takes the same time."""
-
-    kind: Literal["constant"]
-    """The same time for every segment."""
-    value: Duration
-    """The time."""
-
-
-class UniformProcessing(Section):
-    """Every segment takes a time drawn uniformly."""
-
-    kind: Literal["uniform"]
-    """A time drawn uniformly for every segment."""
-    min: Duration
-    """The shortest."""
-    max: Duration
-    """The longest."""
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if self.min > self.max:
-            raise refuse("is above `max`", "exchange the two", field="min")
-        return self
-
-
-class ExponentialProcessing(Section):
-    """Every segment takes a time drawn from an exponential distribution."""
-
-    kind: Literal["exponential"]
-    """An exponentially distributed time for every segment."""
-    mean: PositiveDuration
-    """Its mean."""
-
-
-Processing = Annotated[
-    ConstantProcessing | UniformProcessing | ExponentialProcessing, Field(discriminator="kind")
-]
-
-
 class Host(Section):
     """Every host."""
 
@@ -101,9 +52,7 @@ class Host(Section):
     delay_spread: Duration = Duration("1us")
     """Every host draws one constant extra delay, uniform between 0 and this. With 0 all phases
     freeze."""
-    processing: Processing = UniformProcessing(
-        kind="uniform", min=Duration("50ns"), max=Duration("150ns")
-    )
+    processing: DrawnTime = UniformTime(kind="uniform", min=Duration("50ns"), max=Duration("150ns"))
     """Time that the host's processor takes for each segment sent or received, one after the other,
     so that no segment overtakes another. The default's mean lets a host handle 10 million
     segments a second."""

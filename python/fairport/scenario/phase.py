@@ -6,7 +6,6 @@ Outcast is an effect of phase, so these are printed with every result.
 from __future__ import annotations
 
 from fairport.scenario.model import Scenario
-from fairport.scenario.network import ConstantProcessing, Processing, UniformProcessing
 from fairport.scenario.shaper import Htb
 from fairport.scenario.units import Duration
 
@@ -24,8 +23,7 @@ def phase_parameters(scenario: Scenario) -> dict[str, str]:
         "switch": f"{switch.processing_delay}; ties {switch.arbitration}, {first} first",
         "queue": f"{queue.kind} {queue.phase}",
         **_shaper(scenario),
-        "host": f"{_drawn(host.delay, host.delay_spread)} each way,"
-        f" {_processing(host.processing)} a segment",
+        "host": f"{_drawn(host.delay, host.delay_spread)} each way, {host.processing} a segment",
         "start": ", ".join(starts),
     }
 
@@ -44,11 +42,3 @@ def _shaper(scenario: Scenario) -> dict[str, str]:
 
 def _drawn(base: Duration, spread: Duration) -> str:
     return f"{base} + U(0, {spread})" if spread else f"{base}"
-
-
-def _processing(processing: Processing) -> str:
-    if isinstance(processing, ConstantProcessing):
-        return f"{processing.value}"
-    if isinstance(processing, UniformProcessing):
-        return f"U({processing.min}, {processing.max})"
-    return f"Exp({processing.mean})"

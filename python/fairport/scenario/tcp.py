@@ -120,6 +120,8 @@ class TcpSettings(Section):
     """New data on the first two duplicate ACKs (RFC 3042)."""
     nagle: bool | None = None
     """Hold a partial segment while data are unacknowledged (RFC 896)."""
+    minshall: bool | None = None
+    """With `nagle`, hold it back only while an earlier short segment is unacknowledged (Linux)."""
     abc: bool | None = None
     """Appropriate byte counting (RFC 3465)."""
     abc_limit: int | None = Field(default=None, ge=0, le=1_000_000)
@@ -215,6 +217,7 @@ ENGINE_NAMES: dict[str, str] = {
     "early_retransmit": "early_retransmit",
     "limited_transmit": "limited_transmit",
     "nagle": "nagle",
+    "minshall": "minshall",
     "abc": "abc",
     "abc_limit": "abc_limit_segments",
     "window_use_by_round": "window_use_by_round",

@@ -36,6 +36,13 @@ class Cdf:
     """Size in units, and the share of it and less in parts of 10^9."""
     unit_bytes: int
 
+    @classmethod
+    def uniform(cls, least_bytes: int, most_bytes: int) -> Cdf:
+        """Whole numbers of bytes between the two; or always the one, where they are alike."""
+        if least_bytes == most_bytes:
+            return cls(((most_bytes, _BILLION),), 1)
+        return cls(((least_bytes, 0), (most_bytes, _BILLION)), 1)
+
     @property
     def mean_bytes(self) -> float:
         """The mean, with linear interpolation."""

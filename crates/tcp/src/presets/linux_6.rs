@@ -40,6 +40,7 @@ preset! {
     limited_transmit = true, "net/ipv4/tcp_input.c, tcp_fastretrans_alert: in state Disorder a SACK makes room for new data";
     early_retransmit = false, "net/ipv4/tcp_input.c, tcp_time_to_recover: taken out with 4.12; RACK does it";
     nagle = true, "net/ipv4/tcp_output.c, tcp_nagle_check";
+    minshall = true, "net/ipv4/tcp_output.c, tcp_minshall_check";
     abc = true, "net/ipv4/tcp_cong.c, tcp_slow_start and tcp_cong_avoid_ai: by what was acknowledged since 3.13";
     abc_limit_segments = 0, "net/ipv4/tcp_cong.c, tcp_slow_start: without a limit";
     window_use_by_round = true, "net/ipv4/tcp_output.c, tcp_cwnd_validate; include/net/tcp.h, tcp_is_cwnd_limited";

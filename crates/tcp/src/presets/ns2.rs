@@ -40,6 +40,7 @@ preset! {
     limited_transmit = true, "tcl/lib/ns-default.tcl, singledup_ 1";
     early_retransmit = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
     nagle = false, "ours: one-way agents send whole packets only";
+    minshall = false, "ours: nothing is held back";
     abc = false, "tcp/tcp.cc, TcpAgent::opencwnd: by the number of ACKs";
     abc_limit_segments = 2, "RFC 3465 2.2: L, once `abc` is set";
     window_use_by_round = false, "ours: tcp/tcp.cc, TcpAgent::opencwnd grows a window that is not used, too";

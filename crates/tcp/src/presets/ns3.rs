@@ -40,6 +40,7 @@ preset! {
     limited_transmit = true, "src/internet/model/tcp-socket-base.cc, LimitedTransmit";
     early_retransmit = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
     nagle = false, "src/internet/model/tcp-socket.cc, TcpNoDelay true";
+    minshall = false, "ours: nothing is held back";
     abc = true, "src/internet/model/tcp-cubic.cc, IncreaseWindow: by segments acknowledged; TcpNewReno goes by ACKs: set it false there";
     abc_limit_segments = 0, "src/internet/model/tcp-cubic.cc, IncreaseWindow: without a limit";
     window_use_by_round = false, "src/internet/model/tcp-cubic.cc, IncreaseWindow asks m_isCwndLimited";

@@ -40,6 +40,7 @@ preset! {
     limited_transmit = true, "RFC 3042; RFC 5681 3.2";
     early_retransmit = false, "ours: RFC 5827 is experimental";
     nagle = true, "RFC 9293 3.7.4";
+    minshall = false, "RFC 9293 3.7.4 has the rule of RFC 896";
     abc = true, "RFC 5681 3.1: by what was acknowledged; RFC 3465";
     abc_limit_segments = 2, "RFC 3465 2.2";
     window_use_by_round = false, "RFC 7661 3: a window is validated by what was sent";

@@ -91,6 +91,9 @@ pub(crate) struct Sender {
     ecn: Option<Reaction>,
     sack: bool,
     nagle: bool,
+    minshall: bool,
+    /// where the last short segment ended (Linux's `snd_sml`)
+    short_end: u64,
     /// RFC 5827
     early_retransmit: bool,
     /// Linux: the timer restarts when the first outstanding segment is sent again
@@ -142,6 +145,8 @@ impl Sender {
             ecn: None,
             sack: settings.sack,
             nagle: settings.nagle,
+            minshall: settings.minshall,
+            short_end: 0,
             early_retransmit: settings.early_retransmit,
             restart_on_head: settings.rto_rule == RtoRule::Linux,
             counts_duplicates: settings.rto_rule == RtoRule::Linux && settings.abc,

@@ -86,7 +86,7 @@ impl Sender {
         if (payload == 0 && !fin) || payload > room {
             return None;
         }
-        if payload < full && self.nagle && !fin && !self.board.is_empty() {
+        if payload < full && self.nagle && !fin && self.is_unacknowledged() {
             return None;
         }
         Some(Chunk {
@@ -94,6 +94,15 @@ impl Sender {
             payload: payload as u16,
             fin,
         })
+    }
+
+    /// Whether what Nagle's rule waits for is unacknowledged: anything, or a short segment.
+    fn is_unacknowledged(&self) -> bool {
+        if self.minshall {
+            self.short_end > self.board.una()
+        } else {
+            !self.board.is_empty()
+        }
     }
 
     #[inline]
@@ -107,6 +116,10 @@ impl Sender {
         }
         self.note_sent(now);
         self.fin_sent |= chunk.fin;
+        if chunk.payload < self.payload && self.sizing.is_none() {
+            // a drawn size counts as a full one
+            self.short_end = chunk.start + u64::from(chunk.payload);
+        }
         self.board.push(now, chunk);
         if let Some(offload) = &mut self.offload {
             offload.on_sent(now, u64::from(chunk.payload));

@@ -10,6 +10,7 @@ from fairport.scenario.traffic.bulk import Bulk
 from fairport.scenario.traffic.incast import Incast
 from fairport.scenario.traffic.periodic import Periodic
 from fairport.scenario.traffic.poisson import Poisson
+from fairport.scenario.traffic.request_response import RequestResponse
 from fairport.scenario.traffic.trace import Trace
 from fairport.scenario.traffic.udp import Udp
 from fairport.scenario.traffic.web import Web
@@ -28,6 +29,7 @@ Traffic = Annotated[
     | Annotated[Poisson, Tag("poisson")]
     | Annotated[Web, Tag("web")]
     | Annotated[Periodic, Tag("periodic")]
+    | Annotated[RequestResponse, Tag("request-response")]
     | Annotated[Trace, Tag("trace")],
     Discriminator(_kind),
 ]

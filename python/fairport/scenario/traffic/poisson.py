@@ -9,19 +9,10 @@ from pydantic import AfterValidator, Field
 from fairport.scenario.base import PositiveRate, refuse
 from fairport.scenario.selectors import Selector
 from fairport.scenario.traffic.base import Ends, TrafficError, TrafficSection
-from fairport.workloads import read_cdf
-from fairport.workloads.cdf import CdfError
+from fairport.scenario.traffic.sizes import Sizes, distribution
 
 _MILLION = 10**6
 _LARGEST_LOAD = 100.0
-
-
-def _readable(sizes: str) -> str:
-    try:
-        read_cdf(sizes)
-    except CdfError as error:
-        raise refuse(error.problem, error.remedy) from None
-    return sizes
 
 
 def _load(load: float) -> float:
@@ -46,10 +37,10 @@ class Poisson(TrafficSection):
     """Allows a load above 1, at which queues and flow completion times grow without bound."""
     capacity: PositiveRate | None = None
     """What load 1 is; default: the rates of the senders' links together."""
-    sizes: Annotated[str, AfterValidator(_readable)] = "web-search"
+    sizes: Sizes = "web-search"
     """"web-search" and "data-mining" (in bytes), "web-search-packets" and "data-mining-packets" (in
-    packets of 1460 B), or a file with a size and the share of flows of that size and less a line.
-    """
+    packets of 1460 B), or a file with a size and the share of flows of that size and less a line;
+    also "20kB" for a fixed size and "2kB..200kB" for uniform ones."""
     count: int | None = Field(default=None, ge=1, alias="flows")
     """How many flows; default: to the end."""
 
@@ -71,6 +62,6 @@ class Poisson(TrafficSection):
         return {
             "load_ppm": round(self.load * _MILLION),
             "capacity_bps": capacity if self.capacity is None else int(self.capacity),
-            "sizes": read_cdf(self.sizes).job(),
+            "sizes": distribution(self.sizes).job(),
             "flows": self.count,
         }

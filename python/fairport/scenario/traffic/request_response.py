@@ -1,0 +1,59 @@
+"""Requests and answers on connections that stay open: remote procedure calls, keep-alive."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from fairport.scenario.drawn_time import ConstantTime, DrawnTime
+from fairport.scenario.selectors import Selector
+from fairport.scenario.traffic.base import Ends, TrafficSection
+from fairport.scenario.traffic.sizes import Sizes, distribution
+from fairport.scenario.units import Duration
+
+
+class RequestResponse(TrafficSection):
+    """Clients that ask, are answered on the same connection, think, and ask again."""
+
+    kind: Literal["request-response"]
+    """The workload."""
+    servers: Selector
+    """Who answers; connections are dealt out to them in turn."""
+    clients: Selector
+    """Who opens connections and asks."""
+    connections: int = Field(default=1, ge=1, le=100_000)
+    """Connections of each client; each has one request under way at a time."""
+    requests: int | None = Field(default=None, ge=1, le=4_000_000_000)
+    """Requests on each connection; default: to the end."""
+    request: Sizes = "100B"
+    """Bytes of a request: "100B", drawn uniformly from "100B..10kB", or from a distribution as
+    `poisson` has them."""
+    response: Sizes
+    """Bytes of an answer, likewise."""
+    think: DrawnTime = ConstantTime(kind="constant", value=Duration("0s"))
+    """From an answer's last byte to the next request on that connection."""
+    jitter: Duration = Duration("0s")
+    """Each connection is opened later by a time drawn uniformly between 0 and this."""
+
+    @property
+    def selectors(self) -> tuple[Any, Any]:
+        """Who sends, and who receives."""
+        return self.servers, self.clients
+
+    @property
+    def selector_fields(self) -> tuple[str, str]:
+        """What the two are called."""
+        return "servers", "clients"
+
+    def plan(self, ends: Ends) -> dict[str, Any]:
+        """What it does during the run (`RequestResponseJob`)."""
+        del ends
+        return {
+            "connections": self.connections,
+            "requests": self.requests,
+            "request": distribution(self.request).job(),
+            "response": distribution(self.response).job(),
+            "think": self.think.job(),
+            "jitter_ps": int(self.jitter),
+        }

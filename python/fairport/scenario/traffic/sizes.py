@@ -1,0 +1,46 @@
+"""Sizes of transfers, as one text: fixed "20kB", uniform "2kB..200kB", or a distribution's name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from fairport.scenario.base import refuse
+from fairport.scenario.units import Size, UnitError
+from fairport.workloads import Cdf, read_cdf
+from fairport.workloads.cdf import CdfError
+
+_RANGE = ".."
+
+
+def distribution(sizes: str) -> Cdf:
+    """What the text means. Raises CdfError."""
+    if not sizes[:1].isdigit():
+        return read_cdf(sizes)
+    least, _, most = sizes.partition(_RANGE)
+    bounds = _bytes(least), _bytes(most or least)
+    if bounds[0] > bounds[1]:
+        raise CdfError("does not rise", 'write the smaller size first, such as "2kB..200kB"')
+    return Cdf.uniform(*bounds)
+
+
+def _bytes(text: str) -> int:
+    try:
+        size = Size(text)
+    except UnitError as error:
+        raise CdfError(error.problem, error.remedy) from None
+    if size == 0:
+        raise CdfError("has a size of zero", "give sizes of 1 B and more")
+    return int(size)
+
+
+def _readable(sizes: str) -> str:
+    try:
+        distribution(sizes)
+    except CdfError as error:
+        raise refuse(error.problem, error.remedy) from None
+    return sizes
+
+
+Sizes = Annotated[str, AfterValidator(_readable)]
