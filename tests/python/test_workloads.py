@@ -325,6 +325,11 @@ def test_quantiles_of_response_times_are_by_the_nearest_rank_and_count_what_was_
     assert completion.requests_summary(requests, 6.0, 9.0) is None
 
 
+def test_a_thought_that_is_a_time_alone_is_always_as_long() -> None:
+    plan = lowered(ASKS | {"think": "1ms"}).workloads[0]["plan"]
+    assert plan["think"] == {"kind": "constant", "value_ps": 10**9}
+
+
 @pytest.mark.parametrize(
     ("sizes", "mean_bytes"),
     [("20kB", 20_000), ("1B..99B", 50), ("web-search", 1_711_250)],
@@ -343,8 +348,8 @@ def test_sizes_are_fixed_uniform_or_of_a_distribution(sizes: str, mean_bytes: fl
         ({"response": "2MB..1kB"}, "response", "does not rise"),
         ({"response": "1kB..cats"}, "response", "cannot be read as a size"),
         ({"request": "web-serch"}, "request", "is not a distribution of sizes"),
-        ({"requests": 0}, "requests", "greater than or equal to 1"),
-        ({"think": "1ms"}, "think", "must be a table"),
+        ({"requests": 0}, "requests", "is too small"),
+        ({"think": "soon"}, "think", "cannot be read as a time"),
         ({"think": {"kind": "uniform", "min": "2s", "max": "1s"}}, "think.min", "is above `max`"),
         ({"servers": "h0"}, "servers", "includes the receiver `h0`"),
         ({"servers": "h99"}, "servers", "is not a host"),

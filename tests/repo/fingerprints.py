@@ -42,6 +42,17 @@ WORKLOADS = [
     },
     {"kind": "periodic", **TO_H0, "size": "20kB", "period": "10ms", "jitter": "1ms"},
 ]  # fmt: skip
+REQUESTS = [
+    {
+        "kind": "request-response",
+        "servers": "h0..h3",
+        "clients": "h2..h15",
+        "request": "100B..5kB",
+        "response": "web-search",
+        "think": {"kind": "exponential", "mean": "5ms"},
+        "jitter": "1ms",
+    }
+]
 LOSS = [
     {"at": "edge1.0:2", "kind": "random", "probability": 0.001},
     {"at": "core0:0", "kind": "on-off", "drops": 3, "off": "10ms"},
@@ -143,6 +154,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "every workload, and losses": (
         "outcast",
         {"duration": "0.3s", "traffic": WORKLOADS, "loss": LOSS},
+    ),
+    "requests, both ways": (
+        "outcast",
+        {"duration": "0.3s", "traffic": REQUESTS, "tcp.slow_start_after_idle": True},
     ),
 }
 

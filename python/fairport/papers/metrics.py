@@ -208,9 +208,12 @@ def _enqueued(key: str) -> Value:
     return lambda record, _: float(record.summary["enqueue_probability"][key])
 
 
-def _power(record: Record, _: Of) -> float | None:
-    delay = _number(record.rtt["rtt_mean_s"].item())
-    return record.summary["goodput_bps_total"] / delay if delay else None
+def _power(record: Record, of: Of) -> float | None:
+    """Throughput over delay; each flow's mean round trip weighs as much as it delivered."""
+    flows = _of_traffic(record, of).filter(pl.col("rtt_mean_s").is_not_null())
+    weight = pl.col("measured_bytes").cast(pl.Float64)
+    delay = _number(flows.select((pl.col("rtt_mean_s") * weight).sum() / weight.sum()).item())
+    return float(flows["goodput_bps"].sum()) / delay if delay else None
 
 
 def _round_goodput(record: Record, _: Of) -> float | None:
@@ -287,7 +290,7 @@ METRICS = {
     "bottleneck_loss_share": Metric(
         "drop share of the bottleneck", _bottleneck_loss, "%", 100, ".2f"
     ),
-    "power": Metric("goodput over mean round-trip time", _power, "Gbit/s/s", 1e-9, ".1f"),
+    "power": Metric("goodput over mean round-trip time", _power, "Mbit/s/s", 1e-6, ".3g"),
     "round_goodput_bps": Metric("goodput within rounds", _round_goodput, "Mbit/s", 1e-6, ".0f"),
     "jain_index_of_senders": Metric(
         "Jain index over senders", _goodput_per_sender_jain, form=".3f"

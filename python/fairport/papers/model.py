@@ -15,6 +15,7 @@ from typing_extensions import Self
 
 from fairport.papers.metrics import METRICS
 from fairport.scenario.base import Section, refuse
+from fairport.trends import TRENDS
 
 _NAME = r"^[a-z0-9][a-z0-9._-]*$"
 _EXPECTATIONS = ("within", "between", "below", "above", "rising", "falling")
@@ -127,12 +128,14 @@ class Drawing(Section):
 
     of: ClassVar[str] = "an experiment"
 
-    kind: Literal["classes", "flows", "drop-runs", "sweep"]
+    kind: Literal["classes", "flows", "drop-runs", "sweep", "over-time"]
     """Goodput by hop class and variant; of each flow; drop runs by their length; a measure over the
-    variants."""
+    variants; a trend over time, a line a variant."""
     title: str
     measure: str = ""
-    """What a sweep draws: a metric's name."""
+    """What a sweep draws: a metric's name; over time: a trend's."""
+    variants: list[str] = Field(default=[], max_length=4)
+    """Over time: of these variants; without it, of all."""
     hop_class: str = ""
     """Of which class, where the metric is of one."""
     traffic: int | None = Field(default=None, ge=0)
@@ -141,6 +144,14 @@ class Drawing(Section):
     """Of transfers of more bytes than the first and at most the second."""
     x_label: str = ""
     """What a sweep's variants are."""
+
+    @model_validator(mode="after")
+    def _measure_is_there(self) -> Self:
+        known = {"sweep": list(METRICS), "over-time": list(TRENDS)}.get(self.kind)
+        if known and self.measure not in known:
+            remedy = f"use one of {', '.join(known)}"
+            raise refuse("is not what such a figure can draw", remedy, field="measure")
+        return self
 
     @property
     def file_stem(self) -> str:

@@ -1,10 +1,10 @@
-"""A time that is drawn again and again: constant, uniform or exponential."""
+"""A time that is drawn again and again: constant ("1ms"), uniform or exponential."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import PositiveDuration, Section, refuse
@@ -70,4 +70,14 @@ class ExponentialTime(Section):
         return {"kind": self.kind, "mean_ps": int(self.mean)}
 
 
-DrawnTime = Annotated[ConstantTime | UniformTime | ExponentialTime, Field(discriminator="kind")]
+def _constant(time: Any) -> Any:
+    """A time alone is the same every time."""
+    return {"kind": "constant", "value": time} if isinstance(time, str) else time
+
+
+DrawnTime = Annotated[
+    Annotated[ConstantTime | UniformTime | ExponentialTime, Field(discriminator="kind")],
+    BeforeValidator(
+        _constant, json_schema_input_type=Duration | ConstantTime | UniformTime | ExponentialTime
+    ),
+]

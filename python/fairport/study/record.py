@@ -17,6 +17,7 @@ import polars as pl
 
 from fairport import metrics
 from fairport.result import Result
+from fairport.trends import trends
 
 _SUMMARY = "summary.json"
 
@@ -47,6 +48,9 @@ class Record:
     """`flow`, `other`, `correlation` of their congestion windows, of the run's first flows."""
     rtt: pl.DataFrame
     """One row: `rtt_mean_s`, `rtt_p99_s` over the samples of all flows."""
+    trends: pl.DataFrame
+    """Goodput, completion times, and the bottleneck's queue and drops over time
+    (`fairport.trends`)."""
 
     @staticmethod
     def of(result: Result) -> Record:
@@ -72,6 +76,12 @@ class Record:
                 result.series.filter(pl.col("flow") < _WINDOWS), result.summary["measure"]["from_s"]
             ),
             rtt=metrics.rtt_by(result.rtt, "run_id").drop("run_id"),
+            trends=trends(
+                result.tables,
+                (result.summary["bottleneck"] or {}).get("port"),
+                result.summary["simulated_s"],
+                result.scenario.probes.series_interval.seconds,
+            ),
         )
 
     def named(self, scenario: str) -> Record:

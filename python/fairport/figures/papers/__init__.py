@@ -21,12 +21,13 @@ Draw = Callable[["Reproduced", "Drawing"], Figure]
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """The drawing, by its kind."""
     from fairport.figures import style
-    from fairport.figures.papers import classes, drop_runs, flows, sweep
+    from fairport.figures.papers import classes, drop_runs, flows, over_time, sweep
 
     kinds: dict[str, Draw] = {
         "classes": classes.draw,
         "flows": flows.draw,
         "drop-runs": drop_runs.draw,
+        "over-time": over_time.draw,
         "sweep": sweep.draw,
     }
     with style.applied():

@@ -1,0 +1,53 @@
+"""A quantity over time, a line a variant: how far the variants are apart, and how steadily."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from fairport.figures import style
+from fairport.figures.papers import marks
+from fairport.trends import TRENDS
+
+if TYPE_CHECKING:
+    from fairport.papers.model import Drawing, Variant
+    from fairport.study.reproduce import Reproduced
+
+_LOOKS: tuple[dict[str, Any], ...] = (
+    {"color": style.DROPPED, "linestyle": "-"},
+    {"color": style.BLUE, "linestyle": "--"},
+    {"color": "#009e73", "linestyle": "-."},
+    {"color": style.INK, "linestyle": ":"},
+)
+
+
+def draw(done: Reproduced, drawing: Drawing) -> Figure:
+    """The mean over the seeds, step by step."""
+    known = done.entry.experiment.variant
+    variants = [one for one in known if not drawing.variants or one.name in drawing.variants]
+    picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
+    trend = TRENDS[drawing.measure]
+    for variant, look in zip(variants, _LOOKS, strict=False):
+        means = _means(done, drawing, variant)
+        panel.plot(
+            means["time_s"],
+            means["value"] * trend.factor,
+            linewidth=1.1,
+            label=variant.label or variant.name,
+            **look,
+        )
+    panel.set_ylim(bottom=0)
+    panel.set_xlim(left=0)
+    panel.set_xlabel("time (s)")
+    panel.set_ylabel(f"{trend.title} ({trend.unit})" if len(trend.title) < 30 else trend.unit)
+    picture.legend(loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=len(variants))
+    style.note(picture, "mean over the seeds, in a hundred steps")
+    return picture
+
+
+def _means(done: Reproduced, drawing: Drawing, variant: Variant) -> pl.DataFrame:
+    ours = (pl.col("trend") == drawing.measure) & pl.col("traffic").eq_missing(drawing.traffic)
+    rows = pl.concat(record.trends.filter(ours) for record in done.records[variant.name])
+    return rows.group_by("time_s").agg(pl.col("value").mean()).sort("time_s")

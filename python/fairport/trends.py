@@ -1,0 +1,90 @@
+"""How a run went over time, in a hundred steps: what figures over time need of it.
+
+A run's own tables have a row a drop and a sample a flow; these are means over the steps, small
+enough to keep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from polars.dataframe.group_by import GroupBy
+
+from fairport.tables import Tables
+
+STEPS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A quantity over time, and how people are shown it."""
+
+    title: str
+    unit: str
+    factor: float = 1
+    """From the base unit to `unit`."""
+
+
+TRENDS = {
+    "goodput_bps": Trend("goodput", "Mbit/s", 1e-6),
+    "fct_s": Trend("mean time of transfers by their start", "s"),
+    "queue_bytes": Trend("queue of the bottleneck", "kB", 1e-3),
+    "drops_per_s": Trend("drops at the bottleneck", "1/s"),
+}
+"""By name; the first two are of each traffic, the others of the bottleneck's port."""
+
+_SCHEMA: dict[str, Any] = {
+    "trend": pl.String,
+    "traffic": pl.UInt32,
+    "time_s": pl.Float64,
+    "value": pl.Float64,
+}
+
+
+def trends(
+    tables: Tables, bottleneck: str | None, simulated_s: float, series_interval_s: float
+) -> pl.DataFrame:
+    """`trend`, `traffic` (null: of the port), `time_s` (the middle of a step) and `value`.
+
+    The goodput is of flows that are watched (`[probes] flows`); a step is as long as the interval
+    of the series at least. A step without a transfer has no `fct_s`.
+    """
+    step_s = max(simulated_s / STEPS, series_interval_s)
+    flows, port = tables["flows"], pl.col("port") == bottleneck
+    sampled = tables["series"].join(flows.select("flow", "traffic"), on="flow", how="left")
+    rates = [
+        # a sample is of the interval before it
+        _steps(sampled, pl.col("time_s") - series_interval_s / 2, step_s, "traffic")
+        .agg(value=pl.col("goodput_bps").sum() * series_interval_s / step_s)
+        .with_columns(trend=pl.lit("goodput_bps")),
+        _steps(flows.filter(pl.col("fct_s").is_not_null()), pl.col("start_s"), step_s, "traffic")
+        .agg(value=pl.col("fct_s").mean())
+        .with_columns(trend=pl.lit("fct_s")),
+        _steps(tables["queue"].filter(port), pl.col("time_s"), step_s)
+        .agg(value=pl.col("bytes").cast(pl.Float64).mean())
+        .with_columns(trend=pl.lit("queue_bytes")),
+        _every_step(simulated_s, step_s)
+        .join(
+            _steps(tables["drops"].filter(port), pl.col("time_s"), step_s).agg(drops=pl.len()),
+            on="step",
+            how="left",
+        )
+        .select("step", value=pl.col("drops").fill_null(0) / step_s, trend=pl.lit("drops_per_s")),
+    ]
+    return (
+        pl.concat(rates, how="diagonal_relaxed")
+        .with_columns(time_s=(pl.col("step") + 0.5) * step_s)
+        .select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())
+        .sort("trend", "traffic", "time_s")
+    )
+
+
+def _steps(table: pl.DataFrame, time: pl.Expr, step_s: float, *also: str) -> GroupBy:
+    return table.group_by((time / step_s).floor().cast(pl.Int64).alias("step"), *also)
+
+
+def _every_step(simulated_s: float, step_s: float) -> pl.DataFrame:
+    count = max(1, round(simulated_s / step_s))
+    return pl.DataFrame({"step": range(count)}, schema={"step": pl.Int64})
