@@ -349,7 +349,7 @@ def test_sizes_are_fixed_uniform_or_of_a_distribution(sizes: str, mean_bytes: fl
         ({"response": "1kB..cats"}, "response", "cannot be read as a size"),
         ({"request": "web-serch"}, "request", "is not a distribution of sizes"),
         ({"requests": 0}, "requests", "is too small"),
-        ({"think": "soon"}, "think", "cannot be read as a time"),
+        ({"think": "soon"}, "think", "cannot be read as a duration"),
         ({"think": {"kind": "uniform", "min": "2s", "max": "1s"}}, "think.min", "is above `max`"),
         ({"servers": "h0"}, "servers", "includes the receiver `h0`"),
         ({"servers": "h99"}, "servers", "is not a host"),
