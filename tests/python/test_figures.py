@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import fairport as fp
 import numpy as np
 import polars as pl
 import pytest
@@ -128,3 +129,18 @@ assert "matplotlib" in sys.modules and "matplotlib.pyplot" not in sys.modules
 
 def test_a_notebook_shows_a_figure(result):
     assert figures.draw(result)._repr_png_().startswith(b"\x89PNG")
+
+
+UDP = {"kind": "udp", "from": "h1", "to": "h0", "rate": "200Mbps"}
+
+
+@pytest.mark.parametrize("traffic", [[UDP], [UDP, {"from": "h4", "to": "h0"}]])
+def test_a_hop_class_of_datagrams_alone_is_no_class_of_the_figures(traffic, tmp_path):
+    network = {"topology": {"kind": "fat-tree", "k": 4}, "queue": {"limit": "16KiB"}}
+    result = fp.run({"name": "udp", "duration": "30ms", **network, "traffic": traffic})
+    figures.draw_all(result, tmp_path)
+    compared = "6-hop (1 flow)" if len(traffic) == 2 else "no flows of TCP to compare"
+    for kind in ("goodput", "bars", "cwnd", "rtt"):
+        drawn = words(figures.draw(result, kind), tmp_path)
+        assert compared in drawn
+        assert "2-hop" not in drawn

@@ -26,12 +26,17 @@ MANY = 40
 
 def draw(result: Result) -> Figure:
     """Three panels, bars in order of hop class and flow."""
+    classes = style.compared_classes(result)
+    if not classes:
+        picture, rows = style.frame(result, TITLE, [0.6])
+        style.say(rows[0][0], style.NO_FLOWS)
+        return picture
     picture, rows = style.frame(result, TITLE, [1.75], columns=len(SPANS))
     panels = rows[0]
-    classes = style.hop_classes(result.flows)
-    gap = max(0.6, 0.03 * result.flows.height)
+    count = sum(len(one.flows) for one in classes)
+    gap = max(0.6, 0.03 * count)
     # Slits between many thin bars would shimmer.
-    width = 0.86 if result.flows.height <= MANY else 1.0
+    width = 0.86 if count <= MANY else 1.0
     for panel in panels[1:]:
         panel.sharey(panels[0])
         panel.tick_params(labelleft=False)
@@ -39,9 +44,10 @@ def draw(result: Result) -> Figure:
     for panel, span in zip(panels, SPANS, strict=True):
         until = span * over_time.end_s(result)
         rates = _rates(result, until)
-        left = 0.0
+        left, total = 0.0, 0.0
         for one in classes:
             heights = np.array([rates.get(flow, 0.0) for flow in one.flows]) / 1e6
+            total += heights.sum()
             places = left + np.arange(len(heights))
             panel.bar(places, heights, width, **one.look.bar)
             panel.hlines(
@@ -52,8 +58,8 @@ def draw(result: Result) -> Figure:
                 linewidth=1.2,
             )
             left += len(heights) + gap
-        if result.flows.height > 1:
-            style.fair_share(panel, sum(rates.values()) / result.flows.height / 1e6)
+        if count > 1:
+            style.fair_share(panel, total / count)
         panel.set(xticks=[], xlim=(-0.5 - gap, left - 0.5))
         share = f"first {100 * span:.0f} %" if span < 1 else "whole run"
         panel.set_xlabel(f"{share} ({until:.3g} s)", labelpad=4)

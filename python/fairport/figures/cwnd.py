@@ -27,7 +27,8 @@ def draw(result: Result) -> Figure:
     for panel, one in zip(panels, classes, strict=False):
         values = over_time.lines(panel, one, result, "cwnd_bytes", 1e3)
         top = max(top, float(np.nanpercentile(values, 99.5)))
-        style.panel_title(panel, one.label, one.look.colour, f"mean {np.nanmean(values):.3g} kB")
+        average = style.three_digits(float(np.nanmean(values)))
+        style.panel_title(panel, one.label, one.look.colour, f"mean {average} kB")
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1.0))
         over_time.note(picture, classes)

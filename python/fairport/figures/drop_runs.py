@@ -62,9 +62,9 @@ def _by_flow(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
         panel.bar(x, heights[-1], width, **one.look.bar, label=one.label)
         if len(one.flows) > 1:
             spread = np.linspace(-0.35, 0.35, len(one.flows))[:, None] * width
-            dots: dict[str, Any] = {"markersize": 2.4, "alpha": 0.55, "markeredgewidth": 0}
+            dots: dict[str, Any] = {"markersize": 1.9, "alpha": 0.7, "markeredgewidth": 0}
             seen = counts > 0
-            panel.plot((x + spread)[seen], counts[seen], ".", color=style.INK, **dots)
+            panel.plot((x + spread)[seen], counts[seen], "o", color=style.INK, **dots)
     _scale(panel, heights)
 
 
@@ -105,7 +105,7 @@ def _scale(panel: Axes, heights: list[NDArray[Any]]) -> None:
     """A logarithmic axis with room for the legend above the bars."""
     seen = np.concatenate([one[one > 0] for one in heights])
     # A bar of one run must be seen, and so must an average of less than one.
-    low, high = seen.min() / 2, seen.max()
+    low, high = seen.min() / 2, max(seen.max(), panel.dataLim.y1)
     rows = 1 if len(heights) <= 3 else 2
     panel.set_yscale("log")
     panel.set_ylim(low, high * (high / low) ** (0.22 * rows))

@@ -29,6 +29,8 @@ _LOOKS = {
     "> 10 MB": ("#009E73", "-."),
 }
 _QUANTILES = (0.5, 0.95, 0.99)
+# What spans less has too few ticks on a logarithmic axis.
+_DECADE = 10
 
 
 def draw(result: Result) -> Figure:
@@ -41,8 +43,10 @@ def draw(result: Result) -> Figure:
     if not drawn:
         style.say(axes, "no transfer completed")
         return picture
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
+    least, most = axes.dataLim.intervalx
+    if most > _DECADE * least:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("slowdown: completion time / that in the empty network", labelpad=2)
     axes.set_ylim(0, 1.02)
     axes.legend(loc="lower right")

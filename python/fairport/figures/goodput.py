@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fairport import metrics
 from fairport.figures import over_time, style
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ CAPTION = (
 def draw(result: Result) -> Figure:
     """One panel a hop class: flows thin, their mean thick."""
     picture, panels, classes = over_time.frame(result, TITLE, "goodput (Mbit/s)")
-    fair = result.summary["goodput_bps_total"] / max(result.flows.height, 1) / 1e6
+    rates = metrics.compared(result.flows)["goodput_bps"].to_numpy() / 1e6
+    fair = float(rates.mean()) if len(rates) else 0.0
     top = fair
     for panel, one in zip(panels, classes, strict=False):
         values = over_time.lines(panel, one, result, "goodput_bps", 1e6)
-        if result.flows.height > 1:
+        if len(rates) > 1:
             style.fair_share(panel, fair)
         top = max(top, float(np.nanpercentile(values, 99.5)))
         average = result.summary["classes"][one.name]["goodput_bps_mean"] / 1e6
@@ -36,12 +38,12 @@ def draw(result: Result) -> Figure:
             panel,
             one.label,
             one.look.colour,
-            f"mean {average:.3g} Mbit/s; {_idle(result, one)}",
+            f"mean {style.three_digits(average)} Mbit/s; {_idle(result, one)}",
         )
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1e-3))
         over_time.note(picture, classes)
-    if result.flows.height > 1 and classes:
+    if len(rates) > 1 and classes:
         style.label_line(panels[0], "fair share", fair)
     return picture
 
@@ -49,7 +51,7 @@ def draw(result: Result) -> Figure:
 def _idle(result: Result, one: style.HopClass) -> str:
     """In what part of the probe's intervals a flow of the class delivers nothing."""
     mine = result.series.filter(pl.col("flow").is_in(one.flows))
-    interval_ms = mine["time_s"].to_numpy().min() * 1e3
+    interval_ms = result.scenario.probes.series_interval.seconds * 1e3
     idle = 100 * (mine["goodput_bps"].to_numpy() == 0).mean()
     share = "over 99" if 99 < idle < 100 else f"{idle:.0f}"
     return f"nothing in {share} % of {interval_ms:.3g} ms steps"

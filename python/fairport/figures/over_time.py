@@ -27,8 +27,8 @@ def frame(
     result: Result, title: str, unit: str
 ) -> tuple[style.Picture, list[Axes], list[style.HopClass]]:
     """A picture with one panel a hop class, all on the same axes."""
-    classes = style.hop_classes(result.flows)
-    tall = 0.95 if len(classes) > 1 else 1.9
+    classes = style.compared_classes(result)
+    tall = 0.95 if len(classes) > 1 else 1.9 if classes else 0.6
     count = max(len(classes), 1)
     picture, rows = style.frame(result, title, [tall] * count, [0.27] * (count - 1))
     panels = [row[0] for row in rows]
@@ -37,12 +37,12 @@ def frame(
         panel.sharey(panels[0])
     for panel in panels[:-1]:
         panel.tick_params(labelbottom=False)
+    if result.series.is_empty() or not classes:
+        for panel in panels:
+            style.say(panel, "no samples" if classes else style.NO_FLOWS)
+        return picture, panels, []
     panels[-1].set_xlabel("time (s)", labelpad=2)
     style.y_label(picture, panels, unit)
-    if result.series.is_empty():
-        for panel in panels:
-            style.say(panel, "no samples")
-        return picture, panels, []
     panels[0].set_xlim(0, end_s(result))
     return picture, panels, classes
 

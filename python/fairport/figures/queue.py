@@ -22,10 +22,16 @@ CAPTION = (
 )
 
 
+# Of more ingress ports than this, those with most packets round the blackout are shown.
+MOST_PORTS = 6
+
+
 def draw(result: Result) -> Figure:
     """Occupancy over the run; arrivals by ingress port with their fate; waits."""
-    trace = _trace(result)
+    whole = _trace(result)
+    trace = _of_few_ports(whole)
     ports = trace["ingress_port"].n_unique()
+    hidden = whole["ingress_port"].n_unique() - ports
     heights = [1.1, 0.1 + 0.34 * ports, 0.75] if ports else [1.1]
     picture, rows = style.frame(result, TITLE, heights, [0.7, 0.12] if ports else [])
     panels = [row[0] for row in rows]
@@ -34,6 +40,8 @@ def draw(result: Result) -> Figure:
     if ports:
         style.y_label(picture, panels[2:], "wait (µs)")
         _blackout(panels[1], panels[2], trace)
+        if hidden:
+            style.note(picture, f"not shown: packets from {style.count(hidden, 'other port')}")
     else:
         style.note(picture, "no blackout: nobody was kept out in a row while others got in")
     return picture
@@ -48,11 +56,21 @@ def _trace(result: Result) -> pl.DataFrame:
     )
 
 
+def _of_few_ports(trace: pl.DataFrame) -> pl.DataFrame:
+    """The packets of the ports with most of them, the one that was kept out among these."""
+    kept_out = trace.filter(pl.col("fate") == "dropped").group_by("ingress_port").len()
+    shown = pl.concat(
+        table.sort("len", "ingress_port", descending=[True, False]).head(most)["ingress_port"]
+        for table, most in ((kept_out, 1), (trace.group_by("ingress_port").len(), MOST_PORTS))
+    ).unique(maintain_order=True)
+    return trace.filter(pl.col("ingress_port").is_in(shown.head(MOST_PORTS).implode()))
+
+
 def _whole_run(panel: Axes, result: Result) -> None:
     worst = result.summary["bottleneck"]
     rows = result.queue.filter(pl.col("port") == (worst["port"] if worst else "")).sort("time_s")
     if rows.is_empty():
-        style.say(panel, "no samples: the data of two flows meet nowhere")
+        style.say(panel, f"no samples of {worst['port']}" if worst else "no port carries a flow")
         return
     share = -(-rows.height // over_time.MAX_POINTS)
     kilobytes = pl.col("bytes") / 1e3
@@ -73,7 +91,7 @@ def _whole_run(panel: Axes, result: Result) -> None:
     panel.axhline(top, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
     panel.set(xlim=(0, over_time.end_s(result)), ylim=(0, max(top, high.to_numpy().max()) * 1.12))
     panel.set_xlabel("time (s)", labelpad=1)
-    detail = f"line: mean, band: min to max, dotted: fullest ({top:.3g} kB)"
+    detail = f"line: mean, band: min to max, dotted: fullest ({style.three_digits(top)} kB)"
     style.panel_title(panel, worst["port"], detail=detail)
 
 

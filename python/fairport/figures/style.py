@@ -32,6 +32,8 @@ GRID = "#dde3e8"
 PAPER = "#ffffff"
 BLUE = "#0072b2"
 
+NO_FLOWS = "no flows of TCP to compare"
+
 # Margins round the axes in inches: they hold tick labels and names of axes at these font sizes.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.6, 0.2, 0.5, 0.56
 
@@ -129,6 +131,11 @@ def count(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"
 
 
+def three_digits(value: float) -> str:
+    """With three digits that mean something, and never a power of ten: "0.233", "1,360"."""
+    return f"{value:.3g}" if value < 1000 else f"{float(f'{value:.3g}'):,.0f}"
+
+
 def hop_classes(flows: pl.DataFrame) -> list[HopClass]:
     """The hop classes of a table of flows, the shortest path first."""
     found = flows.group_by("hops", maintain_order=True).agg("flow").sort("hops")
@@ -136,6 +143,13 @@ def hop_classes(flows: pl.DataFrame) -> list[HopClass]:
         HopClass(hops, members, _LOOKS.get(hops, _OTHER_LOOK))
         for hops, members in found.iter_rows()
     ]
+
+
+def compared_classes(result: Result) -> list[HopClass]:
+    """The hop classes of a run's summary: of the flows whose goodputs are compared."""
+    from fairport import metrics
+
+    return hop_classes(metrics.compared(result.flows))
 
 
 class Picture(Figure):

@@ -33,6 +33,9 @@ _COLUMNS = (
     ("rtt_p99_s", "RTT p99", "ms", 1e3, ".3f"),
 )
 
+# columns of the table by ingress port
+_INGRESS = ("flows", "drops", "blackouts", "drops_in_blackouts", "longest_run")
+
 
 def write(result: Result, out_dir: Path, published: Mapping[str, Any] | None = None) -> Path:
     """Writes `report.html` into `out_dir` and returns its path.
@@ -132,7 +135,11 @@ def _ingress_rows(result: Result) -> list[dict[str, Any]]:
     if worst is None:
         return []
     rows = metrics.ingress_summary(result.drops)
-    return [row for row in rows.iter_rows(named=True) if row["port"] == worst["port"]]
+    return [
+        {"label": row["ingress_port"], "cells": [_number(row[key], 1, ",.0f") for key in _INGRESS]}
+        for row in rows.iter_rows(named=True)
+        if row["port"] == worst["port"]
+    ]
 
 
 def _conditions(result: Result) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairport.figures import style
 from fairport.report.inline import embed
 from fairport.report.template import fill
 from fairport.study.reproduce import totals
@@ -59,6 +60,7 @@ def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[s
     each = "without a network"
     if experiment.kind == "runs":
         each = f"{one.entry.scenario(experiment.variant[0], quick=one.quick).duration} each"
+    scenarios = style.count(len(experiment.variant), "scenario")
     known = [variant.published for variant in experiment.variant if variant.published]
     return {
         "name": one.entry.name,
@@ -71,7 +73,7 @@ def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[s
         ],
         "verdicts": one.verdicts,
         "read": sorted({published.read for published in known}),
-        "runs": f"{len(experiment.variant)} scenarios, seeds {seeds[0]} to {seeds[-1]}, {each}",
+        "runs": f"{scenarios}, seeds {seeds[0]} to {seeds[-1]}, {each}",
     }
 
 

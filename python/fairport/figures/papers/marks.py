@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 PUBLISHED: dict[str, Any] = {
     "marker": "D",
-    "markersize": 4.5,
+    "markersize": 5.5,
     "markerfacecolor": style.PAPER,
     "markeredgecolor": style.INK,
     "markeredgewidth": 1.1,

@@ -1,16 +1,21 @@
-"""A measure over the variants of an experiment, which are steps of one parameter.
+"""A measure over the variants of an experiment: steps of one parameter, or schemes side by side.
 
-Variants of several series are a line each, over the same steps.
+Variants of several series share the places. Steps are joined by a line, schemes are not: between
+two of them there is nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from fairport.figures import style
 from fairport.figures.papers import marks
@@ -22,47 +27,90 @@ if TYPE_CHECKING:
 
 _COLOURS = (style.BLUE, style.DROPPED, "#009e73", "#cc79a7", "#e69f00", style.INK)
 _MARKERS = ("o", "s", "^", "v", "P", "X")
+_ASIDE = 0.13
+# a ratio that spans more is drawn by its logarithm
+_LARGEST_SPAN = 20
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where on the horizontal axis each variant stands."""
+
+    variants: Sequence[Variant]
+
+    @cached_property
+    def steps(self) -> list[str]:
+        return list(dict.fromkeys(_step(one) for one in self.variants))
+
+    @cached_property
+    def series(self) -> list[str]:
+        return list(dict.fromkeys(one.series for one in self.variants))
+
+    @cached_property
+    def joined(self) -> bool:
+        """Whether they are steps of a number."""
+        return all(step[:1].isdigit() for step in self.steps)
+
+    def of(self, one: Variant) -> float:
+        aside = self.series.index(one.series) - (len(self.series) - 1) / 2
+        return self.steps.index(_step(one)) + (0 if self.joined else aside * _ASIDE)
+
+
+def _step(one: Variant) -> str:
+    return one.label or one.name
 
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
-    """The median over the seeds as a line, the quartiles as a band."""
-    variants = done.entry.experiment.variant
+    """The median over the seeds and the quartiles."""
+    places = _Places(done.entry.experiment.variant)
+    metric = METRICS[drawing.measure]
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
-    steps = list(dict.fromkeys(one.label or one.name for one in variants))
-    lines = [
-        _line(panel, done, drawing, steps, series, number)
-        for number, series in enumerate(dict.fromkeys(one.series for one in variants))
+    handles = [
+        _series(panel, done, drawing, places, number) for number in range(len(places.series))
     ]
     known = [
-        (steps.index(one.label or one.name), one.published.measures[drawing.measure])
-        for one in variants
+        (places.of(one), one.published.measures[drawing.measure] * metric.factor)
+        for one in places.variants
         if one.published is not None and drawing.measure in one.published.measures
     ]
-    metric = METRICS[drawing.measure]
     if known:
-        places, values = zip(*known, strict=True)
-        panel.plot(places, np.array(values) * metric.factor, **marks.PUBLISHED)
-    panel.set_xticks(range(len(steps)), steps)
+        panel.plot(*zip(*known, strict=True), **marks.PUBLISHED)
+        handles.append(marks.published_handle())
+    panel.set_xticks(range(len(places.steps)), places.steps)
+    panel.set_xlim(-0.4, len(places.steps) - 0.6)
     panel.set_xlabel(drawing.x_label)
-    unit = f" ({metric.unit})" if metric.unit else ""
-    panel.set_ylabel(f"{metric.title}{unit}")
-    lowest, highest = panel.dataLim.intervaly
-    panel.set_ylim(min(0, 1.06 * lowest), max(0, 1.06 * highest))
-    panel.set_xlim(-0.4, len(steps) - 0.6)
-    handles = [*lines, *([marks.published_handle()] if known else [])]
+    panel.set_ylabel(f"{metric.title} ({metric.unit})" if metric.unit else metric.title)
     picture.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=len(handles),
         columnspacing=1.2 if len(handles) < 5 else 0.8,
     )  # fmt: skip
-    style.note(picture, "line: median, band: quartiles over the seeds")
+    dotted = _scale(panel, is_ratio=drawing.measure == "throughput_ratio")
+    marked = "line: median, band" if places.joined else "mark: median, line"
+    style.note(picture, f"{marked}: quartiles over the seeds{dotted}")
     return picture
 
 
-def _line(
-    panel: Axes, done: Reproduced, drawing: Drawing, steps: list[str], series: str, number: int
+def _scale(panel: Axes, *, is_ratio: bool) -> str:
+    """From zero; of a ratio whose values are far apart the logarithm. Returns what is dotted."""
+    lowest, highest = panel.dataLim.intervaly
+    least = panel.dataLim.minposy
+    if not is_ratio or highest <= _LARGEST_SPAN * least:
+        panel.set_ylim(min(0, 1.06 * lowest), max(0, 1.06 * highest))
+        return ""
+    panel.set_yscale("log")
+    panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    panel.yaxis.set_minor_formatter(NullFormatter())
+    panel.set_ylim(least / 1.5, 1.5 * highest)
+    style.fair_share(panel, 1)
+    return "; dotted: equal share"
+
+
+def _series(
+    panel: Axes, done: Reproduced, drawing: Drawing, places: _Places, number: int
 ) -> Line2D:
     """Draws one series, and returns what the legend shows of it."""
-    members: list[Variant] = [v for v in done.entry.experiment.variant if v.series == series]
+    series = places.series[number]
+    members = [one for one in places.variants if one.series == series]
     of = Of(drawing.hop_class, traffic=drawing.traffic, sizes=drawing.sizes)
     spreads = [done.over_seeds(drawing.measure, one.name, of) for one in members]
     q1, median, q3 = (
@@ -70,14 +118,19 @@ def _line(
         * METRICS[drawing.measure].factor
         for part in ("q1", "median", "q3")
     )
-    places = [steps.index(one.label or one.name) for one in members]
+    where = [places.of(one) for one in members]
     colour = _COLOURS[number % len(_COLOURS)]
-    panel.fill_between(places, q1, q3, color=colour, alpha=0.2, linewidth=0)
     look: dict[str, Any] = {
         "color": colour,
         "marker": _MARKERS[number % len(_MARKERS)],
         "markersize": 3.5,
+        "linestyle": "-" if places.joined else "none",
+        "zorder": 6,  # what was published is larger, and behind it
     }
-    panel.plot(places, median, **look)
+    if places.joined:
+        panel.fill_between(where, q1, q3, color=colour, alpha=0.2, linewidth=0)
+    else:
+        panel.vlines(where, q1, q3, color=colour, linewidth=1.2)
+    panel.plot(where, median, **look)
     whose = f"{drawing.hop_class} flows" if drawing.hop_class else "median"
     return Line2D([], [], **look, label=series or whose)
