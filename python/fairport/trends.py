@@ -52,7 +52,7 @@ def trends(
     of the series at least. A step without a transfer has no `fct_s`.
     """
     step_s = max(simulated_s / STEPS, series_interval_s)
-    flows, port = tables["flows"], pl.col("port") == bottleneck
+    flows, port = tables["flows"], pl.col("port") == (bottleneck or "")
     sampled = tables["series"].join(flows.select("flow", "traffic"), on="flow", how="left")
     rates = [
         # a sample is of the interval before it

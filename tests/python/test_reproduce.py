@@ -12,7 +12,7 @@ import pytest
 from fairport.papers import catalogue, experiment_names
 from fairport.papers.catalogue import PaperError
 from fairport.papers.metrics import METRICS, Of
-from fairport.papers.model import Claim, Experiment
+from fairport.papers.model import Claim, Drawing, Experiment
 from fairport.study import verdicts_kept
 from fairport.study.record import Record
 from fairport.study.reproduce import Reproduced, Spread, reproduce, totals
@@ -168,10 +168,14 @@ def test_figures_of_an_experiment_have_files_of_their_own() -> None:
         assert len(set(stems)) == len(stems), entry.name
 
 
-def test_every_drawing_of_a_measure_is_of_one_that_there_is() -> None:
+def test_a_drawing_of_a_measure_that_is_not_there_is_refused() -> None:
+    for kind, measure in (("sweep", "queue_bytes"), ("over-time", "power")):
+        with pytest.raises(ValidationError, match="is not what such a figure can draw"):
+            Drawing(kind=kind, title="x", measure=measure)
+
+
+def test_every_published_measure_is_one_that_there_is() -> None:
     for entry in catalogue.entries():
-        sweeps = [one for one in entry.experiment.figure if one.kind == "sweep"]
-        assert {one.measure for one in sweeps} <= set(METRICS), entry.name
         published = [one.published for one in entry.experiment.variant if one.published]
         assert {name for one in published for name in one.measures} <= set(METRICS), entry.name
 

@@ -305,6 +305,20 @@ def test_requests_have_response_times_in_a_table_and_in_the_summary() -> None:
     assert result.summary["fct"] is None
 
 
+def test_response_times_are_drawn_where_there_are_requests() -> None:
+    result = run(asked(ASKS, ASKS | {"clients": "h5", "response": "1MB"}))
+    assert figures.kinds(result)[-1] == "requests"
+    [panel] = result.plot("requests").axes
+    labels = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert [label.partition(":")[0] for label in labels] == ["traffic 0", "traffic 1"]
+    answered = result.requests.filter(traffic=0)["response_s"].drop_nulls().sort()
+    assert panel.get_lines()[0].get_xdata() == pytest.approx((answered * 1e3).to_list())
+    nothing_yet = run(asked(ASKS, duration="10us"))
+    [panel] = nothing_yet.plot("requests").axes
+    assert [text.get_text() for text in panel.texts] == ["no request was answered"]
+    assert nothing_yet.summary["verdict"]["sentence"] == "0 of 1 requests were answered."
+
+
 def test_quantiles_of_response_times_are_by_the_nearest_rank_and_count_what_was_asked() -> None:
     requests = pl.DataFrame(
         {

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # In the order in which they tell the story; each is a module of this package.
 KINDS = ("goodput", "bars", "drop_runs", "queue", "cwnd", "rtt")
-# Of runs that have what they show.
-_OF_SOME = ("fct",)
+# Of runs whose summary has what they show, under the same name.
+_OF_SOME = ("fct", "requests")
 
 
 class Kind(Protocol):
@@ -44,7 +44,7 @@ def kind(name: str) -> Kind:
 
 def kinds(result: Result) -> tuple[str, ...]:
     """The kinds of figure that the run has."""
-    return KINDS + (("fct",) if result.summary["fct"] else ())
+    return KINDS + tuple(name for name in _OF_SOME if result.summary[name])
 
 
 def draw(result: Result, name: str | None = None) -> Figure:

@@ -1,0 +1,43 @@
+"""Cumulative distributions: the share of what took so long and less, and its quantiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+
+# Okabe and Ito's colours, told apart by line style as well.
+LOOKS = (("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":"))
+NOTE = "dots: 50th, 95th, 99th percentile"
+_QUANTILES = (0.5, 0.95, 0.99)
+# What spans less has too few ticks on a logarithmic axis.
+_DECADE = 10
+
+
+def line(axes: Axes, name: str, values: pl.Series, look: tuple[str, str]) -> bool:
+    """Draws a line for `values`, where null is unfinished; returns whether there was any to draw.
+
+    Quantiles are by the nearest rank, as in the summary.
+    """
+    known = np.sort(values.drop_nulls().to_numpy())
+    if not len(known):
+        return False
+    colour, stroke = look
+    share = np.arange(1, len(known) + 1) / len(known)
+    unfinished = len(values) - len(known)
+    label = f"{name}: {len(known)}" + (f" (and {unfinished} unfinished)" if unfinished else "")
+    axes.step(known, share, where="post", color=colour, linestyle=stroke, label=label)
+    marks = np.ceil(np.array(_QUANTILES) * len(known)).astype(int) - 1
+    axes.plot(known[marks], _QUANTILES, "o", color=colour, markersize=4)
+    return True
+
+
+def frame(axes: Axes, x_label: str) -> None:
+    """What all of them share: the axes, from the fastest to the slowest."""
+    least, most = axes.dataLim.intervalx
+    if most > _DECADE * least:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel(x_label, labelpad=2)
+    axes.set_ylim(0, 1.02)
+    axes.legend(loc="lower right")

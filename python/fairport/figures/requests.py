@@ -1,0 +1,46 @@
+"""Response times of requests: how long clients waited for their answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from fairport.figures import distribution, style
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+TITLE = "Response times"
+CAPTION = (
+    "How long clients waited from their request to the last byte of the answer, as the share of "
+    "requests answered within that time and less, one line a [[traffic]] of requests. The dots are "
+    "the 50th, 95th and 99th percentiles. The first request of a connection includes its handshake."
+)
+
+
+def draw(result: Result) -> Figure:
+    """One panel: a cumulative distribution a traffic."""
+    picture, rows = style.frame(result, TITLE, [2.4], [])
+    axes = rows[0][0]
+    measure, start = result.summary["measure"], pl.col("start_s")
+    ours = result.requests.filter(start >= measure["from_s"], start < measure["to_s"])
+    traffics = ours["traffic"].unique().sort().to_list()
+    several = len(traffics) > 1
+    drawn = [
+        distribution.line(
+            axes,
+            f"traffic {traffic}" if several else "requests",
+            ours.filter(traffic=traffic)["response_s"] * 1e3,
+            distribution.LOOKS[number % len(distribution.LOOKS)],
+        )
+        for number, traffic in enumerate(traffics)
+    ]
+    if not any(drawn):
+        style.say(axes, "no request was answered")
+        return picture
+    distribution.frame(axes, "response time (ms)")
+    style.y_label(picture, [axes], "share of requests")
+    style.note(picture, distribution.NOTE)
+    return picture

@@ -1,0 +1,65 @@
+"""How a run went over time: what is summed up in a step, and what a step without anything has."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from fairport.trends import trends
+
+FLOWS = pl.DataFrame(
+    {
+        "flow": [0, 1, 2],
+        "traffic": [0, 0, 1],
+        "start_s": [0.5, 10.5, 0.0],
+        "fct_s": [2.0, 4.0, None],
+    },
+    schema_overrides={"flow": pl.UInt32, "traffic": pl.UInt32},
+)
+SERIES = pl.DataFrame(
+    # flow 0 and 1 at the same time are one traffic's goodput
+    {
+        "time_s": [1.0, 2.0, 2.0, 2.0],
+        "flow": [0, 0, 1, 2],
+        "goodput_bps": [8.0, 4.0, 6.0, 1.0],
+    },
+    schema_overrides={"flow": pl.UInt32},
+)
+QUEUE = pl.DataFrame(
+    {"time_s": [0.2, 0.4, 1.5, 0.2], "port": ["p", "p", "p", "q"], "bytes": [10, 20, 5, 99]}
+)
+DROPS = pl.DataFrame({"time_s": [99.0, 99.5, 99.9, 3.0], "port": ["p", "p", "p", "q"]})
+TABLES = {"flows": FLOWS, "series": SERIES, "queue": QUEUE, "drops": DROPS}
+
+
+def rows(simulated_s: float, interval_s: float) -> dict[tuple[str, int | None], dict[float, float]]:
+    found: dict[tuple[str, int | None], dict[float, float]] = {}
+    for trend, traffic, time_s, value in trends(TABLES, "p", simulated_s, interval_s).rows():
+        found.setdefault((trend, traffic), {})[time_s] = value
+    return found
+
+
+def test_a_run_has_a_hundred_steps_and_every_step_its_drops() -> None:
+    found = rows(100.0, 1.0)
+    drops = found["drops_per_s", None]
+    assert len(drops) == 100
+    assert drops[99.5] == 3.0
+    assert sum(drops.values()) == 3.0  # the other port's drop is not the bottleneck's
+
+
+def test_goodput_is_that_of_a_traffics_flows_together_in_the_step_that_it_was_measured_in() -> None:
+    found = rows(100.0, 1.0)
+    assert found["goodput_bps", 0] == {0.5: 8.0, 1.5: 10.0}
+    assert found["goodput_bps", 1] == {1.5: 1.0}
+
+
+def test_queues_are_means_and_transfers_count_where_they_began() -> None:
+    found = rows(100.0, 1.0)
+    assert found["queue_bytes", None] == {0.5: 15.0, 1.5: 5.0}
+    assert found["fct_s", 0] == {0.5: 2.0, 10.5: 4.0}
+    assert ("fct_s", 1) not in found
+
+
+def test_a_step_is_never_shorter_than_the_interval_of_the_series() -> None:
+    found = rows(100.0, 2.0)
+    assert len(found["drops_per_s", None]) == 50
+    assert found["drops_per_s", None][99.0] == pytest.approx(1.5)
