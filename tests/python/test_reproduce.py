@@ -62,12 +62,12 @@ def test_a_ratio_of_variants_is_taken_seed_by_seed(quick: list[Reproduced]) -> N
     p4 = quick[1]
     of = Of("6-hop")
     pairs = [
-        METRICS["goodput_bps_mean"].value(many, of) / METRICS["goodput_bps_mean"].value(few, of)  # type: ignore[operator]
+        METRICS["rtt_mean_s"].value(many, of) / METRICS["rtt_mean_s"].value(few, of)  # type: ignore[operator]
         for many, few in zip(p4.records["n12"], p4.records["n6"], strict=True)
     ]
-    spread = p4.over_seeds("goodput_bps_mean", "n12", of, over="n6")
+    spread = p4.over_seeds("rtt_mean_s", "n12", of, over="n6")
     assert spread == Spread.of(pairs)
-    order = {"metric": "goodput_bps_mean", "hop_class": "6-hop", "over": ["n6", "n6"]}
+    order = {"metric": "rtt_mean_s", "hop_class": "6-hop", "over": ["n6", "n6"]}
     claim = Claim.model_validate(CLAIM | order | {"rising": ["n12", "n6"]})
     judged = replace(p4, entry=replace(p4.entry, claims=[claim])).verdicts[0]
     assert judged.ours == [spread, Spread(1, 1, 1)]

@@ -166,12 +166,6 @@ def _goodput_ratio_of_traffic(record: Record, of: Of) -> float | None:
     return one / others if one is not None and others else None
 
 
-def _retransmitted_share(record: Record, of: Of) -> float | None:
-    flows = record.flows.filter(metrics.hop_class() == of.hop_class)
-    sent = int(flows["segments_sent"].sum())
-    return int(flows["retransmits"].sum()) / sent if sent else None
-
-
 def _sum_of(column: str) -> Value:
     return lambda record, of: float(_of_traffic(record, of)[column].sum())
 
@@ -221,29 +215,15 @@ def _round_goodput(record: Record, _: Of) -> float | None:
     return rounds["goodput_bps"] if rounds else None
 
 
-def _starved(record: Record, of: Of) -> float | None:
-    flows = record.flows.filter(metrics.hop_class() == of.hop_class)
-    return float(flows.filter(pl.col("goodput_bps") == 0).height)
-
-
 METRICS = {
     "throughput_ratio": Metric(
         "throughput ratio", _of_class("throughput_ratio"), form=".3f", of_class=True
     ),
-    "goodput_bps_mean": Metric(
-        "mean goodput", _of_class("goodput_bps_mean"), "Mbit/s", 1e-6, ".1f", of_class=True
-    ),
     "goodput_spread": Metric("largest over smallest goodput", _spread, form=".2f", of_class=True),
     "rtt_mean_s": Metric("mean RTT", _of_class("rtt_mean_s"), "ms", 1e3, ".3f", of_class=True),
-    "rtt_p99_s": Metric(
-        "99th percentile of the RTT", _of_class("rtt_p99_s"), "ms", 1e3, ".3f", of_class=True
-    ),
     "timeouts": Metric("timeouts", _of_class("timeouts"), form=".0f", of_class=True),
     "timeout_period_s": Metric(
         "timeout period", _of_class("timeout_period_s"), "s", 1, ".2f", of_class=True
-    ),
-    "longest_drop_run": Metric(
-        "longest drop run", _of_class("longest_drop_run"), "packets", 1, ".0f", of_class=True
     ),
     "drop_run_share": Metric(
         "share of drop runs of that length", _share_of_runs, "%", 100, ".1f", of_class=True
@@ -259,7 +239,6 @@ METRICS = {
         ".1f",
         of_class=True,
     ),
-    "starved_flows": Metric("flows without goodput", _starved, form=".0f", of_class=True),
     "goodput_bps_total": Metric(
         "total goodput", _of_run("goodput_bps_total"), "Mbit/s", 1e-6, ".1f"
     ),
@@ -275,9 +254,6 @@ METRICS = {
     "timeouts_total": Metric("timeouts of all its flows", _sum_of("timeouts"), form=".0f"),
     "timeout_period_s_total": Metric(
         "timeout period of all its flows", _sum_of("timeout_period_s"), "s", 1, ".2f"
-    ),
-    "retransmitted_share": Metric(
-        "share of segments sent again", _retransmitted_share, "%", 100, ".2f", of_class=True
     ),
     "blackouts": Metric("blackouts of that length and more", _blackouts, form=".0f"),
     "blackout_length": Metric(
