@@ -129,14 +129,22 @@ def alike(found: Found) -> Outcome:
     return f"{100 * apart:.0f} % of the mass apart ({shown})", apart < 0.1
 
 
+# The paper's histograms have 105 drop runs of the lone flow and 12 times 83 of the others, none of
+# more than three packets: with greater shares than these that would be seen less than once in
+# twenty times, 1 - 0.05^(1/n).
+MOST_ABOVE_3 = {"lone": 0.0281, "peers": 0.0030}
+
+
 def no_run_above_3(found: Found) -> Outcome:
-    """Of all drop runs fewer than 1 % have more than three packets."""
-    above = [
-        sum(share for length, share in found.lengths(group).items() if length > 3)
-        for group in ("lone", "peers")
-    ]
-    shown = " and ".join(f"{100 * share:.2f} %" for share in above)
-    return f"{shown} are longer (lone flow, others)", max(above) < 0.01
+    """Drop runs of more than three packets are so few that the paper may have seen none."""
+    above = {
+        group: sum(share for length, share in found.lengths(group).items() if length > 3)
+        for group in MOST_ABOVE_3
+    }
+    shown = " and ".join(f"{100 * share:.2f} %" for share in above.values())
+    return f"{shown} are longer (lone flow, others)", all(
+        above[group] < most for group, most in MOST_ABOVE_3.items()
+    )
 
 
 def goodput_changes(low: float, high: float) -> Callable[[Found], Outcome]:
@@ -185,7 +193,10 @@ CLAIMS = [
     Claim("pacing", "still an outcast: 0.3 to 0.8", "0.45-0.6", ratio_within(0.3, 0.8)),
     Claim("equal-length", "0.7 to 1.1", "0.78-0.9", ratio_within(0.7, 1.1), TESTBED),
     Claim("equal-length", "drop-run histograms alike", "alike", alike, TESTBED),
-    Claim("equal-length", "over 99 % of drop runs of 3 at most", "none", no_run_above_3, TESTBED),
+    Claim(
+        "equal-length", "2.8 and 0.3 % of drop runs above 3 at most", "none", no_run_above_3,
+        TESTBED,
+    ),
     Claim("equal-length", "goodput not lower", "", goodput_changes(-0.01, 1), TESTBED),
     Claim(
         "equal-length", "oversubscribed 2:1: goodput falls", "", goodput_changes(-1, -0.01),
