@@ -10,8 +10,8 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate sensitivity fixes docs fingerprints public-scripts lock \
-	clean
+.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate sensitivity clocks fixes docs \
+	fingerprints public-scripts lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -58,6 +58,9 @@ validate: $(VENV)/.built  ## the same dumbbell in Fairport and in ns-3, where th
 
 sensitivity: $(VENV)/.built  ## renew the table in docs/model.md: what each lever does to the result
 	$(BIN)/python benches/sensitivity.py
+
+clocks: $(VENV)/.built  ## renew the tables in docs/model.md of many flows and the clocks of their ports
+	$(BIN)/python benches/clocks.py
 
 fixes: $(VENV)/.built  ## renew the fixes' tables in docs/compare.md and docs/validation.md
 	$(BIN)/python benches/fixes.py

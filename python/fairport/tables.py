@@ -148,6 +148,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _u64("queue_max_bytes", "B", "largest occupancy"),
         _f64("busy_share", "", "share of the time that the line was sending"),
         _u32("flows", "", "flows whose data is routed through the port"),
+        _f64("clock_error_ppm", "ppm", "how much faster than its rate it sends, as drawn"),
     ),
     "rtt": (
         _FLOW,

@@ -252,6 +252,7 @@ def _ports(arrivals: dict[str, np.ndarray], flows: int) -> dict[str, np.ndarray]
         "queue_max_bytes": np.array([15180, 64, 64, 15180], np.uint64),
         "busy_share": np.array([0.981, 0.012, 0.03, 0.91]),
         "flows": np.array([flows, 0, 0, max(flows - 1, 0)], np.uint32),
+        "clock_error_ppm": np.array([12.5, -40.0, 3.25, 49.0]),
     }
 
 

@@ -1,5 +1,6 @@
 """Tables have the columns that are promised, whatever the engine's numbers look like."""
 
+import fairport as fp
 import synthetic
 from fairport import tables
 
@@ -56,3 +57,13 @@ def test_every_column_is_explained():
             for ending, expected in unit.items():
                 if column.name.endswith(ending):
                     assert column.unit == expected, f"{name}.{column.name}"
+
+
+def test_ports_tell_how_fast_their_clocks_run():
+    short = fp.scenario("two-switch").patch({"duration": "1ms"})
+    drawn = fp.run(short, seed=1).ports["clock_error_ppm"]
+    assert drawn.abs().max() <= 50  # ±50 ppm is what the scenario says
+    assert drawn.min() < 0 < drawn.max()
+    assert drawn.n_unique() == len(drawn)
+    exact = fp.run(short.patch({"link.clock_error": "0ppm"}), seed=1).ports
+    assert exact["clock_error_ppm"].to_list() == [0] * exact.height

@@ -63,6 +63,7 @@ impl Simulation {
         let watched_ports = watched.len() as u64;
         let timing = Timing::new(job, &topology);
         let ports = wiring::ports(job, &topology, &timing)?;
+        let clock_errors_ppb = ports.iter().map(|port| port.clock_error_ppb).collect();
         let outputs = wiring::outputs(job, &topology, &timing);
         let empty = EmptyNetwork::new(
             wiring::framing(job),
@@ -101,6 +102,7 @@ impl Simulation {
             series: Series::new(probes.series_interval_ps, probes.watched_flows),
             queue: QueueSamples::new(probes.queue_interval_ps, watched),
             flows_through: vec![0; topology.ports().len()],
+            clock_errors_ppb,
             topology,
             network,
             flows: Vec::new(),

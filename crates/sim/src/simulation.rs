@@ -31,6 +31,8 @@ pub struct Simulation {
     pub(crate) flows: Vec<FlowSpec>,
     /// data flows routed through each port
     pub(crate) flows_through: Vec<u32>,
+    /// how fast each port's clock runs, in parts of 10^9
+    pub(crate) clock_errors_ppb: Vec<i32>,
     pub(crate) series: Series,
     pub(crate) queue: QueueSamples,
     pub(crate) duration: Time,

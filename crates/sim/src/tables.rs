@@ -218,6 +218,15 @@ fn ports(run: &Simulation) -> Table {
                 ),
             ),
             ("flows", Column::U32(run.flows_through.clone())),
+            (
+                "clock_error_ppm",
+                Column::F64(
+                    run.clock_errors_ppb
+                        .iter()
+                        .map(|ppb| f64::from(*ppb) / 1e3)
+                        .collect(),
+                ),
+            ),
             ("port", Column::U32(ports)),
         ],
     }
