@@ -1,4 +1,4 @@
-"""How a run went over time, in a hundred steps: what figures over time need of it.
+"""How a run went over time, in two hundred steps: what figures over time need of it.
 
 A run's own tables have a row a drop and a sample a flow; these are means over the steps, small
 enough to keep.
@@ -14,7 +14,7 @@ from polars.dataframe.group_by import GroupBy
 
 from fairport.tables import Tables
 
-STEPS = 100
+STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +52,37 @@ def trends(
     of the series at least. A step without a transfer has no `fct_s`.
     """
     step_s = max(simulated_s / STEPS, series_interval_s)
+    every = pl.DataFrame({"step": range(max(1, round(simulated_s / step_s)))}, {"step": pl.Int64})
     flows, port = tables["flows"], pl.col("port") == (bottleneck or "")
     sampled = tables["series"].join(flows.select("flow", "traffic"), on="flow", how="left")
-    rates = [
+    traffics = sampled.select("traffic").unique()
+    per_step = {
         # a sample is of the interval before it
-        _steps(sampled, pl.col("time_s") - series_interval_s / 2, step_s, "traffic")
-        .agg(value=pl.col("goodput_bps").sum() * series_interval_s / step_s)
-        .with_columns(trend=pl.lit("goodput_bps")),
-        _steps(flows.filter(pl.col("fct_s").is_not_null()), pl.col("start_s"), step_s, "traffic")
-        .agg(value=pl.col("fct_s").mean())
-        .with_columns(trend=pl.lit("fct_s")),
-        _steps(tables["queue"].filter(port), pl.col("time_s"), step_s)
-        .agg(value=pl.col("bytes").cast(pl.Float64).mean())
-        .with_columns(trend=pl.lit("queue_bytes")),
-        _every_step(simulated_s, step_s)
-        .join(
-            _steps(tables["drops"].filter(port), pl.col("time_s"), step_s).agg(drops=pl.len()),
+        "goodput_bps": every.join(traffics, how="cross").join(
+            _steps(sampled, pl.col("time_s") - series_interval_s / 2, step_s, "traffic").agg(
+                value=pl.col("goodput_bps").sum() * series_interval_s / step_s
+            ),
+            on=["step", "traffic"],
+            how="left",
+        ),
+        "fct_s": _steps(
+            flows.filter(pl.col("fct_s").is_not_null()), pl.col("start_s"), step_s, "traffic"
+        ).agg(value=pl.col("fct_s").mean()),
+        "queue_bytes": _steps(tables["queue"].filter(port), pl.col("time_s"), step_s).agg(
+            value=pl.col("bytes").cast(pl.Float64).mean()
+        ),
+        "drops_per_s": every.join(
+            _steps(tables["drops"].filter(port), pl.col("time_s"), step_s).agg(
+                value=pl.len() / step_s
+            ),
             on="step",
             how="left",
-        )
-        .select("step", value=pl.col("drops").fill_null(0) / step_s, trend=pl.lit("drops_per_s")),
-    ]
+        ),
+    }
+    rows = [table.with_columns(trend=pl.lit(trend)) for trend, table in per_step.items()]
     return (
-        pl.concat(rates, how="diagonal_relaxed")
-        .with_columns(time_s=(pl.col("step") + 0.5) * step_s)
+        pl.concat(rows, how="diagonal_relaxed")
+        .with_columns(pl.col("value").fill_null(0), time_s=(pl.col("step") + 0.5) * step_s)
         .select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())
         .sort("trend", "traffic", "time_s")
     )
@@ -83,8 +90,3 @@ def trends(
 
 def _steps(table: pl.DataFrame, time: pl.Expr, step_s: float, *also: str) -> GroupBy:
     return table.group_by((time / step_s).floor().cast(pl.Int64).alias("step"), *also)
-
-
-def _every_step(simulated_s: float, step_s: float) -> pl.DataFrame:
-    count = max(1, round(simulated_s / step_s))
-    return pl.DataFrame({"step": range(count)}, schema={"step": pl.Int64})

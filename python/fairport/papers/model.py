@@ -144,6 +144,8 @@ class Drawing(Section):
     """Of transfers of more bytes than the first and at most the second."""
     x_label: str = ""
     """What a sweep's variants are."""
+    until_s: float | None = Field(default=None, gt=0)
+    """Over time: so far only; without it, to the end."""
 
     @model_validator(mode="after")
     def _measure_is_there(self) -> Self:

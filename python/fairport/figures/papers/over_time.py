@@ -39,15 +39,17 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
             **look,
         )
     panel.set_ylim(bottom=0)
-    panel.set_xlim(left=0)
+    panel.set_xlim(0, drawing.until_s)
     panel.set_xlabel("time (s)")
     panel.set_ylabel(f"{trend.title} ({trend.unit})" if len(trend.title) < 30 else trend.unit)
     picture.legend(loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=len(variants))
-    style.note(picture, "mean over the seeds, in a hundred steps")
+    style.note(picture, "mean over the seeds, in two hundred steps of the run")
     return picture
 
 
 def _means(done: Reproduced, drawing: Drawing, variant: Variant) -> pl.DataFrame:
     ours = (pl.col("trend") == drawing.measure) & pl.col("traffic").eq_missing(drawing.traffic)
     rows = pl.concat(record.trends.filter(ours) for record in done.records[variant.name])
+    if drawing.until_s is not None:
+        rows = rows.filter(pl.col("time_s") <= drawing.until_s)
     return rows.group_by("time_s").agg(pl.col("value").mean()).sort("time_s")
