@@ -29,11 +29,12 @@ class Trend:
 
 TRENDS = {
     "goodput_bps": Trend("goodput", "Mbit/s", 1e-6),
-    "fct_s": Trend("mean time of transfers by their start", "s"),
+    "fct_s": Trend("transfer time", "s"),
     "queue_bytes": Trend("queue of the bottleneck", "kB", 1e-3),
     "drops_per_s": Trend("drops at the bottleneck", "1/s"),
 }
-"""By name; the first two are of each traffic, the others of the bottleneck's port."""
+"""By name; the first two are of each traffic (transfers by their start), the others of the
+bottleneck's port."""
 
 _SCHEMA: dict[str, Any] = {
     "trend": pl.String,

@@ -266,7 +266,7 @@ METRICS = {
     "bottleneck_loss_share": Metric(
         "drop share of the bottleneck", _bottleneck_loss, "%", 100, ".2f"
     ),
-    "power": Metric("goodput over mean round-trip time", _power, "Mbit/s/s", 1e-6, ".3g"),
+    "power": Metric("goodput over RTT", _power, "Mbit/s/s", 1e-6, ".3g"),
     "round_goodput_bps": Metric("goodput within rounds", _round_goodput, "Mbit/s", 1e-6, ".0f"),
     "jain_index_of_senders": Metric(
         "Jain index over senders", _goodput_per_sender_jain, form=".3f"

@@ -41,7 +41,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     panel.set_ylim(bottom=0)
     panel.set_xlim(0, drawing.until_s)
     panel.set_xlabel("time (s)")
-    panel.set_ylabel(f"{trend.title} ({trend.unit})" if len(trend.title) < 30 else trend.unit)
+    panel.set_ylabel(f"{trend.title} ({trend.unit})")
     picture.legend(loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=len(variants))
     style.note(picture, "mean over the seeds, in two hundred steps of the run")
     return picture
