@@ -20,7 +20,7 @@ def appearing(folder: Path, *, force: bool) -> Iterator[Path]:
 
     When the block raises, nothing of it is left, and what stood at `folder` is untouched. Raises
     OutputError at once when something stands there (with `force`: something that is no result),
-    or when the folder cannot be made.
+    or when the folder cannot be made; later, when it cannot be filled.
     """
     # not resolve(): a link that stands there is to be seen as one
     folder = Path.cwd() / folder
@@ -31,12 +31,23 @@ def appearing(folder: Path, *, force: bool) -> Iterator[Path]:
     try:
         yield partial
         _take_place(partial, folder, force)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(partial, ignore_errors=True)
         for parent in made:
             with suppress(OSError):
                 parent.rmdir()
+        if isinstance(error, OSError):
+            raise unwritable(folder, error) from error
         raise
+
+
+def unwritable(folder: Path, error: OSError) -> OutputError:
+    """What to say when a results folder cannot be written."""
+    return OutputError(
+        f"cannot be written: {error.strerror or error}",
+        file=_shown(folder),
+        remedy="make room, or give another --out",
+    )
 
 
 def refuse_what_is_there(folder: Path, *, force: bool) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fairport.errors import OutputError, RunFolderError
-from fairport.folders import appearing
+import polars as pl
+import polars.selectors as cs
+
+from fairport.errors import RunFolderError
+from fairport.folders import appearing, unwritable
 from fairport.result import Result
 from fairport.scenario import parse
 
@@ -40,16 +44,12 @@ def save(
 
 def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> None:
     """Fills an empty folder with a run. The summary's `files` then lists what was written."""
-    try:
-        _write_tables(result, folder / TABLES, csv)
-        if figures:
-            draw(result, folder)
-        listed = sorted([*_files(folder), MANIFEST, SUMMARY])
-        result.summary["files"] = listed
-        write_json(folder / MANIFEST, result.manifest)
-        write_json(folder / SUMMARY, result.summary)
-    except OSError as error:
-        raise unwritable(folder, error) from error
+    write_tables(result.tables, folder / TABLES, csv=csv)
+    if figures:
+        draw(result, folder)
+    result.summary["files"] = sorted([*_files(folder), MANIFEST, SUMMARY])
+    write_json(folder / MANIFEST, result.manifest)
+    write_json(folder / SUMMARY, result.summary)
 
 
 def draw(result: Result, folder: Path) -> None:
@@ -98,26 +98,20 @@ def write_json(path: Path, document: Any) -> None:
     )
 
 
-def unwritable(folder: Path, error: OSError) -> OutputError:
-    """What to say when a results folder cannot be written."""
-    return OutputError(
-        f"cannot be written: {error.strerror or error}",
-        file=str(folder),
-        remedy="make room, or give another --out",
-    )
-
-
-def _write_tables(result: Result, folder: Path, csv: bool) -> None:
+def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, *, csv: bool) -> None:
+    """Writes tables into a new folder as Parquet, and as CSV too, where lists become words."""
     folder.mkdir()
-    for name, table in result.tables.items():
-        table.write_parquet(folder / f"{name}.parquet", compression="zstd")
+    for name, table in tables.items():
+        # by way of memory: polars does not say when a disk is full, files do
+        content = BytesIO()
+        table.write_parquet(content, compression="zstd")
+        (folder / f"{name}.parquet").write_bytes(content.getvalue())
         if csv:
-            table.write_csv(folder / f"{name}.csv")
+            words = table.with_columns(cs.by_dtype(pl.List(pl.String)).list.join(" "))
+            (folder / f"{name}.csv").write_text(words.write_csv(), encoding="utf-8")
 
 
 def _read_tables(folder: Path) -> dict[str, Any]:
-    import polars as pl
-
     from fairport import tables
 
     try:

@@ -85,3 +85,21 @@ def test_ctrl_c_restores_the_terminal(tmp_path: Path) -> None:
     assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
     assert "Traceback" not in written
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_gets_full_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    # a limit of the size of files is met as a full disk is: in the middle of a write
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); "
+    entry = [*ENTRY[:-1], limit + ENTRY[-1]]
+    done = subprocess.run(
+        [*entry, "run", "outcast", "--duration", "20ms"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    error, hint = done.stderr.splitlines()
+    assert error == "error: results/outcast: cannot be written: File too large"
+    assert hint == "hint: make room, or give another --out"
+    assert list(tmp_path.iterdir()) == []

@@ -74,6 +74,16 @@ def test_every_piece_of_rust_stands_in_the_file_that_it_names(file: Path) -> Non
             assert code in source, f"{block.name}: not in {first}"
 
 
+@pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
+def test_every_place_in_the_repository_that_is_named_is_there(file: Path) -> None:
+    named = re.findall(
+        r"`((?:crates|python|docs|benches|tests|examples|fuzz)/[\w./-]+)`", file.read_text("utf-8")
+    )
+    # NAME and PAPER are for the reader to fill in
+    fixed = [place for place in named if not re.search(r"\b[A-Z]+\b", place)]
+    assert [place for place in fixed if not (ROOT / place).exists()] == []
+
+
 def test_the_defaults_in_the_model_are_those_of_the_program() -> None:
     least = {"name": "least", "topology": {"kind": "fat-tree"}}
     default = fp.scenario(least | {"traffic": [{"from": "h1", "to": "h0"}]})

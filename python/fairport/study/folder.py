@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-import polars.selectors as cs
-
 from fairport.folders import appearing
-from fairport.storage import FIGURES, MANIFEST, REPORT, SUMMARY, TABLES, unwritable, write_json
+from fairport.storage import FIGURES, MANIFEST, REPORT, SUMMARY, TABLES, write_json, write_tables
 from fairport.study.comparison import Comparison
 from fairport.study.store import program_version
 
@@ -19,22 +16,13 @@ FIGURE = "compare"
 def save(comparison: Comparison, folder: Path, *, force: bool, figures: bool, csv: bool) -> Path:
     """Writes the folder, whole or not at all, and returns its path. Raises OutputError."""
     with appearing(folder, force=force) as partial:
-        try:
-            _write(comparison, partial, figures, csv)
-        except OSError as error:
-            raise unwritable(folder, error) from error
+        _write(comparison, partial, figures, csv)
     return folder
 
 
 def _write(comparison: Comparison, folder: Path, figures: bool, csv: bool) -> None:
-    tables = folder / TABLES
-    tables.mkdir()
-    for name in ("table", "runs", "drop_runs"):
-        frame = getattr(comparison, name)
-        frame.write_parquet(tables / f"{name}.parquet", compression="zstd")
-        if csv:
-            lists = cs.by_dtype(pl.List(pl.String)).list.join(" ")
-            frame.with_columns(lists).write_csv(tables / f"{name}.csv")
+    tables = {name: getattr(comparison, name) for name in ("table", "runs", "drop_runs")}
+    write_tables(tables, folder / TABLES, csv=csv)
     if figures:
         _draw(comparison, folder)
     write_json(folder / MANIFEST, _manifest(comparison))

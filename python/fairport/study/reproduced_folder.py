@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairport.folders import appearing
-from fairport.storage import FIGURES, REPORT, SUMMARY, unwritable, write_json
+from fairport.storage import FIGURES, REPORT, SUMMARY, write_json
 from fairport.study.reproduce import Reproduced, document
 
 
@@ -15,13 +15,10 @@ def save(done: Sequence[Reproduced], folder: Path, *, force: bool) -> Path:
     from fairport.report import reproduce
 
     with appearing(folder, force=force) as partial:
-        try:
-            (partial / FIGURES).mkdir()
-            pictures = {one.entry.name: _draw(one, partial / FIGURES) for one in done}
-            (partial / REPORT).write_text(reproduce.page(done, pictures), encoding="utf-8")
-            write_json(partial / SUMMARY, document(done))
-        except OSError as error:
-            raise unwritable(folder, error) from error
+        (partial / FIGURES).mkdir()
+        pictures = {one.entry.name: _draw(one, partial / FIGURES) for one in done}
+        (partial / REPORT).write_text(reproduce.page(done, pictures), encoding="utf-8")
+        write_json(partial / SUMMARY, document(done))
     return folder
 
 

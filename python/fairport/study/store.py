@@ -14,6 +14,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,8 @@ class Store:
             partial.write_bytes(written.to_bytes())
             partial.replace(path)
         except OSError as error:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
             self._writable = False
             warnings.warn(
                 f"{self.folder}: takes no records ({error.strerror or error}): what is run now is"
