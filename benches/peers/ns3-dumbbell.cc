@@ -5,6 +5,8 @@
 // Everything that is set differs from ns-3's default for the sake of the comparison only: SegmentSize 1448 (with timestamps it
 // fills 1500 B of IP; ns-3 takes no room for options out of it), buffers that limit nothing, no retry limits, no queue disc
 // and no flow control above the device's drop-tail queue. The program prints one line of JSON.
+#include "rfc6937-recovery.h"
+
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -16,30 +18,6 @@
 #include <vector>
 
 using namespace ns3;
-
-/// ns-3's PRR, but with what RFC 6937 counts as delivered: ns-3's own adds a segment for each duplicate ACK to the octets that
-/// its SACK blocks say already.
-class TcpRfc6937Recovery : public TcpPrrRecovery
-{
-  public:
-    static TypeId GetTypeId()
-    {
-        static TypeId tid = TypeId("ns3::TcpRfc6937Recovery").SetParent<TcpPrrRecovery>().AddConstructor<TcpRfc6937Recovery>();
-        return tid;
-    }
-
-    void DoRecovery(Ptr<TcpSocketState> state, uint32_t deliveredBytes, bool) override
-    {
-        TcpPrrRecovery::DoRecovery(state, deliveredBytes, false);
-    }
-
-    Ptr<TcpRecoveryOps> Fork() override
-    {
-        return CopyObject<TcpRfc6937Recovery>(this);
-    }
-};
-
-NS_OBJECT_ENSURE_REGISTERED(TcpRfc6937Recovery);
 
 /// What is measured of a flow, from the start of the measurement on.
 struct Flow

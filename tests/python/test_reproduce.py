@@ -15,7 +15,8 @@ from fairport.papers.metrics import METRICS, Of
 from fairport.papers.model import Claim, Drawing, Experiment
 from fairport.study import verdicts_kept
 from fairport.study.record import Record
-from fairport.study.reproduce import Reproduced, Spread, reproduce, totals
+from fairport.study.reproduce import Reproduced, reproduce, totals
+from fairport.study.spread import Spread
 from fairport.study.store import Store
 from pydantic import ValidationError
 
@@ -71,11 +72,6 @@ def test_a_ratio_of_variants_is_taken_seed_by_seed(quick: list[Reproduced]) -> N
     claim = Claim.model_validate(CLAIM | order | {"rising": ["n12", "n6"]})
     judged = replace(p4, entry=replace(p4.entry, claims=[claim])).verdicts[0]
     assert judged.ours == [spread, Spread(1, 1, 1)]
-
-
-def test_quartiles_of_one_to_five_are_two_three_four() -> None:
-    assert Spread.of([5, 3, 1, 4, 2, None]) == Spread(3, 2, 4)
-    assert Spread.of([None]) == Spread(None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Literal
-
-import numpy as np
 
 from fairport.papers.catalogue import Entry
 from fairport.papers.metrics import METRICS, Metric, Of
@@ -17,28 +14,11 @@ from fairport.papers.model import Claim
 from fairport.study import verdicts_kept, without_network
 from fairport.study.pool import Progress, run_all
 from fairport.study.record import Record
+from fairport.study.spread import Order, Spread, Values
 from fairport.study.store import Store
 
 State = Literal["holds", "differs", "not comparable"]
 STATES: tuple[State, ...] = ("holds", "differs", "not comparable")
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """A number over the seeds: median and quartiles; None where no run had it."""
-
-    median: float | None
-    q1: float | None
-    q3: float | None
-
-    @staticmethod
-    def of(values: Sequence[float | None]) -> Spread:
-        """Of one value a run."""
-        known = [value for value in values if value is not None]
-        if not known:
-            return Spread(None, None, None)
-        q1, median, q3 = (float(one) for one in np.quantile(known, [0.25, 0.5, 0.75]))
-        return Spread(median, q1, q3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +29,8 @@ class Verdict:
     claim: Claim
     ours: list[Spread]
     """One, or one for each variant of a claim about an order."""
+    order: Order | None
+    """Of a claim about an order."""
     state: State
 
     @property
@@ -80,13 +62,11 @@ class Verdict:
 
     @property
     def ours_in_words(self) -> str:
-        """Medians, with the quartiles of a single number."""
-        first, *others = self.ours
-        if others:
-            return ", ".join(self._shown(one.median) for one in self.ours)
-        if first.median is None or first.q1 == first.q3:
-            return self._shown(first.median)
-        return f"{self._shown(first.median)} ({self._shown(first.q1)} to {self._shown(first.q3)})"
+        """Median and quartiles; of an order the medians, and how far it goes from end to end."""
+        if self.order is None:
+            return self._with_quartiles(self.ours[0])
+        medians = ", ".join(self._shown(one.median) for one in self.ours)
+        return f"{medians}; from end to end {self._with_quartiles(self.order.whole)}"
 
     @property
     def published_in_words(self) -> str:
@@ -95,6 +75,11 @@ class Verdict:
         if known is None:
             return "a shape"
         return ", ".join(map(self._shown, known if isinstance(known, list) else [known]))
+
+    def _with_quartiles(self, one: Spread) -> str:
+        if one.median is None or one.q1 == one.q3:
+            return self._shown(one.median)
+        return f"{self._shown(one.median)} ({self._shown(one.q1)} to {self._shown(one.q3)})"
 
     def _shown(self, value: float | None) -> str:
         if self.claim.over and value is not None:
@@ -131,30 +116,32 @@ class Reproduced:
 
     def over_seeds(self, metric: str, variant: str, of: Of, over: str = "") -> Spread:
         """A metric in a variant, or its ratio to that in another, seed by seed."""
-        values = self._values(metric, variant, of)
-        if over:
-            values = [
-                one / other if one is not None and other else None
-                for one, other in zip(values, self._values(metric, over, of), strict=True)
-            ]
-        return Spread.of(values)
+        return Spread.of(self._values(metric, variant, of, over))
 
-    def _values(self, metric: str, variant: str, of: Of) -> list[float | None]:
-        return [METRICS[metric].value(record, of) for record in self.records[variant]]
+    def _values(self, metric: str, variant: str, of: Of, over: str = "") -> Values:
+        values = [METRICS[metric].value(record, of) for record in self.records[variant]]
+        if not over:
+            return values
+        return [
+            one / other if one is not None and other else None
+            for one, other in zip(values, self._values(metric, over, of), strict=True)
+        ]
 
     def _judge(self, claim: Claim) -> Verdict:
         of = Of(claim.hop_class, claim.length, claim.traffic, claim.sizes)
         names = claim.rising or claim.falling or [self.entry.variant(claim.variant).name]
         overs = claim.over if isinstance(claim.over, list) else [claim.over] * len(names)
-        ours = [
-            self.over_seeds(claim.metric, name, of, over)
+        values = [
+            self._values(claim.metric, name, of, over)
             for name, over in zip(names, overs, strict=True)
         ]
+        order = Order.of(values) if claim.rising or claim.falling else None
+        ours = [Spread.of(one) for one in values]
         if claim.not_comparable:
             state: State = "not comparable"
         else:
-            state = "holds" if _holds(claim, [one.median for one in ours]) else "differs"
-        return Verdict(self.entry.name, claim, ours, state)
+            state = "holds" if _holds(claim, ours[0].median, order) else "differs"
+        return Verdict(self.entry.name, claim, ours, order, state)
 
 
 def reproduce(
@@ -211,23 +198,21 @@ def _gathered(entry: Entry, quick: bool, records: Iterator[Record]) -> Reproduce
     return Reproduced(entry, seeds, quick, by_variant)
 
 
-def _holds(claim: Claim, ours: Sequence[float | None]) -> bool:
-    known = [value for value in ours if value is not None]
-    if len(known) < len(ours):
+def _holds(claim: Claim, ours: float | None, order: Order | None) -> bool:
+    """By the order where it is about one, else by the median."""
+    if order is not None:
+        return order.rises if claim.rising else order.falls
+    if ours is None:
         return False
     match claim.expectation:
         case "within":
             assert isinstance(claim.published, float | int)
             assert claim.within is not None
-            return abs(known[0] - claim.published) <= claim.within * abs(claim.published)
+            return abs(ours - claim.published) <= claim.within * abs(claim.published)
         case "between":
             assert claim.between is not None
-            return claim.between[0] <= known[0] <= claim.between[1]
+            return claim.between[0] <= ours <= claim.between[1]
         case "below":
-            return known[0] < (claim.below or 0)
-        case "above":
-            return known[0] > (claim.above or 0)
-        case "rising":
-            return all(a < b for a, b in pairwise(known))
+            return ours < (claim.below or 0)
         case _:
-            return all(a > b for a, b in pairwise(known))
+            return ours > (claim.above or 0)

@@ -1,0 +1,60 @@
+"""Numbers over seeds: quartiles, and orders of variants that hold beyond the seeds' spread."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from fairport.study.spread import Order, Spread
+
+
+def test_quartiles_of_one_to_five_are_two_three_four() -> None:
+    assert Spread.of([5, 3, 1, 4, 2, None]) == Spread(3, 2, 4)
+    assert Spread.of([None]) == Spread(None, None, None)
+
+
+def test_an_order_is_judged_seed_by_seed() -> None:
+    # seeds differ by far more than variants do, and yet each of them rises by one
+    order = Order.of([[10, 20, 30], [11, 21, 31]])
+    assert order.whole == Spread(1, 1, 1)
+    assert order.rises
+    assert not order.falls
+
+
+def test_a_step_back_within_the_spread_leaves_the_order() -> None:
+    # from the second to the third half of the seeds go back
+    order = Order.of([[0, 0, 0, 0], [5, 5, 5, 5], [4, 4, 6, 6]])
+    assert order.steps[1] == Spread(0, -1, 1)
+    assert order.rises
+
+
+def test_a_small_step_back_of_every_seed_breaks_it() -> None:
+    assert not Order.of([[0, 0, 0, 0], [5, 5, 5, 5], [4.9, 4.9, 4.9, 4.8]]).rises
+
+
+def test_ends_within_the_spread_are_no_order_though_their_medians_are() -> None:
+    order = Order.of([[1, 1, 1, 1, 1], [2, 2, 2, 0, 0]])
+    assert order.whole.median == 1
+    assert not order.rises
+
+
+def test_falling_is_rising_the_other_way_round() -> None:
+    variants = [[3.0, 4.0, 5.0], [2.0, 4.0, 1.0], [1.0, 0.0, 1.0]]
+    assert Order.of(variants).falls
+    assert Order.of(variants[::-1]).rises
+    assert not Order.of(variants).rises
+
+
+def test_seeds_without_a_number_do_not_count_and_none_at_all_is_no_order() -> None:
+    assert Order.of([[1, 1, None], [2, 2, 0]]).rises
+    assert not Order.of([[None, 1], [2, None]]).rises
+
+
+@pytest.mark.parametrize(("seeds", "by_chance"), [(5, 6 / 32), (10, 56 / 1024)])
+def test_between_variants_that_do_not_differ_it_holds_as_seldom_as_is_said(
+    seeds: int, by_chance: float
+) -> None:
+    # differences of one size and either sign, each sign as likely: all of them, counted
+    signs = list(itertools.product([-1.0, 1.0], repeat=seeds))
+    held = sum(Order.of([[0.0] * seeds, one]).rises for one in signs)
+    assert held / len(signs) == by_chance
