@@ -166,6 +166,12 @@ def _goodput_ratio_of_traffic(record: Record, of: Of) -> float | None:
     return one / others if one is not None and others else None
 
 
+def _segments_per_byte(record: Record, of: Of) -> float | None:
+    flows = _of_traffic(record, of)
+    delivered = int(flows["delivered_bytes"].sum())
+    return int(flows["segments_sent"].sum()) / delivered if delivered else None
+
+
 def _sum_of(column: str) -> Value:
     return lambda record, of: float(_of_traffic(record, of)[column].sum())
 
@@ -254,6 +260,9 @@ METRICS = {
     "timeouts_total": Metric("timeouts of all its flows", _sum_of("timeouts"), form=".0f"),
     "timeout_period_s_total": Metric(
         "timeout period of all its flows", _sum_of("timeout_period_s"), "s", 1, ".2f"
+    ),
+    "segments_per_byte": Metric(
+        "segments sent for what is delivered", _segments_per_byte, "/MB", 1e6, ".0f"
     ),
     "blackouts": Metric("blackouts of that length and more", _blackouts, form=".0f"),
     "blackout_length": Metric(
