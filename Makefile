@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate sensitivity clocks fixes docs \
+.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate lee2017 sensitivity clocks fixes docs \
 	fingerprints public-scripts lock clean
 .DELETE_ON_ERROR:
 
@@ -55,6 +55,9 @@ bench-scale: $(VENV)/.built  ## measure a million flows on a fat-tree of k = 8; 
 
 validate: $(VENV)/.built  ## the same dumbbell in Fairport and in ns-3, where that can be installed
 	$(BIN)/python benches/validate.py
+
+lee2017: $(VENV)/.built  ## the claims of Lee et al. that differ, in ns-3 as well, where that can be installed
+	$(BIN)/python benches/lee2017.py
 
 sensitivity: $(VENV)/.built  ## renew the table in docs/model.md: what each lever does to the result
 	$(BIN)/python benches/sensitivity.py

@@ -72,6 +72,10 @@ def test_a_ratio_of_variants_is_taken_seed_by_seed(quick: list[Reproduced]) -> N
     claim = Claim.model_validate(CLAIM | order | {"rising": ["n12", "n6"]})
     judged = replace(p4, entry=replace(p4.entry, claims=[claim])).verdicts[0]
     assert judged.ours == [spread, Spread(1, 1, 1)]
+    steps = Spread.of([1 - pair for pair in pairs])
+    assert judged.order is not None
+    assert judged.order.steps == [judged.order.whole] == [steps]
+    assert f"; from end to end {steps.median:.3g} (" in judged.ours_in_words
 
 
 @pytest.mark.parametrize(
@@ -222,6 +226,20 @@ def test_the_bottlenecks_losses_are_of_what_came_to_it() -> None:
     )
     assert METRICS["bottleneck_loss_share"].value(record, Of()) == 0.25
     assert METRICS["bottleneck_queue_bytes"].value(record, Of()) == 1500.0
+
+
+def test_segments_count_for_what_is_delivered_resends_included() -> None:
+    # 1000 full segments and 1000 of half a length, of which 100 were sent twice: 2100 for 2.172 MB
+    flows = pl.DataFrame(
+        {
+            "traffic": [0, 1],
+            "segments_sent": [1000, 1100],
+            "delivered_bytes": [1_448_000, 724_000],
+        }
+    )
+    segments = METRICS["segments_per_byte"].value
+    assert segments(record_of(flows), Of()) == 2100 / 2_172_000
+    assert segments(record_of(flows), Of(traffic=0)) == pytest.approx(1 / 1448)
 
 
 def test_goodput_of_a_traffic_is_held_against_the_others() -> None:
