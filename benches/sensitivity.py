@@ -93,6 +93,9 @@ LEVERS: dict[str, dict[str, dict[str, Any]]] = {
         "CUBIC": {"tcp.congestion_control": "cubic"},
     },
     "stack": {
+        "linux-3.0": {"tcp.stack": "linux-3.0"},
+        "linux-6": {"tcp.stack": "linux-6"},
+        "linux-6, CUBIC": {"tcp.stack": "linux-6", "tcp.congestion_control": "cubic"},
         "ns2": {"tcp": {"stack": "ns2", "rto_min": "2ms"}},
         "rfc": {"tcp": {"stack": "rfc", "rto_min": "2ms"}},
     },

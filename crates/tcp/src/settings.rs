@@ -149,9 +149,13 @@ pub struct Settings {
     /// What the kernel adds to the timers of tail loss probes and of late segments
     /// (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack_ps: u64,
-    /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as the three
+    /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as the four
     /// below and F-RTO do: without it they are off, and a window falls at once.
     pub rack: bool,
+    /// Without `rack`: what lies three segments below the highest SACKed one is lost, SACKed or not in
+    /// between, and so is a retransmission that later data overtook (forward acknowledgement,
+    /// Mathis and Mahdavi 1996; Linux up to 4.14), until anything comes late.
+    pub fack: bool,
     /// Probe the tail of a flight after two round trips (RFC 8985 7).
     pub tail_loss_probe: bool,
     /// How the window comes down in fast recovery.

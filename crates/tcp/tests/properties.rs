@@ -38,7 +38,7 @@ fn any_stack() -> impl Strategy<Value = Settings> {
                     "rack": repair[0], "tail_loss_probe": repair[1],
                     "window_reduction": if !repair[2] { "at-once" } else if repair[3] { "prr" } else { "rate-halving" },
                     "dsack": repair[3], "undo": repair[4], "frto": repair[5],
-                    "early_retransmit": repair[0] != repair[1]
+                    "early_retransmit": repair[0] != repair[1], "fack": repair[1] != repair[2]
                 }),
             )
         })

@@ -50,7 +50,8 @@ class TcpSettings(Section):
     """Settings of TCP; what is absent is the stack preset's."""
 
     stack: str | None = None
-    """The preset that the settings start from: `linux-2.6` (what the papers ran; the default),
+    """The preset that the settings start from: `linux-2.6` (what the papers ran, with the
+    recovery of RFC 6675; the default), `linux-3.0` (the same with the kernel's own recovery),
     `linux-6` (today), `ns2`, `ns3`, `rfc`."""
     congestion_control: str | None = None
     """Window algorithm: `newreno`, `bic`, `cubic`, `dctcp`, which uses ECN whatever `ecn` says,
@@ -101,6 +102,9 @@ class TcpSettings(Section):
     """What Linux adds to the timers of RACK and of tail loss probes."""
     rack: bool | None = None
     """Loss by time, not by three duplicates (RACK, RFC 8985)."""
+    fack: bool | None = None
+    """Without `rack`: loss by the distance to the highest segment that arrived (FACK, Linux up to
+    4.14)."""
     tail_loss_probe: bool | None = None
     """A probe after about two round trips without an ACK (TLP, RFC 8985)."""
     window_reduction: Literal["at-once", "rate-halving", "prr"] | None = None
@@ -209,6 +213,7 @@ ENGINE_NAMES: dict[str, str] = {
     "clock_tick": "clock_tick_ps",
     "timer_slack": "timer_slack_ps",
     "rack": "rack",
+    "fack": "fack",
     "tail_loss_probe": "tail_loss_probe",
     "window_reduction": "window_reduction",
     "dsack": "dsack",

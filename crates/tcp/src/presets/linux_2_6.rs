@@ -1,4 +1,5 @@
-//! The papers' hosts: Linux 2.6.39 to 3.2. Where the source names no version, it is 3.0.
+//! The papers' hosts: Linux 2.6.39 to 3.2, with the recovery of RFC 6675. Where the source names no
+//! version, it is 3.0. `linux-3.0` has the kernel's own recovery.
 
 use fairport_units::Time;
 
@@ -15,7 +16,7 @@ preset! {
     fixed_header_bytes = 0, "ours: headers are real, counted with their options";
     initial_window_segments = 10, "include/net/tcp.h, TCP_INIT_CWND: 10 from 2.6.39 on; before, tcp_init_cwnd gave 3";
     window_unit = WindowUnit::Segments, "include/linux/tcp.h, tcp_sock.snd_cwnd counts packets";
-    sack = true, "net/ipv4/tcp_input.c, sysctl_tcp_sack = 1; ours: losses by RFC 6675, without FACK (sysctl_tcp_fack = 1)";
+    sack = true, "net/ipv4/tcp_input.c, sysctl_tcp_sack = 1; ours: losses by RFC 6675";
     timestamps = true, "net/ipv4/tcp_input.c, sysctl_tcp_timestamps = 1";
     paws = false, "ours: at the tick of 1 us chosen here stamps wrap in the course of a long run; net/ipv4/tcp_input.c has tcp_paws_discard";
     answers_invalid_acks = true, "ours: as in the RFC; net/ipv4/tcp_input.c, tcp_ack goes to invalid_ack";
@@ -32,6 +33,7 @@ preset! {
     clock_tick_ps = 0, "ours: exact, for the same reason; a kernel has 1/HZ";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "net/ipv4/tcp_recovery.c, tcp_rack_mark_lost: from 4.4 on";
+    fack = false, "ours: left out of this preset, though net/ipv4/tcp_input.c has sysctl_tcp_fack = 1; see linux-3.0";
     tail_loss_probe = false, "net/ipv4/tcp_output.c, tcp_schedule_loss_probe: from 3.10 on";
     window_reduction = WindowReduction::AtOnce, "ours: RFC 6675; net/ipv4/tcp_input.c, tcp_cwnd_down, is `rate-halving` up to 3.1";
     dsack = false, "ours: it serves undo alone, which this preset leaves out; net/ipv4/tcp_input.c has sysctl_tcp_dsack = 1";

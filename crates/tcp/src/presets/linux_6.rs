@@ -32,6 +32,7 @@ preset! {
     clock_tick_ps = Time::from_ms(1).as_ps(), "ours: CONFIG_HZ = 1000 of kernel/Kconfig.hz; distributions build 250 or 1000";
     timer_slack_ps = Time::from_ms(2).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_MIN_US";
     rack = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_recovery = TCP_RACK_LOSS_DETECTION";
+    fack = false, "net/ipv4/tcp_input.c, tcp_update_scoreboard: without it from 4.15 on, when RACK took over";
     tail_loss_probe = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_early_retrans = 3";
     window_reduction = WindowReduction::Prr, "net/ipv4/tcp_input.c, tcp_cwnd_reduction: the only way since 3.2";
     dsack = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_dsack = 1";

@@ -5,6 +5,7 @@
 //! a simulator, a section of an RFC, a paper, or `ours` with the reason where there is no such source.
 
 mod linux_2_6;
+mod linux_3_0;
 mod linux_6;
 mod ns2;
 mod ns3;
@@ -29,6 +30,7 @@ impl Preset {
     /// All of them.
     pub const ALL: &[&Self] = &[
         &linux_2_6::PRESET,
+        &linux_3_0::PRESET,
         &linux_6::PRESET,
         &ns2::PRESET,
         &ns3::PRESET,

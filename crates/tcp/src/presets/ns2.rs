@@ -32,6 +32,7 @@ preset! {
     clock_tick_ps = 0, "tcp/tcp.cc, TcpAgent::set_rtx_timer: an event at the exact time";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
+    fack = false, "ours: ns-2 has it as an agent of its own, Agent/TCP/Fack";
     tail_loss_probe = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
     window_reduction = WindowReduction::AtOnce, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
     dsack = false, "tcl/lib/ns-default.tcl, generateDSacks_ false";

@@ -32,6 +32,7 @@ preset! {
     clock_tick_ps = 0, "src/internet/model/tcp-socket-base.cc, NewAck: an event at the exact time";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "src/internet/model/tcp-tx-buffer.cc, IsLost: by three SACKed segments";
+    fack = false, "ours: ns-3 has no such recovery";
     tail_loss_probe = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
     window_reduction = WindowReduction::Prr, "src/internet/model/tcp-l4-protocol.cc, RecoveryType";
     dsack = false, "src/internet/model/tcp-rx-buffer.cc, GetSackList: data out of order only";

@@ -32,6 +32,7 @@ preset! {
     clock_tick_ps = 0, "ours: exact";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "ours: RFC 8985 stands beside RFC 6675";
+    fack = false, "ours: no RFC asks for it; Mathis and Mahdavi 1996";
     tail_loss_probe = false, "ours: RFC 8985 stands beside RFC 6675";
     window_reduction = WindowReduction::AtOnce, "ours: RFC 6937 was experimental; RFC 6675 stands";
     dsack = false, "ours: RFC 2883 is optional, and serves undo alone";

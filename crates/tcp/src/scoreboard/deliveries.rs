@@ -21,6 +21,15 @@ struct Transmission {
     end: u64,
 }
 
+/// A retransmission.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resent {
+    pub(super) ordinal: u64,
+    pub(super) sent: Time,
+    /// `SND.NXT` when it was sent
+    pub(super) nxt: u64,
+}
+
 impl Record {
     #[inline]
     fn transmission(&self) -> Transmission {
@@ -50,7 +59,7 @@ pub(super) struct Deliveries {
     first_once: u64,
     first_once_end: u64,
     /// retransmissions by time of sending; those delivered meanwhile are skipped
-    resent: VecDeque<(u64, Time)>,
+    resent: VecDeque<Resent>,
     /// lost once more; those sent meanwhile are skipped
     again: VecDeque<u64>,
     /// for a congestion control that asks
@@ -98,13 +107,13 @@ impl Deliveries {
         self.latest = self.latest.max(record.transmission());
     }
 
-    /// Segment `ordinal` is sent again; those below `head` are of no interest any more.
+    /// A segment is sent again; those below `head` are of no interest any more.
     #[inline]
-    pub(super) fn note_resent(&mut self, head: u64, ordinal: u64, now: Time) {
-        while self.resent.front().is_some_and(|it| it.0 < head) {
+    pub(super) fn note_resent(&mut self, head: u64, resent: Resent) {
+        while self.resent.front().is_some_and(|it| it.ordinal < head) {
             self.resent.pop_front();
         }
-        self.resent.push_back((ordinal, now));
+        self.resent.push_back(resent);
     }
 }
 
@@ -324,35 +333,70 @@ impl Scoreboard {
         deliveries: &mut Deliveries,
     ) -> (u64, Option<Time>) {
         let mut again = 0;
-        while let Some(&(ordinal, sent)) = deliveries.resent.front() {
-            if ordinal >= self.head && ordinal < self.tail {
-                let unit = self.unit;
-                let record = self.record_mut(ordinal);
-                let flies = record.is(RETRANSMITTED) && !record.is(SACKED) && record.sent == sent;
-                if flies {
-                    let end = record.end();
-                    if (Transmission { sent, end }) >= deliveries.latest {
-                        return (again, None);
-                    }
-                    let due = sent.saturating_add(span);
-                    if due > now {
-                        return (again, Some(due - now));
-                    }
-                    let weight = Self::weight(unit, record);
-                    let was_lost = record.is(LOST);
-                    record.flags = (record.flags | LOST) & !RETRANSMITTED;
-                    self.retransmitted -= weight;
-                    if !was_lost {
-                        self.lost += weight;
-                    }
-                    again += weight;
-                    self.lost_ever += weight;
-                    deliveries.again.push_back(ordinal);
+        while let Some(resent) = deliveries.resent.front().copied() {
+            if self.is_under_way(&resent) {
+                if self.record(resent.ordinal).transmission() >= deliveries.latest {
+                    return (again, None);
                 }
+                let due = resent.sent.saturating_add(span);
+                if due > now {
+                    return (again, Some(due - now));
+                }
+                again += self.lose_again(resent.ordinal);
+                deliveries.again.push_back(resent.ordinal);
             }
             deliveries.resent.pop_front();
         }
         (again, None)
+    }
+
+    /// Marks as lost the retransmissions that were overtaken: a segment is SACKed that begins above
+    /// `SND.NXT` as it was when they were sent (Linux's `tcp_mark_lost_retrans` up to 4.14, part of
+    /// forward acknowledgement). Returns how much, in the window's unit.
+    pub(crate) fn mark_overtaken(&mut self) -> u64 {
+        let highest = self.highest_sacked[0];
+        if self.retransmitted == 0 || highest <= self.head {
+            return 0;
+        }
+        let Some(mut deliveries) = self.deliveries.take() else {
+            return 0;
+        };
+        let upto = self.record(highest - 1).start;
+        let mut again = 0;
+        while let Some(resent) = deliveries.resent.front().copied()
+            && resent.nxt < upto
+        {
+            deliveries.resent.pop_front();
+            if self.is_under_way(&resent) {
+                again += self.lose_again(resent.ordinal);
+                deliveries.again.push_back(resent.ordinal);
+            }
+        }
+        self.deliveries = Some(deliveries);
+        again
+    }
+
+    /// Whether nothing was heard of the retransmission, and it is the segment's last.
+    fn is_under_way(&self, resent: &Resent) -> bool {
+        (self.head..self.tail).contains(&resent.ordinal) && {
+            let record = self.record(resent.ordinal);
+            record.is(RETRANSMITTED) && !record.is(SACKED) && record.sent == resent.sent
+        }
+    }
+
+    /// The segment's retransmission was lost.
+    fn lose_again(&mut self, ordinal: u64) -> u64 {
+        let unit = self.unit;
+        let record = self.record_mut(ordinal);
+        let weight = Self::weight(unit, record);
+        let was_lost = record.is(LOST);
+        record.flags = (record.flags | LOST) & !RETRANSMITTED;
+        self.retransmitted -= weight;
+        if !was_lost {
+            self.lost += weight;
+        }
+        self.lost_ever += weight;
+        weight
     }
 
     /// The first segment whose retransmission was lost and that was not sent since.

@@ -85,6 +85,13 @@ impl Scoreboard {
         }
     }
 
+    /// Marks as lost what lies three segments or more below the highest SACKed one, whether those
+    /// between were SACKed or not: forward acknowledgement (Mathis and Mahdavi, SIGCOMM 1996; Linux's
+    /// `tcp_update_scoreboard` up to 4.14).
+    pub(crate) fn mark_lost_by_fack(&mut self) {
+        self.mark_lost_below(self.highest_sacked[0].saturating_sub(DUP_THRESH as u64));
+    }
+
     /// Marks the first segment as lost: duplicate ACKs say so, or a partial one.
     pub(crate) fn mark_head_lost(&mut self) {
         self.mark_lost_below((self.head + 1).min(self.tail));

@@ -14,7 +14,7 @@ mod marks;
 use fairport_units::Time;
 
 pub(crate) use self::deliveries::Arrived;
-use self::deliveries::Deliveries;
+use self::deliveries::{Deliveries, Resent};
 use crate::ranges::Ranges;
 
 /// SACKed segments above a segment that make it lost (RFC 6675 2, `DupThresh`).
@@ -349,8 +349,13 @@ impl Scoreboard {
         record.flags |= RETRANSMITTED | RESENT;
         self.retransmitted += Self::weight(unit, record);
         let head = self.head;
+        let resent = Resent {
+            ordinal,
+            sent: now,
+            nxt: self.nxt,
+        };
         if let Some(deliveries) = &mut self.deliveries {
-            deliveries.note_resent(head, ordinal, now);
+            deliveries.note_resent(head, resent);
             self.note_sent(ordinal, now);
         }
     }

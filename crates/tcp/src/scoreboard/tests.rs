@@ -74,6 +74,7 @@ proptest! {
     fn sums_and_marks_are_what_a_recount_gives(
         unit in prop::sample::select(&[1_u64, 1448][..]),
         by_time in any::<bool>(),
+        fack in any::<bool>(),
         steps in prop::collection::vec(any_step(), 1..120),
     ) {
         let mut board = Scoreboard::new(seq::first(u32::MAX - 4000), unit);
@@ -103,6 +104,12 @@ proptest! {
                     };
                     if board.sack(block) && !by_time {
                         board.mark_lost_by_sack();
+                    }
+                    if by_time && fack {
+                        board.mark_lost_by_fack();
+                        let before = board.pipe();
+                        let again = board.mark_overtaken();
+                        prop_assert!(board.pipe() + again <= before);
                     }
                     for ordinal in board.head..board.tail {
                         let record = board.record(ordinal);

@@ -29,6 +29,9 @@ pub(super) struct Repair {
     rack: Rack,
     /// RACK, and not three SACKed segments, says what is lost
     by_time: bool,
+    /// or else what lies three below the highest SACKed segment is lost; until anything came late
+    /// (`tcp_disable_fack`)
+    fack: bool,
     probe: Option<TailProbe>,
     reduction: Option<Reduction>,
     undo: Undo,
@@ -62,11 +65,12 @@ impl Repair {
     pub(super) fn new(settings: &Settings, rtt: Option<Time>) -> Option<Box<Self>> {
         let s = settings;
         let reduction = Reduction::new(s.window_reduction);
-        let any = s.rack || s.tail_loss_probe || reduction.is_some() || s.undo || s.frto;
+        let any = s.rack || s.fack || s.tail_loss_probe || reduction.is_some() || s.undo || s.frto;
         any.then(|| {
             Box::new(Self {
                 rack: Rack::new(rtt),
                 by_time: s.rack,
+                fack: s.fack,
                 probe: s.tail_loss_probe.then(|| {
                     TailProbe::new(Time::from_ps(s.timer_slack_ps), Time::from_ps(s.rto_min_ps))
                 }),
@@ -151,6 +155,7 @@ impl Sender {
             .on_delivery(now, since(arrived.sent), since(arrived.sent_once));
         if arrived.late_by > 0 && self.recovery.state() != State::Loss {
             repair.rack.on_reordering(arrived.late_by);
+            repair.fack = false;
         }
         let facts = Facts {
             ack,
@@ -364,8 +369,8 @@ impl Sender {
     ) -> (u64, Option<Time>) {
         let (lost_before, again_before) = (self.board.lost(), self.board.retransmitted());
         let found = if !repair.by_time {
-            self.board.mark_lost_by_sack();
-            (self.board.lost().saturating_sub(lost_before), None)
+            let again = self.find_losses_by_sack(repair.fack);
+            (self.board.lost().saturating_sub(lost_before) + again, None)
         } else if self.board.has_news() {
             let sacked = self.board.sacked() / self.board.unit();
             let recovering = self.recovery.state() != State::Open;
@@ -384,6 +389,19 @@ impl Sender {
             self.enter_fast(repair, marked);
         }
         found
+    }
+
+    /// Marks what is lost by what was SACKed; returns how much of it was a retransmission.
+    fn find_losses_by_sack(&mut self, fack: bool) -> u64 {
+        if !fack {
+            self.board.mark_lost_by_sack();
+            return 0;
+        }
+        self.board.mark_lost_by_fack();
+        match self.recovery.state() {
+            State::Fast => self.board.mark_overtaken(),
+            _ => 0,
+        }
     }
 
     /// A segment went out, `again` or for the first time.
