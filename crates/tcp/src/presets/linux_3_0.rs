@@ -42,6 +42,7 @@ preset! {
     limited_transmit = true, "net/ipv4/tcp_input.c, tcp_fastretrans_alert: in state Disorder a SACK makes room for new data";
     early_retransmit = false, "net/ipv4/tcp_input.c, tcp_time_to_recover: from 3.5 on";
     nagle = true, "net/ipv4/tcp_output.c, tcp_nagle_check";
+    minshall = true, "net/ipv4/tcp_output.c, tcp_minshall_check";
     abc = false, "net/ipv4/tcp_input.c, sysctl_tcp_abc = 0";
     abc_limit_segments = 2, "RFC 3465 2.2: L, once `abc` is set";
     window_use_by_round = false, "net/ipv4/tcp_cong.c, tcp_is_cwnd_limited asks for the moment alone; its allowance of three segments is left out";
