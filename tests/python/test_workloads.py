@@ -360,6 +360,7 @@ def test_sizes_are_fixed_uniform_or_of_a_distribution(sizes: str, mean_bytes: fl
         ({"response": "0B"}, "response", "has a size of zero"),
         ({"response": "20 apples"}, "response", "apples"),
         ({"response": "2MB..1kB"}, "response", "does not rise"),
+        ({"response": "1kB.."}, "response", "cannot be read as a size"),
         ({"response": "1kB..cats"}, "response", "cannot be read as a size"),
         ({"request": "web-serch"}, "request", "is not a distribution of sizes"),
         ({"requests": 0}, "requests", "is too small"),

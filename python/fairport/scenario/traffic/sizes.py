@@ -18,8 +18,8 @@ def distribution(sizes: str) -> Cdf:
     """What the text means. Raises CdfError."""
     if not sizes[:1].isdigit():
         return read_cdf(sizes)
-    least, _, most = sizes.partition(_RANGE)
-    bounds = _bytes(least), _bytes(most or least)
+    least, dots, most = sizes.partition(_RANGE)
+    bounds = _bytes(least), _bytes(most if dots else least)
     if bounds[0] > bounds[1]:
         raise CdfError("does not rise", 'write the smaller size first, such as "2kB..200kB"')
     return Cdf.uniform(*bounds)
