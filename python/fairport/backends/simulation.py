@@ -9,12 +9,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fairport import _core
 from fairport.backends import memory
@@ -25,6 +25,9 @@ from fairport.scenario.lower import Job, lower
 from fairport.scenario.refusal import refusal
 
 BACKEND = "simulation"
+
+T = TypeVar("T")
+_HEARD_WITHIN_S = 0.1
 
 Progress = Callable[[int, float, int], None]
 """Called about every 20 ms of a run with its seed, the simulated seconds and the packet-hops so
@@ -103,9 +106,19 @@ def _run_in_threads(
             for _ in seeds:
                 for seed in islice(waiting, jobs - len(running)):
                     running.append(pool.submit(run_prepared, prepare(scenario, seed), report))
-                yield running.popleft().result()
+                yield result_of(running.popleft())
         finally:
             stop.set()
+
+
+def result_of(future: Future[T]) -> T:
+    """What a thread found, waited for so that Ctrl-C is heard meanwhile.
+
+    A wait without end would not be: the handler that polars installs lets it go on.
+    """
+    while not future.done():
+        wait([future], timeout=_HEARD_WITHIN_S)
+    return future.result()
 
 
 def prepare(scenario: Scenario, seed: int) -> Prepared:

@@ -116,7 +116,7 @@ def _run_in_threads(
             for scenario, _ in tasks:
                 for index in islice(waiting, _AHEAD * jobs - len(running)):
                     running.append((index, begin(index)))
-                yield running.popleft()[1].result().named(scenario.name)
+                yield simulation.result_of(running.popleft()[1]).named(scenario.name)
         finally:
             tally.stop()
             threads.shutdown(wait=False, cancel_futures=True)
