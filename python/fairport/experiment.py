@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from fairport.backends import simulation
@@ -38,6 +40,9 @@ def run(
     if folder is None:
         with results as runs:
             return summarise([result.summary for result in runs])
+    if figures:
+        # what draws takes as long to import as a run of seconds takes, and both can be had at once
+        Thread(target=import_module, args=["fairport.report"]).start()
     summaries = []
     with appearing(folder, force=force) as partial, results as runs:
         for result in runs:
