@@ -241,3 +241,15 @@ def test_probes_do_not_change_a_run(short: Scenario) -> None:
 
 def test_many_runs_come_in_the_order_of_their_seeds(short: Scenario) -> None:
     assert [result.seed for result in fp.run_many(short, [3, 1, 2], jobs=3)] == [3, 1, 2]
+
+
+def test_a_narrow_terminal_gets_fewer_columns_and_no_shortened_numbers(
+    fairport: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    table = fairport("run", *SHORT, "--no-output").out.split("paper: ")[0]
+    assert "ratio" in table
+    assert "min" not in table
+    assert "…" not in table

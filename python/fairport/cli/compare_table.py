@@ -34,7 +34,9 @@ def show(comparison: Comparison, folder: Path | None) -> None:
     seeds = comparison.seeds
     left_out = [measure.title for measure in MEASURES if measure not in measures]
     parts = [
-        f"medians over seeds {seeds[0]} to {seeds[-1]}, quartiles below",
+        f"medians over seeds {seeds[0]} to {seeds[-1]}, quartiles below"
+        if len(seeds) > 1
+        else f"seed {seeds[0]}",
         f"{comparison.scenario.duration} each",
         *([f"not shown for want of room: {', '.join(left_out)}"] if left_out else []),
     ]

@@ -29,9 +29,7 @@ def progress_bar(scenario: Scenario, runs: int, *, shown: bool) -> Iterator[Prog
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn(
-            "{task.completed:.2f} of {task.total:g} s simulated, {task.fields[speed]}, left"
-        ),
+        TextColumn("{task.completed:.2f} of {task.total:g} s simulated, {task.fields[speed]}left"),
         TimeRemainingColumn(),
     )
     simulated: dict[int, float] = {}
@@ -46,7 +44,7 @@ def progress_bar(scenario: Scenario, runs: int, *, shown: bool) -> Iterator[Prog
                 simulated[seed], hops[seed] = simulated_s, packet_hops
                 elapsed = bar.tasks[task].elapsed
                 speed = (
-                    f"{sum(hops.values()) / elapsed / 1e6:.1f} M packet-hops/s" if elapsed else ""
+                    f"{sum(hops.values()) / elapsed / 1e6:.1f} M packet-hops/s, " if elapsed else ""
                 )
                 bar.update(task, completed=sum(simulated.values()), speed=speed)
 

@@ -11,9 +11,12 @@ from fairport.cli.console import out
 from fairport.cli.output import new_table
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from fairport.scenario import Scenario
+
+_Column = tuple[str, str, float, str]
 
 # key of the summary's classes, heading, factor, format
 _COLUMNS = (
@@ -29,6 +32,10 @@ _COLUMNS = (
     ("rtt_mean_s", "RTT ms\nmean", 1e3, ".2f"),
     ("rtt_p99_s", "\np99", 1e3, ".2f"),
 )
+
+# in a terminal too narrow for all columns these are left out, the first one first
+_PLENTY = 10_000
+_LEFT_OUT = ("goodput_bps_max", "goodput_bps_min", "timeout_period_s", "rtt_p99_s", "drops")
 
 # heading, key of the summary's completion times, factor, format
 _COMPLETION = (
@@ -52,7 +59,7 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
 
     console = out()
     paper = published(scenario.paper) if scenario.paper else None
-    console.print(_class_table(summary, paper))
+    console.print(_that_fits(console, summary, paper))
     if paper is not None:
         console.print(f"paper: {paper['source']}; {paper['read']}", style="dim")
     console.print(_totals(summary, paper))
@@ -71,23 +78,36 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
         console.print(file, soft_wrap=True)
 
 
-def _class_table(summary: dict[str, Any], paper: dict[str, Any] | None) -> Table:
-    table = new_table()
-    table.add_column("")
-    for _, heading, _, _ in _COLUMNS:
-        table.add_column(heading, justify="right")
-    for name, figures in summary["classes"].items():
-        table.add_row(name, *_cells(figures))
-        theirs = paper["classes"].get(name) if paper else None
-        if theirs:
-            table.add_row("  paper", *_cells(theirs), style="dim")
+def _that_fits(console: Console, summary: dict[str, Any], paper: dict[str, Any] | None) -> Table:
+    """The table by hop class, without columns that the terminal has no room for."""
+    unfolded = console.options.update(width=_PLENTY)
+    for left_out in range(len(_LEFT_OUT) + 1):
+        columns = [column for column in _COLUMNS if column[0] not in _LEFT_OUT[:left_out]]
+        table = _class_table(summary, paper, columns)
+        if console.measure(table, options=unfolded).maximum <= console.width:
+            break
     return table
 
 
-def _cells(figures: Mapping[str, Any]) -> list[str]:
+def _class_table(
+    summary: dict[str, Any], paper: dict[str, Any] | None, columns: Sequence[_Column]
+) -> Table:
+    table = new_table()
+    table.add_column("")
+    for _, heading, _, _ in columns:
+        table.add_column(heading, justify="right")
+    for name, figures in summary["classes"].items():
+        table.add_row(name, *_cells(figures, columns))
+        theirs = paper["classes"].get(name) if paper else None
+        if theirs:
+            table.add_row("  paper", *_cells(theirs, columns), style="dim")
+    return table
+
+
+def _cells(figures: Mapping[str, Any], columns: Sequence[_Column]) -> list[str]:
     return [
         "" if figures.get(key) is None else format(figures[key] * factor, form)
-        for key, _, factor, form in _COLUMNS
+        for key, _, factor, form in columns
     ]
 
 
