@@ -81,7 +81,7 @@ def _sentence(
     else:
         found = "outcast" if ratio < OUTCAST_BELOW else "at a disadvantage, but no outcast"
         if share is None:
-            found += f"; {verb('it', 'they')} never stood still for a timeout"
+            found += f"; no retransmission timer of {its} own expired"
         else:
             found += (
                 f"; {100 * share:.0f} % of {its} standstill is timeouts that follow drop runs of "

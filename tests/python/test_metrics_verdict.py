@@ -52,7 +52,7 @@ def test_from_starved_to_favoured(lone, outcast, words):
 
 def test_an_outcast_that_never_timed_out():
     found = judge({"2-hop": (1, 10.0), "6-hop": (12, 70.0)})
-    assert found["sentence"].endswith("outcast; it never stood still for a timeout.")
+    assert found["sentence"].endswith("outcast; no retransmission timer of its own expired.")
 
 
 def test_several_outcast_flows_take_the_plural():
