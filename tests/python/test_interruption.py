@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -102,4 +103,25 @@ def test_a_disk_that_gets_full_is_named_and_leaves_nothing(tmp_path: Path) -> No
     error, hint = done.stderr.splitlines()
     assert error == "error: results/outcast: cannot be written: File too large"
     assert hint == "hint: make room, or give another --out"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_is_heard_while_a_study_waits_for_its_runs(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    study = ["compare", "outcast", "--fix", "red", "--repeat", "2", "--duration", "5min"]
+    process = subprocess.Popen(
+        [*ENTRY, *study], cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, text=True
+    )
+    try:
+        shown = b""
+        while b"of 4 runs" not in shown:
+            assert select.select([ours], [], [], 60)[0], shown
+            shown += os.read(ours, 1 << 16)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    assert process.returncode == 130
     assert list(tmp_path.iterdir()) == []
