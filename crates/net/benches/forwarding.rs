@@ -272,6 +272,7 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
             (kind.queueing)(Stream::new(1, "queue", i))
         },
         shaper: kind.shaper.clone(),
+        losses: Vec::new(),
         departure_first: true,
     };
     let ports = tree.ports().len();

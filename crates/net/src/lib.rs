@@ -15,6 +15,7 @@ pub mod error;
 pub mod event_queue;
 pub mod framing;
 mod link;
+pub mod loss;
 mod network;
 mod observer;
 mod packet;

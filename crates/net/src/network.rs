@@ -113,13 +113,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             .zip(ports)
             .zip(0..)
             .map(|((place, config), id)| {
-                Port::new(place, config, |scheduler| {
-                    scheduled.add(PortId(id), scheduler)
-                })
+                let node = topology.port(PortId(id)).node;
+                Port::new(place, config, |scheduler| scheduled.add(node, scheduler))
             })
             .collect();
         Self {
-            events: EventQueue::new(ports.len() + scheduled.len(), typical_span),
+            events: EventQueue::new(ports.len(), typical_span),
             ports,
             scheduled,
             packets: Pool::new(),
@@ -172,22 +171,23 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         &mut self.routes
     }
 
-    /// What has happened at a port.
+    /// What has happened at a port, as of the last [`Network::settle`].
     pub fn totals(&self, port: PortId) -> &PortTotals {
         &self.ports[port.0 as usize].totals
     }
 
-    /// Packets that a port refused, or accepted and dropped all the same.
+    /// Packets that a port refused, or accepted and dropped all the same, as of the last
+    /// [`Network::settle`].
     pub fn drops(&self, port: PortId) -> u64 {
         let port = &self.ports[port.0 as usize];
-        let revoked = self.scheduled.revoked(port.scheduler).packets;
+        let revoked = self.scheduled.revoked(port.kind()).packets;
         port.totals.arrivals - port.totals.accepted + revoked
     }
 
     /// The time that a port takes in all to send what it accepted and did not drop, gaps included.
     pub fn busy(&self, port: PortId) -> Time {
         let port = &self.ports[port.0 as usize];
-        let revoked = self.scheduled.revoked(port.scheduler);
+        let revoked = self.scheduled.revoked(port.kind());
         let packets = port.totals.accepted - revoked.packets;
         let bytes = port.totals.accepted_bytes - revoked.bytes;
         port.time_of(packets, bytes, self.framing.gap_bytes())
@@ -195,11 +195,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// What waits in a port's buffer at `now`, which is not before the network's own time.
     pub fn backlog(&mut self, port: PortId, now: Time) -> Backlog {
+        self.catch_up(port, now);
         let port = &mut self.ports[port.0 as usize];
-        if port.kind == Kind::Scheduled {
-            self.scheduled.backlog(port.scheduler)
-        } else {
-            port.backlog(now)
+        match port.kind() {
+            Kind::Plain | Kind::Fifo => port.backlog(now),
+            kind @ Kind::Scheduled(_) => self.scheduled.backlog(kind),
         }
     }
 
@@ -235,10 +235,6 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             };
             assert!(time >= self.now, "time went back");
             self.now = time;
-            if from as usize >= self.ports.len() {
-                self.depart(from);
-                continue;
-            }
             let taken = self.take(PortId(from));
             if self.events.next_time() == time {
                 self.resolve_tie(taken, hosts);
@@ -268,6 +264,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     )]
     #[inline(always)]
     fn take(&mut self, from: PortId) -> Taken {
+        if self.ports[from.0 as usize].is_behind(self.now) {
+            self.catch_up(from, self.now);
+        }
         let port = &mut self.ports[from.0 as usize];
         port.totals.delivered += 1;
         let (handle, next) = port.link.pop();
@@ -303,11 +302,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     )]
     #[inline(always)]
     fn meet(&mut self, now: Time, hop: Hop, ingress_number: u16, handle: Handle) -> Time {
-        let port = &self.ports[hop.port.0 as usize];
-        match port.kind {
+        match self.ports[hop.port.0 as usize].kind() {
             Kind::Plain => self.meet_fifo::<true>(now, hop, ingress_number, handle),
             Kind::Fifo => self.meet_fifo::<false>(now, hop, ingress_number, handle),
-            Kind::Scheduled => self.meet_scheduler(now, hop, ingress_number, handle),
+            Kind::Scheduled(number) => {
+                self.meet_scheduler(now, hop, ingress_number, handle, number)
+            }
         }
     }
 
@@ -346,10 +346,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             port.totals.marked += 1;
         }
         let counts = Counts {
-            port_arrival: port.totals.arrivals,
-            ingress_arrival: self.ingress_arrivals[slot],
-            flow_arrival: hop.arrivals,
             port_accepted,
+            ..port.counts(self.ingress_arrivals[slot], hop.arrivals)
         };
         self.observer.detail(&Arrival {
             time: now,
@@ -418,18 +416,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.tied = tied;
     }
 
-    /// The next link whose head arrives in this picosecond. Departures of this picosecond come
-    /// before every arrival of it.
+    /// The next link whose head arrives in this picosecond.
     fn next_of_this_instant(&mut self) -> Option<PortId> {
-        while self.events.next_time() == self.now
-            && let Some((_, from)) = self.events.pop()
-        {
-            if (from as usize) < self.ports.len() {
-                return Some(PortId(from));
-            }
-            self.depart(from);
+        if self.events.next_time() > self.now {
+            return None;
         }
-        None
+        self.events.pop().map(|(_, from)| PortId(from))
     }
 
     /// Asserts that every packet is accounted for, in all and at every port.
@@ -439,11 +431,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     pub fn assert_conservation(&self) {
         let mut in_flight = 0;
         for port in &self.ports {
-            let waiting = self.scheduled.backlog(port.scheduler).packets;
+            let waiting = self.scheduled.backlog(port.kind()).packets;
             let here = u64::from(port.link.len() + waiting);
             assert_eq!(
                 port.totals.accepted,
-                port.totals.delivered + self.scheduled.revoked(port.scheduler).packets + here,
+                port.totals.delivered + self.scheduled.revoked(port.kind()).packets + here,
                 "conservation at a port"
             );
             in_flight += here;

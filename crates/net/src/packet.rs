@@ -1,5 +1,6 @@
 //! What travels: a network header and an opaque content.
 
+use crate::discipline::Candidate;
 use crate::topology::PortId;
 
 /// The bits of [`Packet::ecn`] that hold the ECN codepoint (RFC 3168 5).
@@ -31,4 +32,17 @@ pub struct Packet<P: Copy> {
     pub class: u8,
     /// what the hosts put in: a TCP segment in the simulator, a frame's handle in the switch
     pub content: P,
+}
+
+impl<P: Copy> Packet<P> {
+    /// What a discipline may look at of it; it takes `frame_bytes` in a buffer.
+    #[inline]
+    pub(crate) fn candidate(&self, frame_bytes: u32) -> Candidate {
+        Candidate {
+            frame_bytes,
+            flow: self.flow,
+            class: self.class,
+            ecn: self.ecn,
+        }
+    }
 }

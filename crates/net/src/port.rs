@@ -2,8 +2,10 @@
 
 use fairport_units::{Rate, Serializer, Time};
 
-use crate::discipline::{Backlog, Candidate, Discipline, DropTail, Queue, Verdict};
+use crate::discipline::{Backlog, Discipline, DropTail, Queue, Reason, Verdict};
 use crate::link::Link;
+use crate::loss::Loss;
+use crate::observer::Counts;
 use crate::packet::Packet;
 use crate::pool::Handle;
 use crate::processing::Server;
@@ -27,6 +29,8 @@ pub struct PortConfig {
     pub queueing: Queueing,
     /// what holds packets back before they go to the line
     pub shaper: Option<Shaper>,
+    /// where packets are lost before they meet the queue, the one that they come to first first
+    pub losses: Vec<Loss>,
     /// whether a packet that leaves the buffer in the picosecond in which another arrives makes
     /// room for it
     pub departure_first: bool,
@@ -75,19 +79,26 @@ pub struct PortTotals {
     pub backlog_integral: u128,
 }
 
-/// What [`Port::scheduler`] says where a port serves first in, first out.
-pub(crate) const NO_SCHEDULER: u32 = u32::MAX;
+/// What [`Port::scheduler`] is where a port serves first in, first out.
+const NO_SCHEDULER: u32 = u32::MAX;
 
 /// How much a port asks of the forwarding core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Drop-tail, without a shaper, departures first: most ports of most networks. What the others
-    /// may have besides is left out of its path through the code (`PLAIN`).
+    /// Drop-tail, without a shaper or losses, departures first: most ports of most networks. What
+    /// the others may have besides is left out of its path through the code (`PLAIN`).
     Plain,
     /// first in, first out
     Fifo,
-    /// its scheduler decides at departures
-    Scheduled,
+    /// the network's scheduler of this number decides at departures
+    Scheduled(u32),
+}
+
+/// What few ports have.
+#[derive(Clone, Debug)]
+struct Extras {
+    shaper: Option<Shaper>,
+    losses: Vec<Loss>,
 }
 
 /// Where a port stands in the topology.
@@ -111,13 +122,16 @@ pub(crate) struct Place {
 pub(crate) struct Port {
     pub(crate) link: Link,
     pub(crate) place: Place,
-    shaper: Option<Box<Shaper>>,
+    extras: Option<Box<Extras>>,
     /// which of the network's schedulers it has, or [`NO_SCHEDULER`]
-    pub(crate) scheduler: u32,
-    pub(crate) kind: Kind,
+    scheduler: u32,
+    /// see [`Kind::Plain`]
+    is_plain: bool,
     leaves: Leaves,
     /// whether a packet still counts in the picosecond in which it leaves
     lingers: bool,
+    /// whether packets wait with its scheduler
+    pub(crate) waits: bool,
 
     serializer: Serializer,
     free_at: Time,
@@ -149,33 +163,48 @@ impl Port {
                 number(*scheduler),
             ),
         };
-        let is_drop_tail = matches!(discipline, Discipline::DropTail(_));
-        let kind = if scheduler != NO_SCHEDULER {
-            Kind::Scheduled
-        } else if is_drop_tail && config.shaper.is_none() && config.departure_first {
-            Kind::Plain
-        } else {
-            Kind::Fifo
+        let has_extras = config.shaper.is_some() || !config.losses.is_empty();
+        let extras = Extras {
+            shaper: config.shaper,
+            losses: config.losses,
         };
+        let is_drop_tail = matches!(discipline, Discipline::DropTail(_));
+        let is_fifo = scheduler == NO_SCHEDULER;
         Self {
             link: Link::new(),
             place,
-            kind,
+            is_plain: is_fifo && is_drop_tail && !has_extras && config.departure_first,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
             free_at: Time::ZERO,
-            latency: config.latency,
+            // A decision that is a picosecond late is still there before the packet arrives.
+            latency: config.latency.max(Time::from_ps(u64::from(
+                !is_fifo && !config.departure_first,
+            ))),
             discipline,
             scheduler,
-            shaper: config.shaper.map(Box::new),
+            extras: has_extras.then(|| Box::new(extras)),
             leaves,
             lingers: !config.departure_first,
+            waits: false,
             totals: PortTotals::default(),
             last_arrival: Time::ZERO,
             far_processing: config.far_processing.map(Box::new),
         }
     }
 
-    /// What waits in the buffer at `now`.
+    /// How much it asks of the forwarding core.
+    #[inline]
+    pub(crate) fn kind(&self) -> Kind {
+        if self.is_plain {
+            Kind::Plain
+        } else if self.scheduler == NO_SCHEDULER {
+            Kind::Fifo
+        } else {
+            Kind::Scheduled(self.scheduler)
+        }
+    }
+
+    /// What waits in the buffer at `now`, where it serves first in, first out.
     #[inline]
     pub(crate) fn backlog(&mut self, now: Time) -> Backlog {
         self.link.release(now);
@@ -188,7 +217,8 @@ impl Port {
     /// Time that it takes to send so many packets of so many octets in all, with gaps of
     /// `gap_bytes`; at the shaper's rate where there is one.
     pub(crate) fn time_of(&self, packets: u64, bytes: u64, gap_bytes: u32) -> Time {
-        match &self.shaper {
+        let extras = self.extras.as_ref();
+        match extras.and_then(|extras| extras.shaper.as_ref()) {
             Some(shaper) => shaper.time_of(bytes),
             None => self
                 .serializer
@@ -204,8 +234,31 @@ impl Port {
     /// How long after its departure a packet still counts: one picosecond where an arrival of the
     /// same instant comes first.
     #[inline]
-    pub(crate) fn lingers(&self) -> Time {
+    fn lingers(&self) -> Time {
         Time::from_ps(u64::from(self.lingers))
+    }
+
+    /// When its scheduler decides which of the packets that wait goes next.
+    #[inline]
+    pub(crate) fn next_departure(&self) -> Time {
+        self.free_at + self.lingers()
+    }
+
+    /// Whether its scheduler has such a decision to make up for.
+    #[inline]
+    pub(crate) fn is_behind(&self, now: Time) -> bool {
+        self.waits && self.next_departure() <= now
+    }
+
+    /// The running counts, with those of the arriving packet's ingress port and flow.
+    #[inline]
+    pub(crate) fn counts(&self, ingress_arrival: u64, flow_arrival: u64) -> Counts {
+        Counts {
+            port_arrival: self.totals.arrivals,
+            ingress_arrival,
+            flow_arrival,
+            port_accepted: self.totals.accepted,
+        }
     }
 
     /// A packet arrives at `now`.
@@ -214,6 +267,15 @@ impl Port {
         assert!(now >= self.last_arrival, "time went back at a port");
         self.last_arrival = now;
         self.totals.arrivals += 1;
+    }
+
+    /// Whether the packet that arrives at `now` is lost before it meets the queue.
+    #[inline]
+    pub(crate) fn loses(&mut self, now: Time) -> bool {
+        match &mut self.extras {
+            None => false,
+            Some(extras) => extras.losses.iter_mut().any(|loss| loss.takes(now)),
+        }
     }
 
     /// A packet is accepted, with which `backlog_bytes` are in the buffer.
@@ -238,18 +300,16 @@ impl Port {
         if PLAIN && let Discipline::DropTail(drop_tail) = &self.discipline {
             return drop_tail.judge(backlog, frame_bytes);
         }
+        if self.loses(now) {
+            return Verdict::Dropped(Reason::Loss);
+        }
         let queue = Queue {
             now,
             backlog,
             idle_at: self.free_at,
         };
-        let candidate = Candidate {
-            frame_bytes,
-            flow: packet.flow,
-            class: packet.class,
-            ecn: packet.ecn,
-        };
-        self.discipline.judge(&queue, &candidate)
+        self.discipline
+            .judge(&queue, &packet.candidate(frame_bytes))
     }
 
     /// Takes an accepted packet; returns when its last bit is sent, and when the next node
@@ -288,6 +348,7 @@ impl Port {
 
     /// Puts a packet on the line that its scheduler has chosen; returns as [`Port::accept`] does.
     /// The line is free at `begin`.
+    #[inline]
     pub(crate) fn send(
         &mut self,
         begin: Time,
@@ -311,7 +372,10 @@ impl Port {
         wire_bytes: u32,
     ) -> (Time, Time) {
         let mut start = begin;
-        if !PLAIN && let Some(shaper) = &mut self.shaper {
+        if !PLAIN
+            && let Some(extras) = &mut self.extras
+            && let Some(shaper) = &mut extras.shaper
+        {
             start = shaper.release(start, frame_bytes);
         }
         self.free_at = start + self.serializer.take(wire_bytes);

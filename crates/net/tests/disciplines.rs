@@ -275,6 +275,7 @@ fn through(queueing: &Queueing, departure_first: bool, sends: &[Send]) -> (Log, 
             fifo(Discipline::DropTail(DropTail::packets(1000)))
         },
         shaper: None,
+        losses: Vec::new(),
         departure_first,
     };
     let ports = topology.ports().len();

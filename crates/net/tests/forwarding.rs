@@ -101,6 +101,7 @@ fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> 
             leaves: Leaves::AtEndOfService,
         },
         shaper: None,
+        losses: Vec::new(),
         departure_first: true,
     };
     let ports = topology.ports().len();

@@ -127,6 +127,7 @@ impl Simulation {
             Tick::Queue => self.queue.sample(&mut self.network),
             Tick::End => {
                 self.end_measurement(time);
+                self.network.settle(time);
                 self.finished = true;
             }
         }

@@ -105,7 +105,6 @@ pub(crate) fn ports(
         };
         let clock_error_ppb =
             Stream::new(job.seed, "clock", i as u64).symmetric(job.link.clock_error_ppb);
-        let queueing = losses.before(id, queueing)?;
         Ok(PortConfig {
             rate,
             clock_error_ppb,
@@ -113,6 +112,7 @@ pub(crate) fn ports(
             far_processing,
             queueing,
             shaper,
+            losses: losses.at(id),
             departure_first: job.switch.departure_first,
         })
     };

@@ -9,7 +9,6 @@ mod average;
 mod drop_tail;
 #[cfg(test)]
 mod fixtures;
-mod lossy;
 mod lottery;
 mod pie;
 mod red;
@@ -22,7 +21,6 @@ use fairport_units::Time;
 
 use crate::packet::{ECN_BITS, NOT_ECT};
 pub use drop_tail::DropTail;
-pub use lossy::{Loss, Lossy};
 pub use lottery::{Measure, Ramp, Variant};
 pub use pie::{Pie, PieConfig};
 pub use red::{Red, RedConfig};
@@ -144,8 +142,6 @@ pub enum Discipline {
     Pie(Box<Pie>),
     /// a threshold a class
     WeightedTailDrop(Box<WeightedTailDrop>),
-    /// another one, behind a place where packets are lost
-    Lossy(Box<Lossy>),
 }
 
 impl Discipline {
@@ -160,24 +156,14 @@ impl Discipline {
             Self::Rio(rio) => rio.judge(queue, packet),
             Self::Pie(pie) => pie.judge(queue, packet),
             Self::WeightedTailDrop(weighted) => weighted.judge(queue, packet),
-            Self::Lossy(lossy) => lossy.judge(queue, packet),
         }
     }
 
     /// The packet that was let in last leaves the buffer at `leaves`.
     #[inline]
     pub(crate) fn joined(&mut self, leaves: Time) {
-        if matches!(self, Self::Rio(_) | Self::Lossy(_)) {
-            self.note(leaves);
-        }
-    }
-
-    #[inline(never)]
-    fn note(&mut self, leaves: Time) {
-        match self {
-            Self::Rio(rio) => rio.joined(leaves),
-            Self::Lossy(lossy) => lossy.joined(leaves),
-            _ => {}
+        if let Self::Rio(rio) = self {
+            rio.joined(leaves);
         }
     }
 }

@@ -1,13 +1,18 @@
 //! Ports whose discipline decides at dequeue: the general path.
 //!
 //! A port of the other kind knows a departure when it accepts the packet. Here the packet stays
-//! with the [`Scheduler`] until the line is free for it, and only then goes on the link. So such a
-//! port has an event of its own, "the line is free and somebody waits", in the same event queue;
-//! its ids lie behind those of the links. It is set while packets wait. Of all that happens in one
-//! picosecond departures come first; where arrivals are to come first (`departure_first = false`)
-//! the event is set one picosecond late, and the packet that it sends begins on time.
+//! with the [`Scheduler`] until the line is free for it, and only then goes on the link. Which packet
+//! goes is asked for that instant, but not at that instant: a port catches up with its departures when
+//! a packet comes to it, when one that it has sent arrives, or when somebody looks at it. By then all
+//! that came to it before each departure is there, and nothing else decides. So these ports have no
+//! events of their own, either: while packets wait one is being sent, so there is an arrival to come,
+//! and it is early enough, because the next packet cannot arrive before it.
 //!
-//! A packet that finds the line free and nobody waiting goes at once: no queue, no event.
+//! Of all that happens in one picosecond departures come first; where arrivals are to come first
+//! (`departure_first = false`) a departure is decided one picosecond late, and the packet that it
+//! sends begins on time.
+//!
+//! A packet that finds the line free and nobody waiting goes at once: no queue.
 //!
 //! What was decided when a packet arrived may be revised: a discipline drops one that it had
 //! accepted, or marks it as it leaves. So every waiting packet keeps the counts of its own arrival.
@@ -15,26 +20,26 @@
 use fairport_units::Time;
 
 use super::Network;
-use crate::discipline::{Backlog, NOTHING, Reason, Verdict};
+use crate::discipline::{Backlog, Candidate, NOTHING, Reason, Verdict};
 use crate::observer::{Arrival, Counts, Observer};
 use crate::packet::CE;
 use crate::pool::Handle;
-use crate::port::Port;
+use crate::port::{Kind, Port};
 use crate::routing::Hop;
-use crate::scheduler::{Addresses, Lost, Scheduler, Waiting};
+use crate::scheduler::{Addresses, Scheduler, Waiting, WaitingRoom};
 use crate::topology::{NodeId, PortId, Topology};
 
 /// The queue of one such port.
+#[repr(C)] // what every packet needs comes first
 struct Scheduled {
-    port: PortId,
-    scheduler: Scheduler,
     /// without the packet in service
     backlog: Backlog,
-    /// whether its event is set
-    is_set: bool,
     /// until when the backlog's integral has been taken
     integrated_to: Time,
+    scheduler: Scheduler,
     revoked: Revoked,
+    /// where it stands
+    node: NodeId,
 }
 
 impl Scheduled {
@@ -45,15 +50,32 @@ impl Scheduled {
         self.integrated_to = now;
         port.totals.backlog_integral += u128::from(span) * u128::from(self.backlog.bytes);
     }
+
+    /// A packet waits from now on.
+    #[inline]
+    fn take_in(&mut self, frame_bytes: u32, port: &mut Port) {
+        self.backlog.bytes += frame_bytes;
+        self.backlog.packets += 1;
+        port.waits = true;
+        port.count_accepted(frame_bytes, self.backlog.bytes);
+    }
+
+    /// A packet waits no longer.
+    #[inline]
+    fn let_go(&mut self, waiting: &mut Waiting, port: &mut Port) {
+        waiting.is_here = false;
+        self.backlog.bytes -= waiting.packet.frame_bytes;
+        self.backlog.packets -= 1;
+        port.waits = self.backlog.packets > 0;
+    }
 }
 
 /// A packet that meets such a port.
 struct Meeting {
     port: PortId,
-    /// the port's index among these
-    index: u32,
+    handle: Handle,
+    packet: Candidate,
     counts: Counts,
-    packet: Waiting,
 }
 
 /// What was accepted at a port and dropped all the same.
@@ -66,73 +88,68 @@ pub(super) struct Revoked {
 /// All such ports of a network.
 pub(super) struct ScheduledPorts {
     ports: Vec<Scheduled>,
-    /// the id of the first one's event
-    first_event: u32,
-    /// of each packet that waits at one of them the counts of its arrival, by its handle
-    counts: Vec<Option<Counts>>,
+    room: WaitingRoom,
     /// host number by node
     host_number: Vec<u32>,
-    /// what the discipline gives up in one step; empty in between
-    lost: Lost,
+    /// the ports of each node
+    ports_of: Vec<Vec<PortId>>,
 }
 
 impl ScheduledPorts {
     /// None yet.
     pub(super) fn new(topology: &Topology) -> Self {
-        let mut host_number = vec![0; topology.nodes().len()];
+        let nodes = topology.nodes();
+        let mut host_number = vec![0; nodes.len()];
         for (number, host) in topology.hosts().iter().enumerate() {
             host_number[host.0 as usize] = number as u32;
         }
         Self {
             ports: Vec::new(),
-            first_event: topology.ports().len() as u32,
-            counts: Vec::new(),
+            room: WaitingRoom::default(),
             host_number,
-            lost: Lost::new(),
+            ports_of: nodes.iter().map(|node| node.ports.clone()).collect(),
         }
     }
 
-    /// Adds a port; returns its index among these.
-    pub(super) fn add(&mut self, port: PortId, scheduler: Scheduler) -> u32 {
+    /// Adds a port that stands at `node`; returns its number among these.
+    pub(super) fn add(&mut self, node: NodeId, scheduler: Scheduler) -> u32 {
         self.ports.push(Scheduled {
-            port,
-            scheduler,
             backlog: NOTHING,
-            is_set: false,
             integrated_to: Time::ZERO,
+            scheduler,
             revoked: Revoked::default(),
+            node,
         });
         self.ports.len() as u32 - 1
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.ports.len()
+    /// What waits at a port of this kind; nothing where it has no scheduler.
+    pub(super) fn backlog(&self, kind: Kind) -> Backlog {
+        self.get(kind).map_or(NOTHING, |port| port.backlog)
     }
 
-    /// What waits at a port with this index; nothing where it is [`NO_SCHEDULER`].
-    pub(super) fn backlog(&self, index: u32) -> Backlog {
-        self.get(index).map_or(NOTHING, |port| port.backlog)
-    }
-
-    /// What the port with this index revoked; nothing where it is [`NO_SCHEDULER`].
-    pub(super) fn revoked(&self, index: u32) -> Revoked {
-        self.get(index)
+    /// What a port of this kind revoked; nothing where it has no scheduler.
+    pub(super) fn revoked(&self, kind: Kind) -> Revoked {
+        self.get(kind)
             .map_or_else(Revoked::default, |port| port.revoked)
     }
 
-    fn get(&self, index: u32) -> Option<&Scheduled> {
-        self.ports.get(index as usize)
+    fn get(&self, kind: Kind) -> Option<&Scheduled> {
+        match kind {
+            Kind::Scheduled(number) => Some(&self.ports[number as usize]),
+            Kind::Plain | Kind::Fifo => None,
+        }
     }
 
     /// The packets that wait at any of them.
     pub(super) fn waiting(&self) -> impl Iterator<Item = Handle> {
-        let places = self.counts.iter().enumerate();
-        places.filter_map(|(place, counts)| counts.is_some().then_some(Handle::at(place)))
+        self.room.iter()
     }
 }
 
 impl<P: Copy, O: Observer<P>> Network<P, O> {
-    /// A packet meets a port with a scheduler: the counterpart of `Network::meet_fifo`.
+    /// A packet meets a port with the scheduler of this `number`: the counterpart of
+    /// `Network::meet_fifo`.
     #[inline(never)] // it would crowd the other kind of port out of the registers
     pub(super) fn meet_scheduler(
         &mut self,
@@ -140,93 +157,117 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         hop: Hop,
         ingress_number: u16,
         handle: Handle,
+        number: u32,
     ) -> Time {
         assert_eq!(
             now, self.now,
             "a host's own port needs a first-in-first-out discipline"
         );
-        let port = &mut self.ports[hop.port.0 as usize];
-        let index = port.scheduler;
+        let id = hop.port;
+        if self.scheduled.ports[number as usize]
+            .scheduler
+            .shares_memory()
+        {
+            self.catch_up_at_node(number);
+        } else if self.ports[id.0 as usize].is_behind(now) {
+            self.catch_up(id, now);
+        }
+        let port = &mut self.ports[id.0 as usize];
+        let scheduled = &mut self.scheduled.ports[number as usize];
         port.count_arrival(now);
         let slot = port.place.ingress_base as usize + ingress_number as usize;
         let ingress_arrivals = &mut self.ingress_arrivals[slot];
         *ingress_arrivals += 1;
         let packet = self.packets.get(handle);
-        let meeting = Meeting {
-            port: hop.port,
-            index,
-            counts: Counts {
-                port_arrival: port.totals.arrivals,
-                ingress_arrival: *ingress_arrivals,
-                flow_arrival: hop.arrivals,
-                port_accepted: port.totals.accepted,
-            },
-            packet: Waiting {
-                arrived: now,
-                frame_bytes: self.framing.buffered_bytes(packet.size_bytes),
-                flow: packet.flow,
-                class: packet.class,
-                ecn: packet.ecn,
-                marked: false,
-                handle,
-            },
+        let candidate = packet.candidate(self.framing.buffered_bytes(packet.size_bytes));
+        let counts = port.counts(*ingress_arrivals, hop.arrivals);
+        let meeting = || Meeting {
+            port: id,
+            handle,
+            packet: candidate,
+            counts,
         };
-        let waits = self.scheduled.ports[index as usize].backlog.packets > 0;
-        if waits || port.free_at() > now {
-            self.join(&meeting);
+        if port.loses(now) {
+            let (meeting, backlog) = (meeting(), scheduled.backlog);
+            self.tell(&meeting, backlog, Verdict::Dropped(Reason::Loss));
+        } else if port.waits || port.free_at() > now {
+            self.join(&meeting(), number);
         } else {
-            self.pass(&meeting);
+            // The line is free and nobody waits: the packet goes at once, unless it is refused.
+            let verdict = scheduled.scheduler.pass(now, &candidate);
+            self.observer.verdict(now, id, packet, verdict);
+            if verdict != Verdict::Accepted || self.observer.watches(id) {
+                self.pass_told(&meeting(), verdict);
+                return Time::NEVER;
+            }
+            let frame_bytes = candidate.frame_bytes;
+            port.count_accepted(frame_bytes, frame_bytes);
+            let wire_bytes = frame_bytes + self.framing.gap_bytes();
+            if let (_, Some(due)) = port.send(now, frame_bytes, wire_bytes, handle) {
+                self.events.insert(due, id.0);
+            }
         }
         Time::NEVER
     }
 
-    /// The line is free and nobody waits, so the packet goes at once, unless it is refused.
-    #[inline]
-    fn pass(&mut self, meeting: &Meeting) {
-        let waiting = &meeting.packet;
-        let scheduler = &mut self.scheduled.ports[meeting.index as usize].scheduler;
-        let verdict = scheduler.pass(waiting);
-        self.tell(meeting, NOTHING, verdict);
+    /// The same of a packet that is refused, or passes a watched port.
+    #[inline(never)]
+    fn pass_told(&mut self, meeting: &Meeting, verdict: Verdict) {
+        self.tell_more(meeting, NOTHING, verdict);
         if !verdict.lets_in() {
             return;
         }
+        let frame_bytes = meeting.packet.frame_bytes;
         let port = &mut self.ports[meeting.port.0 as usize];
-        port.count_accepted(waiting.frame_bytes, waiting.frame_bytes);
-        self.send(meeting.port, waiting, meeting.counts, self.now);
+        port.count_accepted(frame_bytes, frame_bytes);
+        let wire_bytes = frame_bytes + self.framing.gap_bytes();
+        let (depart, due) = port.send(self.now, frame_bytes, wire_bytes, meeting.handle);
+        if let Some(due) = due {
+            self.events.insert(due, meeting.port.0);
+        }
+        let packet = self.packets.get(meeting.handle);
+        let arrival = meeting.counts.port_arrival;
+        self.observer.departs(meeting.port, packet, arrival, depart);
     }
 
     /// The packet has to wait, unless it is refused.
     #[inline(never)] // so that the way of a packet that passes stays short
-    fn join(&mut self, meeting: &Meeting) {
-        let waiting = meeting.packet;
-        let addresses = match self.scheduled.ports[meeting.index as usize].scheduler {
-            Scheduler::Sfq(_) => self.addresses(waiting.handle),
-            _ => Addresses::default(),
-        };
-        let ScheduledPorts { ports, lost, .. } = &mut self.scheduled;
-        let scheduled = &mut ports[meeting.index as usize];
+    fn join(&mut self, meeting: &Meeting, number: u32) {
+        let handle = meeting.handle;
+        let ScheduledPorts {
+            ports,
+            room,
+            host_number,
+            ..
+        } = &mut self.scheduled;
+        let waiting = Waiting::new(self.now, meeting.packet, meeting.counts);
+        room.enter(handle, waiting);
+        let scheduled = &mut ports[number as usize];
         scheduled.integrate(self.now, &mut self.ports[meeting.port.0 as usize]);
         let backlog = scheduled.backlog;
+        let addresses = || {
+            let (first, last) = self.routes.ends(self.packets.get(handle).route);
+            addresses(&self.ports, host_number, first, last)
+        };
         let verdict = scheduled
             .scheduler
-            .enqueue(backlog, addresses, waiting, lost);
-        if !lost.is_empty() {
-            self.lose(meeting.index); // room is made before it is taken
+            .enqueue(backlog, addresses, handle, room);
+        if !room.lost.is_empty() {
+            self.lose(meeting.port, number, self.now); // room is made before it is taken
         }
         self.tell(meeting, backlog, verdict);
         if verdict.lets_in() {
-            self.keep(meeting);
-        }
-        // Where packets waited before, the event is set already.
-        if backlog.packets == 0 && verdict.lets_in() {
-            self.wake(meeting.index);
+            let port = &mut self.ports[meeting.port.0 as usize];
+            self.scheduled.ports[number as usize].take_in(meeting.packet.frame_bytes, port);
+        } else {
+            self.scheduled.room[handle].is_here = false;
         }
     }
 
     /// Tells of a verdict; `backlog` is what the packet found.
     #[inline]
     fn tell(&mut self, meeting: &Meeting, backlog: Backlog, verdict: Verdict) {
-        let packet = self.packets.get(meeting.packet.handle);
+        let packet = self.packets.get(meeting.handle);
         self.observer
             .verdict(self.now, meeting.port, packet, verdict);
         if verdict != Verdict::Accepted || self.observer.watches(meeting.port) {
@@ -237,12 +278,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// The same of a packet that is refused, or meets a watched port.
     #[inline(never)]
     fn tell_more(&mut self, meeting: &Meeting, backlog: Backlog, verdict: Verdict) {
-        let waiting = &meeting.packet;
         self.observer.detail(&Arrival {
             time: self.now,
             port: meeting.port,
-            packet: self.packets.get(waiting.handle),
-            frame_bytes: waiting.frame_bytes,
+            packet: self.packets.get(meeting.handle),
+            frame_bytes: meeting.packet.frame_bytes,
             backlog,
             verdict,
             depart: Time::NEVER,
@@ -250,161 +290,130 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         });
         if !verdict.lets_in() {
             self.dropped += 1;
-            self.packets.release(waiting.handle);
+            self.packets.release(meeting.handle);
         }
     }
 
-    /// Puts a packet on the line, which is free at `begin`; returns when its last bit is sent.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: a call costs as much as it does"
-    )]
-    #[inline(always)]
-    fn send(&mut self, id: PortId, waiting: &Waiting, counts: Counts, begin: Time) -> Time {
-        let wire_bytes = waiting.frame_bytes + self.framing.gap_bytes();
-        let port = &mut self.ports[id.0 as usize];
-        let (depart, due) = port.send(begin, waiting.frame_bytes, wire_bytes, waiting.handle);
-        if let Some(due) = due {
-            self.events.insert(due, id.0);
+    /// Has every port sent what it has begun to send by `now`, before totals and packets under way
+    /// are looked at.
+    pub fn settle(&mut self, now: Time) {
+        for id in 0..self.ports.len() as u32 {
+            self.catch_up(PortId(id), now);
         }
-        if self.observer.watches(id) {
-            let packet = self.packets.get(waiting.handle);
-            self.observer
-                .departs(id, packet, counts.port_arrival, depart);
-        }
-        depart
     }
 
-    /// Sets the event to when the line will have sent what it holds.
-    #[inline]
-    fn wake(&mut self, index: u32) {
-        let scheduled = &mut self.scheduled.ports[index as usize];
-        debug_assert!(!scheduled.is_set, "one departure event a port");
-        scheduled.is_set = true;
-        let port = &self.ports[scheduled.port.0 as usize];
-        let at = port.free_at() + port.lingers();
-        self.events.insert(at, self.scheduled.first_event + index);
-    }
-
-    /// The line of a port with a scheduler is free, and packets wait: sends the next, if the
-    /// discipline has one left.
+    /// The same for the ports that share a memory with the scheduler of this `number`.
     #[cold]
-    pub(super) fn depart(&mut self, event: u32) {
-        let now = self.now;
-        let index = event - self.scheduled.first_event;
-        let ScheduledPorts { ports, lost, .. } = &mut self.scheduled;
-        let scheduled = &mut ports[index as usize];
-        scheduled.is_set = false;
-        let id = scheduled.port;
-        let port = &mut self.ports[id.0 as usize];
-        let begin = port.free_at();
-        scheduled.integrate(now, port);
-        let next = scheduled.scheduler.dequeue(now, lost);
-        if let Some(waiting) = &next {
-            let (counts, backlog) = self.give_up(index, waiting);
-            if waiting.marked {
-                self.packets.get_mut(waiting.handle).ecn |= CE;
-            }
-            let depart = self.send(id, waiting, counts, begin);
-            if waiting.marked {
-                self.ports[id.0 as usize].totals.marked += 1;
-                self.revise(id, waiting, counts, backlog, Verdict::Marked, depart);
-            }
-        }
-        if !self.scheduled.lost.is_empty() {
-            self.lose(index);
-        }
-        if self.scheduled.ports[index as usize].backlog.packets > 0 {
-            self.wake(index);
+    fn catch_up_at_node(&mut self, number: u32) {
+        let node = self.scheduled.ports[number as usize].node.0 as usize;
+        for i in 0..self.scheduled.ports_of[node].len() {
+            self.catch_up(self.scheduled.ports_of[node][i], self.now);
         }
     }
 
-    /// Tells that a packet that was accepted is marked or lost all the same.
+    /// The same for one port.
+    #[inline(never)]
+    pub(super) fn catch_up(&mut self, id: PortId, now: Time) {
+        let Kind::Scheduled(number) = self.ports[id.0 as usize].kind() else {
+            return;
+        };
+        while self.ports[id.0 as usize].is_behind(now) {
+            self.depart(id, number);
+        }
+    }
+
+    /// The line of a port is free, and packets wait: sends the next, if the discipline has one left.
+    #[inline]
+    fn depart(&mut self, id: PortId, number: u32) {
+        let ScheduledPorts { ports, room, .. } = &mut self.scheduled;
+        let scheduled = &mut ports[number as usize];
+        let port = &mut self.ports[id.0 as usize];
+        let now = port.next_departure();
+        scheduled.integrate(now, port);
+        let next = scheduled.scheduler.dequeue(now, room);
+        if let Some(handle) = next {
+            let waiting = &mut room[handle];
+            scheduled.let_go(waiting, port);
+            let frame_bytes = waiting.packet.frame_bytes;
+            let wire_bytes = frame_bytes + self.framing.gap_bytes();
+            let (depart, due) = port.send(port.free_at(), frame_bytes, wire_bytes, handle);
+            debug_assert!(due.is_none(), "the packet before is still on the link");
+            let marked = waiting.marked;
+            if marked {
+                port.totals.marked += 1;
+                self.packets.get_mut(handle).ecn |= CE;
+            }
+            if self.observer.watches(id) {
+                let packet = self.packets.get(handle);
+                let arrival = waiting.counts.port_arrival;
+                self.observer.departs(id, packet, arrival, depart);
+            }
+            if marked {
+                self.revise(id, number, handle, Verdict::Marked, [now, depart]);
+            }
+        }
+        if !self.scheduled.room.lost.is_empty() {
+            self.lose(id, number, now);
+        }
+    }
+
+    /// Tells that a packet that was accepted is marked or lost all the same; at what time, and when
+    /// it departs.
     #[inline(never)]
     fn revise(
         &mut self,
         id: PortId,
-        waiting: &Waiting,
-        counts: Counts,
-        backlog: Backlog,
+        number: u32,
+        handle: Handle,
         verdict: Verdict,
-        depart: Time,
+        [time, depart]: [Time; 2],
     ) {
-        let packet = self.packets.get(waiting.handle);
-        self.observer.verdict(self.now, id, packet, verdict);
+        let waiting = &self.scheduled.room[handle];
+        let packet = self.packets.get(handle);
+        self.observer.verdict(time, id, packet, verdict);
         self.observer.revised(&Arrival {
-            time: self.now,
+            time,
             port: id,
             packet,
-            frame_bytes: waiting.frame_bytes,
-            backlog,
+            frame_bytes: waiting.packet.frame_bytes,
+            backlog: self.scheduled.ports[number as usize].backlog,
             verdict,
             depart,
-            counts,
+            counts: waiting.counts,
         });
     }
 
-    /// Drops what the discipline has given up after all.
+    /// Drops what the discipline has given up at `now` after all.
     #[inline(never)]
-    fn lose(&mut self, index: u32) {
-        let mut lost = std::mem::take(&mut self.scheduled.lost);
-        for (waiting, reason) in lost.drain(..) {
-            self.lose_one(index, &waiting, reason);
+    fn lose(&mut self, id: PortId, number: u32, now: Time) {
+        let mut lost = std::mem::take(&mut self.scheduled.room.lost);
+        for (handle, reason) in lost.drain(..) {
+            let ScheduledPorts { ports, room, .. } = &mut self.scheduled;
+            let scheduled = &mut ports[number as usize];
+            let waiting = &mut room[handle];
+            scheduled.let_go(waiting, &mut self.ports[id.0 as usize]);
+            scheduled.revoked.packets += 1;
+            scheduled.revoked.bytes += u64::from(waiting.packet.frame_bytes);
+            self.revise(
+                id,
+                number,
+                handle,
+                Verdict::Dropped(reason),
+                [now, Time::NEVER],
+            );
+            self.dropped += 1;
+            self.packets.release(handle);
         }
-        self.scheduled.lost = lost;
+        self.scheduled.room.lost = lost;
     }
+}
 
-    fn lose_one(&mut self, index: u32, waiting: &Waiting, reason: Reason) {
-        let (counts, backlog) = self.give_up(index, waiting);
-        let id = self.scheduled.ports[index as usize].port;
-        let verdict = Verdict::Dropped(reason);
-        self.revise(id, waiting, counts, backlog, verdict, Time::NEVER);
-        let revoked = &mut self.scheduled.ports[index as usize].revoked;
-        revoked.packets += 1;
-        revoked.bytes += u64::from(waiting.frame_bytes);
-        self.dropped += 1;
-        self.packets.release(waiting.handle);
-    }
-
-    /// An accepted packet waits from now on.
-    #[inline]
-    fn keep(&mut self, meeting: &Meeting) {
-        let ScheduledPorts { ports, counts, .. } = &mut self.scheduled;
-        let waiting = &meeting.packet;
-        let place = waiting.handle.place();
-        if counts.len() <= place {
-            counts.resize(place + 1, None);
-        }
-        counts[place] = Some(meeting.counts);
-        let backlog = &mut ports[meeting.index as usize].backlog;
-        backlog.bytes += waiting.frame_bytes;
-        backlog.packets += 1;
-        let port = &mut self.ports[meeting.port.0 as usize];
-        port.count_accepted(waiting.frame_bytes, backlog.bytes);
-    }
-
-    /// A packet waits no longer: its counts, and what still waits.
-    #[inline]
-    fn give_up(&mut self, index: u32, waiting: &Waiting) -> (Counts, Backlog) {
-        let ScheduledPorts { ports, counts, .. } = &mut self.scheduled;
-        let counts = counts[waiting.handle.place()].take();
-        let backlog = &mut ports[index as usize].backlog;
-        backlog.bytes -= waiting.frame_bytes;
-        backlog.packets -= 1;
-        (counts.expect("it waited"), *backlog)
-    }
-
-    /// Where a packet's route begins and ends. Only some disciplines ask, and it takes a while.
-    fn addresses(&self, handle: Handle) -> Addresses {
-        let (first, last) = self.routes.ends(self.packets.get(handle).route);
-        let number = |node: NodeId| self.scheduled.host_number[node.0 as usize];
-        let near_node = |port: PortId| {
-            let far_port = self.ports[port.0 as usize].place.far_port;
-            self.ports[far_port.0 as usize].place.far_node
-        };
-        Addresses {
-            source: number(near_node(first)),
-            destination: number(self.ports[last.0 as usize].place.far_node),
-        }
+/// Between which hosts a route goes that leaves by the `first` port and comes in by the `last`.
+fn addresses(ports: &[Port], host_number: &[u32], first: PortId, last: PortId) -> Addresses {
+    let number = |node: NodeId| host_number[node.0 as usize];
+    let place = |port: PortId| &ports[port.0 as usize].place;
+    Addresses {
+        source: number(place(place(first).far_port).far_node),
+        destination: number(place(last).far_node),
     }
 }

@@ -3,8 +3,9 @@
 use fairport_units::Time;
 
 use super::lane::Lane;
-use super::{Lost, Waiting};
-use crate::discipline::{Backlog, DropTail, NOTHING, Reason, Verdict};
+use super::{Waiting, WaitingRoom};
+use crate::discipline::{Backlog, Candidate, DropTail, NOTHING, Reason, Verdict};
+use crate::pool::Handle;
 
 /// What an administrator sets.
 #[derive(Clone, Copy, Debug)]
@@ -43,26 +44,44 @@ impl Control {
         }
     }
 
-    /// The next packet of the queue to be sent; those dropped on the way are added to `lost`.
+    /// The next packet of the queue to be sent; those dropped on the way are lost in the room.
+    #[inline]
     pub(super) fn dequeue(
         &mut self,
         now: Time,
         lane: &mut Lane,
         config: &CoDelConfig,
-        lost: &mut Lost,
-    ) -> Option<Waiting> {
-        let (mut packet, mut too_long) = self.take(now, lane, config)?;
+        room: &mut WaitingRoom,
+    ) -> Option<Handle> {
+        let (packet, too_long) = self.take(now, lane, config, room)?;
+        if !self.dropping && !too_long {
+            return Some(packet);
+        }
+        self.dequeue_slow(now, (packet, too_long), lane, config, room)
+    }
+
+    /// The same while packets are dropped, or where the `first` has waited too long.
+    #[inline(never)] // so that the path of a queue that is short enough stays short
+    fn dequeue_slow(
+        &mut self,
+        now: Time,
+        first: (Handle, bool),
+        lane: &mut Lane,
+        config: &CoDelConfig,
+        room: &mut WaitingRoom,
+    ) -> Option<Handle> {
+        let (mut packet, mut too_long) = first;
         if self.dropping {
             self.dropping = too_long;
             while self.dropping && now >= self.drop_next {
                 self.count += 1;
                 let drop_next = after(self.drop_next, config.interval, self.count);
-                if mark(&mut packet, config) {
+                if mark(&mut room[packet], config) {
                     self.drop_next = drop_next;
                     return Some(packet);
                 }
-                lost.push((packet, Reason::Early));
-                let Some(next) = self.take(now, lane, config) else {
+                room.lose(packet, Reason::Early);
+                let Some(next) = self.take(now, lane, config, room) else {
                     self.dropping = false;
                     return None;
                 };
@@ -73,11 +92,11 @@ impl Control {
                 }
             }
         } else if too_long {
-            let marked = mark(&mut packet, config);
+            let marked = mark(&mut room[packet], config);
             self.begin_dropping(now, config);
             if !marked {
-                lost.push((packet, Reason::Early));
-                (packet, _) = self.take(now, lane, config)?;
+                room.lose(packet, Reason::Early);
+                (packet, _) = self.take(now, lane, config, room)?;
             }
         }
         Some(packet)
@@ -108,17 +127,19 @@ impl Control {
 
     /// Takes the first packet, and says whether packets have waited longer than the target for an
     /// interval.
+    #[inline]
     fn take(
         &mut self,
         now: Time,
         lane: &mut Lane,
         config: &CoDelConfig,
-    ) -> Option<(Waiting, bool)> {
-        let Some(packet) = lane.pop() else {
+        room: &WaitingRoom,
+    ) -> Option<(Handle, bool)> {
+        let Some(packet) = lane.pop(room) else {
             self.found_empty();
             return None;
         };
-        let sojourn = now.saturating_sub(packet.arrived);
+        let sojourn = now.saturating_sub(room[packet].arrived);
         if sojourn < config.target || lane.bytes() <= config.max_packet_bytes {
             self.above_until = Time::NEVER;
             return Some((packet, false));
@@ -138,9 +159,9 @@ fn after(time: Time, interval: Time, count: u32) -> Time {
     time + Time::from_ps(ps as u64)
 }
 
-fn mark(packet: &mut Waiting, config: &CoDelConfig) -> bool {
-    packet.marked = config.ecn && packet.is_ecn_capable();
-    packet.marked
+fn mark(waiting: &mut Waiting, config: &CoDelConfig) -> bool {
+    waiting.marked = config.ecn && waiting.packet.is_ecn_capable();
+    waiting.marked
 }
 
 /// One first-in-first-out queue under `CoDel`.
@@ -163,15 +184,20 @@ impl CoDel {
         }
     }
 
-    pub(super) fn enqueue(&mut self, backlog: Backlog, packet: Waiting) -> Verdict {
-        let verdict = self.limit.judge(backlog, packet.frame_bytes);
+    pub(super) fn enqueue(
+        &mut self,
+        backlog: Backlog,
+        packet: Handle,
+        room: &mut WaitingRoom,
+    ) -> Verdict {
+        let verdict = self.limit.judge(backlog, room[packet].packet.frame_bytes);
         if verdict == Verdict::Accepted {
-            self.lane.push(packet);
+            self.lane.push(packet, room);
         }
         verdict
     }
 
-    pub(super) fn pass(&mut self, packet: &Waiting) -> Verdict {
+    pub(super) fn pass(&mut self, packet: &Candidate) -> Verdict {
         let verdict = self.limit.judge(NOTHING, packet.frame_bytes);
         if verdict == Verdict::Accepted {
             self.control.rest();
@@ -179,14 +205,16 @@ impl CoDel {
         verdict
     }
 
-    pub(super) fn dequeue(&mut self, now: Time, lost: &mut Lost) -> Option<Waiting> {
+    pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingRoom) -> Option<Handle> {
         self.control
-            .dequeue(now, &mut self.lane, &self.config, lost)
+            .dequeue(now, &mut self.lane, &self.config, room)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Scheduler;
+    use super::super::fixtures::{Stand, packet};
     use super::*;
     use crate::packet::{CE, NOT_ECT};
 
@@ -197,31 +225,30 @@ mod tests {
         max_packet_bytes: 1518,
     };
 
+    fn port(limit_packets: u32, config: CoDelConfig) -> Stand {
+        let codel = CoDel::new(DropTail::packets(limit_packets), config);
+        Stand::new(Scheduler::CoDel(codel))
+    }
+
     /// A queue in which every packet has waited 10 ms when it is sent, one a millisecond; returns
     /// when packets were dropped and how many were marked within `milliseconds`.
     fn standing_queue(config: CoDelConfig, ecn: u8, milliseconds: u64) -> (Vec<u64>, usize) {
-        let mut queue = CoDel::new(DropTail::packets(1000), config);
-        let (mut drops, mut marks, mut lost) = (Vec::new(), 0, Lost::new());
-        let nothing = Backlog {
-            bytes: 0,
-            packets: 0,
+        let mut port = port(1000, config);
+        let packet = Candidate {
+            ecn,
+            ..packet(0, 1518)
         };
-        let enter = |queue: &mut CoDel, at: u64| {
-            let packet = Waiting {
-                arrived: Time::from_ms(at),
-                ecn,
-                ..Waiting::of(0, 1518)
-            };
-            queue.enqueue(nothing, packet);
-        };
-        (0..10).for_each(|at| enter(&mut queue, at));
-        for at in 10..10 + milliseconds {
-            enter(&mut queue, at);
-            let sent = queue.dequeue(Time::from_ms(at), &mut lost);
-            marks += usize::from(sent.is_some_and(|packet| packet.marked));
-            for _ in lost.drain(..) {
+        let (mut drops, mut marks) = (Vec::new(), 0);
+        for at in 0..10 + milliseconds {
+            port.now = Time::from_ms(at);
+            port.enter(packet);
+            if at < 10 {
+                continue;
+            }
+            marks += usize::from(port.send().is_some_and(|sent| sent.marked));
+            for _ in port.lost() {
                 drops.push(at);
-                enter(&mut queue, at); // so that the queue stays as long
+                port.enter(packet); // so that the queue stays as long
             }
         }
         (drops, marks)
@@ -247,17 +274,13 @@ mod tests {
 
     #[test]
     fn a_queue_of_one_packet_is_left_alone_however_long_it_waits() {
-        let mut queue = CoDel::new(DropTail::packets(10), CONFIG);
-        let nothing = Backlog {
-            bytes: 0,
-            packets: 0,
-        };
-        let mut lost = Lost::new();
+        let mut port = port(10, CONFIG);
         for second in 1..100 {
-            queue.enqueue(nothing, Waiting::of(0, 1518));
-            assert!(queue.dequeue(Time::from_secs(second), &mut lost).is_some());
+            port.enter(packet(0, 1518));
+            port.now = Time::from_secs(second);
+            assert!(port.send().is_some());
         }
-        assert!(lost.is_empty());
+        assert!(port.lost().is_empty());
     }
 
     #[test]

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
+use super::WaitingRoom;
 use super::lane::Lane;
-use super::{Lost, Waiting};
-use crate::discipline::{Backlog, DropTail, NOTHING, Reason, Verdict};
+use crate::discipline::{Backlog, Candidate, DropTail, NOTHING, Reason, Verdict};
+use crate::pool::Handle;
 
 #[derive(Clone, Debug, Default)]
 struct Queue {
@@ -54,37 +55,38 @@ impl Drr {
     pub(super) fn enqueue(
         &mut self,
         mut backlog: Backlog,
-        packet: Waiting,
-        lost: &mut Lost,
+        packet: Handle,
+        room: &mut WaitingRoom,
     ) -> Verdict {
-        while self.limit.judge(backlog, packet.frame_bytes) != Verdict::Accepted {
-            let Some(longest) = self.longest_but(&packet) else {
+        let newcomer = room[packet].packet;
+        while self.limit.judge(backlog, newcomer.frame_bytes) != Verdict::Accepted {
+            let Some(longest) = self.longest_but(&newcomer) else {
                 return Verdict::Dropped(Reason::Share);
             };
             let lane = &mut self.queues[longest as usize].lane;
-            let victim = lane.pop_last().expect("it is in the round");
-            backlog.bytes -= victim.frame_bytes;
+            let victim = lane.pop_last(room).expect("it is in the round");
+            backlog.bytes -= room[victim].packet.frame_bytes;
             backlog.packets -= 1;
-            lost.push((victim, Reason::PushedOut));
+            room.lose(victim, Reason::PushedOut);
             if lane.is_empty() {
                 self.round.retain(|queue| *queue != longest);
                 self.give_back(longest);
             }
         }
-        let index = self.queue_for(packet.flow);
-        self.queues[index as usize].lane.push(packet);
+        let index = self.queue_for(newcomer.flow);
+        self.queues[index as usize].lane.push(packet, room);
         Verdict::Accepted
     }
 
     /// A packet that is alone leaves nothing behind: its flow gives its queue back.
-    pub(super) fn pass(&self, packet: &Waiting) -> Verdict {
+    pub(super) fn pass(&self, packet: &Candidate) -> Verdict {
         match self.limit.judge(NOTHING, packet.frame_bytes) {
             Verdict::Accepted => Verdict::Accepted,
             _ => Verdict::Dropped(Reason::Share),
         }
     }
 
-    pub(super) fn dequeue(&mut self) -> Option<Waiting> {
+    pub(super) fn dequeue(&mut self, room: &WaitingRoom) -> Option<Handle> {
         loop {
             let index = *self.round.front()?;
             let queue = &mut self.queues[index as usize];
@@ -93,9 +95,10 @@ impl Drr {
                 queue.deficit += self.quantum_bytes;
             }
             let first = queue.lane.first().expect("it is in the round");
-            if first.frame_bytes <= queue.deficit {
-                queue.deficit -= first.frame_bytes;
-                let packet = queue.lane.pop();
+            let frame_bytes = room[first].packet.frame_bytes;
+            if frame_bytes <= queue.deficit {
+                queue.deficit -= frame_bytes;
+                let packet = queue.lane.pop(room);
                 if queue.lane.is_empty() {
                     self.round.pop_front();
                     self.give_back(index);
@@ -109,7 +112,7 @@ impl Drr {
 
     /// The queue with most octets, unless it would be the newcomer's own once that is in; of
     /// several the one that is served first.
-    fn longest_but(&self, newcomer: &Waiting) -> Option<u32> {
+    fn longest_but(&self, newcomer: &Candidate) -> Option<u32> {
         let mut longest = (None, self.bytes_of(newcomer.flow) + newcomer.frame_bytes);
         for index in &self.round {
             let queue = &self.queues[*index as usize];
@@ -157,45 +160,41 @@ impl Drr {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Scheduler;
+    use super::super::fixtures::{Stand, packet};
     use super::*;
 
-    fn backlog(packets: u32) -> Backlog {
-        Backlog {
-            bytes: packets * 1500,
-            packets,
-        }
+    fn port(limit_packets: u32, quantum_bytes: u32) -> Stand {
+        let drr = Drr::new(DropTail::packets(limit_packets), quantum_bytes);
+        Stand::new(Scheduler::Drr(drr))
     }
 
     #[test]
     fn the_papers_figure_2_and_3() {
         // quantum 500; the first queue holds 20, 750, 200 octets: the first round sends 20 and
         // leaves a deficit of 480, with which the second round sends 750 and 200
-        let mut queue = Drr::new(DropTail::packets(100), 500);
-        let mut sizes = vec![(0, 20), (0, 750), (0, 200)];
-        sizes.extend([(1, 500), (1, 500)]);
-        for (n, (flow, size)) in sizes.into_iter().enumerate() {
-            queue.enqueue(backlog(n as u32), Waiting::of(flow, size), &mut Lost::new());
+        let mut port = port(100, 500);
+        for (flow, size) in [(0, 20), (0, 750), (0, 200), (1, 500), (1, 500)] {
+            port.enter(packet(flow, size));
         }
-        let sent: Vec<(u32, u32)> = std::iter::from_fn(|| queue.dequeue())
-            .map(|packet| (packet.flow, packet.frame_bytes))
+        let sent: Vec<(u32, u32)> = std::iter::from_fn(|| port.send())
+            .map(|waiting| (waiting.packet.flow, waiting.packet.frame_bytes))
             .collect();
         assert_eq!(sent, [(0, 20), (1, 500), (0, 750), (0, 200), (1, 500)]);
     }
 
     #[test]
     fn flows_of_any_packet_size_get_equal_octets() {
-        let mut queue = Drr::new(DropTail::packets(10_000), 1500);
-        let mut waiting = 0;
+        let mut port = port(10_000, 1500);
         for (flow, size) in [(0, 64), (1, 1500), (2, 700)] {
             for _ in 0..3000 {
-                queue.enqueue(backlog(waiting), Waiting::of(flow, size), &mut Lost::new());
-                waiting += 1;
+                port.enter(packet(flow, size));
             }
         }
         let mut bytes = [0_u32; 3];
         while bytes.iter().sum::<u32>() < 300_000 {
-            let packet = queue.dequeue().unwrap();
-            bytes[packet.flow as usize] += packet.frame_bytes;
+            let sent = port.send().unwrap().packet;
+            bytes[sent.flow as usize] += sent.frame_bytes;
         }
         assert!(
             bytes.iter().all(|b| b.abs_diff(100_000) <= 1500),
@@ -205,18 +204,13 @@ mod tests {
 
     #[test]
     fn the_longest_queue_makes_room() {
-        let mut queue = Drr::new(DropTail::packets(10), 1500);
+        let mut port = port(10, 1500);
         for n in 0..10 {
-            queue.enqueue(
-                backlog(n),
-                Waiting::of(u32::from(n >= 7), 1500),
-                &mut Lost::new(),
-            );
+            port.enter(packet(u32::from(n >= 7), 1500));
         }
-        let mut lost = Lost::new();
-        let verdict = queue.enqueue(backlog(10), Waiting::of(1, 1500), &mut lost);
-        assert_eq!((verdict, lost[0].0.flow), (Verdict::Accepted, 0)); // 7 against 3
-        let verdict = queue.enqueue(backlog(10), Waiting::of(0, 1500), &mut Lost::new());
-        assert_eq!(verdict, Verdict::Dropped(Reason::Share)); // 6 and itself against 4
+        assert_eq!(port.enter(packet(1, 1500)), Verdict::Accepted); // 7 against 3
+        assert_eq!(port.lost(), [(0, Reason::PushedOut)]);
+        let refused = Verdict::Dropped(Reason::Share);
+        assert_eq!(port.enter(packet(0, 1500)), refused); // 6 and itself against 4
     }
 }

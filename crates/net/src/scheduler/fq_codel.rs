@@ -1,14 +1,13 @@
 //! FQ-CoDel (RFC 8290): flows hashed to queues, served by deficit round robin, those that are not
 //! backlogged first, each under `CoDel`.
 
-use std::collections::VecDeque;
-
 use fairport_units::Time;
 
 use super::codel::{CoDelConfig, Control};
 use super::lane::Lane;
-use super::{Lost, Waiting, hash};
-use crate::discipline::{Backlog, DropTail, NOTHING, Reason, Verdict};
+use super::{WaitingRoom, hash};
+use crate::discipline::{Backlog, Candidate, DropTail, NOTHING, Reason, Verdict};
+use crate::pool::Handle;
 
 /// What an administrator sets.
 #[derive(Clone, Debug)]
@@ -25,31 +24,72 @@ pub struct FqCoDelConfig {
 
 /// Which list a queue is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum List {
+enum Place {
     None,
     New,
     Old,
 }
 
+/// A queue: one cache line.
 #[derive(Clone, Debug)]
-#[repr(C)] // what a packet needs that does not wait comes first
+#[repr(align(64))]
 struct Queue {
     /// octets that are left of its turn
     credits: i64,
-    control: Control,
-    list: List,
+    place: Place,
+    /// the queue behind it in its list
+    next: u32,
     lane: Lane,
+    control: Control,
+}
+
+/// A list of queues, linked through them; [`NONE`] ends it.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl List {
+    const EMPTY: Self = Self {
+        first: NONE,
+        last: NONE,
+    };
+
+    #[inline]
+    fn push(&mut self, index: u32, queues: &mut [Queue]) {
+        queues[index as usize].next = NONE;
+        if self.first == NONE {
+            self.first = index;
+        } else {
+            queues[self.last as usize].next = index;
+        }
+        self.last = index;
+    }
+
+    /// Its queues from the first on.
+    fn iter(self, queues: &[Queue]) -> impl Iterator<Item = u32> {
+        let some = |index: u32| (index != NONE).then_some(index);
+        std::iter::successors(some(self.first), move |index| {
+            some(queues[*index as usize].next)
+        })
+    }
 }
 
 /// FQ-CoDel.
 #[derive(Clone, Debug)]
+#[repr(C)] // what every packet needs comes first
 pub struct FqCoDel {
-    config: FqCoDelConfig,
-    seed: u64,
     queues: Vec<Queue>,
+    seed: u64,
+    quantum_bytes: i64,
+    limit: DropTail,
     /// queues that have just become active: served first, for one quantum
-    new: VecDeque<u32>,
-    old: VecDeque<u32>,
+    new: List,
+    old: List,
+    codel: CoDelConfig,
 }
 
 /// At most so many packets are dropped at once where the limit is exceeded (RFC 8290 4.1.1).
@@ -60,52 +100,60 @@ impl FqCoDel {
     pub fn new(config: FqCoDelConfig, seed: u64) -> Self {
         assert!(config.queues > 0 && config.quantum_bytes > 0);
         let empty = Queue {
+            credits: 0,
+            place: Place::None,
+            next: NONE,
             lane: Lane::default(),
             control: Control::new(),
-            credits: 0,
-            list: List::None,
         };
         Self {
-            seed,
             queues: vec![empty; config.queues as usize],
-            new: VecDeque::new(),
-            old: VecDeque::new(),
-            config,
+            seed,
+            quantum_bytes: i64::from(config.quantum_bytes),
+            limit: config.limit,
+            new: List::EMPTY,
+            old: List::EMPTY,
+            codel: config.codel,
         }
     }
 
     pub(super) fn enqueue(
         &mut self,
         mut backlog: Backlog,
-        packet: Waiting,
-        lost: &mut Lost,
+        packet: Handle,
+        room: &mut WaitingRoom,
     ) -> Verdict {
-        while self.config.limit.judge(backlog, packet.frame_bytes) != Verdict::Accepted {
+        let Candidate {
+            frame_bytes, flow, ..
+        } = room[packet].packet;
+        while self.limit.judge(backlog, frame_bytes) != Verdict::Accepted {
             if backlog.packets == 0 {
                 return Verdict::Dropped(Reason::Full);
             }
-            self.drop_from_fattest(&mut backlog, lost);
+            self.drop_from_fattest(&mut backlog, room);
         }
-        let index = self.activate(packet.flow);
-        self.queues[index as usize].lane.push(packet);
+        let index = self.activate(flow);
+        self.queues[index as usize].lane.push(packet, room);
         Verdict::Accepted
     }
 
     /// The queue of a flow, in a list from now on.
+    #[inline]
     fn activate(&mut self, flow: u32) -> u32 {
-        let index = hash::queue_of(u64::from(flow), self.seed, self.config.queues);
+        let queues = self.queues.len() as u32;
+        let index = hash::queue_of(u64::from(flow), self.seed, queues);
         let queue = &mut self.queues[index as usize];
-        if queue.list == List::None {
-            queue.list = List::New;
-            queue.credits = i64::from(self.config.quantum_bytes);
-            self.new.push_back(index);
+        if queue.place == Place::None {
+            queue.place = Place::New;
+            queue.credits = self.quantum_bytes;
+            self.new.push(index, &mut self.queues);
         }
         index
     }
 
     /// The lists turn as if the packet's queue held it, and the others nothing.
-    pub(super) fn pass(&mut self, packet: &Waiting) -> Verdict {
-        if self.config.limit.judge(NOTHING, packet.frame_bytes) != Verdict::Accepted {
+    pub(super) fn pass(&mut self, packet: &Candidate) -> Verdict {
+        if self.limit.judge(NOTHING, packet.frame_bytes) != Verdict::Accepted {
             return Verdict::Dropped(Reason::Full);
         }
         let own = self.activate(packet.flow);
@@ -122,14 +170,16 @@ impl FqCoDel {
         Verdict::Accepted
     }
 
-    pub(super) fn dequeue(&mut self, now: Time, lost: &mut Lost) -> Option<Waiting> {
+    pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingRoom) -> Option<Handle> {
         while let Some(index) = self.turn() {
-            let queue = &mut self.queues[index as usize];
-            let packet = queue
-                .control
-                .dequeue(now, &mut queue.lane, &self.config.codel, lost);
-            if let Some(packet) = packet {
-                queue.credits -= i64::from(packet.frame_bytes);
+            let Queue {
+                control,
+                lane,
+                credits,
+                ..
+            } = &mut self.queues[index as usize];
+            if let Some(packet) = control.dequeue(now, lane, &self.codel, room) {
+                *credits -= i64::from(room[packet].packet.frame_bytes);
                 return Some(packet);
             }
             self.retire(index);
@@ -138,63 +188,80 @@ impl FqCoDel {
     }
 
     /// The queue whose turn it is: the first that has credits left; none when the lists are empty.
+    #[inline]
     fn turn(&mut self) -> Option<u32> {
         loop {
-            let index = *self.new.front().or(self.old.front())?;
-            let queue = &mut self.queues[index as usize];
+            let index = match self.new.first {
+                NONE => self.old.first,
+                first => first,
+            };
+            let queue = self.queues.get_mut(index as usize)?;
             if queue.credits > 0 {
                 return Some(index);
             }
-            queue.credits += i64::from(self.config.quantum_bytes);
-            self.move_on(index, List::Old);
+            queue.credits += self.quantum_bytes;
+            self.move_on(index, Place::Old);
         }
     }
 
     /// An empty new queue first waits its turn among the old ones, or a flow of one packet at a
     /// time would always be new.
+    #[inline]
     fn retire(&mut self, index: u32) {
-        let goes_to = match self.queues[index as usize].list {
-            List::New => List::Old,
-            _ => List::None,
+        let goes_to = match self.queues[index as usize].place {
+            Place::New => Place::Old,
+            _ => Place::None,
         };
         self.move_on(index, goes_to);
     }
 
     /// Takes a queue off the front of its list.
-    fn move_on(&mut self, index: u32, to: List) {
+    #[inline]
+    fn move_on(&mut self, index: u32, to: Place) {
         let queue = &mut self.queues[index as usize];
-        match queue.list {
-            List::New => self.new.pop_front(),
-            _ => self.old.pop_front(),
-        };
-        queue.list = to;
-        if to == List::Old {
-            self.old.push_back(index);
+        match queue.place {
+            Place::New => self.new.first = queue.next,
+            _ => self.old.first = queue.next,
+        }
+        queue.place = to;
+        if to == Place::Old {
+            self.old.push(index, &mut self.queues);
         }
     }
 
-    /// Drops from the head of the queue with most octets: half of its packets, at most a batch.
-    fn drop_from_fattest(&mut self, backlog: &mut Backlog, lost: &mut Lost) {
-        let active = self.new.iter().chain(&self.old);
-        let bytes = |index: &&u32| self.queues[**index as usize].lane.bytes();
-        // of several the first in the lists
-        let fattest = active.rev().max_by_key(bytes).copied();
-        let Some(fattest) = fattest else { return };
-        let lane = &mut self.queues[fattest as usize].lane;
-        for _ in 0..(lane.packets() / 2).clamp(1, DROP_BATCH) {
-            let Some(packet) = lane.pop() else { return };
-            backlog.bytes -= packet.frame_bytes;
+    /// Drops from the head of the queue with most octets, of several the first in the lists: half
+    /// of its packets, at most a batch.
+    #[inline(never)]
+    fn drop_from_fattest(&mut self, backlog: &mut Backlog, room: &mut WaitingRoom) {
+        let bytes = |index: u32| self.queues[index as usize].lane.bytes();
+        let lists = [self.new, self.old].into_iter();
+        let mut fattest = (NONE, 0);
+        for index in lists.flat_map(|list| list.iter(&self.queues)) {
+            if bytes(index) > fattest.1 {
+                fattest = (index, bytes(index));
+            }
+        }
+        let Some(queue) = self.queues.get_mut(fattest.0 as usize) else {
+            return;
+        };
+        for _ in 0..(queue.lane.packets() / 2).clamp(1, DROP_BATCH) {
+            let Some(packet) = queue.lane.pop(room) else {
+                return;
+            };
+            backlog.bytes -= room[packet].packet.frame_bytes;
             backlog.packets -= 1;
-            lost.push((packet, Reason::PushedOut));
+            room.lose(packet, Reason::PushedOut);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Scheduler;
+    use super::super::fixtures::{Stand, packet};
     use super::*;
 
-    fn queue(limit_packets: u32) -> FqCoDel {
+    fn port(limit_packets: u32) -> Stand {
         let config = FqCoDelConfig {
             limit: DropTail::packets(limit_packets),
             queues: 1024,
@@ -206,67 +273,47 @@ mod tests {
                 max_packet_bytes: 1518,
             },
         };
-        FqCoDel::new(config, 1)
+        Stand::new(Scheduler::FqCoDel(FqCoDel::new(config, 1)))
     }
 
-    fn enter(queue: &mut FqCoDel, flow: u32, waiting: u32) -> Lost {
-        let backlog = Backlog {
-            bytes: waiting * 1518,
-            packets: waiting,
-        };
-        let mut lost = Lost::new();
-        let verdict = queue.enqueue(backlog, Waiting::of(flow, 1518), &mut lost);
-        assert_eq!(verdict, Verdict::Accepted);
-        lost
-    }
-
-    fn next(queue: &mut FqCoDel) -> Option<u32> {
-        let sent = queue.dequeue(Time::from_us(1), &mut Lost::new());
-        sent.map(|packet| packet.flow)
+    fn next(port: &mut Stand) -> Option<u32> {
+        port.send().map(|sent| sent.packet.flow)
     }
 
     #[test]
     fn a_flow_that_begins_goes_before_those_that_are_backlogged() {
-        let mut queue = queue(1000);
+        let mut port = port(1000);
         (0..10).for_each(|n| {
-            enter(&mut queue, n % 2, n);
+            port.enter(packet(n % 2, 1518));
         });
-        let first: Vec<_> = (0..4).filter_map(|_| next(&mut queue)).collect();
+        let first: Vec<_> = (0..4).filter_map(|_| next(&mut port)).collect();
         assert_eq!(first, [0, 1, 0, 1]);
-        enter(&mut queue, 7, 6);
-        assert_eq!(next(&mut queue), Some(7));
-        assert_eq!(next(&mut queue), Some(0));
+        port.enter(packet(7, 1518));
+        assert_eq!(next(&mut port), Some(7));
+        assert_eq!(next(&mut port), Some(0));
     }
 
     #[test]
     fn a_flow_of_one_packet_at_a_time_does_not_starve_the_others() {
-        let mut queue = queue(1000);
-        (0..20).for_each(|n| {
-            enter(&mut queue, 0, n);
+        let mut port = port(1000);
+        (0..20).for_each(|_| {
+            port.enter(packet(0, 1518));
         });
         let mut sent = [0, 0];
         for _ in 0..20 {
-            enter(&mut queue, 1, 20); // it is back as soon as its packet has gone
-            let flow = next(&mut queue).unwrap();
-            sent[flow as usize] += 1;
+            port.enter(packet(1, 1518)); // it is back as soon as its packet has gone
+            sent[next(&mut port).unwrap() as usize] += 1;
         }
         assert!(sent[0] >= 9, "{sent:?}");
     }
 
     #[test]
     fn beyond_the_limit_the_fattest_queue_loses_half_from_its_head() {
-        let mut queue = queue(100);
-        (0..80).for_each(|n| {
-            enter(&mut queue, 0, n);
+        let mut port = port(100);
+        (0..100).for_each(|n| {
+            port.enter(packet(u32::from(n >= 80), 1518));
         });
-        (80..100).for_each(|n| {
-            enter(&mut queue, 1, n);
-        });
-        let lost = enter(&mut queue, 1, 100);
-        assert_eq!(lost.len(), 40);
-        assert!(
-            lost.iter()
-                .all(|(packet, why)| packet.flow == 0 && *why == Reason::PushedOut)
-        );
+        assert_eq!(port.enter(packet(1, 1518)), Verdict::Accepted);
+        assert_eq!(port.lost(), vec![(0, Reason::PushedOut); 40]);
     }
 }

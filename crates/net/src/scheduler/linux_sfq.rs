@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 use fairport_units::Time;
 
 use super::lane::Lane;
-use super::{Lost, Waiting, hash};
+use super::{WaitingRoom, hash};
 use crate::discipline::{Backlog, Reason, Verdict};
+use crate::pool::Handle;
 use crate::stream::Stream;
 
 /// What `tc qdisc add .. sfq` sets.
@@ -67,11 +68,11 @@ impl LinuxSfq {
     pub(super) fn enqueue(
         &mut self,
         backlog: Backlog,
-        packet: Waiting,
-        lost: &mut Lost,
+        packet: Handle,
+        room: &mut WaitingRoom,
     ) -> Verdict {
-        self.perturb(packet.arrived);
-        let own = self.bucket_of(packet.flow);
+        self.perturb(room[packet].arrived, room);
+        let own = self.bucket_of(room[packet].packet.flow);
         let bucket = &self.buckets[own as usize];
         let is_new = bucket.lane.is_empty();
         if bucket.lane.packets() >= self.config.depth_packets
@@ -86,18 +87,20 @@ impl LinuxSfq {
                 return Verdict::Dropped(Reason::Share);
             }
             let victim = &mut self.buckets[longest as usize].lane;
-            lost.extend(victim.pop_last().map(|last| (last, Reason::PushedOut)));
+            if let Some(last) = victim.pop_last(room) {
+                room.lose(last, Reason::PushedOut);
+            }
             if victim.is_empty() {
                 self.round.retain(|bucket| *bucket != longest);
             }
         }
-        self.push(own, packet);
+        self.push(own, packet, room);
         Verdict::Accepted
     }
 
     /// A packet that is alone leaves nothing behind: its queue begins anew with the next.
-    pub(super) fn pass(&mut self, packet: &Waiting) -> Verdict {
-        self.perturb(packet.arrived);
+    pub(super) fn pass(&mut self, now: Time) -> Verdict {
+        self.perturb_empty(now);
         let config = &self.config;
         if config.depth_packets == 0 || config.flows == 0 || config.limit_packets == 0 {
             return Verdict::Dropped(Reason::Share);
@@ -105,8 +108,8 @@ impl LinuxSfq {
         Verdict::Accepted
     }
 
-    pub(super) fn dequeue(&mut self, now: Time) -> Option<Waiting> {
-        self.perturb(now);
+    pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingRoom) -> Option<Handle> {
+        self.perturb(now, room);
         loop {
             let next = self.round.pop_front()?;
             let bucket = &mut self.buckets[next as usize];
@@ -115,9 +118,9 @@ impl LinuxSfq {
                 self.round.push_back(next);
                 continue;
             }
-            let packet = bucket.lane.pop().expect("it is in the round");
+            let packet = bucket.lane.pop(room).expect("it is in the round");
             if !bucket.lane.is_empty() {
-                bucket.allot -= i64::from(packet.frame_bytes);
+                bucket.allot -= i64::from(room[packet].packet.frame_bytes);
                 self.round.push_front(next); // until its turn is used up
             }
             return Some(packet);
@@ -125,13 +128,13 @@ impl LinuxSfq {
     }
 
     /// A new queue goes to the end of the round, with a whole turn.
-    fn push(&mut self, index: u32, packet: Waiting) {
+    fn push(&mut self, index: u32, packet: Handle, room: &mut WaitingRoom) {
         let bucket = &mut self.buckets[index as usize];
         if bucket.lane.is_empty() {
             bucket.allot = i64::from(self.config.quantum_bytes);
             self.round.push_back(index);
         }
-        bucket.lane.push(packet);
+        bucket.lane.push(packet, room);
     }
 
     /// The bucket with most packets once `newcomer` has one more; of several the newcomer's, then
@@ -152,30 +155,51 @@ impl LinuxSfq {
     }
 
     /// Draws a new hash when it is time, and moves what waits; each flow keeps its order.
-    fn perturb(&mut self, now: Time) {
-        if now < self.perturb_at {
-            return;
+    #[inline]
+    fn perturb(&mut self, now: Time, room: &mut WaitingRoom) {
+        if now >= self.perturb_at {
+            self.draw_hash(now);
+            self.move_all(room);
         }
+    }
+
+    /// Draws a new hash when it is time, where nothing waits.
+    #[inline]
+    fn perturb_empty(&mut self, now: Time) {
+        if now >= self.perturb_at {
+            self.draw_hash(now);
+        }
+    }
+
+    #[cold]
+    fn draw_hash(&mut self, now: Time) {
         while self.perturb_at <= now {
             self.perturb_at += self.config.perturb;
         }
         self.seed = self.stream.up_to(u64::MAX);
+    }
+
+    #[cold]
+    fn move_all(&mut self, room: &mut WaitingRoom) {
         let mut waiting = Vec::new();
         for index in std::mem::take(&mut self.round) {
             let lane = &mut self.buckets[index as usize].lane;
-            waiting.extend(std::iter::from_fn(|| lane.pop()));
+            waiting.extend(std::iter::from_fn(|| lane.pop(room)));
         }
         for packet in waiting {
-            self.push(self.bucket_of(packet.flow), packet);
+            let index = self.bucket_of(room[packet].packet.flow);
+            self.push(index, packet, room);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Scheduler;
+    use super::super::fixtures::{Stand, packet};
     use super::*;
 
-    fn queue(limit_packets: u32, quantum_bytes: u32, perturb: Time) -> LinuxSfq {
+    fn port(limit_packets: u32, quantum_bytes: u32, perturb: Time) -> Stand {
         let config = LinuxSfqConfig {
             limit_packets,
             depth_packets: 127,
@@ -184,88 +208,70 @@ mod tests {
             quantum_bytes,
             perturb,
         };
-        LinuxSfq::new(config, Stream::new(1, "test", 0))
-    }
-
-    fn backlog(packets: u32) -> Backlog {
-        Backlog { bytes: 0, packets }
-    }
-
-    fn flows_sent(queue: &mut LinuxSfq) -> Vec<u32> {
-        std::iter::from_fn(|| queue.dequeue(Time::ZERO))
-            .map(|packet| packet.flow)
-            .collect()
+        let sfq = LinuxSfq::new(config, Stream::new(1, "test", 0));
+        Stand::new(Scheduler::LinuxSfq(sfq))
     }
 
     #[test]
     fn a_turn_is_counted_in_octets() {
         // flow 0 has packets of 500 octets, flow 1 of 1500: three of the one for one of the other
-        let mut queue = queue(127, 1500, Time::ZERO);
-        let mut waiting = 0;
+        let mut port = port(127, 1500, Time::ZERO);
         for _ in 0..6 {
-            queue.enqueue(backlog(waiting), Waiting::of(0, 500), &mut Lost::new());
-            waiting += 1;
+            port.enter(packet(0, 500));
         }
         for _ in 0..2 {
-            queue.enqueue(backlog(waiting), Waiting::of(1, 1500), &mut Lost::new());
-            waiting += 1;
+            port.enter(packet(1, 1500));
         }
-        assert_eq!(flows_sent(&mut queue), [0, 0, 0, 1, 0, 0, 0, 1]);
+        assert_eq!(port.flows_sent(), [0, 0, 0, 1, 0, 0, 0, 1]);
     }
 
     #[test]
     fn where_all_is_full_the_longest_queue_loses_its_last_packet() {
-        let mut queue = queue(10, 1518, Time::ZERO);
-        for waiting in 0..10 {
-            queue.enqueue(backlog(waiting), Waiting::of(0, 1518), &mut Lost::new());
+        let mut port = port(10, 1518, Time::ZERO);
+        for _ in 0..10 {
+            port.enter(packet(0, 1518));
         }
         // one more of the longest is refused, one of another flow pushes the longest's last out
-        let mut lost = Lost::new();
-        let verdict = queue.enqueue(backlog(10), Waiting::of(0, 1518), &mut lost);
-        assert_eq!(verdict, Verdict::Dropped(Reason::Share));
-        let verdict = queue.enqueue(backlog(10), Waiting::of(1, 1518), &mut lost);
-        assert_eq!(verdict, Verdict::Accepted);
-        let lost: Vec<_> = lost
-            .iter()
-            .map(|(packet, why)| (packet.flow, *why))
-            .collect();
-        assert_eq!(lost, [(0, Reason::PushedOut)]);
-        let sent = flows_sent(&mut queue);
+        let refused = Verdict::Dropped(Reason::Share);
+        assert_eq!(port.enter(packet(0, 1518)), refused);
+        assert_eq!(port.enter(packet(1, 1518)), Verdict::Accepted);
+        assert_eq!(port.lost(), [(0, Reason::PushedOut)]);
+        let sent = port.flows_sent();
         assert_eq!(sent.iter().filter(|flow| **flow == 0).count(), 9);
         assert_eq!(sent.len(), 10);
     }
 
     #[test]
     fn no_flow_gets_more_than_its_depth() {
-        let mut queue = queue(1000, 1518, Time::ZERO);
-        let accepted = (0..200)
-            .map(|waiting| queue.enqueue(backlog(waiting), Waiting::of(0, 64), &mut Lost::new()))
-            .filter(|verdict| *verdict == Verdict::Accepted);
-        assert_eq!(accepted.count(), 127);
+        let mut port = port(1000, 1518, Time::ZERO);
+        (0..200).for_each(|_| {
+            port.enter(packet(0, 64));
+        });
+        assert_eq!(port.backlog.packets, 127);
     }
 
     #[test]
     fn a_new_hash_loses_nothing_and_keeps_each_flow_in_order() {
-        let mut queue = queue(127, 1518, Time::from_secs(10));
+        let mut port = port(127, 1518, Time::from_secs(10));
         for n in 0..100 {
-            let packet = Waiting {
-                arrived: Time::from_ns(u64::from(n)),
-                ..Waiting::of(n % 7, 1518)
-            };
-            queue.enqueue(backlog(n), packet, &mut Lost::new());
+            port.now = Time::from_ns(u64::from(n));
+            port.enter(packet(n % 7, 1518));
         }
-        let before = queue.seed;
-        let sent: Vec<Waiting> =
-            std::iter::from_fn(|| queue.dequeue(Time::from_secs(10))).collect();
-        assert_ne!(queue.seed, before);
+        let seed = |port: &Stand| match &port.scheduler {
+            Scheduler::LinuxSfq(sfq) => sfq.seed,
+            _ => unreachable!("it is SFQ"),
+        };
+        let before = seed(&port);
+        port.now = Time::from_secs(10);
+        let sent: Vec<_> = std::iter::from_fn(|| port.send()).collect();
+        assert_ne!(seed(&port), before);
         assert_eq!(sent.len(), 100);
         for flow in 0..7 {
-            let times: Vec<Time> = sent
-                .iter()
-                .filter(|p| p.flow == flow)
-                .map(|p| p.arrived)
-                .collect();
-            assert!(times.is_sorted(), "flow {flow}");
+            let of_flow = sent.iter().filter(|waiting| waiting.packet.flow == flow);
+            assert!(
+                of_flow.map(|waiting| waiting.arrived).is_sorted(),
+                "flow {flow}"
+            );
         }
     }
 }

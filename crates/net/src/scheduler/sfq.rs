@@ -5,8 +5,9 @@
 use std::collections::VecDeque;
 
 use super::lane::Lane;
-use super::{Addresses, Waiting, hash};
+use super::{Addresses, WaitingRoom, hash};
 use crate::discipline::{Backlog, NOTHING, Reason, Verdict};
+use crate::pool::Handle;
 
 /// SFQ as in ns-2.
 ///
@@ -55,7 +56,8 @@ impl Sfq {
         &mut self,
         backlog: Backlog,
         addresses: Addresses,
-        packet: Waiting,
+        packet: Handle,
+        room: &mut WaitingRoom,
     ) -> Verdict {
         let bucket = self.bucket_of(addresses);
         let verdict = self.judge(backlog, self.buckets[bucket as usize].packets());
@@ -64,7 +66,7 @@ impl Sfq {
             if lane.is_empty() {
                 self.round.push_back(bucket);
             }
-            lane.push(packet);
+            lane.push(packet, room);
         }
         verdict
     }
@@ -87,10 +89,10 @@ impl Sfq {
         Verdict::Accepted
     }
 
-    pub(super) fn dequeue(&mut self) -> Option<Waiting> {
+    pub(super) fn dequeue(&mut self, room: &WaitingRoom) -> Option<Handle> {
         let bucket = self.round.pop_front()?;
         let lane = &mut self.buckets[bucket as usize];
-        let packet = lane.pop();
+        let packet = lane.pop(room);
         if !lane.is_empty() {
             self.round.push_back(bucket);
         }
@@ -100,72 +102,59 @@ impl Sfq {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Scheduler;
+    use super::super::fixtures::{Stand, packet};
     use super::*;
 
     /// Four buckets for 40 packets (Prakash 2012, as the paper's ns-2 run had them); host n is
-    /// placed in bucket n.
-    fn four_buckets() -> Sfq {
-        Sfq::new(40, 4, 0, (0..4).map(Some).collect())
+    /// placed in bucket n, and sends flow n.
+    fn four_buckets() -> Stand {
+        Stand::new(Scheduler::Sfq(Sfq::new(
+            40,
+            4,
+            0,
+            (0..4).map(Some).collect(),
+        )))
     }
 
-    fn from(source: u32) -> Addresses {
-        Addresses {
-            source,
-            destination: 99,
-        }
-    }
-
-    fn fill(queue: &mut Sfq, source: u32, waiting: &mut u32) -> Verdict {
+    /// Sends a flow's packets until one is refused.
+    fn fill(port: &mut Stand, flow: u32) -> Verdict {
         loop {
-            let backlog = Backlog {
-                bytes: 0,
-                packets: *waiting,
-            };
-            let verdict = queue.enqueue(backlog, from(source), Waiting::of(source, 1000));
+            let verdict = port.enter(packet(flow, 1000));
             if verdict != Verdict::Accepted {
                 return verdict;
             }
-            *waiting += 1;
         }
     }
 
     #[test]
     fn a_lone_bucket_gets_13_of_40_places() {
         // the 14th finds 13 before it and 27 free: 13 >= 27 / 2
-        let (mut queue, mut waiting) = (four_buckets(), 0);
-        let verdict = fill(&mut queue, 0, &mut waiting);
-        assert_eq!(verdict, Verdict::Dropped(Reason::Share));
-        assert_eq!(waiting, 13);
+        let mut port = four_buckets();
+        assert_eq!(fill(&mut port, 0), Verdict::Dropped(Reason::Share));
+        assert_eq!(port.backlog.packets, 13);
     }
 
     #[test]
     fn four_greedy_buckets_one_after_the_other_get_13_9_6_and_4() {
         // a bucket of n beside w others is full when n >= (40 - w - n) / 2
-        let (mut queue, mut waiting) = (four_buckets(), 0);
+        let mut port = four_buckets();
         let mut held = Vec::new();
-        for source in 0..4 {
-            let before = waiting;
-            fill(&mut queue, source, &mut waiting);
-            held.push(waiting - before);
+        for flow in 0..4 {
+            let before = port.backlog.packets;
+            fill(&mut port, flow);
+            held.push(port.backlog.packets - before);
         }
         assert_eq!(held, [13, 9, 6, 4]);
     }
 
     #[test]
     fn buckets_take_turns_packet_by_packet() {
-        let (mut queue, mut waiting) = (four_buckets(), 0);
-        for source in [0, 0, 0, 1, 1, 2] {
-            let backlog = Backlog {
-                bytes: 0,
-                packets: waiting,
-            };
-            queue.enqueue(backlog, from(source), Waiting::of(source, 1000));
-            waiting += 1;
+        let mut port = four_buckets();
+        for flow in [0, 0, 0, 1, 1, 2] {
+            port.enter(packet(flow, 1000));
         }
-        let sent: Vec<u32> = std::iter::from_fn(|| queue.dequeue())
-            .map(|packet| packet.flow)
-            .collect();
-        assert_eq!(sent, [0, 1, 2, 0, 1, 0]);
+        assert_eq!(port.flows_sent(), [0, 1, 2, 0, 1, 0]);
     }
 
     #[test]

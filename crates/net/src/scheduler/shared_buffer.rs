@@ -5,9 +5,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::Waiting;
+use super::WaitingRoom;
 use super::lane::Lane;
-use crate::discipline::{Reason, Verdict};
+use crate::discipline::{Candidate, Reason, Verdict};
+use crate::pool::Handle;
 
 /// The memory that the ports of one switch share. A clone is the same memory.
 ///
@@ -64,17 +65,18 @@ impl SharedBuffer {
         }
     }
 
-    pub(super) fn enqueue(&mut self, packet: Waiting) -> Verdict {
-        let verdict = self.pass(&packet);
+    pub(super) fn enqueue(&mut self, packet: Handle, room: &mut WaitingRoom) -> Verdict {
+        let candidate = room[packet].packet;
+        let verdict = self.pass(&candidate);
         if verdict == Verdict::Accepted {
-            self.memory.take(packet.frame_bytes);
-            self.lane.push(packet);
+            self.memory.take(candidate.frame_bytes);
+            self.lane.push(packet, room);
         }
         verdict
     }
 
     /// A packet that goes on at once takes no memory.
-    pub(super) fn pass(&self, packet: &Waiting) -> Verdict {
+    pub(super) fn pass(&self, packet: &Candidate) -> Verdict {
         let free = self.memory.free_bytes();
         if packet.frame_bytes > free {
             return Verdict::Dropped(Reason::Full);
@@ -86,32 +88,35 @@ impl SharedBuffer {
         Verdict::Accepted
     }
 
-    pub(super) fn dequeue(&mut self) -> Option<Waiting> {
-        let packet = self.lane.pop()?;
-        self.memory.give_back(packet.frame_bytes);
+    pub(super) fn dequeue(&mut self, room: &WaitingRoom) -> Option<Handle> {
+        let packet = self.lane.pop(room)?;
+        self.memory.give_back(room[packet].packet.frame_bytes);
         Some(packet)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Scheduler;
+    use super::super::fixtures::{Stand, packet};
     use super::*;
 
     /// Fills the ports in turn until none takes any more; returns what each holds.
-    fn filled(ports: &mut [SharedBuffer]) -> Vec<u32> {
-        let enter = |port: &mut SharedBuffer| port.enqueue(Waiting::of(0, 100));
+    fn filled(ports: &mut [Stand]) -> Vec<u32> {
+        let enter = |port: &mut Stand| port.enter(packet(0, 100));
         loop {
             let verdicts: Vec<Verdict> = ports.iter_mut().map(enter).collect();
             if verdicts.iter().all(|verdict| *verdict != Verdict::Accepted) {
                 break;
             }
         }
-        ports.iter().map(|port| port.lane.bytes()).collect()
+        ports.iter().map(|port| port.backlog.bytes).collect()
     }
 
-    fn ports(n: usize, alpha: f64) -> Vec<SharedBuffer> {
+    fn ports(n: usize, alpha: f64) -> Vec<Stand> {
         let memory = SwitchMemory::new(1_200_000);
-        vec![SharedBuffer::new(memory, alpha); n]
+        let port = || Scheduler::SharedBuffer(SharedBuffer::new(memory.clone(), alpha));
+        (0..n).map(|_| Stand::new(port())).collect()
     }
 
     #[test]
@@ -132,14 +137,14 @@ mod tests {
         let mut both = ports(2, 8.0);
         let alone = filled(&mut both[..1])[0];
         assert!(alone.abs_diff(1_200_000 * 8 / 9) <= 100, "{alone}");
-        assert_eq!(both[1].enqueue(Waiting::of(0, 100)), Verdict::Accepted);
+        assert_eq!(both[1].enter(packet(0, 100)), Verdict::Accepted);
     }
 
     #[test]
     fn what_is_sent_is_free_again_for_all() {
         let mut both = ports(2, 1.0);
         filled(&mut both);
-        while both[0].dequeue().is_some() {}
+        while both[0].send().is_some() {}
         let held = filled(&mut both[1..])[0];
         assert!(held.abs_diff(600_000) <= 100, "{held}");
     }

@@ -1,9 +1,10 @@
 //! Strict priority: two queues, of which the second is served only while the first is empty.
 
-use super::Waiting;
+use super::WaitingRoom;
 use super::lane::Lane;
 use crate::classifier::SHORT;
-use crate::discipline::{DropTail, NOTHING, Verdict};
+use crate::discipline::{Candidate, DropTail, NOTHING, Verdict};
+use crate::pool::Handle;
 
 /// A pair of first-in-first-out queues, each with a buffer of its own: the first for packets of
 /// the class [`SHORT`], the second for all others. A packet in service is not interrupted.
@@ -25,53 +26,54 @@ impl StrictPriority {
         }
     }
 
-    pub(super) fn enqueue(&mut self, packet: Waiting) -> Verdict {
-        let lane = &mut self.lanes[usize::from(packet.class != SHORT)];
-        let verdict = self.limit.judge(lane.backlog(), packet.frame_bytes);
+    pub(super) fn enqueue(&mut self, packet: Handle, room: &mut WaitingRoom) -> Verdict {
+        let candidate = room[packet].packet;
+        let lane = &mut self.lanes[usize::from(candidate.class != SHORT)];
+        let verdict = self.limit.judge(lane.backlog(), candidate.frame_bytes);
         if verdict == Verdict::Accepted {
-            lane.push(packet);
+            lane.push(packet, room);
         }
         verdict
     }
 
-    pub(super) fn pass(&self, packet: &Waiting) -> Verdict {
+    pub(super) fn pass(&self, packet: &Candidate) -> Verdict {
         self.limit.judge(NOTHING, packet.frame_bytes)
     }
 
-    pub(super) fn dequeue(&mut self) -> Option<Waiting> {
+    pub(super) fn dequeue(&mut self, room: &WaitingRoom) -> Option<Handle> {
         let [first, second] = &mut self.lanes;
-        first.pop().or_else(|| second.pop())
+        first.pop(room).or_else(|| second.pop(room))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Scheduler;
+    use super::super::fixtures::{Stand, packet};
     use super::*;
     use crate::discipline::Reason;
 
+    fn port(limit_packets: u32) -> Stand {
+        let pair = StrictPriority::new(DropTail::packets(limit_packets));
+        Stand::new(Scheduler::StrictPriority(pair))
+    }
+
     #[test]
     fn packets_of_short_flows_go_first_whenever_they_came() {
-        let mut queues = StrictPriority::new(DropTail::packets(10));
+        let mut port = port(10);
         for class in [0, 0, 1, 2, 1] {
-            assert_eq!(queues.enqueue(Waiting::of(class, 1518)), Verdict::Accepted);
+            assert_eq!(port.enter(packet(class, 1518)), Verdict::Accepted);
         }
-        let mut sent = Vec::new();
-        while let Some(packet) = queues.dequeue() {
-            sent.push(packet.class);
-        }
-        assert_eq!(sent, [1, 1, 0, 0, 2]);
+        assert_eq!(port.flows_sent(), [1, 1, 0, 0, 2]);
     }
 
     #[test]
     fn a_full_second_queue_takes_nothing_from_the_first() {
-        let mut queues = StrictPriority::new(DropTail::packets(2));
-        queues.enqueue(Waiting::of(0, 1518));
-        queues.enqueue(Waiting::of(0, 1518));
+        let mut port = port(2);
+        port.enter(packet(0, 1518));
+        port.enter(packet(0, 1518));
         let refused = Verdict::Dropped(Reason::Full);
-        assert_eq!(queues.enqueue(Waiting::of(0, 1518)), refused);
-        assert_eq!(
-            queues.enqueue(Waiting::of(SHORT.into(), 1518)),
-            Verdict::Accepted
-        );
+        assert_eq!(port.enter(packet(0, 1518)), refused);
+        assert_eq!(port.enter(packet(SHORT.into(), 1518)), Verdict::Accepted);
     }
 }

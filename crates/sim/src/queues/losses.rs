@@ -1,7 +1,6 @@
 //! Places where packets are lost that no queue drops, as the job has them.
 
-use fairport_net::discipline::{Discipline, Loss, Lossy};
-use fairport_net::port::Queueing;
+use fairport_net::loss::{Loss, Runs};
 use fairport_net::stream::Stream;
 use fairport_net::{BuildError, PortId, Topology};
 
@@ -37,9 +36,8 @@ impl<'a> Losses<'a> {
         Ok(Self { job, topology })
     }
 
-    /// A port's queue behind the losses that are at the port: one that is served first in, first
-    /// out, whose discipline decides about each packet as it arrives.
-    pub(crate) fn before(&self, port: PortId, queueing: Queueing) -> Result<Queueing, BuildError> {
+    /// The losses at a port. Of several that the job has there, a packet comes to the last first.
+    pub(crate) fn at(&self, port: PortId) -> Vec<Loss> {
         let here = |(_, loss): &(u64, &LossJob)| {
             if loss.ports.is_empty() {
                 let node = self.topology.port(port).node;
@@ -47,30 +45,16 @@ impl<'a> Losses<'a> {
             }
             loss.ports.contains(&self.topology.port_name(port))
         };
-        let behind = |discipline, (i, loss): (u64, &LossJob)| {
-            let loss = match loss.packets {
-                LossKindJob::Random { probability_ppb } => Loss::Random {
-                    probability_ppb,
-                    stream: Stream::new(self.job.seed, "loss", i << 32 | u64::from(port.0)),
-                },
-                LossKindJob::OnOff { drops, off_ps } => Loss::OnOff { drops, off: off_ps },
-            };
-            Discipline::Lossy(Box::new(Lossy::new(loss, discipline)))
+        let loss = |(i, loss): (u64, &LossJob)| match loss.packets {
+            LossKindJob::Random { probability_ppb } => Loss::Random {
+                probability_ppb,
+                stream: Stream::new(self.job.seed, "loss", i << 32 | u64::from(port.0)),
+            },
+            LossKindJob::OnOff { drops, off_ps } => Loss::OnOff(Runs::new(drops, off_ps)),
         };
-        let mut losses = (0..).zip(&self.job.losses).filter(here).peekable();
-        let first = losses.peek().map(|(i, _)| *i);
-        match (queueing, first) {
-            (Queueing::Fifo { discipline, leaves }, _) => Ok(Queueing::Fifo {
-                discipline: losses.fold(discipline, behind),
-                leaves,
-            }),
-            (queueing, None) => Ok(queueing),
-            (_, Some(i)) => Err(BuildError::new(
-                format!("losses.{i}.at"),
-                self.topology.port_name(port),
-                "has a queue that is not served first in, first out",
-                "lose packets at another port, or use a queue such as drop-tail or red",
-            )),
-        }
+        let losses = (0..).zip(&self.job.losses).filter(here);
+        let mut losses: Vec<Loss> = losses.map(loss).collect();
+        losses.reverse();
+        losses
     }
 }
