@@ -264,9 +264,6 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     )]
     #[inline(always)]
     fn take(&mut self, from: PortId) -> Taken {
-        if self.ports[from.0 as usize].is_behind(self.now) {
-            self.catch_up(from, self.now);
-        }
         let port = &mut self.ports[from.0 as usize];
         port.totals.delivered += 1;
         let (handle, next) = port.link.pop();
@@ -277,13 +274,17 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let packet = self.packets.get_mut(handle);
         packet.route += 1;
         packet.ingress = port.place.far_port;
-        Taken {
+        let taken = Taken {
             from,
             handle,
             route: packet.route,
             far_number: port.place.far_number,
             far_node: port.place.far_node,
+        };
+        if port.is_behind(self.now) {
+            self.catch_up(from, self.now);
         }
+        taken
     }
 
     #[inline]

@@ -297,7 +297,10 @@ impl Port {
         packet: &Packet<P>,
     ) -> Verdict {
         self.count_arrival(now);
-        if PLAIN && let Discipline::DropTail(drop_tail) = &self.discipline {
+        if PLAIN {
+            let Discipline::DropTail(drop_tail) = &self.discipline else {
+                unreachable!("a plain port is one of drop-tail");
+            };
             return drop_tail.judge(backlog, frame_bytes);
         }
         if self.loses(now) {

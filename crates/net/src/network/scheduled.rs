@@ -337,7 +337,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let frame_bytes = waiting.packet.frame_bytes;
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
             let (depart, due) = port.send(port.free_at(), frame_bytes, wire_bytes, handle);
-            debug_assert!(due.is_none(), "the packet before is still on the link");
+            if let Some(due) = due {
+                self.events.insert(due, id.0);
+            }
             let marked = waiting.marked;
             if marked {
                 port.totals.marked += 1;

@@ -78,17 +78,78 @@ impl List {
     }
 }
 
+/// The queues that take turns.
+#[derive(Clone, Debug)]
+struct Lists {
+    /// those that have just become active: served first, for one quantum
+    new: List,
+    old: List,
+    quantum_bytes: u32,
+}
+
+impl Lists {
+    /// A queue takes part from now on.
+    #[inline]
+    fn activate(&mut self, index: u32, queues: &mut [Queue]) {
+        let queue = &mut queues[index as usize];
+        if queue.place == Place::None {
+            queue.place = Place::New;
+            queue.credits = i64::from(self.quantum_bytes);
+            self.new.push(index, queues);
+        }
+    }
+
+    /// The queue whose turn it is: the first that has credits left; none when the lists are empty.
+    #[inline]
+    fn turn(&mut self, queues: &mut [Queue]) -> Option<u32> {
+        loop {
+            let index = match self.new.first {
+                NONE => self.old.first,
+                first => first,
+            };
+            let queue = queues.get_mut(index as usize)?;
+            if queue.credits > 0 {
+                return Some(index);
+            }
+            queue.credits += i64::from(self.quantum_bytes);
+            self.move_on(index, Place::Old, queues);
+        }
+    }
+
+    /// An empty new queue first waits its turn among the old ones, or a flow of one packet at a
+    /// time would always be new.
+    #[inline]
+    fn retire(&mut self, index: u32, queues: &mut [Queue]) {
+        let goes_to = match queues[index as usize].place {
+            Place::New => Place::Old,
+            _ => Place::None,
+        };
+        self.move_on(index, goes_to, queues);
+    }
+
+    /// Takes a queue off the front of its list.
+    #[inline]
+    fn move_on(&mut self, index: u32, to: Place, queues: &mut [Queue]) {
+        let queue = &mut queues[index as usize];
+        match queue.place {
+            Place::New => self.new.first = queue.next,
+            _ => self.old.first = queue.next,
+        }
+        queue.place = to;
+        if to == Place::Old {
+            self.old.push(index, queues);
+        }
+    }
+}
+
 /// FQ-CoDel.
 #[derive(Clone, Debug)]
 #[repr(C)] // what every packet needs comes first
 pub struct FqCoDel {
-    queues: Vec<Queue>,
+    queues: Box<[Queue]>,
     seed: u64,
-    quantum_bytes: i64,
+    lists: Lists,
     limit: DropTail,
-    /// queues that have just become active: served first, for one quantum
-    new: List,
-    old: List,
     codel: CoDelConfig,
 }
 
@@ -107,12 +168,14 @@ impl FqCoDel {
             control: Control::new(),
         };
         Self {
-            queues: vec![empty; config.queues as usize],
+            queues: vec![empty; config.queues as usize].into_boxed_slice(),
             seed,
-            quantum_bytes: i64::from(config.quantum_bytes),
+            lists: Lists {
+                new: List::EMPTY,
+                old: List::EMPTY,
+                quantum_bytes: config.quantum_bytes,
+            },
             limit: config.limit,
-            new: List::EMPTY,
-            old: List::EMPTY,
             codel: config.codel,
         }
     }
@@ -132,101 +195,55 @@ impl FqCoDel {
             }
             self.drop_from_fattest(&mut backlog, room);
         }
-        let index = self.activate(flow);
+        let index = self.queue_of(flow);
+        self.lists.activate(index, &mut self.queues);
         self.queues[index as usize].lane.push(packet, room);
         Verdict::Accepted
     }
 
-    /// The queue of a flow, in a list from now on.
     #[inline]
-    fn activate(&mut self, flow: u32) -> u32 {
-        let queues = self.queues.len() as u32;
-        let index = hash::queue_of(u64::from(flow), self.seed, queues);
-        let queue = &mut self.queues[index as usize];
-        if queue.place == Place::None {
-            queue.place = Place::New;
-            queue.credits = self.quantum_bytes;
-            self.new.push(index, &mut self.queues);
-        }
-        index
+    fn queue_of(&self, flow: u32) -> u32 {
+        hash::queue_of(u64::from(flow), self.seed, self.queues.len() as u32)
     }
 
     /// The lists turn as if the packet's queue held it, and the others nothing.
+    #[inline]
     pub(super) fn pass(&mut self, packet: &Candidate) -> Verdict {
         if self.limit.judge(NOTHING, packet.frame_bytes) != Verdict::Accepted {
             return Verdict::Dropped(Reason::Full);
         }
-        let own = self.activate(packet.flow);
-        while let Some(index) = self.turn() {
-            let queue = &mut self.queues[index as usize];
+        let own = self.queue_of(packet.flow);
+        let (queues, lists) = (&mut *self.queues, &mut self.lists);
+        lists.activate(own, queues);
+        while let Some(index) = lists.turn(queues) {
+            let queue = &mut queues[index as usize];
             if index == own {
                 queue.control.rest();
                 queue.credits -= i64::from(packet.frame_bytes);
                 break;
             }
             queue.control.found_empty();
-            self.retire(index);
+            lists.retire(index, queues);
         }
         Verdict::Accepted
     }
 
     pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingRoom) -> Option<Handle> {
-        while let Some(index) = self.turn() {
+        let (queues, lists) = (&mut *self.queues, &mut self.lists);
+        while let Some(index) = lists.turn(queues) {
             let Queue {
                 control,
                 lane,
                 credits,
                 ..
-            } = &mut self.queues[index as usize];
+            } = &mut queues[index as usize];
             if let Some(packet) = control.dequeue(now, lane, &self.codel, room) {
                 *credits -= i64::from(room[packet].packet.frame_bytes);
                 return Some(packet);
             }
-            self.retire(index);
+            lists.retire(index, queues);
         }
         None
-    }
-
-    /// The queue whose turn it is: the first that has credits left; none when the lists are empty.
-    #[inline]
-    fn turn(&mut self) -> Option<u32> {
-        loop {
-            let index = match self.new.first {
-                NONE => self.old.first,
-                first => first,
-            };
-            let queue = self.queues.get_mut(index as usize)?;
-            if queue.credits > 0 {
-                return Some(index);
-            }
-            queue.credits += self.quantum_bytes;
-            self.move_on(index, Place::Old);
-        }
-    }
-
-    /// An empty new queue first waits its turn among the old ones, or a flow of one packet at a
-    /// time would always be new.
-    #[inline]
-    fn retire(&mut self, index: u32) {
-        let goes_to = match self.queues[index as usize].place {
-            Place::New => Place::Old,
-            _ => Place::None,
-        };
-        self.move_on(index, goes_to);
-    }
-
-    /// Takes a queue off the front of its list.
-    #[inline]
-    fn move_on(&mut self, index: u32, to: Place) {
-        let queue = &mut self.queues[index as usize];
-        match queue.place {
-            Place::New => self.new.first = queue.next,
-            _ => self.old.first = queue.next,
-        }
-        queue.place = to;
-        if to == Place::Old {
-            self.old.push(index, &mut self.queues);
-        }
     }
 
     /// Drops from the head of the queue with most octets, of several the first in the lists: half
@@ -234,7 +251,7 @@ impl FqCoDel {
     #[inline(never)]
     fn drop_from_fattest(&mut self, backlog: &mut Backlog, room: &mut WaitingRoom) {
         let bytes = |index: u32| self.queues[index as usize].lane.bytes();
-        let lists = [self.new, self.old].into_iter();
+        let lists = [self.lists.new, self.lists.old].into_iter();
         let mut fattest = (NONE, 0);
         for index in lists.flat_map(|list| list.iter(&self.queues)) {
             if bytes(index) > fattest.1 {
