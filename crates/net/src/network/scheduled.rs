@@ -30,13 +30,13 @@ use crate::scheduler::{Addresses, Scheduler, Waiting, WaitingRoom};
 use crate::topology::{NodeId, PortId, Topology};
 
 /// The queue of one such port.
-#[repr(C)] // what every packet needs comes first
+#[repr(C, align(64))] // what a packet needs that passes comes first
 struct Scheduled {
+    scheduler: Scheduler,
     /// without the packet in service
     backlog: Backlog,
     /// until when the backlog's integral has been taken
     integrated_to: Time,
-    scheduler: Scheduler,
     revoked: Revoked,
     /// where it stands
     node: NodeId,

@@ -143,15 +143,29 @@ impl Lists {
 }
 
 /// FQ-CoDel.
+///
+/// While nobody waits the lists decide nothing. So packets that pass are only noted, and the lists
+/// turn for several of them at once, or when one has to wait.
 #[derive(Clone, Debug)]
-#[repr(C)] // what every packet needs comes first
+#[repr(C)] // what a packet needs that passes comes first
 pub struct FqCoDel {
+    passed: Vec<Passed>,
+    limit: DropTail,
     queues: Box<[Queue]>,
     seed: u64,
     lists: Lists,
-    limit: DropTail,
     codel: CoDelConfig,
 }
+
+/// A packet that passed, and that the lists do not know of yet.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    flow: u32,
+    frame_bytes: u32,
+}
+
+/// At most so many packets have passed that the lists do not know of.
+const NOTED: usize = 32;
 
 /// At most so many packets are dropped at once where the limit is exceeded (RFC 8290 4.1.1).
 const DROP_BATCH: u32 = 64;
@@ -168,6 +182,7 @@ impl FqCoDel {
             control: Control::new(),
         };
         Self {
+            passed: Vec::with_capacity(NOTED),
             queues: vec![empty; config.queues as usize].into_boxed_slice(),
             seed,
             lists: Lists {
@@ -195,6 +210,9 @@ impl FqCoDel {
             }
             self.drop_from_fattest(&mut backlog, room);
         }
+        if !self.passed.is_empty() {
+            self.turn_for_passed();
+        }
         let index = self.queue_of(flow);
         self.lists.activate(index, &mut self.queues);
         self.queues[index as usize].lane.push(packet, room);
@@ -206,26 +224,41 @@ impl FqCoDel {
         hash::queue_of(u64::from(flow), self.seed, self.queues.len() as u32)
     }
 
-    /// The lists turn as if the packet's queue held it, and the others nothing.
     #[inline]
     pub(super) fn pass(&mut self, packet: &Candidate) -> Verdict {
         if self.limit.judge(NOTHING, packet.frame_bytes) != Verdict::Accepted {
             return Verdict::Dropped(Reason::Full);
         }
-        let own = self.queue_of(packet.flow);
-        let (queues, lists) = (&mut *self.queues, &mut self.lists);
-        lists.activate(own, queues);
-        while let Some(index) = lists.turn(queues) {
-            let queue = &mut queues[index as usize];
-            if index == own {
-                queue.control.rest();
-                queue.credits -= i64::from(packet.frame_bytes);
-                break;
-            }
-            queue.control.found_empty();
-            lists.retire(index, queues);
+        if self.passed.len() == NOTED {
+            self.turn_for_passed();
         }
+        self.passed.push(Passed {
+            flow: packet.flow,
+            frame_bytes: packet.frame_bytes,
+        });
         Verdict::Accepted
+    }
+
+    /// The lists turn as if, one after another, the queue of each packet that has passed held it,
+    /// and the others nothing.
+    #[inline(never)]
+    fn turn_for_passed(&mut self) {
+        let count = self.queues.len() as u32;
+        let (queues, lists) = (&mut *self.queues, &mut self.lists);
+        for packet in self.passed.drain(..) {
+            let own = hash::queue_of(u64::from(packet.flow), self.seed, count);
+            lists.activate(own, queues);
+            while let Some(index) = lists.turn(queues) {
+                let queue = &mut queues[index as usize];
+                if index == own {
+                    queue.control.rest();
+                    queue.credits -= i64::from(packet.frame_bytes);
+                    break;
+                }
+                queue.control.found_empty();
+                lists.retire(index, queues);
+            }
+        }
     }
 
     pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingRoom) -> Option<Handle> {
