@@ -260,11 +260,18 @@ def test_a_trace_without_a_column_or_a_file_is_refused(tmp_path: Path) -> None:
         assert problem in error.value.problem
 
 
-def test_losses_are_at_the_port_that_was_named() -> None:
+@pytest.mark.parametrize("queue", ["drop-tail", "red", "fq-codel"])
+def test_losses_are_at_the_port_that_was_named(queue: str) -> None:
     bulk = {"kind": "bulk", "from": "h1", "to": "h0"}
     loss = {"at": "edge0.0:0", "kind": "random", "probability": 0.01}
-    drops = run(asked(bulk, loss=[loss])).drops.filter(pl.col("reason") == "loss")
+    asked_for = asked(bulk, loss=[loss], queue={"kind": queue})
+    drops = run(asked_for).drops.filter(pl.col("reason") == "loss")
     assert drops["port"].unique().to_list() == ["edge0.0:0"]
+
+
+def test_a_loss_at_an_unknown_port_is_refused() -> None:
+    bulk = {"kind": "bulk", "from": "h1", "to": "h0"}
+    loss = {"at": "edge0.0:0", "kind": "random", "probability": 0.01}
     with pytest.raises(ScenarioError) as error:
         run(asked(bulk, loss=[loss | {"at": "edge9.9:0"}]))
     assert error.value.field == "loss.0.at"

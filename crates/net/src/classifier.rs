@@ -76,6 +76,7 @@ impl Classifier {
         if now >= self.edges[edge as usize].next_tuning {
             self.tune(now, edge);
         }
+        let threshold_packets = self.edges[edge as usize].threshold_packets;
         if flow as usize >= self.flows.len() {
             self.flows.resize(flow as usize + 1, Flow::default());
         }
@@ -86,7 +87,7 @@ impl Classifier {
         count.edge = edge;
         count.last = now;
         count.packets = count.packets.saturating_add(1);
-        if count.packets <= self.edges[edge as usize].threshold_packets {
+        if count.packets <= threshold_packets {
             SHORT
         } else {
             LONG

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use fairport_net::arbitration::{Arbiter, Rule};
 use fairport_net::classifier::SHORT;
 use fairport_net::discipline::{
-    Discipline, DropTail, Measure, Pie, PieConfig, Ramp, Red, RedConfig, Rio, RioConfig,
+    Discipline, DropTail, Measure, Pie, PieConfig, Ramp, Reason, Red, RedConfig, Rio, RioConfig,
     StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
 };
 use fairport_net::framing::Framing;
+use fairport_net::loss::{Loss, Runs};
 use fairport_net::port::{Leaves, PortConfig, Queueing};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::scheduler::{
@@ -35,6 +36,8 @@ struct Fate {
     departs: Option<Time>,
     wire_bytes: u32,
     drops: u32,
+    /// of the drops, those that no queue decided
+    losses: u32,
     counts: u64,
 }
 
@@ -49,6 +52,7 @@ impl Log {
         let fate = self.fates.entry(arrival.packet.content).or_default();
         fate.counts = arrival.counts.port_arrival;
         fate.drops += u32::from(matches!(arrival.verdict, Verdict::Dropped(_)));
+        fate.losses += u32::from(arrival.verdict == Verdict::Dropped(Reason::Loss));
     }
 }
 
@@ -250,6 +254,16 @@ fn sends() -> impl Strategy<Value = Vec<Send>> {
 
 /// Sends it all through one switch; the senders are its hosts 1 to 4, the receiver host 0.
 fn through(queueing: &Queueing, departure_first: bool, sends: &[Send]) -> (Log, Vec<Number>) {
+    through_losses(&[], queueing, departure_first, sends)
+}
+
+/// The same where packets are lost in front of the switch's queue.
+fn through_losses(
+    losses: &[Loss],
+    queueing: &Queueing,
+    departure_first: bool,
+    sends: &[Send],
+) -> (Log, Vec<Number>) {
     let mut topology = Topology::default();
     let hosts: Vec<NodeId> = (0..=SENDERS)
         .map(|n| topology.add_host(format!("h{n}")))
@@ -275,7 +289,11 @@ fn through(queueing: &Queueing, departure_first: bool, sends: &[Send]) -> (Log, 
             fifo(Discipline::DropTail(DropTail::packets(1000)))
         },
         shaper: None,
-        losses: Vec::new(),
+        losses: if id == bottleneck.0 as usize {
+            losses.to_vec()
+        } else {
+            Vec::new()
+        },
         departure_first,
     };
     let ports = topology.ports().len();
@@ -366,6 +384,38 @@ proptest! {
             check(name, &log, &received, &sends);
         }
     }
+}
+
+#[test]
+fn losses_are_the_same_in_front_of_every_queue() {
+    let losses = [
+        Loss::OnOff(Runs::new(3, Time::from_us(200))),
+        Loss::Random {
+            probability_ppb: 100_000_000,
+            stream: Stream::new(1, "loss", 0),
+        },
+    ];
+    let sends: Vec<Send> = (0..2000)
+        .map(|n| Send {
+            sender: n % SENDERS,
+            size_bytes: 1500,
+            gap_ns: 30_000, // from each of four: more than the line carries
+            ecn: 0,
+        })
+        .collect();
+    let mut lost: Vec<Vec<Number>> = Vec::new();
+    for (name, queueing) in fifos().into_iter().chain(schedulers()) {
+        let (log, received) = through_losses(&losses, &queueing, true, &sends);
+        check(name, &log, &received, &sends);
+        let drops: u32 = log.fates.values().map(|fate| fate.drops).sum();
+        let is_lost = |number: &Number| log.fates[number].losses > 0;
+        lost.push((0..sends.len()).filter(is_lost).collect());
+        assert!(drops as usize > lost[0].len(), "{name} drops as well");
+    }
+    assert!(lost.windows(2).all(|pair| pair[0] == pair[1]));
+    // runs of 3 with 200 us between them, in which 27 packets come, and a tenth of the others
+    let share = lost[0].len() as f64 / sends.len() as f64;
+    assert!((0.15..0.25).contains(&share), "{share}");
 }
 
 #[test]

@@ -3,11 +3,23 @@
 mod common;
 
 use common::{column, outcast, run, seconds};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn losses_at_a_port_are_told_from_drops_by_its_queue() {
+    told_apart(outcast());
+}
+
+#[test]
+fn losses_at_a_port_are_told_from_drops_by_its_scheduler() {
     let mut job = outcast();
+    job["queue"] = json!({
+        "kind": "scheduled", "scheduler": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null,
+    });
+    told_apart(job);
+}
+
+fn told_apart(mut job: Value) {
     job["losses"] = json!([
         {"ports": ["edge0.0:0"], "packets": {"kind": "on-off", "drops": 4, "off_ps": seconds(0.01)}},
     ]);

@@ -45,16 +45,15 @@ impl Average {
         }
     }
 
-    /// Takes the queue that an arriving packet finds, after the link stood idle for `idle`: as if
-    /// so many packets of typical size had met an empty queue meanwhile. Returns a number that
-    /// [`Average::value`] is not above.
+    /// Takes the queue that an arriving packet finds. If that is empty, the link may have stood idle
+    /// for `idle`: as if so many packets of typical size had met an empty queue meanwhile. Returns
+    /// a number that [`Average::value`] is not above.
     #[inline]
     pub(super) fn update(&mut self, queue: f64, idle: Time) -> f64 {
-        self.missed += self.packet_time.packets_in(idle);
         if queue > 0.0 {
             self.value += self.weight * (queue - self.value());
         } else {
-            self.missed += 1;
+            self.missed += 1 + self.packet_time.packets_in(idle);
         }
         self.value
     }

@@ -128,8 +128,7 @@ impl Lottery {
     /// Whether nothing is drawn at such an average and queue.
     #[inline]
     pub(super) fn passes(&mut self, average: f64, queue: f64) -> bool {
-        let is_spared = self.variant == Variant::Ns2 && queue <= 1.0;
-        let passes = average < self.ramp.min || is_spared;
+        let passes = average < self.ramp.min || (self.variant == Variant::Ns2 && queue <= 1.0);
         self.above &= !passes;
         passes
     }

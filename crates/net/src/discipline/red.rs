@@ -55,7 +55,7 @@ impl Red {
         }
     }
 
-    #[inline(never)] // so that the dispatcher is a jump
+    #[inline]
     pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
         let waiting = self.measure.of(queue.backlog);
         let bound = self.average.update(waiting, queue.idle());

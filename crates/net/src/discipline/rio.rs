@@ -88,7 +88,7 @@ impl Rio {
         }
     }
 
-    #[inline(never)] // so that the dispatcher is a jump
+    #[inline]
     pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
         self.release(queue.now);
         let idle = queue.idle();
@@ -103,7 +103,9 @@ impl Rio {
             (&mut self.long, total)
         };
         if lottery.passes(bound, waiting) && self.buffer.fits(queue.backlog, packet.frame_bytes) {
-            self.joining = is_short.then_some(packet.frame_bytes);
+            if is_short {
+                self.joining = Some(packet.frame_bytes);
+            }
             return Verdict::Accepted;
         }
         self.judge_long(waiting, queue, packet)
@@ -130,7 +132,9 @@ impl Rio {
             Lot::Early if self.ecn && packet.is_ecn_capable() && average < max => Verdict::Marked,
             Lot::Early | Lot::Forced => return Verdict::Dropped(Reason::Early),
         };
-        self.joining = is_short.then_some(frame_bytes);
+        if is_short {
+            self.joining = Some(frame_bytes);
+        }
         verdict
     }
 

@@ -1,7 +1,6 @@
 //! What watches the network: the fingerprint, the drops, the marks, the worst blackout's trace.
 
-mod drops;
-mod marks;
+mod log;
 mod trace;
 
 use fairport_net::discipline::Verdict;
@@ -10,15 +9,14 @@ use fairport_tcp::Segment;
 use fairport_units::Time;
 
 use crate::fingerprint::Fingerprint;
-use drops::Drops;
-use marks::Marks;
+use log::{Dropped, Log, Marked};
 pub(crate) use trace::Trace;
 
 /// The observer of a run's network.
 pub(crate) struct Probes {
     pub(crate) fingerprint: Fingerprint,
-    pub(crate) drops: Drops,
-    pub(crate) marks: Marks,
+    pub(crate) drops: Log<Dropped>,
+    pub(crate) marks: Log<Marked>,
     pub(crate) trace: Trace,
     /// drops by flow
     pub(crate) flow_drops: Vec<u64>,
@@ -31,8 +29,8 @@ impl Probes {
     pub(crate) fn new(topology: &Topology, busiest: PortId) -> Self {
         Self {
             fingerprint: Fingerprint::new(topology.ports().len()),
-            drops: Drops::default(),
-            marks: Marks::default(),
+            drops: Log::default(),
+            marks: Log::default(),
             trace: Trace::new(topology, busiest),
             flow_drops: Vec::new(),
             flow_marks: Vec::new(),
@@ -77,11 +75,11 @@ impl Probes {
         match arrival.verdict {
             Verdict::Accepted => {}
             Verdict::Marked => {
-                self.marks.note(arrival);
+                self.marks.marked(arrival);
                 self.flow_marks[flow] += 1;
             }
             Verdict::Dropped(reason) => {
-                self.drops.note(arrival, reason);
+                self.drops.dropped(arrival, reason);
                 self.flow_drops[flow] += 1;
             }
         }
