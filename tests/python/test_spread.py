@@ -29,7 +29,9 @@ def test_a_step_back_within_the_spread_leaves_the_order() -> None:
 
 
 def test_a_small_step_back_of_every_seed_breaks_it() -> None:
-    assert not Order.of([[0, 0, 0, 0], [5, 5, 5, 5], [4.9, 4.9, 4.9, 4.8]]).rises
+    order = Order.of([[0, 0, 0, 0], [5, 5, 5, 5], [4.9, 4.9, 4.9, 4.8]])
+    assert not order.rises
+    assert order.steps_down == [1]
 
 
 def test_ends_within_the_spread_are_no_order_though_their_medians_are() -> None:

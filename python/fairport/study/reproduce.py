@@ -62,11 +62,22 @@ class Verdict:
 
     @property
     def ours_in_words(self) -> str:
-        """Median and quartiles; of an order the medians, and how far it goes from end to end."""
+        """Median and quartiles; of an order the medians, the way from end to end, steps back."""
         if self.order is None:
             return self._with_quartiles(self.ours[0])
-        medians = ", ".join(self._shown(one.median) for one in self.ours)
-        return f"{medians}; from end to end {self._with_quartiles(self.order.whole)}"
+        names = self.claim.rising or self.claim.falling or []
+        steps_back = self.order.steps_down if self.claim.rising else self.order.steps_up
+        parts = [
+            ", ".join(self._shown(one.median) for one in self.ours),
+            f"from end to end {self._with_quartiles(self.order.whole)}",
+            *(
+                f"back from {names[at]} to {names[at + 1]}: "
+                f"{self._with_quartiles(self.order.steps[at])}"
+                for at in steps_back
+                if len(names) > 2
+            ),
+        ]
+        return "; ".join(parts)
 
     @property
     def published_in_words(self) -> str:

@@ -71,12 +71,22 @@ class Order:
     @property
     def rises(self) -> bool:
         """Beyond the spread of the seeds."""
-        return self.whole.is_above_zero and not any(step.is_below_zero for step in self.steps)
+        return self.whole.is_above_zero and not self.steps_down
 
     @property
     def falls(self) -> bool:
         """Beyond the spread of the seeds."""
-        return self.whole.is_below_zero and not any(step.is_above_zero for step in self.steps)
+        return self.whole.is_below_zero and not self.steps_up
+
+    @property
+    def steps_down(self) -> list[int]:
+        """Which steps fall beyond the spread of the seeds."""
+        return [number for number, step in enumerate(self.steps) if step.is_below_zero]
+
+    @property
+    def steps_up(self) -> list[int]:
+        """Which steps rise beyond the spread of the seeds."""
+        return [number for number, step in enumerate(self.steps) if step.is_above_zero]
 
 
 def _difference(before: Values, after: Values) -> Spread:
