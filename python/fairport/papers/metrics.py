@@ -261,9 +261,7 @@ METRICS = {
     "timeout_period_s_total": Metric(
         "timeout period of all its flows", _sum_of("timeout_period_s"), "s", 1, ".2f"
     ),
-    "segments_per_byte": Metric(
-        "segments sent for what is delivered", _segments_per_byte, "/MB", 1e6, ".0f"
-    ),
+    "segments_per_byte": Metric("segments sent", _segments_per_byte, "/MB", 1e6, ".0f"),
     "blackouts": Metric("blackouts of that length and more", _blackouts, form=".0f"),
     "blackout_length": Metric(
         "mean length of the bottleneck's blackouts", _blackout_length, "packets", 1, ".2f"
