@@ -13,6 +13,7 @@ from fairport.papers import catalogue, experiment_names
 from fairport.papers.catalogue import PaperError
 from fairport.papers.metrics import METRICS, Of
 from fairport.papers.model import Claim, Drawing, Experiment
+from fairport.report.reproduce import page
 from fairport.study import verdicts_kept
 from fairport.study.record import Record
 from fairport.study.reproduce import Reproduced, reproduce, totals
@@ -53,6 +54,18 @@ def test_the_outcast_of_the_paper_is_there_even_in_a_quick_run(quick: list[Repro
     assert states["prakash2012/p1/lone-flow"] == "holds"
     assert states["prakash2012/p1/line-is-full"] == "holds"
     assert states["prakash2012/p1/rtt-6-hop"] == "holds"
+
+
+def test_the_page_says_what_experiments_ran_on_and_what_of_it_is_ours(
+    quick: list[Reproduced],
+) -> None:
+    text = page(quick, {one.entry.name: [] for one in quick})
+    platforms = quick[0].entry.paper.platform
+    assert f"On {platforms['testbed'].title}" in text
+    assert 'href="#prakash2012-p1"' in text
+    assert 'href="#prakash2012-p4"' in text
+    assert all(part.parameter in text for part in platforms["testbed"].ours)
+    assert "On ns-2" not in text, "none of these ran there"
 
 
 def test_totals_count_every_claim_once(quick: list[Reproduced]) -> None:
