@@ -182,7 +182,9 @@ def _blackouts(record: Record, of: Of) -> float | None:
 
 def _blackout_length(record: Record, _: Of) -> float | None:
     worst: dict[str, Any] | None = record.summary["bottleneck"]
-    dark = record.blackouts.filter(pl.col("port") == (worst["port"] if worst else None))
+    if not worst:
+        return None
+    dark = record.blackouts.filter(port=worst["port"])
     runs = int(dark["runs"].sum())
     return int((dark["length"] * dark["runs"]).sum()) / runs if runs else None
 
