@@ -13,7 +13,7 @@ pub struct SettingError {
     pub field: String,
     /// The value as it was given.
     pub value: String,
-    /// What is wrong with it.
+    /// What is wrong with it, to be read behind the value: "is no size that a segment can have".
     pub problem: String,
     /// What to write instead.
     pub remedy: String,
@@ -61,7 +61,7 @@ impl Settings {
             return Err(SettingError::new(
                 "mss_bytes",
                 &self.mss_bytes,
-                "a segment cannot have this size",
+                "is no size that a segment can have",
                 format!("use {MSS_MIN} to {MSS_MAX} bytes"),
             ));
         }
@@ -69,7 +69,7 @@ impl Settings {
             return Err(SettingError::new(
                 "initial_window_segments",
                 &self.initial_window_segments,
-                "a window of nothing never opens",
+                "is a window that never opens",
                 "use 1 or more; RFC 6928 says 10",
             ));
         }
@@ -77,7 +77,7 @@ impl Settings {
             return Err(SettingError::new(
                 "window_scale",
                 &self.window_scale,
-                "RFC 7323 allows at most 14 bits",
+                "is more than the 14 bits that RFC 7323 allows",
                 "use 0 to 14",
             ));
         }
@@ -92,7 +92,7 @@ impl Settings {
             return Err(SettingError::new(
                 "pacing",
                 &"window",
-                "BBR sets the pace by its own estimate of the bandwidth",
+                "is not for BBR, which sets the pace by its own estimate of the bandwidth",
                 "leave pacing `off` or `linux`, or use another congestion_control",
             ));
         }
@@ -106,8 +106,8 @@ impl Settings {
                 return Err(SettingError::new(
                     field,
                     &value,
-                    "segments would stand still for longer than a second",
-                    format!("use 0 to {limit} ps"),
+                    "lets segments stand still for longer than a second",
+                    "use a second at most",
                 ));
             }
         }
@@ -121,7 +121,7 @@ impl Settings {
                 "receive_buffer_bytes",
                 &self.receive_buffer_bytes,
                 &format!(
-                    "a window scale of {} bits announces {largest} bytes at most",
+                    "is more than a window scale of {} bits can announce, {largest} bytes",
                     self.window_scale
                 ),
                 "raise window_scale or use a smaller buffer",
@@ -132,7 +132,7 @@ impl Settings {
             return Err(SettingError::new(
                 "receive_buffer_bytes",
                 &self.receive_buffer_bytes,
-                "the buffer does not hold one segment",
+                "does not hold one segment",
                 format!("use at least {smallest} bytes"),
             ));
         }
@@ -154,8 +154,8 @@ impl Settings {
                 return Err(SettingError::new(
                     field,
                     &value,
-                    "a timer needs a time above zero and within an hour",
-                    format!("use 1 to {limit} ps"),
+                    "is no time for a timer",
+                    "use more than zero and an hour at most",
                 ));
             }
         }
@@ -168,7 +168,7 @@ impl Settings {
                 return Err(SettingError::new(
                     field,
                     &value,
-                    "no timer is that coarse",
+                    "is coarser than any timer",
                     "use 0 (exact) or a few milliseconds",
                 ));
             }
@@ -181,7 +181,7 @@ impl Settings {
                 return Err(SettingError::new(
                     field,
                     &value,
-                    &format!("it is above rto_max_ps = {}", self.rto_max_ps),
+                    &format!("is above rto_max_ps = {}", self.rto_max_ps),
                     "lower it or raise rto_max_ps",
                 ));
             }
@@ -190,10 +190,7 @@ impl Settings {
             return Err(SettingError::new(
                 "delayed_ack_min_ps",
                 &self.delayed_ack_min_ps,
-                &format!(
-                    "it is above delayed_ack_max_ps = {}",
-                    self.delayed_ack_max_ps
-                ),
+                &format!("is above delayed_ack_max_ps = {}", self.delayed_ack_max_ps),
                 "lower it or raise delayed_ack_max_ps",
             ));
         }

@@ -102,7 +102,7 @@ impl TcpRand {
             return Err(SettingError::new(
                 "tcprand",
                 &"sigma^2 = 0",
-                "a normal distribution has a variance above 0",
+                "gives a normal distribution no variance",
                 "use 1000 (thousandths), as its authors do",
             ));
         }
