@@ -40,6 +40,15 @@ def test_ends_within_the_spread_are_no_order_though_their_medians_are() -> None:
     assert not order.rises
 
 
+def test_medians_that_go_the_other_way_are_no_order_though_most_seeds_do() -> None:
+    # four seeds of five fall a little, and the fifth, once the lowest, is the highest in the end
+    order = Order.of([[5, 6, 7, 8, 0], [4.9, 5.9, 6.9, 7.9, 100]])
+    assert order.whole.is_below_zero
+    assert order.medians_apart == pytest.approx(0.9)
+    assert not order.falls
+    assert not order.rises
+
+
 def test_falling_is_rising_the_other_way_round() -> None:
     variants = [[3.0, 4.0, 5.0], [2.0, 4.0, 1.0], [1.0, 0.0, 1.0]]
     assert Order.of(variants).falls

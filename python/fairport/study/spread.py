@@ -6,7 +6,8 @@ An order holds by the middle half of these differences, which says the same as a
 seeds in four, asks for no distribution (ratios of a starved flow have none with a variance), and
 is what the page shows anyway:
 
-- the last variant is beyond the first in the whole middle half, so in three seeds of four;
+- the last variant is beyond the first in the whole middle half, so in three seeds of four, and its
+  median is beyond that of the first;
 - no step from one variant to the next goes back in the whole middle half.
 
 Between two variants that do not differ, an order would hold by chance once in 18 times with ten
@@ -61,22 +62,26 @@ class Order:
     """From each variant to the next."""
     whole: Spread
     """From the first variant to the last."""
+    medians_apart: float
+    """From the median of the first variant to that of the last; 0 where one has none."""
 
     @staticmethod
     def of(variants: Sequence[Values]) -> Order:
         """Of each variant's values."""
         steps = [_difference(one, following) for one, following in pairwise(variants)]
-        return Order(steps, _difference(variants[0], variants[-1]))
+        first, last = (Spread.of(variants[at]).median for at in (0, -1))
+        apart = 0.0 if first is None or last is None else last - first
+        return Order(steps, _difference(variants[0], variants[-1]), apart)
 
     @property
     def rises(self) -> bool:
         """Beyond the spread of the seeds."""
-        return self.whole.is_above_zero and not self.steps_down
+        return self.whole.is_above_zero and self.medians_apart > 0 and not self.steps_down
 
     @property
     def falls(self) -> bool:
         """Beyond the spread of the seeds."""
-        return self.whole.is_below_zero and not self.steps_up
+        return self.whole.is_below_zero and self.medians_apart < 0 and not self.steps_up
 
     @property
     def steps_down(self) -> list[int]:
