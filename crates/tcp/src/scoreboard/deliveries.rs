@@ -59,9 +59,9 @@ pub(super) struct Deliveries {
     first_once: u64,
     first_once_end: u64,
     /// retransmissions by time of sending; those delivered meanwhile are skipped
-    resent: VecDeque<Resent>,
+    pub(super) resent: VecDeque<Resent>,
     /// lost once more; those sent meanwhile are skipped
-    again: VecDeque<u64>,
+    pub(super) again: VecDeque<u64>,
     /// for a congestion control that asks
     rate: Option<Box<DeliveryRate>>,
 }
@@ -350,34 +350,8 @@ impl Scoreboard {
         (again, None)
     }
 
-    /// Marks as lost the retransmissions that were overtaken: a segment is SACKed that begins above
-    /// `SND.NXT` as it was when they were sent (Linux's `tcp_mark_lost_retrans` up to 4.14, part of
-    /// forward acknowledgement). Returns how much, in the window's unit.
-    pub(crate) fn mark_overtaken(&mut self) -> u64 {
-        let highest = self.highest_sacked[0];
-        if self.retransmitted == 0 || highest <= self.head {
-            return 0;
-        }
-        let Some(mut deliveries) = self.deliveries.take() else {
-            return 0;
-        };
-        let upto = self.record(highest - 1).start;
-        let mut again = 0;
-        while let Some(resent) = deliveries.resent.front().copied()
-            && resent.nxt < upto
-        {
-            deliveries.resent.pop_front();
-            if self.is_under_way(&resent) {
-                again += self.lose_again(resent.ordinal);
-                deliveries.again.push_back(resent.ordinal);
-            }
-        }
-        self.deliveries = Some(deliveries);
-        again
-    }
-
     /// Whether nothing was heard of the retransmission, and it is the segment's last.
-    fn is_under_way(&self, resent: &Resent) -> bool {
+    pub(super) fn is_under_way(&self, resent: &Resent) -> bool {
         (self.head..self.tail).contains(&resent.ordinal) && {
             let record = self.record(resent.ordinal);
             record.is(RETRANSMITTED) && !record.is(SACKED) && record.sent == resent.sent
@@ -385,7 +359,7 @@ impl Scoreboard {
     }
 
     /// The segment's retransmission was lost.
-    fn lose_again(&mut self, ordinal: u64) -> u64 {
+    pub(super) fn lose_again(&mut self, ordinal: u64) -> u64 {
         let unit = self.unit;
         let record = self.record_mut(ordinal);
         let weight = Self::weight(unit, record);

@@ -10,6 +10,7 @@
 
 mod deliveries;
 mod marks;
+mod overtaken;
 
 use fairport_units::Time;
 

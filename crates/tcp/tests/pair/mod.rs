@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub(crate) mod transfer;
+
 use std::collections::BTreeMap;
 
 use fairport_tcp::{Connection, Ecn, Events, Flags, Segment, Settings, Timeout};

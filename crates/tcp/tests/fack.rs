@@ -1,0 +1,88 @@
+//! Losses found by forward acknowledgement, as Linux did before RACK.
+
+mod pair;
+
+use fairport_tcp::Settings;
+use fairport_units::Time;
+use pair::transfer::{PAYLOAD, RTT, losing, sends};
+use pair::{Fate, stack};
+use serde_json::{Value, json};
+
+/// Linux 3.0 with CUBIC, an ACK for every segment and every time exact.
+fn then(overrides: &Value) -> Settings {
+    let mut all = json!({
+        "congestion_control": "cubic", "hystart": false, "ack_policy": "every-segment"
+    });
+    for (key, value) in overrides.as_object().unwrap() {
+        all[key] = value.clone();
+    }
+    stack("linux-3.0", &all)
+}
+
+#[test]
+fn under_fack_a_segment_is_lost_once_one_three_above_it_is_sacked() {
+    let first_again = |fack: bool, lost| {
+        let pair = sends(&then(&json!({"fack": fack})), 10, losing(lost));
+        let (at, octet) = pair.retransmissions()[0];
+        (
+            at - pair.data()[0].0,
+            octet / PAYLOAD,
+            pair.client_log.timeouts.len(),
+        )
+    };
+    // of ten segments the third to fifth are lost: by FACK the sixth tells of the third, by RFC 6675
+    // the eighth
+    let (with, without) = (
+        first_again(true, &[2, 3, 4]),
+        first_again(false, &[2, 3, 4]),
+    );
+    assert_eq!((with.1, with.2, without.1, without.2), (2, 0, 2, 0));
+    assert_eq!(without.0 - with.0, Time::from_us(100) * 2);
+    // the seventh and eighth of ten: two SACKed segments are enough
+    assert_eq!(first_again(true, &[6, 7]).2, 0);
+    assert_eq!(first_again(false, &[6, 7]).2, 1);
+}
+
+#[test]
+fn under_fack_a_lost_retransmission_is_told_by_data_sent_after_it() {
+    let losing_twice = || {
+        let mut seen = 0;
+        move |sent: &pair::Sent| {
+            let it = sent.data.is_some() && sent.segment.seq == 1 + 3 * PAYLOAD;
+            seen += u32::from(it);
+            if it && seen <= 2 {
+                Fate::Lose
+            } else {
+                Fate::Arrive
+            }
+        }
+    };
+    let pair = sends(&then(&json!({})), 60, losing_twice());
+    assert_eq!(pair.client_log.timeouts, []);
+    let again = pair.retransmissions();
+    let segments: Vec<u32> = again.iter().map(|(_, octet)| octet / PAYLOAD).collect();
+    assert_eq!(segments, [3, 3]);
+    // a round trip later, when the second segment sent after it is SACKed, or in the next one
+    assert!(again[1].0 - again[0].0 < RTT * 2, "{again:?}");
+    let pair = sends(&then(&json!({"fack": false})), 60, losing_twice());
+    assert_eq!(pair.client_log.timeouts.len(), 1);
+}
+
+#[test]
+fn once_something_came_late_fack_is_off() {
+    // the fifth segment comes late without being taken for lost; then three of a flight are lost
+    let mut numbers = 0..;
+    let judge = move |sent: &pair::Sent| {
+        if sent.data.is_none() {
+            return Fate::Arrive;
+        }
+        match numbers.next().unwrap() {
+            4 => Fate::Late(Time::from_us(150)),
+            8 | 9 => Fate::Lose,
+            _ => Fate::Arrive,
+        }
+    };
+    // the two segments behind are not enough now
+    let pair = sends(&then(&json!({"initial_window_segments": 12})), 12, judge);
+    assert_eq!(pair.client_log.timeouts.len(), 1);
+}
