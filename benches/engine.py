@@ -37,22 +37,42 @@ HUGE = Job(
     {"topology.k": 16, "traffic.0.from": ["h1", "h64..h303"]},
 )
 JOBS = [OUTCAST, TODAY, LARGE, HUGE]
+
+
+def _at_every_port(queue: dict[str, Any]) -> Job:
+    overrides: dict[str, Any] = {"queue": {"limit": _ROOM} | queue}
+    if queue["kind"] == "rio":
+        overrides["classifier"] = {}
+    return Job(str(queue["kind"]), overrides)
+
+
 # a discipline at every switch port, all with the same room
 DISCIPLINES = [
-    Job(
-        str(queue["kind"]),
-        {"queue": {"limit": _ROOM} | queue} | ({"classifier": {}} if rio else {}),
+    _at_every_port(queue)
+    for queue in (
+        {"kind": "drop-tail"},
+        {"kind": "step-marking", "mark_above": "20 packets"},
+        {"kind": "red"},
+        {"kind": "rio"},
+        {"kind": "pie", "target": "150us"},
+        {"kind": "sfq", "limit": "40 packets"},
+        {"kind": "drr"},
+        {"kind": "codel"} | _LAN,
+        {"kind": "fq-codel"} | _LAN,
     )
-    for queue, rio in (
-        ({"kind": "drop-tail"}, False),
-        ({"kind": "step-marking", "mark_above": "20 packets"}, False),
-        ({"kind": "red"}, False),
-        ({"kind": "rio"}, True),
-        ({"kind": "pie", "target": "150us"}, False),
-        ({"kind": "sfq", "limit": "40 packets"}, False),
-        ({"kind": "drr"}, False),
-        ({"kind": "codel"} | _LAN, False),
-        ({"kind": "fq-codel"} | _LAN, False),
+]
+# the same with thresholds that never act, and so with drop-tail's very packets
+_FAR = {"min": "1MB", "max": "2MB"}
+NEVER_ACTING = [
+    _at_every_port(queue)
+    for queue in (
+        {"kind": "drop-tail"},
+        {"kind": "step-marking", "mark_above": _FAR["min"]},
+        {"kind": "red"} | _FAR,
+        {"kind": "rio"}
+        | {f"{flows}_{end}": far for flows in ("short", "long") for end, far in _FAR.items()},
+        {"kind": "pie", "target": "1s"},
+        {"kind": "codel", "target": "1s", "interval": "10s"},
     )
 ]
 
@@ -75,6 +95,11 @@ class Measurement:
     def hops_per_s(self) -> float:
         """Packet-hops per second of wall time."""
         return self.packet_hops / self.wall_s
+
+    @property
+    def ns_per_hop(self) -> float:
+        """Wall time of a packet-hop."""
+        return 1e9 / self.hops_per_s
 
 
 def measure(job: Job, repeats: int = REPEATS) -> Measurement:
