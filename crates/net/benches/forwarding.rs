@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use fairport_net::arbitration::{Arbiter, Rule};
 use fairport_net::discipline::{
-    Discipline, DropTail, Measure, Pie, PieConfig, Ramp, Red, RedConfig, RedLinux, RedLinuxConfig,
-    Rio, RioConfig, StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
+    Discipline, DropTail, EarlyDrop, Measure, Pie, PieConfig, Ramp, Red, RedLinux, RedLinuxConfig,
+    Rio, StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
 };
 use fairport_net::framing::Framing;
 use fairport_net::port::{Leaves, PortConfig, Queueing};
@@ -106,17 +106,20 @@ const RAMP: Ramp = Ramp {
     gentle: true,
 };
 
-fn red(stream: Stream) -> Queueing {
-    let config = RedConfig {
-        ramp: RAMP,
+fn early_drop() -> EarlyDrop {
+    EarlyDrop {
         weight: 0.002,
         measure: Measure::Packets,
         variant: Variant::Ns2,
         ecn: true,
         buffer: buffer(),
         packet_time: PACKET_TIME,
-    };
-    fifo(Discipline::Red(Box::new(Red::new(&config, stream))))
+    }
+}
+
+fn red(stream: Stream) -> Queueing {
+    let red = Red::new(RAMP, &early_drop(), stream);
+    fifo(Discipline::Red(Box::new(red)))
 }
 
 fn red_linux(stream: Stream) -> Queueing {
@@ -135,17 +138,8 @@ fn red_linux(stream: Stream) -> Queueing {
 }
 
 fn rio(stream: Stream) -> Queueing {
-    let config = RioConfig {
-        short: RAMP,
-        long: RAMP,
-        weight: 0.002,
-        measure: Measure::Packets,
-        variant: Variant::Ns2,
-        ecn: true,
-        buffer: buffer(),
-        packet_time: PACKET_TIME,
-    };
-    fifo(Discipline::Rio(Box::new(Rio::new(&config, stream))))
+    let rio = Rio::new(RAMP, RAMP, &early_drop(), stream);
+    fifo(Discipline::Rio(Box::new(rio)))
 }
 
 fn pie(stream: Stream) -> Queueing {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use fairport_net::arbitration::{Arbiter, Rule};
 use fairport_net::classifier::SHORT;
 use fairport_net::discipline::{
-    Discipline, DropTail, Measure, Pie, PieConfig, Ramp, Reason, Red, RedConfig, Rio, RioConfig,
-    StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
+    Discipline, DropTail, EarlyDrop, Measure, Pie, PieConfig, Ramp, Reason, Red, Rio, StepMarking,
+    Threshold, Variant, Verdict, WeightedTailDrop,
 };
 use fairport_net::framing::Framing;
 use fairport_net::loss::{Loss, Runs};
@@ -122,25 +122,21 @@ fn fifos() -> Vec<(&'static str, Queueing)> {
         max_p: 0.2,
         gentle: true,
     };
-    let red = RedConfig {
-        ramp: ramp(2.0, 6.0),
+    let early_drop = |variant, ecn| EarlyDrop {
         weight: 0.2,
         measure: Measure::Packets,
-        variant: Variant::Ns2,
-        ecn: true,
-        buffer: room.clone(),
+        variant,
+        ecn,
+        buffer: DropTail::packets(LIMIT_PACKETS),
         packet_time: Time::from_us(12),
     };
-    let rio = RioConfig {
-        short: ramp(4.0, 8.0),
-        long: ramp(2.0, 6.0),
-        weight: 0.2,
-        measure: Measure::Packets,
-        variant: Variant::Paper,
-        ecn: false,
-        buffer: room.clone(),
-        packet_time: Time::from_us(12),
-    };
+    let red = Red::new(ramp(2.0, 6.0), &early_drop(Variant::Ns2, true), stream());
+    let rio = Rio::new(
+        ramp(4.0, 8.0),
+        ramp(2.0, 6.0),
+        &early_drop(Variant::Paper, false),
+        stream(),
+    );
     let pie = PieConfig {
         target: Time::from_us(30),
         update: Time::from_us(100),
@@ -157,14 +153,8 @@ fn fifos() -> Vec<(&'static str, Queueing)> {
             "step marking",
             fifo(Discipline::StepMarking(Box::new(step))),
         ),
-        (
-            "RED",
-            fifo(Discipline::Red(Box::new(Red::new(&red, stream())))),
-        ),
-        (
-            "RIO",
-            fifo(Discipline::Rio(Box::new(Rio::new(&rio, stream())))),
-        ),
+        ("RED", fifo(Discipline::Red(Box::new(red)))),
+        ("RIO", fifo(Discipline::Rio(Box::new(rio)))),
         (
             "PIE",
             fifo(Discipline::Pie(Box::new(Pie::new(pie, stream())))),

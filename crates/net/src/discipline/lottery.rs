@@ -3,7 +3,9 @@
 //! Floyd & Jacobson 1993, sections 4 and 7; Floyd, "Recommendation on using the gentle variant of
 //! RED", 2000; ns-2's `red.cc` for the variant `ns2`.
 
-use super::Backlog;
+use fairport_units::Time;
+
+use super::{Backlog, DropTail};
 use crate::stream::Stream;
 
 /// Which of the known forms of RED decides.
@@ -71,6 +73,24 @@ impl Measure {
             Self::Bytes(_) => backlog.bytes,
         })
     }
+}
+
+/// What RED and RIO have in common.
+#[derive(Clone, Debug)]
+pub struct EarlyDrop {
+    /// weight of a new sample in an average (`w_q`), over 0 up to 1
+    pub weight: f64,
+    /// unit of the queue, the averages and the thresholds
+    pub measure: Measure,
+    /// whose algorithm draws the gaps between drops
+    pub variant: Variant,
+    /// mark ECN-capable packets instead of dropping them early
+    pub ecn: bool,
+    /// what the buffer holds
+    pub buffer: DropTail,
+    /// time that a packet of typical size takes on the link: how fast an average falls while the
+    /// link is idle
+    pub packet_time: Time,
 }
 
 /// What a lottery says about one packet.

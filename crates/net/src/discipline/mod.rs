@@ -21,11 +21,11 @@ use fairport_units::Time;
 
 use crate::packet::{ECN_BITS, NOT_ECT};
 pub use drop_tail::DropTail;
-pub use lottery::{Measure, Ramp, Variant};
+pub use lottery::{EarlyDrop, Measure, Ramp, Variant};
 pub use pie::{Pie, PieConfig};
-pub use red::{Red, RedConfig};
+pub use red::Red;
 pub use red_linux::{RedLinux, RedLinuxConfig};
-pub use rio::{Rio, RioConfig};
+pub use rio::Rio;
 pub use step_marking::{StepMarking, Threshold};
 pub use weighted_tail_drop::{WTD_CLASSES, WeightedTailDrop};
 

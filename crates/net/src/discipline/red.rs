@@ -3,32 +3,10 @@
 //! Floyd & Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, as they
 //! print it or as ns-2 has it ([`Variant`]). Linux' integer version is in `red_linux.rs`.
 
-use fairport_units::Time;
-
 use super::average::Average;
-use super::lottery::{Lot, Lottery, Measure, Ramp, Variant};
+use super::lottery::{EarlyDrop, Lot, Lottery, Measure, Ramp};
 use super::{Candidate, DropTail, Queue, Reason, Verdict};
 use crate::stream::Stream;
-
-/// What a RED queue is made of.
-#[derive(Clone, Debug)]
-pub struct RedConfig {
-    /// how the probability follows the average
-    pub ramp: Ramp,
-    /// weight of a new sample in the average (`w_q`), over 0 up to 1
-    pub weight: f64,
-    /// unit of the queue, the average and the thresholds
-    pub measure: Measure,
-    /// whose algorithm
-    pub variant: Variant,
-    /// mark ECN-capable packets instead of dropping them early
-    pub ecn: bool,
-    /// what the buffer holds
-    pub buffer: DropTail,
-    /// time that a packet of typical size takes on the link: how fast the average falls while the
-    /// link is idle
-    pub packet_time: Time,
-}
 
 /// A RED queue. A packet that finds an empty one meets two cache lines, and draws nothing.
 #[derive(Clone, Debug)]
@@ -43,11 +21,11 @@ pub struct Red {
 }
 
 impl Red {
-    /// An empty queue that draws from `stream`.
-    pub fn new(config: &RedConfig, stream: Stream) -> Self {
+    /// An empty queue that draws from `stream`; `ramp` says how the probability follows the average.
+    pub fn new(ramp: Ramp, config: &EarlyDrop, stream: Stream) -> Self {
         Self {
             average: Average::new(config.weight, config.packet_time),
-            lottery: Lottery::new(config.ramp, config.variant, config.measure),
+            lottery: Lottery::new(ramp, config.variant, config.measure),
             measure: config.measure,
             ecn: config.ecn,
             buffer: config.buffer.clone(),
@@ -87,17 +65,20 @@ impl Red {
 
 #[cfg(test)]
 mod tests {
+    use fairport_units::Time;
+
     use super::*;
+    use crate::discipline::Variant;
     use crate::discipline::fixtures::{ECT0, frame, full_frames};
 
     fn red(ecn: bool) -> Red {
-        let config = RedConfig {
-            ramp: Ramp {
-                min: 5.0,
-                max: 15.0,
-                max_p: 0.1,
-                gentle: true,
-            },
+        let ramp = Ramp {
+            min: 5.0,
+            max: 15.0,
+            max_p: 0.1,
+            gentle: true,
+        };
+        let config = EarlyDrop {
             weight: 0.002,
             measure: Measure::Packets,
             variant: Variant::Ns2,
@@ -105,7 +86,7 @@ mod tests {
             buffer: DropTail::packets(100),
             packet_time: Time::from_us(12),
         };
-        Red::new(&config, Stream::new(1, "test", 0))
+        Red::new(ramp, &config, Stream::new(1, "test", 0))
     }
 
     /// The verdicts on `arrivals` packets that all find `packets` waiting.

@@ -11,31 +11,10 @@ use std::collections::VecDeque;
 use fairport_units::Time;
 
 use super::average::Average;
-use super::lottery::{Lot, Lottery, Measure, Ramp, Variant};
+use super::lottery::{EarlyDrop, Lot, Lottery, Measure, Ramp};
 use super::{Backlog, Candidate, DropTail, Queue, Reason, Verdict};
 use crate::classifier::SHORT;
 use crate::stream::Stream;
-
-/// What a RIO queue is made of.
-#[derive(Clone, Debug)]
-pub struct RioConfig {
-    /// for packets of the class [`SHORT`] (In), over their own average
-    pub short: Ramp,
-    /// for all others (Out), over the average of the whole queue
-    pub long: Ramp,
-    /// weight of a new sample in both averages, over 0 up to 1
-    pub weight: f64,
-    /// unit of the queues, the averages and the thresholds
-    pub measure: Measure,
-    /// how gaps between drops are drawn
-    pub variant: Variant,
-    /// mark ECN-capable packets instead of dropping them early
-    pub ecn: bool,
-    /// what the buffer holds
-    pub buffer: DropTail,
-    /// time that a packet of typical size takes on the link
-    pub packet_time: Time,
-}
 
 /// A RIO queue: one FIFO for both classes.
 ///
@@ -64,17 +43,19 @@ pub struct Rio {
 }
 
 impl Rio {
-    /// An empty queue that draws from `stream`.
-    pub fn new(config: &RioConfig, stream: Stream) -> Self {
+    /// An empty queue that draws from `stream`. Packets of the class [`SHORT`] (In) are judged by
+    /// the ramp `short` over their own average, all others (Out) by `long` over that of the whole
+    /// queue.
+    pub fn new(short: Ramp, long: Ramp, config: &EarlyDrop, stream: Stream) -> Self {
         let average = || Average::new(config.weight, config.packet_time);
         let lottery = |ramp| Lottery::new(ramp, config.variant, config.measure);
         Self {
             short_average: average(),
             total_average: average(),
-            short: lottery(config.short),
-            long: lottery(config.long),
-            short_max: config.short.max,
-            long_max: config.long.max,
+            short: lottery(short),
+            long: lottery(long),
+            short_max: short.max,
+            long_max: long.max,
             measure: config.measure,
             ecn: config.ecn,
             buffer: config.buffer.clone(),
@@ -164,6 +145,7 @@ impl Rio {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discipline::Variant;
     use crate::discipline::fixtures::{ECT0, frame, full_frames};
 
     fn ramp(min: f64, max: f64, max_p: f64) -> Ramp {
@@ -177,9 +159,8 @@ mod tests {
 
     /// ns-2.35's thresholds: In 15/30 with 1/50, Out 5/15 with 1/5, weight 0.002.
     fn rio(ecn: bool) -> Rio {
-        let config = RioConfig {
-            short: ramp(15.0, 30.0, 0.02),
-            long: ramp(5.0, 15.0, 0.2),
+        let (short, long) = (ramp(15.0, 30.0, 0.02), ramp(5.0, 15.0, 0.2));
+        let config = EarlyDrop {
             weight: 0.002,
             measure: Measure::Packets,
             variant: Variant::Ns2,
@@ -187,7 +168,7 @@ mod tests {
             buffer: DropTail::packets(100),
             packet_time: Time::from_us(12),
         };
-        Rio::new(&config, Stream::new(1, "test", 0))
+        Rio::new(short, long, &config, Stream::new(1, "test", 0))
     }
 
     fn packet(class: u8) -> Candidate {

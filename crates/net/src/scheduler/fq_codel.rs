@@ -165,7 +165,7 @@ struct Passed {
 }
 
 /// At most so many packets have passed that the lists do not know of.
-const NOTED: usize = 32;
+const NOTED: usize = 64;
 
 /// At most so many packets are dropped at once where the limit is exceeded (RFC 8290 4.1.1).
 const DROP_BATCH: u32 = 64;
@@ -262,6 +262,9 @@ impl FqCoDel {
     }
 
     pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingRoom) -> Option<Handle> {
+        if !self.passed.is_empty() {
+            self.turn_for_passed();
+        }
         let (queues, lists) = (&mut *self.queues, &mut self.lists);
         while let Some(index) = lists.turn(queues) {
             let Queue {

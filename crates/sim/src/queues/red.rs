@@ -2,8 +2,7 @@
 
 use fairport_net::BuildError;
 use fairport_net::discipline::{
-    Discipline, DropTail, Measure, Ramp, Red, RedConfig, RedLinux, RedLinuxConfig, Rio, RioConfig,
-    Variant,
+    Discipline, DropTail, EarlyDrop, Measure, Ramp, Red, RedLinux, RedLinuxConfig, Rio, Variant,
 };
 
 use super::PortQueue;
@@ -22,45 +21,43 @@ pub(crate) fn red(
     port: &PortQueue,
 ) -> Result<Discipline, BuildError> {
     let (ramp, measure) = ramp("queue", ramp_job, average)?;
-    let weight = weight(average)?;
-    let packet_time = port.packet_time(average.mean_packet_bytes);
     let variant = match variant {
         RedVariantJob::FloydJacobson => Variant::Paper,
         RedVariantJob::Ns2 => Variant::Ns2,
-        RedVariantJob::Linux => {
-            let (ThresholdJob::Bytes(min_bytes), ThresholdJob::Bytes(max_bytes)) =
-                (ramp_job.min, ramp_job.max)
-            else {
-                return Err(BuildError::new(
-                    "queue.min",
-                    format!("{:?}", ramp_job.min),
-                    "is in packets, and Linux' RED counts bytes",
-                    "give min and max in bytes, such as \"7500B\"",
-                ));
-            };
-            let config = RedLinuxConfig {
-                min_bytes,
-                max_bytes,
-                max_p: ramp.max_p,
-                weight,
-                buffer,
-                packet_time,
-                ecn: average.ecn,
-            };
-            let red = RedLinux::new(&config, port.stream());
-            return Ok(Discipline::RedLinux(Box::new(red)));
-        }
+        RedVariantJob::Linux => return red_linux(buffer, ramp_job, ramp.max_p, average, port),
     };
-    let config = RedConfig {
-        ramp,
-        weight,
-        measure,
-        variant,
-        ecn: average.ecn,
+    let config = early_drop(buffer, measure, variant, average, port)?;
+    let red = Red::new(ramp, &config, port.stream());
+    Ok(Discipline::Red(Box::new(red)))
+}
+
+fn red_linux(
+    buffer: DropTail,
+    ramp: RampJob,
+    max_p: f64,
+    average: AverageJob,
+    port: &PortQueue,
+) -> Result<Discipline, BuildError> {
+    let (ThresholdJob::Bytes(min_bytes), ThresholdJob::Bytes(max_bytes)) = (ramp.min, ramp.max)
+    else {
+        return Err(BuildError::new(
+            "queue.min",
+            format!("{:?}", ramp.min),
+            "is in packets, and Linux' RED counts bytes",
+            "give min and max in bytes, such as \"7500B\"",
+        ));
+    };
+    let config = RedLinuxConfig {
+        min_bytes,
+        max_bytes,
+        max_p,
+        weight: weight(average)?,
         buffer,
-        packet_time,
+        packet_time: port.packet_time(average.mean_packet_bytes),
+        ecn: average.ecn,
     };
-    Ok(Discipline::Red(Box::new(Red::new(&config, port.stream()))))
+    let red = RedLinux::new(&config, port.stream());
+    Ok(Discipline::RedLinux(Box::new(red)))
 }
 
 pub(crate) fn rio(
@@ -80,17 +77,27 @@ pub(crate) fn rio(
             "give all four thresholds in bytes, or all in packets",
         ));
     }
-    let config = RioConfig {
-        short,
-        long,
+    let config = early_drop(buffer, measure, Variant::Ns2, average, port)?;
+    let rio = Rio::new(short, long, &config, port.stream());
+    Ok(Discipline::Rio(Box::new(rio)))
+}
+
+/// What both are made of.
+fn early_drop(
+    buffer: DropTail,
+    measure: Measure,
+    variant: Variant,
+    average: AverageJob,
+    port: &PortQueue,
+) -> Result<EarlyDrop, BuildError> {
+    Ok(EarlyDrop {
         weight: weight(average)?,
         measure,
-        variant: Variant::Ns2,
+        variant,
         ecn: average.ecn,
         buffer,
         packet_time: port.packet_time(average.mean_packet_bytes),
-    };
-    Ok(Discipline::Rio(Box::new(Rio::new(&config, port.stream()))))
+    })
 }
 
 fn weight(average: AverageJob) -> Result<f64, BuildError> {
