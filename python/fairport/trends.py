@@ -80,7 +80,11 @@ def trends(
             how="left",
         ),
     }
-    rows = [table.with_columns(trend=pl.lit(trend)) for trend, table in per_step.items()]
+    # a sample at the very end is of no step
+    rows = [
+        table.filter(pl.col("step") < every.height).with_columns(trend=pl.lit(trend))
+        for trend, table in per_step.items()
+    ]
     return (
         pl.concat(rows, how="diagonal_relaxed")
         .with_columns(pl.col("value").fill_null(0), time_s=(pl.col("step") + 0.5) * step_s)

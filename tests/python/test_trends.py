@@ -25,7 +25,11 @@ SERIES = pl.DataFrame(
     schema_overrides={"flow": pl.UInt32},
 )
 QUEUE = pl.DataFrame(
-    {"time_s": [0.2, 0.4, 1.5, 0.2], "port": ["p", "p", "p", "q"], "bytes": [10, 20, 5, 99]}
+    {
+        "time_s": [0.2, 0.4, 1.5, 0.2, 200.0],
+        "port": ["p", "p", "p", "q", "p"],
+        "bytes": [10, 20, 5, 99, 7],
+    }
 )
 DROPS = pl.DataFrame({"time_s": [99.0, 99.5, 99.9, 3.0], "port": ["p", "p", "p", "q"]})
 TABLES = {"flows": FLOWS, "series": SERIES, "queue": QUEUE, "drops": DROPS}
@@ -54,7 +58,7 @@ def test_goodput_is_that_of_a_traffics_flows_together_in_the_step_that_it_was_me
     assert len(found["goodput_bps", 1]) == 200  # who sends nothing has a goodput of 0
 
 
-def test_queues_are_means_and_transfers_count_where_they_began() -> None:
+def test_queues_are_means_up_to_the_end_and_transfers_count_where_they_began() -> None:
     found = rows(200.0, 1.0)
     assert found["queue_bytes", None] == {0.5: 15.0, 1.5: 5.0}
     assert found["fct_s", 0] == {0.5: 2.0, 10.5: 4.0}
