@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -85,7 +86,26 @@ class Red(_AveragingQueue):
         }
 
 
-class Rio(_AveragingQueue):
+class _ShortAndLong(_AveragingQueue):
+    """What RIO and RIO-PS share: two ramps, of which the engine's RIO makes the same."""
+
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine takes it: RIO's."""
+        short, long = self.ramps()
+        return {
+            "kind": "rio",
+            "buffer": self.buffer(),
+            "short": short,
+            "long": long,
+            "average": self.average(),
+        }
+
+    @abstractmethod
+    def ramps(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """For packets of short flows, and for all others (`RampJob`)."""
+
+
+class Rio(_ShortAndLong):
     """RED with In and Out (Clark & Fang 1998, as ns-2 has it).
 
     Short flows' packets, which the `[classifier]` tells, are judged by their own average, others
@@ -119,17 +139,15 @@ class Rio(_AveragingQueue):
         in_order("long_min", self.long_min, "long_max", self.long_max)
         return self
 
-    def job(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
-        return {
-            "buffer": self.buffer(),
-            "short": _ramp(self.short_min, self.short_max, self.short_max_p),
-            "long": _ramp(self.long_min, self.long_max, self.long_max_p),
-            "average": self.average(),
-        }
+    def ramps(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """For packets of short flows, and for all others (`RampJob`)."""
+        return (
+            _ramp(self.short_min, self.short_max, self.short_max_p),
+            _ramp(self.long_min, self.long_max, self.long_max_p),
+        )
 
 
-class RioPs(_AveragingQueue):
+class RioPs(_ShortAndLong):
     """RIO with preferential treatment to short flows (Guo & Matta 2001).
 
     RIO with thresholds that are shares of the buffer. Needs a `[classifier]`.
@@ -168,15 +186,12 @@ class RioPs(_AveragingQueue):
                 )
         return self
 
-    def job(self) -> dict[str, Any]:
-        """The discipline as the engine takes it: RIO's."""
-        return {
-            "kind": "rio",
-            "buffer": self.buffer(),
-            "short": self._shares(self.short_min, self.short_max, self.short_max_p),
-            "long": self._shares(self.long_min, self.long_max, self.long_max_p),
-            "average": self.average(),
-        }
+    def ramps(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """For packets of short flows, and for all others (`RampJob`)."""
+        return (
+            self._shares(self.short_min, self.short_max, self.short_max_p),
+            self._shares(self.long_min, self.long_max, self.long_max_p),
+        )
 
     def _shares(self, lower: float, upper: float, max_p: float) -> dict[str, Any]:
         unit = "packets" if self.limit.in_packets else "bytes"
