@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// What the settings that are words can be; one that does not fit a setting is refused by it.
 const WORDS: &[&str] = &[
     "newreno", "bic", "cubic", "dctcp", "bbr", "segments", "bytes", "every-segment", "delayed", "quick-ack",
-    "rfc6298", "linux", "full", "static", "adaptive", "off", "window",
+    "rfc6298", "linux", "full", "static", "adaptive", "off", "window", "at-once", "rate-halving", "prr",
 ];
 
 /// None where the values do not go together.
