@@ -74,6 +74,12 @@ impl EventQueue {
         self.first.0
     }
 
+    /// Whose entry is the earliest; no id of the queue's when it is empty.
+    #[inline]
+    pub fn next_id(&self) -> u32 {
+        self.first.1
+    }
+
     /// Adds `id`, which must not be in the queue, at a time not before the last one popped.
     #[expect(
         clippy::inline_always,

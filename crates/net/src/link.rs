@@ -105,8 +105,18 @@ impl Link {
         }
         let packet = self.ring[self.place(self.popped)].packet;
         self.popped = self.popped.wrapping_add(1);
-        let next = (!self.is_empty()).then(|| self.ring[self.place(self.popped)].due);
-        (packet, next)
+        if self.is_empty() {
+            // from the beginning again: those places are still in the cache
+            (self.pushed, self.left, self.popped) = (0, 0, 0);
+            return (packet, None);
+        }
+        (packet, Some(self.ring[self.place(self.popped)].due))
+    }
+
+    /// The packet that arrives first, if there is one.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<Handle> {
+        (!self.is_empty()).then(|| self.ring[self.place(self.popped)].packet)
     }
 
     /// The packets in the buffer and on the link, first to arrive first.
