@@ -38,7 +38,7 @@ impl Queue for Wheel {
     fn new(starts: &[Time], typical_span: Time) -> Self {
         let mut queue = EventQueue::new(starts.len(), typical_span);
         for (id, &time) in (0..).zip(starts) {
-            queue.insert(time, id);
+            queue.insert(time, id, 0);
         }
         let first = queue.pop().expect("it holds every id");
         Self { queue, first }
@@ -49,7 +49,7 @@ impl Queue for Wheel {
     }
 
     fn replace_first(&mut self, time: Time) {
-        self.queue.insert(time, self.first.1);
+        self.queue.insert(time, self.first.1, 0);
         self.first = self.queue.pop().expect("it holds every id");
     }
 }

@@ -21,6 +21,7 @@ const NIL: u32 = u32::MAX;
 struct Node {
     time: Time,
     next: u32,
+    note: u32,
 }
 
 /// A priority queue of (time, id) with each id in it at most once.
@@ -40,7 +41,8 @@ pub struct EventQueue {
     /// the first id of each slot's list
     heads: Box<[u32; SLOTS]>,
     nodes: Vec<Node>,
-    overflow: BinaryHeap<Reverse<(Time, u32)>>,
+    /// (time, id, note)
+    overflow: BinaryHeap<Reverse<(Time, u32, u32)>>,
 }
 
 impl EventQueue {
@@ -60,7 +62,8 @@ impl EventQueue {
             nodes: vec![
                 Node {
                     time: Time::NEVER,
-                    next: NIL
+                    next: NIL,
+                    note: 0,
                 };
                 ids
             ],
@@ -74,29 +77,31 @@ impl EventQueue {
         self.first.0
     }
 
-    /// Whose entry is the earliest; no id of the queue's when it is empty.
+    /// The note with the earliest entry, if there is one within the wheel's horizon.
     #[inline]
-    pub fn next_id(&self) -> u32 {
-        self.first.1
+    pub fn next_note(&self) -> Option<u32> {
+        let node = self.nodes.get(self.first.1 as usize)?;
+        (node.time == self.first.0).then_some(node.note)
     }
 
-    /// Adds `id`, which must not be in the queue, at a time not before the last one popped.
+    /// Adds `id`, which must not be in the queue, at a time not before the last one popped, and with
+    /// it a note for whoever wants to know ahead what comes.
     #[expect(
         clippy::inline_always,
         reason = "the hot loop: a call costs a tenth of it"
     )]
     #[inline(always)]
-    pub fn insert(&mut self, time: Time, id: u32) {
+    pub fn insert(&mut self, time: Time, id: u32, note: u32) {
         if time < self.first.0 {
             self.first = (time, id);
         }
         let slot = time.as_ps() >> self.shift;
         debug_assert!(slot >= self.current, "an event in the past");
         if slot - self.current < SLOTS as u64 {
-            self.link(slot, time, id);
+            self.link(slot, time, id, note);
         } else {
             self.overflow_slot = self.overflow_slot.min(slot);
-            self.overflow.push(Reverse((time, id)));
+            self.overflow.push(Reverse((time, id, note)));
         }
     }
 
@@ -133,7 +138,7 @@ impl EventQueue {
 
     /// Puts an entry into its slot's list, in order of time.
     #[inline]
-    fn link(&mut self, slot: u64, time: Time, id: u32) {
+    fn link(&mut self, slot: u64, time: Time, id: u32, note: u32) {
         let index = slot as usize % SLOTS;
         let head = self.heads[index];
         if head == NIL {
@@ -142,19 +147,23 @@ impl EventQueue {
         }
         if head == NIL || time < self.nodes[head as usize].time {
             self.heads[index] = id;
-            self.nodes[id as usize] = Node { time, next: head };
+            self.nodes[id as usize] = Node {
+                time,
+                next: head,
+                note,
+            };
         } else {
-            self.link_behind(head, time, id);
+            self.link_behind(head, time, id, note);
         }
     }
 
-    fn link_behind(&mut self, head: u32, time: Time, id: u32) {
+    fn link_behind(&mut self, head: u32, time: Time, id: u32, note: u32) {
         let mut before = head;
         loop {
             let next = self.nodes[before as usize].next;
             if next == NIL || time < self.nodes[next as usize].time {
                 self.nodes[before as usize].next = id;
-                self.nodes[id as usize] = Node { time, next };
+                self.nodes[id as usize] = Node { time, next, note };
                 return;
             }
             before = next;
@@ -170,7 +179,7 @@ impl EventQueue {
             return self
                 .overflow
                 .peek()
-                .map_or((Time::NEVER, NIL), |Reverse(first)| *first);
+                .map_or((Time::NEVER, NIL), |Reverse((time, id, _))| (*time, *id));
         }
         let start = self.current as usize % SLOTS;
         let here = start / 64;
@@ -188,14 +197,14 @@ impl EventQueue {
     /// Moves what has come within the horizon from the overflow into the wheel.
     #[cold]
     fn refill(&mut self) {
-        while let Some(&Reverse((time, id))) = self.overflow.peek() {
+        while let Some(&Reverse((time, id, note))) = self.overflow.peek() {
             let slot = time.as_ps() >> self.shift;
             if slot >= self.current + SLOTS as u64 {
                 self.overflow_slot = slot;
                 return;
             }
             self.overflow.pop();
-            self.link(slot, time, id);
+            self.link(slot, time, id, note);
         }
         self.overflow_slot = u64::MAX;
     }
@@ -221,7 +230,7 @@ mod tests {
                 let gap = stream
                     .up_to(largest_gap_ps)
                     .min(stream.up_to(largest_gap_ps));
-                queue.insert(now + Time::from_ps(gap), id);
+                queue.insert(now + Time::from_ps(gap), id, id);
                 reference.push((now + Time::from_ps(gap), id));
             } else if let Some((time, id)) = queue.pop() {
                 assert!(time >= now, "time went back");
@@ -254,7 +263,7 @@ mod tests {
         let mut queue = EventQueue::new(1, Time::from_us(1));
         assert_eq!(queue.next_time(), Time::NEVER);
         assert_eq!(queue.pop(), None);
-        queue.insert(Time::from_secs(4000), 0);
+        queue.insert(Time::from_secs(4000), 0, 0);
         assert_eq!(queue.pop(), Some((Time::from_secs(4000), 0)));
         assert_eq!(queue.pop(), None);
     }

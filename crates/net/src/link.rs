@@ -94,9 +94,9 @@ impl Link {
         self.backlog_bytes += frame_bytes;
     }
 
-    /// Takes the packet that arrives first, and tells when the one behind it arrives.
+    /// Takes the packet that arrives first, and tells when the one behind it arrives, and which it is.
     #[inline]
-    pub(crate) fn pop(&mut self) -> (Handle, Option<Time>) {
+    pub(crate) fn pop(&mut self) -> (Handle, Option<(Time, Handle)>) {
         debug_assert!(!self.is_empty());
         if self.left == self.popped {
             // it is at the far end, so it has left the buffer
@@ -110,13 +110,8 @@ impl Link {
             (self.pushed, self.left, self.popped) = (0, 0, 0);
             return (packet, None);
         }
-        (packet, Some(self.ring[self.place(self.popped)].due))
-    }
-
-    /// The packet that arrives first, if there is one.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<Handle> {
-        (!self.is_empty()).then(|| self.ring[self.place(self.popped)].packet)
+        let behind = &self.ring[self.place(self.popped)];
+        (packet, Some((behind.due, behind.packet)))
     }
 
     /// The packets in the buffer and on the link, first to arrive first.
@@ -189,7 +184,8 @@ mod tests {
             (link.backlog_bytes(), link.backlog_packets(), link.len()),
             (1000, 1, 3)
         );
-        assert_eq!(link.pop().1, Some(Time::from_us(12)));
+        let behind = link.pop().1;
+        assert_eq!(behind, Some((Time::from_us(12), Handle::at(0))));
         assert_eq!((link.backlog_bytes(), link.len()), (1000, 2));
     }
 }

@@ -264,9 +264,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// dealt with: in a large network the packets do not fit the caches next to the core.
     #[inline]
     fn fetch_next(&self) {
-        let next = self.ports.get(self.events.next_id() as usize);
-        if let Some(handle) = next.and_then(|port| port.link.first()) {
-            black_box(self.packets.get(handle).route);
+        if let Some(packet) = self.events.next_note() {
+            black_box(self.packets.get(Handle::at(packet as usize)).route);
         }
     }
 
@@ -280,8 +279,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let port = &mut self.ports[from.0 as usize];
         port.totals.delivered += 1;
         let (handle, next) = port.link.pop();
-        if let Some(due) = next {
-            self.events.insert(due, from.0);
+        if let Some((due, behind)) = next {
+            self.events.insert(due, from.0, behind.place() as u32);
         }
         self.packet_hops += 1;
         let packet = self.packets.get_mut(handle);
@@ -348,7 +347,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let (end, due) = port.accept::<PLAIN>(now, frame_bytes, wire_bytes, handle);
             depart = end;
             if let Some(due) = due {
-                self.events.insert(due, hop.port.0);
+                self.events.insert(due, hop.port.0, handle.place() as u32);
             }
         }
         self.observer.verdict(now, hop.port, packet, verdict);

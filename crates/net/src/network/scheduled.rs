@@ -204,7 +204,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             port.count_accepted(frame_bytes, frame_bytes);
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
             if let (_, Some(due)) = port.send(now, frame_bytes, wire_bytes, handle) {
-                self.events.insert(due, id.0);
+                self.events.insert(due, id.0, handle.place() as u32);
             }
         }
         Time::NEVER
@@ -223,7 +223,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let wire_bytes = frame_bytes + self.framing.gap_bytes();
         let (depart, due) = port.send(self.now, frame_bytes, wire_bytes, meeting.handle);
         if let Some(due) = due {
-            self.events.insert(due, meeting.port.0);
+            self.events
+                .insert(due, meeting.port.0, meeting.handle.place() as u32);
         }
         let packet = self.packets.get(meeting.handle);
         let arrival = meeting.counts.port_arrival;
@@ -338,7 +339,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
             let (depart, due) = port.send(port.free_at(), frame_bytes, wire_bytes, handle);
             if let Some(due) = due {
-                self.events.insert(due, id.0);
+                self.events.insert(due, id.0, handle.place() as u32);
             }
             let marked = waiting.marked;
             if marked {
