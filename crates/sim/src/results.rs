@@ -55,4 +55,17 @@ impl Column {
         };
         Self::F64(times.into_iter().map(seconds).collect())
     }
+
+    /// Row `i` is from now on what row `order[i]` was.
+    pub(crate) fn reorder(&mut self, order: &[u32]) {
+        fn reordered<T: Copy>(values: &[T], order: &[u32]) -> Vec<T> {
+            order.iter().map(|row| values[*row as usize]).collect()
+        }
+        match self {
+            Self::U8(values) => *values = reordered(values, order),
+            Self::U32(values) => *values = reordered(values, order),
+            Self::U64(values) => *values = reordered(values, order),
+            Self::F64(values) => *values = reordered(values, order),
+        }
+    }
 }

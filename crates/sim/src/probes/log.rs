@@ -1,126 +1,103 @@
 //! The drops table and the marks table: one row a packet, in order of time.
 
+use fairport_net::Arrival;
 use fairport_net::discipline::Reason;
-use fairport_net::{Arrival, Counts};
 use fairport_tcp::Segment;
 use fairport_units::Time;
 
 use crate::results::{Column, Table};
 
-/// A packet, where and when something happened to it, and what else is told of it.
-struct Row<T> {
-    time: Time,
-    port: u32,
-    ingress_port: u32,
-    flow: u32,
-    seq: u32,
-    more: T,
+/// The rows so far, column by column: a long run has tens of millions, and a table is columns in the
+/// end.
+#[derive(Default)]
+struct Packets {
+    time: Vec<Time>,
+    port: Vec<u32>,
+    ingress_port: Vec<u32>,
+    flow: Vec<u32>,
+    seq: Vec<u32>,
 }
 
-/// The rows so far.
-pub(crate) struct Log<T>(Vec<Row<T>>);
-
-/// What is told of a packet that was dropped: with the running counts drop runs and blackouts are
-/// found.
-pub(crate) struct Dropped {
-    size_bytes: u32,
-    reason: Reason,
-    counts: Counts,
-}
-
-/// Nothing more is told of a packet that was marked.
-pub(crate) struct Marked;
-
-impl<T> Default for Log<T> {
-    fn default() -> Self {
-        Self(Vec::new())
+impl Packets {
+    fn note(&mut self, arrival: &Arrival<'_, Segment>) {
+        self.time.push(arrival.time);
+        self.port.push(arrival.port.0);
+        self.ingress_port.push(arrival.packet.ingress.0);
+        self.flow.push(arrival.packet.flow);
+        self.seq.push(arrival.packet.content.seq);
     }
-}
 
-impl<T> Log<T> {
-    fn note(&mut self, arrival: &Arrival<'_, Segment>, more: T) {
-        self.0.push(Row {
-            time: arrival.time,
-            port: arrival.port.0,
-            ingress_port: arrival.packet.ingress.0,
-            flow: arrival.packet.flow,
-            seq: arrival.packet.content.seq,
-            more,
+    /// The table, with what else there is of each packet. A port that catches up with its departures
+    /// tells of them late, so its rows are put in order here.
+    fn into_table(self, name: &'static str, more: Vec<(&'static str, Column)>) -> Table {
+        let order = (!self.time.is_sorted()).then(|| {
+            let mut order: Vec<u32> = (0..self.time.len() as u32).collect();
+            order.sort_by_key(|row| self.time[*row as usize]);
+            order
         });
-    }
-
-    /// The columns that both tables have. A port that catches up with its departures tells of them
-    /// late, so the rows are put in order here.
-    fn columns(&mut self) -> Vec<(&'static str, Column)> {
-        self.0.sort_by_key(|row| row.time);
-        let times = self.0.iter().map(|row| row.time);
-        vec![
-            ("time_s", Column::seconds(times)),
-            ("port", self.u32s(|row| row.port)),
-            ("ingress_port", self.u32s(|row| row.ingress_port)),
-            ("flow", self.u32s(|row| row.flow)),
-            ("seq", self.u32s(|row| row.seq)),
-        ]
-    }
-
-    fn u32s(&self, of: fn(&Row<T>) -> u32) -> Column {
-        Column::U32(self.0.iter().map(of).collect())
-    }
-
-    fn u64s(&self, of: fn(&Row<T>) -> u64) -> Column {
-        Column::U64(self.0.iter().map(of).collect())
+        let mut columns = vec![
+            ("time_s", Column::seconds(self.time)),
+            ("port", Column::U32(self.port)),
+            ("ingress_port", Column::U32(self.ingress_port)),
+            ("flow", Column::U32(self.flow)),
+            ("seq", Column::U32(self.seq)),
+        ];
+        columns.extend(more);
+        for (_, column) in &mut columns {
+            if let Some(order) = &order {
+                column.reorder(order);
+            }
+        }
+        Table { name, columns }
     }
 }
 
-impl Log<Dropped> {
-    pub(crate) fn dropped(&mut self, arrival: &Arrival<'_, Segment>, reason: Reason) {
-        let more = Dropped {
-            size_bytes: u32::from(arrival.packet.size_bytes),
-            reason,
-            counts: arrival.counts,
-        };
-        self.note(arrival, more);
+/// Packets that were dropped, with the running counts from which drop runs and blackouts are found.
+#[derive(Default)]
+pub(crate) struct Drops {
+    packets: Packets,
+    size_bytes: Vec<u32>,
+    reason: Vec<u8>,
+    port_arrival: Vec<u64>,
+    ingress_arrival: Vec<u64>,
+    flow_arrival: Vec<u64>,
+    port_accepted: Vec<u64>,
+}
+
+impl Drops {
+    pub(crate) fn note(&mut self, arrival: &Arrival<'_, Segment>, reason: Reason) {
+        self.packets.note(arrival);
+        self.size_bytes.push(u32::from(arrival.packet.size_bytes));
+        self.reason.push(reason as u8);
+        self.port_arrival.push(arrival.counts.port_arrival);
+        self.ingress_arrival.push(arrival.counts.ingress_arrival);
+        self.flow_arrival.push(arrival.counts.flow_arrival);
+        self.port_accepted.push(arrival.counts.port_accepted);
     }
 
-    pub(crate) fn into_table(mut self) -> Table {
-        let mut columns = self.columns();
-        let reasons = self.0.iter().map(|row| row.more.reason as u8).collect();
-        columns.extend([
-            ("size_bytes", self.u32s(|row| row.more.size_bytes)),
-            ("reason", Column::U8(reasons)),
-            (
-                "port_arrival",
-                self.u64s(|row| row.more.counts.port_arrival),
-            ),
-            (
-                "ingress_arrival",
-                self.u64s(|row| row.more.counts.ingress_arrival),
-            ),
-            (
-                "flow_arrival",
-                self.u64s(|row| row.more.counts.flow_arrival),
-            ),
-            (
-                "port_accepted",
-                self.u64s(|row| row.more.counts.port_accepted),
-            ),
-        ]);
-        Table {
-            name: "drops",
-            columns,
-        }
+    pub(crate) fn into_table(self) -> Table {
+        let more = vec![
+            ("size_bytes", Column::U32(self.size_bytes)),
+            ("reason", Column::U8(self.reason)),
+            ("port_arrival", Column::U64(self.port_arrival)),
+            ("ingress_arrival", Column::U64(self.ingress_arrival)),
+            ("flow_arrival", Column::U64(self.flow_arrival)),
+            ("port_accepted", Column::U64(self.port_accepted)),
+        ];
+        self.packets.into_table("drops", more)
     }
 }
 
-impl Log<Marked> {
-    pub(crate) fn marked(&mut self, arrival: &Arrival<'_, Segment>) {
-        self.note(arrival, Marked);
+/// Packets that were marked; nothing more is told of them.
+#[derive(Default)]
+pub(crate) struct Marks(Packets);
+
+impl Marks {
+    pub(crate) fn note(&mut self, arrival: &Arrival<'_, Segment>) {
+        self.0.note(arrival);
     }
 
-    pub(crate) fn into_table(mut self) -> Table {
-        Table {
-            name: "marks",
-            columns: self.columns(),
-        }
+    pub(crate) fn into_table(self) -> Table {
+        self.0.into_table("marks", Vec::new())
     }
 }

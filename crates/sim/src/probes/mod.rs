@@ -9,14 +9,14 @@ use fairport_tcp::Segment;
 use fairport_units::Time;
 
 use crate::fingerprint::Fingerprint;
-use log::{Dropped, Log, Marked};
+use log::{Drops, Marks};
 pub(crate) use trace::Trace;
 
 /// The observer of a run's network.
 pub(crate) struct Probes {
     pub(crate) fingerprint: Fingerprint,
-    pub(crate) drops: Log<Dropped>,
-    pub(crate) marks: Log<Marked>,
+    pub(crate) drops: Drops,
+    pub(crate) marks: Marks,
     pub(crate) trace: Trace,
     /// drops by flow
     pub(crate) flow_drops: Vec<u64>,
@@ -29,8 +29,8 @@ impl Probes {
     pub(crate) fn new(topology: &Topology, busiest: PortId) -> Self {
         Self {
             fingerprint: Fingerprint::new(topology.ports().len()),
-            drops: Log::default(),
-            marks: Log::default(),
+            drops: Drops::default(),
+            marks: Marks::default(),
             trace: Trace::new(topology, busiest),
             flow_drops: Vec::new(),
             flow_marks: Vec::new(),
@@ -75,11 +75,11 @@ impl Probes {
         match arrival.verdict {
             Verdict::Accepted => {}
             Verdict::Marked => {
-                self.marks.marked(arrival);
+                self.marks.note(arrival);
                 self.flow_marks[flow] += 1;
             }
             Verdict::Dropped(reason) => {
-                self.drops.dropped(arrival, reason);
+                self.drops.note(arrival, reason);
                 self.flow_drops[flow] += 1;
             }
         }
