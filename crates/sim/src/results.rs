@@ -69,3 +69,19 @@ impl Column {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_put_in_order() {
+        let order = [2, 0, 1];
+        let mut column = Column::seconds([3, 1, 2].map(Time::from_secs));
+        column.reorder(&order);
+        assert_eq!(column, Column::F64(vec![2.0, 3.0, 1.0]));
+        let mut column = Column::U8(vec![7, 8, 9]);
+        column.reorder(&order);
+        assert_eq!(column, Column::U8(vec![9, 7, 8]));
+    }
+}
