@@ -1,68 +1,20 @@
 //! Linux 3.0 with the loss recovery of its own: FACK, rate halving, duplicate SACKs, undo, F-RTO. What is
-//! not about that is as in `linux-2.6`.
+//! not named here is as in `linux-2.6`.
 
 use fairport_units::Time;
 
 use super::preset;
-use crate::settings::{
-    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowReduction, WindowUnit,
-};
-use crate::sizing::TcpRand;
+use crate::settings::WindowReduction;
 
 preset! {
-    "linux-3.0", "Linux 3.0 with BIC: linux-2.6 with the kernel's own loss recovery.";
-    congestion_control = CongestionControl::Bic, "Chopra & Helsley 2012: iperf -Z bic; the kernel's own default is CUBIC (net/ipv4/Kconfig)";
-    mss_bytes = 1460, "net/ipv4/tcp_output.c, tcp_mtu_to_mss: Ethernet's 1500 B less 40 B of headers";
-    fixed_header_bytes = 0, "ours: headers are real, counted with their options";
-    initial_window_segments = 10, "include/net/tcp.h, TCP_INIT_CWND: 10 from 2.6.39 on; before, tcp_init_cwnd gave 3";
-    window_unit = WindowUnit::Segments, "include/linux/tcp.h, tcp_sock.snd_cwnd counts packets";
+    "linux-3.0", "Linux 3.0 with BIC: linux-2.6 with the kernel's own loss recovery.", as linux_2_6;
     sack = true, "net/ipv4/tcp_input.c, sysctl_tcp_sack = 1";
-    timestamps = true, "net/ipv4/tcp_input.c, sysctl_tcp_timestamps = 1";
-    paws = false, "ours: at the tick of 1 us chosen here stamps wrap in the course of a long run; net/ipv4/tcp_input.c has tcp_paws_discard";
-    answers_invalid_acks = true, "ours: as in the RFC; net/ipv4/tcp_input.c, tcp_ack goes to invalid_ack";
-    ack_policy = AckPolicy::QuickAck, "net/ipv4/tcp_input.c, tcp_event_data_recv and tcp_incr_quickack: up to TCP_MAX_QUICKACKS = 16";
-    delayed_ack_min_ps = Time::from_ms(40).as_ps(), "include/net/tcp.h, TCP_DELACK_MIN and TCP_ATO_MIN = HZ/25";
-    delayed_ack_max_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_DELACK_MAX = HZ/5";
-    rto_rule = RtoRule::Linux, "net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto";
-    rto_min_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_RTO_MIN = HZ/5; the papers set 2 ms by the route's rto_min";
-    rto_max_ps = Time::from_secs(120).as_ps(), "include/net/tcp.h, TCP_RTO_MAX = 120 HZ";
     rto_initial_ps = Time::from_secs(3).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_INIT: 3 s up to 3.0";
-    syn_linear_timeouts = 0, "net/ipv4/tcp_timer.c, tcp_retransmit_timer doubles at once";
-    clock_granularity_ps = Time::from_us(1).as_ps(), "ours: kernels of the era measured in jiffies of 1 to 4 ms, with which a minimum RTO of 2 ms cannot be told from 4 or 8 ms; the papers' effect needs it exact";
-    rtt_tick_ps = 0, "ours: exact, for the same reason; a kernel before 3.15 has 1/HZ (net/ipv4/tcp_input.c, tcp_rtt_estimator: one jiffy at least)";
-    clock_tick_ps = 0, "ours: exact, for the same reason; a kernel has 1/HZ";
-    timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
-    rack = false, "net/ipv4/tcp_recovery.c, tcp_rack_mark_lost: from 4.4 on";
     fack = true, "net/ipv4/tcp_input.c, sysctl_tcp_fack = 1: tcp_update_scoreboard and tcp_mark_lost_retrans; the reordering that it then counts is not";
-    tail_loss_probe = false, "net/ipv4/tcp_output.c, tcp_schedule_loss_probe: from 3.10 on";
     window_reduction = WindowReduction::RateHalving, "net/ipv4/tcp_input.c, tcp_cwnd_down: up to 3.1";
     dsack = true, "net/ipv4/tcp_input.c, sysctl_tcp_dsack = 1";
     undo = true, "net/ipv4/tcp_input.c, tcp_try_undo_recovery and its like";
     frto = true, "net/ipv4/tcp_input.c, sysctl_tcp_frto = 2 from 2.6.24 on; here as from 3.10 on, which is RFC 5682 too";
-    limited_transmit = true, "net/ipv4/tcp_input.c, tcp_fastretrans_alert: in state Disorder a SACK makes room for new data";
-    early_retransmit = false, "net/ipv4/tcp_input.c, tcp_time_to_recover: from 3.5 on";
-    nagle = true, "net/ipv4/tcp_output.c, tcp_nagle_check";
-    minshall = true, "net/ipv4/tcp_output.c, tcp_minshall_check";
-    abc = false, "net/ipv4/tcp_input.c, sysctl_tcp_abc = 0";
-    abc_limit_segments = 2, "RFC 3465 2.2: L, once `abc` is set";
-    window_use_by_round = false, "net/ipv4/tcp_cong.c, tcp_is_cwnd_limited asks for the moment alone; its allowance of three segments is left out";
     slow_start_after_idle = true, "net/ipv4/tcp_output.c, sysctl_tcp_slow_start_after_idle = 1";
-    window_scale = 7, "net/ipv4/tcp_output.c, tcp_select_initial_window: what the buffer needs";
     receive_buffer_bytes = 4 * 1024 * 1024, "net/ipv4/tcp.c, tcp_init: tcp_rmem[2] = 4 MB, to which tuning grows; here it is there at once, and all of it is window";
-    hystart = true, "net/ipv4/tcp_cubic.c, hystart = 1 from 2.6.29 on";
-    hystart_ack_delay = false, "net/ipv4/tcp_cubic.c, hystart_ack_delay comes with 5.6";
-    cubic_idle_shift = false, "net/ipv4/tcp_cubic.c, bictcp_cwnd_event comes with 4.3";
-    fast_convergence = true, "net/ipv4/tcp_bic.c, fast_convergence = 1; tcp_cubic.c the same";
-    payload_sizing = PayloadSizing::Full, "net/ipv4/tcp_output.c, tcp_write_xmit: segments of one MSS";
-    payload_min_bytes = 200, "Lee et al. 2017: theta, once `payload_sizing` is set";
-    tcprand = TcpRand::DEFAULT, "Lee et al. 2017: (1,1,1,1), once `payload_sizing` is set";
-    ecn = false, "net/ipv4/tcp_input.c, sysctl_tcp_ecn = 2: taken, never offered, so off between such hosts";
-    ecn_fallback = false, "net/ipv4/tcp_output.c, tcp_retransmit_skb: the SYN as it was; the fallback came with 4.2";
-    dctcp_halves_on_loss = true, "net/ipv4/tcp_dctcp.c, dctcp_react_to_loss: from 5.1 on; these kernels have no DCTCP";
-    pacing = Pacing::Off, "net/ipv4/tcp_output.c, tcp_write_xmit: what the windows allow, at once";
-    pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set";
-    send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
-    small_queue = false, "net/ipv4/tcp_output.c, tcp_small_queue_check: from 3.6 on";
-    segmentation_offload = false, "ours: off, though the kernel has net/ipv4/tcp_output.c, tcp_tso_should_defer: it depends on the adapter, which the papers do not name";
-    receive_offload_ps = 0, "ours: off, though the kernel has net/ipv4/tcp.c, tcp_gro_receive: how much it merges depends on the adapter, which the papers do not name";
 }

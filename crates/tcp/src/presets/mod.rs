@@ -54,8 +54,57 @@ pub(crate) const NAMES: &[&str] = &{
     names
 };
 
-/// A preset from lines of `setting = value, "source";`. One that is left out does not compile.
+/// The sources of a preset that differs from another in some settings.
+const fn overlaid<const N: usize>(
+    base: &[(&'static str, &'static str)],
+    changes: &[(&'static str, &'static str)],
+) -> [(&'static str, &'static str); N] {
+    let mut sources = [("", ""); N];
+    let mut found = 0;
+    let mut i = 0;
+    while i < N {
+        sources[i] = base[i];
+        let mut j = 0;
+        while j < changes.len() {
+            if is_same(base[i].0, changes[j].0) {
+                sources[i] = changes[j];
+                found += 1;
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    assert!(found == changes.len(), "a setting is changed twice");
+    sources
+}
+
+/// `==`, which constants cannot have.
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+/// A preset from lines of `setting = value, "source";`. One that is left out does not compile, unless
+/// `as another` says which preset has it.
 macro_rules! preset {
+    ($name:literal, $about:literal, as $base:ident; $($setting:ident = $value:expr, $source:literal;)+) => {
+        pub(super) const PRESET: $crate::presets::Preset = $crate::presets::Preset {
+            name: $name,
+            about: $about,
+            settings: $crate::settings::Settings {
+                $($setting: $value,)+
+                ..super::$base::PRESET.settings
+            },
+            sources: &$crate::presets::overlaid::<{ super::$base::PRESET.sources.len() }>(
+                super::$base::PRESET.sources,
+                &[$((stringify!($setting), $source)),+],
+            ),
+        };
+    };
     ($name:literal, $about:literal; $($setting:ident = $value:expr, $source:literal;)+) => {
         pub(super) const PRESET: $crate::presets::Preset = $crate::presets::Preset {
             name: $name,
