@@ -4,7 +4,7 @@ mod pair;
 
 use fairport_tcp::Settings;
 use fairport_units::Time;
-use pair::transfer::{PAYLOAD, RTT, losing, sends};
+use pair::transfer::{PAYLOAD, RTT, losing, losing_twice, sends};
 use pair::{Fate, stack};
 use serde_json::{Value, json};
 
@@ -45,32 +45,20 @@ fn under_fack_a_segment_is_lost_once_one_three_above_it_is_sacked() {
 
 #[test]
 fn under_fack_a_lost_retransmission_is_told_by_data_sent_after_it() {
-    let losing_twice = || {
-        let mut seen = 0;
-        move |sent: &pair::Sent| {
-            let it = sent.data.is_some() && sent.segment.seq == 1 + 3 * PAYLOAD;
-            seen += u32::from(it);
-            if it && seen <= 2 {
-                Fate::Lose
-            } else {
-                Fate::Arrive
-            }
-        }
-    };
-    let pair = sends(&then(&json!({})), 60, losing_twice());
+    let pair = sends(&then(&json!({})), 60, losing_twice(3));
     assert_eq!(pair.client_log.timeouts, []);
     let again = pair.retransmissions();
     let segments: Vec<u32> = again.iter().map(|(_, octet)| octet / PAYLOAD).collect();
     assert_eq!(segments, [3, 3]);
     // a round trip later, when the second segment sent after it is SACKed, or in the next one
     assert!(again[1].0 - again[0].0 < RTT * 2, "{again:?}");
-    let pair = sends(&then(&json!({"fack": false})), 60, losing_twice());
+    let pair = sends(&then(&json!({"fack": false})), 60, losing_twice(3));
     assert_eq!(pair.client_log.timeouts.len(), 1);
 }
 
 #[test]
 fn once_something_came_late_fack_is_off() {
-    // the fifth segment comes late without being taken for lost; then three of a flight are lost
+    // the fifth segment comes late without being taken for lost; then two of a flight are lost
     let mut numbers = 0..;
     let judge = move |sent: &pair::Sent| {
         if sent.data.is_none() {

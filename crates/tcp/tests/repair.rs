@@ -4,7 +4,7 @@ mod pair;
 
 use fairport_tcp::{Flags, Settings};
 use fairport_units::Time;
-use pair::transfer::{ONE_WAY, PAYLOAD, RTT, losing, sends};
+use pair::transfer::{ONE_WAY, PAYLOAD, RTT, losing, losing_twice, sends};
 use pair::{Fate, Pair, stack};
 use serde_json::{Value, json};
 
@@ -107,17 +107,8 @@ fn two_duplicates_are_enough_for_rack_after_a_quarter_of_a_round_trip() {
 
 #[test]
 fn a_lost_retransmission_is_found_by_rack_without_a_timeout() {
-    // the first segment's retransmission is lost while new data flows on
-    let mut seen = 0;
-    let judge = move |sent: &pair::Sent| {
-        seen += u32::from(sent.data.is_some() && sent.segment.seq == 1 + 3 * PAYLOAD);
-        if sent.data.is_some() && sent.segment.seq == 1 + 3 * PAYLOAD && seen <= 2 {
-            Fate::Lose
-        } else {
-            Fate::Arrive
-        }
-    };
-    let pair = sends(&modern(&json!({})), 60, judge);
+    // the fourth segment's retransmission is lost while new data flows on
+    let pair = sends(&modern(&json!({})), 60, losing_twice(3));
     assert_eq!(pair.client_log.timeouts, []);
     let again: Vec<u32> = pair
         .retransmissions()
@@ -125,16 +116,7 @@ fn a_lost_retransmission_is_found_by_rack_without_a_timeout() {
         .map(|(_, o)| o / PAYLOAD)
         .collect();
     assert_eq!(again, [3, 3]);
-    let mut seen = 0;
-    let judge = move |sent: &pair::Sent| {
-        seen += u32::from(sent.data.is_some() && sent.segment.seq == 1 + 3 * PAYLOAD);
-        if sent.data.is_some() && sent.segment.seq == 1 + 3 * PAYLOAD && seen <= 2 {
-            Fate::Lose
-        } else {
-            Fate::Arrive
-        }
-    };
-    let pair = sends(&modern(&json!({"rack": false})), 60, judge);
+    let pair = sends(&modern(&json!({"rack": false})), 60, losing_twice(3));
     assert_eq!(pair.client_log.timeouts.len(), 1);
 }
 

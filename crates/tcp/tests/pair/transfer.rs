@@ -33,3 +33,17 @@ pub(crate) fn losing(lost: &'static [usize]) -> impl FnMut(&Sent) -> Fate {
         _ => Fate::Arrive,
     }
 }
+
+/// Loses the data segment of this number, and its first retransmission.
+pub(crate) fn losing_twice(number: u32) -> impl FnMut(&Sent) -> Fate {
+    let mut seen = 0;
+    move |sent| {
+        let is_it = sent.data.is_some() && sent.segment.seq == 1 + number * PAYLOAD;
+        seen += u32::from(is_it);
+        if is_it && seen <= 2 {
+            Fate::Lose
+        } else {
+            Fate::Arrive
+        }
+    }
+}
