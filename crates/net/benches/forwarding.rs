@@ -284,7 +284,7 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
         let packet = Packet {
             flow,
             route: window.routes[flow as usize][0],
-            ingress: PortId(0),
+            output: PortId(0),
             size_bytes: 1500,
             ecn: 0b10, // may be marked
             class: (flow % 2) as u8,

@@ -14,7 +14,7 @@ use crate::observer::{Arrival, Counts, Observer};
 use crate::packet::{CE, Packet};
 use crate::pool::{Handle, Pool};
 use crate::port::{Kind, Place, Port, PortConfig, PortTotals};
-use crate::routing::{Hop, Routes};
+use crate::routing::Routes;
 use crate::topology::{NodeId, PortId, Topology};
 use scheduled::ScheduledPorts;
 
@@ -27,32 +27,38 @@ pub trait Hosts<P: Copy, O> {
     fn receive(&mut self, network: &mut Network<P, O>, host: NodeId, packet: &Packet<P>);
 }
 
+/// The port of a node through which a packet came in; its own NIC where it begins.
+#[derive(Clone, Copy)]
+struct Ingress {
+    port: PortId,
+    /// its number at the node
+    number: u16,
+}
+
 /// A packet just taken off a link.
 #[derive(Clone, Copy)]
 struct Taken {
     /// the port whose link it was on
     from: PortId,
     handle: Handle,
-    /// its next hop
-    route: u32,
-    /// the number of the port through which it came in
-    far_number: u16,
+    /// [`Routes::END`] where its route ends
+    output: PortId,
+    ingress: Ingress,
     /// the node at which it is now
-    far_node: NodeId,
+    node: NodeId,
+}
+
+impl Taken {
+    /// Equal for packets that want the same output; those at the end of their routes come first.
+    fn contest(&self) -> (bool, PortId) {
+        (self.output != Routes::END, self.output)
+    }
 }
 
 /// An arrival that shares its picosecond with others.
 struct Tied {
-    /// none at the end of the route
-    hop: Option<Hop>,
     rank: u64,
     taken: Taken,
-}
-
-impl Tied {
-    fn output(&self) -> Option<PortId> {
-        self.hop.map(|hop| hop.port)
-    }
 }
 
 /// Ports, links, routes and the packets on them; `O` observes.
@@ -217,13 +223,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// [`Time::NEVER`] if the NIC's queue was full.
     #[inline]
     pub fn inject(&mut self, at: Time, mut packet: Packet<P>) -> Time {
-        packet.route = self.routes.enter(packet.route);
-        let hop = self.routes.arrive(packet.route).expect("a route has a hop");
-        let number = self.ports[hop.port.0 as usize].place.number;
+        let (route, port) = self.routes.enter(packet.route);
+        packet.route = route;
+        let number = self.ports[port.0 as usize].place.number;
         self.injected += 1;
-        packet.ingress = hop.port;
         let handle = self.packets.put(packet);
-        self.meet(at, hop, number, handle)
+        self.meet(at, port, Ingress { port, number }, handle)
     }
 
     /// Lets packets arrive, in order of time, until the next arrival is later than `until` or
@@ -244,18 +249,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 limit = until.min(hosts.horizon());
                 continue;
             }
-            let Taken {
-                handle,
-                route,
-                far_number,
-                far_node,
-                ..
-            } = taken;
-            if let Some(hop) = self.routes.arrive(route) {
-                self.meet(time, hop, far_number, handle);
-            } else {
-                self.deliver(far_node, handle, hosts);
+            if taken.output == Routes::END {
+                self.deliver(taken.node, taken.handle, hosts);
                 limit = until.min(hosts.horizon());
+            } else {
+                self.meet(time, taken.output, taken.ingress, taken.handle);
             }
         }
     }
@@ -265,11 +263,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     #[inline]
     fn fetch_next(&self) {
         if let Some(packet) = self.events.next_note() {
-            black_box(self.packets.get(Handle::at(packet as usize)).route);
+            black_box(self.packets.get(Handle::at(packet as usize)).output);
         }
     }
 
-    /// Takes the head off a link, now at the far end, and readies its next hop.
+    /// Takes the head off a link, now at the far end.
     #[expect(
         clippy::inline_always,
         reason = "the hot loop: a call costs a tenth of it"
@@ -277,21 +275,20 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     #[inline(always)]
     fn take(&mut self, from: PortId) -> Taken {
         let port = &mut self.ports[from.0 as usize];
-        port.totals.delivered += 1;
         let (handle, next) = port.link.pop();
         if let Some((due, behind)) = next {
             self.events.insert(due, from.0, behind.place() as u32);
         }
         self.packet_hops += 1;
-        let packet = self.packets.get_mut(handle);
-        packet.route += 1;
-        packet.ingress = port.place.far_port;
         let taken = Taken {
             from,
             handle,
-            route: packet.route,
-            far_number: port.place.far_number,
-            far_node: port.place.far_node,
+            output: self.packets.get(handle).output,
+            ingress: Ingress {
+                port: port.place.far_port,
+                number: port.place.far_number,
+            },
+            node: port.place.far_node,
         };
         if port.is_behind(self.now) {
             self.catch_up(from, self.now);
@@ -314,13 +311,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         reason = "the hot loop: one call a hop is enough"
     )]
     #[inline(always)]
-    fn meet(&mut self, now: Time, hop: Hop, ingress_number: u16, handle: Handle) -> Time {
-        match self.ports[hop.port.0 as usize].kind() {
-            Kind::Plain => self.meet_fifo::<true>(now, hop, ingress_number, handle),
-            Kind::Fifo => self.meet_fifo::<false>(now, hop, ingress_number, handle),
-            Kind::Scheduled(number) => {
-                self.meet_scheduler(now, hop, ingress_number, handle, number)
-            }
+    fn meet(&mut self, now: Time, output: PortId, ingress: Ingress, handle: Handle) -> Time {
+        match self.ports[output.0 as usize].kind() {
+            Kind::Plain => self.meet_fifo::<true>(now, output, ingress, handle),
+            Kind::Fifo => self.meet_fifo::<false>(now, output, ingress, handle),
+            Kind::Scheduled(number) => self.meet_scheduler(now, output, ingress, handle, number),
         }
     }
 
@@ -329,17 +324,20 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     fn meet_fifo<const PLAIN: bool>(
         &mut self,
         now: Time,
-        hop: Hop,
-        ingress_number: u16,
+        id: PortId,
+        ingress: Ingress,
         handle: Handle,
     ) -> Time {
-        let port = &mut self.ports[hop.port.0 as usize];
+        let port = &mut self.ports[id.0 as usize];
         let packet = self.packets.get_mut(handle);
+        let hop = self.routes.pass(packet.route);
+        packet.route += 1;
+        packet.output = hop.next;
         let frame_bytes = self.framing.buffered_bytes(packet.size_bytes);
         let backlog = port.backlog(now);
         let port_accepted = port.totals.accepted;
         let verdict = port.judge::<PLAIN, P>(now, backlog, frame_bytes, packet);
-        let slot = port.place.ingress_base as usize + ingress_number as usize;
+        let slot = port.place.ingress_base as usize + ingress.number as usize;
         self.ingress_arrivals[slot] += 1;
         let mut depart = Time::NEVER;
         if verdict.lets_in() {
@@ -347,11 +345,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let (end, due) = port.accept::<PLAIN>(now, frame_bytes, wire_bytes, handle);
             depart = end;
             if let Some(due) = due {
-                self.events.insert(due, hop.port.0, handle.place() as u32);
+                self.events.insert(due, id.0, handle.place() as u32);
             }
         }
-        self.observer.verdict(now, hop.port, packet, verdict);
-        if matches!(verdict, Verdict::Accepted) && !self.observer.watches(hop.port) {
+        self.observer.verdict(now, id, packet, verdict);
+        if matches!(verdict, Verdict::Accepted) && !self.observer.watches(id) {
             return depart;
         }
         if !PLAIN && matches!(verdict, Verdict::Marked) {
@@ -364,7 +362,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         };
         self.observer.detail(&Arrival {
             time: now,
-            port: hop.port,
+            port: id,
+            ingress: ingress.port,
             packet,
             frame_bytes,
             backlog,
@@ -386,44 +385,35 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let mut tied = std::mem::take(&mut self.tied);
         let mut taken = first;
         loop {
-            let hop = self.routes.arrive(taken.route);
-            tied.push(Tied {
-                hop,
-                rank: 0,
-                taken,
-            });
+            tied.push(Tied { rank: 0, taken });
             match self.next_of_this_instant() {
                 Some(from) => taken = self.take(from),
                 None => break,
             }
         }
         // First by link, so that a random rule draws in an order of its own, not the queue's.
-        tied.sort_unstable_by_key(|arrival| (arrival.output(), arrival.taken.from));
-        for arrival in &mut tied {
-            if let Some(output) = arrival.output() {
-                arrival.rank = self.arbiter.rank(output.0, arrival.taken.far_number);
+        tied.sort_unstable_by_key(|Tied { taken, .. }| (taken.contest(), taken.from));
+        for Tied { rank, taken } in &mut tied {
+            if taken.output != Routes::END {
+                *rank = self.arbiter.rank(taken.output.0, taken.ingress.number);
             }
         }
-        tied.sort_unstable_by_key(|arrival| (arrival.output(), arrival.rank, arrival.taken.from));
+        tied.sort_unstable_by_key(|Tied { rank, taken }| (taken.contest(), *rank, taken.from));
         let mut previous = None;
-        for (i, arrival) in tied.iter().enumerate() {
-            let Taken {
-                handle,
-                far_number,
-                far_node,
-                ..
-            } = arrival.taken;
-            if let Some(hop) = arrival.hop {
-                let output = arrival.output();
-                let contested = tied.get(i + 1).is_some_and(|next| next.output() == output);
-                if previous != output && contested {
-                    self.arbiter.went_first(hop.port.0, far_number);
-                }
-                previous = output;
-                self.meet(self.now, hop, far_number, handle);
-            } else {
-                self.deliver(far_node, handle, hosts);
+        for (i, Tied { taken, .. }) in tied.iter().enumerate() {
+            let output = taken.output;
+            if output == Routes::END {
+                self.deliver(taken.node, taken.handle, hosts);
+                continue;
             }
+            let contested = tied
+                .get(i + 1)
+                .is_some_and(|next| next.taken.output == output);
+            if previous != Some(output) && contested {
+                self.arbiter.went_first(output.0, taken.ingress.number);
+            }
+            previous = Some(output);
+            self.meet(self.now, output, taken.ingress, taken.handle);
         }
         tied.clear();
         self.tied = tied;
@@ -437,22 +427,21 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.events.pop().map(|(_, from)| PortId(from))
     }
 
-    /// Asserts that every packet is accounted for, in all and at every port.
+    /// Asserts that every packet is accounted for: what was injected, and what ports accepted.
     ///
     /// # Panics
     /// If a packet was lost without a verdict or appeared from nowhere.
     pub fn assert_conservation(&self) {
         let mut in_flight = 0;
+        let mut gone = 0;
         for port in &self.ports {
             let waiting = self.scheduled.backlog(port.kind()).packets;
             let here = u64::from(port.link.len() + waiting);
-            assert_eq!(
-                port.totals.accepted,
-                port.totals.delivered + self.scheduled.revoked(port.kind()).packets + here,
-                "conservation at a port"
-            );
+            let revoked = self.scheduled.revoked(port.kind()).packets;
+            gone += port.totals.accepted - revoked - here;
             in_flight += here;
         }
+        assert_eq!(gone, self.packet_hops, "conservation at the ports");
         assert_eq!(
             self.injected,
             self.delivered + self.dropped + in_flight,

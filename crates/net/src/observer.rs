@@ -39,7 +39,9 @@ pub struct Arrival<'a, P: Copy> {
     pub time: Time,
     /// at which output port
     pub port: PortId,
-    /// the packet; its `ingress` says where it came in
+    /// by which port of the output's node it came in; its own NIC at the first hop
+    pub ingress: PortId,
+    /// the packet
     pub packet: &'a Packet<P>,
     /// what it takes in the buffer
     pub frame_bytes: u32,

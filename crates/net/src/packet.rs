@@ -22,8 +22,9 @@ pub struct Packet<P: Copy> {
     /// where its route goes on: an index into the [`crate::routing::Routes`] of the network,
     /// one further at every hop
     pub route: u32,
-    /// the port of the present node through which it came in; its own NIC at the first hop
-    pub ingress: PortId,
+    /// the output port at the far end of the link that it is on, as the route says; the network
+    /// fills it in, so that an arrival knows its port before it looks at the route
+    pub output: PortId,
     /// size of the IP packet, octets
     pub size_bytes: u16,
     /// ECN codepoint of the IP header (RFC 3168)

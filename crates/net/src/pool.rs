@@ -12,7 +12,7 @@ pub(crate) struct Handle(u32);
 
 impl Handle {
     /// The handle of a place.
-    pub(crate) fn at(place: usize) -> Self {
+    pub(crate) const fn at(place: usize) -> Self {
         Self(place as u32)
     }
 

@@ -71,8 +71,6 @@ pub struct PortTotals {
     pub marked: u64,
     /// octets accepted, as the buffer counts them
     pub accepted_bytes: u64,
-    /// packets whose last bit reached the next node
-    pub delivered: u64,
     /// most octets in the buffer
     pub backlog_max_bytes: u32,
     /// the backlog's integral over time, octet · ps

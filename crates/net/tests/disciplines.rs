@@ -305,7 +305,7 @@ fn through_losses(
         let packet = Packet {
             flow: send.sender as u32,
             route: starts[send.sender],
-            ingress: PortId(0),
+            output: PortId(0),
             size_bytes: send.size_bytes,
             ecn: send.ecn,
             class: send.sender as u8 % 4,

@@ -47,7 +47,7 @@ impl Observer<Number> for Log {
         self.rows.push(Row {
             time: arrival.time,
             port: arrival.port,
-            ingress: arrival.packet.ingress,
+            ingress: arrival.ingress,
             number: arrival.packet.content,
             accepted: arrival.verdict == Verdict::Accepted,
             depart: arrival.depart,
@@ -125,7 +125,7 @@ impl Bench {
         let packet = Packet {
             flow: sender as u32,
             route: self.routes[sender],
-            ingress: PortId(0),
+            output: PortId(0),
             size_bytes,
             ecn: 0,
             class: 0,

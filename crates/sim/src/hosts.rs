@@ -119,7 +119,7 @@ fn transmit(
         let packet = Packet {
             flow: index / 2,
             route: endpoint.route,
-            ingress: fairport_net::PortId(0), // the network knows the NIC
+            output: fairport_net::PortId(0), // the network knows the NIC
             size_bytes: segment.wire_bytes() as u16,
             ecn: endpoint.connection.codepoint().bits(),
             class,
@@ -149,7 +149,7 @@ fn send_datagram(
         let packet = Packet {
             flow: index / 2,
             route: flow.route,
-            ingress: fairport_net::PortId(0),
+            output: fairport_net::PortId(0),
             size_bytes: (u32::from(payload) + HEADER_BYTES) as u16,
             ecn: Ecn::NotEct.bits(),
             class,

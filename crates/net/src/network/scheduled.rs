@@ -19,13 +19,12 @@
 
 use fairport_units::Time;
 
-use super::Network;
-use crate::discipline::{Backlog, Candidate, NOTHING, Reason, Verdict};
-use crate::observer::{Arrival, Counts, Observer};
+use super::{Ingress, Network};
+use crate::discipline::{Backlog, NOTHING, Reason, Verdict};
+use crate::observer::{Arrival, Observer};
 use crate::packet::CE;
 use crate::pool::Handle;
 use crate::port::{Kind, Port};
-use crate::routing::Hop;
 use crate::scheduler::{Addresses, Scheduler, Waiting, WaitingRoom};
 use crate::topology::{NodeId, PortId, Topology};
 
@@ -68,14 +67,6 @@ impl Scheduled {
         self.backlog.packets -= 1;
         port.waits = self.backlog.packets > 0;
     }
-}
-
-/// A packet that meets such a port.
-struct Meeting {
-    port: PortId,
-    handle: Handle,
-    packet: Candidate,
-    counts: Counts,
 }
 
 /// What was accepted at a port and dropped all the same.
@@ -141,6 +132,12 @@ impl ScheduledPorts {
         }
     }
 
+    /// The port through which a packet came in that waits at the port of this `number`.
+    fn ingress(&self, number: u32, waiting: &Waiting) -> PortId {
+        let node = self.ports[number as usize].node;
+        self.ports_of[node.0 as usize][waiting.ingress_number as usize]
+    }
+
     /// The packets that wait at any of them.
     pub(super) fn waiting(&self) -> impl Iterator<Item = Handle> {
         self.room.iter()
@@ -154,8 +151,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     pub(super) fn meet_scheduler(
         &mut self,
         now: Time,
-        hop: Hop,
-        ingress_number: u16,
+        id: PortId,
+        ingress: Ingress,
         handle: Handle,
         number: u32,
     ) -> Time {
@@ -163,7 +160,6 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             now, self.now,
             "a host's own port needs a first-in-first-out discipline"
         );
-        let id = hop.port;
         if self.scheduled.ports[number as usize]
             .scheduler
             .shares_memory()
@@ -175,123 +171,144 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let port = &mut self.ports[id.0 as usize];
         let scheduled = &mut self.scheduled.ports[number as usize];
         port.count_arrival(now);
-        let slot = port.place.ingress_base as usize + ingress_number as usize;
+        let slot = port.place.ingress_base as usize + ingress.number as usize;
         let ingress_arrivals = &mut self.ingress_arrivals[slot];
         *ingress_arrivals += 1;
-        let packet = self.packets.get(handle);
+        let packet = self.packets.get_mut(handle);
+        let hop = self.routes.pass(packet.route);
+        packet.route += 1;
+        packet.output = hop.next;
         let candidate = packet.candidate(self.framing.buffered_bytes(packet.size_bytes));
         let counts = port.counts(*ingress_arrivals, hop.arrivals);
-        let meeting = || Meeting {
-            port: id,
-            handle,
-            packet: candidate,
-            counts,
-        };
-        if port.loses(now) {
-            let (meeting, backlog) = (meeting(), scheduled.backlog);
-            self.tell(&meeting, backlog, Verdict::Dropped(Reason::Loss));
-        } else if port.waits || port.free_at() > now {
-            self.join(&meeting(), number);
-        } else {
+        let is_lost = port.loses(now);
+        if !is_lost && !port.waits && port.free_at() <= now {
             // The line is free and nobody waits: the packet goes at once, unless it is refused.
             let verdict = scheduled.scheduler.pass(now, &candidate);
             self.observer.verdict(now, id, packet, verdict);
-            if verdict != Verdict::Accepted || self.observer.watches(id) {
-                self.pass_told(&meeting(), verdict);
+            if verdict == Verdict::Accepted && !self.observer.watches(id) {
+                let frame_bytes = candidate.frame_bytes;
+                port.count_accepted(frame_bytes, frame_bytes);
+                let wire_bytes = frame_bytes + self.framing.gap_bytes();
+                if let (_, Some(due)) = port.send(now, frame_bytes, wire_bytes, handle) {
+                    self.events.insert(due, id.0, handle.place() as u32);
+                }
                 return Time::NEVER;
             }
-            let frame_bytes = candidate.frame_bytes;
-            port.count_accepted(frame_bytes, frame_bytes);
-            let wire_bytes = frame_bytes + self.framing.gap_bytes();
-            if let (_, Some(due)) = port.send(now, frame_bytes, wire_bytes, handle) {
-                self.events.insert(due, id.0, handle.place() as u32);
-            }
+            let room = &mut self.scheduled.room;
+            room.enter(handle, now, candidate, ingress.number, counts);
+            self.pass_told(id, number, handle, verdict);
+            return Time::NEVER;
+        }
+        let room = &mut self.scheduled.room;
+        room.enter(handle, now, candidate, ingress.number, counts);
+        if is_lost {
+            room[handle].is_here = false;
+            let backlog = scheduled.backlog;
+            self.tell(id, number, handle, backlog, Verdict::Dropped(Reason::Loss));
+        } else {
+            self.join(id, number, handle);
         }
         Time::NEVER
     }
 
-    /// The same of a packet that is refused, or passes a watched port.
+    /// A packet that need not wait is refused, or passes a watched port.
     #[inline(never)]
-    fn pass_told(&mut self, meeting: &Meeting, verdict: Verdict) {
-        self.tell_more(meeting, NOTHING, verdict);
+    fn pass_told(&mut self, id: PortId, number: u32, handle: Handle, verdict: Verdict) {
+        let waiting = &mut self.scheduled.room[handle];
+        waiting.is_here = false;
+        let frame_bytes = waiting.packet.frame_bytes;
+        let arrival = waiting.counts.port_arrival;
+        self.tell_more(id, number, handle, NOTHING, verdict);
         if !verdict.lets_in() {
             return;
         }
-        let frame_bytes = meeting.packet.frame_bytes;
-        let port = &mut self.ports[meeting.port.0 as usize];
+        let port = &mut self.ports[id.0 as usize];
         port.count_accepted(frame_bytes, frame_bytes);
         let wire_bytes = frame_bytes + self.framing.gap_bytes();
-        let (depart, due) = port.send(self.now, frame_bytes, wire_bytes, meeting.handle);
+        let (depart, due) = port.send(self.now, frame_bytes, wire_bytes, handle);
         if let Some(due) = due {
-            self.events
-                .insert(due, meeting.port.0, meeting.handle.place() as u32);
+            self.events.insert(due, id.0, handle.place() as u32);
         }
-        let packet = self.packets.get(meeting.handle);
-        let arrival = meeting.counts.port_arrival;
-        self.observer.departs(meeting.port, packet, arrival, depart);
+        let packet = self.packets.get(handle);
+        self.observer.departs(id, packet, arrival, depart);
     }
 
-    /// The packet has to wait, unless it is refused.
+    /// A packet that is in the room has to wait, unless it is refused.
     #[inline(never)] // so that the way of a packet that passes stays short
-    fn join(&mut self, meeting: &Meeting, number: u32) {
-        let handle = meeting.handle;
+    fn join(&mut self, id: PortId, number: u32, handle: Handle) {
         let ScheduledPorts {
             ports,
             room,
             host_number,
             ..
         } = &mut self.scheduled;
-        let waiting = Waiting::new(self.now, meeting.packet, meeting.counts);
-        room.enter(handle, waiting);
         let scheduled = &mut ports[number as usize];
-        scheduled.integrate(self.now, &mut self.ports[meeting.port.0 as usize]);
+        scheduled.integrate(self.now, &mut self.ports[id.0 as usize]);
         let backlog = scheduled.backlog;
         let addresses = || {
-            let (first, last) = self.routes.ends(self.packets.get(handle).route);
+            let hop = self.packets.get(handle).route - 1;
+            let (first, last) = self.routes.ends(hop);
             addresses(&self.ports, host_number, first, last)
         };
         let verdict = scheduled
             .scheduler
             .enqueue(backlog, addresses, handle, room);
         if !room.lost.is_empty() {
-            self.lose(meeting.port, number, self.now); // room is made before it is taken
+            self.lose(id, number, self.now); // room is made before it is taken
         }
-        self.tell(meeting, backlog, verdict);
+        self.tell(id, number, handle, backlog, verdict);
+        let waiting = &mut self.scheduled.room[handle];
         if verdict.lets_in() {
-            let port = &mut self.ports[meeting.port.0 as usize];
-            self.scheduled.ports[number as usize].take_in(meeting.packet.frame_bytes, port);
+            let port = &mut self.ports[id.0 as usize];
+            let frame_bytes = waiting.packet.frame_bytes;
+            self.scheduled.ports[number as usize].take_in(frame_bytes, port);
         } else {
-            self.scheduled.room[handle].is_here = false;
+            waiting.is_here = false;
         }
     }
 
-    /// Tells of a verdict; `backlog` is what the packet found.
+    /// Tells of the verdict on a packet in the room; `backlog` is what it found.
     #[inline]
-    fn tell(&mut self, meeting: &Meeting, backlog: Backlog, verdict: Verdict) {
-        let packet = self.packets.get(meeting.handle);
-        self.observer
-            .verdict(self.now, meeting.port, packet, verdict);
-        if verdict != Verdict::Accepted || self.observer.watches(meeting.port) {
-            self.tell_more(meeting, backlog, verdict);
+    fn tell(
+        &mut self,
+        id: PortId,
+        number: u32,
+        handle: Handle,
+        backlog: Backlog,
+        verdict: Verdict,
+    ) {
+        let packet = self.packets.get(handle);
+        self.observer.verdict(self.now, id, packet, verdict);
+        if verdict != Verdict::Accepted || self.observer.watches(id) {
+            self.tell_more(id, number, handle, backlog, verdict);
         }
     }
 
     /// The same of a packet that is refused, or meets a watched port.
     #[inline(never)]
-    fn tell_more(&mut self, meeting: &Meeting, backlog: Backlog, verdict: Verdict) {
+    fn tell_more(
+        &mut self,
+        id: PortId,
+        number: u32,
+        handle: Handle,
+        backlog: Backlog,
+        verdict: Verdict,
+    ) {
+        let waiting = &self.scheduled.room[handle];
         self.observer.detail(&Arrival {
             time: self.now,
-            port: meeting.port,
-            packet: self.packets.get(meeting.handle),
-            frame_bytes: meeting.packet.frame_bytes,
+            port: id,
+            ingress: self.scheduled.ingress(number, waiting),
+            packet: self.packets.get(handle),
+            frame_bytes: waiting.packet.frame_bytes,
             backlog,
             verdict,
             depart: Time::NEVER,
-            counts: meeting.counts,
+            counts: waiting.counts,
         });
         if !verdict.lets_in() {
             self.dropped += 1;
-            self.packets.release(meeting.handle);
+            self.packets.release(handle);
         }
     }
 
@@ -377,6 +394,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.observer.revised(&Arrival {
             time,
             port: id,
+            ingress: self.scheduled.ingress(number, waiting),
             packet,
             frame_bytes: waiting.packet.frame_bytes,
             backlog: self.scheduled.ports[number as usize].backlog,

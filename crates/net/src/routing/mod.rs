@@ -19,7 +19,6 @@ pub use ecmp::Ecmp;
 pub use equal_length::EqualLength;
 pub use five_tuple::FiveTuple;
 pub use ripl_hash::RiplHash;
-pub(crate) use routes::Hop;
 pub use routes::Routes;
 pub use shortest::ShortestPaths;
 pub use spanning_tree::SpanningTree;

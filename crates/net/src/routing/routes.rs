@@ -4,13 +4,13 @@ use super::Path;
 use crate::stream::Stream;
 use crate::topology::PortId;
 
-/// A hop of a route, as a packet comes to it.
+/// A hop of a route, as a packet passes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
-    /// packets of the flow and direction that have arrived at `port`, this one included
+    /// packets of the flow and direction that have arrived at its port, this one included
     pub(crate) arrivals: u64,
-    /// the output port
-    pub(crate) port: PortId,
+    /// the output port of the hop behind it; [`Routes::END`] where the route ends
+    pub(crate) next: PortId,
 }
 
 /// An entry of the table.
@@ -43,7 +43,8 @@ pub struct Routes {
 }
 
 impl Routes {
-    const END: PortId = PortId(u32::MAX);
+    /// Where a route ends there is no output port.
+    pub(crate) const END: PortId = PortId(u32::MAX);
     /// Marks what a packet carries at the start as a place in `sprayed`.
     const SPRAYED: u32 = 1 << 31;
 
@@ -138,14 +139,16 @@ impl Routes {
         self.released[length].push(start);
     }
 
-    /// The index of the first hop of a packet that carries `start`.
+    /// The index of the first hop of a packet that carries `start`, and its output port.
     #[inline]
-    pub(crate) fn enter(&mut self, start: u32) -> u32 {
-        if start & Self::SPRAYED == 0 {
-            return start;
-        }
-        let Sprayed { starts, stream } = &mut self.sprayed[(start ^ Self::SPRAYED) as usize];
-        starts[stream.up_to(starts.len() as u64 - 1) as usize]
+    pub(crate) fn enter(&mut self, start: u32) -> (u32, PortId) {
+        let index = if start & Self::SPRAYED == 0 {
+            start
+        } else {
+            let Sprayed { starts, stream } = &mut self.sprayed[(start ^ Self::SPRAYED) as usize];
+            starts[stream.up_to(starts.len() as u64 - 1) as usize]
+        };
+        (index, self.entries[index as usize].port)
     }
 
     /// The first and the last port of the route that the hop at this index is of.
@@ -159,16 +162,17 @@ impl Routes {
         (port(first), port(last))
     }
 
-    /// The hop at this index, with the arriving packet counted; `None` where the route ends.
+    /// The hop at this index, with the arriving packet counted. It is not the route's end.
     #[inline]
-    pub(crate) fn arrive(&mut self, index: u32) -> Option<Hop> {
-        let Entry {
-            port, counted_at, ..
-        } = self.entries[index as usize];
+    pub(crate) fn pass(&mut self, index: u32) -> Hop {
+        let next = self.entries[index as usize + 1].port;
+        let counted_at = self.entries[index as usize].counted_at;
         let count = &mut self.entries[counted_at as usize].arrivals;
         *count += 1;
-        let arrivals = *count;
-        (port != Self::END).then_some(Hop { arrivals, port })
+        Hop {
+            arrivals: *count,
+            next,
+        }
     }
 }
 
@@ -176,22 +180,29 @@ impl Routes {
 mod tests {
     use super::*;
 
+    /// A packet that carries `start` goes its way: the ports, and how many have come to each.
+    fn follow(routes: &mut Routes, start: u32) -> Vec<(u32, u64)> {
+        let (mut index, mut port) = routes.enter(start);
+        let mut hops = Vec::new();
+        while port != Routes::END {
+            let hop = routes.pass(index);
+            hops.push((port.0, hop.arrivals));
+            (index, port) = (index + 1, hop.next);
+        }
+        hops
+    }
+
     #[test]
     fn a_released_route_gives_its_place_to_one_of_its_length_and_counts_from_zero() {
         let mut routes = Routes::default();
         let long = routes.add(&[PortId(1), PortId(2), PortId(3)]);
         let short = routes.add(&[PortId(4)]);
-        assert_eq!(routes.arrive(long).unwrap().arrivals, 1);
+        assert_eq!(follow(&mut routes, long), [(1, 1), (2, 1), (3, 1)]);
         routes.release(long);
         assert_ne!(routes.add(&[PortId(5)]), long);
         assert_eq!(routes.add(&[PortId(7), PortId(8), PortId(9)]), long);
-        let ports: Vec<_> = (long..).map_while(|index| routes.arrive(index)).collect();
-        assert!(ports.iter().all(|hop| hop.arrivals == 1));
-        assert_eq!(
-            ports.iter().map(|hop| hop.port.0).collect::<Vec<_>>(),
-            [7, 8, 9]
-        );
-        assert_eq!(routes.arrive(short).unwrap().port, PortId(4));
+        assert_eq!(follow(&mut routes, long), [(7, 1), (8, 1), (9, 1)]);
+        assert_eq!(follow(&mut routes, short), [(4, 1)]);
     }
 
     #[test]
@@ -201,12 +212,11 @@ mod tests {
         let sprayed = routes.add_all(&paths, Stream::new(1, "spray", 0));
         let mut taken = [0, 0];
         for packet in 1..=1000_u64 {
-            let start = routes.enter(sprayed);
-            let hops: Vec<Hop> = (start..).map_while(|index| routes.arrive(index)).collect();
-            let own = (hops[1].port.0 - 2) as usize;
-            taken[own] += 1;
-            let counts: Vec<u64> = hops.iter().map(|hop| hop.arrivals).collect();
-            assert_eq!(counts, [packet, taken[own], packet]);
+            let hops = follow(&mut routes, sprayed);
+            let own = hops[1].0;
+            let count = &mut taken[own as usize - 2];
+            *count += 1;
+            assert_eq!(hops, [(1, packet), (own, *count), (9, packet)]);
         }
         // 500 expected, and a standard deviation of 16
         assert!((440..560).contains(&taken[0]), "{taken:?}");
@@ -217,8 +227,7 @@ mod tests {
             "released places are used again"
         );
         for start in starts {
-            let hops = (start..).map_while(|index| routes.arrive(index));
-            assert!(hops.into_iter().all(|hop| hop.arrivals == 1));
+            assert!(follow(&mut routes, start).iter().all(|hop| hop.1 == 1));
         }
     }
 }

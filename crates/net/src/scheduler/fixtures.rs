@@ -49,8 +49,7 @@ impl Stand {
             flow_arrival: 0,
             port_accepted: 0,
         };
-        self.room
-            .enter(handle, Waiting::new(self.now, packet, counts));
+        self.room.enter(handle, self.now, packet, 0, counts);
         let addresses = || Addresses {
             source: packet.flow,
             destination: 99,

@@ -25,6 +25,8 @@ pub(crate) struct Waiting {
     pub(crate) marked: bool,
     /// whether it is still there: a place is left behind
     pub(crate) is_here: bool,
+    /// the number of the port of its node through which it came in
+    pub(crate) ingress_number: u16,
     /// the one before it in its lane, and the one behind it
     pub(super) neighbours: [Handle; 2],
     /// the running counts at its arrival
@@ -33,20 +35,26 @@ pub(crate) struct Waiting {
 
 const _: () = assert!(size_of::<Waiting>() == 64);
 
-impl Waiting {
-    /// A packet that comes at `arrived`.
-    #[inline]
-    pub(crate) fn new(arrived: Time, packet: Candidate, counts: Counts) -> Self {
-        Self {
-            arrived,
-            packet,
-            marked: false,
-            is_here: true,
-            neighbours: [Handle::at(0); 2],
-            counts,
-        }
-    }
-}
+/// What is left behind in a place that nobody has.
+const NOBODY: Waiting = Waiting {
+    arrived: Time::ZERO,
+    packet: Candidate {
+        frame_bytes: 0,
+        flow: 0,
+        class: 0,
+        ecn: 0,
+    },
+    marked: false,
+    is_here: false,
+    ingress_number: 0,
+    neighbours: [Handle::at(0); 2],
+    counts: Counts {
+        port_arrival: 0,
+        ingress_arrival: 0,
+        flow_arrival: 0,
+        port_accepted: 0,
+    },
+};
 
 /// All packets that wait, by their handles.
 #[derive(Debug, Default)]
@@ -60,18 +68,31 @@ pub(crate) struct WaitingRoom {
 impl WaitingRoom {
     /// A packet comes in. Once it has been as full as it becomes it does not allocate.
     #[inline]
-    pub(crate) fn enter(&mut self, handle: Handle, waiting: Waiting) {
-        let place = handle.place();
-        if self.places.len() <= place {
-            self.places.resize(
-                place + 1,
-                Waiting {
-                    is_here: false,
-                    ..waiting
-                },
-            );
+    pub(crate) fn enter(
+        &mut self,
+        handle: Handle,
+        arrived: Time,
+        packet: Candidate,
+        ingress_number: u16,
+        counts: Counts,
+    ) {
+        if self.places.len() <= handle.place() {
+            self.grow(handle);
         }
-        self.places[place] = waiting;
+        // One by one: put together on the stack first and copied from there, they would have to
+        // wait for each other.
+        let waiting = &mut self.places[handle.place()];
+        waiting.arrived = arrived;
+        waiting.packet = packet;
+        waiting.marked = false;
+        waiting.is_here = true;
+        waiting.ingress_number = ingress_number;
+        waiting.counts = counts;
+    }
+
+    #[cold]
+    fn grow(&mut self, handle: Handle) {
+        self.places.resize(handle.place() + 1, NOBODY);
     }
 
     /// Has a discipline's packet dropped that it had accepted.

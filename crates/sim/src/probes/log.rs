@@ -22,7 +22,7 @@ impl Packets {
     fn note(&mut self, arrival: &Arrival<'_, Segment>) {
         self.time.push(arrival.time);
         self.port.push(arrival.port.0);
-        self.ingress_port.push(arrival.packet.ingress.0);
+        self.ingress_port.push(arrival.ingress.0);
         self.flow.push(arrival.packet.flow);
         self.seq.push(arrival.packet.content.seq);
     }

@@ -83,7 +83,7 @@ impl Trace {
         let row = Row {
             time: arrival.time,
             depart: arrival.depart,
-            ingress_port: packet.ingress.0,
+            ingress_port: arrival.ingress.0,
             flow: packet.flow,
             seq: packet.content.seq,
             size_bytes: u32::from(packet.size_bytes),
@@ -95,7 +95,7 @@ impl Trace {
         } else {
             self.rows[(counts.port_arrival - 1) as usize % KEPT] = row;
         }
-        let ingress = self.number[packet.ingress.0 as usize] as usize;
+        let ingress = self.number[arrival.ingress.0 as usize] as usize;
         let run = &mut self.runs[ingress];
         if row.dropped {
             if run.length == 0 {
