@@ -19,7 +19,7 @@ use fairport_net::scheduler::{
 use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
 use fairport_net::topology::fat_tree;
-use fairport_net::{Arrival, Hosts, Network, NodeId, Observer, Packet, PortId};
+use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId};
 use fairport_units::{Rate, Time};
 
 /// As large as a TCP segment.
@@ -28,7 +28,7 @@ type Content = [u32; 12];
 struct Blind;
 
 impl Observer<Content> for Blind {
-    fn verdict(&mut self, _: Time, _: PortId, _: &Packet<Content>, _: Verdict) {}
+    fn verdict(&mut self, _: Time, _: PortId, _: &Header, _: Verdict) {}
 
     fn watches(&self, _: PortId) -> bool {
         false
@@ -54,20 +54,19 @@ impl Hosts<Content, Blind> for Window {
         _: NodeId,
         packet: &Packet<Content>,
     ) {
-        let [there, back] = self.routes[packet.flow as usize];
-        let (route, size_bytes) = if packet.size_bytes > 100 {
+        let [there, back] = self.routes[packet.header.flow as usize];
+        let (route, size_bytes) = if packet.header.size_bytes > 100 {
             (back, 52)
         } else {
             (there, 1500)
         };
-        network.inject(
-            network.now(),
-            Packet {
-                route,
-                size_bytes,
-                ..*packet
-            },
-        );
+        let header = Header {
+            route,
+            size_bytes,
+            ..packet.header
+        };
+        let content = packet.content;
+        network.inject(network.now(), Packet { header, content });
     }
 }
 
@@ -281,16 +280,16 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
     let window = Window { routes };
     for i in 0..WINDOW * 15 {
         let flow = (i % 15) as u32;
-        let packet = Packet {
+        let header = Header {
             flow,
             route: window.routes[flow as usize][0],
             output: PortId(0),
             size_bytes: 1500,
             ecn: 0b10, // may be marked
             class: (flow % 2) as u8,
-            content: [0; 12],
         };
-        network.inject(Time::from_us(i), packet);
+        let content = [0; 12];
+        network.inject(Time::from_us(i), Packet { header, content });
     }
     (network, window)
 }

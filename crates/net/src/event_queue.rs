@@ -77,11 +77,12 @@ impl EventQueue {
         self.first.0
     }
 
-    /// The note with the earliest entry, if there is one within the wheel's horizon.
+    /// The earliest entry's id and note, if it lies within the wheel's horizon.
     #[inline]
-    pub fn next_note(&self) -> Option<u32> {
-        let node = self.nodes.get(self.first.1 as usize)?;
-        (node.time == self.first.0).then_some(node.note)
+    pub fn next(&self) -> Option<(u32, u32)> {
+        let (time, id) = self.first;
+        let node = self.nodes.get(id as usize)?;
+        (node.time == time).then_some((id, node.note))
     }
 
     /// Adds `id`, which must not be in the queue, at a time not before the last one popped, and with

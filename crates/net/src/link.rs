@@ -2,54 +2,48 @@
 
 use fairport_units::Time;
 
-use crate::pool::Handle;
+use crate::pool::{Handle, Passage, Pool};
 
-/// A packet, and what is known of it from the moment the port accepted it.
-#[derive(Clone, Copy)]
-struct Entry {
-    /// when the next node decides about it
-    due: Time,
-    /// when it stops counting against the buffer's limit
-    leaves: Time,
-    /// what it takes in the buffer
-    frame_bytes: u32,
-    packet: Handle,
-}
-
-/// A ring of handles: packets accepted at one end, arriving at the other; in between a second cursor
-/// parts those on the link from those still in the port's buffer.
+/// A list of packets, linked through their places: accepted at one end, arriving at the other; in
+/// between a second cursor parts those on the link from those still in the port's buffer.
 pub(crate) struct Link {
-    /// counts of packets pushed, left the buffer, and popped; a packet's place is its count
-    /// modulo the capacity
-    pushed: u32,
-    left: u32,
-    popped: u32,
+    /// the packet that arrives first, where there is one
+    first: Handle,
+    /// the one that leaves the buffer first, where there is one
+    leaving: Handle,
+    /// the one accepted last, where there is one
+    last: Handle,
+    /// packets in the buffer and on the link
+    packets: u32,
+    /// packets and octets in the buffer
+    backlog_packets: u32,
     backlog_bytes: u32,
-    ring: Box<[Entry]>,
 }
 
 impl Link {
     /// An empty link.
     pub(crate) fn new() -> Self {
+        let nobody = Handle::at(0);
         Self {
-            pushed: 0,
-            left: 0,
-            popped: 0,
+            first: nobody,
+            leaving: nobody,
+            last: nobody,
+            packets: 0,
+            backlog_packets: 0,
             backlog_bytes: 0,
-            ring: Box::default(),
         }
     }
 
     /// Packets in the buffer and on the link.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
-        self.pushed.wrapping_sub(self.popped)
+        self.packets
     }
 
     /// Whether no packet is in the buffer or on the link.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.pushed == self.popped
+        self.packets == 0
     }
 
     /// Octets in the buffer, as of the last [`Link::release`].
@@ -61,85 +55,81 @@ impl Link {
     /// Packets in the buffer, as of the last [`Link::release`].
     #[inline]
     pub(crate) fn backlog_packets(&self) -> u32 {
-        self.pushed.wrapping_sub(self.left)
+        self.backlog_packets
     }
 
     /// Lets those packets out of the buffer that leave it by `until`.
     #[inline]
-    pub(crate) fn release(&mut self, until: Time) {
-        while self.left != self.pushed {
-            let next = &self.ring[self.place(self.left)];
+    pub(crate) fn release<P: Copy>(&mut self, until: Time, packets: &Pool<P>) {
+        while self.backlog_packets > 0 {
+            let next = packets.passage(self.leaving);
             if next.leaves > until {
                 return;
             }
-            self.backlog_bytes -= next.frame_bytes;
-            self.left = self.left.wrapping_add(1);
+            self.let_out(next);
+            packets.prefetch(self.leaving);
         }
+    }
+
+    /// The packet that leaves the buffer first has left it.
+    #[inline]
+    fn let_out(&mut self, passage: &Passage) {
+        self.backlog_packets -= 1;
+        self.backlog_bytes -= passage.frame_bytes;
+        self.leaving = passage.behind;
     }
 
     /// Accepts a packet. `due` and `leaves` are not before those of the packet accepted last.
     #[inline]
-    pub(crate) fn push(&mut self, due: Time, leaves: Time, frame_bytes: u32, packet: Handle) {
-        if self.len() as usize == self.ring.len() {
-            self.grow(packet);
+    pub(crate) fn push<P: Copy>(
+        &mut self,
+        due: Time,
+        leaves: Time,
+        frame_bytes: u32,
+        packet: Handle,
+        packets: &mut Pool<P>,
+    ) {
+        let passage = packets.passage_mut(packet);
+        passage.due = due;
+        passage.leaves = leaves;
+        passage.frame_bytes = frame_bytes;
+        if self.packets == 0 {
+            self.first = packet;
+        } else {
+            packets.passage_mut(self.last).behind = packet;
         }
-        let place = self.place(self.pushed);
-        self.ring[place] = Entry {
-            due,
-            leaves,
-            frame_bytes,
-            packet,
-        };
-        self.pushed = self.pushed.wrapping_add(1);
+        if self.backlog_packets == 0 {
+            self.leaving = packet;
+        }
+        self.last = packet;
+        self.packets += 1;
+        self.backlog_packets += 1;
         self.backlog_bytes += frame_bytes;
     }
 
     /// Takes the packet that arrives first, and tells when the one behind it arrives, and which it is.
     #[inline]
-    pub(crate) fn pop(&mut self) -> (Handle, Option<(Time, Handle)>) {
+    pub(crate) fn pop<P: Copy>(&mut self, packets: &Pool<P>) -> (Handle, Option<(Time, Handle)>) {
         debug_assert!(!self.is_empty());
-        if self.left == self.popped {
-            // it is at the far end, so it has left the buffer
-            self.backlog_bytes -= self.ring[self.place(self.left)].frame_bytes;
-            self.left = self.left.wrapping_add(1);
+        let packet = self.first;
+        let passage = packets.passage(packet);
+        if self.backlog_packets == self.packets {
+            self.let_out(passage); // it is at the far end, so it has left the buffer
         }
-        let packet = self.ring[self.place(self.popped)].packet;
-        self.popped = self.popped.wrapping_add(1);
-        if self.is_empty() {
-            // from the beginning again: those places are still in the cache
-            (self.pushed, self.left, self.popped) = (0, 0, 0);
+        self.packets -= 1;
+        if self.packets == 0 {
             return (packet, None);
         }
-        let behind = &self.ring[self.place(self.popped)];
-        (packet, Some((behind.due, behind.packet)))
+        self.first = passage.behind;
+        let next = packets.passage(self.first);
+        packets.prefetch(next.behind); // so that its `due` is there when it is the first
+        (packet, Some((next.due, self.first)))
     }
 
     /// The packets in the buffer and on the link, first to arrive first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Handle> {
-        (0..self.len()).map(|i| self.ring[self.place(self.popped.wrapping_add(i))].packet)
-    }
-
-    #[inline]
-    fn place(&self, count: u32) -> usize {
-        count as usize & (self.ring.len() - 1)
-    }
-
-    /// Doubles the capacity; `filler` stands in the places that hold no packet yet.
-    #[cold]
-    fn grow(&mut self, filler: Handle) {
-        let capacity = (self.ring.len() * 2).max(8);
-        let empty = Entry {
-            due: Time::ZERO,
-            leaves: Time::ZERO,
-            frame_bytes: 0,
-            packet: filler,
-        };
-        let mut ring = vec![empty; capacity];
-        for i in 0..self.len() {
-            let count = self.popped.wrapping_add(i);
-            ring[count as usize & (capacity - 1)] = self.ring[self.place(count)];
-        }
-        self.ring = ring.into_boxed_slice();
+    pub(crate) fn iter<P: Copy>(&self, packets: &Pool<P>) -> impl Iterator<Item = Handle> {
+        let behind = |packet: &Handle| Some(packets.passage(*packet).behind);
+        std::iter::successors(Some(self.first), behind).take(self.packets as usize)
     }
 }
 
@@ -152,40 +142,62 @@ impl Default for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool::Handle;
+    use crate::packet::{Header, Packet};
+    use crate::topology::PortId;
+
+    /// A pool of so many packets, in the order of their places.
+    fn pool(packets: u32) -> Pool<()> {
+        let mut pool = Pool::new();
+        for flow in 0..packets {
+            let header = Header {
+                flow,
+                route: 0,
+                output: PortId(0),
+                size_bytes: 0,
+                ecn: 0,
+                class: 0,
+            };
+            let content = ();
+            pool.put(&Packet { header, content });
+        }
+        pool
+    }
 
     #[test]
-    fn a_fifo_never_reorders_while_it_grows_and_wraps() {
-        let mut link = Link::new();
+    fn a_fifo_never_reorders() {
+        let (mut link, mut packets) = (Link::new(), pool(8000));
         let (mut pushed, mut popped) = (0, 0);
         for round in 1..200_u32 {
             for _ in 0..round % 37 {
                 let at = Time::from_ns(u64::from(pushed));
-                link.push(at, at, 100, Handle::at(pushed as usize));
+                link.push(at, at, 100, Handle::at(pushed as usize), &mut packets);
                 pushed += 1;
             }
             for _ in 0..(round % 31).min(link.len()) {
-                assert_eq!(link.pop().0, Handle::at(popped as usize));
+                assert_eq!(link.pop(&packets).0, Handle::at(popped as usize));
                 popped += 1;
             }
             assert_eq!(link.len(), pushed - popped);
+            let under_way: Vec<_> = link.iter(&packets).map(Handle::place).collect();
+            assert!(under_way.into_iter().eq(popped as usize..pushed as usize));
         }
     }
 
     #[test]
     fn the_backlog_counts_what_has_not_left_the_buffer() {
-        let mut link = Link::new();
+        let (mut link, mut packets) = (Link::new(), pool(4));
         for i in 1..=3 {
-            link.push(Time::from_us(10 + i), Time::from_us(i), 1000, Handle::at(0));
+            let (due, leaves) = (Time::from_us(10 + i), Time::from_us(i));
+            link.push(due, leaves, 1000, Handle::at(i as usize), &mut packets);
         }
         assert_eq!((link.backlog_bytes(), link.backlog_packets()), (3000, 3));
-        link.release(Time::from_us(2));
+        link.release(Time::from_us(2), &packets);
         assert_eq!(
             (link.backlog_bytes(), link.backlog_packets(), link.len()),
             (1000, 1, 3)
         );
-        let behind = link.pop().1;
-        assert_eq!(behind, Some((Time::from_us(12), Handle::at(0))));
+        let behind = link.pop(&packets).1;
+        assert_eq!(behind, Some((Time::from_us(12), Handle::at(2))));
         assert_eq!((link.backlog_bytes(), link.len()), (1000, 2));
     }
 }

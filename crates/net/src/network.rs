@@ -2,8 +2,6 @@
 
 mod scheduled;
 
-use std::hint::black_box;
-
 use fairport_units::Time;
 
 use crate::arbitration::Arbiter;
@@ -11,7 +9,7 @@ use crate::discipline::{Backlog, Verdict};
 use crate::event_queue::EventQueue;
 use crate::framing::Framing;
 use crate::observer::{Arrival, Counts, Observer};
-use crate::packet::{CE, Packet};
+use crate::packet::{CE, Header, Packet};
 use crate::pool::{Handle, Pool};
 use crate::port::{Kind, Place, Port, PortConfig, PortTotals};
 use crate::routing::Routes;
@@ -22,6 +20,12 @@ use scheduled::ScheduledPorts;
 pub trait Hosts<P: Copy, O> {
     /// The network stops before anything that happens later than this: the hosts' next timer.
     fn horizon(&self) -> Time;
+
+    /// The next to arrive is perhaps a packet with this header, at this host: a hint of what to have
+    /// at hand.
+    fn expect(&self, host: NodeId, header: &Header) {
+        let _ = (host, header);
+    }
 
     /// A packet has reached the end of its route. The host may inject in answer.
     fn receive(&mut self, network: &mut Network<P, O>, host: NodeId, packet: &Packet<P>);
@@ -206,16 +210,19 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.catch_up(port, now);
         let port = &mut self.ports[port.0 as usize];
         match port.kind() {
-            Kind::Plain | Kind::Fifo => port.backlog(now),
+            Kind::Plain | Kind::Fifo => port.backlog(now, &self.packets),
             kind @ Kind::Scheduled(_) => self.scheduled.backlog(kind),
         }
     }
 
-    /// The packets that are in a buffer or on a link.
-    pub fn in_flight(&self) -> impl Iterator<Item = &Packet<P>> {
-        let on_links = self.ports.iter().flat_map(|port| port.link.iter());
+    /// The headers of the packets that are in a buffer or on a link.
+    pub fn in_flight(&self) -> impl Iterator<Item = &Header> {
+        let on_links = self
+            .ports
+            .iter()
+            .flat_map(|port| port.link.iter(&self.packets));
         let handles = on_links.chain(self.scheduled.waiting());
-        handles.map(|handle| self.packets.get(handle))
+        handles.map(|handle| self.packets.header(handle))
     }
 
     /// A host sends a packet, which reaches its NIC at `at`: not before the present, and not
@@ -223,11 +230,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// [`Time::NEVER`] if the NIC's queue was full.
     #[inline]
     pub fn inject(&mut self, at: Time, mut packet: Packet<P>) -> Time {
-        let (route, port) = self.routes.enter(packet.route);
-        packet.route = route;
+        let (route, port) = self.routes.enter(packet.header.route);
+        packet.header.route = route;
         let number = self.ports[port.0 as usize].place.number;
         self.injected += 1;
-        let handle = self.packets.put(packet);
+        self.observer.sent(port, &packet);
+        let handle = self.packets.put(&packet);
         self.meet(at, port, Ingress { port, number }, handle)
     }
 
@@ -243,7 +251,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             assert!(time >= self.now, "time went back");
             self.now = time;
             let taken = self.take(PortId(from));
-            self.fetch_next();
+            self.prefetch_next(hosts);
             if self.events.next_time() == time {
                 self.resolve_tie(taken, hosts);
                 limit = until.min(hosts.horizon());
@@ -258,12 +266,15 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         }
     }
 
-    /// Reads what the next arrival will need, so that it comes from memory while the present one is
-    /// dealt with: in a large network the packets do not fit the caches next to the core.
+    /// A host that is the next to receive a packet has what it will need fetched, while the present
+    /// arrival is dealt with.
     #[inline]
-    fn fetch_next(&self) {
-        if let Some(packet) = self.events.next_note() {
-            black_box(self.packets.get(Handle::at(packet as usize)).output);
+    fn prefetch_next(&self, hosts: &impl Hosts<P, O>) {
+        if let Some((from, packet)) = self.events.next() {
+            let header = self.packets.header(Handle::at(packet as usize));
+            if header.output == Routes::END {
+                hosts.expect(self.ports[from as usize].place.far_node, header);
+            }
         }
     }
 
@@ -275,15 +286,18 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     #[inline(always)]
     fn take(&mut self, from: PortId) -> Taken {
         let port = &mut self.ports[from.0 as usize];
-        let (handle, next) = port.link.pop();
+        let (handle, next) = port.link.pop(&self.packets);
         if let Some((due, behind)) = next {
+            if self.packets.header(behind).output == Routes::END {
+                self.packets.prefetch_content(behind); // as early as it is known
+            }
             self.events.insert(due, from.0, behind.place() as u32);
         }
         self.packet_hops += 1;
         let taken = Taken {
             from,
             handle,
-            output: self.packets.get(handle).output,
+            output: self.packets.header(handle).output,
             ingress: Ingress {
                 port: port.place.far_port,
                 number: port.place.far_number,
@@ -299,7 +313,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     #[inline]
     fn deliver(&mut self, host: NodeId, handle: Handle, hosts: &mut impl Hosts<P, O>) {
         self.delivered += 1;
-        let received = *self.packets.get(handle);
+        let received = self.packets.get(handle);
         self.packets.release(handle);
         hosts.receive(self, host, &received);
     }
@@ -329,31 +343,33 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         handle: Handle,
     ) -> Time {
         let port = &mut self.ports[id.0 as usize];
-        let packet = self.packets.get_mut(handle);
-        let hop = self.routes.pass(packet.route);
-        packet.route += 1;
-        packet.output = hop.next;
-        let frame_bytes = self.framing.buffered_bytes(packet.size_bytes);
-        let backlog = port.backlog(now);
+        let header = self.packets.header_mut(handle);
+        let hop = self.routes.pass(header.route);
+        header.route += 1;
+        header.output = hop.next;
+        let header = *header;
+        let frame_bytes = self.framing.buffered_bytes(header.size_bytes);
+        let backlog = port.backlog(now, &self.packets);
         let port_accepted = port.totals.accepted;
-        let verdict = port.judge::<PLAIN, P>(now, backlog, frame_bytes, packet);
+        let verdict = port.judge::<PLAIN>(now, backlog, frame_bytes, &header);
         let slot = port.place.ingress_base as usize + ingress.number as usize;
         self.ingress_arrivals[slot] += 1;
         let mut depart = Time::NEVER;
         if verdict.lets_in() {
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
-            let (end, due) = port.accept::<PLAIN>(now, frame_bytes, wire_bytes, handle);
+            let packets = &mut self.packets;
+            let (end, due) = port.accept::<PLAIN, P>(now, frame_bytes, wire_bytes, handle, packets);
             depart = end;
             if let Some(due) = due {
                 self.events.insert(due, id.0, handle.place() as u32);
             }
         }
-        self.observer.verdict(now, id, packet, verdict);
+        self.observer.verdict(now, id, &header, verdict);
         if matches!(verdict, Verdict::Accepted) && !self.observer.watches(id) {
             return depart;
         }
         if !PLAIN && matches!(verdict, Verdict::Marked) {
-            packet.ecn |= CE;
+            self.packets.header_mut(handle).ecn |= CE;
             port.totals.marked += 1;
         }
         let counts = Counts {
@@ -364,7 +380,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             time: now,
             port: id,
             ingress: ingress.port,
-            packet,
+            packet: &self.packets.get(handle),
             frame_bytes,
             backlog,
             verdict,

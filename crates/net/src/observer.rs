@@ -3,14 +3,19 @@
 use fairport_units::Time;
 
 use crate::discipline::{Backlog, Verdict};
-use crate::packet::Packet;
+use crate::packet::{Header, Packet};
 use crate::topology::PortId;
 
 /// Who is told of every verdict. Static: what it does not do costs nothing.
 pub trait Observer<P: Copy> {
+    /// A host sends a packet by its NIC, which is the `port`; its verdict follows.
+    fn sent(&mut self, port: PortId, packet: &Packet<P>) {
+        let _ = (port, packet);
+    }
+
     /// A packet met an output port; or the port's discipline revised its verdict on one that it
     /// had accepted.
-    fn verdict(&mut self, time: Time, port: PortId, packet: &Packet<P>, verdict: Verdict);
+    fn verdict(&mut self, time: Time, port: PortId, header: &Header, verdict: Verdict);
 
     /// Whether [`Observer::detail`] is wanted of every packet at this port, not only of those that
     /// are dropped or marked.

@@ -1,4 +1,4 @@
-//! What travels: a network header and an opaque content.
+//! What travels: a header that the network reads at every hop, and an opaque content.
 
 use crate::discipline::Candidate;
 use crate::topology::PortId;
@@ -10,13 +10,20 @@ pub(crate) const NOT_ECT: u8 = 0b00;
 /// The codepoint of a packet that was marked: congestion experienced.
 pub(crate) const CE: u8 = 0b11;
 
-/// A packet on a link: 16 octets of header and the content, by value.
-///
-/// With a TCP segment of 48 octets it is exactly one cache line. It is never allocated on its own
-/// and never counted.
+/// A packet: what the network looks at, and what it does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<P: Copy> {
+    /// what ports and links go by
+    pub header: Header,
+    /// what the hosts put in: a TCP segment in the simulator, a frame's handle in the switch
+    pub content: P,
+}
+
+/// All that a packet shows on its way: 16 octets, so that the headers of many thousand packets keep
+/// to the cache next to the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Packet<P: Copy> {
+pub struct Header {
     /// the flow it belongs to
     pub flow: u32,
     /// where its route goes on: an index into the [`crate::routing::Routes`] of the network,
@@ -31,11 +38,11 @@ pub struct Packet<P: Copy> {
     pub ecn: u8,
     /// traffic class, for disciplines that tell classes apart
     pub class: u8,
-    /// what the hosts put in: a TCP segment in the simulator, a frame's handle in the switch
-    pub content: P,
 }
 
-impl<P: Copy> Packet<P> {
+const _: () = assert!(size_of::<Header>() == 16);
+
+impl Header {
     /// What a discipline may look at of it; it takes `frame_bytes` in a buffer.
     #[inline]
     pub(crate) fn candidate(&self, frame_bytes: u32) -> Candidate {

@@ -1,10 +1,13 @@
 //! The packets that are under way, each at one place from injection to its end.
 //!
-//! A place that becomes free is the next to be filled, so the few hundred packets under way keep
-//! to a few hundred cache lines that stay warm, and a hop moves four octets instead of a line:
-//! a third of the first-level cache misses of copying packets from ring to ring, as first planned.
+//! A place that becomes free is the next to be filled, so the packets under way keep to as few cache
+//! lines as there are packets, and those stay warm. A packet does not move from hop to hop: links and
+//! queues are lists of places, and a hop rewrites the one line on which all is that a hop needs.
 
-use crate::packet::Packet;
+use fairport_units::Time;
+
+use crate::packet::{Header, Packet};
+use crate::prefetch::prefetch;
 
 /// A packet's place in the [`Pool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,45 +25,107 @@ impl Handle {
     }
 }
 
-/// A packet where it fits on one cache line, at the beginning of one.
+/// Where a packet is on its link.
+#[derive(Clone, Copy)]
+pub(crate) struct Passage {
+    /// when the next node decides about it
+    pub(crate) due: Time,
+    /// when it stops counting against the buffer's limit
+    pub(crate) leaves: Time,
+    /// what it takes in the buffer
+    pub(crate) frame_bytes: u32,
+    /// the packet behind it, if there is one
+    pub(crate) behind: Handle,
+}
+
+/// What a hop needs of a packet: one cache line.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Transit {
+    header: Header,
+    passage: Passage,
+}
+
+/// A content at the beginning of a cache line, so that it touches no more of them than it must.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line<P: Copy>(Packet<P>);
+struct Aligned<P: Copy>(P);
 
 /// Storage for packets. After warm-up it never allocates.
+///
+/// Contents lie apart: hosts alone read them, where a packet begins and where it ends.
 pub(crate) struct Pool<P: Copy> {
-    places: Vec<Line<P>>,
+    transits: Vec<Transit>,
+    contents: Vec<Aligned<P>>,
     free: Vec<Handle>,
 }
 
 impl<P: Copy> Pool<P> {
     pub(crate) fn new() -> Self {
         Self {
-            places: Vec::new(),
+            transits: Vec::new(),
+            contents: Vec::new(),
             free: Vec::new(),
         }
     }
 
     /// Gives the packet a place.
     #[inline]
-    pub(crate) fn put(&mut self, packet: Packet<P>) -> Handle {
+    pub(crate) fn put(&mut self, packet: &Packet<P>) -> Handle {
         if let Some(handle) = self.free.pop() {
-            self.places[handle.0 as usize] = Line(packet);
+            self.transits[handle.place()].header = packet.header;
+            self.contents[handle.place()] = Aligned(packet.content);
             handle
         } else {
-            self.places.push(Line(packet));
-            Handle(self.places.len() as u32 - 1)
+            self.transits.push(Transit {
+                header: packet.header,
+                passage: NOWHERE,
+            });
+            self.contents.push(Aligned(packet.content));
+            Handle::at(self.transits.len() - 1)
         }
     }
 
     #[inline]
-    pub(crate) fn get(&self, handle: Handle) -> &Packet<P> {
-        &self.places[handle.0 as usize].0
+    pub(crate) fn get(&self, handle: Handle) -> Packet<P> {
+        Packet {
+            header: *self.header(handle),
+            content: self.contents[handle.place()].0,
+        }
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, handle: Handle) -> &mut Packet<P> {
-        &mut self.places[handle.0 as usize].0
+    pub(crate) fn header(&self, handle: Handle) -> &Header {
+        &self.transits[handle.place()].header
+    }
+
+    #[inline]
+    pub(crate) fn header_mut(&mut self, handle: Handle) -> &mut Header {
+        &mut self.transits[handle.place()].header
+    }
+
+    #[inline]
+    pub(crate) fn passage(&self, handle: Handle) -> &Passage {
+        &self.transits[handle.place()].passage
+    }
+
+    /// The packet, if there is one, will soon come near: fetches what a hop needs of it.
+    #[inline]
+    pub(crate) fn prefetch(&self, handle: Handle) {
+        if let Some(transit) = self.transits.get(handle.place()) {
+            prefetch(transit);
+        }
+    }
+
+    /// The packet will soon be received.
+    #[inline]
+    pub(crate) fn prefetch_content(&self, handle: Handle) {
+        prefetch(&self.contents[handle.place()]);
+    }
+
+    #[inline]
+    pub(crate) fn passage_mut(&mut self, handle: Handle) -> &mut Passage {
+        &mut self.transits[handle.place()].passage
     }
 
     /// Frees the place; the packet must not be asked for again.
@@ -69,3 +134,11 @@ impl<P: Copy> Pool<P> {
         self.free.push(handle);
     }
 }
+
+/// The passage of a packet that is on no link yet.
+const NOWHERE: Passage = Passage {
+    due: Time::ZERO,
+    leaves: Time::ZERO,
+    frame_bytes: 0,
+    behind: Handle(0),
+};

@@ -6,8 +6,8 @@ use crate::discipline::{Backlog, Discipline, DropTail, Queue, Reason, Verdict};
 use crate::link::Link;
 use crate::loss::Loss;
 use crate::observer::Counts;
-use crate::packet::Packet;
-use crate::pool::Handle;
+use crate::packet::Header;
+use crate::pool::{Handle, Pool};
 use crate::processing::Server;
 use crate::scheduler::Scheduler;
 use crate::shaper::Shaper;
@@ -204,8 +204,8 @@ impl Port {
 
     /// What waits in the buffer at `now`, where it serves first in, first out.
     #[inline]
-    pub(crate) fn backlog(&mut self, now: Time) -> Backlog {
-        self.link.release(now);
+    pub(crate) fn backlog<P: Copy>(&mut self, now: Time, packets: &Pool<P>) -> Backlog {
+        self.link.release(now, packets);
         Backlog {
             bytes: self.link.backlog_bytes(),
             packets: self.link.backlog_packets(),
@@ -287,12 +287,12 @@ impl Port {
 
     /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
     #[inline]
-    pub(crate) fn judge<const PLAIN: bool, P: Copy>(
+    pub(crate) fn judge<const PLAIN: bool>(
         &mut self,
         now: Time,
         backlog: Backlog,
         frame_bytes: u32,
-        packet: &Packet<P>,
+        header: &Header,
     ) -> Verdict {
         self.count_arrival(now);
         if PLAIN {
@@ -310,18 +310,19 @@ impl Port {
             idle_at: self.free_at,
         };
         self.discipline
-            .judge(&queue, &packet.candidate(frame_bytes))
+            .judge(&queue, &header.candidate(frame_bytes))
     }
 
     /// Takes an accepted packet; returns when its last bit is sent, and when the next node
     /// decides about it if it is now the first on the link.
     #[inline]
-    pub(crate) fn accept<const PLAIN: bool>(
+    pub(crate) fn accept<const PLAIN: bool, P: Copy>(
         &mut self,
         now: Time,
         frame_bytes: u32,
         wire_bytes: u32,
         packet: Handle,
+        packets: &mut Pool<P>,
     ) -> (Time, Option<Time>) {
         // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
         let begin = now.max(self.free_at);
@@ -337,7 +338,7 @@ impl Port {
         } else {
             leaves + self.lingers()
         };
-        self.link.push(due, out, frame_bytes, packet);
+        self.link.push(due, out, frame_bytes, packet, packets);
         if !PLAIN {
             self.discipline.joined(out);
         }
@@ -350,16 +351,17 @@ impl Port {
     /// Puts a packet on the line that its scheduler has chosen; returns as [`Port::accept`] does.
     /// The line is free at `begin`.
     #[inline]
-    pub(crate) fn send(
+    pub(crate) fn send<P: Copy>(
         &mut self,
         begin: Time,
         frame_bytes: u32,
         wire_bytes: u32,
         packet: Handle,
+        packets: &mut Pool<P>,
     ) -> (Time, Option<Time>) {
         let (_, due) = self.serialize::<false>(begin, frame_bytes, wire_bytes);
         let first = self.link.is_empty();
-        self.link.push(due, begin, frame_bytes, packet);
+        self.link.push(due, begin, frame_bytes, packet, packets);
         (self.free_at, first.then_some(due))
     }
 

@@ -18,7 +18,7 @@ use fairport_net::scheduler::{
 };
 use fairport_net::stream::Stream;
 use fairport_net::topology::LinkOptions;
-use fairport_net::{Arrival, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
+use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
 use fairport_units::{Rate, Time};
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ impl Log {
 }
 
 impl Observer<Number> for Log {
-    fn verdict(&mut self, _: Time, _: PortId, _: &Packet<Number>, _: Verdict) {}
+    fn verdict(&mut self, _: Time, _: PortId, _: &Header, _: Verdict) {}
 
     fn watches(&self, port: PortId) -> bool {
         port == self.port
@@ -67,7 +67,7 @@ impl Observer<Number> for Log {
         self.note(arrival);
         let fate = self.fates.entry(arrival.packet.content).or_default();
         fate.arrived = Some(arrival.time);
-        fate.wire_bytes = Framing::ETHERNET.wire_bytes(arrival.packet.size_bytes);
+        fate.wire_bytes = Framing::ETHERNET.wire_bytes(arrival.packet.header.size_bytes);
         fate.departs = (arrival.depart < Time::NEVER).then_some(arrival.depart);
     }
 
@@ -303,12 +303,14 @@ fn through_losses(
     for (number, send) in sends.iter().enumerate() {
         clocks[send.sender] += Time::from_ns(send.gap_ns);
         let packet = Packet {
-            flow: send.sender as u32,
-            route: starts[send.sender],
-            output: PortId(0),
-            size_bytes: send.size_bytes,
-            ecn: send.ecn,
-            class: send.sender as u8 % 4,
+            header: Header {
+                flow: send.sender as u32,
+                route: starts[send.sender],
+                output: PortId(0),
+                size_bytes: send.size_bytes,
+                ecn: send.ecn,
+                class: send.sender as u8 % 4,
+            },
             content: number,
         };
         network.inject(clocks[send.sender], packet);

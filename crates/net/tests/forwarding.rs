@@ -10,7 +10,7 @@ use fairport_net::processing::{Processing, Server};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{fat_tree, two_switch};
-use fairport_net::{Arrival, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
+use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
 use fairport_units::{Rate, Time};
 use proptest::prelude::*;
 
@@ -37,7 +37,7 @@ struct Row {
 }
 
 impl Observer<Number> for Log {
-    fn verdict(&mut self, _: Time, _: PortId, _: &Packet<Number>, _: Verdict) {}
+    fn verdict(&mut self, _: Time, _: PortId, _: &Header, _: Verdict) {}
 
     fn watches(&self, _: PortId) -> bool {
         true
@@ -51,7 +51,7 @@ impl Observer<Number> for Log {
             number: arrival.packet.content,
             accepted: arrival.verdict == Verdict::Accepted,
             depart: arrival.depart,
-            wire_bytes: Framing::ETHERNET.wire_bytes(arrival.packet.size_bytes),
+            wire_bytes: Framing::ETHERNET.wire_bytes(arrival.packet.header.size_bytes),
             ingress_arrival: arrival.counts.ingress_arrival,
         });
     }
@@ -122,16 +122,16 @@ fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> 
 
 impl Bench {
     fn send(&mut self, at: Time, sender: usize, size_bytes: u16, number: Number) {
-        let packet = Packet {
+        let header = Header {
             flow: sender as u32,
             route: self.routes[sender],
             output: PortId(0),
             size_bytes,
             ecn: 0,
             class: 0,
-            content: number,
         };
-        self.network.inject(at, packet);
+        let content = number;
+        self.network.inject(at, Packet { header, content });
     }
 
     fn run(&mut self) {

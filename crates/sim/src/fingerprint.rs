@@ -2,13 +2,14 @@
 //! not change it (DESIGN 4.6).
 
 use fairport_net::discipline::Verdict;
-use fairport_net::{Packet, PortId};
+use fairport_net::{Header, PortId};
 use fairport_tcp::Segment;
 use fairport_units::Time;
 
 /// One running hash a port, over what arrived there in the order in which it arrived: time, flow,
-/// sequence and acknowledgement number, size, verdict. Engine events do not enter, nor does the
-/// order in which an engine visits different ports.
+/// size, verdict; where it was sent, sequence and acknowledgement number besides. A packet's
+/// content does not change on its way, so it is looked at once. Engine events do not enter, nor
+/// does the order in which an engine visits different ports.
 pub(crate) struct Fingerprint {
     ports: Vec<u64>,
 }
@@ -20,23 +21,25 @@ impl Fingerprint {
         }
     }
 
+    /// A host sends a segment by the `port` of its NIC.
     #[inline]
-    pub(crate) fn note(
-        &mut self,
-        time: Time,
-        port: PortId,
-        packet: &Packet<Segment>,
-        verdict: Verdict,
-    ) {
+    pub(crate) fn sent(&mut self, port: PortId, segment: &Segment) {
+        let numbers = u64::from(segment.seq) << 32 | u64::from(segment.ack);
+        let hash = &mut self.ports[port.0 as usize];
+        *hash = mix(*hash, numbers);
+    }
+
+    /// A packet met a port.
+    #[inline]
+    pub(crate) fn met(&mut self, time: Time, port: PortId, header: &Header, verdict: Verdict) {
         let verdict = if matches!(verdict, Verdict::Accepted) {
             0
         } else {
             number(verdict)
         };
-        let numbers = u64::from(packet.content.seq) << 32 | u64::from(packet.content.ack);
-        let rest = u64::from(packet.flow) << 32 | u64::from(packet.size_bytes) << 8 | verdict;
+        let facts = u64::from(header.flow) << 32 | u64::from(header.size_bytes) << 8 | verdict;
         let hash = &mut self.ports[port.0 as usize];
-        *hash = mix(*hash ^ time.as_ps(), numbers ^ rest.rotate_left(17));
+        *hash = mix(*hash ^ time.as_ps(), facts);
     }
 
     /// The hash over all ports in their order.

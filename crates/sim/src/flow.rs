@@ -114,13 +114,14 @@ impl Endpoint {
 
 /// A TCP flow while it runs: sender and receiver.
 pub(crate) struct TcpFlow {
-    pub(crate) ends: [Endpoint; 2],
+    pub(crate) ends: Box<[Endpoint; 2]>,
     /// the receiving host
     pub(crate) receiver: NodeId,
 }
 
 impl TcpFlow {
     pub(crate) fn new(ends: [Endpoint; 2], receiver: NodeId) -> Self {
+        let ends = Box::new(ends);
         let mut flow = Self { ends, receiver };
         for side in [Side::Sender, Side::Receiver] {
             flow.announce(side);
@@ -157,7 +158,7 @@ impl TcpFlow {
 
 /// A flow while it runs. Flow f has the timers 2f (sender) and 2f + 1 (receiver).
 pub(crate) enum LiveFlow {
-    Tcp(Box<TcpFlow>),
+    Tcp(TcpFlow),
     Udp(Box<UdpFlow>),
 }
 
@@ -174,7 +175,7 @@ impl LiveFlow {
     pub(crate) fn counters(&self) -> Counters {
         match self {
             Self::Tcp(flow) => {
-                let [sender, receiver] = &flow.ends;
+                let [sender, receiver] = &*flow.ends;
                 let counters = sender.connection.counters();
                 match receiver.written {
                     0 => counters,
@@ -192,7 +193,7 @@ impl LiveFlow {
     pub(crate) fn packets(&self) -> (u64, u64) {
         match self {
             Self::Tcp(flow) => {
-                let [sender, receiver] = &flow.ends;
+                let [sender, receiver] = &*flow.ends;
                 (
                     sender.sent + receiver.sent,
                     sender.received + receiver.received,

@@ -3,7 +3,7 @@
 
 use fairport_net::classifier::{Classifier, LONG};
 use fairport_net::processing::Server;
-use fairport_net::{Hosts, Network, NodeId, Packet};
+use fairport_net::{Header, Hosts, Network, NodeId, Packet, PortId, prefetch};
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::Time;
 
@@ -116,23 +116,26 @@ fn transmit(
             _ => output.leave(now, index, classifier),
         };
         burst = Some((at, class));
-        let packet = Packet {
+        let header = Header {
             flow: index / 2,
             route: endpoint.route,
-            output: fairport_net::PortId(0), // the network knows the NIC
+            output: NIC,
             size_bytes: segment.wire_bytes() as u16,
             ecn: endpoint.connection.codepoint().bits(),
             class,
-            content: segment,
         };
         endpoint.sent += 1;
-        let departs = network.inject(at, packet);
+        let content = segment;
+        let departs = network.inject(at, Packet { header, content });
         endpoint.connection.queued_until(departs, &segment);
     }
     if let Some(deadline) = endpoint.connection.poll_timer() {
         timers.arm(index, deadline.max(now));
     }
 }
+
+/// A packet's first output: its host's NIC, which the network knows.
+const NIC: PortId = PortId(0);
 
 /// A datagram looks like a segment without acknowledgement: `seq` counts octets, as TCP's.
 fn send_datagram(
@@ -146,20 +149,20 @@ fn send_datagram(
     let seq = flow.offset as u32;
     if let Some(payload) = flow.send() {
         let (at, class) = output.leave(now, index, classifier);
-        let packet = Packet {
+        let header = Header {
             flow: index / 2,
             route: flow.route,
-            output: fairport_net::PortId(0),
+            output: NIC,
             size_bytes: (u32::from(payload) + HEADER_BYTES) as u16,
             ecn: Ecn::NotEct.bits(),
             class,
-            content: Segment {
-                seq,
-                payload,
-                ..Segment::default()
-            },
         };
-        network.inject(at, packet);
+        let content = Segment {
+            seq,
+            payload,
+            ..Segment::default()
+        };
+        network.inject(at, Packet { header, content });
     }
 }
 
@@ -170,6 +173,13 @@ impl Hosts<Segment, Probes> for Endpoints {
     }
 
     #[inline]
+    fn expect(&self, host: NodeId, header: &Header) {
+        if let Some(LiveFlow::Tcp(flow)) = &self.live[header.flow as usize] {
+            prefetch(&flow.ends[flow.side_at(host) as usize]);
+        }
+    }
+
+    #[inline]
     fn receive(
         &mut self,
         network: &mut Network<Segment, Probes>,
@@ -177,20 +187,21 @@ impl Hosts<Segment, Probes> for Endpoints {
         packet: &Packet<Segment>,
     ) {
         let now = network.now();
-        match &mut self.live[packet.flow as usize] {
+        match &mut self.live[packet.header.flow as usize] {
             Some(LiveFlow::Tcp(flow)) => {
                 let side = flow.side_at(host);
-                let index = 2 * packet.flow + side as u32;
+                let index = 2 * packet.header.flow + side as u32;
                 let endpoint = &mut flow.ends[side as usize];
                 endpoint.received += 1;
                 let mut events = self.measurement.events(index, now);
-                let ecn = Ecn::from_bits(packet.ecn);
+                let ecn = Ecn::from_bits(packet.header.ecn);
                 endpoint
                     .connection
                     .on_packet(now, &packet.content, ecn, &mut events);
                 if endpoint.connection.delivered_bytes() >= endpoint.awaits {
                     endpoint.awaits = u64::MAX;
-                    self.measurement.arrived(packet.flow, side.other(), now);
+                    self.measurement
+                        .arrived(packet.header.flow, side.other(), now);
                 }
                 let output = &mut self.outputs[endpoint.host as usize];
                 let (timers, classifier) = (&mut self.timers, &mut self.classifier);
@@ -200,11 +211,12 @@ impl Hosts<Segment, Probes> for Endpoints {
                 flow.received += 1;
                 flow.delivered += u64::from(packet.content.payload);
                 if flow.delivered >= flow.size_bytes {
-                    self.measurement.arrived(packet.flow, Side::Sender, now);
+                    self.measurement
+                        .arrived(packet.header.flow, Side::Sender, now);
                 }
             }
             // a late copy, for nobody
-            None => self.measurement.flows[packet.flow as usize].received += 1,
+            None => self.measurement.flows[packet.header.flow as usize].received += 1,
         }
     }
 }

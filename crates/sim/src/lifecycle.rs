@@ -154,7 +154,7 @@ impl Simulation {
             sender.connection.close();
         }
         let tcp = TcpFlow::new([sender, receiver], self.topology.hosts()[dst as usize]);
-        self.hosts.live[flow as usize] = Some(LiveFlow::Tcp(Box::new(tcp)));
+        self.hosts.live[flow as usize] = Some(LiveFlow::Tcp(tcp));
         let opener = if asks { Side::Receiver } else { Side::Sender };
         self.hosts
             .transmit(&mut self.network, now, 2 * flow + opener as u32);

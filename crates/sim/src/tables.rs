@@ -58,8 +58,8 @@ impl Simulation {
     /// Asserts, flow by flow: packets sent = received + dropped + under way.
     fn assert_conservation_by_flow(&self) {
         let mut in_flight = vec![0; self.flows.len()];
-        for packet in self.network.in_flight() {
-            in_flight[packet.flow as usize] += 1;
+        for header in self.network.in_flight() {
+            in_flight[header.flow as usize] += 1;
         }
         let dropped = &self.network.observer().flow_drops;
         let records = &self.hosts.measurement.flows;

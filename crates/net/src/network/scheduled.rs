@@ -174,22 +174,25 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let slot = port.place.ingress_base as usize + ingress.number as usize;
         let ingress_arrivals = &mut self.ingress_arrivals[slot];
         *ingress_arrivals += 1;
-        let packet = self.packets.get_mut(handle);
-        let hop = self.routes.pass(packet.route);
-        packet.route += 1;
-        packet.output = hop.next;
-        let candidate = packet.candidate(self.framing.buffered_bytes(packet.size_bytes));
+        let header = self.packets.header_mut(handle);
+        let hop = self.routes.pass(header.route);
+        header.route += 1;
+        header.output = hop.next;
+        let header = *header;
+        let candidate = header.candidate(self.framing.buffered_bytes(header.size_bytes));
         let counts = port.counts(*ingress_arrivals, hop.arrivals);
         let is_lost = port.loses(now);
         if !is_lost && !port.waits && port.free_at() <= now {
             // The line is free and nobody waits: the packet goes at once, unless it is refused.
             let verdict = scheduled.scheduler.pass(now, &candidate);
-            self.observer.verdict(now, id, packet, verdict);
+            self.observer.verdict(now, id, &header, verdict);
             if verdict == Verdict::Accepted && !self.observer.watches(id) {
                 let frame_bytes = candidate.frame_bytes;
                 port.count_accepted(frame_bytes, frame_bytes);
                 let wire_bytes = frame_bytes + self.framing.gap_bytes();
-                if let (_, Some(due)) = port.send(now, frame_bytes, wire_bytes, handle) {
+                if let (_, Some(due)) =
+                    port.send(now, frame_bytes, wire_bytes, handle, &mut self.packets)
+                {
                     self.events.insert(due, id.0, handle.place() as u32);
                 }
                 return Time::NEVER;
@@ -225,12 +228,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let port = &mut self.ports[id.0 as usize];
         port.count_accepted(frame_bytes, frame_bytes);
         let wire_bytes = frame_bytes + self.framing.gap_bytes();
-        let (depart, due) = port.send(self.now, frame_bytes, wire_bytes, handle);
+        let (depart, due) = port.send(self.now, frame_bytes, wire_bytes, handle, &mut self.packets);
         if let Some(due) = due {
             self.events.insert(due, id.0, handle.place() as u32);
         }
         let packet = self.packets.get(handle);
-        self.observer.departs(id, packet, arrival, depart);
+        self.observer.departs(id, &packet, arrival, depart);
     }
 
     /// A packet that is in the room has to wait, unless it is refused.
@@ -246,7 +249,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         scheduled.integrate(self.now, &mut self.ports[id.0 as usize]);
         let backlog = scheduled.backlog;
         let addresses = || {
-            let hop = self.packets.get(handle).route - 1;
+            let hop = self.packets.header(handle).route - 1;
             let (first, last) = self.routes.ends(hop);
             addresses(&self.ports, host_number, first, last)
         };
@@ -277,8 +280,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         backlog: Backlog,
         verdict: Verdict,
     ) {
-        let packet = self.packets.get(handle);
-        self.observer.verdict(self.now, id, packet, verdict);
+        let header = self.packets.header(handle);
+        self.observer.verdict(self.now, id, header, verdict);
         if verdict != Verdict::Accepted || self.observer.watches(id) {
             self.tell_more(id, number, handle, backlog, verdict);
         }
@@ -299,7 +302,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             time: self.now,
             port: id,
             ingress: self.scheduled.ingress(number, waiting),
-            packet: self.packets.get(handle),
+            packet: &self.packets.get(handle),
             frame_bytes: waiting.packet.frame_bytes,
             backlog,
             verdict,
@@ -354,19 +357,25 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             scheduled.let_go(waiting, port);
             let frame_bytes = waiting.packet.frame_bytes;
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
-            let (depart, due) = port.send(port.free_at(), frame_bytes, wire_bytes, handle);
+            let (depart, due) = port.send(
+                port.free_at(),
+                frame_bytes,
+                wire_bytes,
+                handle,
+                &mut self.packets,
+            );
             if let Some(due) = due {
                 self.events.insert(due, id.0, handle.place() as u32);
             }
             let marked = waiting.marked;
             if marked {
                 port.totals.marked += 1;
-                self.packets.get_mut(handle).ecn |= CE;
+                self.packets.header_mut(handle).ecn |= CE;
             }
             if self.observer.watches(id) {
                 let packet = self.packets.get(handle);
                 let arrival = waiting.counts.port_arrival;
-                self.observer.departs(id, packet, arrival, depart);
+                self.observer.departs(id, &packet, arrival, depart);
             }
             if marked {
                 self.revise(id, number, handle, Verdict::Marked, [now, depart]);
@@ -390,12 +399,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     ) {
         let waiting = &self.scheduled.room[handle];
         let packet = self.packets.get(handle);
-        self.observer.verdict(time, id, packet, verdict);
+        self.observer.verdict(time, id, &packet.header, verdict);
         self.observer.revised(&Arrival {
             time,
             port: id,
             ingress: self.scheduled.ingress(number, waiting),
-            packet,
+            packet: &packet,
             frame_bytes: waiting.packet.frame_bytes,
             backlog: self.scheduled.ports[number as usize].backlog,
             verdict,

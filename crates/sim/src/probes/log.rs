@@ -23,7 +23,7 @@ impl Packets {
         self.time.push(arrival.time);
         self.port.push(arrival.port.0);
         self.ingress_port.push(arrival.ingress.0);
-        self.flow.push(arrival.packet.flow);
+        self.flow.push(arrival.packet.header.flow);
         self.seq.push(arrival.packet.content.seq);
     }
 
@@ -67,7 +67,8 @@ pub(crate) struct Drops {
 impl Drops {
     pub(crate) fn note(&mut self, arrival: &Arrival<'_, Segment>, reason: Reason) {
         self.packets.note(arrival);
-        self.size_bytes.push(u32::from(arrival.packet.size_bytes));
+        self.size_bytes
+            .push(u32::from(arrival.packet.header.size_bytes));
         self.reason.push(reason as u8);
         self.port_arrival.push(arrival.counts.port_arrival);
         self.ingress_arrival.push(arrival.counts.ingress_arrival);

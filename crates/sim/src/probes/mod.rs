@@ -4,7 +4,7 @@ mod log;
 mod trace;
 
 use fairport_net::discipline::Verdict;
-use fairport_net::{Arrival, Observer, Packet, PortId, Topology};
+use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
 use fairport_tcp::Segment;
 use fairport_units::Time;
 
@@ -40,8 +40,13 @@ impl Probes {
 
 impl Observer<Segment> for Probes {
     #[inline]
-    fn verdict(&mut self, time: Time, port: PortId, packet: &Packet<Segment>, verdict: Verdict) {
-        self.fingerprint.note(time, port, packet, verdict);
+    fn sent(&mut self, port: PortId, packet: &Packet<Segment>) {
+        self.fingerprint.sent(port, &packet.content);
+    }
+
+    #[inline]
+    fn verdict(&mut self, time: Time, port: PortId, header: &Header, verdict: Verdict) {
+        self.fingerprint.met(time, port, header, verdict);
     }
 
     #[inline]
@@ -71,7 +76,7 @@ impl Observer<Segment> for Probes {
 impl Probes {
     /// Counts what was dropped or marked.
     fn note(&mut self, arrival: &Arrival<'_, Segment>) {
-        let flow = arrival.packet.flow as usize;
+        let flow = arrival.packet.header.flow as usize;
         match arrival.verdict {
             Verdict::Accepted => {}
             Verdict::Marked => {

@@ -84,9 +84,9 @@ impl Trace {
             time: arrival.time,
             depart: arrival.depart,
             ingress_port: arrival.ingress.0,
-            flow: packet.flow,
+            flow: packet.header.flow,
             seq: packet.content.seq,
-            size_bytes: u32::from(packet.size_bytes),
+            size_bytes: u32::from(packet.header.size_bytes),
             dropped: !arrival.verdict.lets_in(),
         };
         self.newest = counts.port_arrival;
