@@ -5,7 +5,7 @@
 //! queue discipline ([`discipline`]) for a verdict and, because a FIFO knows the departure of what
 //! it accepts, puts the packet straight on the link (`link`) with the time at which the next node
 //! will decide about it; the event queue ([`event_queue`]) holds the head of every busy link;
-//! [`Network::advance`] takes the earliest, looks up the next port of its route ([`routing`]) and
+//! [`Network::advance`] takes the earliest, which knows the next port of its route ([`routing`]), and
 //! begins again, until the route ends at a host ([`Hosts`]).
 
 pub mod arbitration;
