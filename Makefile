@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate lee2017 sensitivity clocks fixes docs \
+.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate lee2017 proportions sensitivity clocks fixes docs \
 	fingerprints public-scripts lock clean
 .DELETE_ON_ERROR:
 
@@ -58,6 +58,9 @@ validate: $(VENV)/.built  ## the same dumbbell in Fairport and in ns-3, where th
 
 lee2017: $(VENV)/.built  ## the claims of Lee et al. that differ, in ns-3 as well, where that can be installed
 	$(BIN)/python benches/lee2017.py
+
+proportions: $(VENV)/.built  ## 1 : 12 to 30 : 360 flows in ns-3 as well, where that can be installed
+	$(BIN)/python benches/proportions.py
 
 sensitivity: $(VENV)/.built  ## renew the table in docs/model.md: what each lever does to the result
 	$(BIN)/python benches/sensitivity.py
