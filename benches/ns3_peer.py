@@ -46,6 +46,18 @@ class Peer:
     optimised: float
 
 
+def program(name: str) -> Path:
+    """The program `peers/NAME.cc`, for a benchmark that is nothing without ns-3.
+
+    Where ns-3 cannot be had it says why and ends, with status 0: a measurement is never a test.
+    """
+    try:
+        return build(name).program
+    except UnavailableError as error:
+        print(f"ns-3 cannot be had here: {error}", file=sys.stderr)
+        sys.exit(0)
+
+
 def build(name: str = "ns3-outcast") -> Peer:
     """The program `peers/NAME.cc` on the ns-3 built in $NS3_BUILD, else on the wheel of ns-3.
 
