@@ -127,6 +127,19 @@ impl Lists {
         self.move_on(index, goes_to, queues);
     }
 
+    /// All queues are empty: they take part no longer.
+    fn clear(&mut self, queues: &mut [Queue]) {
+        for list in [&mut self.new, &mut self.old] {
+            let mut index = list.first;
+            while let Some(queue) = queues.get_mut(index as usize) {
+                queue.control.found_empty();
+                queue.place = Place::None;
+                index = queue.next;
+            }
+            *list = List::EMPTY;
+        }
+    }
+
     /// Takes a queue off the front of its list.
     #[inline]
     fn move_on(&mut self, index: u32, to: Place, queues: &mut [Queue]) {
@@ -144,12 +157,14 @@ impl Lists {
 
 /// FQ-CoDel.
 ///
-/// While nobody waits the lists decide nothing. So packets that pass are only noted, and the lists
-/// turn for several of them at once, or when one has to wait.
+/// A line that has sent the last packet asks for the next, finds every queue empty, and so takes
+/// them all off the lists (in Linux and in ns-3 alike). A packet that finds the line free therefore
+/// finds the lists empty. While only such packets come the lists decide nothing: the last of them
+/// is noted, and its queue comes on the empty lists when another packet has to wait for it.
 #[derive(Clone, Debug)]
 #[repr(C)] // what a packet needs that passes comes first
 pub struct FqCoDel {
-    passed: Vec<Passed>,
+    passed: Option<Passed>,
     limit: DropTail,
     queues: Box<[Queue]>,
     seed: u64,
@@ -163,9 +178,6 @@ struct Passed {
     flow: u32,
     frame_bytes: u32,
 }
-
-/// At most so many packets have passed that the lists do not know of.
-const NOTED: usize = 64;
 
 /// At most so many packets are dropped at once where the limit is exceeded (RFC 8290 4.1.1).
 const DROP_BATCH: u32 = 64;
@@ -182,7 +194,7 @@ impl FqCoDel {
             control: Control::new(),
         };
         Self {
-            passed: Vec::with_capacity(NOTED),
+            passed: None,
             queues: vec![empty; config.queues as usize].into_boxed_slice(),
             seed,
             lists: Lists {
@@ -210,8 +222,8 @@ impl FqCoDel {
             }
             self.drop_from_fattest(&mut backlog, room);
         }
-        if !self.passed.is_empty() {
-            self.turn_for_passed();
+        if let Some(passed) = self.passed.take() {
+            self.begin_anew(passed);
         }
         let index = self.queue_of(flow);
         self.lists.activate(index, &mut self.queues);
@@ -229,42 +241,26 @@ impl FqCoDel {
         if self.limit.judge(NOTHING, packet.frame_bytes) != Verdict::Accepted {
             return Verdict::Dropped(Reason::Full);
         }
-        if self.passed.len() == NOTED {
-            self.turn_for_passed();
-        }
-        self.passed.push(Passed {
+        self.passed = Some(Passed {
             flow: packet.flow,
             frame_bytes: packet.frame_bytes,
         });
         Verdict::Accepted
     }
 
-    /// The lists turn as if, one after another, the queue of each packet that has passed held it,
-    /// and the others nothing.
+    /// The line was idle before this packet: no queue but its own is on the lists, and that is empty
+    /// again, because the packet has gone.
     #[inline(never)]
-    fn turn_for_passed(&mut self) {
-        let count = self.queues.len() as u32;
-        let (queues, lists) = (&mut *self.queues, &mut self.lists);
-        for packet in self.passed.drain(..) {
-            let own = hash::queue_of(u64::from(packet.flow), self.seed, count);
-            lists.activate(own, queues);
-            while let Some(index) = lists.turn(queues) {
-                let queue = &mut queues[index as usize];
-                if index == own {
-                    queue.control.rest();
-                    queue.credits -= i64::from(packet.frame_bytes);
-                    break;
-                }
-                queue.control.found_empty();
-                lists.retire(index, queues);
-            }
-        }
+    fn begin_anew(&mut self, passed: Passed) {
+        let own = self.queue_of(passed.flow);
+        self.lists.clear(&mut self.queues);
+        self.lists.activate(own, &mut self.queues);
+        let queue = &mut self.queues[own as usize];
+        queue.control.rest();
+        queue.credits -= i64::from(passed.frame_bytes);
     }
 
     pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingRoom) -> Option<Handle> {
-        if !self.passed.is_empty() {
-            self.turn_for_passed();
-        }
         let (queues, lists) = (&mut *self.queues, &mut self.lists);
         while let Some(index) = lists.turn(queues) {
             let Queue {
@@ -279,6 +275,7 @@ impl FqCoDel {
             }
             lists.retire(index, queues);
         }
+        self.passed = None;
         None
     }
 
@@ -358,6 +355,20 @@ mod tests {
             sent[next(&mut port).unwrap() as usize] += 1;
         }
         assert!(sent[0] >= 9, "{sent:?}");
+    }
+
+    #[test]
+    fn a_packet_that_finds_the_line_free_finds_no_queue_on_the_lists() {
+        let mut port = port(1000);
+        (0..2).for_each(|_| {
+            port.enter(packet(0, 1518));
+        });
+        (0..2).for_each(|_| assert_eq!(next(&mut port), Some(0)));
+        port.scheduler.pass(port.now, &packet(1, 1518));
+        port.enter(packet(0, 1518));
+        port.enter(packet(1, 1518));
+        // Flow 1 has used up its turn. Were flow 0 still among the old ones, it would come last.
+        assert_eq!(port.flows_sent(), [0, 1]);
     }
 
     #[test]
