@@ -21,6 +21,9 @@ use crate::ranges::Ranges;
 /// SACKed segments above a segment that make it lost (RFC 6675 2, `DupThresh`).
 const DUP_THRESH: usize = 3;
 
+/// Records that a ring has in use at least: a power of two.
+const LEAST_RING: usize = 16;
+
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
 const RETRANSMITTED: u8 = 4;
@@ -80,8 +83,10 @@ pub(crate) struct Acked {
 /// The ring of records and its sums, which are in the window's unit: segments or octets.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
-    /// a power of two long; ordinal n is at n & mask
+    /// ordinal n is at n & mask
     ring: Vec<Record>,
+    /// one less than a power of two: so much of the ring is in use, at most
+    mask: usize,
     head: u64,
     tail: u64,
     una: u64,
@@ -109,7 +114,8 @@ impl Scoreboard {
     /// Nothing sent yet; the first octet is `start`. `unit` is 1 where windows count segments.
     pub(crate) fn new(start: u64, unit: u64) -> Self {
         Self {
-            ring: vec![Record::default(); 16],
+            ring: vec![Record::default(); LEAST_RING],
+            mask: LEAST_RING - 1,
             head: 0,
             tail: 0,
             una: start,
@@ -214,13 +220,12 @@ impl Scoreboard {
 
     #[inline]
     fn record(&self, ordinal: u64) -> &Record {
-        &self.ring[ordinal as usize & (self.ring.len() - 1)]
+        &self.ring[ordinal as usize & self.mask]
     }
 
     #[inline]
     fn record_mut(&mut self, ordinal: u64) -> &mut Record {
-        let mask = self.ring.len() - 1;
-        &mut self.ring[ordinal as usize & mask]
+        &mut self.ring[ordinal as usize & self.mask]
     }
 
     #[inline]
@@ -236,7 +241,7 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn push(&mut self, now: Time, chunk: Chunk) {
         assert!(chunk.start == self.nxt, "new data follows what was sent");
-        if self.tail - self.head == self.ring.len() as u64 {
+        if self.segments() > self.mask as u64 {
             self.grow();
         }
         let record = Record {
@@ -252,14 +257,29 @@ impl Scoreboard {
         self.tail += 1;
     }
 
+    /// Takes twice as much of the ring into use; all of it is full.
     #[cold]
     fn grow(&mut self) {
-        let mut larger = vec![Record::default(); self.ring.len() * 2];
-        let mask = larger.len() - 1;
-        for ordinal in self.head..self.tail {
-            larger[ordinal as usize & mask] = *self.record(ordinal);
+        let mask = 2 * self.mask + 1;
+        if self.ring.len() <= mask {
+            self.ring.resize(mask + 1, Record::default());
         }
-        self.ring = larger;
+        for ordinal in self.head..self.tail {
+            self.ring[ordinal as usize & mask] = *self.record(ordinal);
+        }
+        self.mask = mask;
+    }
+
+    /// Leaves half of the ring out of use where the other has been enough twice over, so that what
+    /// is in the cache is what is outstanding and not what once was. Only where the records stay
+    /// in their places: when the head has just begun another lap.
+    #[cold]
+    fn shrink(&mut self) {
+        let half = self.mask / 2;
+        let head = self.head as usize & self.mask;
+        if half + 1 >= LEAST_RING && head + (self.segments() as usize) <= half / 2 {
+            self.mask = half;
+        }
     }
 
     /// Removes everything below `ack`, which lies above `SND.UNA` and not above `SND.NXT`.
@@ -267,6 +287,7 @@ impl Scoreboard {
     pub(crate) fn ack(&mut self, ack: u64) -> Acked {
         assert!(self.una < ack && ack <= self.nxt);
         let mut acked = Acked::default();
+        let first = self.head;
         while self.head < self.tail {
             let record = *self.record(self.head);
             let weight = Self::weight(self.unit, &record);
@@ -297,6 +318,9 @@ impl Scoreboard {
             acked.segments += 1;
             acked.amount += weight;
             self.head += 1;
+        }
+        if (first ^ self.head) > self.mask as u64 {
+            self.shrink();
         }
         self.outstanding -= acked.amount;
         self.una = ack;

@@ -182,3 +182,50 @@ fn a_segment_is_lost_once_three_above_it_are_sacked() {
     }
     assert_eq!(board.pipe(), 0);
 }
+
+/// Sends segments of 100 octets until so many are outstanding.
+fn fill(board: &mut Scoreboard, segments: u64) {
+    while board.segments() < segments {
+        let start = board.nxt();
+        board.push(
+            Time::ZERO,
+            Chunk {
+                start,
+                payload: 100,
+                fin: false,
+            },
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn segments_keep_their_places_while_the_ring_grows_and_shrinks(
+        windows in prop::collection::vec((1_u64..300, 1_u64..60), 1..40),
+    ) {
+        let mut board = Scoreboard::new(seq::first(0), 1);
+        for (window, rounds) in windows {
+            for _ in 0..rounds {
+                fill(&mut board, window);
+                for ordinal in board.head..board.tail {
+                    let behind = (ordinal - board.head) * 100;
+                    prop_assert_eq!(board.chunk(ordinal).start, board.una() + behind);
+                }
+                board.ack(board.una() + 100 * board.segments().div_ceil(2));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_small_window_keeps_to_a_small_part_of_the_ring() {
+    let mut board = Scoreboard::new(seq::first(0), 1);
+    fill(&mut board, 1000);
+    board.ack(board.nxt());
+    for _ in 0..4000 {
+        fill(&mut board, 4);
+        board.ack(board.una() + 100);
+    }
+    assert_eq!(board.mask + 1, LEAST_RING);
+    assert_eq!(board.ring.len(), 1024); // so that it need not allocate when the window is back
+}
