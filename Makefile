@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate lee2017 proportions sensitivity clocks fixes docs \
+.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate lee2017 proportions equal-length sensitivity clocks fixes docs \
 	fingerprints public-scripts lock clean
 .DELETE_ON_ERROR:
 
@@ -61,6 +61,9 @@ lee2017: $(VENV)/.built  ## the claims of Lee et al. that differ, in ns-3 as wel
 
 proportions: $(VENV)/.built  ## 1 : 12 to 30 : 360 flows in ns-3 as well, where that can be installed
 	$(BIN)/python benches/proportions.py
+
+equal-length: $(VENV)/.built  ## drop runs with equal-length routing in ns-3 as well, where that can be installed
+	$(BIN)/python benches/equal_length.py
 
 sensitivity: $(VENV)/.built  ## renew the table in docs/model.md: what each lever does to the result
 	$(BIN)/python benches/sensitivity.py

@@ -75,7 +75,8 @@ def build(name: str = "ns3-outcast") -> Peer:
 def _on_wheel(compiler: str, name: str) -> Path:
     program = HOME / name
     source = _source(name)
-    if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
+    changed = max(file.stat().st_mtime for file in [source, *source.parent.glob("*.h")])
+    if program.exists() and program.stat().st_mtime > changed:
         return program
     python = HOME / "venv" / "bin" / "python"
     _do("make a virtual environment", sys.executable, "-m", "venv", HOME / "venv")
