@@ -159,6 +159,30 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "outcast",
         {"duration": "0.3s", "traffic": REQUESTS, "tcp.slow_start_after_idle": True},
     ),
+    **{
+        name: ("outcast", {"duration": "0.5s", "queue": {"kind": name}})
+        for name in ("sfq", "linux-sfq", "drr", "codel", "fq-codel", "shared-buffer")
+    },
+    "strict-priority": (
+        "outcast",
+        {"duration": "0.5s", "queue": {"kind": "strict-priority"}, "classifier": {}},
+    ),
+    **{
+        f"stack {stack}": ("outcast", {"duration": "0.5s", "tcp": {"stack": stack}})
+        for stack in ("linux-3.0", "linux-6", "ns3")
+    },
+    "BBR": (
+        "outcast",
+        {"duration": "0.5s", "tcp": {"stack": "linux-6", "congestion_control": "bbr"}},
+    ),
+    "DCTCP, step marking": (
+        "outcast",
+        {
+            "duration": "0.5s",
+            "queue": {"kind": "step-marking", "limit": "100 packets"},
+            "tcp": {"congestion_control": "dctcp"},
+        },
+    ),
 }
 
 
