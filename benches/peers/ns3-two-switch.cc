@@ -8,6 +8,7 @@
 // arrived. Senders can draw the payload of each new segment (TCPRand). As in ns3-dumbbell.cc everything that is set differs from
 // ns-3's default for the sake of the comparison only. The program prints one line of JSON.
 #include "rfc6937-recovery.h"
+#include "socket-factory.h"
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -84,37 +85,6 @@ class TcpRandSocket : public TcpSocketBase
     Ptr<UniformRandomVariable> m_draw;
     double m_wMax = 0;  // octets
     double m_alpha = 0; // octets
-};
-
-/// Gives a node such sockets, with the congestion control and recovery that its TCP has.
-class TcpRandSocketFactory : public SocketFactory
-{
-  public:
-    static TypeId GetTypeId()
-    {
-        static TypeId tid = TypeId("ns3::TcpRandSocketFactory").SetParent<SocketFactory>();
-        return tid;
-    }
-
-    Ptr<Socket> CreateSocket() override
-    {
-        auto tcp = GetObject<TcpL4Protocol>();
-        auto made = [&](const char* attribute) {
-            TypeIdValue type;
-            tcp->GetAttribute(attribute, type);
-            ObjectFactory factory;
-            factory.SetTypeId(type.Get());
-            return factory.Create();
-        };
-        auto socket = CreateObject<TcpRandSocket>();
-        socket->SetNode(tcp->GetObject<Node>());
-        socket->SetTcp(tcp);
-        socket->SetRtt(DynamicCast<RttEstimator>(made("RttEstimatorType")));
-        socket->SetCongestionControlAlgorithm(DynamicCast<TcpCongestionOps>(made("SocketType")));
-        socket->SetRecoveryAlgorithm(DynamicCast<TcpRecoveryOps>(made("RecoveryType")));
-        tcp->AddSocket(socket);
-        return socket;
-    }
 };
 
 /// A host's processor: what the host sends waits for it, in order, each packet for a time drawn from U(0, most).
@@ -202,7 +172,7 @@ static void
 Start(Flow* flow, double in)
 {
     auto app = CreateObject<BulkSendApplication>();
-    auto factory = g_payloadMin ? TcpRandSocketFactory::GetTypeId() : TcpSocketFactory::GetTypeId();
+    auto factory = g_payloadMin ? SocketFactoryOf<TcpRandSocket>::GetTypeId() : TcpSocketFactory::GetTypeId();
     app->SetAttribute("Protocol", TypeIdValue(factory));
     app->SetAttribute("Remote", AddressValue(flow->to));
     app->SetAttribute("MaxBytes", UintegerValue(g_block));
@@ -335,7 +305,7 @@ main(int argc, char* argv[])
         flow.sender = senders.Get(i);
         flow.to = InetSocketAddress(address, 5000 + i);
         join(flow.sender, switches.Get(i < near ? 1 : 0), delayOf[i], 100000);
-        flow.sender->AggregateObject(CreateObject<TcpRandSocketFactory>());
+        flow.sender->AggregateObject(CreateObject<SocketFactoryOf<TcpRandSocket>>());
         PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), 5000 + i));
         flow.sink = DynamicCast<PacketSink>(sink.Install(receiver.Get(0)).Get(0));
         if (g_block > 0)
