@@ -89,11 +89,13 @@ VALUES: dict[str, Value] = {
 
 def published(experiment: str, variant: str) -> Delivered:
     """The paper's table, of which the claims hold the rates."""
-    rates = {claim.id: claim.published for claim in catalogue.entry(experiment).claims}
-    packets = [
-        float(rates[f"{kind}-{variant}"]) * DURATION_S / 8 / MSS_BYTES for kind in ("short", "long")
-    ]
-    return Delivered(*map(round, packets))
+    claims = {claim.id: claim for claim in catalogue.entry(experiment).claims}
+    packets = []
+    for kind in ("short", "long"):
+        rate_bps = claims[f"{kind}-{variant}"].published
+        assert isinstance(rate_bps, float), "a rate is one number"
+        packets.append(round(rate_bps * DURATION_S / 8 / MSS_BYTES))
+    return Delivered(*packets)
 
 
 def fairport(experiment: str, variant: str, condition: Condition) -> Runs:

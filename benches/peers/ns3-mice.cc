@@ -23,7 +23,7 @@ using namespace ns3;
 
 /// Karn's rule for the SYN (RFC 6298 3): one that was sent again gives no round-trip time. TcpSocketBase means to mark it as sent
 /// again, but looks for a segment that holds its number, which one without payload does not. So it takes the time since the
-/// first SYN, some 3.1 s, and its timeout is then 9.3 s.
+/// first SYN, more than 3 s, and its timeout is then 9 to 11 s.
 class KarnSocket : public TcpSocketBase
 {
   public:
