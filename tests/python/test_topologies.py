@@ -152,7 +152,7 @@ def test_a_routing_by_its_name_is_the_table_with_its_kind() -> None:
     ] == {"kind": "ecmp", "hash": "ripl"}
 
 
-def outcast(routing: str) -> layout.Network:
+def outcast(routing: str | dict[str, Any]) -> layout.Network:
     return layout.network(fp.scenario("outcast").patch({"routing": routing}))
 
 
@@ -180,6 +180,17 @@ def test_with_one_core_for_all_the_bottleneck_is_where_flows_first_meet() -> Non
     assert port is not None
     assert port.port == "core0:0"
     assert sorted(port.by_ingress.values()) == [3, 4, 4, 4]
+
+
+def test_by_packet_every_flow_has_a_path_of_six_links_by_way_of_each_core() -> None:
+    network = outcast({"kind": "equal-length", "per": "packet"})
+    for flow in network.flows:
+        assert {len(route) for route in flow.forward} == {6}
+        cores = sorted(port for route in flow.forward for port in route if port.startswith("core"))
+        assert cores == [f"core{core}:0" for core in range(4)]
+    port = sharing.expected_bottleneck(network)
+    assert port is not None
+    assert (port.port, port.by_ingress) == ("edge0.0:0", {"edge0.0:2": 15, "edge0.0:3": 15})
 
 
 def test_a_sprayed_flow_has_all_its_shortest_paths() -> None:

@@ -19,6 +19,10 @@ fn policies(tree: &Topology, k: u32) -> Vec<(&'static str, Box<dyn Routing>)> {
             "equal-length",
             Box::new(EqualLength::new(tree, 7, None).unwrap()),
         ),
+        (
+            "equal-length by packet",
+            Box::new(EqualLength::new(tree, 7, None).unwrap().per_packet()),
+        ),
     ]
 }
 
@@ -68,9 +72,10 @@ fn in_a_fat_tree_every_policy_has_loop_free_paths_of_the_expected_length_for_eve
         let tree = fat_tree(k).unwrap();
         let (per_edge, per_pod) = (k as usize / 2, (k * k / 4) as usize);
         for (name, mut policy) in policies(&tree, k) {
+            let by_a_core = name.starts_with("equal-length");
             for (s, d) in pairs(&tree, step) {
                 let links = match name {
-                    "equal-length" => 6,
+                    _ if by_a_core => 6,
                     _ if s / per_edge == d / per_edge => 2,
                     _ if s / per_pod == d / per_pod => 4,
                     _ => 6,
@@ -78,13 +83,13 @@ fn in_a_fat_tree_every_policy_has_loop_free_paths_of_the_expected_length_for_eve
                 let paths = policy.paths(&tree, s, d, &tuple(&tree, s, d));
                 let expected = match (name, links) {
                     ("spray", 4) => per_edge,
-                    ("spray", 6) => per_pod,
+                    ("spray" | "equal-length by packet", 6) => per_pod,
                     _ => 1,
                 };
                 assert_eq!(paths.len(), expected, "{name}, k = {k}, h{s} to h{d}");
                 for path in paths {
                     assert_eq!(path.len(), links, "{name}, k = {k}, h{s} to h{d}");
-                    assert_leads(&tree, &path, [s, d], name == "equal-length");
+                    assert_leads(&tree, &path, [s, d], by_a_core);
                 }
             }
         }
@@ -191,13 +196,15 @@ fn equal_length_routing_works_wherever_there_are_cores() {
         (three_tier(2, 3, 2).unwrap(), 6),
         (vl2(4, 8, 2).unwrap(), 6),
     ] {
-        let mut policy = EqualLength::new(&topology, 5, None).unwrap();
-        for (s, d) in pairs(&topology, 1) {
-            let path = policy
-                .paths(&topology, s, d, &tuple(&topology, s, d))
-                .remove(0);
-            assert_eq!(path.len(), links);
-            assert_leads(&topology, &path, [s, d], true);
+        let by_flow = EqualLength::new(&topology, 5, None).unwrap();
+        let by_packet = EqualLength::new(&topology, 5, None).unwrap().per_packet();
+        for mut policy in [by_flow, by_packet] {
+            for (s, d) in pairs(&topology, 1) {
+                for path in policy.paths(&topology, s, d, &tuple(&topology, s, d)) {
+                    assert_eq!(path.len(), links);
+                    assert_leads(&topology, &path, [s, d], true);
+                }
+            }
         }
     }
 }

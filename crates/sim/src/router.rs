@@ -6,7 +6,7 @@ use fairport_net::routing::{
 };
 use fairport_net::{BuildError, Topology};
 
-use crate::job::{Job, RoutingJob, TopologyJob};
+use crate::job::{Job, PerJob, RoutingJob, TopologyJob};
 use crate::paths::FlowPaths;
 
 /// The routing policy of a run. Hosts are meant by their numbers.
@@ -22,8 +22,12 @@ impl Router {
             RoutingJob::Ecmp => Box::new(Ecmp::new(topology, job.seed)),
             RoutingJob::RiplHash => Box::new(RiplHash::new(topology)),
             RoutingJob::SpanningTree => Box::new(SpanningTree::new(topology)),
-            RoutingJob::EqualLength { core } => {
-                Box::new(EqualLength::new(topology, job.seed, core)?)
+            RoutingJob::EqualLength { core, per } => {
+                let policy = EqualLength::new(topology, job.seed, core)?;
+                Box::new(match per {
+                    PerJob::Flow => policy,
+                    PerJob::Packet => policy.per_packet(),
+                })
             }
             RoutingJob::Spray => Box::new(Spray::new(topology)),
             RoutingJob::TwoLevel => Box::new(TwoLevel::new(fat_tree_k(&job.topology)?)),

@@ -85,7 +85,7 @@ fn routing_that_the_topology_does_not_allow_names_its_field() {
         (error.field, error.value)
     };
     let pair = |field: &str, value: &str| (field.to_string(), value.to_string());
-    let equal_length = |core| json!({"equal-length": {"core": core}});
+    let equal_length = |core| json!({"equal-length": {"core": core, "per": "flow"}});
     let star = json!({"kind": "star", "hosts": 4});
     let tree = json!({"kind": "fat-tree", "k": 4});
     assert_eq!(

@@ -11,6 +11,10 @@ fn outcast_by(routing: Value) -> Value {
     job
 }
 
+fn equal_length(per: &str) -> Value {
+    json!({"equal-length": {"core": null, "per": per}})
+}
+
 fn hops(job: &Value) -> Vec<f64> {
     column(&run(job), "flows", "hops")
 }
@@ -21,7 +25,7 @@ fn a_flows_hop_class_is_its_distance_however_it_is_routed() {
     short["duration_ps"] = json!(common::seconds(0.01));
     let distances = hops(&short);
     assert_eq!(distances[..4], [2.0, 4.0, 4.0, 6.0]);
-    for routing in [json!({"equal-length": {"core": null}}), json!("spray")] {
+    for routing in [equal_length("flow"), equal_length("packet"), json!("spray")] {
         short["routing"] = routing;
         assert_eq!(hops(&short), distances);
     }
@@ -34,33 +38,37 @@ fn equal_length_routing_gives_the_outcast_its_share() {
         let peers: f64 = goodput[3..].iter().sum();
         goodput[0] / (peers / 12.0)
     };
-    let (before, after) = (
-        ratio(&outcast()),
-        ratio(&outcast_by(json!({"equal-length": {"core": null}}))),
-    );
+    let (before, after) = (ratio(&outcast()), ratio(&outcast_by(equal_length("flow"))));
     assert!(before < 0.5 && after > 2.0 * before, "{before} and {after}");
 }
 
-#[test]
-fn sprayed_flows_use_every_way_and_lose_nothing_unaccounted_for() {
-    let mut job = outcast_by(json!("spray"));
+/// What left by each port when one flow had the network to itself for 0.1 s.
+fn packets_by_port(routing: Value, sender: &str) -> impl Fn(&str) -> f64 {
+    let mut job = outcast_by(routing);
     job["duration_ps"] = json!(common::seconds(0.1));
-    job["flows"] = json!([flow("h15", "h0")]);
+    job["flows"] = json!([flow(sender, "h0")]);
     let results = run(&job);
-    // 4 ways of 6 links, of which 2 begin at each upward port of the sender's edge switch
-    let ports = &results
-        .names
-        .iter()
-        .find(|(name, _)| *name == "port")
-        .unwrap()
-        .1;
     let packets = column(&results, "ports", "packets");
-    let of = |name: &str| packets[ports.iter().position(|port| port == name).unwrap()];
-    let (one, other) = (of("edge3.1:2"), of("edge3.1:3"));
-    assert!(one > 1000.0 && other > 1000.0);
-    assert!((one / other - 1.0).abs() < 0.1, "{one} and {other}");
-    for core in 0..4 {
-        assert!(of(&format!("core{core}:0")) > 500.0);
+    let names = results.names.into_iter().find(|(name, _)| *name == "port");
+    let ports = names.unwrap().1;
+    move |name| packets[ports.iter().position(|port| port == name).unwrap()]
+}
+
+#[test]
+fn packets_that_draw_a_path_each_use_every_way() {
+    // 4 ways of 6 links, of which 2 begin at each upward port of the sender's edge switch
+    for (routing, sender, edge) in [
+        (json!("spray"), "h15", "edge3.1"),
+        (equal_length("packet"), "h15", "edge3.1"),
+        (equal_length("packet"), "h1", "edge0.0"),
+    ] {
+        let of = packets_by_port(routing, sender);
+        let (one, other) = (of(&format!("{edge}:2")), of(&format!("{edge}:3")));
+        assert!(one > 1000.0 && other > 1000.0);
+        assert!((one / other - 1.0).abs() < 0.1, "{one} and {other}");
+        for core in 0..4 {
+            assert!(of(&format!("core{core}:0")) > 500.0);
+        }
     }
 }
 

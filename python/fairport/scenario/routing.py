@@ -51,11 +51,14 @@ class EqualLength(Section):
     kind: Literal["equal-length"]
     """By way of a core switch, always."""
     core: int | None = Field(default=None, ge=0)
-    """The core of all flows, by its number; without it a hash of the flow chooses one."""
+    """The core of all packets, by its number; without it `per` says what has one of its own."""
+    per: Literal["flow", "packet"] = "flow"
+    """"flow": a hash of the flow chooses its core and the ways up and down. "packet": each packet
+    draws one of all ways by a core."""
 
     def job(self) -> Any:
         """As the engine takes it."""
-        return {self.kind: {"core": self.core}}
+        return {self.kind: {"core": self.core, "per": self.per}}
 
 
 class Spray(Section):

@@ -3,6 +3,9 @@
 //!
 //! So all flows to a receiver come the same number of links and from above: no ingress port of its
 //! switch belongs to a neighbour, and a flow is alone on one only if the hash of cores leaves it so.
+//! Whether a flow has a core or each packet, the paper does not say. By packet the policy gives the
+//! paths by all cores, and whoever sends the packets draws one for each.
+//!
 //! It needs full bisection bandwidth: where the links to the cores are fewer or slower, what stayed
 //! in the rack crowds them. A path passes no port twice; within a pod it passes the same switches
 //! upwards and downwards.
@@ -10,13 +13,14 @@
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
 use crate::error::BuildError;
-use crate::topology::{NodeId, Topology, UNREACHED};
+use crate::topology::{NodeId, PortId, Topology, UNREACHED};
 
 /// The policy.
 pub struct EqualLength {
     seed: u64,
-    /// those that flows are hashed to: all, or the fixed one
+    /// those that are chosen among: all, or the fixed one
     cores: Vec<NodeId>,
+    each_packet: bool,
     shortest: ShortestPaths,
 }
 
@@ -54,9 +58,52 @@ impl EqualLength {
         Ok(Self {
             seed,
             cores,
+            each_packet: false,
             shortest: ShortestPaths::new(topology),
         })
     }
+
+    /// Each packet for itself takes one of all ways by a core, all alike likely, and no flow is
+    /// hashed. Where as many ways lead by each core, all cores are alike likely.
+    #[must_use]
+    pub fn per_packet(self) -> Self {
+        Self {
+            each_packet: true,
+            ..self
+        }
+    }
+
+    /// The one path of a flow.
+    fn hashed(&mut self, topology: &Topology, ends: [NodeId; 2], flow: &FiveTuple) -> Path {
+        let core = self.cores[flow.choose(self.seed, self.cores.len())];
+        let ways = self.shortest.towards(topology, core);
+        let choose = |node: NodeId, count| {
+            let salt = self.seed ^ u64::from(node.0 + 1) << 32;
+            flow.choose(salt, count)
+        };
+        let [up, down] =
+            ends.map(|host| ways.walk(host, choose).expect("a core is above every host"));
+        joined(topology, &up, &down)
+    }
+
+    /// All paths: by every core all ways up to it, and for each of these all ways down.
+    fn all(&mut self, topology: &Topology, ends: [NodeId; 2]) -> Vec<Path> {
+        let mut paths = Vec::new();
+        for core in &self.cores {
+            let ways = self.shortest.towards(topology, *core);
+            let [ups, downs] = ends.map(|host| ways.all(host));
+            for up in &ups {
+                paths.extend(downs.iter().map(|down| joined(topology, up, down)));
+            }
+        }
+        paths
+    }
+}
+
+/// The path up to a core, and from there as the receiver would come up to it, but downwards.
+fn joined(topology: &Topology, up: &[PortId], down: &[PortId]) -> Path {
+    let turned = down.iter().rev().map(|port| topology.port(*port).peer);
+    up.iter().copied().chain(turned).collect()
 }
 
 /// Refuses a core that is not `height` links above every host.
@@ -81,18 +128,12 @@ impl Routing for EqualLength {
         destination: usize,
         flow: &FiveTuple,
     ) -> Vec<Path> {
-        let core = self.cores[flow.choose(self.seed, self.cores.len())];
-        let ways = self.shortest.towards(topology, core);
-        let choose = |node: NodeId, count| {
-            let salt = self.seed ^ u64::from(node.0 + 1) << 32;
-            flow.choose(salt, count)
-        };
-        let [up, down] = [source, destination].map(|host| {
-            ways.walk(topology.hosts()[host], choose)
-                .expect("a core is above every host")
-        });
-        let turned = down.iter().rev().map(|port| topology.port(*port).peer);
-        vec![up.into_iter().chain(turned).collect()]
+        let ends = [source, destination].map(|host| topology.hosts()[host]);
+        if self.each_packet {
+            self.all(topology, ends)
+        } else {
+            vec![self.hashed(topology, ends, flow)]
+        }
     }
 }
 
@@ -160,5 +201,45 @@ mod tests {
         second.sort();
         second.dedup();
         assert_eq!(second.len(), 2);
+    }
+
+    /// Of every path of a pair of hosts, by packet, the nodes that it comes to.
+    fn nodes(topology: &Topology, core: Option<u32>, pair: [usize; 2]) -> Vec<Vec<&str>> {
+        let flow = FiveTuple::of_flow(0, [10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+        let mut routing = EqualLength::new(topology, 1, core).unwrap().per_packet();
+        let name = |port: &PortId| &*topology.node(topology.far_node(*port)).name;
+        let paths = routing.paths(topology, pair[0], pair[1], &flow);
+        paths
+            .iter()
+            .map(|path| path.iter().map(name).collect())
+            .collect()
+    }
+
+    #[test]
+    fn by_packet_a_neighbour_in_the_rack_is_reached_by_way_of_every_core() {
+        let tree = fat_tree(4).unwrap();
+        let by = |agg: &'static str, core: &'static str| {
+            vec!["edge0.0", agg, core, agg, "edge0.0", "h0"]
+        };
+        let expected = [
+            by("agg0.0", "core0"),
+            by("agg0.0", "core1"),
+            by("agg0.1", "core2"),
+            by("agg0.1", "core3"),
+        ];
+        assert_eq!(nodes(&tree, None, [1, 0]), expected);
+        assert_eq!(nodes(&tree, Some(3), [1, 0]), expected[3..]);
+    }
+
+    #[test]
+    fn by_packet_all_ways_up_to_a_core_and_down_from_it_are_paths() {
+        // two aggregation switches above each rack, each below both of the cores
+        let network = vl2(4, 4, 2).unwrap();
+        let mut found = nodes(&network, None, [0, 7]);
+        assert_eq!(found.len(), 2 * 2 * 2);
+        found.sort();
+        found.dedup();
+        assert_eq!(found.len(), 8, "each once");
+        assert_eq!(nodes(&network, Some(1), [0, 7]).len(), 2 * 2);
     }
 }

@@ -190,13 +190,25 @@ pub enum RoutingJob {
     SpanningTree,
     /// see [`fairport_net::routing::EqualLength`]; seeded with the run's seed
     EqualLength {
-        /// the core of all flows; without it each flow has its own
+        /// the core of all; without it a flow or a packet has its own
         core: Option<u32>,
+        /// what has a way of its own
+        per: PerJob,
     },
     /// see [`fairport_net::routing::Spray`]
     Spray,
     /// see [`fairport_net::routing::TwoLevel`]
     TwoLevel,
+}
+
+/// What has a way of its own.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PerJob {
+    /// a flow, by its hash
+    Flow,
+    /// a packet, by a draw
+    Packet,
 }
 
 /// What every link has.
