@@ -188,9 +188,12 @@ def test_by_packet_every_flow_has_a_path_of_six_links_by_way_of_each_core() -> N
         assert {len(route) for route in flow.forward} == {6}
         cores = sorted(port for route in flow.forward for port in route if port.startswith("core"))
         assert cores == [f"core{core}:0" for core in range(4)]
-    port = sharing.expected_bottleneck(network)
-    assert port is not None
-    assert (port.port, port.by_ingress) == ("edge0.0:0", {"edge0.0:2": 15, "edge0.0:3": 15})
+    ports = {port.port: port for port in sharing.shared_ports(network)}
+    assert sharing.expected_bottleneck(network) == ports["edge0.0:0"]
+    assert ports["edge0.0:0"].by_ingress == {"edge0.0:2": 15, "edge0.0:3": 15}
+    # each core and each of the two switches below it carries its part of the fifteen
+    shares = [ports[name].share_bps * 15 / 1e9 for name in ("core0:0", "agg0.0:0", "edge0.0:0")]
+    assert shares == [4, 2, 1]
 
 
 def test_a_sprayed_flow_has_all_its_shortest_paths() -> None:

@@ -17,6 +17,8 @@ class SharedPort:
     port: str
     rate_bps: int
     flows: int
+    weight: float
+    """Flows again, but of one with several paths only the part of them that come by here."""
     by_ingress: dict[str, int]
     """Flows by the port through which they come to this one's node, in the order of their numbers
     of flows; empty at the senders. A sprayed flow counts at every port that it comes through."""
@@ -24,7 +26,7 @@ class SharedPort:
     @property
     def share_bps(self) -> float:
         """What each flow could have at most, were all alike."""
-        return self.rate_bps / self.flows
+        return self.rate_bps / self.weight
 
 
 def shared_ports(network: Network) -> list[SharedPort]:
@@ -35,16 +37,21 @@ def shared_ports(network: Network) -> list[SharedPort]:
     """
     rates, peers = network.rates_bps(), network.entered_by()
     flows: Counter[str] = Counter()
+    weights: dict[str, float] = {}
     ingress: dict[str, Counter[str]] = {}
     for flow in network.flows:
-        flows.update(flow.ports)
+        passed = Counter(port for route in flow.forward for port in route)
+        flows.update(passed.keys())
+        for port, paths in passed.items():
+            weights[port] = weights.get(port, 0) + paths / len(flow.forward)
         for port, before in _steps(flow):
             ingress.setdefault(port, Counter())[peers[before]] += 1
     shared = [
-        SharedPort(port, rates[port], flows[port], dict(ingress[port].most_common()))
+        SharedPort(port, rates[port], flows[port], weights[port], dict(ingress[port].most_common()))
         for port in ingress
     ]
-    return sorted(shared, key=lambda one: (one.share_bps, -len(one.by_ingress), one.port))
+    # to the bit/s: sums of thirds are not always whole
+    return sorted(shared, key=lambda one: (round(one.share_bps), -len(one.by_ingress), one.port))
 
 
 def expected_bottleneck(network: Network) -> SharedPort | None:
