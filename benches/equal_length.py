@@ -26,7 +26,8 @@ from markdown import between_markers, table
 ROOT = Path(__file__).parents[1]
 SEEDS = range(1, 21)
 P12 = entry("prakash2012/p12")
-SCENARIO = P12.scenario(P12.variant(""))
+PER_FLOW = P12.variant("per-flow")
+SCENARIO = P12.scenario(PER_FLOW)
 LONE = "h1"
 LONGER = 4
 # as in proportions.py: ns-3 has no delay in a switch
@@ -47,36 +48,11 @@ class Measured:
     ratio: float
 
 
-def fifth_pod() -> dict[str, Any]:
-    """The fat-tree of k = 4 with the lone sender in a pod of its own.
-
-    Its shortest ways are the others' then: by any of the four cores, and down by the same ports.
-    So a policy for shortest paths is one of equal length here.
-    """
-    switches = [f"core{core}" for core in range(4)]
-    hosts: list[str] = []
-    links: list[dict[str, Any]] = []
-    for pod in range(5):
-        members = {0: [["h0"]], 4: [[LONE]]}.get(
-            pod, [[f"h{4 * pod + 2 * edge + x}" for x in range(2)] for edge in range(2)]
-        )
-        switches += [f"agg{pod}.{agg}" for agg in range(2)]
-        for agg in range(2):
-            links += [{"ends": [f"agg{pod}.{agg}", f"core{2 * agg + n}"]} for n in range(2)]
-        for edge, below in enumerate(members):
-            switches.append(f"edge{pod}.{edge}")
-            hosts += below
-            links += [{"ends": [f"edge{pod}.{edge}", f"agg{pod}.{agg}"]} for agg in range(2)]
-            links += [{"ends": [host, f"edge{pod}.{edge}"]} for host in below]
-    return {"kind": "graph", "hosts": hosts, "switches": switches, "links": links}
-
-
-IN_FIFTH_POD = {"topology": fifth_pod(), "traffic.0.to": "h0"}
 # in words, as a patch here, and as options of ns-3's program
 READINGS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("each flow", {}, ["--core=flow"]),
     ("all flows together", {"routing": {"kind": "equal-length", "core": 0}}, ["--core=one"]),
-    ("each packet", IN_FIFTH_POD | {"routing": "spray"}, ["--core=packet"]),
+    ("each packet", {"routing.per": "packet"}, ["--core=packet"]),
     (
         "each packet, but the lone flow goes the short way",
         {"routing": "spray"},
@@ -127,7 +103,7 @@ def _by_length(runs: Iterable[tuple[int, int]]) -> Counter[int]:
 def main() -> None:
     """Measures every reading on both sides and renews the table."""
     program = ns3_peer.program("ns3-outcast")
-    published = P12.variant("").published
+    published = PER_FLOW.published
     assert published is not None
     histograms = [
         _by_length((int(length), round(count)) for length, count in one.drop_runs.items())
