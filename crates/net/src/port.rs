@@ -206,10 +206,7 @@ impl Port {
     #[inline]
     pub(crate) fn backlog<P: Copy>(&mut self, now: Time, packets: &Pool<P>) -> Backlog {
         self.link.release(now, packets);
-        Backlog {
-            bytes: self.link.backlog_bytes(),
-            packets: self.link.backlog_packets(),
-        }
+        self.link.backlog()
     }
 
     /// Time that it takes to send so many packets of so many octets in all, with gaps of
@@ -285,32 +282,56 @@ impl Port {
         totals.backlog_max_bytes = totals.backlog_max_bytes.max(backlog_bytes);
     }
 
-    /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
+    /// What a packet that arrives at `now` and takes `frame_bytes` finds in the buffer, and the
+    /// discipline's verdict on it. Of a plain port where nobody `asks` the backlog is perhaps what
+    /// it was a while ago, which is more.
     #[inline]
-    pub(crate) fn judge<const PLAIN: bool>(
+    pub(crate) fn judge<const PLAIN: bool, P: Copy>(
         &mut self,
         now: Time,
-        backlog: Backlog,
         frame_bytes: u32,
         header: &Header,
-    ) -> Verdict {
+        asks: bool,
+        packets: &Pool<P>,
+    ) -> (Backlog, Verdict) {
         self.count_arrival(now);
         if PLAIN {
-            let Discipline::DropTail(drop_tail) = &self.discipline else {
-                unreachable!("a plain port is one of drop-tail");
-            };
-            return drop_tail.judge(backlog, frame_bytes);
+            return self.judge_plain(now, frame_bytes, asks, packets);
         }
+        let backlog = self.backlog(now, packets);
         if self.loses(now) {
-            return Verdict::Dropped(Reason::Loss);
+            return (backlog, Verdict::Dropped(Reason::Loss));
         }
         let queue = Queue {
             now,
             backlog,
             idle_at: self.free_at,
         };
-        self.discipline
-            .judge(&queue, &header.candidate(frame_bytes))
+        let candidate = header.candidate(frame_bytes);
+        (backlog, self.discipline.judge(&queue, &candidate))
+    }
+
+    /// Which packets have left the buffer must be asked of each by its own cache line. That can wait
+    /// until they arrive at the far end, while even with them there is room and the buffer was as
+    /// full before. In a large network it saves a tenth of the time.
+    #[inline]
+    fn judge_plain<P: Copy>(
+        &mut self,
+        now: Time,
+        frame_bytes: u32,
+        asks: bool,
+        packets: &Pool<P>,
+    ) -> (Backlog, Verdict) {
+        let Discipline::DropTail(buffer) = &self.discipline else {
+            unreachable!("a plain port is one of drop-tail");
+        };
+        let at_most = self.link.backlog();
+        let is_record = at_most.bytes + frame_bytes > self.totals.backlog_max_bytes;
+        if asks || is_record || !buffer.fits(at_most, frame_bytes) {
+            self.link.release(now, packets);
+        }
+        let backlog = self.link.backlog();
+        (backlog, buffer.judge(backlog, frame_bytes))
     }
 
     /// Takes an accepted packet; returns when its last bit is sent, and when the next node
@@ -342,7 +363,7 @@ impl Port {
         if !PLAIN {
             self.discipline.joined(out);
         }
-        self.count_accepted(frame_bytes, self.link.backlog_bytes());
+        self.count_accepted(frame_bytes, self.link.backlog().bytes);
         self.totals.backlog_integral +=
             u128::from((leaves - now).as_ps()) * u128::from(frame_bytes);
         (depart, first.then_some(due))

@@ -19,9 +19,10 @@ const GIGABIT: Rate = Rate::from_bps(1_000_000_000);
 /// A packet's content here: its number.
 type Number = u64;
 
-/// Keeps every meeting of a packet with a port.
+/// Keeps every meeting of a packet with a port, or only those that end badly.
 #[derive(Default)]
 struct Log {
+    drops_only: bool,
     rows: Vec<Row>,
 }
 
@@ -40,7 +41,7 @@ impl Observer<Number> for Log {
     fn verdict(&mut self, _: Time, _: PortId, _: &Header, _: Verdict) {}
 
     fn watches(&self, _: PortId) -> bool {
-        true
+        !self.drops_only
     }
 
     fn detail(&mut self, arrival: &Arrival<'_, Number>) {
@@ -134,6 +135,15 @@ impl Bench {
         self.network.inject(at, Packet { header, content });
     }
 
+    /// Sender, size in octets and ns since its last packet, of each; numbered.
+    fn send_all(&mut self, sends: &[(usize, u16, u64)]) {
+        let mut clocks = [Time::ZERO; 15];
+        for (number, (sender, size_bytes, gap_ns)) in sends.iter().enumerate() {
+            clocks[*sender] += Time::from_ns(*gap_ns);
+            self.send(clocks[*sender], *sender, *size_bytes, number as u64);
+        }
+    }
+
     fn run(&mut self) {
         self.network.advance(Time::NEVER, u64::MAX, &mut self.sinks);
         self.network.assert_conservation();
@@ -150,11 +160,7 @@ proptest! {
     ) {
         let tree = fat_tree(4).unwrap();
         let mut bench = bench(&tree, limit_packets, Rule::RoundRobin, Time::from_us(1));
-        let mut clocks = [Time::ZERO; 15];
-        for (number, (sender, size_bytes, gap_ns)) in sends.iter().enumerate() {
-            clocks[*sender] += Time::from_ns(*gap_ns);
-            bench.send(clocks[*sender], *sender, *size_bytes, number as u64);
-        }
+        bench.send_all(&sends);
         bench.run();
 
         let rows = &bench.network.observer().rows;
@@ -184,6 +190,27 @@ proptest! {
             let own: Vec<u64> = numbers.filter(|n| sends[*n as usize].0 == sender).collect();
             prop_assert!(own.is_sorted(), "a flow was reordered");
         }
+    }
+
+    /// A port that is watched always knows what waits; one that is not finds out when it must.
+    #[test]
+    fn watching_changes_nothing(
+        sends in prop::collection::vec((0..15_usize, 40..1501_u16, 0..30_000_u64), 1..300),
+        limit_packets in 1..12_u32,
+        latency_us in 0..40_u64,
+    ) {
+        let tree = fat_tree(4).unwrap();
+        let outcome = |drops_only| {
+            let latency = Time::from_us(latency_us);
+            let mut bench = bench(&tree, limit_packets, Rule::RoundRobin, latency);
+            bench.network.observer_mut().drops_only = drops_only;
+            bench.send_all(&sends);
+            bench.run();
+            let ports = 0..tree.ports().len() as u32;
+            let totals: Vec<_> = ports.map(|id| *bench.network.totals(PortId(id))).collect();
+            (bench.sinks.received, totals)
+        };
+        prop_assert_eq!(outcome(false), outcome(true));
     }
 }
 

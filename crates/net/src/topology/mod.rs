@@ -103,7 +103,7 @@ impl Topology {
     }
 
     /// Adds a host that also passes on what is for others. When all links are there,
-    /// [`Topology::add_own_ports`] is due.
+    /// `add_own_ports` is due.
     pub fn add_forwarding_host(&mut self, name: impl Into<String>) -> NodeId {
         let id = self.add_host(name);
         self.nodes[id.0 as usize].forwards = true;
