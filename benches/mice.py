@@ -53,15 +53,16 @@ APART = Condition(
     ("--jitter=1",),
 )
 # ns-3 measures round-trip times exactly whatever its clock
-OF_2001 = Condition(
-    "ns-2's TCP of 2001",
+OF_2_35 = Condition(
+    "ns-2.35's TCP without ECN",
     {
-        "tcp.rto_min": "1s",
-        "tcp.limited_transmit": False,
-        "tcp.rtt_tick": "100ms",
-        "tcp.clock_granularity": "100ms",
+        "tcp.rto_min": "200ms",
+        "tcp.limited_transmit": True,
+        "tcp.rtt_tick": "10ms",
+        "tcp.clock_granularity": "10ms",
+        "tcp.ecn": False,
     },
-    ("--minRto=1000", "--limitedTransmit=false", "--tick=100"),
+    ("--minRto=200", "--limitedTransmit=true", "--tick=10", "--ecn=false"),
 )
 
 
@@ -163,7 +164,7 @@ def main() -> None:
     program = ns3_peer.program("ns3-mice")
     cells = []
     for name in LINES:
-        for condition in (PLAIN, APART, OF_2001):
+        for condition in (PLAIN, APART, OF_2_35):
             for row in rows(program, name, condition):
                 cells.append(row)
                 print(" | ".join(row), flush=True)

@@ -5,7 +5,7 @@
 // Half of the senders launch a short transfer every period, the other half a long one, each on a connection of its own. A
 // sender has one transfer at a time: one that takes longer than its period delays the next, which then starts at once. As in
 // ns3-dumbbell.cc everything that is set differs from ns-3's default for the sake of the comparison only: here the TCP is
-// that of Fairport's preset `ns2`. The program prints one line of JSON.
+// ns-2's of 2001, as in the experiments' files. The program prints one line of JSON.
 #include "socket-factory.h"
 
 #include "ns3/applications-module.h"
@@ -145,8 +145,8 @@ main(int argc, char* argv[])
 {
     std::string rate = "1.25Mbps";
     uint32_t queue = 46, seed = 1;
-    double time = 500, redMin = 0, redMax = 0, minRtoMs = 200, tickMs = 10;
-    bool limitedTransmit = true, karn = false;
+    double time = 500, redMin = 0, redMax = 0, minRtoMs = 1000, tickMs = 100;
+    bool limitedTransmit = false, ecn = true, karn = false;
     CommandLine cmd(__FILE__);
     cmd.AddValue("rate", "of the bottleneck", rate);
     cmd.AddValue("queue", "buffer of the bottleneck, packets", queue);
@@ -156,6 +156,7 @@ main(int argc, char* argv[])
     cmd.AddValue("minRto", "ms", minRtoMs);
     cmd.AddValue("tick", "of the clock, as RFC 6298 reckons with it, ms", tickMs);
     cmd.AddValue("limitedTransmit", "", limitedTransmit);
+    cmd.AddValue("ecn", "RED marks", ecn);
     cmd.AddValue("karn", "a SYN that was sent again gives no round-trip time", karn);
     cmd.AddValue("time", "end, s", time);
     cmd.AddValue("seed", "of what is drawn", seed);
@@ -180,6 +181,8 @@ main(int argc, char* argv[])
     set("ns3::TcpSocketBase::MinRto", TimeValue(MicroSeconds(1000 * minRtoMs)));
     set("ns3::TcpSocketBase::ClockGranularity", TimeValue(MicroSeconds(1000 * tickMs)));
     set("ns3::TcpSocketBase::LimitedTransmit", BooleanValue(limitedTransmit));
+    set("ns3::TcpSocketBase::UseEcn", EnumValue(ecn ? TcpSocketState::On : TcpSocketState::Off));
+    set("ns3::RedQueueDisc::UseEcn", BooleanValue(ecn));
     set("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
     set("ns3::TcpSocketBase::Sack", BooleanValue(false));
 

@@ -31,7 +31,7 @@ TRENDS = {
     "goodput_bps": Trend("goodput", "Mbit/s", 1e-6),
     "fct_s": Trend("transfer time", "s"),
     "queue_bytes": Trend("queue of the bottleneck", "kB", 1e-3),
-    "drops_per_s": Trend("drops at the bottleneck", "1/s"),
+    "signals_per_s": Trend("drops and marks at the bottleneck", "1/s"),
 }
 """By name; the first two are of each traffic (transfers by their start), the others of the
 bottleneck's port."""
@@ -57,6 +57,7 @@ def trends(
     flows, port = tables["flows"], pl.col("port") == (bottleneck or "")
     sampled = tables["series"].join(flows.select("flow", "traffic"), on="flow", how="left")
     traffics = sampled.select("traffic").unique()
+    signals = pl.concat(tables[name].select("time_s", "port") for name in ("drops", "marks"))
     per_step = {
         # a sample is of the interval before it
         "goodput_bps": every.join(traffics, how="cross").join(
@@ -72,10 +73,8 @@ def trends(
         "queue_bytes": _steps(tables["queue"].filter(port), pl.col("time_s"), step_s).agg(
             value=pl.col("bytes").cast(pl.Float64).mean()
         ),
-        "drops_per_s": every.join(
-            _steps(tables["drops"].filter(port), pl.col("time_s"), step_s).agg(
-                value=pl.len() / step_s
-            ),
+        "signals_per_s": every.join(
+            _steps(signals.filter(port), pl.col("time_s"), step_s).agg(value=pl.len() / step_s),
             on="step",
             how="left",
         ),

@@ -231,13 +231,15 @@ def test_the_index_of_launches_is_of_transfers_that_started_together() -> None:
     assert index == pytest.approx(16 / 20)
 
 
-def test_the_bottlenecks_losses_are_of_what_came_to_it() -> None:
+def test_the_bottlenecks_drops_and_marks_are_of_what_came_to_it() -> None:
     bottleneck = {"port": "s0:0", "drops": 25, "queue_mean_bytes": 1500.0}
     record = replace(
         record_of(pl.DataFrame(), bottleneck=bottleneck),
-        ports=pl.DataFrame({"port": ["s0:0", "s0:1"], "packets": [75, 9]}),
+        ports=pl.DataFrame(
+            {"port": ["s0:0", "s0:1"], "packets": [75, 9], "drops": [25, 0], "marks": [15, 0]}
+        ),
     )
-    assert METRICS["bottleneck_loss_share"].value(record, Of()) == 0.25
+    assert METRICS["bottleneck_signal_share"].value(record, Of()) == 0.4
     assert METRICS["bottleneck_queue_bytes"].value(record, Of()) == 1500.0
 
 

@@ -32,7 +32,8 @@ QUEUE = pl.DataFrame(
     }
 )
 DROPS = pl.DataFrame({"time_s": [99.0, 99.5, 99.9, 3.0], "port": ["p", "p", "p", "q"]})
-TABLES = {"flows": FLOWS, "series": SERIES, "queue": QUEUE, "drops": DROPS}
+MARKS = pl.DataFrame({"time_s": [99.2, 98.0], "port": ["p", "q"]})
+TABLES = {"flows": FLOWS, "series": SERIES, "queue": QUEUE, "drops": DROPS, "marks": MARKS}
 
 
 def rows(simulated_s: float, interval_s: float) -> dict[tuple[str, int | None], dict[float, float]]:
@@ -42,12 +43,14 @@ def rows(simulated_s: float, interval_s: float) -> dict[tuple[str, int | None], 
     return found
 
 
-def test_a_run_has_two_hundred_steps_and_every_step_its_drops() -> None:
+def test_a_run_has_two_hundred_steps_and_every_step_its_drops_and_marks() -> None:
     found = rows(200.0, 1.0)
-    drops = found["drops_per_s", None]
-    assert len(drops) == 200
-    assert drops[99.5] == 3.0
-    assert sum(drops.values()) == 3.0  # the other port's drop is not the bottleneck's
+    signals = found["signals_per_s", None]
+    assert len(signals) == 200
+    assert signals[99.5] == 4.0
+    assert (
+        sum(signals.values()) == 4.0
+    )  # what another port dropped or marked is not the bottleneck's
 
 
 def test_goodput_is_that_of_a_traffics_flows_together_in_the_step_that_it_was_measured_in() -> None:
@@ -67,5 +70,5 @@ def test_queues_are_means_up_to_the_end_and_transfers_count_where_they_began() -
 
 def test_a_step_is_never_shorter_than_the_interval_of_the_series() -> None:
     found = rows(100.0, 2.0)  # and not 0.5 s
-    assert len(found["drops_per_s", None]) == 50
-    assert found["drops_per_s", None][99.0] == pytest.approx(1.5)
+    assert len(found["signals_per_s", None]) == 50
+    assert found["signals_per_s", None][99.0] == pytest.approx(2.0)

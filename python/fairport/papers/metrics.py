@@ -198,12 +198,15 @@ def _bottleneck_queue(record: Record, _: Of) -> float | None:
     return float(worst["queue_mean_bytes"]) if worst else None
 
 
-def _bottleneck_loss(record: Record, _: Of) -> float | None:
+def _bottleneck_signals(record: Record, _: Of) -> float | None:
+    """The share of what came to the bottleneck that it dropped or marked."""
     worst: dict[str, Any] | None = record.summary["bottleneck"]
     if not worst:
         return None
-    sent = int(record.ports.filter(port=worst["port"])["packets"].item())
-    return float(worst["drops"]) / (sent + float(worst["drops"]))
+    packets, drops, marks = (
+        record.ports.filter(port=worst["port"]).select("packets", "drops", "marks").row(0)
+    )
+    return float((drops + marks) / (packets + drops))
 
 
 def _enqueued(key: str) -> Value:
@@ -272,8 +275,8 @@ METRICS = {
     "bottleneck_queue_bytes": Metric(
         "mean queue of the bottleneck", _bottleneck_queue, "kB", 1e-3, ".1f"
     ),
-    "bottleneck_loss_share": Metric(
-        "drop share of the bottleneck", _bottleneck_loss, "%", 100, ".2f"
+    "bottleneck_signal_share": Metric(
+        "drop and mark share of the bottleneck", _bottleneck_signals, "%", 100, ".2f"
     ),
     "power": Metric("goodput over RTT", _power, "Mbit/s/s", 1e-6, ".3g"),
     "round_goodput_bps": Metric("goodput within rounds", _round_goodput, "Mbit/s", 1e-6, ".0f"),
