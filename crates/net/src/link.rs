@@ -2,7 +2,6 @@
 
 use fairport_units::Time;
 
-use crate::discipline::Backlog;
 use crate::pool::{Handle, Passage, Pool};
 
 /// A list of packets, linked through their places: accepted at one end, arriving at the other; in
@@ -14,11 +13,10 @@ pub(crate) struct Link {
     leaving: Handle,
     /// the one accepted last, where there is one
     last: Handle,
-    /// packets in the buffer
-    backlog_packets: u32,
     /// packets in the buffer and on the link
     packets: u32,
-    /// octets in the buffer
+    /// packets and octets in the buffer
+    backlog_packets: u32,
     backlog_bytes: u32,
 }
 
@@ -48,13 +46,16 @@ impl Link {
         self.packets == 0
     }
 
-    /// What is in the buffer, as of the last [`Link::release`].
+    /// Octets in the buffer, as of the last [`Link::release`].
     #[inline]
-    pub(crate) fn backlog(&self) -> Backlog {
-        Backlog {
-            bytes: self.backlog_bytes,
-            packets: self.backlog_packets,
-        }
+    pub(crate) fn backlog_bytes(&self) -> u32 {
+        self.backlog_bytes
+    }
+
+    /// Packets in the buffer, as of the last [`Link::release`].
+    #[inline]
+    pub(crate) fn backlog_packets(&self) -> u32 {
+        self.backlog_packets
     }
 
     /// Lets those packets out of the buffer that leave it by `until`.
@@ -183,14 +184,14 @@ mod tests {
             let (due, leaves) = (Time::from_us(10 + i), Time::from_us(i));
             link.push(due, leaves, 1000, Handle::at(i as usize), &mut packets);
         }
-        assert_eq!((link.backlog().bytes, link.backlog().packets), (3000, 3));
+        assert_eq!((link.backlog_bytes(), link.backlog_packets()), (3000, 3));
         link.release(Time::from_us(2), &packets);
         assert_eq!(
-            (link.backlog().bytes, link.backlog().packets, link.len()),
+            (link.backlog_bytes(), link.backlog_packets(), link.len()),
             (1000, 1, 3)
         );
         let behind = link.pop(&packets).1;
         assert_eq!(behind, Some((Time::from_us(12), Handle::at(2))));
-        assert_eq!((link.backlog().bytes, link.len()), (1000, 2));
+        assert_eq!((link.backlog_bytes(), link.len()), (1000, 2));
     }
 }

@@ -349,10 +349,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         header.output = hop.next;
         let header = *header;
         let frame_bytes = self.framing.buffered_bytes(header.size_bytes);
+        let backlog = port.backlog(now, &self.packets);
         let port_accepted = port.totals.accepted;
-        let asks = self.observer.watches(id);
-        let (backlog, verdict) =
-            port.judge::<PLAIN, P>(now, frame_bytes, &header, asks, &self.packets);
+        let verdict = port.judge::<PLAIN>(now, backlog, frame_bytes, &header);
         let slot = port.place.ingress_base as usize + ingress.number as usize;
         self.ingress_arrivals[slot] += 1;
         let mut depart = Time::NEVER;

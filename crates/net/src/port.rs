@@ -206,7 +206,10 @@ impl Port {
     #[inline]
     pub(crate) fn backlog<P: Copy>(&mut self, now: Time, packets: &Pool<P>) -> Backlog {
         self.link.release(now, packets);
-        self.link.backlog()
+        Backlog {
+            bytes: self.link.backlog_bytes(),
+            packets: self.link.backlog_packets(),
+        }
     }
 
     /// Time that it takes to send so many packets of so many octets in all, with gaps of
@@ -282,56 +285,32 @@ impl Port {
         totals.backlog_max_bytes = totals.backlog_max_bytes.max(backlog_bytes);
     }
 
-    /// What a packet that arrives at `now` and takes `frame_bytes` finds in the buffer, and the
-    /// discipline's verdict on it. Of a plain port where nobody `asks` the backlog is perhaps what
-    /// it was a while ago, which is more.
+    /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
     #[inline]
-    pub(crate) fn judge<const PLAIN: bool, P: Copy>(
+    pub(crate) fn judge<const PLAIN: bool>(
         &mut self,
         now: Time,
+        backlog: Backlog,
         frame_bytes: u32,
         header: &Header,
-        asks: bool,
-        packets: &Pool<P>,
-    ) -> (Backlog, Verdict) {
+    ) -> Verdict {
         self.count_arrival(now);
         if PLAIN {
-            return self.judge_plain(now, frame_bytes, asks, packets);
+            let Discipline::DropTail(drop_tail) = &self.discipline else {
+                unreachable!("a plain port is one of drop-tail");
+            };
+            return drop_tail.judge(backlog, frame_bytes);
         }
-        let backlog = self.backlog(now, packets);
         if self.loses(now) {
-            return (backlog, Verdict::Dropped(Reason::Loss));
+            return Verdict::Dropped(Reason::Loss);
         }
         let queue = Queue {
             now,
             backlog,
             idle_at: self.free_at,
         };
-        let candidate = header.candidate(frame_bytes);
-        (backlog, self.discipline.judge(&queue, &candidate))
-    }
-
-    /// Which packets have left the buffer must be asked of each by its own cache line. That can wait
-    /// until they arrive at the far end, while even with them there is room and the buffer was as
-    /// full before. In a large network it saves a tenth of the time.
-    #[inline]
-    fn judge_plain<P: Copy>(
-        &mut self,
-        now: Time,
-        frame_bytes: u32,
-        asks: bool,
-        packets: &Pool<P>,
-    ) -> (Backlog, Verdict) {
-        let Discipline::DropTail(buffer) = &self.discipline else {
-            unreachable!("a plain port is one of drop-tail");
-        };
-        let at_most = self.link.backlog();
-        let is_record = at_most.bytes + frame_bytes > self.totals.backlog_max_bytes;
-        if asks || is_record || !buffer.fits(at_most, frame_bytes) {
-            self.link.release(now, packets);
-        }
-        let backlog = self.link.backlog();
-        (backlog, buffer.judge(backlog, frame_bytes))
+        self.discipline
+            .judge(&queue, &header.candidate(frame_bytes))
     }
 
     /// Takes an accepted packet; returns when its last bit is sent, and when the next node
@@ -363,7 +342,7 @@ impl Port {
         if !PLAIN {
             self.discipline.joined(out);
         }
-        self.count_accepted(frame_bytes, self.link.backlog().bytes);
+        self.count_accepted(frame_bytes, self.link.backlog_bytes());
         self.totals.backlog_integral +=
             u128::from((leaves - now).as_ps()) * u128::from(frame_bytes);
         (depart, first.then_some(due))

@@ -192,7 +192,7 @@ proptest! {
         }
     }
 
-    /// A port that is watched always knows what waits; one that is not finds out when it must.
+    /// Who looks on does not change what happens.
     #[test]
     fn watching_changes_nothing(
         sends in prop::collection::vec((0..15_usize, 40..1501_u16, 0..30_000_u64), 1..300),

@@ -32,7 +32,7 @@ impl DropTail {
 
     /// Whether there is room for a packet of `frame_bytes`.
     #[inline]
-    pub(crate) fn fits(&self, backlog: Backlog, frame_bytes: u32) -> bool {
+    pub(super) fn fits(&self, backlog: Backlog, frame_bytes: u32) -> bool {
         backlog.packets < self.limit_packets
             && u64::from(backlog.bytes) + u64::from(frame_bytes) <= u64::from(self.limit_bytes)
     }
