@@ -21,9 +21,10 @@
 
 using namespace ns3;
 
-/// Karn's rule for the SYN (RFC 6298 3): one that was sent again gives no round-trip time. TcpSocketBase means to mark it as sent
-/// again, but looks for a segment that holds its number, which one without payload does not. So it takes the time since the
-/// first SYN, more than 3 s, and its timeout is then 9 to 11 s.
+/// Karn's rule for the SYN: one that was sent again gives no round-trip time (RFC 6298 3), and the doubled timeout lasts until
+/// there is one, as in ns-2. TcpSocketBase means to mark such a SYN as sent again, but looks for a segment that holds its
+/// number, which one without payload does not. So it takes the time since the first SYN, more than 3 s, and its timeout is then
+/// 9 to 11 s.
 class KarnSocket : public TcpSocketBase
 {
   public:
@@ -36,10 +37,14 @@ class KarnSocket : public TcpSocketBase
   protected:
     void UpdateRttHistory(const SequenceNumber32& seq, uint32_t size, bool isRetransmission) override
     {
-        if (size == 0 && isRetransmission)
-            m_history.clear();
-        else
+        if (size > 0 || !isRetransmission)
+        {
             TcpSocketBase::UpdateRttHistory(seq, size, isRetransmission);
+            return;
+        }
+        m_history.clear();
+        m_rtt->SetAttribute("InitialEstimation", TimeValue(m_rto.Get()));
+        m_rtt->Reset();
     }
 
     Ptr<TcpSocketBase> Fork() override
@@ -71,6 +76,7 @@ struct Source
 
 static const uint32_t SENDERS = 10; // of each kind
 static const uint32_t MSS = 460;    // octets; headers take 40 more, and PPP 2
+static const uint32_t WINDOW = 128; // packets; as a sender's buffer, since with a receiver's an assertion of ns-3 3.44 fails
 static const double SPREAD_MS = 1;  // a host's link is longer by a time from U(0, it)
 static TypeId g_sockets;            // of the senders
 static double g_jitterS = 0;
@@ -171,7 +177,7 @@ main(int argc, char* argv[])
     set("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TcpClassicRecovery::GetTypeId()));
     set("ns3::TcpSocket::SegmentSize", UintegerValue(MSS));
     set("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
-    set("ns3::TcpSocket::SndBufSize", UintegerValue(6 * 1024 * 1024));
+    set("ns3::TcpSocket::SndBufSize", UintegerValue(WINDOW * MSS));
     set("ns3::TcpSocket::RcvBufSize", UintegerValue(6 * 1024 * 1024));
     set("ns3::TcpSocket::ConnTimeout", initialRto);
     set("ns3::RttEstimator::InitialEstimation", initialRto);

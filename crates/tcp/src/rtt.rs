@@ -31,6 +31,7 @@ pub(crate) struct RttEstimator {
     /// before backoff
     base: u64,
     backoff: u32,
+    syn_backoff_lasts: bool,
 }
 
 impl RttEstimator {
@@ -51,6 +52,7 @@ impl RttEstimator {
             maximum: settings.rto_max_ps,
             base: settings.rto_initial_ps,
             backoff: 0,
+            syn_backoff_lasts: settings.syn_backoff_lasts,
         }
     }
 
@@ -158,9 +160,12 @@ impl RttEstimator {
     }
 
     /// The handshake is over. Where its SYN was sent again and nothing could be measured, data
-    /// starts with a timeout of 3 s at least (RFC 6298 5.7); Linux does the same.
+    /// starts with a timeout of 3 s at least (RFC 6298 5.7; Linux does the same), or with the SYN's.
     pub(crate) fn handshake_done(&mut self) {
         if self.backoff > 0 && self.srtt_8 == 0 {
+            if self.syn_backoff_lasts {
+                return;
+            }
             self.base = self.base.max(Time::from_secs(3).as_ps()).min(self.maximum);
         }
         self.backoff = 0;
@@ -263,6 +268,20 @@ mod tests {
         assert_eq!(seen[39], Time::from_secs(120));
         timeouts(&mut it, &[100]);
         assert_eq!(it.rto(), Time::from_ms(300));
+    }
+
+    #[test]
+    fn after_a_lost_syn_data_starts_with_3_s_or_with_its_timeout() {
+        for (lasts, rto_ms) in [(false, 3000), (true, 6000)] {
+            let mut settings = Settings::preset("ns2").unwrap();
+            settings.syn_backoff_lasts = lasts;
+            let mut it = RttEstimator::new(&settings);
+            it.back_off();
+            it.handshake_done();
+            assert_eq!(it.rto(), Time::from_ms(rto_ms));
+            // 100 ms, and four times half of it
+            assert_eq!(timeouts(&mut it, &[100]), [300_000]);
+        }
     }
 
     /// Timeouts of a connection with a round trip of 300 us and a minimum of 2 ms, in us: after the first

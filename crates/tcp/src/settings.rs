@@ -137,6 +137,9 @@ pub struct Settings {
     pub rto_initial_ps: u64,
     /// Timeouts of a SYN before the timeout begins to double; 0: it doubles at once (RFC 6298 5.5).
     pub syn_linear_timeouts: u32,
+    /// A timeout that was doubled for the SYN stays so until there is a round-trip time (Karn); off: data
+    /// starts with 3 s (RFC 6298 5.7).
+    pub syn_backoff_lasts: bool,
     /// One tick of the clock: G of RFC 6298, and the unit of the timestamps option.
     pub clock_granularity_ps: u64,
     /// Round-trip times are measured as the difference of two readings of a clock with this tick, and

@@ -91,6 +91,9 @@ class TcpSettings(Section):
     """Retransmission timeout before the first RTT sample (RFC 6298: 1 s)."""
     syn_linear_timeouts: int | None = Field(default=None, ge=0, le=127)
     """Timeouts of a SYN before the timeout begins to double (Linux since 6.5: 4)."""
+    syn_backoff_lasts: bool | None = None
+    """A timeout doubled for the SYN lasts until the first RTT sample (ns-2); off: data starts with
+    3 s (RFC 6298 5.7)."""
     clock_granularity: Duration | None = None
     """G of RFC 6298, and the tick of the timestamps."""
     rtt_tick: Duration | None = None
@@ -208,6 +211,7 @@ ENGINE_NAMES: dict[str, str] = {
     "rto_max": "rto_max_ps",
     "rto_initial": "rto_initial_ps",
     "syn_linear_timeouts": "syn_linear_timeouts",
+    "syn_backoff_lasts": "syn_backoff_lasts",
     "clock_granularity": "clock_granularity_ps",
     "rtt_tick": "rtt_tick_ps",
     "clock_tick": "clock_tick_ps",

@@ -28,6 +28,7 @@ preset! {
     rto_max_ps = Time::from_secs(120).as_ps(), "include/net/tcp.h, TCP_RTO_MAX = 120 HZ";
     rto_initial_ps = Time::from_secs(1).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_INIT: 1 s from 3.1 on, 3 s before";
     syn_linear_timeouts = 0, "net/ipv4/tcp_timer.c, tcp_retransmit_timer doubles at once";
+    syn_backoff_lasts = false, "net/ipv4/tcp_input.c, tcp_init_metrics: TCP_TIMEOUT_FALLBACK = 3 s from 3.1 on";
     clock_granularity_ps = Time::from_us(1).as_ps(), "ours: kernels of the era measured in jiffies of 1 to 4 ms, with which a minimum RTO of 2 ms cannot be told from 4 or 8 ms; the papers' effect needs it exact";
     rtt_tick_ps = 0, "ours: exact, for the same reason; a kernel before 3.15 has 1/HZ (net/ipv4/tcp_input.c, tcp_rtt_estimator: one jiffy at least)";
     clock_tick_ps = 0, "ours: exact, for the same reason; a kernel has 1/HZ";

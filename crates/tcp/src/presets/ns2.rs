@@ -27,6 +27,7 @@ preset! {
     rto_max_ps = Time::from_secs(60).as_ps(), "tcl/lib/ns-default.tcl, maxrto_ 60";
     rto_initial_ps = Time::from_secs(3).as_ps(), "tcl/lib/ns-default.tcl, rtxcur_init_ 3.0";
     syn_linear_timeouts = 0, "tcp/tcp.cc, TcpAgent::rtt_backoff doubles at once";
+    syn_backoff_lasts = true, "tcp/tcp.cc, TcpAgent::newack: t_backoff_ is 1 again with the next sample";
     clock_granularity_ps = Time::from_ms(10).as_ps(), "tcl/lib/ns-default.tcl, tcpTick_ 0.01";
     rtt_tick_ps = Time::from_ms(10).as_ps(), "tcp/tcp.cc, TcpAgent::rtt_update: ticks of tcpTick_ 0.01, one at least";
     clock_tick_ps = 0, "tcp/tcp.cc, TcpAgent::set_rtx_timer: an event at the exact time";

@@ -27,6 +27,7 @@ preset! {
     rto_max_ps = Time::from_secs(60).as_ps(), "RFC 6298 2.5";
     rto_initial_ps = Time::from_secs(1).as_ps(), "RFC 6298 2.1";
     syn_linear_timeouts = 0, "RFC 6298 5.5";
+    syn_backoff_lasts = false, "RFC 6298 5.7";
     clock_granularity_ps = Time::from_ms(1).as_ps(), "RFC 7323 5.4: a tick of 1 ms to 1 s";
     rtt_tick_ps = 0, "ours: exact";
     clock_tick_ps = 0, "ours: exact";
