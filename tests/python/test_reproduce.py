@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from fairport.figures.papers import sweep
 from fairport.papers import catalogue, experiment_names
 from fairport.papers.catalogue import PaperError
 from fairport.papers.metrics import METRICS, Of
@@ -185,6 +186,22 @@ def test_a_drawing_of_a_measure_that_is_not_there_is_refused() -> None:
     for kind, measure in (("sweep", "queue_bytes"), ("over-time", "power")):
         with pytest.raises(ValidationError, match="is not what such a figure can draw"):
             Drawing(kind=kind, title="x", measure=measure)
+
+
+def test_a_sweep_draws_the_numbers_that_claims_hold_ours_against() -> None:
+    # Table I, drop-tail, RED and RIO-PS at 1.25 Mbit/s: 40 973, 49 897 and 49 945 packets of short
+    # flows in 500 s, 460 B of payload each
+    entry = catalogue.entry("guo2001/m1")
+    numbers = sweep.published(entry, entry.experiment.figure[0])
+    packets = {name: round(bps * 500 / 8 / 460) for name, bps in numbers.items()}
+    assert packets == {"dt": 40973, "red": 49897, "rio-ps": 49945}
+
+
+def test_a_limit_is_no_number_to_be_drawn() -> None:
+    # "0.9 or more"
+    entry = catalogue.entry("lee2017/l7")
+    (drawing,) = [one for one in entry.experiment.figure if one.measure == "jain_index_of_senders"]
+    assert sweep.published(entry, drawing) == {}
 
 
 def test_every_published_measure_is_one_that_there_is() -> None:

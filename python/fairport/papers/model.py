@@ -255,6 +255,17 @@ class Claim(Section):
         """Which of the fields says when the claim holds."""
         return next(name for name in _EXPECTATIONS if getattr(self, name) is not None)
 
+    @property
+    def number(self) -> float | None:
+        """The published number of one variant that ours is to be near.
+
+        None where the paper has a shape or a limit ("0.9 or more"), and for a ratio of variants.
+        """
+        near = self.within is not None or self.between is not None
+        if not near or self.over or not isinstance(self.published, float | int):
+            return None
+        return self.published
+
     @model_validator(mode="after")
     def _can_be_judged(self) -> Self:
         if self.metric not in METRICS:

@@ -22,6 +22,7 @@ from fairport.figures.papers import marks
 from fairport.papers.metrics import METRICS, Of
 
 if TYPE_CHECKING:
+    from fairport.papers.catalogue import Entry
     from fairport.papers.model import Drawing, Variant
     from fairport.study.reproduce import Reproduced
 
@@ -51,6 +52,9 @@ class _Places:
         """Whether they are steps of a number."""
         return all(step[:1].isdigit() for step in self.steps)
 
+    def colour(self, series: str) -> str:
+        return _COLOURS[self.series.index(series) % len(_COLOURS)]
+
     def of(self, one: Variant) -> float:
         aside = self.series.index(one.series) - (len(self.series) - 1) / 2
         return self.steps.index(_step(one)) + (0 if self.joined else aside * _ASIDE)
@@ -68,13 +72,14 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     handles = [
         _series(panel, done, drawing, places, number) for number in range(len(places.series))
     ]
-    known = [
-        (places.of(one), one.published.measures[drawing.measure] * metric.factor)
-        for one in places.variants
-        if one.published is not None and drawing.measure in one.published.measures
-    ]
-    if known:
-        panel.plot(*zip(*known, strict=True), **marks.PUBLISHED)
+    numbers = published(done.entry, drawing)
+    for one in places.variants:
+        if one.name in numbers:
+            # at one place of a line the colour says of which it is; side by side, the place does
+            edge = places.colour(one.series) if places.joined and places.series[1:] else style.INK
+            height = numbers[one.name] * metric.factor
+            panel.plot(places.of(one), height, **marks.PUBLISHED | {"markeredgecolor": edge})
+    if numbers:
         handles.append(marks.published_handle())
     panel.set_xticks(range(len(places.steps)), places.steps)
     panel.set_xlim(-0.4, len(places.steps) - 0.6)
@@ -88,6 +93,20 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     marked = "line: median, band" if places.joined else "mark: median, line"
     style.note(picture, f"{marked}: quartiles over the seeds{dotted}")
     return picture
+
+
+def published(entry: Entry, drawing: Drawing) -> dict[str, float]:
+    """The paper's numbers, by variant: those that ours are held against, and what else is known."""
+    numbers = {
+        one.name: one.published.measures[drawing.measure]
+        for one in entry.experiment.variant
+        if one.published is not None and drawing.measure in one.published.measures
+    }
+    drawn = (drawing.measure, drawing.hop_class, drawing.traffic, drawing.sizes)
+    for one in entry.claims:
+        if one.number is not None and (one.metric, one.hop_class, one.traffic, one.sizes) == drawn:
+            numbers[one.variant or entry.experiment.variant[0].name] = one.number
+    return numbers
 
 
 def _scale(panel: Axes, *, is_ratio: bool) -> str:
@@ -119,7 +138,7 @@ def _series(
         for part in ("q1", "median", "q3")
     )
     where = [places.of(one) for one in members]
-    colour = _COLOURS[number % len(_COLOURS)]
+    colour = places.colour(series)
     look: dict[str, Any] = {
         "color": colour,
         "marker": _MARKERS[number % len(_MARKERS)],
