@@ -1,14 +1,15 @@
-"""Short transfers among long ones (Guo & Matta 2001, Table I), held against ns-3.
+"""Short transfers among long ones (Guo & Matta 2001, Table I), held against ns-2 and ns-3.
 
 `make mice` renews the table in docs/validation.md: the experiments `guo2001/m1` and `m1-fast`. A
 measurement, not a test: it builds ns-3's side (peers/ns3-mice.cc) where a compiler and the package
-registry are at hand.
+registry are at hand, and runs ns-2's (peers/ns2-mice.tcl) where `ns` is (Debian's package ns2).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import statistics
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -28,29 +29,30 @@ SEEDS = range(1, 10)
 MSS_BYTES = 460
 DURATION_S = 500
 LINES = {"m1": "1.25 Mbit/s", "m1-fast": "1.5 Mbit/s"}
-# what the experiments' files say, as ns-3's side takes it
-NS3 = {
-    ("m1", "dt"): ("--rate=1.25Mbps", "--queue=46"),
-    ("m1", "red"): ("--rate=1.25Mbps", "--queue=78", "--redMin=12", "--redMax=39"),
-    ("m1-fast", "dt"): ("--rate=1.5Mbps", "--queue=56"),
-    ("m1-fast", "red"): ("--rate=1.5Mbps", "--queue=92", "--redMin=14", "--redMax=46"),
+# what the experiments' files say, as the peers' sides take it
+BOTTLENECK: dict[tuple[str, str], dict[str, float]] = {
+    ("m1", "dt"): {"mbps": 1.25, "queue": 46},
+    ("m1", "red"): {"mbps": 1.25, "queue": 78, "redMin": 12, "redMax": 39},
+    ("m1-fast", "dt"): {"mbps": 1.5, "queue": 56},
+    ("m1-fast", "red"): {"mbps": 1.5, "queue": 92, "redMin": 14, "redMax": 46},
 }
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What differs from the paper's experiment as Fairport has it; the same on both sides."""
+    """What differs from the paper's experiment as Fairport has it; the same on all sides."""
 
     words: str
     patch: dict[str, Any]
-    options: tuple[str, ...]
+    options: dict[str, float]
+    """The peers', which share their names: seconds, and 0 or 1."""
 
 
-PLAIN = Condition("", {}, ())
+PLAIN = Condition("", {}, {})
 APART = Condition(
     "starts within 1 s",
     {"traffic.0.jitter": "1s", "traffic.1.jitter": "1s"},
-    ("--jitter=1",),
+    {"jitter": 1},
 )
 # ns-3 measures round-trip times exactly whatever its clock
 OF_2_35 = Condition(
@@ -62,7 +64,7 @@ OF_2_35 = Condition(
         "tcp.clock_granularity": "10ms",
         "tcp.ecn": False,
     },
-    ("--minRto=200", "--limitedTransmit=true", "--tick=10", "--ecn=false"),
+    {"minRto": 0.2, "limitedTransmit": 1, "tick": 0.01, "ecn": 0},
 )
 
 
@@ -111,12 +113,27 @@ def fairport(experiment: str, variant: str, condition: Condition) -> Runs:
     return runs
 
 
-def ns3(program: Path, line: tuple[str, ...], condition: Condition, *options: str) -> Runs:
-    """The same in ns-3, with further options."""
+def ns3(program: Path, options: dict[str, float], *further: str) -> Runs | None:
+    """The same in ns-3."""
+    given = [f"--{name}={value:g}" for name, value in options.items()]
+    return by_seed(lambda seed: [str(program), *given, *further, f"--seed={seed}"])
+
+
+def ns2(options: dict[str, float]) -> Runs | None:
+    """The same in ns-2; None where it is not installed."""
+    program = shutil.which("ns")
+    if program is None:
+        return None
+    script = str(Path(__file__).parent / "peers" / "ns2-mice.tcl")
+    given = [word for name, value in options.items() for word in (name, f"{value:g}")]
+    return by_seed(lambda seed: [program, script, *given, "seed", str(seed)])
+
+
+def by_seed(command: Callable[[int], list[str]]) -> Runs:
+    """What a peer's program prints, seed by seed."""
 
     def run(seed: int) -> Delivered:
-        command = [str(program), *line, *condition.options, *options, f"--seed={seed}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command(seed), capture_output=True, text=True, check=True)
         found = json.loads(done.stdout)
         octets = [found[kind]["delivered_bytes"] for kind in ("short", "long")]
         return Delivered(*(one / MSS_BYTES for one in octets))
@@ -129,24 +146,30 @@ def rows(program: Path, name: str, condition: Condition) -> Iterator[list[str]]:
     """The table's rows of one experiment under one condition."""
     experiment = f"guo2001/{name}"
     variants = {"dt": "drop-tail"} if condition is APART else {"dt": "drop-tail", "red": "RED"}
-    sides: dict[str, list[Runs]] = {}
+    sides: dict[str, list[Runs | None]] = {}
     for variant in variants:
-        line = NS3[name, variant]
+        options = BOTTLENECK[name, variant] | condition.options
         sides[variant] = [
             [published(experiment, variant)],
             fairport(experiment, variant, condition),
-            ns3(program, line, condition),
-            ns3(program, line, condition, "--karn=true"),
+            ns2(options),
+            ns3(program, options),
+            ns3(program, options, "--karn=true"),
         ]
     head = ", ".join(filter(None, [LINES[name], condition.words]))
     for kind, value in VALUES.items():
         for variant, words in variants.items():
-            cells = [in_words([value(run) for run in runs], ".0f") for runs in sides[variant]]
+            cells = [
+                in_words([value(run) for run in runs], ".0f") if runs else "not measured"
+                for runs in sides[variant]
+            ]
             yield [f"{head}: {kind}, {words}", *cells]
     if "red" in sides:
         cells = [
-            in_words([ours.short / red.short for ours, red in zip(*pair, strict=True)], ".2f")
-            for pair in zip(sides["dt"], sides["red"], strict=True)
+            in_words([ours.short / red.short for ours, red in zip(dt, reds, strict=True)], ".2f")
+            if dt and reds
+            else "not measured"
+            for dt, reds in zip(sides["dt"], sides["red"], strict=True)
         ]
         yield [f"{head}: short, drop-tail over RED", *cells]
 
@@ -160,7 +183,7 @@ def in_words(values: Sequence[float], form: str) -> str:
 
 
 def main() -> None:
-    """Measures both lines under every condition on both sides and renews the table."""
+    """Measures both lines under every condition on all sides and renews the table."""
     program = ns3_peer.program("ns3-mice")
     cells = []
     for name in LINES:
@@ -168,7 +191,8 @@ def main() -> None:
             for row in rows(program, name, condition):
                 cells.append(row)
                 print(" | ".join(row), flush=True)
-    heads = ["packets", "paper", "here", "ns-3 as it is", "ns-3 with Karn's rule for SYNs"]
+    heads = ["packets", "paper", "here", "ns-2.35", "ns-3 as it is"]
+    heads += ["ns-3 with Karn's rule for SYNs"]
     between_markers(ROOT / "docs" / "validation.md", "mice", table(heads, cells))
 
 

@@ -182,18 +182,17 @@ Print(const char* name, const Transfers& its, const std::vector<Source>& sources
 int
 main(int argc, char* argv[])
 {
-    std::string rate = "1.25Mbps";
     uint32_t queue = 46, seed = 1;
-    double time = 500, redMin = 0, redMax = 0, minRtoMs = 1000, tickMs = 100;
+    double mbps = 1.25, time = 500, redMin = 0, redMax = 0, minRtoS = 1, tickS = 0.1;
     bool ecn = true, karn = false;
     CommandLine cmd(__FILE__);
-    cmd.AddValue("rate", "of the bottleneck", rate);
+    cmd.AddValue("mbps", "rate of the bottleneck", mbps);
     cmd.AddValue("queue", "buffer of the bottleneck, packets", queue);
     cmd.AddValue("redMin", "RED's lower threshold, packets", redMin);
     cmd.AddValue("redMax", "RED's upper threshold, packets; 0: drop-tail", redMax);
     cmd.AddValue("jitter", "a launch is later by a time from U(0, it), s", g_jitterS);
-    cmd.AddValue("minRto", "ms", minRtoMs);
-    cmd.AddValue("tick", "of the clock, as RFC 6298 reckons with it, ms", tickMs);
+    cmd.AddValue("minRto", "s", minRtoS);
+    cmd.AddValue("tick", "of the clock, as RFC 6298 reckons with it, s", tickS);
     cmd.AddValue("limitedTransmit", "", g_limitedTransmit);
     cmd.AddValue("ecn", "RED marks", ecn);
     cmd.AddValue("karn", "a SYN that was sent again gives no round-trip time", karn);
@@ -201,6 +200,7 @@ main(int argc, char* argv[])
     cmd.AddValue("seed", "of what is drawn", seed);
     cmd.Parse(argc, argv);
 
+    const std::string rate = std::to_string(mbps) + "Mbps";
     RngSeedManager::SetRun(seed);
     g_draw = CreateObject<UniformRandomVariable>();
     g_sockets = karn ? SocketFactoryOf<KarnSocket>::GetTypeId() : SocketFactoryOf<PlainSocket>::GetTypeId();
@@ -217,8 +217,8 @@ main(int argc, char* argv[])
     set("ns3::TcpSocket::ConnCount", UintegerValue(1000));
     set("ns3::TcpSocket::DataRetries", UintegerValue(100000));
     set("ns3::TcpSocket::DelAckCount", UintegerValue(1));
-    set("ns3::TcpSocketBase::MinRto", TimeValue(MicroSeconds(1000 * minRtoMs)));
-    set("ns3::TcpSocketBase::ClockGranularity", TimeValue(MicroSeconds(1000 * tickMs)));
+    set("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(minRtoS)));
+    set("ns3::TcpSocketBase::ClockGranularity", TimeValue(Seconds(tickS)));
     set("ns3::TcpSocketBase::UseEcn", EnumValue(ecn ? TcpSocketState::On : TcpSocketState::Off));
     set("ns3::RedQueueDisc::UseEcn", BooleanValue(ecn));
     set("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
