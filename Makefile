@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate lee2017 proportions equal-length mice sensitivity clocks fixes docs \
+.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate lee2017 proportions equal-length mice queues sensitivity clocks fixes docs \
 	fingerprints public-scripts lock clean
 .DELETE_ON_ERROR:
 
@@ -65,8 +65,11 @@ proportions: $(VENV)/.built  ## 1 : 12 to 30 : 360 flows in ns-3 as well, where 
 equal-length: $(VENV)/.built  ## drop runs with equal-length routing in ns-3 as well, where that can be installed
 	$(BIN)/python benches/equal_length.py
 
-mice: $(VENV)/.built  ## short transfers among long ones in ns-3 as well, where that can be installed
+mice: $(VENV)/.built  ## short transfers among long ones in ns-2 and ns-3 as well, where they can be had
 	$(BIN)/python benches/mice.py
+
+queues: $(VENV)/.built  ## RED and SFQ in ns-2 as well, where it is installed
+	$(BIN)/python benches/queues.py
 
 sensitivity: $(VENV)/.built  ## renew the table in docs/model.md: what each lever does to the result
 	$(BIN)/python benches/sensitivity.py

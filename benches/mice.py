@@ -2,14 +2,13 @@
 
 `make mice` renews the table in docs/validation.md: the experiments `guo2001/m1` and `m1-fast`. A
 measurement, not a test: it builds ns-3's side (peers/ns3-mice.cc) where a compiler and the package
-registry are at hand, and runs ns-2's (peers/ns2-mice.tcl) where `ns` is (Debian's package ns2).
+registry are at hand, and runs ns-2's (peers/ns2-mice.tcl) where `ns` is installed.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import statistics
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import fairport as fp
+import ns2_peer
 import ns3_peer
 import polars as pl
 from fairport.papers import catalogue
@@ -116,30 +116,25 @@ def fairport(experiment: str, variant: str, condition: Condition) -> Runs:
 def ns3(program: Path, options: dict[str, float], *further: str) -> Runs | None:
     """The same in ns-3."""
     given = [f"--{name}={value:g}" for name, value in options.items()]
-    return by_seed(lambda seed: [str(program), *given, *further, f"--seed={seed}"])
+
+    def run(seed: int) -> Any:
+        command = [str(program), *given, *further, f"--seed={seed}"]
+        return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [delivered(found) for found in pool.map(run, SEEDS)]
 
 
 def ns2(options: dict[str, float]) -> Runs | None:
     """The same in ns-2; None where it is not installed."""
-    program = shutil.which("ns")
-    if program is None:
-        return None
-    script = str(Path(__file__).parent / "peers" / "ns2-mice.tcl")
-    given = [word for name, value in options.items() for word in (name, f"{value:g}")]
-    return by_seed(lambda seed: [program, script, *given, "seed", str(seed)])
+    found = ns2_peer.runs("mice", options, SEEDS)
+    return found and [delivered(one) for one in found]
 
 
-def by_seed(command: Callable[[int], list[str]]) -> Runs:
-    """What a peer's program prints, seed by seed."""
-
-    def run(seed: int) -> Delivered:
-        done = subprocess.run(command(seed), capture_output=True, text=True, check=True)
-        found = json.loads(done.stdout)
-        octets = [found[kind]["delivered_bytes"] for kind in ("short", "long")]
-        return Delivered(*(one / MSS_BYTES for one in octets))
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(run, SEEDS))
+def delivered(found: dict[str, Any]) -> Delivered:
+    """What a peer's program prints."""
+    octets = [found[kind]["delivered_bytes"] for kind in ("short", "long")]
+    return Delivered(*(one / MSS_BYTES for one in octets))
 
 
 def rows(program: Path, name: str, condition: Condition) -> Iterator[list[str]]:
