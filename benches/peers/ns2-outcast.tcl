@@ -41,11 +41,13 @@ proc join_switches {a b} {
     }
 }
 
+# A host's stack takes 30 us and a constant of its own, up to 20 us, each way.
 proc join_host {host edge} {
     global ns option draw
-    $ns simplex-link $host $edge [rate] 25us DropTail
+    set stack [expr 30e-6 + [$draw uniform 0 20e-6]]
+    $ns simplex-link $host $edge [rate] [expr $stack + 25e-6] DropTail
     $ns queue-limit $host $edge 100000
-    $ns simplex-link $edge $host [rate] [expr 30e-6 + [$draw uniform 0 20e-6]] $option(queue)
+    $ns simplex-link $edge $host [rate] $stack $option(queue)
     $ns queue-limit $edge $host $option(limit)
 }
 
