@@ -50,7 +50,7 @@ def _of(experiment: str, variant: str = "") -> dict[str, Any]:
 
 _SFQ = _of("p10", "in-four")
 CASES = [
-    Case("drop-tail", "0.17", {}, {"queue": "DropTail"}),
+    Case("drop-tail", "1/7", {}, {"queue": "DropTail"}),
     Case("RED", "2.0", _of("p9"), {"queue": "RED"}),
     Case("SFQ, lone flow in the bucket of four", "0.84", _SFQ, {"queue": "SFQ"}),
     Case(
