@@ -113,7 +113,7 @@ def fairport(experiment: str, variant: str, condition: Condition) -> Runs:
     return runs
 
 
-def ns3(program: Path, options: dict[str, float], *further: str) -> Runs | None:
+def ns3(program: Path, options: dict[str, float], *further: str) -> Runs:
     """The same in ns-3."""
     given = [f"--{name}={value:g}" for name, value in options.items()]
 

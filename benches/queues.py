@@ -43,9 +43,8 @@ class Case:
 
 def _of(experiment: str, variant: str = "") -> dict[str, Any]:
     """The queue of a paper's experiment."""
-    its = catalogue.entry(f"prakash2012/{experiment}").experiment
-    [patch] = [one.patch for one in its.variant if one.name == variant] or [{}]
-    return {**its.scenario, **patch}
+    entry = catalogue.entry(f"prakash2012/{experiment}")
+    return entry.experiment.scenario | entry.variant(variant).patch
 
 
 _SFQ = _of("p10", "in-four")

@@ -97,7 +97,7 @@ class Published(Section):
     """Where the numbers were read, and how exactly."""
     classes: dict[str, PublishedClass] = Field(default={})
     measures: dict[str, float] = Field(default={})
-    """Published values of what sweeps draw, by the metric's name."""
+    """Published values that no claim has, by the metric's name: for sweeps and for reports."""
 
 
 class Variant(Section):

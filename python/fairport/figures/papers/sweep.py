@@ -105,7 +105,7 @@ def published(entry: Entry, drawing: Drawing) -> dict[str, float]:
     drawn = (drawing.measure, drawing.hop_class, drawing.traffic, drawing.sizes)
     for one in entry.claims:
         if one.number is not None and (one.metric, one.hop_class, one.traffic, one.sizes) == drawn:
-            numbers[one.variant or entry.experiment.variant[0].name] = one.number
+            numbers[entry.variant(one.variant).name] = one.number
     return numbers
 
 
