@@ -12,3 +12,8 @@ mod time;
 pub use bytes::Bytes;
 pub use rate::{Rate, Serializer};
 pub use time::Time;
+
+/// A point in time, counted from the start of the run.
+pub type Instant = Time;
+/// A span of time.
+pub type Duration = Time;
