@@ -40,6 +40,7 @@ mod checks;
 mod clock;
 mod congestion;
 mod connection;
+mod decision;
 mod delivery_rate;
 mod ecn;
 mod handshake;
@@ -65,6 +66,7 @@ mod timer;
 
 pub use checks::SettingError;
 pub use connection::Connection;
+pub use decision::{Decision, DecisionCause, DecisionKind};
 pub use ecn::Ecn;
 pub use info::{CaState, Info};
 pub use presets::Preset;

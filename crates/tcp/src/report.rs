@@ -1,37 +1,41 @@
-//! What a connection tells of itself: events as they happen, gauges and counters when asked.
+//! What a connection reports: events as they happen, gauges and counters when asked.
 
 use std::ops::Add;
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
+
+use crate::decision::Decision;
 
 /// Receives what happens in a connection. Every method does nothing unless it is overridden;
 /// dispatch is static, so a probe that is off costs nothing.
 pub trait Events {
     /// A round-trip time was measured.
-    fn rtt_sample(&mut self, _now: Time, _rtt: Time) {}
+    fn rtt_sample(&mut self, _now: Instant, _rtt: Duration) {}
     /// The retransmission timer fired.
     fn timeout(&mut self, _timeout: Timeout) {}
+    /// The sender's window or phase changed.
+    fn decision(&mut self, _now: Instant, _decision: Decision) {}
     /// The handshake is complete at this end.
-    fn established(&mut self, _now: Time) {}
-    /// Everything written is acknowledged and, where the connection is closed, both FIN are.
-    fn finished(&mut self, _now: Time) {}
+    fn established(&mut self, _now: Instant) {}
+    /// Everything written is acknowledged and, where the connection is closed, both FINs are.
+    fn finished(&mut self, _now: Instant) {}
 }
 
-/// Nobody listens.
+/// Ignores every event.
 impl Events for () {}
 
 /// One expiry of the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeout {
     /// When the timer was last started: from then on the flow stood still.
-    pub start: Time,
+    pub start: Instant,
     /// When it fired.
-    pub end: Time,
+    pub end: Instant,
     /// The timeout that was waited for, backed off.
-    pub rto: Time,
+    pub rto: Duration,
     /// Doublings in `rto`: 0 for the first timeout of a series.
     pub backoff: u32,
-    /// `SND.UNA` on the wire: the octet whose acknowledgement did not come.
+    /// `SND.UNA` on the wire: the first byte whose acknowledgement did not come.
     pub seq: u32,
     /// Why nothing but the timer could repair it.
     pub cause: TimeoutCause,
@@ -59,15 +63,15 @@ impl TimeoutCause {
 /// The state of the sender at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gauges {
-    /// Congestion window in octets of payload (a segment counts as a full one).
+    /// Congestion window in bytes of payload (a segment counts as a full one).
     pub cwnd_bytes: u64,
     /// Slow-start threshold, likewise; `u64::MAX` before the first loss.
     pub ssthresh_bytes: u64,
     /// Smoothed round-trip time; none before the first sample.
-    pub srtt: Option<Time>,
-    /// Octets estimated to be in the network: "pipe" (RFC 6675), in-flight (Linux).
+    pub srtt: Option<Duration>,
+    /// Bytes estimated to be in the network: "pipe" (RFC 6675), in flight (Linux).
     pub in_flight_bytes: u64,
-    /// Octets of data acknowledged cumulatively.
+    /// Bytes of data acknowledged cumulatively.
     pub acked_bytes: u64,
 }
 
@@ -81,7 +85,7 @@ pub struct Counters {
     /// Expiries of the retransmission timer, those of a SYN included.
     pub timeouts: u64,
     /// Sum over the timeouts of the time from the timer's start to its expiry.
-    pub timeout_period: Time,
+    pub timeout_period: Duration,
     /// Entries into fast recovery.
     pub fast_recoveries: u64,
 }
