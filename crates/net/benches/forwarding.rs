@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use fairport_net::arbitration::{Arbiter, Rule};
 use fairport_net::discipline::{
-    Discipline, DropTail, EarlyDrop, Measure, Pie, PieConfig, Ramp, Red, RedLinux, RedLinuxConfig,
-    Rio, StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
+    Discipline, DropTail, EarlyDrop, Pie, PieConfig, QueueUnit, Ramp, Red, RedLinux,
+    RedLinuxConfig, Rio, StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
 };
 use fairport_net::framing::Framing;
-use fairport_net::port::{Leaves, PortConfig, Queueing};
+use fairport_net::port::{BufferRelease, PortConfig, Queueing};
 use fairport_net::processing::{Processing, Server};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::scheduler::{
@@ -81,7 +81,7 @@ struct Kind {
 fn fifo(discipline: Discipline) -> Queueing {
     Queueing::Fifo {
         discipline,
-        leaves: Leaves::AtEndOfService,
+        leaves: BufferRelease::EndOfService,
     }
 }
 
@@ -108,7 +108,7 @@ const RAMP: Ramp = Ramp {
 fn early_drop() -> EarlyDrop {
     EarlyDrop {
         weight: 0.002,
-        measure: Measure::Packets,
+        unit: QueueUnit::Packets,
         variant: Variant::Ns2,
         ecn: true,
         buffer: buffer(),

@@ -1,4 +1,4 @@
-//! The edge classifier of RIO-PS: tells the packets of short flows from those of long ones.
+//! The edge classifier of RIO-PS: separates the packets of short flows from those of long ones.
 //!
 //! Guo & Matta, "The War Between Mice and Elephants", ICNP 2001, section 4.1: the edge router
 //! counts each flow's packets; the first `L_t` belong to a short flow. A flow that was silent for
@@ -12,7 +12,7 @@ pub const LONG: u8 = 0;
 /// The class of packets of flows that are short so far.
 pub const SHORT: u8 = 1;
 
-/// How an edge router tells short flows from long ones.
+/// How an edge router separates short flows from long ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassifierConfig {
     /// `L_t`: so many packets of a flow are short; where it is tuned, what it begins with

@@ -1,13 +1,13 @@
 //! What a link adds to an IP packet.
 
-/// Octets that a packet takes in a buffer and on the wire, beyond the IP packet itself.
+/// Bytes that a packet takes in a buffer and on the wire, beyond the IP packet itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
-    /// octets: shorter IP packets are padded to this
+    /// bytes: shorter IP packets are padded to this
     min_payload: u32,
-    /// octets of header and checksum: in the buffer and on the wire
+    /// bytes of header and checksum: in the buffer and on the wire
     frame: u32,
-    /// octets of preamble, start delimiter and inter-frame gap: on the wire only
+    /// bytes of preamble, start delimiter and inter-frame gap: on the wire only
     gap: u32,
 }
 
@@ -25,19 +25,19 @@ impl Framing {
         gap: 0,
     };
 
-    /// Octets in a buffer.
+    /// Bytes in a buffer.
     #[inline]
     pub fn buffered_bytes(self, ip_bytes: u16) -> u32 {
         u32::from(ip_bytes).max(self.min_payload) + self.frame
     }
 
-    /// Octets on the wire beyond those in the buffer.
+    /// Bytes on the wire beyond those in the buffer.
     #[inline]
     pub fn gap_bytes(self) -> u32 {
         self.gap
     }
 
-    /// Octets on the wire.
+    /// Bytes on the wire.
     pub fn wire_bytes(self, ip_bytes: u16) -> u32 {
         self.buffered_bytes(ip_bytes) + self.gap
     }

@@ -2,11 +2,11 @@
 
 use fairport_units::Time;
 
-use crate::pool::{Handle, Passage, Pool};
+use crate::pool::{Handle, LinkEntry, Pool};
 
 /// A list of packets, linked through their places: accepted at one end, arriving at the other; in
 /// between a second cursor parts those on the link from those still in the port's buffer.
-pub(crate) struct Link {
+pub(crate) struct LinkQueue {
     /// the packet that arrives first, where there is one
     first: Handle,
     /// the one that leaves the buffer first, where there is one
@@ -15,12 +15,12 @@ pub(crate) struct Link {
     last: Handle,
     /// packets in the buffer and on the link
     packets: u32,
-    /// packets and octets in the buffer
+    /// packets and bytes in the buffer
     backlog_packets: u32,
     backlog_bytes: u32,
 }
 
-impl Link {
+impl LinkQueue {
     /// An empty link.
     pub(crate) fn new() -> Self {
         let nobody = Handle::at(0);
@@ -46,13 +46,13 @@ impl Link {
         self.packets == 0
     }
 
-    /// Octets in the buffer, as of the last [`Link::release`].
+    /// Bytes in the buffer, as of the last [`LinkQueue::release`].
     #[inline]
     pub(crate) fn backlog_bytes(&self) -> u32 {
         self.backlog_bytes
     }
 
-    /// Packets in the buffer, as of the last [`Link::release`].
+    /// Packets in the buffer, as of the last [`LinkQueue::release`].
     #[inline]
     pub(crate) fn backlog_packets(&self) -> u32 {
         self.backlog_packets
@@ -62,21 +62,21 @@ impl Link {
     #[inline]
     pub(crate) fn release<P: Copy>(&mut self, until: Time, packets: &Pool<P>) {
         while self.backlog_packets > 0 {
-            let next = packets.passage(self.leaving);
+            let next = packets.entry(self.leaving);
             if next.leaves > until {
                 return;
             }
-            self.let_out(next);
+            self.leave_buffer(next);
             packets.prefetch(self.leaving);
         }
     }
 
     /// The packet that leaves the buffer first has left it.
     #[inline]
-    fn let_out(&mut self, passage: &Passage) {
+    fn leave_buffer(&mut self, entry: &LinkEntry) {
         self.backlog_packets -= 1;
-        self.backlog_bytes -= passage.frame_bytes;
-        self.leaving = passage.behind;
+        self.backlog_bytes -= entry.frame_bytes;
+        self.leaving = entry.behind;
     }
 
     /// Accepts a packet. `due` and `leaves` are not before those of the packet accepted last.
@@ -89,14 +89,14 @@ impl Link {
         packet: Handle,
         packets: &mut Pool<P>,
     ) {
-        let passage = packets.passage_mut(packet);
-        passage.due = due;
-        passage.leaves = leaves;
-        passage.frame_bytes = frame_bytes;
+        let entry = packets.entry_mut(packet);
+        entry.due = due;
+        entry.leaves = leaves;
+        entry.frame_bytes = frame_bytes;
         if self.packets == 0 {
             self.first = packet;
         } else {
-            packets.passage_mut(self.last).behind = packet;
+            packets.entry_mut(self.last).behind = packet;
         }
         if self.backlog_packets == 0 {
             self.leaving = packet;
@@ -107,28 +107,28 @@ impl Link {
         self.backlog_bytes += frame_bytes;
     }
 
-    /// Takes the packet that arrives first, and tells when the one behind it arrives, and which it is.
+    /// Takes the packet that arrives first; returns also when the next one arrives, and which it is.
     #[inline]
     pub(crate) fn pop<P: Copy>(&mut self, packets: &Pool<P>) -> (Handle, Option<(Time, Handle)>) {
         debug_assert!(!self.is_empty());
         let packet = self.first;
-        let passage = packets.passage(packet);
+        let entry = packets.entry(packet);
         if self.backlog_packets == self.packets {
-            self.let_out(passage); // it is at the far end, so it has left the buffer
+            self.leave_buffer(entry); // it is at the far end, so it has left the buffer
         }
         self.packets -= 1;
         if self.packets == 0 {
             return (packet, None);
         }
-        self.first = passage.behind;
-        let next = packets.passage(self.first);
+        self.first = entry.behind;
+        let next = packets.entry(self.first);
         packets.prefetch(next.behind); // so that its `due` is there when it is the first
         (packet, Some((next.due, self.first)))
     }
 
     /// The packets in the buffer and on the link, first to arrive first.
     pub(crate) fn iter<P: Copy>(&self, packets: &Pool<P>) -> impl Iterator<Item = Handle> {
-        let behind = |packet: &Handle| Some(packets.passage(*packet).behind);
+        let behind = |packet: &Handle| Some(packets.entry(*packet).behind);
         std::iter::successors(Some(self.first), behind).take(self.packets as usize)
     }
 }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_fifo_never_reorders() {
-        let (mut link, mut packets) = (Link::new(), pool(8000));
+        let (mut link, mut packets) = (LinkQueue::new(), pool(8000));
         let (mut pushed, mut popped) = (0, 0);
         for round in 1..200_u32 {
             for _ in 0..round % 37 {
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_backlog_counts_what_has_not_left_the_buffer() {
-        let (mut link, mut packets) = (Link::new(), pool(4));
+        let (mut link, mut packets) = (LinkQueue::new(), pool(4));
         for i in 1..=3 {
             let (due, leaves) = (Time::from_us(10 + i), Time::from_us(i));
             link.push(due, leaves, 1000, Handle::at(i as usize), &mut packets);

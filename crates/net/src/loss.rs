@@ -1,6 +1,6 @@
 //! Losses that no queue decides: at random, as on a bad link, or in runs of a given length.
 //!
-//! A packet is lost before it meets the port's queue, whatever that is, and takes no time on the
+//! A packet is lost in front of the port's queue, whatever that is, and takes no time on the
 //! link.
 
 use fairport_units::Time;

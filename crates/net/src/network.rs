@@ -11,7 +11,7 @@ use crate::framing::Framing;
 use crate::observer::{Arrival, Counts, Observer};
 use crate::packet::{CE, Header, Packet};
 use crate::pool::{Handle, Pool};
-use crate::port::{Kind, Place, Port, PortConfig, PortTotals};
+use crate::port::{Kind, Location, OutputPort, PortConfig, PortTotals};
 use crate::routing::Routes;
 use crate::topology::{NodeId, PortId, Topology};
 use scheduled::ScheduledPorts;
@@ -70,7 +70,7 @@ struct Tied {
 /// Asserted in release builds: time never goes back; what was injected is delivered, dropped or
 /// still here.
 pub struct Network<P: Copy, O> {
-    ports: Vec<Port>,
+    ports: Vec<OutputPort>,
     /// what the ports with a scheduler have besides
     scheduled: ScheduledPorts,
     packets: Pool<P>,
@@ -101,14 +101,14 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         assert_eq!(
             ports.len(),
             topology.ports().len(),
-            "one configuration a port"
+            "one configuration per port"
         );
         let mut ingress_base = 0;
-        let mut place = |port: &crate::topology::Port| {
+        let mut locate = |port: &crate::topology::Port| {
             let far = topology.port(port.peer);
             let base = ingress_base;
             ingress_base += topology.node(port.node).ports.len() as u32;
-            Place {
+            Location {
                 far_node: far.node,
                 far_port: port.peer,
                 far_number: far.number,
@@ -118,15 +118,15 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         };
         let typical_span = typical_span(&ports);
         let mut scheduled = ScheduledPorts::new(topology);
-        let ports: Vec<Port> = topology
+        let ports: Vec<OutputPort> = topology
             .ports()
             .iter()
-            .map(&mut place)
+            .map(&mut locate)
             .zip(ports)
             .zip(0..)
-            .map(|((place, config), id)| {
+            .map(|((location, config), id)| {
                 let node = topology.port(PortId(id)).node;
-                Port::new(place, config, |scheduler| scheduled.add(node, scheduler))
+                OutputPort::new(location, config, |scheduler| scheduled.add(node, scheduler))
             })
             .collect();
         Self {
@@ -168,7 +168,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         &self.observer
     }
 
-    /// The observer, to tell it something.
+    /// The observer, mutable.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
@@ -188,7 +188,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         &self.ports[port.0 as usize].totals
     }
 
-    /// Packets that a port refused, or accepted and dropped all the same, as of the last
+    /// Packets that a port dropped on arrival or later, as of the last
     /// [`Network::settle`].
     pub fn drops(&self, port: PortId) -> u64 {
         let port = &self.ports[port.0 as usize];
@@ -232,11 +232,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     pub fn inject(&mut self, at: Time, mut packet: Packet<P>) -> Time {
         let (route, port) = self.routes.enter(packet.header.route);
         packet.header.route = route;
-        let number = self.ports[port.0 as usize].place.number;
+        let number = self.ports[port.0 as usize].location.number;
         self.injected += 1;
         self.observer.sent(port, &packet);
         let handle = self.packets.put(&packet);
-        self.meet(at, port, Ingress { port, number }, handle)
+        self.enqueue(at, port, Ingress { port, number }, handle)
     }
 
     /// Lets packets arrive, in order of time, until the next arrival is later than `until` or
@@ -261,7 +261,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 self.deliver(taken.node, taken.handle, hosts);
                 limit = until.min(hosts.horizon());
             } else {
-                self.meet(time, taken.output, taken.ingress, taken.handle);
+                self.enqueue(time, taken.output, taken.ingress, taken.handle);
             }
         }
     }
@@ -273,7 +273,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         if let Some((from, packet)) = self.events.next() {
             let header = self.packets.header(Handle::at(packet as usize));
             if header.output == Routes::END {
-                hosts.expect(self.ports[from as usize].place.far_node, header);
+                hosts.expect(self.ports[from as usize].location.far_node, header);
             }
         }
     }
@@ -299,10 +299,10 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             handle,
             output: self.packets.header(handle).output,
             ingress: Ingress {
-                port: port.place.far_port,
-                number: port.place.far_number,
+                port: port.location.far_port,
+                number: port.location.far_number,
             },
-            node: port.place.far_node,
+            node: port.location.far_node,
         };
         if port.is_behind(self.now) {
             self.catch_up(from, self.now);
@@ -318,24 +318,24 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         hosts.receive(self, host, &received);
     }
 
-    /// A packet meets the output port of its next hop. Returns when it will have left, or
-    /// [`Time::NEVER`] where that is not known.
+    /// A packet arrives at the output port of its next hop. Returns when its last bit leaves, or
+    /// [`Time::NEVER`] if that is not known yet.
     #[expect(
         clippy::inline_always,
         reason = "the hot loop: one call a hop is enough"
     )]
     #[inline(always)]
-    fn meet(&mut self, now: Time, output: PortId, ingress: Ingress, handle: Handle) -> Time {
+    fn enqueue(&mut self, now: Time, output: PortId, ingress: Ingress, handle: Handle) -> Time {
         match self.ports[output.0 as usize].kind() {
-            Kind::Plain => self.meet_fifo::<true>(now, output, ingress, handle),
-            Kind::Fifo => self.meet_fifo::<false>(now, output, ingress, handle),
-            Kind::Scheduled(number) => self.meet_scheduler(now, output, ingress, handle, number),
+            Kind::Plain => self.enqueue_fifo::<true>(now, output, ingress, handle),
+            Kind::Fifo => self.enqueue_fifo::<false>(now, output, ingress, handle),
+            Kind::Scheduled(number) => self.enqueue_scheduled(now, output, ingress, handle, number),
         }
     }
 
-    /// A packet meets a port that serves first in, first out: verdict, and onto the link or lost.
+    /// A packet arrives at a port that serves first in, first out: it is put on the link or dropped.
     #[inline(never)]
-    fn meet_fifo<const PLAIN: bool>(
+    fn enqueue_fifo<const PLAIN: bool>(
         &mut self,
         now: Time,
         id: PortId,
@@ -351,11 +351,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let frame_bytes = self.framing.buffered_bytes(header.size_bytes);
         let backlog = port.backlog(now, &self.packets);
         let port_accepted = port.totals.accepted;
-        let verdict = port.judge::<PLAIN>(now, backlog, frame_bytes, &header);
-        let slot = port.place.ingress_base as usize + ingress.number as usize;
+        let verdict = port.admit::<PLAIN>(now, backlog, frame_bytes, &header);
+        let slot = port.location.ingress_base as usize + ingress.number as usize;
         self.ingress_arrivals[slot] += 1;
         let mut depart = Time::NEVER;
-        if verdict.lets_in() {
+        if verdict.is_accepted() {
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
             let packets = &mut self.packets;
             let (end, due) = port.accept::<PLAIN, P>(now, frame_bytes, wire_bytes, handle, packets);
@@ -387,7 +387,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             depart,
             counts,
         });
-        if !verdict.lets_in() {
+        if !verdict.is_accepted() {
             self.dropped += 1;
             self.packets.release(handle);
         }
@@ -429,7 +429,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 self.arbiter.went_first(output.0, taken.ingress.number);
             }
             previous = Some(output);
-            self.meet(self.now, output, taken.ingress, taken.handle);
+            self.enqueue(self.now, output, taken.ingress, taken.handle);
         }
         tied.clear();
         self.tied = tied;

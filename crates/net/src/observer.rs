@@ -1,4 +1,4 @@
-//! Who watches the network, and what there is to see: packets meeting output ports.
+//! Who watches the network, and what there is to see: packets that arrive at output ports.
 
 use fairport_units::Time;
 
@@ -6,14 +6,14 @@ use crate::discipline::{Backlog, Verdict};
 use crate::packet::{Header, Packet};
 use crate::topology::PortId;
 
-/// Who is told of every verdict. Static: what it does not do costs nothing.
+/// Receives every verdict. Static: what it does not do costs nothing.
 pub trait Observer<P: Copy> {
     /// A host sends a packet by its NIC, which is the `port`; its verdict follows.
     fn sent(&mut self, port: PortId, packet: &Packet<P>) {
         let _ = (port, packet);
     }
 
-    /// A packet met an output port; or the port's discipline revised its verdict on one that it
+    /// A packet arrived at an output port; or the port's discipline revised its verdict on one that it
     /// had accepted.
     fn verdict(&mut self, time: Time, port: PortId, header: &Header, verdict: Verdict);
 
@@ -21,7 +21,7 @@ pub trait Observer<P: Copy> {
     /// are dropped or marked.
     fn watches(&self, port: PortId) -> bool;
 
-    /// Everything about a packet that was dropped or marked, or that met a watched port.
+    /// Everything about a packet that was dropped or marked, or that arrived at a watched port.
     fn detail(&mut self, arrival: &Arrival<'_, P>);
 
     /// A discipline dropped or marked a packet that it had accepted: `time` and `backlog` are those
@@ -37,7 +37,7 @@ pub trait Observer<P: Copy> {
     }
 }
 
-/// A packet's meeting with an output port.
+/// A packet's arrival at an output port.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a, P: Copy> {
     /// when

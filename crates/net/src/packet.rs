@@ -1,6 +1,6 @@
 //! What travels: a header that the network reads at every hop, and an opaque content.
 
-use crate::discipline::Candidate;
+use crate::discipline::PacketView;
 use crate::topology::PortId;
 
 /// The bits of [`Packet::ecn`] that hold the ECN codepoint (RFC 3168 5).
@@ -19,7 +19,7 @@ pub struct Packet<P: Copy> {
     pub content: P,
 }
 
-/// All that a packet shows on its way: 16 octets, so that the headers of many thousand packets keep
+/// All that a packet shows on its way: 16 bytes, so that the headers of many thousand packets keep
 /// to the cache next to the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -32,11 +32,11 @@ pub struct Header {
     /// the output port at the far end of the link that it is on, as the route says; the network
     /// fills it in, so that an arrival knows its port before it looks at the route
     pub output: PortId,
-    /// size of the IP packet, octets
+    /// size of the IP packet, bytes
     pub size_bytes: u16,
     /// ECN codepoint of the IP header (RFC 3168)
     pub ecn: u8,
-    /// traffic class, for disciplines that tell classes apart
+    /// traffic class, for disciplines that distinguish classes
     pub class: u8,
 }
 
@@ -45,8 +45,8 @@ const _: () = assert!(size_of::<Header>() == 16);
 impl Header {
     /// What a discipline may look at of it; it takes `frame_bytes` in a buffer.
     #[inline]
-    pub(crate) fn candidate(&self, frame_bytes: u32) -> Candidate {
-        Candidate {
+    pub(crate) fn view(&self, frame_bytes: u32) -> PacketView {
+        PacketView {
             frame_bytes,
             flow: self.flow,
             class: self.class,

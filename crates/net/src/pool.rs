@@ -27,7 +27,7 @@ impl Handle {
 
 /// Where a packet is on its link.
 #[derive(Clone, Copy)]
-pub(crate) struct Passage {
+pub(crate) struct LinkEntry {
     /// when the next node decides about it
     pub(crate) due: Time,
     /// when it stops counting against the buffer's limit
@@ -43,7 +43,7 @@ pub(crate) struct Passage {
 #[repr(C, align(64))]
 struct Transit {
     header: Header,
-    passage: Passage,
+    entry: LinkEntry,
 }
 
 /// A content at the beginning of a cache line, so that it touches no more of them than it must.
@@ -79,7 +79,7 @@ impl<P: Copy> Pool<P> {
         } else {
             self.transits.push(Transit {
                 header: packet.header,
-                passage: NOWHERE,
+                entry: NOWHERE,
             });
             self.contents.push(Aligned(packet.content));
             Handle::at(self.transits.len() - 1)
@@ -105,8 +105,8 @@ impl<P: Copy> Pool<P> {
     }
 
     #[inline]
-    pub(crate) fn passage(&self, handle: Handle) -> &Passage {
-        &self.transits[handle.place()].passage
+    pub(crate) fn entry(&self, handle: Handle) -> &LinkEntry {
+        &self.transits[handle.place()].entry
     }
 
     /// The packet, if there is one, will soon come near: fetches what a hop needs of it.
@@ -124,8 +124,8 @@ impl<P: Copy> Pool<P> {
     }
 
     #[inline]
-    pub(crate) fn passage_mut(&mut self, handle: Handle) -> &mut Passage {
-        &mut self.transits[handle.place()].passage
+    pub(crate) fn entry_mut(&mut self, handle: Handle) -> &mut LinkEntry {
+        &mut self.transits[handle.place()].entry
     }
 
     /// Frees the place; the packet must not be asked for again.
@@ -135,8 +135,8 @@ impl<P: Copy> Pool<P> {
     }
 }
 
-/// The passage of a packet that is on no link yet.
-const NOWHERE: Passage = Passage {
+/// The entry of a packet that is on no link yet.
+const NOWHERE: LinkEntry = LinkEntry {
     due: Time::ZERO,
     leaves: Time::ZERO,
     frame_bytes: 0,

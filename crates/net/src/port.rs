@@ -2,8 +2,8 @@
 
 use fairport_units::{Rate, Serializer, Time};
 
-use crate::discipline::{Backlog, Discipline, DropTail, Queue, Reason, Verdict};
-use crate::link::Link;
+use crate::discipline::{Backlog, Discipline, DropTail, QueueView, Reason, Verdict};
+use crate::link::LinkQueue;
 use crate::loss::Loss;
 use crate::observer::Counts;
 use crate::packet::Header;
@@ -29,7 +29,7 @@ pub struct PortConfig {
     pub queueing: Queueing,
     /// what holds packets back before they go to the line
     pub shaper: Option<Shaper>,
-    /// where packets are lost before they meet the queue, the one that they come to first first
+    /// where packets are lost in front of the queue, in the order in which they pass
     pub losses: Vec<Loss>,
     /// whether a packet that leaves the buffer in the picosecond in which another arrives makes
     /// room for it
@@ -44,7 +44,7 @@ pub enum Queueing {
         /// who gets in
         discipline: Discipline,
         /// when a packet stops counting against the buffer's limit
-        leaves: Leaves,
+        leaves: BufferRelease,
     },
     /// decided when a packet leaves; the packet in service does not count against the limit
     Scheduled(Box<Scheduler>),
@@ -52,11 +52,11 @@ pub enum Queueing {
 
 /// When a packet stops counting against the buffer's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leaves {
+pub enum BufferRelease {
     /// when its last bit is sent: the packet in service counts
-    AtEndOfService,
+    EndOfService,
     /// when its first bit is sent
-    AtStartOfService,
+    StartOfService,
 }
 
 /// What has happened at a port since the start of the run.
@@ -69,15 +69,15 @@ pub struct PortTotals {
     pub accepted: u64,
     /// packets accepted and marked
     pub marked: u64,
-    /// octets accepted, as the buffer counts them
+    /// bytes accepted, as the buffer counts them
     pub accepted_bytes: u64,
-    /// most octets in the buffer
+    /// most bytes in the buffer
     pub backlog_max_bytes: u32,
-    /// the backlog's integral over time, octet · ps
+    /// the backlog's integral over time, byte · ps
     pub backlog_integral: u128,
 }
 
-/// What [`Port::scheduler`] is where a port serves first in, first out.
+/// What [`OutputPort::scheduler`] is where a port serves first in, first out.
 const NO_SCHEDULER: u32 = u32::MAX;
 
 /// How much a port asks of the forwarding core.
@@ -100,7 +100,7 @@ struct Extras {
 }
 
 /// Where a port stands in the topology.
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// the node at the far end of its link
     pub(crate) far_node: NodeId,
     /// the port at the far end, and its number there
@@ -114,20 +114,21 @@ pub(crate) struct Place {
 
 /// An output port.
 ///
-/// Three cache lines, in this order: what a packet meets when it leaves, what it meets besides when
-/// it comes, and what is counted. In a large network they come from the second-level cache.
+/// Three cache lines, in this order: what a packet reads when it leaves, what it reads besides when
+/// it arrives, and what is counted. In a large network they come from the second-level cache.
 #[repr(C, align(64))]
-pub(crate) struct Port {
-    pub(crate) link: Link,
-    pub(crate) place: Place,
+pub(crate) struct OutputPort {
+    pub(crate) link: LinkQueue,
+    pub(crate) location: Location,
     extras: Option<Box<Extras>>,
     /// which of the network's schedulers it has, or [`NO_SCHEDULER`]
     scheduler: u32,
     /// see [`Kind::Plain`]
     is_plain: bool,
-    leaves: Leaves,
-    /// whether a packet still counts in the picosecond in which it leaves
-    lingers: bool,
+    leaves: BufferRelease,
+    /// whether arrivals come before departures of the same picosecond, so that a packet still counts
+    /// in the picosecond in which it leaves
+    arrivals_first: bool,
     /// whether packets wait with its scheduler
     pub(crate) waits: bool,
 
@@ -143,12 +144,12 @@ pub(crate) struct Port {
 }
 
 /// A fourth line would cost a large network some per cent.
-const _: () = assert!(size_of::<Port>() == 3 * 64);
+const _: () = assert!(size_of::<OutputPort>() == 3 * 64);
 
-impl Port {
+impl OutputPort {
     /// An idle port; `number` takes its scheduler, if it has one, and gives it a number.
     pub(crate) fn new(
-        place: Place,
+        location: Location,
         config: PortConfig,
         number: impl FnOnce(Scheduler) -> u32,
     ) -> Self {
@@ -157,7 +158,7 @@ impl Port {
             // this discipline is never asked
             Queueing::Scheduled(scheduler) => (
                 Discipline::DropTail(DropTail::packets(0)),
-                Leaves::AtStartOfService,
+                BufferRelease::StartOfService,
                 number(*scheduler),
             ),
         };
@@ -169,8 +170,8 @@ impl Port {
         let is_drop_tail = matches!(discipline, Discipline::DropTail(_));
         let is_fifo = scheduler == NO_SCHEDULER;
         Self {
-            link: Link::new(),
-            place,
+            link: LinkQueue::new(),
+            location,
             is_plain: is_fifo && is_drop_tail && !has_extras && config.departure_first,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
             free_at: Time::ZERO,
@@ -182,7 +183,7 @@ impl Port {
             scheduler,
             extras: has_extras.then(|| Box::new(extras)),
             leaves,
-            lingers: !config.departure_first,
+            arrivals_first: !config.departure_first,
             waits: false,
             totals: PortTotals::default(),
             last_arrival: Time::ZERO,
@@ -212,7 +213,7 @@ impl Port {
         }
     }
 
-    /// Time that it takes to send so many packets of so many octets in all, with gaps of
+    /// Time that it takes to send so many packets of so many bytes in all, with gaps of
     /// `gap_bytes`; at the shaper's rate where there is one.
     pub(crate) fn time_of(&self, packets: u64, bytes: u64, gap_bytes: u32) -> Time {
         let extras = self.extras.as_ref();
@@ -232,14 +233,14 @@ impl Port {
     /// How long after its departure a packet still counts: one picosecond where an arrival of the
     /// same instant comes first.
     #[inline]
-    fn lingers(&self) -> Time {
-        Time::from_ps(u64::from(self.lingers))
+    fn departure_lag(&self) -> Time {
+        Time::from_ps(u64::from(self.arrivals_first))
     }
 
     /// When its scheduler decides which of the packets that wait goes next.
     #[inline]
     pub(crate) fn next_departure(&self) -> Time {
-        self.free_at + self.lingers()
+        self.free_at + self.departure_lag()
     }
 
     /// Whether its scheduler has such a decision to make up for.
@@ -267,7 +268,7 @@ impl Port {
         self.totals.arrivals += 1;
     }
 
-    /// Whether the packet that arrives at `now` is lost before it meets the queue.
+    /// Whether the packet that arrives at `now` is lost in front of the queue.
     #[inline]
     pub(crate) fn loses(&mut self, now: Time) -> bool {
         match &mut self.extras {
@@ -287,7 +288,7 @@ impl Port {
 
     /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
     #[inline]
-    pub(crate) fn judge<const PLAIN: bool>(
+    pub(crate) fn admit<const PLAIN: bool>(
         &mut self,
         now: Time,
         backlog: Backlog,
@@ -299,18 +300,17 @@ impl Port {
             let Discipline::DropTail(drop_tail) = &self.discipline else {
                 unreachable!("a plain port is one of drop-tail");
             };
-            return drop_tail.judge(backlog, frame_bytes);
+            return drop_tail.admit(backlog, frame_bytes);
         }
         if self.loses(now) {
             return Verdict::Dropped(Reason::Loss);
         }
-        let queue = Queue {
+        let queue = QueueView {
             now,
             backlog,
             idle_at: self.free_at,
         };
-        self.discipline
-            .judge(&queue, &header.candidate(frame_bytes))
+        self.discipline.admit(&queue, &header.view(frame_bytes))
     }
 
     /// Takes an accepted packet; returns when its last bit is sent, and when the next node
@@ -329,18 +329,18 @@ impl Port {
         let (start, due) = self.serialize::<PLAIN>(begin, frame_bytes, wire_bytes);
         let depart = self.free_at;
         let leaves = match self.leaves {
-            Leaves::AtEndOfService => depart,
-            Leaves::AtStartOfService => start,
+            BufferRelease::EndOfService => depart,
+            BufferRelease::StartOfService => start,
         };
         let first = self.link.is_empty();
         let out = if PLAIN {
             leaves
         } else {
-            leaves + self.lingers()
+            leaves + self.departure_lag()
         };
         self.link.push(due, out, frame_bytes, packet, packets);
         if !PLAIN {
-            self.discipline.joined(out);
+            self.discipline.on_accepted(out);
         }
         self.count_accepted(frame_bytes, self.link.backlog_bytes());
         self.totals.backlog_integral +=
@@ -348,7 +348,7 @@ impl Port {
         (depart, first.then_some(due))
     }
 
-    /// Puts a packet on the line that its scheduler has chosen; returns as [`Port::accept`] does.
+    /// Puts a packet on the line that its scheduler has chosen; returns as [`OutputPort::accept`] does.
     /// The line is free at `begin`.
     #[inline]
     pub(crate) fn send<P: Copy>(

@@ -104,9 +104,9 @@ impl Shaper {
         self.counted
     }
 
-    /// The time that `octets` take in the long run.
-    pub(crate) fn time_of(&self, octets: u64) -> Time {
-        let ps = u128::from(octets) * PS_PER_OCTET_BPS / u128::from(self.rate.as_bps());
+    /// The time that `bytes` take in the long run.
+    pub(crate) fn time_of(&self, bytes: u64) -> Time {
+        let ps = u128::from(bytes) * PS_PER_BYTE_BPS / u128::from(self.rate.as_bps());
         Time::from_ps(ps as u64)
     }
 }
@@ -129,12 +129,12 @@ impl Buckets {
     }
 }
 
-/// What an octet costs at 1 bit/s, ps.
-const PS_PER_OCTET_BPS: u128 = 8 * 1_000_000_000_000;
+/// What an byte costs at 1 bit/s, ps.
+const PS_PER_BYTE_BPS: u128 = 8 * 1_000_000_000_000;
 
-/// What so many octets cost at `rate`, ps.
-fn cost(rate: Rate, octets: u32) -> i64 {
-    let ps = u128::from(octets) * PS_PER_OCTET_BPS / u128::from(rate.as_bps());
+/// What so many bytes cost at `rate`, ps.
+fn cost(rate: Rate, bytes: u32) -> i64 {
+    let ps = u128::from(bytes) * PS_PER_BYTE_BPS / u128::from(rate.as_bps());
     i64::try_from(ps).unwrap_or(LONGEST)
 }
 
@@ -153,7 +153,7 @@ mod tests {
 
     const RATE: Rate = Rate::from_bps(100_000_000);
 
-    /// When packets of 1500 octets go that are all there at 0; a packet costs 120 us.
+    /// When packets of 1500 bytes go that are all there at 0; a packet costs 120 us.
     fn releases(shaper: &mut Shaper, packets: usize) -> Vec<u64> {
         let mut at = Time::ZERO;
         (0..packets)
@@ -232,9 +232,9 @@ mod tests {
                 .collect();
             for (first, from) in sent.iter().enumerate() {
                 for (last, to) in sent.iter().enumerate().skip(first) {
-                    let octets = 1500 * (last - first + 1) as u64;
+                    let bytes = 1500 * (last - first + 1) as u64;
                     let allowed = most + (*to - *from).as_ps() / 80_000;
-                    prop_assert!(octets <= allowed + 1, "{octets} in {}", *to - *from);
+                    prop_assert!(bytes <= allowed + 1, "{bytes} in {}", *to - *from);
                 }
             }
         }

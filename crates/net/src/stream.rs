@@ -14,8 +14,8 @@ impl Stream {
     /// The stream of the `index`-th `component` of the run with this `seed`.
     pub fn new(seed: u64, component: &str, index: u64) -> Self {
         let mut state = SplitMix64::seed_from_u64(seed).next_u64();
-        for octet in component.bytes() {
-            state = SplitMix64::seed_from_u64(state ^ u64::from(octet)).next_u64();
+        for byte in component.bytes() {
+            state = SplitMix64::seed_from_u64(state ^ u64::from(byte)).next_u64();
         }
         Self(Xoshiro256PlusPlus::seed_from_u64(
             state ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15),

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use fairport_net::arbitration::{Arbiter, Rule};
 use fairport_net::classifier::SHORT;
 use fairport_net::discipline::{
-    Discipline, DropTail, EarlyDrop, Measure, Pie, PieConfig, Ramp, Reason, Red, Rio, StepMarking,
-    Threshold, Variant, Verdict, WeightedTailDrop,
+    Discipline, DropTail, EarlyDrop, Pie, PieConfig, QueueUnit, Ramp, Reason, Red, Rio,
+    StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
 };
 use fairport_net::framing::Framing;
 use fairport_net::loss::{Loss, Runs};
-use fairport_net::port::{Leaves, PortConfig, Queueing};
+use fairport_net::port::{BufferRelease, PortConfig, Queueing};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::scheduler::{
     CoDel, CoDelConfig, Drr, FqCoDel, FqCoDelConfig, LinuxSfq, LinuxSfqConfig, Scheduler, Sfq,
@@ -104,7 +104,7 @@ impl Hosts<Number, Log> for Sinks {
 fn fifo(discipline: Discipline) -> Queueing {
     Queueing::Fifo {
         discipline,
-        leaves: Leaves::AtStartOfService,
+        leaves: BufferRelease::StartOfService,
     }
 }
 
@@ -124,7 +124,7 @@ fn fifos() -> Vec<(&'static str, Queueing)> {
     };
     let early_drop = |variant, ecn| EarlyDrop {
         weight: 0.2,
-        measure: Measure::Packets,
+        unit: QueueUnit::Packets,
         variant,
         ecn,
         buffer: DropTail::packets(LIMIT_PACKETS),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairport_net::arbitration::{Arbiter, Rule};
 use fairport_net::discipline::{Discipline, DropTail, Verdict};
 use fairport_net::framing::Framing;
-use fairport_net::port::{Leaves, PortConfig, Queueing};
+use fairport_net::port::{BufferRelease, PortConfig, Queueing};
 use fairport_net::processing::{Processing, Server};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::stream::Stream;
@@ -19,7 +19,7 @@ const GIGABIT: Rate = Rate::from_bps(1_000_000_000);
 /// A packet's content here: its number.
 type Number = u64;
 
-/// Keeps every meeting of a packet with a port, or only those that end badly.
+/// Keeps every arrival of a packet at a port, or only the drops.
 #[derive(Default)]
 struct Log {
     drops_only: bool,
@@ -99,7 +99,7 @@ fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> 
         far_processing: Some(Server::new(Processing::NONE, Stream::new(1, "test", i))),
         queueing: Queueing::Fifo {
             discipline: Discipline::DropTail(DropTail::packets(limit_packets)),
-            leaves: Leaves::AtEndOfService,
+            leaves: BufferRelease::EndOfService,
         },
         shaper: None,
         losses: Vec::new(),
@@ -135,7 +135,7 @@ impl Bench {
         self.network.inject(at, Packet { header, content });
     }
 
-    /// Sender, size in octets and ns since its last packet, of each; numbered.
+    /// Sender, size in bytes and ns since its last packet, of each; numbered.
     fn send_all(&mut self, sends: &[(usize, u16, u64)]) {
         let mut clocks = [Time::ZERO; 15];
         for (number, (sender, size_bytes, gap_ns)) in sends.iter().enumerate() {

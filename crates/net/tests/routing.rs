@@ -1,4 +1,4 @@
-//! Every policy's paths: of the expected length, without loops, and where they meet.
+//! Every policy's paths: of the expected length, without loops, and where they share ports.
 
 use fairport_net::routing::{
     DestinationSuffix, Ecmp, EqualLength, FiveTuple, RiplHash, Routing, ShortestPaths,

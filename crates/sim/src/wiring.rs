@@ -2,7 +2,7 @@
 
 use fairport_net::discipline::{Discipline, DropTail};
 use fairport_net::framing::Framing;
-use fairport_net::port::{Leaves, PortConfig, Queueing};
+use fairport_net::port::{BufferRelease, PortConfig, Queueing};
 use fairport_net::processing::{Processing, Server};
 use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
@@ -90,7 +90,7 @@ pub(crate) fn ports(
         let queueing = if at_host {
             Queueing::Fifo {
                 discipline: Discipline::DropTail(DropTail::packets(job.host.queue_packets)),
-                leaves: Leaves::AtEndOfService,
+                leaves: BufferRelease::EndOfService,
             }
         } else {
             let port_queue = PortQueue {

@@ -1,8 +1,8 @@
-//! Sizes in octets.
+//! Sizes in bytes.
 
 use serde::{Deserialize, Serialize};
 
-/// A size in octets. `KB` is 1000 octets and `KiB` 1024 wherever a scenario is read.
+/// A size in bytes. `KB` is 1000 bytes and `KiB` 1024 wherever a scenario is read.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// From octets.
-    pub const fn new(octets: u64) -> Self {
-        Self(octets)
+    /// From bytes.
+    pub const fn new(bytes: u64) -> Self {
+        Self(bytes)
     }
 
-    /// In octets.
+    /// In bytes.
     pub const fn get(self) -> u64 {
         self.0
     }

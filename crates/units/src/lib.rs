@@ -1,5 +1,5 @@
 //! The units that everything else counts in: [`Time`] in integer picoseconds, [`Rate`] in bit/s,
-//! [`Bytes`] in octets.
+//! [`Bytes`] in bytes.
 //!
 //! They are newtypes so that a rate cannot be added to a time. All arithmetic is on integers:
 //! the same scenario gives the same numbers on every machine, and nothing drifts (DESIGN 4.5).

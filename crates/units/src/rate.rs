@@ -23,14 +23,14 @@ impl Rate {
     }
 }
 
-/// Turns octets into time on a link, and carries what rounding leaves over to the next frame.
+/// Turns bytes into time on a link, and carries what rounding leaves over to the next frame.
 ///
-/// The time of an octet is kept in units of 2^-32 ps. At 1 Gbit/s ten seconds of back-to-back
+/// The time of an byte is kept in units of 2^-32 ps. At 1 Gbit/s ten seconds of back-to-back
 /// frames are off by less than one picosecond in all, whatever the clock error.
 #[derive(Clone, Debug)]
 pub struct Serializer {
-    /// ps an octet, in 2^-32 ps
-    octet: u64,
+    /// ps an byte, in 2^-32 ps
+    byte: u64,
     /// what the last frame left over, in 2^-32 ps; below 2^32
     remainder: u64,
 }
@@ -40,28 +40,25 @@ impl Serializer {
     /// (IEEE 802.3 allows ±100 ppm).
     ///
     /// # Panics
-    /// If `rate` is below 2 kbit/s: an octet would not fit into the fixed-point format.
+    /// If `rate` is below 2 kbit/s: an byte would not fit into the fixed-point format.
     pub fn new(rate: Rate, clock_error_ppb: i32) -> Self {
         let real_nano_bps =
             u128::from(rate.as_bps()) * (1_000_000_000_i64 + i64::from(clock_error_ppb)) as u128;
         assert!(real_nano_bps > 0, "a link needs a rate above zero");
-        let octet = ((8_000_000_000_000_u128 * 1_000_000_000) << 32) / real_nano_bps;
-        let octet = u64::try_from(octet).expect("a link's rate is at least 2 kbit/s");
-        Self {
-            octet,
-            remainder: 0,
-        }
+        let byte = ((8_000_000_000_000_u128 * 1_000_000_000) << 32) / real_nano_bps;
+        let byte = u64::try_from(byte).expect("a link's rate is at least 2 kbit/s");
+        Self { byte, remainder: 0 }
     }
 
-    /// The time that `octets` take in all.
-    pub fn time_of(&self, octets: u64) -> Time {
-        Time::from_ps(((u128::from(self.octet) * u128::from(octets)) >> 32) as u64)
+    /// The time that `bytes` take in all.
+    pub fn time_of(&self, bytes: u64) -> Time {
+        Time::from_ps(((u128::from(self.byte) * u128::from(bytes)) >> 32) as u64)
     }
 
-    /// The time that the next `octets` take on the link.
+    /// The time that the next `bytes` take on the link.
     #[inline]
-    pub fn take(&mut self, octets: u32) -> Time {
-        let fine = u128::from(self.octet) * u128::from(octets) + u128::from(self.remainder);
+    pub fn take(&mut self, bytes: u32) -> Time {
+        let fine = u128::from(self.byte) * u128::from(bytes) + u128::from(self.remainder);
         self.remainder = fine as u64 & 0xffff_ffff;
         Time::from_ps((fine >> 32) as u64)
     }
@@ -73,14 +70,14 @@ mod tests {
 
     #[test]
     fn a_full_frame_with_its_framing_takes_12_304_ns_at_1_gbit() {
-        // 1500 + 14 + 4 + 8 + 12 octets, 8 ns each
+        // 1500 + 14 + 4 + 8 + 12 bytes, 8 ns each
         let mut link = Serializer::new(Rate::from_bps(1_000_000_000), 0);
         assert_eq!(link.take(1538), Time::from_ns(12_304));
     }
 
     #[test]
     fn an_odd_rate_does_not_drift() {
-        // 3 Mbit/s: an octet takes 2 666 666.67 ps; 3 million octets take exactly 8 s
+        // 3 Mbit/s: an byte takes 2 666 666.67 ps; 3 million bytes take exactly 8 s
         let mut link = Serializer::new(Rate::from_bps(3_000_000), 0);
         let total: u64 = (0..3000).map(|_| link.take(1000).as_ps()).sum();
         assert!(Time::from_secs(8).as_ps() - total <= 1, "{total}");

@@ -25,7 +25,7 @@ pub(super) struct Average {
 /// An average that so many packets (2^32) found an empty queue after is zero, for any weight.
 const LONGEST_LOG: usize = 32;
 
-/// An average of this many packets or octets is taken for none.
+/// An average of this many packets or bytes is taken for none.
 const NOTHING: f64 = 1e-9;
 
 impl Average {

@@ -2,9 +2,9 @@
 
 use super::{Backlog, Reason, Verdict};
 
-/// A buffer limited in octets, in packets, or in both; what arrives when it is full is dropped.
+/// A buffer limited in bytes, in packets, or in both; what arrives when it is full is dropped.
 ///
-/// A limit in octets admits a packet as long as the sum stays within the limit, so a short packet
+/// A limit in bytes admits a packet as long as the sum stays within the limit, so a short packet
 /// may still fit where a full-sized one does not (ns-3's `DropTailQueue` and Linux' `bfifo` do
 /// the same).
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct DropTail {
 }
 
 impl DropTail {
-    /// A buffer of `limit_bytes` octets.
+    /// A buffer of `limit_bytes` bytes.
     pub fn bytes(limit_bytes: u32) -> Self {
         Self {
             limit_bytes,
@@ -38,7 +38,7 @@ impl DropTail {
     }
 
     #[inline]
-    pub(crate) fn judge(&self, backlog: Backlog, frame_bytes: u32) -> Verdict {
+    pub(crate) fn admit(&self, backlog: Backlog, frame_bytes: u32) -> Verdict {
         if self.fits(backlog, frame_bytes) {
             Verdict::Accepted
         } else {
@@ -62,9 +62,9 @@ mod tests {
             bytes: 9 * 1518,
             packets: 9,
         };
-        assert_eq!(queue.judge(nine, 1518), Verdict::Accepted);
-        assert_eq!(queue.judge(ten, 1518), Verdict::Dropped(Reason::Full));
-        assert_eq!(queue.judge(ten, 64), Verdict::Accepted);
+        assert_eq!(queue.admit(nine, 1518), Verdict::Accepted);
+        assert_eq!(queue.admit(ten, 1518), Verdict::Dropped(Reason::Full));
+        assert_eq!(queue.admit(ten, 64), Verdict::Accepted);
     }
 
     #[test]
@@ -74,11 +74,11 @@ mod tests {
             bytes: 11 * 64,
             packets: 11,
         };
-        assert_eq!(queue.judge(eleven, 64), Verdict::Dropped(Reason::Full));
+        assert_eq!(queue.admit(eleven, 64), Verdict::Dropped(Reason::Full));
         let ten = Backlog {
             bytes: 10 * 9018,
             packets: 10,
         };
-        assert_eq!(queue.judge(ten, 9018), Verdict::Accepted);
+        assert_eq!(queue.admit(ten, 9018), Verdict::Accepted);
     }
 }

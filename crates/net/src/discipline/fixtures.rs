@@ -2,14 +2,14 @@
 
 use fairport_units::Time;
 
-use super::{Backlog, Candidate, Queue};
+use super::{Backlog, PacketView, QueueView};
 
 /// The ECN codepoint of a packet that may be marked.
 pub(super) const ECT0: u8 = 0b10;
 
 /// A packet of class 0 that is not ECN-capable.
-pub(super) fn frame(frame_bytes: u32) -> Candidate {
-    Candidate {
+pub(super) fn frame(frame_bytes: u32) -> PacketView {
+    PacketView {
         frame_bytes,
         flow: 0,
         class: 0,
@@ -17,9 +17,9 @@ pub(super) fn frame(frame_bytes: u32) -> Candidate {
     }
 }
 
-/// A busy link behind a queue of frames of 1518 octets.
-pub(super) fn full_frames(packets: u32) -> Queue {
-    Queue {
+/// A busy link behind a queue of frames of 1518 bytes.
+pub(super) fn full_frames(packets: u32) -> QueueView {
+    QueueView {
         now: Time::ZERO,
         backlog: Backlog {
             bytes: packets * 1518,

@@ -2,14 +2,14 @@
 //!
 //! Because they never change their mind, a port knows every departure at once and needs no event
 //! for it (DESIGN 4.1). A discipline is one file here, one variant of [`Discipline`] and its arm in
-//! [`Discipline::judge`]. A state of more than 8 octets is boxed: drop-tail's ports are the many,
+//! [`Discipline::admit`]. A state of more than 8 bytes is boxed: drop-tail's ports are the many,
 //! and their cache lines are not to grow.
 
 mod average;
+mod drop_probability;
 mod drop_tail;
 #[cfg(test)]
 mod fixtures;
-mod lottery;
 mod pie;
 mod red;
 mod red_linux;
@@ -20,8 +20,8 @@ mod weighted_tail_drop;
 use fairport_units::Time;
 
 use crate::packet::{ECN_BITS, NOT_ECT};
+pub use drop_probability::{EarlyDrop, QueueUnit, Ramp, Variant};
 pub use drop_tail::DropTail;
-pub use lottery::{EarlyDrop, Measure, Ramp, Variant};
 pub use pie::{Pie, PieConfig};
 pub use red::Red;
 pub use red_linux::{RedLinux, RedLinuxConfig};
@@ -32,7 +32,7 @@ pub use weighted_tail_drop::{WTD_CLASSES, WeightedTailDrop};
 /// What waits in a port's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
-    /// octets, headers of frames included
+    /// bytes, headers of frames included
     pub bytes: u32,
     /// packets
     pub packets: u32,
@@ -46,7 +46,7 @@ pub(crate) const NOTHING: Backlog = Backlog {
 
 /// A port's queue as an arriving packet finds it.
 #[derive(Clone, Copy, Debug)]
-pub struct Queue {
+pub struct QueueView {
     /// the present
     pub now: Time,
     /// what waits, without the arriving packet
@@ -55,7 +55,7 @@ pub struct Queue {
     pub idle_at: Time,
 }
 
-impl Queue {
+impl QueueView {
     /// How long the link has been idle.
     #[inline]
     pub fn idle(&self) -> Time {
@@ -65,7 +65,7 @@ impl Queue {
 
 /// An arriving packet, as far as a discipline may look at it.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate {
+pub struct PacketView {
     /// what it takes in the buffer
     pub frame_bytes: u32,
     /// the flow it belongs to; both directions of a flow have the same number
@@ -76,7 +76,7 @@ pub struct Candidate {
     pub ecn: u8,
 }
 
-impl Candidate {
+impl PacketView {
     /// Whether it may be marked: its codepoint is ECT(0), ECT(1) or already CE (RFC 3168 5).
     #[inline]
     pub fn is_ecn_capable(&self) -> bool {
@@ -88,18 +88,18 @@ impl Candidate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)] // a tag of its own: it is looked at several times a packet-hop
 pub enum Verdict {
-    /// it joins the queue
+    /// it is queued
     Accepted,
-    /// it joins the queue, and its ECN codepoint becomes CE
+    /// it is queued, and its ECN codepoint becomes CE
     Marked,
-    /// it is lost
+    /// it is dropped
     Dropped(Reason),
 }
 
 impl Verdict {
-    /// Whether the packet joins the queue, marked or not.
+    /// Whether the packet is queued, marked or not.
     #[inline]
-    pub fn lets_in(self) -> bool {
+    pub fn is_accepted(self) -> bool {
         !matches!(self, Self::Dropped(_))
     }
 }
@@ -114,9 +114,9 @@ pub enum Reason {
     Early = 1,
     /// its flow, bucket or class had more than its share of the buffer
     Share = 2,
-    /// the buffer was full, and another packet was let in instead of it
+    /// the buffer was full, and another packet took its place
     PushedOut = 3,
-    /// no queue decided: it was lost on the way
+    /// it was lost in front of the queue
     Loss = 4,
 }
 
@@ -147,23 +147,23 @@ pub enum Discipline {
 impl Discipline {
     /// The verdict on a packet that arrives now.
     #[inline]
-    pub fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
+    pub fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
         match self {
-            Self::DropTail(drop_tail) => drop_tail.judge(queue.backlog, packet.frame_bytes),
-            Self::StepMarking(step) => step.judge(queue.backlog, packet),
-            Self::Red(red) => red.judge(queue, packet),
-            Self::RedLinux(red) => red.judge(queue, packet),
-            Self::Rio(rio) => rio.judge(queue, packet),
-            Self::Pie(pie) => pie.judge(queue, packet),
-            Self::WeightedTailDrop(weighted) => weighted.judge(queue, packet),
+            Self::DropTail(drop_tail) => drop_tail.admit(queue.backlog, packet.frame_bytes),
+            Self::StepMarking(step) => step.admit(queue.backlog, packet),
+            Self::Red(red) => red.admit(queue, packet),
+            Self::RedLinux(red) => red.admit(queue, packet),
+            Self::Rio(rio) => rio.admit(queue, packet),
+            Self::Pie(pie) => pie.admit(queue, packet),
+            Self::WeightedTailDrop(weighted) => weighted.admit(queue, packet),
         }
     }
 
-    /// The packet that was let in last leaves the buffer at `leaves`.
+    /// The packet accepted last leaves the buffer at `leaves`.
     #[inline]
-    pub(crate) fn joined(&mut self, leaves: Time) {
+    pub(crate) fn on_accepted(&mut self, leaves: Time) {
         if let Self::Rio(rio) = self {
-            rio.joined(leaves);
+            rio.on_accepted(leaves);
         }
     }
 }

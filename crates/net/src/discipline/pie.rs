@@ -7,7 +7,7 @@
 
 use fairport_units::Time;
 
-use super::{Candidate, DropTail, Queue, Reason, Verdict};
+use super::{DropTail, PacketView, QueueView, Reason, Verdict};
 use crate::stream::Stream;
 
 /// What a PIE queue is made of; the defaults are RFC 8033's.
@@ -56,7 +56,7 @@ impl Pie {
     }
 
     #[inline(never)] // so that the dispatcher is a jump
-    pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
+    pub(super) fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
         if self.next_update <= queue.now {
             self.catch_up(queue);
         }
@@ -100,7 +100,7 @@ impl Pie {
     /// Does the updates that have come due since the last packet. Nothing was accepted meanwhile, so
     /// the delay at each of those moments is known.
     #[cold]
-    fn catch_up(&mut self, queue: &Queue) {
+    fn catch_up(&mut self, queue: &QueueView) {
         while self.next_update <= queue.now {
             self.update(queue.idle_at.saturating_sub(self.next_update));
             self.next_update += self.config.update;
@@ -193,17 +193,17 @@ mod tests {
     }
 
     /// The verdict at `now` on a packet that finds `delay` of queue before it.
-    fn judge(pie: &mut Pie, now: Time, delay: Time) -> Verdict {
-        let packet = Candidate {
+    fn admit(pie: &mut Pie, now: Time, delay: Time) -> Verdict {
+        let packet = PacketView {
             ecn: ECT0,
             ..frame(1518)
         };
-        let queue = Queue {
+        let queue = QueueView {
             now,
             idle_at: now + delay,
             ..full_frames(100)
         };
-        pie.judge(&queue, &packet)
+        pie.admit(&queue, &packet)
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
         let mut first_drop = None;
         for at in 0..3000 {
             let now = Time::from_ms(at);
-            if judge(&mut pie, now, Time::from_ms(60)) != Verdict::Accepted {
+            if admit(&mut pie, now, Time::from_ms(60)) != Verdict::Accepted {
                 first_drop = first_drop.or(Some(now));
             }
         }
@@ -256,7 +256,7 @@ mod tests {
         let (mut gap, mut gaps) = (0, Vec::new());
         for _ in 0..10_000 {
             gap += 1;
-            if judge(&mut pie, Time::ZERO, Time::from_ms(30)) != Verdict::Accepted {
+            if admit(&mut pie, Time::ZERO, Time::from_ms(30)) != Verdict::Accepted {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
@@ -274,7 +274,7 @@ mod tests {
             pie.burst_left = Time::ZERO;
             pie.controller.delay = Time::from_ms(30);
             pie.controller.probability = probability;
-            let verdicts = (0..200).map(|_| judge(&mut pie, Time::ZERO, Time::from_ms(30)));
+            let verdicts = (0..200).map(|_| admit(&mut pie, Time::ZERO, Time::from_ms(30)));
             let cut: Vec<_> = verdicts.filter(|v| *v != Verdict::Accepted).collect();
             assert!(!cut.is_empty() && cut.iter().all(|verdict| *verdict == wanted));
         }

@@ -4,18 +4,18 @@
 //! print it or as ns-2 has it ([`Variant`]). Linux' integer version is in `red_linux.rs`.
 
 use super::average::Average;
-use super::lottery::{EarlyDrop, Lot, Lottery, Measure, Ramp};
-use super::{Candidate, DropTail, Queue, Reason, Verdict};
+use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Ramp};
+use super::{DropTail, PacketView, QueueView, Reason, Verdict};
 use crate::stream::Stream;
 
-/// A RED queue. A packet that finds an empty one meets two cache lines, and draws nothing.
+/// A RED queue. A packet that finds it empty reads two cache lines, and draws no random number.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Red {
     average: Average,
-    measure: Measure,
+    unit: QueueUnit,
     buffer: DropTail,
-    lottery: Lottery,
+    drop_probability: DropProbability,
     ecn: bool,
     stream: Stream,
 }
@@ -25,8 +25,8 @@ impl Red {
     pub fn new(ramp: Ramp, config: &EarlyDrop, stream: Stream) -> Self {
         Self {
             average: Average::new(config.weight, config.packet_time),
-            lottery: Lottery::new(ramp, config.variant, config.measure),
-            measure: config.measure,
+            drop_probability: DropProbability::new(ramp, config.variant, config.unit),
+            unit: config.unit,
             ecn: config.ecn,
             buffer: config.buffer.clone(),
             stream,
@@ -34,31 +34,33 @@ impl Red {
     }
 
     #[inline]
-    pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
-        let waiting = self.measure.of(queue.backlog);
+    pub(super) fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+        let waiting = self.unit.of(queue.backlog);
         let bound = self.average.update(waiting, queue.idle());
-        let is_short = self.lottery.passes(bound, waiting);
+        let is_short = self.drop_probability.passes(bound, waiting);
         if is_short && self.buffer.fits(queue.backlog, packet.frame_bytes) {
             return Verdict::Accepted;
         }
-        self.judge_long(waiting, queue, packet)
+        self.admit_above_min(waiting, queue, packet)
     }
 
     /// The same where the average is above `min`, or the buffer full.
     #[inline(never)] // so that the path of a short queue stays short
-    fn judge_long(&mut self, waiting: f64, queue: &Queue, packet: &Candidate) -> Verdict {
+    fn admit_above_min(&mut self, waiting: f64, queue: &QueueView, packet: &PacketView) -> Verdict {
         let average = self.average.value();
         let frame_bytes = packet.frame_bytes;
         let stream = &mut self.stream;
-        let lot = self.lottery.draw(average, waiting, frame_bytes, stream);
+        let drop_type = self
+            .drop_probability
+            .draw(average, waiting, frame_bytes, stream);
         if !self.buffer.fits(queue.backlog, frame_bytes) {
-            self.lottery.restart();
+            self.drop_probability.restart();
             return Verdict::Dropped(Reason::Full);
         }
-        match lot {
-            Lot::Pass => Verdict::Accepted,
-            Lot::Early if self.ecn && packet.is_ecn_capable() => Verdict::Marked,
-            Lot::Early | Lot::Forced => Verdict::Dropped(Reason::Early),
+        match drop_type {
+            DropType::None => Verdict::Accepted,
+            DropType::Unforced if self.ecn && packet.is_ecn_capable() => Verdict::Marked,
+            DropType::Unforced | DropType::Forced => Verdict::Dropped(Reason::Early),
         }
     }
 }
@@ -80,7 +82,7 @@ mod tests {
         };
         let config = EarlyDrop {
             weight: 0.002,
-            measure: Measure::Packets,
+            unit: QueueUnit::Packets,
             variant: Variant::Ns2,
             ecn,
             buffer: DropTail::packets(100),
@@ -91,12 +93,12 @@ mod tests {
 
     /// The verdicts on `arrivals` packets that all find `packets` waiting.
     fn verdicts(red: &mut Red, packets: u32, ecn_capable: bool, arrivals: usize) -> Vec<Verdict> {
-        let packet = Candidate {
+        let packet = PacketView {
             ecn: if ecn_capable { ECT0 } else { 0 },
             ..frame(1518)
         };
         (0..arrivals)
-            .map(|_| red.judge(&full_frames(packets), &packet))
+            .map(|_| red.admit(&full_frames(packets), &packet))
             .collect()
     }
 
@@ -151,7 +153,7 @@ mod tests {
         let mut queue = full_frames(0);
         queue.now = Time::from_ms(100); // 8333 packets of 12 us
         queue.idle_at = Time::ZERO;
-        assert_eq!(red.judge(&queue, &frame(1518)), Verdict::Accepted);
+        assert_eq!(red.admit(&queue, &frame(1518)), Verdict::Accepted);
         assert_eq!(verdicts(&mut red, 40, false, 60), [Verdict::Accepted; 60]);
     }
 }

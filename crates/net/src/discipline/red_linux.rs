@@ -5,16 +5,16 @@
 
 use fairport_units::Time;
 
-use super::{Candidate, DropTail, Queue, Reason, Verdict};
+use super::{DropTail, PacketView, QueueView, Reason, Verdict};
 use crate::stream::Stream;
 
-/// Linux' RED: thresholds in octets, not gentle, and an average above the upper threshold marks
+/// Linux' RED: thresholds in bytes, not gentle, and an average above the upper threshold marks
 /// ECN-capable packets too (`harddrop` off).
 #[derive(Clone, Debug)]
 #[repr(C, align(64))] // what every packet needs comes first
 pub struct RedLinux {
     average: u64,
-    /// thresholds of the average, in octets · 2^Wlog
+    /// thresholds of the average, in bytes · 2^Wlog
     min: u64,
     max: u64,
     /// packets since the last draw; below zero where none was drawn yet
@@ -33,9 +33,9 @@ pub struct RedLinux {
 /// What Linux' RED is made of.
 #[derive(Clone, Debug)]
 pub struct RedLinuxConfig {
-    /// octets, below `max_bytes`
+    /// bytes, below `max_bytes`
     pub min_bytes: u32,
-    /// octets
+    /// bytes
     pub max_bytes: u32,
     /// probability asked for at `max_bytes`; the power of two at or below it is taken
     pub max_p: f64,
@@ -70,7 +70,7 @@ impl RedLinux {
     }
 
     #[inline(never)] // so that the dispatcher is a jump
-    pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
+    pub(super) fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
         let idle = queue.idle();
         self.average = if idle > Time::ZERO {
             self.idle_shift
@@ -87,12 +87,12 @@ impl RedLinux {
                 Verdict::Dropped(Reason::Full)
             };
         }
-        self.judge_long(fits, packet)
+        self.admit_above_min(fits, packet)
     }
 
     /// The same where the average is above `min`.
     #[inline(never)] // so that the path of a short queue stays short
-    fn judge_long(&mut self, fits: bool, packet: &Candidate) -> Verdict {
+    fn admit_above_min(&mut self, fits: bool, packet: &PacketView) -> Verdict {
         let is_early = if self.average >= self.max {
             self.count = -1;
             true
@@ -215,7 +215,7 @@ mod tests {
         let mut exact = 0.0;
         let queue = full_frames(4);
         for _ in 0..1000 {
-            red.judge(&queue, &frame(MTU));
+            red.admit(&queue, &frame(MTU));
             exact += (f64::from(4 * MTU) - exact) / 512.0;
         }
         let fixed = red.average as f64 / 512.0;
@@ -250,7 +250,7 @@ mod tests {
         let (mut gap, mut gaps) = (0, Vec::new());
         while gaps.len() < 2000 {
             gap += 1;
-            if red.judge(&queue, &frame(MTU)) != Verdict::Accepted {
+            if red.admit(&queue, &frame(MTU)) != Verdict::Accepted {
                 gaps.push(gap);
                 gap = 0;
             }
@@ -272,11 +272,11 @@ mod tests {
             );
             red.average = u64::from(16 * MTU) << 9;
             let queue = full_frames(16);
-            let packet = Candidate {
+            let packet = PacketView {
                 ecn: ECT0,
                 ..frame(MTU)
             };
-            assert_eq!(red.judge(&queue, &packet), wanted);
+            assert_eq!(red.admit(&queue, &packet), wanted);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! RIO: RED with In and Out. A packet of the favoured class is judged by the average of that
-//! class alone, any other by the average of all.
+//! RIO: RED with In and Out. Drops of the favoured class depend on the average of that class
+//! alone, other drops on the average of the whole queue.
 //!
 //! Clark & Fang, "Explicit Allocation of Best-Effort Packet Delivery Service", 1998, as ns-2's
 //! `rio.cc` has it: marks only while the average is below the upper threshold. RIO-PS (Guo &
@@ -11,28 +11,28 @@ use std::collections::VecDeque;
 use fairport_units::Time;
 
 use super::average::Average;
-use super::lottery::{EarlyDrop, Lot, Lottery, Measure, Ramp};
-use super::{Backlog, Candidate, DropTail, Queue, Reason, Verdict};
+use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Ramp};
+use super::{Backlog, DropTail, PacketView, QueueView, Reason, Verdict};
 use crate::classifier::SHORT;
 use crate::stream::Stream;
 
 /// A RIO queue: one FIFO for both classes.
 ///
 /// Both averages take each of their packets as a sample. ns-2 updates the total only when an In
-/// packet arrives, so that Out packets alone are judged by an average that stands still; we follow
+/// packet arrives, so Out packets alone see an average that does not change; we follow
 /// the paper there.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))] // what every packet needs comes first, then what one of a short flow needs
 pub struct Rio {
     total_average: Average,
-    measure: Measure,
+    unit: QueueUnit,
     buffer: DropTail,
-    long: Lottery,
+    long: DropProbability,
     /// the waiting packets of short flows
     short_backlog: Backlog,
-    /// size of the packet let in last, if it is one of them and its departure is not yet known
-    joining: Option<u32>,
-    short: Lottery,
+    /// size of the packet accepted last, if it is one of them and its departure is not yet known
+    entering: Option<u32>,
+    short: DropProbability,
     short_average: Average,
     /// when each of the waiting packets of short flows leaves the buffer, and its size
     short_leaves: VecDeque<(Time, u32)>,
@@ -43,20 +43,20 @@ pub struct Rio {
 }
 
 impl Rio {
-    /// An empty queue that draws from `stream`. Packets of the class [`SHORT`] (In) are judged by
+    /// An empty queue that draws from `stream`. Packets of the class [`SHORT`] (In) are dropped by
     /// the ramp `short` over their own average, all others (Out) by `long` over that of the whole
     /// queue.
     pub fn new(short: Ramp, long: Ramp, config: &EarlyDrop, stream: Stream) -> Self {
         let average = || Average::new(config.weight, config.packet_time);
-        let lottery = |ramp| Lottery::new(ramp, config.variant, config.measure);
+        let drop_probability = |ramp| DropProbability::new(ramp, config.variant, config.unit);
         Self {
             short_average: average(),
             total_average: average(),
-            short: lottery(short),
-            long: lottery(long),
+            short: drop_probability(short),
+            long: drop_probability(long),
             short_max: short.max,
             long_max: long.max,
-            measure: config.measure,
+            unit: config.unit,
             ecn: config.ecn,
             buffer: config.buffer.clone(),
             stream,
@@ -65,64 +65,68 @@ impl Rio {
                 packets: 0,
             },
             short_leaves: VecDeque::new(),
-            joining: None,
+            entering: None,
         }
     }
 
     #[inline]
-    pub(super) fn judge(&mut self, queue: &Queue, packet: &Candidate) -> Verdict {
+    pub(super) fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
         self.release(queue.now);
         let idle = queue.idle();
         let is_short = packet.class == SHORT;
-        let total = self.measure.of(queue.backlog);
+        let total = self.unit.of(queue.backlog);
         let mut bound = self.total_average.update(total, idle);
-        let (lottery, waiting) = if is_short {
-            let waiting = self.measure.of(self.short_backlog);
+        let (drop_probability, waiting) = if is_short {
+            let waiting = self.unit.of(self.short_backlog);
             bound = self.short_average.update(waiting, idle);
             (&mut self.short, waiting)
         } else {
             (&mut self.long, total)
         };
-        if lottery.passes(bound, waiting) && self.buffer.fits(queue.backlog, packet.frame_bytes) {
+        if drop_probability.passes(bound, waiting)
+            && self.buffer.fits(queue.backlog, packet.frame_bytes)
+        {
             if is_short {
-                self.joining = Some(packet.frame_bytes);
+                self.entering = Some(packet.frame_bytes);
             }
             return Verdict::Accepted;
         }
-        self.judge_long(waiting, queue, packet)
+        self.admit_above_min(waiting, queue, packet)
     }
 
     /// The same where the average is above `min`, or the buffer full.
     #[inline(never)] // so that the path of a short queue stays short
-    fn judge_long(&mut self, waiting: f64, queue: &Queue, packet: &Candidate) -> Verdict {
+    fn admit_above_min(&mut self, waiting: f64, queue: &QueueView, packet: &PacketView) -> Verdict {
         let frame_bytes = packet.frame_bytes;
         let is_short = packet.class == SHORT;
-        let (average, max, lottery) = if is_short {
+        let (average, max, drop_probability) = if is_short {
             (&mut self.short_average, self.short_max, &mut self.short)
         } else {
             (&mut self.total_average, self.long_max, &mut self.long)
         };
         let average = average.value();
-        let lot = lottery.draw(average, waiting, frame_bytes, &mut self.stream);
+        let drop_type = drop_probability.draw(average, waiting, frame_bytes, &mut self.stream);
         if !self.buffer.fits(queue.backlog, frame_bytes) {
-            lottery.restart();
+            drop_probability.restart();
             return Verdict::Dropped(Reason::Full);
         }
-        let verdict = match lot {
-            Lot::Pass => Verdict::Accepted,
-            Lot::Early if self.ecn && packet.is_ecn_capable() && average < max => Verdict::Marked,
-            Lot::Early | Lot::Forced => return Verdict::Dropped(Reason::Early),
+        let verdict = match drop_type {
+            DropType::None => Verdict::Accepted,
+            DropType::Unforced if self.ecn && packet.is_ecn_capable() && average < max => {
+                Verdict::Marked
+            }
+            DropType::Unforced | DropType::Forced => return Verdict::Dropped(Reason::Early),
         };
         if is_short {
-            self.joining = Some(frame_bytes);
+            self.entering = Some(frame_bytes);
         }
         verdict
     }
 
-    /// The packet that was let in last leaves the buffer at `leaves`.
+    /// The packet accepted last leaves the buffer at `leaves`.
     #[inline]
-    pub(super) fn joined(&mut self, leaves: Time) {
-        if let Some(frame_bytes) = self.joining.take() {
+    pub(super) fn on_accepted(&mut self, leaves: Time) {
+        if let Some(frame_bytes) = self.entering.take() {
             self.short_leaves.push_back((leaves, frame_bytes));
             self.short_backlog.bytes += frame_bytes;
             self.short_backlog.packets += 1;
@@ -162,7 +166,7 @@ mod tests {
         let (short, long) = (ramp(15.0, 30.0, 0.02), ramp(5.0, 15.0, 0.2));
         let config = EarlyDrop {
             weight: 0.002,
-            measure: Measure::Packets,
+            unit: QueueUnit::Packets,
             variant: Variant::Ns2,
             ecn,
             buffer: DropTail::packets(100),
@@ -171,8 +175,8 @@ mod tests {
         Rio::new(short, long, &config, Stream::new(1, "test", 0))
     }
 
-    fn packet(class: u8) -> Candidate {
-        Candidate {
+    fn packet(class: u8) -> PacketView {
+        PacketView {
             class,
             ecn: ECT0,
             ..frame(1518)
@@ -184,9 +188,9 @@ mod tests {
     fn cut(rio: &mut Rio, class: u8, waiting: u32, short: u32) -> usize {
         rio.short_leaves = (0..short).map(|_| (Time::NEVER, 1518)).collect();
         rio.short_backlog = full_frames(short).backlog;
-        let mut judge = || rio.judge(&full_frames(waiting), &packet(class)) != Verdict::Accepted;
-        let _settle = (0..10_000).filter(|_| judge()).count();
-        (0..10_000).filter(|_| judge()).count()
+        let mut admit = || rio.admit(&full_frames(waiting), &packet(class)) != Verdict::Accepted;
+        let _settle = (0..10_000).filter(|_| admit()).count();
+        (0..10_000).filter(|_| admit()).count()
     }
 
     #[test]
@@ -213,12 +217,12 @@ mod tests {
         let mut rio = rio(true);
         cut(&mut rio, 0, 10, 0);
         let verdicts: Vec<_> = (0..100)
-            .map(|_| rio.judge(&full_frames(10), &packet(0)))
+            .map(|_| rio.admit(&full_frames(10), &packet(0)))
             .collect();
         assert!(verdicts.contains(&Verdict::Marked));
         assert!(!verdicts.contains(&Verdict::Dropped(Reason::Early)));
         cut(&mut rio, 0, 20, 0);
-        let above = rio.judge(&full_frames(20), &packet(0));
+        let above = rio.admit(&full_frames(20), &packet(0));
         assert_eq!(above, Verdict::Dropped(Reason::Early));
     }
 
@@ -226,10 +230,10 @@ mod tests {
     fn a_short_packet_counts_until_it_leaves_the_buffer() {
         let mut rio = rio(false);
         for at in 1..=3 {
-            rio.judge(&full_frames(0), &packet(SHORT));
-            rio.joined(Time::from_us(at));
-            rio.judge(&full_frames(0), &packet(0));
-            rio.joined(Time::from_us(at));
+            rio.admit(&full_frames(0), &packet(SHORT));
+            rio.on_accepted(Time::from_us(at));
+            rio.admit(&full_frames(0), &packet(0));
+            rio.on_accepted(Time::from_us(at));
         }
         assert_eq!(rio.short_backlog, full_frames(3).backlog);
         rio.release(Time::from_us(2));

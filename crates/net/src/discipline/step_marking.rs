@@ -1,12 +1,12 @@
 //! Step marking: ECN at one threshold of the present queue, as DCTCP wants of its switches
 //! (Alizadeh et al., SIGCOMM 2010, 3.1; RFC 8257 3.1).
 
-use super::{Backlog, Candidate, DropTail, Verdict};
+use super::{Backlog, DropTail, PacketView, Verdict};
 
-/// A queue length in octets or in packets.
+/// A queue length in bytes or in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
-    /// octets
+    /// bytes
     Bytes(u32),
     /// packets
     Packets(u32),
@@ -40,8 +40,8 @@ impl StepMarking {
         Self { buffer, threshold }
     }
 
-    pub(super) fn judge(&self, backlog: Backlog, packet: &Candidate) -> Verdict {
-        match self.buffer.judge(backlog, packet.frame_bytes) {
+    pub(super) fn admit(&self, backlog: Backlog, packet: &PacketView) -> Verdict {
+        match self.buffer.admit(backlog, packet.frame_bytes) {
             Verdict::Accepted if packet.is_ecn_capable() && self.threshold.is_reached(backlog) => {
                 Verdict::Marked
             }
@@ -58,8 +58,8 @@ mod tests {
 
     const ECT_0: u8 = 0b10;
 
-    fn candidate(ecn_capable: bool) -> Candidate {
-        Candidate {
+    fn view(ecn_capable: bool) -> PacketView {
+        PacketView {
             frame_bytes: 1518,
             flow: 0,
             class: 0,
@@ -78,7 +78,7 @@ mod tests {
     fn with_k_20_the_21st_packet_is_the_first_to_be_marked() {
         for threshold in [Threshold::Packets(20), Threshold::Bytes(20 * 1518)] {
             let queue = StepMarking::new(DropTail::packets(100), threshold);
-            let verdict = |waiting| queue.judge(full_frames(waiting), &candidate(true));
+            let verdict = |waiting| queue.admit(full_frames(waiting), &view(true));
             assert_eq!(verdict(19), Verdict::Accepted);
             assert_eq!(verdict(20), Verdict::Marked);
             assert_eq!(verdict(99), Verdict::Marked);
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_packet_that_cannot_be_marked_is_not_dropped_early_either() {
         let queue = StepMarking::new(DropTail::packets(100), Threshold::Packets(20));
-        let verdict = queue.judge(full_frames(50), &candidate(false));
+        let verdict = queue.admit(full_frames(50), &view(false));
         assert_eq!(verdict, Verdict::Accepted);
     }
 }

@@ -5,7 +5,7 @@
 //! Drop"): a packet is dropped when the whole queue, not its class alone, has passed the
 //! threshold of its class.
 
-use super::{Candidate, DropTail, Queue, Reason, Verdict};
+use super::{DropTail, PacketView, QueueView, Reason, Verdict};
 
 /// Classes with a threshold of their own; the last one's holds for the classes above it.
 pub const WTD_CLASSES: usize = 4;
@@ -24,7 +24,7 @@ impl WeightedTailDrop {
     }
 
     #[inline(never)] // so that the dispatcher is a jump
-    pub(super) fn judge(&self, queue: &Queue, packet: &Candidate) -> Verdict {
+    pub(super) fn admit(&self, queue: &QueueView, packet: &PacketView) -> Verdict {
         let class = usize::from(packet.class).min(WTD_CLASSES - 1);
         let fits = |room: &DropTail| room.fits(queue.backlog, packet.frame_bytes);
         if !fits(&self.buffer) {
@@ -47,11 +47,11 @@ mod tests {
         let thresholds = [40, 60, 100, 100].map(DropTail::packets);
         let queue = WeightedTailDrop::new(DropTail::packets(100), thresholds);
         let verdict = |class, waiting| {
-            let packet = Candidate {
+            let packet = PacketView {
                 class,
                 ..frame(1518)
             };
-            queue.judge(&full_frames(waiting), &packet)
+            queue.admit(&full_frames(waiting), &packet)
         };
         assert_eq!(verdict(0, 39), Verdict::Accepted);
         assert_eq!(verdict(0, 40), Verdict::Dropped(Reason::Share));

@@ -24,8 +24,8 @@ use crate::discipline::{Backlog, NOTHING, Reason, Verdict};
 use crate::observer::{Arrival, Observer};
 use crate::packet::CE;
 use crate::pool::Handle;
-use crate::port::{Kind, Port};
-use crate::scheduler::{Addresses, Scheduler, Waiting, WaitingRoom};
+use crate::port::{Kind, OutputPort};
+use crate::scheduler::{Addresses, Scheduler, Waiting, WaitingPackets};
 use crate::topology::{NodeId, PortId, Topology};
 
 /// The queue of one such port.
@@ -44,7 +44,7 @@ struct Scheduled {
 impl Scheduled {
     /// Adds the time since the last change to the backlog's integral.
     #[inline]
-    fn integrate(&mut self, now: Time, port: &mut Port) {
+    fn integrate(&mut self, now: Time, port: &mut OutputPort) {
         let span = (now - self.integrated_to).as_ps();
         self.integrated_to = now;
         port.totals.backlog_integral += u128::from(span) * u128::from(self.backlog.bytes);
@@ -52,7 +52,7 @@ impl Scheduled {
 
     /// A packet waits from now on.
     #[inline]
-    fn take_in(&mut self, frame_bytes: u32, port: &mut Port) {
+    fn add(&mut self, frame_bytes: u32, port: &mut OutputPort) {
         self.backlog.bytes += frame_bytes;
         self.backlog.packets += 1;
         port.waits = true;
@@ -61,7 +61,7 @@ impl Scheduled {
 
     /// A packet waits no longer.
     #[inline]
-    fn let_go(&mut self, waiting: &mut Waiting, port: &mut Port) {
+    fn remove(&mut self, waiting: &mut Waiting, port: &mut OutputPort) {
         waiting.is_here = false;
         self.backlog.bytes -= waiting.packet.frame_bytes;
         self.backlog.packets -= 1;
@@ -79,7 +79,7 @@ pub(super) struct Revoked {
 /// All such ports of a network.
 pub(super) struct ScheduledPorts {
     ports: Vec<Scheduled>,
-    room: WaitingRoom,
+    room: WaitingPackets,
     /// host number by node
     host_number: Vec<u32>,
     /// the ports of each node
@@ -96,7 +96,7 @@ impl ScheduledPorts {
         }
         Self {
             ports: Vec::new(),
-            room: WaitingRoom::default(),
+            room: WaitingPackets::default(),
             host_number,
             ports_of: nodes.iter().map(|node| node.ports.clone()).collect(),
         }
@@ -145,10 +145,10 @@ impl ScheduledPorts {
 }
 
 impl<P: Copy, O: Observer<P>> Network<P, O> {
-    /// A packet meets a port with the scheduler of this `number`: the counterpart of
-    /// `Network::meet_fifo`.
+    /// A packet arrives at a port with the scheduler of this `number`: the counterpart of
+    /// `Network::enqueue_fifo`.
     #[inline(never)] // it would crowd the other kind of port out of the registers
-    pub(super) fn meet_scheduler(
+    pub(super) fn enqueue_scheduled(
         &mut self,
         now: Time,
         id: PortId,
@@ -171,7 +171,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let port = &mut self.ports[id.0 as usize];
         let scheduled = &mut self.scheduled.ports[number as usize];
         port.count_arrival(now);
-        let slot = port.place.ingress_base as usize + ingress.number as usize;
+        let slot = port.location.ingress_base as usize + ingress.number as usize;
         let ingress_arrivals = &mut self.ingress_arrivals[slot];
         *ingress_arrivals += 1;
         let header = self.packets.header_mut(handle);
@@ -179,15 +179,15 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         header.route += 1;
         header.output = hop.next;
         let header = *header;
-        let candidate = header.candidate(self.framing.buffered_bytes(header.size_bytes));
+        let view = header.view(self.framing.buffered_bytes(header.size_bytes));
         let counts = port.counts(*ingress_arrivals, hop.arrivals);
         let is_lost = port.loses(now);
         if !is_lost && !port.waits && port.free_at() <= now {
             // The line is free and nobody waits: the packet goes at once, unless it is refused.
-            let verdict = scheduled.scheduler.pass(now, &candidate);
+            let verdict = scheduled.scheduler.pass(now, &view);
             self.observer.verdict(now, id, &header, verdict);
             if verdict == Verdict::Accepted && !self.observer.watches(id) {
-                let frame_bytes = candidate.frame_bytes;
+                let frame_bytes = view.frame_bytes;
                 port.count_accepted(frame_bytes, frame_bytes);
                 let wire_bytes = frame_bytes + self.framing.gap_bytes();
                 if let (_, Some(due)) =
@@ -198,31 +198,31 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 return Time::NEVER;
             }
             let room = &mut self.scheduled.room;
-            room.enter(handle, now, candidate, ingress.number, counts);
-            self.pass_told(id, number, handle, verdict);
+            room.enter(handle, now, view, ingress.number, counts);
+            self.pass_reported(id, number, handle, verdict);
             return Time::NEVER;
         }
         let room = &mut self.scheduled.room;
-        room.enter(handle, now, candidate, ingress.number, counts);
+        room.enter(handle, now, view, ingress.number, counts);
         if is_lost {
             room[handle].is_here = false;
             let backlog = scheduled.backlog;
-            self.tell(id, number, handle, backlog, Verdict::Dropped(Reason::Loss));
+            self.report(id, number, handle, backlog, Verdict::Dropped(Reason::Loss));
         } else {
-            self.join(id, number, handle);
+            self.wait(id, number, handle);
         }
         Time::NEVER
     }
 
     /// A packet that need not wait is refused, or passes a watched port.
     #[inline(never)]
-    fn pass_told(&mut self, id: PortId, number: u32, handle: Handle, verdict: Verdict) {
+    fn pass_reported(&mut self, id: PortId, number: u32, handle: Handle, verdict: Verdict) {
         let waiting = &mut self.scheduled.room[handle];
         waiting.is_here = false;
         let frame_bytes = waiting.packet.frame_bytes;
         let arrival = waiting.counts.port_arrival;
-        self.tell_more(id, number, handle, NOTHING, verdict);
-        if !verdict.lets_in() {
+        self.report_detail(id, number, handle, NOTHING, verdict);
+        if !verdict.is_accepted() {
             return;
         }
         let port = &mut self.ports[id.0 as usize];
@@ -238,7 +238,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// A packet that is in the room has to wait, unless it is refused.
     #[inline(never)] // so that the way of a packet that passes stays short
-    fn join(&mut self, id: PortId, number: u32, handle: Handle) {
+    fn wait(&mut self, id: PortId, number: u32, handle: Handle) {
         let ScheduledPorts {
             ports,
             room,
@@ -259,20 +259,20 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         if !room.lost.is_empty() {
             self.lose(id, number, self.now); // room is made before it is taken
         }
-        self.tell(id, number, handle, backlog, verdict);
+        self.report(id, number, handle, backlog, verdict);
         let waiting = &mut self.scheduled.room[handle];
-        if verdict.lets_in() {
+        if verdict.is_accepted() {
             let port = &mut self.ports[id.0 as usize];
             let frame_bytes = waiting.packet.frame_bytes;
-            self.scheduled.ports[number as usize].take_in(frame_bytes, port);
+            self.scheduled.ports[number as usize].add(frame_bytes, port);
         } else {
             waiting.is_here = false;
         }
     }
 
-    /// Tells of the verdict on a packet in the room; `backlog` is what it found.
+    /// Reports the verdict on a packet; `backlog` is what was queued before it.
     #[inline]
-    fn tell(
+    fn report(
         &mut self,
         id: PortId,
         number: u32,
@@ -283,13 +283,13 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let header = self.packets.header(handle);
         self.observer.verdict(self.now, id, header, verdict);
         if verdict != Verdict::Accepted || self.observer.watches(id) {
-            self.tell_more(id, number, handle, backlog, verdict);
+            self.report_detail(id, number, handle, backlog, verdict);
         }
     }
 
-    /// The same of a packet that is refused, or meets a watched port.
+    /// The same for a packet that is dropped, or that arrives at a watched port.
     #[inline(never)]
-    fn tell_more(
+    fn report_detail(
         &mut self,
         id: PortId,
         number: u32,
@@ -309,7 +309,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             depart: Time::NEVER,
             counts: waiting.counts,
         });
-        if !verdict.lets_in() {
+        if !verdict.is_accepted() {
             self.dropped += 1;
             self.packets.release(handle);
         }
@@ -354,7 +354,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let next = scheduled.scheduler.dequeue(now, room);
         if let Some(handle) = next {
             let waiting = &mut room[handle];
-            scheduled.let_go(waiting, port);
+            scheduled.remove(waiting, port);
             let frame_bytes = waiting.packet.frame_bytes;
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
             let (depart, due) = port.send(
@@ -421,7 +421,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let ScheduledPorts { ports, room, .. } = &mut self.scheduled;
             let scheduled = &mut ports[number as usize];
             let waiting = &mut room[handle];
-            scheduled.let_go(waiting, &mut self.ports[id.0 as usize]);
+            scheduled.remove(waiting, &mut self.ports[id.0 as usize]);
             scheduled.revoked.packets += 1;
             scheduled.revoked.bytes += u64::from(waiting.packet.frame_bytes);
             self.revise(
@@ -439,11 +439,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 }
 
 /// Between which hosts a route goes that leaves by the `first` port and comes in by the `last`.
-fn addresses(ports: &[Port], host_number: &[u32], first: PortId, last: PortId) -> Addresses {
+fn addresses(ports: &[OutputPort], host_number: &[u32], first: PortId, last: PortId) -> Addresses {
     let number = |node: NodeId| host_number[node.0 as usize];
-    let place = |port: PortId| &ports[port.0 as usize].place;
+    let location = |port: PortId| &ports[port.0 as usize].location;
     Addresses {
-        source: number(place(place(first).far_port).far_node),
-        destination: number(place(last).far_node),
+        source: number(location(location(first).far_port).far_node),
+        destination: number(location(last).far_node),
     }
 }

@@ -1,8 +1,8 @@
 //! Equal-cost multi-path as the controller of the Mininet reproductions chooses (RipL-POX).
 //!
 //! All shortest paths in order; the CRC-32 of the 5-tuple, modulo their number, is the index. The
-//! controller packs the 5-tuple as C structures lie in memory on a 64-bit machine, lowest octet
-//! first: addresses of 8 octets, protocol and ports of 2. Its order of paths is that of the
+//! controller packs the 5-tuple as C structures lie in memory on a 64-bit machine, lowest byte
+//! first: addresses of 8 bytes, protocol and ports of 2. Its order of paths is that of the
 //! switches' names as text, and so that of their numbers as here up to k = 8.
 
 use super::shortest::ShortestPaths;
@@ -42,29 +42,29 @@ impl Routing for RiplHash {
 
 /// `struct.pack("LLHHH", ..)` of Python on a 64-bit machine.
 fn packed(flow: &FiveTuple) -> Vec<u8> {
-    let mut octets = Vec::with_capacity(22);
+    let mut bytes = Vec::with_capacity(22);
     for address in [flow.source, flow.destination] {
-        octets.extend(u64::from(u32::from(address)).to_le_bytes());
+        bytes.extend(u64::from(u32::from(address)).to_le_bytes());
     }
     for field in [
         u16::from(flow.protocol),
         flow.source_port,
         flow.destination_port,
     ] {
-        octets.extend(field.to_le_bytes());
+        bytes.extend(field.to_le_bytes());
     }
-    octets
+    bytes
 }
 
 /// CRC-32 of IEEE 802.3, as zlib computes it.
-fn crc32(octets: &[u8]) -> u32 {
+fn crc32(bytes: &[u8]) -> u32 {
     const POLYNOMIAL: u32 = 0xedb8_8320;
-    let octet = |crc: u32, octet: &u8| {
-        (0..8).fold(crc ^ u32::from(*octet), |crc, _| {
+    let byte = |crc: u32, byte: &u8| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
             crc >> 1 ^ (POLYNOMIAL * (crc & 1))
         })
     };
-    !octets.iter().fold(!0, octet)
+    !bytes.iter().fold(!0, byte)
 }
 
 #[cfg(test)]

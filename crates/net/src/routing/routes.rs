@@ -48,7 +48,7 @@ impl Routes {
     /// Marks what a packet carries at the start as a place in `sprayed`.
     const SPRAYED: u32 = 1 << 31;
 
-    /// What a route of `hops` hops takes, octets.
+    /// What a route of `hops` hops takes, bytes.
     pub fn bytes(hops: usize) -> u64 {
         ((hops + 1) * size_of::<Entry>()) as u64
     }

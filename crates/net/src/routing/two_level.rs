@@ -14,7 +14,7 @@ pub struct TwoLevel {
     k: usize,
 }
 
-/// The last three octets of an address in a fat-tree.
+/// The last three bytes of an address in a fat-tree.
 fn place(topology: &Topology, node: NodeId) -> [usize; 3] {
     let [_, pod, switch, id] = topology.node(node).address.octets();
     [pod, switch, id].map(usize::from)

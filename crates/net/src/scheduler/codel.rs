@@ -2,9 +2,9 @@
 
 use fairport_units::Time;
 
-use super::lane::Lane;
-use super::{Waiting, WaitingRoom};
-use crate::discipline::{Backlog, Candidate, DropTail, NOTHING, Reason, Verdict};
+use super::fifo::PacketFifo;
+use super::{Waiting, WaitingPackets};
+use crate::discipline::{Backlog, DropTail, NOTHING, PacketView, Reason, Verdict};
 use crate::pool::Handle;
 
 /// What an administrator sets.
@@ -16,7 +16,7 @@ pub struct CoDelConfig {
     pub interval: Time,
     /// whether packets that can be marked are marked instead of dropped
     pub ecn: bool,
-    /// a queue of no more octets than this is never dropped from: the largest packet
+    /// a queue of no more bytes than this is never dropped from: the largest packet
     pub max_packet_bytes: u32,
 }
 
@@ -49,15 +49,15 @@ impl Control {
     pub(super) fn dequeue(
         &mut self,
         now: Time,
-        lane: &mut Lane,
+        fifo: &mut PacketFifo,
         config: &CoDelConfig,
-        room: &mut WaitingRoom,
+        room: &mut WaitingPackets,
     ) -> Option<Handle> {
-        let (packet, too_long) = self.take(now, lane, config, room)?;
+        let (packet, too_long) = self.take(now, fifo, config, room)?;
         if !self.dropping && !too_long {
             return Some(packet);
         }
-        self.dequeue_slow(now, (packet, too_long), lane, config, room)
+        self.dequeue_slow(now, (packet, too_long), fifo, config, room)
     }
 
     /// The same while packets are dropped, or where the `first` has waited too long.
@@ -66,9 +66,9 @@ impl Control {
         &mut self,
         now: Time,
         first: (Handle, bool),
-        lane: &mut Lane,
+        fifo: &mut PacketFifo,
         config: &CoDelConfig,
-        room: &mut WaitingRoom,
+        room: &mut WaitingPackets,
     ) -> Option<Handle> {
         let (mut packet, mut too_long) = first;
         if self.dropping {
@@ -81,7 +81,7 @@ impl Control {
                     return Some(packet);
                 }
                 room.lose(packet, Reason::Early);
-                let Some(next) = self.take(now, lane, config, room) else {
+                let Some(next) = self.take(now, fifo, config, room) else {
                     self.dropping = false;
                     return None;
                 };
@@ -96,7 +96,7 @@ impl Control {
             self.begin_dropping(now, config);
             if !marked {
                 room.lose(packet, Reason::Early);
-                (packet, _) = self.take(now, lane, config, room)?;
+                (packet, _) = self.take(now, fifo, config, room)?;
             }
         }
         Some(packet)
@@ -131,16 +131,16 @@ impl Control {
     fn take(
         &mut self,
         now: Time,
-        lane: &mut Lane,
+        fifo: &mut PacketFifo,
         config: &CoDelConfig,
-        room: &WaitingRoom,
+        room: &WaitingPackets,
     ) -> Option<(Handle, bool)> {
-        let Some(packet) = lane.pop(room) else {
+        let Some(packet) = fifo.pop(room) else {
             self.found_empty();
             return None;
         };
         let sojourn = now.saturating_sub(room[packet].arrived);
-        if sojourn < config.target || lane.bytes() <= config.max_packet_bytes {
+        if sojourn < config.target || fifo.bytes() <= config.max_packet_bytes {
             self.above_until = Time::NEVER;
             return Some((packet, false));
         }
@@ -169,7 +169,7 @@ fn mark(waiting: &mut Waiting, config: &CoDelConfig) -> bool {
 pub struct CoDel {
     limit: DropTail,
     config: CoDelConfig,
-    lane: Lane,
+    fifo: PacketFifo,
     control: Control,
 }
 
@@ -179,7 +179,7 @@ impl CoDel {
         Self {
             limit,
             config,
-            lane: Lane::default(),
+            fifo: PacketFifo::default(),
             control: Control::new(),
         }
     }
@@ -188,33 +188,33 @@ impl CoDel {
         &mut self,
         backlog: Backlog,
         packet: Handle,
-        room: &mut WaitingRoom,
+        room: &mut WaitingPackets,
     ) -> Verdict {
-        let verdict = self.limit.judge(backlog, room[packet].packet.frame_bytes);
+        let verdict = self.limit.admit(backlog, room[packet].packet.frame_bytes);
         if verdict == Verdict::Accepted {
-            self.lane.push(packet, room);
+            self.fifo.push(packet, room);
         }
         verdict
     }
 
-    pub(super) fn pass(&mut self, packet: &Candidate) -> Verdict {
-        let verdict = self.limit.judge(NOTHING, packet.frame_bytes);
+    pub(super) fn pass(&mut self, packet: &PacketView) -> Verdict {
+        let verdict = self.limit.admit(NOTHING, packet.frame_bytes);
         if verdict == Verdict::Accepted {
             self.control.rest();
         }
         verdict
     }
 
-    pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingRoom) -> Option<Handle> {
+    pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingPackets) -> Option<Handle> {
         self.control
-            .dequeue(now, &mut self.lane, &self.config, room)
+            .dequeue(now, &mut self.fifo, &self.config, room)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Scheduler;
-    use super::super::fixtures::{Stand, packet};
+    use super::super::fixtures::{TestPort, packet};
     use super::*;
     use crate::packet::{CE, NOT_ECT};
 
@@ -225,16 +225,16 @@ mod tests {
         max_packet_bytes: 1518,
     };
 
-    fn port(limit_packets: u32, config: CoDelConfig) -> Stand {
+    fn port(limit_packets: u32, config: CoDelConfig) -> TestPort {
         let codel = CoDel::new(DropTail::packets(limit_packets), config);
-        Stand::new(Scheduler::CoDel(codel))
+        TestPort::new(Scheduler::CoDel(codel))
     }
 
     /// A queue in which every packet has waited 10 ms when it is sent, one a millisecond; returns
     /// when packets were dropped and how many were marked within `milliseconds`.
     fn standing_queue(config: CoDelConfig, ecn: u8, milliseconds: u64) -> (Vec<u64>, usize) {
         let mut port = port(1000, config);
-        let packet = Candidate {
+        let packet = PacketView {
             ecn,
             ..packet(0, 1518)
         };

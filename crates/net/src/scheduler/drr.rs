@@ -1,18 +1,18 @@
-//! Deficit round robin: a queue a flow, equal octets in turn (Shreedhar & Varghese, "Efficient Fair
+//! Deficit round robin: a queue a flow, equal bytes in turn (Shreedhar & Varghese, "Efficient Fair
 //! Queueing Using Deficit Round Robin", SIGCOMM 1995).
 
 use std::collections::VecDeque;
 
-use super::WaitingRoom;
-use super::lane::Lane;
-use crate::discipline::{Backlog, Candidate, DropTail, NOTHING, Reason, Verdict};
+use super::WaitingPackets;
+use super::fifo::PacketFifo;
+use crate::discipline::{Backlog, DropTail, NOTHING, PacketView, Reason, Verdict};
 use crate::pool::Handle;
 
 #[derive(Clone, Debug, Default)]
-struct Queue {
+struct FlowQueue {
     flow: u32,
-    lane: Lane,
-    /// octets that it may send in this turn
+    fifo: PacketFifo,
+    /// bytes that it may send in this turn
     deficit: u32,
     /// whether this turn's quantum has been added
     has_turn: bool,
@@ -27,7 +27,7 @@ struct Queue {
 pub struct Drr {
     limit: DropTail,
     quantum_bytes: u32,
-    queues: Vec<Queue>,
+    queues: Vec<FlowQueue>,
     /// queues that no flow has
     free: Vec<u32>,
     /// the queue that a flow has, by flow number; [`NONE`] for none
@@ -39,7 +39,7 @@ pub struct Drr {
 const NONE: u32 = u32::MAX;
 
 impl Drr {
-    /// No queues yet; each flow's turn is `quantum_bytes` octets, more than 0.
+    /// No queues yet; each flow's turn is `quantum_bytes` bytes, more than 0.
     pub fn new(limit: DropTail, quantum_bytes: u32) -> Self {
         assert!(quantum_bytes > 0);
         Self {
@@ -56,37 +56,37 @@ impl Drr {
         &mut self,
         mut backlog: Backlog,
         packet: Handle,
-        room: &mut WaitingRoom,
+        room: &mut WaitingPackets,
     ) -> Verdict {
         let newcomer = room[packet].packet;
-        while self.limit.judge(backlog, newcomer.frame_bytes) != Verdict::Accepted {
+        while self.limit.admit(backlog, newcomer.frame_bytes) != Verdict::Accepted {
             let Some(longest) = self.longest_but(&newcomer) else {
                 return Verdict::Dropped(Reason::Share);
             };
-            let lane = &mut self.queues[longest as usize].lane;
-            let victim = lane.pop_last(room).expect("it is in the round");
+            let fifo = &mut self.queues[longest as usize].fifo;
+            let victim = fifo.pop_last(room).expect("it is in the round");
             backlog.bytes -= room[victim].packet.frame_bytes;
             backlog.packets -= 1;
             room.lose(victim, Reason::PushedOut);
-            if lane.is_empty() {
+            if fifo.is_empty() {
                 self.round.retain(|queue| *queue != longest);
                 self.give_back(longest);
             }
         }
         let index = self.queue_for(newcomer.flow);
-        self.queues[index as usize].lane.push(packet, room);
+        self.queues[index as usize].fifo.push(packet, room);
         Verdict::Accepted
     }
 
     /// A packet that is alone leaves nothing behind: its flow gives its queue back.
-    pub(super) fn pass(&self, packet: &Candidate) -> Verdict {
-        match self.limit.judge(NOTHING, packet.frame_bytes) {
+    pub(super) fn pass(&self, packet: &PacketView) -> Verdict {
+        match self.limit.admit(NOTHING, packet.frame_bytes) {
             Verdict::Accepted => Verdict::Accepted,
             _ => Verdict::Dropped(Reason::Share),
         }
     }
 
-    pub(super) fn dequeue(&mut self, room: &WaitingRoom) -> Option<Handle> {
+    pub(super) fn dequeue(&mut self, room: &WaitingPackets) -> Option<Handle> {
         loop {
             let index = *self.round.front()?;
             let queue = &mut self.queues[index as usize];
@@ -94,12 +94,12 @@ impl Drr {
                 queue.has_turn = true;
                 queue.deficit += self.quantum_bytes;
             }
-            let first = queue.lane.first().expect("it is in the round");
+            let first = queue.fifo.first().expect("it is in the round");
             let frame_bytes = room[first].packet.frame_bytes;
             if frame_bytes <= queue.deficit {
                 queue.deficit -= frame_bytes;
-                let packet = queue.lane.pop(room);
-                if queue.lane.is_empty() {
+                let packet = queue.fifo.pop(room);
+                if queue.fifo.is_empty() {
                     self.round.pop_front();
                     self.give_back(index);
                 }
@@ -110,14 +110,14 @@ impl Drr {
         }
     }
 
-    /// The queue with most octets, unless it would be the newcomer's own once that is in; of
+    /// The queue with most bytes, unless it would be the newcomer's own once that is in; of
     /// several the one that is served first.
-    fn longest_but(&self, newcomer: &Candidate) -> Option<u32> {
+    fn longest_but(&self, newcomer: &PacketView) -> Option<u32> {
         let mut longest = (None, self.bytes_of(newcomer.flow) + newcomer.frame_bytes);
         for index in &self.round {
             let queue = &self.queues[*index as usize];
-            if queue.flow != newcomer.flow && queue.lane.bytes() > longest.1 {
-                longest = (Some(*index), queue.lane.bytes());
+            if queue.flow != newcomer.flow && queue.fifo.bytes() > longest.1 {
+                longest = (Some(*index), queue.fifo.bytes());
             }
         }
         longest.0
@@ -126,7 +126,7 @@ impl Drr {
     fn bytes_of(&self, flow: u32) -> u32 {
         let index = self.queue_of.get(flow as usize).copied();
         let queue = index.and_then(|index| self.queues.get(index as usize));
-        queue.map_or(0, |queue| queue.lane.bytes())
+        queue.map_or(0, |queue| queue.fifo.bytes())
     }
 
     /// The flow's queue; a new one goes to the end of the round.
@@ -139,7 +139,7 @@ impl Drr {
             return known;
         }
         let index = self.free.pop().unwrap_or_else(|| {
-            self.queues.push(Queue::default());
+            self.queues.push(FlowQueue::default());
             self.queues.len() as u32 - 1
         });
         self.queues[index as usize].flow = flow;
@@ -161,17 +161,17 @@ impl Drr {
 #[cfg(test)]
 mod tests {
     use super::super::Scheduler;
-    use super::super::fixtures::{Stand, packet};
+    use super::super::fixtures::{TestPort, packet};
     use super::*;
 
-    fn port(limit_packets: u32, quantum_bytes: u32) -> Stand {
+    fn port(limit_packets: u32, quantum_bytes: u32) -> TestPort {
         let drr = Drr::new(DropTail::packets(limit_packets), quantum_bytes);
-        Stand::new(Scheduler::Drr(drr))
+        TestPort::new(Scheduler::Drr(drr))
     }
 
     #[test]
     fn the_papers_figure_2_and_3() {
-        // quantum 500; the first queue holds 20, 750, 200 octets: the first round sends 20 and
+        // quantum 500; the first queue holds 20, 750, 200 bytes: the first round sends 20 and
         // leaves a deficit of 480, with which the second round sends 750 and 200
         let mut port = port(100, 500);
         for (flow, size) in [(0, 20), (0, 750), (0, 200), (1, 500), (1, 500)] {

@@ -2,16 +2,16 @@
 
 use fairport_units::Time;
 
-use super::waiting::{Waiting, WaitingRoom};
+use super::waiting::{Waiting, WaitingPackets};
 use super::{Addresses, Scheduler};
-use crate::discipline::{Backlog, Candidate, NOTHING, Reason, Verdict};
+use crate::discipline::{Backlog, NOTHING, PacketView, Reason, Verdict};
 use crate::observer::Counts;
 use crate::packet::NOT_ECT;
 use crate::pool::Handle;
 
 /// A packet of a flow, whose class is the flow's number.
-pub(super) fn packet(flow: u32, frame_bytes: u32) -> Candidate {
-    Candidate {
+pub(super) fn packet(flow: u32, frame_bytes: u32) -> PacketView {
+    PacketView {
         frame_bytes,
         flow,
         class: flow as u8,
@@ -20,27 +20,27 @@ pub(super) fn packet(flow: u32, frame_bytes: u32) -> Candidate {
 }
 
 /// A port that sends when the test asks it to.
-pub(super) struct Stand {
+pub(super) struct TestPort {
     pub(super) scheduler: Scheduler,
     pub(super) backlog: Backlog,
     pub(super) now: Time,
-    room: WaitingRoom,
+    room: WaitingPackets,
     entered: usize,
 }
 
-impl Stand {
+impl TestPort {
     pub(super) fn new(scheduler: Scheduler) -> Self {
         Self {
             scheduler,
             backlog: NOTHING,
             now: Time::ZERO,
-            room: WaitingRoom::default(),
+            room: WaitingPackets::default(),
             entered: 0,
         }
     }
 
     /// A packet comes; its addresses are its flow's number and 99.
-    pub(super) fn enter(&mut self, packet: Candidate) -> Verdict {
+    pub(super) fn enter(&mut self, packet: PacketView) -> Verdict {
         let handle = Handle::at(self.entered);
         self.entered += 1;
         let counts = Counts {
@@ -58,7 +58,7 @@ impl Stand {
         let verdict = self
             .scheduler
             .enqueue(self.backlog, addresses, handle, &mut self.room);
-        if verdict.lets_in() {
+        if verdict.is_accepted() {
             self.backlog.packets += 1;
             self.backlog.bytes += packet.frame_bytes;
         }

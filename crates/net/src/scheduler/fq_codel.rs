@@ -4,9 +4,9 @@
 use fairport_units::Time;
 
 use super::codel::{CoDelConfig, Control};
-use super::lane::Lane;
-use super::{WaitingRoom, hash};
-use crate::discipline::{Backlog, Candidate, DropTail, NOTHING, Reason, Verdict};
+use super::fifo::PacketFifo;
+use super::{WaitingPackets, hash};
+use crate::discipline::{Backlog, DropTail, NOTHING, PacketView, Reason, Verdict};
 use crate::pool::Handle;
 
 /// What an administrator sets.
@@ -16,7 +16,7 @@ pub struct FqCoDelConfig {
     pub limit: DropTail,
     /// queues that flows are hashed to (RFC 8290: 1024)
     pub queues: u32,
-    /// octets of a queue's turn, more than 0
+    /// bytes of a queue's turn, more than 0
     pub quantum_bytes: u32,
     /// of each queue
     pub codel: CoDelConfig,
@@ -24,7 +24,7 @@ pub struct FqCoDelConfig {
 
 /// Which list a queue is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Membership {
     None,
     New,
     Old,
@@ -33,13 +33,13 @@ enum Place {
 /// A queue: one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-struct Queue {
-    /// octets that are left of its turn
+struct FlowQueue {
+    /// bytes that are left of its turn
     credits: i64,
-    place: Place,
+    membership: Membership,
     /// the queue behind it in its list
     next: u32,
-    lane: Lane,
+    fifo: PacketFifo,
     control: Control,
 }
 
@@ -59,7 +59,7 @@ impl List {
     };
 
     #[inline]
-    fn push(&mut self, index: u32, queues: &mut [Queue]) {
+    fn push(&mut self, index: u32, queues: &mut [FlowQueue]) {
         queues[index as usize].next = NONE;
         if self.first == NONE {
             self.first = index;
@@ -70,7 +70,7 @@ impl List {
     }
 
     /// Its queues from the first on.
-    fn iter(self, queues: &[Queue]) -> impl Iterator<Item = u32> {
+    fn iter(self, queues: &[FlowQueue]) -> impl Iterator<Item = u32> {
         let some = |index: u32| (index != NONE).then_some(index);
         std::iter::successors(some(self.first), move |index| {
             some(queues[*index as usize].next)
@@ -90,10 +90,10 @@ struct Lists {
 impl Lists {
     /// A queue takes part from now on.
     #[inline]
-    fn activate(&mut self, index: u32, queues: &mut [Queue]) {
+    fn activate(&mut self, index: u32, queues: &mut [FlowQueue]) {
         let queue = &mut queues[index as usize];
-        if queue.place == Place::None {
-            queue.place = Place::New;
+        if queue.membership == Membership::None {
+            queue.membership = Membership::New;
             queue.credits = i64::from(self.quantum_bytes);
             self.new.push(index, queues);
         }
@@ -101,7 +101,7 @@ impl Lists {
 
     /// The queue whose turn it is: the first that has credits left; none when the lists are empty.
     #[inline]
-    fn turn(&mut self, queues: &mut [Queue]) -> Option<u32> {
+    fn turn(&mut self, queues: &mut [FlowQueue]) -> Option<u32> {
         loop {
             let index = match self.new.first {
                 NONE => self.old.first,
@@ -112,28 +112,28 @@ impl Lists {
                 return Some(index);
             }
             queue.credits += i64::from(self.quantum_bytes);
-            self.move_on(index, Place::Old, queues);
+            self.move_on(index, Membership::Old, queues);
         }
     }
 
     /// An empty new queue first waits its turn among the old ones, or a flow of one packet at a
     /// time would always be new.
     #[inline]
-    fn retire(&mut self, index: u32, queues: &mut [Queue]) {
-        let goes_to = match queues[index as usize].place {
-            Place::New => Place::Old,
-            _ => Place::None,
+    fn retire(&mut self, index: u32, queues: &mut [FlowQueue]) {
+        let goes_to = match queues[index as usize].membership {
+            Membership::New => Membership::Old,
+            _ => Membership::None,
         };
         self.move_on(index, goes_to, queues);
     }
 
     /// All queues are empty: they take part no longer.
-    fn clear(&mut self, queues: &mut [Queue]) {
+    fn clear(&mut self, queues: &mut [FlowQueue]) {
         for list in [&mut self.new, &mut self.old] {
             let mut index = list.first;
             while let Some(queue) = queues.get_mut(index as usize) {
                 queue.control.found_empty();
-                queue.place = Place::None;
+                queue.membership = Membership::None;
                 index = queue.next;
             }
             *list = List::EMPTY;
@@ -142,14 +142,14 @@ impl Lists {
 
     /// Takes a queue off the front of its list.
     #[inline]
-    fn move_on(&mut self, index: u32, to: Place, queues: &mut [Queue]) {
+    fn move_on(&mut self, index: u32, to: Membership, queues: &mut [FlowQueue]) {
         let queue = &mut queues[index as usize];
-        match queue.place {
-            Place::New => self.new.first = queue.next,
+        match queue.membership {
+            Membership::New => self.new.first = queue.next,
             _ => self.old.first = queue.next,
         }
-        queue.place = to;
-        if to == Place::Old {
+        queue.membership = to;
+        if to == Membership::Old {
             self.old.push(index, queues);
         }
     }
@@ -166,7 +166,7 @@ impl Lists {
 pub struct FqCoDel {
     passed: Option<Passed>,
     limit: DropTail,
-    queues: Box<[Queue]>,
+    queues: Box<[FlowQueue]>,
     seed: u64,
     lists: Lists,
     codel: CoDelConfig,
@@ -186,11 +186,11 @@ impl FqCoDel {
     /// Empty queues; the seed is that of the hash.
     pub fn new(config: FqCoDelConfig, seed: u64) -> Self {
         assert!(config.queues > 0 && config.quantum_bytes > 0);
-        let empty = Queue {
+        let empty = FlowQueue {
             credits: 0,
-            place: Place::None,
+            membership: Membership::None,
             next: NONE,
-            lane: Lane::default(),
+            fifo: PacketFifo::default(),
             control: Control::new(),
         };
         Self {
@@ -211,12 +211,12 @@ impl FqCoDel {
         &mut self,
         mut backlog: Backlog,
         packet: Handle,
-        room: &mut WaitingRoom,
+        room: &mut WaitingPackets,
     ) -> Verdict {
-        let Candidate {
+        let PacketView {
             frame_bytes, flow, ..
         } = room[packet].packet;
-        while self.limit.judge(backlog, frame_bytes) != Verdict::Accepted {
+        while self.limit.admit(backlog, frame_bytes) != Verdict::Accepted {
             if backlog.packets == 0 {
                 return Verdict::Dropped(Reason::Full);
             }
@@ -227,7 +227,7 @@ impl FqCoDel {
         }
         let index = self.queue_of(flow);
         self.lists.activate(index, &mut self.queues);
-        self.queues[index as usize].lane.push(packet, room);
+        self.queues[index as usize].fifo.push(packet, room);
         Verdict::Accepted
     }
 
@@ -237,8 +237,8 @@ impl FqCoDel {
     }
 
     #[inline]
-    pub(super) fn pass(&mut self, packet: &Candidate) -> Verdict {
-        if self.limit.judge(NOTHING, packet.frame_bytes) != Verdict::Accepted {
+    pub(super) fn pass(&mut self, packet: &PacketView) -> Verdict {
+        if self.limit.admit(NOTHING, packet.frame_bytes) != Verdict::Accepted {
             return Verdict::Dropped(Reason::Full);
         }
         self.passed = Some(Passed {
@@ -260,16 +260,16 @@ impl FqCoDel {
         queue.credits -= i64::from(passed.frame_bytes);
     }
 
-    pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingRoom) -> Option<Handle> {
+    pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingPackets) -> Option<Handle> {
         let (queues, lists) = (&mut *self.queues, &mut self.lists);
         while let Some(index) = lists.turn(queues) {
-            let Queue {
+            let FlowQueue {
                 control,
-                lane,
+                fifo,
                 credits,
                 ..
             } = &mut queues[index as usize];
-            if let Some(packet) = control.dequeue(now, lane, &self.codel, room) {
+            if let Some(packet) = control.dequeue(now, fifo, &self.codel, room) {
                 *credits -= i64::from(room[packet].packet.frame_bytes);
                 return Some(packet);
             }
@@ -279,11 +279,11 @@ impl FqCoDel {
         None
     }
 
-    /// Drops from the head of the queue with most octets, of several the first in the lists: half
+    /// Drops from the head of the queue with most bytes, of several the first in the lists: half
     /// of its packets, at most a batch.
     #[inline(never)]
-    fn drop_from_fattest(&mut self, backlog: &mut Backlog, room: &mut WaitingRoom) {
-        let bytes = |index: u32| self.queues[index as usize].lane.bytes();
+    fn drop_from_fattest(&mut self, backlog: &mut Backlog, room: &mut WaitingPackets) {
+        let bytes = |index: u32| self.queues[index as usize].fifo.bytes();
         let lists = [self.lists.new, self.lists.old].into_iter();
         let mut fattest = (NONE, 0);
         for index in lists.flat_map(|list| list.iter(&self.queues)) {
@@ -294,8 +294,8 @@ impl FqCoDel {
         let Some(queue) = self.queues.get_mut(fattest.0 as usize) else {
             return;
         };
-        for _ in 0..(queue.lane.packets() / 2).clamp(1, DROP_BATCH) {
-            let Some(packet) = queue.lane.pop(room) else {
+        for _ in 0..(queue.fifo.packets() / 2).clamp(1, DROP_BATCH) {
+            let Some(packet) = queue.fifo.pop(room) else {
                 return;
             };
             backlog.bytes -= room[packet].packet.frame_bytes;
@@ -308,10 +308,10 @@ impl FqCoDel {
 #[cfg(test)]
 mod tests {
     use super::super::Scheduler;
-    use super::super::fixtures::{Stand, packet};
+    use super::super::fixtures::{TestPort, packet};
     use super::*;
 
-    fn port(limit_packets: u32) -> Stand {
+    fn port(limit_packets: u32) -> TestPort {
         let config = FqCoDelConfig {
             limit: DropTail::packets(limit_packets),
             queues: 1024,
@@ -323,10 +323,10 @@ mod tests {
                 max_packet_bytes: 1518,
             },
         };
-        Stand::new(Scheduler::FqCoDel(FqCoDel::new(config, 1)))
+        TestPort::new(Scheduler::FqCoDel(FqCoDel::new(config, 1)))
     }
 
-    fn next(port: &mut Stand) -> Option<u32> {
+    fn next(port: &mut TestPort) -> Option<u32> {
         port.send().map(|sent| sent.packet.flow)
     }
 

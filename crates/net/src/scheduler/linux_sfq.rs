@@ -1,13 +1,13 @@
 //! Stochastic fair queueing as Linux has it (`sch_sfq`): a hash over flows, deficit round robin by
-//! octets, and the tail of the longest queue dropped where all are too long. After `McKenney`,
+//! bytes, and the tail of the longest queue dropped where all are too long. After `McKenney`,
 //! "Stochastic Fairness Queueing", INFOCOM 1990.
 
 use std::collections::VecDeque;
 
 use fairport_units::Time;
 
-use super::lane::Lane;
-use super::{WaitingRoom, hash};
+use super::fifo::PacketFifo;
+use super::{WaitingPackets, hash};
 use crate::discipline::{Backlog, Reason, Verdict};
 use crate::pool::Handle;
 use crate::stream::Stream;
@@ -23,7 +23,7 @@ pub struct LinuxSfqConfig {
     pub divisor: u32,
     /// queues that may hold packets at the same time
     pub flows: u32,
-    /// octets of a queue's turn, more than 0
+    /// bytes of a queue's turn, more than 0
     pub quantum_bytes: u32,
     /// how often flows are hashed anew; [`Time::ZERO`] for never
     pub perturb: Time,
@@ -31,8 +31,8 @@ pub struct LinuxSfqConfig {
 
 #[derive(Clone, Debug, Default)]
 struct Bucket {
-    lane: Lane,
-    /// octets that are left of its turn
+    fifo: PacketFifo,
+    /// bytes that are left of its turn
     allot: i64,
 }
 
@@ -69,13 +69,13 @@ impl LinuxSfq {
         &mut self,
         backlog: Backlog,
         packet: Handle,
-        room: &mut WaitingRoom,
+        room: &mut WaitingPackets,
     ) -> Verdict {
         self.perturb(room[packet].arrived, room);
         let own = self.bucket_of(room[packet].packet.flow);
         let bucket = &self.buckets[own as usize];
-        let is_new = bucket.lane.is_empty();
-        if bucket.lane.packets() >= self.config.depth_packets
+        let is_new = bucket.fifo.is_empty();
+        if bucket.fifo.packets() >= self.config.depth_packets
             || (is_new && self.round.len() as u32 >= self.config.flows)
         {
             return Verdict::Dropped(Reason::Share);
@@ -86,7 +86,7 @@ impl LinuxSfq {
             if longest == own {
                 return Verdict::Dropped(Reason::Share);
             }
-            let victim = &mut self.buckets[longest as usize].lane;
+            let victim = &mut self.buckets[longest as usize].fifo;
             if let Some(last) = victim.pop_last(room) {
                 room.lose(last, Reason::PushedOut);
             }
@@ -108,7 +108,7 @@ impl LinuxSfq {
         Verdict::Accepted
     }
 
-    pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingRoom) -> Option<Handle> {
+    pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingPackets) -> Option<Handle> {
         self.perturb(now, room);
         loop {
             let next = self.round.pop_front()?;
@@ -118,8 +118,8 @@ impl LinuxSfq {
                 self.round.push_back(next);
                 continue;
             }
-            let packet = bucket.lane.pop(room).expect("it is in the round");
-            if !bucket.lane.is_empty() {
+            let packet = bucket.fifo.pop(room).expect("it is in the round");
+            if !bucket.fifo.is_empty() {
                 bucket.allot -= i64::from(room[packet].packet.frame_bytes);
                 self.round.push_front(next); // until its turn is used up
             }
@@ -128,19 +128,19 @@ impl LinuxSfq {
     }
 
     /// A new queue goes to the end of the round, with a whole turn.
-    fn push(&mut self, index: u32, packet: Handle, room: &mut WaitingRoom) {
+    fn push(&mut self, index: u32, packet: Handle, room: &mut WaitingPackets) {
         let bucket = &mut self.buckets[index as usize];
-        if bucket.lane.is_empty() {
+        if bucket.fifo.is_empty() {
             bucket.allot = i64::from(self.config.quantum_bytes);
             self.round.push_back(index);
         }
-        bucket.lane.push(packet, room);
+        bucket.fifo.push(packet, room);
     }
 
     /// The bucket with most packets once `newcomer` has one more; of several the newcomer's, then
     /// the one that is served first.
     fn longest(&self, newcomer: u32) -> u32 {
-        let length = |index: u32| self.buckets[index as usize].lane.packets();
+        let length = |index: u32| self.buckets[index as usize].fifo.packets();
         let mut longest = (newcomer, length(newcomer) + 1);
         for index in &self.round {
             if *index != newcomer && length(*index) > longest.1 {
@@ -156,7 +156,7 @@ impl LinuxSfq {
 
     /// Draws a new hash when it is time, and moves what waits; each flow keeps its order.
     #[inline]
-    fn perturb(&mut self, now: Time, room: &mut WaitingRoom) {
+    fn perturb(&mut self, now: Time, room: &mut WaitingPackets) {
         if now >= self.perturb_at {
             self.draw_hash(now);
             self.move_all(room);
@@ -180,11 +180,11 @@ impl LinuxSfq {
     }
 
     #[cold]
-    fn move_all(&mut self, room: &mut WaitingRoom) {
+    fn move_all(&mut self, room: &mut WaitingPackets) {
         let mut waiting = Vec::new();
         for index in std::mem::take(&mut self.round) {
-            let lane = &mut self.buckets[index as usize].lane;
-            waiting.extend(std::iter::from_fn(|| lane.pop(room)));
+            let fifo = &mut self.buckets[index as usize].fifo;
+            waiting.extend(std::iter::from_fn(|| fifo.pop(room)));
         }
         for packet in waiting {
             let index = self.bucket_of(room[packet].packet.flow);
@@ -196,10 +196,10 @@ impl LinuxSfq {
 #[cfg(test)]
 mod tests {
     use super::super::Scheduler;
-    use super::super::fixtures::{Stand, packet};
+    use super::super::fixtures::{TestPort, packet};
     use super::*;
 
-    fn port(limit_packets: u32, quantum_bytes: u32, perturb: Time) -> Stand {
+    fn port(limit_packets: u32, quantum_bytes: u32, perturb: Time) -> TestPort {
         let config = LinuxSfqConfig {
             limit_packets,
             depth_packets: 127,
@@ -209,12 +209,12 @@ mod tests {
             perturb,
         };
         let sfq = LinuxSfq::new(config, Stream::new(1, "test", 0));
-        Stand::new(Scheduler::LinuxSfq(sfq))
+        TestPort::new(Scheduler::LinuxSfq(sfq))
     }
 
     #[test]
     fn a_turn_is_counted_in_octets() {
-        // flow 0 has packets of 500 octets, flow 1 of 1500: three of the one for one of the other
+        // flow 0 has packets of 500 bytes, flow 1 of 1500: three of the one for one of the other
         let mut port = port(127, 1500, Time::ZERO);
         for _ in 0..6 {
             port.enter(packet(0, 500));
@@ -257,7 +257,7 @@ mod tests {
             port.now = Time::from_ns(u64::from(n));
             port.enter(packet(n % 7, 1518));
         }
-        let seed = |port: &Stand| match &port.scheduler {
+        let seed = |port: &TestPort| match &port.scheduler {
             Scheduler::LinuxSfq(sfq) => sfq.seed,
             _ => unreachable!("it is SFQ"),
         };

@@ -5,11 +5,11 @@
 
 mod codel;
 mod drr;
+mod fifo;
 #[cfg(test)]
 mod fixtures;
 mod fq_codel;
 mod hash;
-mod lane;
 mod linux_sfq;
 mod sfq;
 mod shared_buffer;
@@ -18,7 +18,7 @@ mod waiting;
 
 use fairport_units::Time;
 
-use crate::discipline::{Backlog, Candidate, Verdict};
+use crate::discipline::{Backlog, PacketView, Verdict};
 use crate::pool::Handle;
 pub use codel::{CoDel, CoDelConfig};
 pub use drr::Drr;
@@ -27,7 +27,7 @@ pub use linux_sfq::{LinuxSfq, LinuxSfqConfig};
 pub use sfq::Sfq;
 pub use shared_buffer::{SharedBuffer, SwitchMemory};
 pub use strict_priority::StrictPriority;
-pub(crate) use waiting::{Waiting, WaitingRoom};
+pub(crate) use waiting::{Waiting, WaitingPackets};
 
 /// Between which hosts a packet goes, by their numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,7 +74,7 @@ impl Scheduler {
         backlog: Backlog,
         addresses: impl FnOnce() -> Addresses,
         packet: Handle,
-        room: &mut WaitingRoom,
+        room: &mut WaitingPackets,
     ) -> Verdict {
         match self {
             Self::Sfq(sfq) => sfq.enqueue(backlog, addresses(), packet, room),
@@ -90,7 +90,7 @@ impl Scheduler {
     /// The verdict on a packet that is sent as it arrives, if it is let in, because the line is free
     /// and nobody waits: what a packet does that is queued and taken out again, without its queue.
     #[inline]
-    pub(crate) fn pass(&mut self, now: Time, packet: &Candidate) -> Verdict {
+    pub(crate) fn pass(&mut self, now: Time, packet: &PacketView) -> Verdict {
         match self {
             Self::Sfq(sfq) => sfq.pass(),
             Self::LinuxSfq(sfq) => sfq.pass(now),
@@ -105,7 +105,7 @@ impl Scheduler {
     /// The packet to be sent at `now`; none when nothing is left. Packets that are dropped instead
     /// of being sent are lost in the `room`.
     #[inline]
-    pub(crate) fn dequeue(&mut self, now: Time, room: &mut WaitingRoom) -> Option<Handle> {
+    pub(crate) fn dequeue(&mut self, now: Time, room: &mut WaitingPackets) -> Option<Handle> {
         match self {
             Self::Sfq(sfq) => sfq.dequeue(room),
             Self::LinuxSfq(sfq) => sfq.dequeue(now, room),
@@ -120,7 +120,7 @@ impl Scheduler {
 
 #[cfg(test)]
 mod tests {
-    use super::fixtures::{Stand, packet};
+    use super::fixtures::{TestPort, packet};
     use super::*;
     use crate::discipline::DropTail;
     use crate::stream::Stream;
@@ -164,7 +164,7 @@ mod tests {
     fn outcome(scheduler: Scheduler, passes: bool) -> (Vec<Verdict>, Vec<u32>, usize) {
         let mut stream = Stream::new(1, "test", 0);
         let (mut verdicts, mut sent) = (Vec::new(), Vec::new());
-        let mut port = Stand::new(scheduler);
+        let mut port = TestPort::new(scheduler);
         for _ in 0..4000 {
             for place in 0..=stream.up_to(15) * stream.up_to(1) {
                 let flow = stream.up_to(5) as u32;

@@ -4,8 +4,8 @@
 
 use std::collections::VecDeque;
 
-use super::lane::Lane;
-use super::{Addresses, WaitingRoom, hash};
+use super::fifo::PacketFifo;
+use super::{Addresses, WaitingPackets, hash};
 use crate::discipline::{Backlog, NOTHING, Reason, Verdict};
 use crate::pool::Handle;
 
@@ -20,7 +20,7 @@ pub struct Sfq {
     seed: u64,
     /// by the source's number: the bucket that it is placed in
     placed: Vec<Option<u32>>,
-    buckets: Vec<Lane>,
+    buckets: Vec<PacketFifo>,
     /// the buckets that hold packets, the next to be served first
     round: VecDeque<u32>,
 }
@@ -35,7 +35,7 @@ impl Sfq {
             limit_packets,
             seed,
             placed,
-            buckets: vec![Lane::default(); buckets as usize],
+            buckets: vec![PacketFifo::default(); buckets as usize],
             round: VecDeque::new(),
         }
     }
@@ -57,27 +57,27 @@ impl Sfq {
         backlog: Backlog,
         addresses: Addresses,
         packet: Handle,
-        room: &mut WaitingRoom,
+        room: &mut WaitingPackets,
     ) -> Verdict {
         let bucket = self.bucket_of(addresses);
-        let verdict = self.judge(backlog, self.buckets[bucket as usize].packets());
+        let verdict = self.admit(backlog, self.buckets[bucket as usize].packets());
         if verdict == Verdict::Accepted {
-            let lane = &mut self.buckets[bucket as usize];
-            if lane.is_empty() {
+            let fifo = &mut self.buckets[bucket as usize];
+            if fifo.is_empty() {
                 self.round.push_back(bucket);
             }
-            lane.push(packet, room);
+            fifo.push(packet, room);
         }
         verdict
     }
 
     /// A packet that is alone leaves nothing behind.
     pub(super) fn pass(&self) -> Verdict {
-        self.judge(NOTHING, 0)
+        self.admit(NOTHING, 0)
     }
 
     /// The rule of shares, for a packet whose bucket `has` so many.
-    fn judge(&self, backlog: Backlog, has: u32) -> Verdict {
+    fn admit(&self, backlog: Backlog, has: u32) -> Verdict {
         let buckets = self.buckets.len() as u32;
         let free = self.limit_packets.saturating_sub(backlog.packets);
         if free == 0 {
@@ -89,11 +89,11 @@ impl Sfq {
         Verdict::Accepted
     }
 
-    pub(super) fn dequeue(&mut self, room: &WaitingRoom) -> Option<Handle> {
+    pub(super) fn dequeue(&mut self, room: &WaitingPackets) -> Option<Handle> {
         let bucket = self.round.pop_front()?;
-        let lane = &mut self.buckets[bucket as usize];
-        let packet = lane.pop(room);
-        if !lane.is_empty() {
+        let fifo = &mut self.buckets[bucket as usize];
+        let packet = fifo.pop(room);
+        if !fifo.is_empty() {
             self.round.push_back(bucket);
         }
         packet
@@ -103,13 +103,13 @@ impl Sfq {
 #[cfg(test)]
 mod tests {
     use super::super::Scheduler;
-    use super::super::fixtures::{Stand, packet};
+    use super::super::fixtures::{TestPort, packet};
     use super::*;
 
     /// Four buckets for 40 packets (Prakash 2012, as the paper's ns-2 run had them); host n is
     /// placed in bucket n, and sends flow n.
-    fn four_buckets() -> Stand {
-        Stand::new(Scheduler::Sfq(Sfq::new(
+    fn four_buckets() -> TestPort {
+        TestPort::new(Scheduler::Sfq(Sfq::new(
             40,
             4,
             0,
@@ -118,7 +118,7 @@ mod tests {
     }
 
     /// Sends a flow's packets until one is refused.
-    fn fill(port: &mut Stand, flow: u32) -> Verdict {
+    fn fill(port: &mut TestPort, flow: u32) -> Verdict {
         loop {
             let verdict = port.enter(packet(flow, 1000));
             if verdict != Verdict::Accepted {

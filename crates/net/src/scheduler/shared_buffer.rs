@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::WaitingRoom;
-use super::lane::Lane;
-use crate::discipline::{Candidate, Reason, Verdict};
+use super::WaitingPackets;
+use super::fifo::PacketFifo;
+use crate::discipline::{PacketView, Reason, Verdict};
 use crate::pool::Handle;
 
 /// The memory that the ports of one switch share. A clone is the same memory.
@@ -50,7 +50,7 @@ impl SwitchMemory {
 pub struct SharedBuffer {
     memory: SwitchMemory,
     alpha: f64,
-    lane: Lane,
+    fifo: PacketFifo,
 }
 
 impl SharedBuffer {
@@ -61,35 +61,35 @@ impl SharedBuffer {
         Self {
             memory,
             alpha,
-            lane: Lane::default(),
+            fifo: PacketFifo::default(),
         }
     }
 
-    pub(super) fn enqueue(&mut self, packet: Handle, room: &mut WaitingRoom) -> Verdict {
-        let candidate = room[packet].packet;
-        let verdict = self.pass(&candidate);
+    pub(super) fn enqueue(&mut self, packet: Handle, room: &mut WaitingPackets) -> Verdict {
+        let view = room[packet].packet;
+        let verdict = self.pass(&view);
         if verdict == Verdict::Accepted {
-            self.memory.take(candidate.frame_bytes);
-            self.lane.push(packet, room);
+            self.memory.take(view.frame_bytes);
+            self.fifo.push(packet, room);
         }
         verdict
     }
 
     /// A packet that goes on at once takes no memory.
-    pub(super) fn pass(&self, packet: &Candidate) -> Verdict {
+    pub(super) fn pass(&self, packet: &PacketView) -> Verdict {
         let free = self.memory.free_bytes();
         if packet.frame_bytes > free {
             return Verdict::Dropped(Reason::Full);
         }
         // one product of two IEEE 754 numbers: the same on every machine
-        if f64::from(self.lane.bytes()) >= self.alpha * f64::from(free) {
+        if f64::from(self.fifo.bytes()) >= self.alpha * f64::from(free) {
             return Verdict::Dropped(Reason::Share);
         }
         Verdict::Accepted
     }
 
-    pub(super) fn dequeue(&mut self, room: &WaitingRoom) -> Option<Handle> {
-        let packet = self.lane.pop(room)?;
+    pub(super) fn dequeue(&mut self, room: &WaitingPackets) -> Option<Handle> {
+        let packet = self.fifo.pop(room)?;
         self.memory.give_back(room[packet].packet.frame_bytes);
         Some(packet)
     }
@@ -98,12 +98,12 @@ impl SharedBuffer {
 #[cfg(test)]
 mod tests {
     use super::super::Scheduler;
-    use super::super::fixtures::{Stand, packet};
+    use super::super::fixtures::{TestPort, packet};
     use super::*;
 
     /// Fills the ports in turn until none takes any more; returns what each holds.
-    fn filled(ports: &mut [Stand]) -> Vec<u32> {
-        let enter = |port: &mut Stand| port.enter(packet(0, 100));
+    fn filled(ports: &mut [TestPort]) -> Vec<u32> {
+        let enter = |port: &mut TestPort| port.enter(packet(0, 100));
         loop {
             let verdicts: Vec<Verdict> = ports.iter_mut().map(enter).collect();
             if verdicts.iter().all(|verdict| *verdict != Verdict::Accepted) {
@@ -113,10 +113,10 @@ mod tests {
         ports.iter().map(|port| port.backlog.bytes).collect()
     }
 
-    fn ports(n: usize, alpha: f64) -> Vec<Stand> {
+    fn ports(n: usize, alpha: f64) -> Vec<TestPort> {
         let memory = SwitchMemory::new(1_200_000);
         let port = || Scheduler::SharedBuffer(SharedBuffer::new(memory.clone(), alpha));
-        (0..n).map(|_| Stand::new(port())).collect()
+        (0..n).map(|_| TestPort::new(port())).collect()
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Strict priority: two queues, of which the second is served only while the first is empty.
 
-use super::WaitingRoom;
-use super::lane::Lane;
+use super::WaitingPackets;
+use super::fifo::PacketFifo;
 use crate::classifier::SHORT;
-use crate::discipline::{Candidate, DropTail, NOTHING, Verdict};
+use crate::discipline::{DropTail, NOTHING, PacketView, Verdict};
 use crate::pool::Handle;
 
 /// A pair of first-in-first-out queues, each with a buffer of its own: the first for packets of
@@ -14,7 +14,7 @@ use crate::pool::Handle;
 pub struct StrictPriority {
     /// what each of the two holds
     limit: DropTail,
-    lanes: [Lane; 2],
+    fifos: [PacketFifo; 2],
 }
 
 impl StrictPriority {
@@ -22,26 +22,26 @@ impl StrictPriority {
     pub fn new(limit: DropTail) -> Self {
         Self {
             limit,
-            lanes: Default::default(),
+            fifos: Default::default(),
         }
     }
 
-    pub(super) fn enqueue(&mut self, packet: Handle, room: &mut WaitingRoom) -> Verdict {
-        let candidate = room[packet].packet;
-        let lane = &mut self.lanes[usize::from(candidate.class != SHORT)];
-        let verdict = self.limit.judge(lane.backlog(), candidate.frame_bytes);
+    pub(super) fn enqueue(&mut self, packet: Handle, room: &mut WaitingPackets) -> Verdict {
+        let view = room[packet].packet;
+        let fifo = &mut self.fifos[usize::from(view.class != SHORT)];
+        let verdict = self.limit.admit(fifo.backlog(), view.frame_bytes);
         if verdict == Verdict::Accepted {
-            lane.push(packet, room);
+            fifo.push(packet, room);
         }
         verdict
     }
 
-    pub(super) fn pass(&self, packet: &Candidate) -> Verdict {
-        self.limit.judge(NOTHING, packet.frame_bytes)
+    pub(super) fn pass(&self, packet: &PacketView) -> Verdict {
+        self.limit.admit(NOTHING, packet.frame_bytes)
     }
 
-    pub(super) fn dequeue(&mut self, room: &WaitingRoom) -> Option<Handle> {
-        let [first, second] = &mut self.lanes;
+    pub(super) fn dequeue(&mut self, room: &WaitingPackets) -> Option<Handle> {
+        let [first, second] = &mut self.fifos;
         first.pop(room).or_else(|| second.pop(room))
     }
 }
@@ -49,13 +49,13 @@ impl StrictPriority {
 #[cfg(test)]
 mod tests {
     use super::super::Scheduler;
-    use super::super::fixtures::{Stand, packet};
+    use super::super::fixtures::{TestPort, packet};
     use super::*;
     use crate::discipline::Reason;
 
-    fn port(limit_packets: u32) -> Stand {
+    fn port(limit_packets: u32) -> TestPort {
         let pair = StrictPriority::new(DropTail::packets(limit_packets));
-        Stand::new(Scheduler::StrictPriority(pair))
+        TestPort::new(Scheduler::StrictPriority(pair))
     }
 
     #[test]

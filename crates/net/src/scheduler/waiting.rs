@@ -1,7 +1,7 @@
 //! The packets that wait at ports with a scheduler, those of all ports in one room.
 //!
 //! A packet's record has the place that the packet has in the pool, and is one cache line: what its
-//! discipline may look at, who is before and behind it in its [`Lane`](super::lane::Lane), and the
+//! discipline may look at, who is before and behind it in its [`PacketFifo`](super::fifo::PacketFifo), and the
 //! counts of its arrival. So queues hold no packets, only the first and the last of theirs, and
 //! however many queues a port has, a packet takes one line from its arrival to its departure.
 
@@ -9,7 +9,7 @@ use std::ops::{Index, IndexMut};
 
 use fairport_units::Time;
 
-use crate::discipline::{Candidate, Reason};
+use crate::discipline::{PacketView, Reason};
 use crate::observer::Counts;
 use crate::pool::Handle;
 
@@ -20,14 +20,14 @@ pub(crate) struct Waiting {
     /// when it came
     pub(crate) arrived: Time,
     /// what it was when it came
-    pub(crate) packet: Candidate,
+    pub(crate) packet: PacketView,
     /// whether its discipline has marked it
     pub(crate) marked: bool,
     /// whether it is still there: a place is left behind
     pub(crate) is_here: bool,
     /// the number of the port of its node through which it came in
     pub(crate) ingress_number: u16,
-    /// the one before it in its lane, and the one behind it
+    /// the one before it in its fifo, and the one behind it
     pub(super) neighbours: [Handle; 2],
     /// the running counts at its arrival
     pub(crate) counts: Counts,
@@ -38,7 +38,7 @@ const _: () = assert!(size_of::<Waiting>() == 64);
 /// What is left behind in a place that nobody has.
 const NOBODY: Waiting = Waiting {
     arrived: Time::ZERO,
-    packet: Candidate {
+    packet: PacketView {
         frame_bytes: 0,
         flow: 0,
         class: 0,
@@ -58,21 +58,21 @@ const NOBODY: Waiting = Waiting {
 
 /// All packets that wait, by their handles.
 #[derive(Debug, Default)]
-pub(crate) struct WaitingRoom {
+pub(crate) struct WaitingPackets {
     places: Vec<Waiting>,
     /// packets that were accepted and are dropped all the same, and why; empty between a
     /// discipline's decisions
     pub(crate) lost: Vec<(Handle, Reason)>,
 }
 
-impl WaitingRoom {
+impl WaitingPackets {
     /// A packet comes in. Once it has been as full as it becomes it does not allocate.
     #[inline]
     pub(crate) fn enter(
         &mut self,
         handle: Handle,
         arrived: Time,
-        packet: Candidate,
+        packet: PacketView,
         ingress_number: u16,
         counts: Counts,
     ) {
@@ -109,7 +109,7 @@ impl WaitingRoom {
     }
 }
 
-impl Index<Handle> for WaitingRoom {
+impl Index<Handle> for WaitingPackets {
     type Output = Waiting;
 
     #[inline]
@@ -118,7 +118,7 @@ impl Index<Handle> for WaitingRoom {
     }
 }
 
-impl IndexMut<Handle> for WaitingRoom {
+impl IndexMut<Handle> for WaitingPackets {
     #[inline]
     fn index_mut(&mut self, handle: Handle) -> &mut Waiting {
         &mut self.places[handle.place()]

@@ -66,7 +66,7 @@ pub struct LinkOptions {
     pub rate: Option<Rate>,
     /// propagation delay
     pub delay: Option<Time>,
-    /// buffer of the ports at both ends, octets
+    /// buffer of the ports at both ends, bytes
     pub limit_bytes: Option<u32>,
 }
 
@@ -111,7 +111,7 @@ impl Topology {
     }
 
     /// Gives every forwarding host a port that leads to itself, through which its own packets pass
-    /// before the port to the network: there they meet in order of time what it passes on, as
+    /// before the port to the network: there they are merged in order of time with what it forwards, as
     /// both would at the adapter. It takes the numbers after the host's links, and is not counted
     /// as a link.
     pub(crate) fn add_own_ports(&mut self) {
@@ -156,8 +156,8 @@ impl Topology {
 
     /// Gives a node an address of the topology's own plan.
     pub(crate) fn set_address(&mut self, node: NodeId, address: [u32; 4]) {
-        let octets = address.map(|octet| u8::try_from(octet).expect("an octet"));
-        self.nodes[node.0 as usize].address = octets.into();
+        let bytes = address.map(|byte| u8::try_from(byte).expect("an byte"));
+        self.nodes[node.0 as usize].address = bytes.into();
     }
 
     /// Gives the links between switches these options, where they have none of their own; returns

@@ -63,7 +63,7 @@ impl Observer<Segment> for Probes {
 
     fn revised(&mut self, arrival: &Arrival<'_, Segment>) {
         self.note(arrival);
-        if arrival.port == self.trace.port && !arrival.verdict.lets_in() {
+        if arrival.port == self.trace.port && !arrival.verdict.is_accepted() {
             self.trace.dropped(arrival.counts.port_arrival);
         }
     }

@@ -87,7 +87,7 @@ impl Trace {
             flow: packet.header.flow,
             seq: packet.content.seq,
             size_bytes: u32::from(packet.header.size_bytes),
-            dropped: !arrival.verdict.lets_in(),
+            dropped: !arrival.verdict.is_accepted(),
         };
         self.newest = counts.port_arrival;
         if self.rows.len() < KEPT {

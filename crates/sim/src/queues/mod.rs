@@ -11,7 +11,7 @@ pub(crate) mod shaping;
 use fairport_net::discipline::{
     Discipline, DropTail, Pie, PieConfig, StepMarking, Threshold, WeightedTailDrop,
 };
-use fairport_net::port::{Leaves, Queueing};
+use fairport_net::port::{BufferRelease, Queueing};
 use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId};
 use fairport_units::{Rate, Time};
@@ -154,11 +154,11 @@ fn weighted_tail_drop(
     Ok(Discipline::WeightedTailDrop(Box::new(weighted)))
 }
 
-fn leaves(buffer: &BufferJob) -> Leaves {
+fn leaves(buffer: &BufferJob) -> BufferRelease {
     if buffer.count_in_service {
-        Leaves::AtEndOfService
+        BufferRelease::EndOfService
     } else {
-        Leaves::AtStartOfService
+        BufferRelease::StartOfService
     }
 }
 

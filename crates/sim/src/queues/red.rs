@@ -2,7 +2,7 @@
 
 use fairport_net::BuildError;
 use fairport_net::discipline::{
-    Discipline, DropTail, EarlyDrop, Measure, Ramp, Red, RedLinux, RedLinuxConfig, Rio, Variant,
+    Discipline, DropTail, EarlyDrop, QueueUnit, Ramp, Red, RedLinux, RedLinuxConfig, Rio, Variant,
 };
 
 use super::PortQueue;
@@ -20,13 +20,13 @@ pub(crate) fn red(
     average: AverageJob,
     port: &PortQueue,
 ) -> Result<Discipline, BuildError> {
-    let (ramp, measure) = ramp("queue", ramp_job, average)?;
+    let (ramp, unit) = ramp("queue", ramp_job, average)?;
     let variant = match variant {
         RedVariantJob::FloydJacobson => Variant::Paper,
         RedVariantJob::Ns2 => Variant::Ns2,
         RedVariantJob::Linux => return red_linux(buffer, ramp_job, ramp.max_p, average, port),
     };
-    let config = early_drop(buffer, measure, variant, average, port)?;
+    let config = early_drop(buffer, unit, variant, average, port)?;
     let red = Red::new(ramp, &config, port.stream());
     Ok(Discipline::Red(Box::new(red)))
 }
@@ -67,17 +67,17 @@ pub(crate) fn rio(
     average: AverageJob,
     port: &PortQueue,
 ) -> Result<Discipline, BuildError> {
-    let (short, measure) = ramp("queue.short", short, average)?;
+    let (short, unit) = ramp("queue.short", short, average)?;
     let (long, long_measure) = ramp("queue.long", long, average)?;
-    if measure != long_measure {
+    if unit != long_measure {
         return Err(BuildError::new(
             "queue.short",
-            format!("{measure:?}"),
+            format!("{unit:?}"),
             "is not the unit of queue.long",
             "give all four thresholds in bytes, or all in packets",
         ));
     }
-    let config = early_drop(buffer, measure, Variant::Ns2, average, port)?;
+    let config = early_drop(buffer, unit, Variant::Ns2, average, port)?;
     let rio = Rio::new(short, long, &config, port.stream());
     Ok(Discipline::Rio(Box::new(rio)))
 }
@@ -85,14 +85,14 @@ pub(crate) fn rio(
 /// What both are made of.
 fn early_drop(
     buffer: DropTail,
-    measure: Measure,
+    unit: QueueUnit,
     variant: Variant,
     average: AverageJob,
     port: &PortQueue,
 ) -> Result<EarlyDrop, BuildError> {
     Ok(EarlyDrop {
         weight: weight(average)?,
-        measure,
+        unit,
         variant,
         ecn: average.ecn,
         buffer,
@@ -113,11 +113,11 @@ fn weight(average: AverageJob) -> Result<f64, BuildError> {
     ))
 }
 
-fn ramp(field: &str, job: RampJob, average: AverageJob) -> Result<(Ramp, Measure), BuildError> {
-    let (min, max, measure) = match (job.min, job.max) {
-        (ThresholdJob::Packets(min), ThresholdJob::Packets(max)) => (min, max, Measure::Packets),
+fn ramp(field: &str, job: RampJob, average: AverageJob) -> Result<(Ramp, QueueUnit), BuildError> {
+    let (min, max, unit) = match (job.min, job.max) {
+        (ThresholdJob::Packets(min), ThresholdJob::Packets(max)) => (min, max, QueueUnit::Packets),
         (ThresholdJob::Bytes(min), ThresholdJob::Bytes(max)) => {
-            (min, max, Measure::Bytes(average.mean_packet_bytes.max(1)))
+            (min, max, QueueUnit::Bytes(average.mean_packet_bytes.max(1)))
         }
         (min, max) => {
             return Err(BuildError::new(
@@ -151,5 +151,5 @@ fn ramp(field: &str, job: RampJob, average: AverageJob) -> Result<(Ramp, Measure
         max_p,
         gentle: average.gentle,
     };
-    Ok((ramp, measure))
+    Ok((ramp, unit))
 }

@@ -57,15 +57,15 @@ impl Ramp {
 
 /// In which unit the queue is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Measure {
+pub enum QueueUnit {
     /// packets
     Packets,
-    /// octets; a packet's probability grows with its size over this typical one, and so it is in
+    /// bytes; a packet's probability grows with its size over this typical one, and so it is in
     /// ns-2 (`bytes_`, `queue_in_bytes_`)
     Bytes(u32),
 }
 
-impl Measure {
+impl QueueUnit {
     #[inline]
     pub(super) fn of(self, backlog: Backlog) -> f64 {
         f64::from(match self {
@@ -81,7 +81,7 @@ pub struct EarlyDrop {
     /// weight of a new sample in an average (`w_q`), over 0 up to 1
     pub weight: f64,
     /// unit of the queue, the averages and the thresholds
-    pub measure: Measure,
+    pub unit: QueueUnit,
     /// whose algorithm draws the gaps between drops
     pub variant: Variant,
     /// mark ECN-capable packets instead of dropping them early
@@ -93,37 +93,38 @@ pub struct EarlyDrop {
     pub packet_time: Time,
 }
 
-/// What a lottery says about one packet.
+/// Whether a packet is dropped early: ns-2's drop types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lot {
-    Pass,
-    /// drawn, to be dropped or marked
-    Early,
-    /// the average is too long for anything to get in
+pub(super) enum DropType {
+    /// it is not
+    None,
+    /// drawn at random: it is marked or dropped
+    Unforced,
+    /// the average is so long that every packet is dropped
     Forced,
 }
 
 /// Draws packets such that the gaps between them are uniform rather than geometric (F&J 1993
 /// section 7): the chance of each grows with the count of packets since the last one drawn.
 #[derive(Clone, Debug)]
-#[repr(C)] // what a packet meets that passes comes first
-pub(super) struct Lottery {
+#[repr(C)] // what a packet reads that is not drawn comes first
+pub(super) struct DropProbability {
     /// the average was above `min` already when the last packet arrived (ns-2's `old`)
     above: bool,
     variant: Variant,
-    measure: Measure,
+    unit: QueueUnit,
     ramp: Ramp,
     /// packets since the last one drawn, or since the average has been above `min`
     count: f64,
     count_bytes: u64,
 }
 
-impl Lottery {
-    pub(super) fn new(ramp: Ramp, variant: Variant, measure: Measure) -> Self {
+impl DropProbability {
+    pub(super) fn new(ramp: Ramp, variant: Variant, unit: QueueUnit) -> Self {
         Self {
             above: false,
             variant,
-            measure,
+            unit,
             ramp,
             count: 0.0,
             count_bytes: 0,
@@ -138,9 +139,9 @@ impl Lottery {
         queue: f64,
         frame_bytes: u32,
         stream: &mut Stream,
-    ) -> Lot {
+    ) -> DropType {
         if self.passes(average, queue) {
-            return Lot::Pass;
+            return DropType::None;
         }
         self.draw_above(average, frame_bytes, stream)
     }
@@ -155,10 +156,10 @@ impl Lottery {
 
     /// The same where the average is above `min`.
     #[inline(never)] // so that a port whose queue is short pays for a comparison alone
-    fn draw_above(&mut self, average: f64, frame_bytes: u32, stream: &mut Stream) -> Lot {
+    fn draw_above(&mut self, average: f64, frame_bytes: u32, stream: &mut Stream) -> DropType {
         if average >= self.ramp.end() {
             self.restart();
-            return Lot::Forced;
+            return DropType::Forced;
         }
         self.count += 1.0;
         self.count_bytes += u64::from(frame_bytes);
@@ -169,15 +170,15 @@ impl Lottery {
                 Variant::Paper => 0.0,
                 Variant::Ns2 => {
                     self.count = 1.0;
-                    return Lot::Pass;
+                    return DropType::None;
                 }
             };
         }
         if stream.unit() <= self.chance(average, frame_bytes) {
             self.restart();
-            return Lot::Early;
+            return DropType::Unforced;
         }
-        Lot::Pass
+        DropType::None
     }
 
     /// A packet was lost: the count begins again.
@@ -189,14 +190,14 @@ impl Lottery {
     /// The probability that this packet is drawn.
     fn chance(&self, average: f64, frame_bytes: u32) -> f64 {
         let base = self.ramp.probability(average);
-        match (self.variant, self.measure) {
-            (Variant::Paper, Measure::Packets) => spread(base, self.count),
-            (Variant::Paper, Measure::Bytes(typical)) => {
+        match (self.variant, self.unit) {
+            (Variant::Paper, QueueUnit::Packets) => spread(base, self.count),
+            (Variant::Paper, QueueUnit::Bytes(typical)) => {
                 let size = f64::from(frame_bytes) / f64::from(typical);
                 spread((base * size).min(1.0), self.count)
             }
-            (Variant::Ns2, Measure::Packets) => wait(base, self.count),
-            (Variant::Ns2, Measure::Bytes(typical)) => {
+            (Variant::Ns2, QueueUnit::Packets) => wait(base, self.count),
+            (Variant::Ns2, QueueUnit::Bytes(typical)) => {
                 let count = (self.count_bytes / u64::from(typical)) as f64;
                 let size = f64::from(frame_bytes) / f64::from(typical);
                 (wait(base, count) * size).min(1.0)
@@ -239,15 +240,15 @@ mod tests {
 
     /// Packets from one draw to the next while the queue and its average stay at `packets`.
     fn gaps(variant: Variant, packets: f64) -> Vec<u32> {
-        let mut lottery = Lottery::new(RAMP, variant, Measure::Packets);
+        let mut drop_probability = DropProbability::new(RAMP, variant, QueueUnit::Packets);
         let mut stream = Stream::new(1, "test", 0);
         let (mut gap, mut gaps) = (0, Vec::new());
         while gaps.len() < 5000 {
             gap += 1;
-            match lottery.draw(packets, packets, 1518, &mut stream) {
-                Lot::Pass => {}
-                Lot::Early => gaps.push(std::mem::take(&mut gap)),
-                Lot::Forced => panic!("the average is below the end"),
+            match drop_probability.draw(packets, packets, 1518, &mut stream) {
+                DropType::None => {}
+                DropType::Unforced => gaps.push(std::mem::take(&mut gap)),
+                DropType::Forced => panic!("the average is below the end"),
             }
         }
         gaps.split_off(1) // the first gap has its own start
@@ -296,12 +297,18 @@ mod tests {
 
     #[test]
     fn ns2_spares_the_first_packet_above_the_threshold_and_a_queue_of_one() {
-        let mut lottery = Lottery::new(RAMP, Variant::Ns2, Measure::Packets);
+        let mut drop_probability = DropProbability::new(RAMP, Variant::Ns2, QueueUnit::Packets);
         let mut stream = Stream::new(1, "test", 0);
-        assert_eq!(lottery.draw(40.0, 1.0, 1518, &mut stream), Lot::Pass);
-        lottery.count = 100.0; // as good as certain, were it not the first above
-        assert_eq!(lottery.draw(10.0, 2.0, 1518, &mut stream), Lot::Pass);
-        assert!((lottery.count - 1.0).abs() < 1e-12);
+        assert_eq!(
+            drop_probability.draw(40.0, 1.0, 1518, &mut stream),
+            DropType::None
+        );
+        drop_probability.count = 100.0; // as good as certain, were it not the first above
+        assert_eq!(
+            drop_probability.draw(10.0, 2.0, 1518, &mut stream),
+            DropType::None
+        );
+        assert!((drop_probability.count - 1.0).abs() < 1e-12);
     }
 
     #[test]
@@ -311,12 +318,12 @@ mod tests {
             max: 15000.0,
             ..RAMP
         };
-        let mut paper = Lottery::new(ramp, Variant::Paper, Measure::Bytes(1000));
+        let mut paper = DropProbability::new(ramp, Variant::Paper, QueueUnit::Bytes(1000));
         paper.count = 4.0;
-        // p = 0.05 at 10 000 octets, a tenth of it for 100 octets: p / (1 - 4 p)
+        // p = 0.05 at 10 000 bytes, a tenth of it for 100 bytes: p / (1 - 4 p)
         assert!((paper.chance(10_000.0, 1000) - 0.0625).abs() < 1e-12);
         assert!((paper.chance(10_000.0, 100) - 0.005 / 0.98).abs() < 1e-12);
-        let mut ns2 = Lottery::new(ramp, Variant::Ns2, Measure::Bytes(1000));
+        let mut ns2 = DropProbability::new(ramp, Variant::Ns2, QueueUnit::Bytes(1000));
         ns2.count_bytes = 30_999;
         // 30 whole typical packets: 0.05 / (2 - 30 · 0.05), and a tenth of that
         assert!((ns2.chance(10_000.0, 1000) - 0.1).abs() < 1e-12);

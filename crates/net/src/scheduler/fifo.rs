@@ -1,14 +1,14 @@
 //! A queue among several of one port: first in, first out, and no longer than its discipline lets
 //! it become.
 
-use super::waiting::WaitingRoom;
+use super::waiting::WaitingPackets;
 use crate::discipline::Backlog;
 use crate::pool::Handle;
 
-/// Packets in the order of their arrival, linked through their records, and how many octets they
+/// Packets in the order of their arrival, linked through their records, and how many bytes they
 /// are.
 #[derive(Clone, Debug)]
-pub(super) struct Lane {
+pub(super) struct PacketFifo {
     /// the first and the last, where there are any
     first: Handle,
     last: Handle,
@@ -16,7 +16,7 @@ pub(super) struct Lane {
     bytes: u32,
 }
 
-impl Default for Lane {
+impl Default for PacketFifo {
     fn default() -> Self {
         Self {
             first: Handle::at(0),
@@ -27,9 +27,9 @@ impl Default for Lane {
     }
 }
 
-impl Lane {
+impl PacketFifo {
     #[inline]
-    pub(super) fn push(&mut self, handle: Handle, room: &mut WaitingRoom) {
+    pub(super) fn push(&mut self, handle: Handle, room: &mut WaitingPackets) {
         if self.packets == 0 {
             self.first = handle;
         } else {
@@ -50,7 +50,7 @@ impl Lane {
 
     /// Takes the packet that arrived first.
     #[inline]
-    pub(super) fn pop(&mut self, room: &WaitingRoom) -> Option<Handle> {
+    pub(super) fn pop(&mut self, room: &WaitingPackets) -> Option<Handle> {
         let handle = self.first()?;
         let waiting = &room[handle];
         self.first = waiting.neighbours[1];
@@ -59,7 +59,7 @@ impl Lane {
     }
 
     /// Takes the packet that arrived last.
-    pub(super) fn pop_last(&mut self, room: &WaitingRoom) -> Option<Handle> {
+    pub(super) fn pop_last(&mut self, room: &WaitingPackets) -> Option<Handle> {
         let handle = (self.packets > 0).then_some(self.last)?;
         let waiting = &room[handle];
         self.last = waiting.neighbours[0];
