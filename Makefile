@@ -10,36 +10,36 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
 
-.PHONY: help demo test test-rust test-python lint format wheel bench bench-scale validate lee2017 proportions equal-length mice queues sensitivity clocks fixes docs \
-	fingerprints public-scripts lock clean
+# `make bench` and `make validate` take one CASE each, and its options in ARGS.
+CASE ?=
+ARGS ?=
+
+.PHONY: help demo test lint format wheel bench validate docs fingerprints lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
 # The demo overwrites its own folder only: one that a user has put at results/outcast stays, and the demo steps aside.
-demo: $(VENV)/.built  ## run the first scenario, `outcast`, and say where its report lies
+demo: $(VENV)/.built  ## run the first scenario, `outcast`, and print where its report is
 	@out=results/outcast; \
 	if [ -e $$out ] && [ ! -e $$out/.demo ]; then out=results/demo; fi; \
 	$(BIN)/fairport run outcast --out $$out --force && touch $$out/.demo && \
 	echo "The report: $$out/report.html"
 
-test: test-rust test-python  ## run every test, Rust and Python
-
-test-rust: $(VENV)/.tools
+test: $(VENV)/.built  ## run every test, Rust and Python
 	$(CARGO) test --workspace --locked
-
-test-python: $(VENV)/.built
 	$(BIN)/python -m pytest tests
 
-lint: $(VENV)/.built  ## check format, lints and types, Rust and Python
+lint: $(VENV)/.built  ## check format, lints, types and rustdoc's links
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict python benches examples tests/repo
+	$(BIN)/mypy --strict python benches validation examples tests/repo
 
-format:  $(VENV)/.locked  ## put Rust and Python sources into the standard format
+format: $(VENV)/.locked  ## put Rust and Python sources into the standard format
 	$(CARGO) fmt --all
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -47,49 +47,17 @@ format:  $(VENV)/.locked  ## put Rust and Python sources into the standard forma
 wheel: $(VENV)/.locked $(VENV)/.tools  ## build the wheel for every Python from 3.10 on, into dist/
 	$(BIN)/maturin build --release --locked --out dist
 
-bench: $(VENV)/.built  ## measure speed and memory here, beside ns-3 where it can be installed
-	$(BIN)/python benches/run.py
+bench: $(VENV)/.built  ## measure speed and memory here; CASE=million-flows: a million flows on k = 8
+	$(BIN)/python -m benches $(CASE) $(ARGS)
 
-bench-scale: $(VENV)/.built  ## measure a million flows on a fat-tree of k = 8; takes a while
-	$(BIN)/python benches/scale.py
+validate: $(VENV)/.built  ## compare with other simulators and papers: CASE=dumbbell and others; lists them without CASE
+	$(BIN)/python -m validation $(CASE) $(ARGS)
 
-validate: $(VENV)/.built  ## the same dumbbell in Fairport and in ns-3, where that can be installed
-	$(BIN)/python benches/validate.py
-
-lee2017: $(VENV)/.built  ## the claims of Lee et al. that differ, in ns-3 as well, where that can be installed
-	$(BIN)/python benches/lee2017.py
-
-proportions: $(VENV)/.built  ## 1 : 12 to 30 : 360 flows in ns-3 as well, where that can be installed
-	$(BIN)/python benches/proportions.py
-
-equal-length: $(VENV)/.built  ## drop runs with equal-length routing in ns-3 as well, where that can be installed
-	$(BIN)/python benches/equal_length.py
-
-mice: $(VENV)/.built  ## short transfers among long ones in ns-2 and ns-3 as well, where they can be had
-	$(BIN)/python benches/mice.py
-
-queues: $(VENV)/.built  ## RED and SFQ in ns-2 as well, where it is installed
-	$(BIN)/python benches/queues.py
-
-sensitivity: $(VENV)/.built  ## renew the table in docs/model.md: what each lever does to the result
-	$(BIN)/python benches/sensitivity.py
-
-clocks: $(VENV)/.built  ## renew the tables in docs/model.md of many flows and the clocks of their ports
-	$(BIN)/python benches/clocks.py
-
-fixes: $(VENV)/.built  ## renew the fixes' tables in docs/compare.md and docs/validation.md
-	$(BIN)/python benches/fixes.py
-
-docs: $(VENV)/.built  ## renew the outputs and the picture that README.md and docs/ show
+docs: $(VENV)/.built  ## renew the outputs, the pictures and the generated pages of README.md and docs/
 	$(BIN)/python tests/repo/documents.py
 
 fingerprints: $(VENV)/.built  ## renew the table of fingerprints, after a change of the model
 	$(BIN)/python tests/repo/fingerprints.py
-
-SUBJECTS := slow_start cubic fast_recovery fast_retransmit sack limited_transmit cwnd_moderation nagle ecn ts_recent eor \
-	tcp_info mss
-public-scripts: $(VENV)/.built  ## run the public packetdrill scripts for Linux below SCRIPTS (docs/drill.md)
-	$(BIN)/fairport script --quiet $(addprefix $(SCRIPTS)/,$(SUBJECTS)) || test $$? = 1
 
 lock: $(VENV)/.locked  ## renew Cargo.lock and requirements.lock on purpose
 	$(CARGO) update
@@ -98,10 +66,10 @@ lock: $(VENV)/.locked  ## renew Cargo.lock and requirements.lock on purpose
 
 clean:  ## remove what was built; results stay
 	rm -rf $(VENV) dist target .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find python tests benches -name __pycache__ -prune -exec rm -rf {} +
+	find python tests benches validation -name __pycache__ -prune -exec rm -rf {} +
 	rm -f python/fairport/_core*.so
 
-# --- set-up, a stamp a step -------------------------------------------------------------------------------------------
+# --- set-up, one stamp per step -------------------------------------------------------------------------------------------
 
 $(VENV)/.created:
 	@command -v $(PYTHON) >/dev/null || { \

@@ -1,4 +1,4 @@
-"""The engine's speed and memory, a fresh process a run, with the probes of `fairport run`."""
+"""The engine's speed and memory: one fresh process per run, with the probes of `fairport run`."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Measurement:
 
     @property
     def ns_per_hop(self) -> float:
-        """Wall time of a packet-hop."""
+        """Wall time per packet-hop."""
         return 1e9 / self.hops_per_s
 
 

@@ -1,4 +1,4 @@
-"""What Mininet's shapers do to outcast, over seeds: the tables of docs/shapers.md.
+"""What Mininet's shapers do to outcast, over seeds: the tables of docs/validation/mininet.md.
 
     python examples/mininet_shapers.py --seeds 20
 

@@ -1,4 +1,4 @@
-"""One 2-hop flow against n 6-hop flows, over seeds: the table of docs/model.md, and a picture.
+"""One 2-hop flow against n 6-hop flows: the table and picture of docs/validation/one-against-n.md.
 
     python examples/one_against_n.py --seeds 20 --picture one-against-n.png
 

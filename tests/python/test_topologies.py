@@ -15,7 +15,7 @@ from fairport.errors import InputError, ScenarioError
 from fairport.figures import paths as drawing
 from fairport.layout import sharing
 
-# kind and settings; hosts, switches and links by the formulas of docs/topologies.md
+# kind and settings; hosts, switches and links by the formulas of docs/reference/topologies.md
 COUNTS = [
     ({"kind": "fat-tree", "k": 6}, (6**3 // 4, 5 * 6**2 // 4, 3 * 6**3 // 4)),
     (

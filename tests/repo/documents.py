@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 LANGUAGES = {"console", "python", "toml", "rust", "text"}
 # what one block ran another need not run again; what the user ran is not looked at
 _STORE = tempfile.TemporaryDirectory(prefix="fairport-store-")

@@ -77,7 +77,8 @@ def test_every_piece_of_rust_stands_in_the_file_that_it_names(file: Path) -> Non
 @pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
 def test_every_place_in_the_repository_that_is_named_is_there(file: Path) -> None:
     named = re.findall(
-        r"`((?:crates|python|docs|benches|tests|examples|fuzz)/[\w./-]+)`", file.read_text("utf-8")
+        r"`((?:crates|python|docs|benches|validation|tests|examples|fuzz)/[\w./-]+)`",
+        file.read_text("utf-8"),
     )
     # NAME and PAPER are for the reader to fill in
     fixed = [place for place in named if not re.search(r"\b[A-Z]+\b", place)]
@@ -89,7 +90,7 @@ def test_the_defaults_in_the_model_are_those_of_the_program() -> None:
     default = fp.scenario(least | {"traffic": [{"from": "h1", "to": "h0"}]})
     rows = re.findall(
         r"^\| `([\w.]+)` \| `([^`]+)`(?: \(`outcast`: `([^`]+)`\))? \|",
-        (ROOT / "docs" / "model.md").read_text(encoding="utf-8"),
+        (ROOT / "docs" / "reference" / "model.md").read_text(encoding="utf-8"),
         re.MULTILINE,
     )
     assert len(rows) > 10

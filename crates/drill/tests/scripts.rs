@@ -63,7 +63,7 @@ fn every_script_states_its_fact_and_its_source_first() {
 
 #[test]
 fn the_script_in_the_documentation_holds() {
-    let page = include_str!("../../../docs/drill.md");
+    let page = include_str!("../../../docs/guide/scripts.md");
     let script = page
         .split("```text\n")
         .nth(1)

@@ -5,7 +5,7 @@ Switches forward by rules for the scenario's pairs of senders and receivers, and
 no controller runs. A pair's flows take one path here, the first one's.
 
 Links are Mininet's: HTB and netem, whose buffers count packets and whose timing is the machine's.
-They stand in for a switch's ports; what that does to the result is told in docs/topologies.md.
+They replace a switch's ports; docs/reference/topologies.md says what that does to the result.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """[topology]: hosts, switches and the links between them; and [fabric], the links between switches.
 
-One section a topology; what each looks like, with its counts, is in docs/topologies.md.
+One section a topology; what each looks like, with its counts, is in docs/reference/topologies.md.
 """
 
 from __future__ import annotations

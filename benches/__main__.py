@@ -1,0 +1,27 @@
+"""Runs one benchmark: `python -m benches [speed|million-flows] [OPTION ..]`; speed by default."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the benchmark that the first argument names, with the other arguments as options."""
+    name, *options = arguments or ["speed"]
+    if name == "million-flows":
+        from benches import million_flows
+
+        million_flows.main(options)
+    elif name == "speed" and not options:
+        from benches import speed
+
+        speed.main()
+    else:
+        print("usage: make bench [CASE=speed|million-flows] [ARGS='--flows 10000']")
+        return 0 if name in {"-h", "--help"} else 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,40 @@
+"""What all cases share: their options, and the page of docs/validation that holds their table."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from validation.markdown import between_markers
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every case understands."""
+
+    seeds: range
+    print_only: bool
+
+    def publish(self, page: str, marker: str, text: str) -> None:
+        """Writes a table into a page below docs/, unless it is only to be printed."""
+        if not self.print_only:
+            between_markers(DOCS / page, marker, text)
+
+
+def options(case: str, about: str | None, arguments: Sequence[str], seeds: int) -> Options:
+    """The options of a case whose docstring is `about` and that runs `seeds` seeds by default."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m validation {case}",
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--seeds", type=int, default=seeds, help=f"runs per row ({seeds})")
+    parser.add_argument("--print-only", action="store_true", help="do not renew the page in docs/")
+    given = parser.parse_args(arguments)
+    if given.seeds < 1:
+        parser.error("--seeds must be at least 1")
+    return Options(range(1, given.seeds + 1), given.print_only)

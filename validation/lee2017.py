@@ -1,0 +1,228 @@
+"""What Lee et al. 2017 claim and Fairport does not show, in the same networks in ns-3.
+
+ns-3's side is peers/ns3/two-switch.cc.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import polars as pl
+from fairport import metrics
+
+from validation.case import options
+from validation.markdown import table
+from validation.peers import ns3 as ns3_peer
+
+FROM_S = 0.25
+HOST_US = 30
+SPREAD_US = 20
+SWITCH_US = 25
+# 6 links against 2: four switches more, two of which stand for themselves
+FAR_US = 2 * SWITCH_US
+PROCESSING_US = 5
+QUEUE_PACKETS = 100
+BLOCK_BYTES = 128_000
+PLAIN: dict[str, Any] = {"payload_sizing": "full"}
+STATIC: dict[str, Any] = {"payload_sizing": "static", "payload_min": "200B"}
+ADAPTIVE: dict[str, Any] = {"payload_sizing": "adaptive", "payload_min": "200B"}
+RECOVERIES = ("TcpPrrRecovery", "TcpRfc6937Recovery")
+NS3_SIZING = {
+    "full": [],
+    "static": ["--payloadMin=200"],
+    "adaptive": ["--payloadMin=200", "--adaptive=true"],
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Flows of senders at the receiver's switch and behind it; the seed draws starts and delays."""
+
+    near: int
+    far: int
+    seed: int
+    tcp: dict[str, Any] = field(default_factory=dict)
+    sack: bool = True
+    blocks: bool = False
+    samples: bool = False
+
+    @property
+    def end_s(self) -> float:
+        """Windows take longer to tell than shares."""
+        return 2.0 if self.samples else 1.0
+
+    def draw(self) -> tuple[list[float], list[float]]:
+        """Starts in s, and delays of the senders' links in us."""
+        drawn = random.Random(f"{self.near} {self.far} {self.seed}")
+        count = range(self.near + self.far)
+        starts = [round(drawn.uniform(0, 1e-4 if self.blocks else 1e-3), 7) for _ in count]
+        base = [HOST_US + SWITCH_US + (FAR_US if i >= self.near else 0) for i in count]
+        return starts, [round(us + drawn.uniform(0, SPREAD_US), 2) for us in base]
+
+
+SIZINGS = {"CUBIC": PLAIN, "TCPRand": ADAPTIVE}
+STATIC_SIZINGS = {"CUBIC": PLAIN, "TCPRand, 200 B": STATIC}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came out of a case."""
+
+    goodputs_bps: list[float]
+    timeouts: list[int]
+    round_goodput_bps: float
+    correlation: float | None
+
+    @property
+    def total(self) -> float:
+        """Goodput of all flows, in Mbit/s."""
+        return sum(self.goodputs_bps) / 1e6
+
+    @property
+    def ratio(self) -> float:
+        """The first flow's goodput over the mean of the others'."""
+        lone, *others = self.goodputs_bps
+        return lone / statistics.mean(others)
+
+
+def fairport(case: Case) -> Measured:
+    """This case in Fairport."""
+    result = fp.run(scenario(case), seed=case.seed)
+    flows = result.flows.sort("flow")
+    rounds = result.summary.get("rounds")
+    windows = metrics.window_correlation(result.series, FROM_S) if case.samples else None
+    return Measured(
+        goodputs_bps=flows["goodput_bps"].to_list(),
+        timeouts=flows["timeouts"].to_list(),
+        round_goodput_bps=rounds["goodput_bps"] if rounds else 0.0,
+        correlation=None if windows is None else windows["correlation"].item(),
+    )
+
+
+def scenario(case: Case) -> fp.Scenario:
+    """The two switches as a scenario, with ns-3's framing and clocks."""
+    starts, delays_us = case.draw()
+    senders = [f"s{i}" for i in range(len(starts))]
+    links = [
+        {"ends": ["far", "near"], "delay": f"{SWITCH_US}us"},
+        {"ends": ["near", "r"], "delay": f"{HOST_US}us"},
+        *(
+            {"ends": [name, "near" if i < case.near else "far"], "delay": f"{delays_us[i]}us"}
+            for i, name in enumerate(senders)
+        ),
+    ]
+    bulk = [
+        {"from": name, "to": "r", "start": f"{starts[i]:.7f}s", "start_jitter": "0s"}
+        for i, name in enumerate(senders)
+    ]
+    incast = {"kind": "incast", "from": senders, "to": "r", "block": f"{BLOCK_BYTES}B"}
+    return fp.scenario(
+        {
+            "name": "two-switches",
+            "duration": f"{case.end_s}s",
+            "topology": {
+                "kind": "graph",
+                "hosts": [*senders, "r"],
+                "switches": ["far", "near"],
+                "links": links,
+            },
+            "link": {"rate": "1Gbps", "framing": "none", "clock_error": "0ppm"},
+            "switch": {"processing_delay": "0s"},
+            "queue": {"kind": "drop-tail", "limit": f"{QUEUE_PACKETS} packets"},
+            "host": {
+                "delay": "0s",
+                "delay_spread": "0s",
+                "processing": {"kind": "uniform", "min": "0s", "max": f"{PROCESSING_US}us"},
+                "queue": "100000 packets",
+            },
+            "tcp": {
+                "stack": "ns3",
+                "congestion_control": "cubic",
+                "rto_min": "2ms",
+                "timestamps": False,
+                "ack_policy": "every-segment",
+                "sack": case.sack,
+                **case.tcp,
+            },
+            "measure": {"from": "0s" if case.blocks else f"{FROM_S}s"},
+            "probes": {"series_interval": "1ms"} if case.samples else {},
+            "traffic": [incast | {"jitter": "100us"}] if case.blocks else bulk,
+        }
+    )
+
+
+def in_ns3(program: Path, case: Case, recovery: str) -> Measured:
+    """This case in ns-3, with one of its classes of recovery."""
+    starts, delays_us = case.draw()
+    command = [
+        *(str(program), f"--near={case.near}", f"--seed={case.seed}"),
+        f"--starts={','.join(map(str, starts))}",
+        f"--delays={','.join(map(str, delays_us))}",
+        *(f"--between={SWITCH_US}", f"--queue={QUEUE_PACKETS}", f"--processing={PROCESSING_US}"),
+        *(f"--time={case.end_s}", f"--from={0 if case.blocks else FROM_S}"),
+        *("--timestamps=false", "--delack=1", f"--sack={str(case.sack).lower()}"),
+        *NS3_SIZING[case.tcp.get("payload_sizing", "full")],
+        *((f"--block={BLOCK_BYTES}",) if case.blocks else ()),
+        *(("--sample=1",) if case.samples else ()),
+        f"--recovery={recovery}",
+    ]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    flows = found["flows"]
+    windows = pl.DataFrame({str(i): flow["cwnd_bytes"] for i, flow in enumerate(flows)})
+    return Measured(
+        goodputs_bps=[flow["goodput_bps"] for flow in flows],
+        timeouts=[flow["timeouts"] for flow in flows],
+        round_goodput_bps=found["round_goodput_bps"],
+        correlation=windows.select(pl.corr("0", "1")).item() if case.samples else None,
+    )
+
+
+Value = Callable[[Measured], float]
+
+
+def rows(seeds: range) -> Iterator[tuple[str, list[Case], Value]]:
+    """What the table has: in words, the cases by seed, and the number that is looked at."""
+    for name, tcp in SIZINGS.items():
+        cases = [Case(2, 0, seed, tcp, samples=True) for seed in seeds]
+        yield f"L11: correlation of two windows, {name}", cases, lambda it: it.correlation or 0.0
+    for n in (2, 16, 112):
+        for name, tcp in SIZINGS.items():
+            cases = [Case(1, n, seed, tcp) for seed in seeds]
+            yield f"L5: ratio of one flow to {n}, {name}", cases, lambda it: it.ratio
+    for name, tcp in SIZINGS.items():
+        cases = [Case(40, 0, seed, tcp, blocks=True) for seed in seeds]
+        yield (
+            f"L9: goodput of incast, Mbit/s, {name}",
+            cases,
+            lambda it: it.round_goodput_bps / 1e6,
+        )
+    for name, tcp in STATIC_SIZINGS.items():
+        cases = [Case(1, 14, seed, tcp, sack=False) for seed in seeds]
+        yield f"L2: goodput of 1 and 14, no SACK, Mbit/s, {name}", cases, lambda it: it.total
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measures every case on both sides and renews the table."""
+    given = options("lee2017", __doc__, arguments, seeds=3)
+    program = ns3_peer.program("two-switch")
+    cells = []
+    for words, cases, value in rows(given.seeds):
+        here = [value(fairport(case)) for case in cases]
+        there = [[value(in_ns3(program, case, one)) for case in cases] for one in RECOVERIES]
+        cells.append([words, *map(_in_words, [here, *there])])
+        print(" | ".join(cells[-1]), flush=True)
+    heads = ["what", "here", "ns-3 as it is", "ns-3's PRR as RFC 6937 counts"]
+    given.publish("validation/lee2017.md", "lee2017", table(heads, cells))
+    return 0
+
+
+def _in_words(values: Sequence[float]) -> str:
+    return f"{statistics.median(values):.3g} ({min(values):.3g} to {max(values):.3g})"

@@ -1,0 +1,41 @@
+"""The public packetdrill scripts for Linux, run against the TCP of crates/tcp.
+
+    git clone https://github.com/google/packetdrill
+    make validate CASE=public-scripts ARGS=packetdrill/gtests/net/tcp
+
+It prints what fails and how many hold; docs/validation/public-scripts.md has the table of commit
+2c4001c, and the reason for each script that does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+SUBJECTS = (
+    *("slow_start", "cubic", "fast_recovery", "fast_retransmit", "sack", "limited_transmit"),
+    *("cwnd_moderation", "nagle", "ecn", "ts_recent", "eor", "tcp_info", "mss"),
+)
+# exit status of `fairport script`: a script cannot be read
+UNREADABLE = 2
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs all subjects; that some scripts do not hold is a result and no failure."""
+    parser = argparse.ArgumentParser(
+        prog="python -m validation public-scripts",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", type=Path, help="gtests/net/tcp of a clone of packetdrill")
+    folder = parser.parse_args(arguments).folder
+    missing = [subject for subject in SUBJECTS if not (folder / subject).is_dir()]
+    if missing:
+        parser.error(f"{folder} has no folder {', '.join(missing)}")
+    program = Path(sys.executable).parent / "fairport"
+    scripts = [folder / subject for subject in SUBJECTS]
+    status = subprocess.run([program, "script", "--quiet", *scripts], check=False).returncode
+    return UNREADABLE if status == UNREADABLE else 0
