@@ -56,8 +56,8 @@ validate: $(VENV)/.built  ## compare with other simulators and papers: CASE=dumb
 docs: $(VENV)/.built  ## renew the outputs, the pictures and the generated pages of README.md and docs/
 	$(BIN)/python tests/repo/documents.py
 
-fingerprints: $(VENV)/.built  ## renew the table of fingerprints, after a change of the model
-	$(BIN)/python tests/repo/fingerprints.py
+fingerprints: $(VENV)/.built  ## renew the table of fingerprints, after a change of the model: WHY="what moved them"
+	$(BIN)/python tests/repo/fingerprints.py "$(WHY)"
 
 lock: $(VENV)/.locked  ## renew Cargo.lock and requirements.lock on purpose
 	$(CARGO) update

@@ -1,13 +1,15 @@
 """The fingerprints that runs must have, on every machine: `fingerprints.json`.
 
 A fingerprint hashes packet facts, never engine events: a faster engine keeps it, a change of the
-model moves it. Run this file to renew the table on purpose (`make fingerprints`), and say in
-CHANGELOG.md what moved and why.
+model moves it. Each case says *why* it has the fingerprint that it has: `since 0.1`, or the change
+that moved it last. To renew the table on purpose, run this file with the reason
+(`make fingerprints WHY="..."`), and say the same in CHANGELOG.md.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -192,12 +194,23 @@ def fingerprint(name: str) -> str:
     return fp.run(fp.scenario(scenario).patch(overrides)).fingerprint
 
 
-def expected() -> dict[str, str]:
-    """The committed table."""
-    table: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8"))
+def expected() -> dict[str, dict[str, str]]:
+    """The committed table: by case, its `fingerprint` and `why` it is that one."""
+    table: dict[str, dict[str, str]] = json.loads(FILE.read_text(encoding="utf-8"))
+    return table
+
+
+def renewed(why: str) -> dict[str, dict[str, str]]:
+    """The table as it is here and now: `why` is the reason of those that moved."""
+    table, before = {}, expected()
+    for name in CASES:
+        now = {"fingerprint": fingerprint(name), "why": why}
+        kept = before.get(name)
+        table[name] = kept if kept and kept["fingerprint"] == now["fingerprint"] else now
     return table
 
 
 if __name__ == "__main__":
-    renewed = {name: fingerprint(name) for name in CASES}
-    FILE.write_text(json.dumps(renewed, indent=2) + "\n", encoding="utf-8")
+    if len(sys.argv) != 2 or not sys.argv[1].strip():
+        sys.exit('say why fingerprints move: make fingerprints WHY="..."')
+    FILE.write_text(json.dumps(renewed(sys.argv[1]), indent=2) + "\n", encoding="utf-8")

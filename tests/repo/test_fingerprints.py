@@ -6,7 +6,9 @@ from fingerprints import CASES, expected, fingerprint
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_has_the_fingerprint_of_the_table(name: str) -> None:
-    assert fingerprint(name) == expected()[name], "moved on purpose? `make fingerprints` renews it"
+    assert fingerprint(name) == expected()[name]["fingerprint"], (
+        'moved on purpose? `make fingerprints WHY="..."` renews it'
+    )
 
 
 def test_two_runs_in_one_process_are_the_same_run() -> None:
@@ -15,3 +17,8 @@ def test_two_runs_in_one_process_are_the_same_run() -> None:
 
 def test_the_table_has_no_case_that_is_gone() -> None:
     assert list(expected()) == list(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_fingerprint_says_why_it_is_that_one(name: str) -> None:
+    assert expected()[name]["why"].strip()

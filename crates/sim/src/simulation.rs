@@ -85,8 +85,10 @@ impl Simulation {
             let left = goal - self.network.packet_hops();
             self.network.advance(time, left, &mut self.hosts);
             let timer = self.hosts.timers.next_time();
-            if self.network.next_time() <= time.min(timer) {
-                // the slice is used up, or a tick has come up meanwhile
+            let has_pending = self.hosts.measurement.has_news();
+            if has_pending || self.network.next_time() <= time.min(timer) {
+                // Something is pending, which comes before any later timer; the slice is used up;
+                // or a tick has come up meanwhile.
                 continue;
             }
             if timer <= time {
