@@ -5,7 +5,8 @@
 
 mod drill;
 
-use fairport_sim::{BuildError, Column, EnqueueProbability, Job, Results, Simulation, TopologyJob};
+use fairport_plan::{BuildError, Job, TopologyJob};
+use fairport_sim::{Column, EnqueueProbability, Results, Simulation};
 use fairport_tcp::{Preset, Settings};
 use numpy::IntoPyArray;
 use pyo3::create_exception;
@@ -165,7 +166,7 @@ fn named(py: Python<'_>, name: &str) -> PyResult<&'static Preset> {
 #[pyfunction]
 fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> {
     let job: TopologyJob = parse(py, topology_json)?;
-    let topology = fairport_sim::topology(&job).map_err(|error| job_error(py, &error))?;
+    let topology = fairport_plan::topology(&job).map_err(|error| job_error(py, &error))?;
     Ok(topology
         .hosts()
         .iter()
@@ -178,7 +179,7 @@ fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> 
 fn layout<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
     let job: Job = parse(py, job_json)?;
     let layout = py
-        .detach(|| fairport_sim::layout(&job))
+        .detach(|| fairport_plan::layout(&job))
         .map_err(|error| job_error(py, &error))?;
     let json = serde_json::to_string(&layout)
         .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;

@@ -1,32 +1,29 @@
 //! From a job to a simulation at its start.
 
-use std::collections::BTreeMap;
-
 use fairport_net::arbitration::Arbiter;
 use fairport_net::routing::Routes;
 use fairport_net::stream::Stream;
-use fairport_net::{BuildError, Network, NodeId, Topology};
+use fairport_net::{BuildError, Network};
+use fairport_plan::ends::{HostNumbers, listed_flows, pairs, workload_ends};
+use fairport_plan::flow::Start;
+use fairport_plan::ideal::EmptyNetwork;
+use fairport_plan::job::Job;
+use fairport_plan::paths::{busiest_port, shared_ports};
+use fairport_plan::queues::shaping;
+use fairport_plan::router::Router;
+use fairport_plan::stacks::stacks;
+use fairport_plan::wiring::{self, Timing};
+use fairport_plan::with_fabric;
+use fairport_plan::workload::{Action, Ends};
 use fairport_units::Time;
 
-use crate::flow::{End, Origin, Start};
-use crate::hosts::Endpoints;
-use crate::ideal::EmptyNetwork;
-use crate::job::workload::{EndJob, WorkloadJob};
-use crate::job::{FlowJob, Job};
+use crate::hosts::{Endpoints, Output};
 use crate::lifecycle::Nursery;
 use crate::measurement::Measurement;
-use crate::paths::{busiest_port, shared_ports};
 use crate::probes::Probes;
-use crate::queues::shaping;
-use crate::router::Router;
 use crate::samples::{QUEUE_ROW_BYTES, QueueSamples, SERIES_ROW_BYTES, Series};
 use crate::simulation::Simulation;
-use crate::stacks::stacks;
 use crate::timers::Timers;
-use crate::topology::with_fabric;
-use crate::udp::Udp;
-use crate::wiring::{self, Timing};
-use crate::workload::{Action, Ends};
 
 impl Simulation {
     /// Builds the run that the job describes.
@@ -87,7 +84,7 @@ impl Simulation {
             memory_bytes: 0,
             hosts: Endpoints {
                 live: Vec::new(),
-                outputs,
+                outputs: outputs.into_iter().map(Output::from).collect(),
                 timers: Timers::new(),
                 classifier: shaping::classifier(job.classifier, &topology)?,
                 timers_fired: 0,
@@ -133,84 +130,6 @@ impl Simulation {
             self.nursery.workloads.add(workload, job.seed, &ends);
         }
     }
-}
-
-/// Who sends to whom: of the flows that the job lists, and then of those that workloads may start.
-pub(crate) fn pairs<'a>(
-    listed: &'a [Start],
-    workloads: &'a [Ends],
-) -> impl Iterator<Item = [End; 2]> + 'a {
-    let meetings = workloads.iter().flat_map(Ends::pairs);
-    let listed = listed.iter().map(|flow| [flow.src, flow.dst]);
-    listed.chain(meetings)
-}
-
-/// The numbers of the hosts, by name.
-pub(crate) struct HostNumbers<'a>(BTreeMap<&'a str, u32>);
-
-impl<'a> HostNumbers<'a> {
-    pub(crate) fn new(topology: &'a Topology) -> Self {
-        let name = |host: &NodeId| topology.node(*host).name.as_str();
-        let numbers = topology.hosts().iter().map(name).zip(0..);
-        Self(numbers.collect())
-    }
-
-    fn find(&self, name: &str, field: impl FnOnce() -> String) -> Result<u32, BuildError> {
-        self.0.get(name).copied().ok_or_else(|| {
-            let remedy = format!("name one of the {} hosts", self.0.len());
-            BuildError::new(field(), name, "is not a host here", remedy)
-        })
-    }
-}
-
-/// The flows that the job lists.
-pub(crate) fn listed_flows(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Start>, BuildError> {
-    let build = |(i, flow): (usize, &FlowJob)| {
-        let field = |end: &str| format!("flows.{i}.{end}");
-        let end = |name, host: &str, stack| {
-            let host = hosts.find(host, || field(name))?;
-            Ok(End { host, stack })
-        };
-        let src = end("src", &flow.src, flow.sender_stack)?;
-        let dst = end("dst", &flow.dst, flow.receiver_stack)?;
-        if src.host == dst.host {
-            let (problem, remedy) = ("is also the receiver", "send to another host");
-            return Err(BuildError::new(field("src"), &flow.src, problem, remedy));
-        }
-        Ok(Start {
-            src,
-            dst,
-            size_bytes: flow.size_bytes,
-            request_bytes: None,
-            udp: flow.udp.map(|udp| Udp::new(&udp)),
-            persistent: false,
-            origin: Origin {
-                traffic: flow.traffic,
-                workload: Origin::LISTED,
-                token: 0,
-            },
-        })
-    };
-    job.flows.iter().enumerate().map(build).collect()
-}
-
-/// The ends of each workload's flows.
-pub(crate) fn workload_ends(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Ends>, BuildError> {
-    let build = |(i, workload): (usize, &WorkloadJob)| {
-        let ends = |side: &str, jobs: &[EndJob]| {
-            let end = |(j, end): (usize, &EndJob)| {
-                let host = hosts.find(&end.host, || format!("workloads.{i}.{side}.{j}"))?;
-                let stack = end.stack;
-                Ok(End { host, stack })
-            };
-            jobs.iter().enumerate().map(end).collect::<Result<_, _>>()
-        };
-        Ok(Ends {
-            senders: ends("senders", &workload.senders)?,
-            receivers: ends("receivers", &workload.receivers)?,
-        })
-    };
-    job.workloads.iter().enumerate().map(build).collect()
 }
 
 /// What the run will need: the tables that grow with time, twice, because they are handed on.

@@ -1,79 +1,11 @@
-//! A flow: what is known of it for good, and what it is made of while it runs.
+//! A flow while it runs: its connection's two ends, or its source of datagrams.
 
 use fairport_net::NodeId;
 use fairport_tcp::{Connection, Counters};
-use fairport_units::Time;
 
-use crate::udp::{Udp, UdpFlow};
+pub(crate) use fairport_plan::flow::{FlowSpec, Side};
 
-/// A host with the stack that it uses: an end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct End {
-    /// number of the host
-    pub(crate) host: u32,
-    /// index into the job's stacks
-    pub(crate) stack: u32,
-}
-
-/// One of the two sides of a flow, as the index of its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// whose data the flow is
-    Sender = 0,
-    /// who acknowledges it, and may ask for it
-    Receiver = 1,
-}
-
-impl Side {
-    pub(crate) fn other(self) -> Self {
-        match self {
-            Self::Sender => Self::Receiver,
-            Self::Receiver => Self::Sender,
-        }
-    }
-}
-
-/// A flow as whoever starts it describes it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Start {
-    pub(crate) src: End,
-    pub(crate) dst: End,
-    /// what it sends; none: without end
-    pub(crate) size_bytes: Option<u64>,
-    /// what the receiver asks with on the connection, which it then opens; none: the sender opens
-    /// it, and sends unasked
-    pub(crate) request_bytes: Option<u64>,
-    /// a source of UDP datagrams; none: TCP
-    pub(crate) udp: Option<Udp>,
-    /// the connection stays open when the data is delivered, for more
-    pub(crate) persistent: bool,
-    pub(crate) origin: Origin,
-}
-
-/// Where a flow comes from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Origin {
-    /// which part of the job's traffic it is of
-    pub(crate) traffic: u32,
-    /// the workload that is told of its completion; [`Origin::LISTED`]: none
-    pub(crate) workload: u32,
-    /// the workload's own number for it
-    pub(crate) token: u32,
-}
-
-impl Origin {
-    /// The workload of the flows that the job lists.
-    pub(crate) const LISTED: u32 = u32::MAX;
-}
-
-/// A flow as the tables show it.
-pub(crate) struct FlowSpec {
-    pub(crate) start: Time,
-    pub(crate) how: Start,
-    pub(crate) hops: u32,
-    /// its completion in the empty network, see [`crate::ideal`]
-    pub(crate) ideal: Time,
-}
+use crate::udp::UdpFlow;
 
 /// One end of a TCP flow.
 pub(crate) struct Endpoint {

@@ -4,6 +4,7 @@
 use fairport_net::classifier::{Classifier, LONG};
 use fairport_net::processing::Server;
 use fairport_net::{Header, Hosts, Network, NodeId, Packet, PortId, prefetch};
+use fairport_plan::wiring::HostOutput;
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::Time;
 
@@ -20,6 +21,16 @@ pub(crate) struct Output {
     pub(crate) latency: Time,
     /// the switch where its packets enter the network, by node
     pub(crate) edge: u32,
+}
+
+impl From<HostOutput> for Output {
+    fn from(planned: HostOutput) -> Self {
+        Self {
+            server: planned.server,
+            latency: planned.latency,
+            edge: planned.edge,
+        }
+    }
 }
 
 impl Output {
@@ -74,7 +85,7 @@ impl Endpoints {
                 let output = &mut self.outputs[flow.host as usize];
                 let classifier = &mut self.classifier;
                 send_datagram(network, output, classifier, flow, now, index);
-                self.timers.arm(index, flow.next_at);
+                self.timers.arm(index, flow.next_at());
                 return;
             }
             None => unreachable!("the timers of a flow that is over are off"),

@@ -6,17 +6,18 @@
 
 use fairport_net::routing::Path;
 use fairport_net::stream::Stream;
+use fairport_plan::flow::{End, Start};
+use fairport_plan::ideal::EmptyNetwork;
+use fairport_plan::paths::FlowPaths;
+use fairport_plan::router::Router;
+use fairport_plan::workload::{Action, Workloads};
 use fairport_tcp::{Connection, Settings};
 use fairport_units::Time;
 
-use crate::flow::{End, Endpoint, FlowSpec, LiveFlow, Side, Start, TcpFlow};
-use crate::ideal::EmptyNetwork;
+use crate::flow::{Endpoint, FlowSpec, LiveFlow, Side, TcpFlow};
 use crate::measurement::News;
-use crate::paths::FlowPaths;
-use crate::router::Router;
 use crate::simulation::Simulation;
 use crate::udp::UdpFlow;
-use crate::workload::{Action, Workloads};
 
 /// What flows are made from while the run goes on.
 pub(crate) struct Nursery {
@@ -129,7 +130,7 @@ impl Simulation {
         if let Some(source) = how.udp {
             let stream = Stream::new(seed, "udp", u64::from(flow));
             let udp = UdpFlow::new(source, stream, [src, forward], how.size_bytes, now);
-            self.hosts.timers.arm(2 * flow, udp.next_at);
+            self.hosts.timers.arm(2 * flow, udp.next_at());
             self.hosts.live[flow as usize] = Some(LiveFlow::Udp(Box::new(udp)));
             self.hosts.measurement.established(flow, now);
             return;

@@ -1,10 +1,10 @@
 //! What is measured of every flow: round-trip times, timeouts, and the octets delivered within
 //! the measurement's window; and the news of what arrived and of flows that are over.
 
+use fairport_plan::flow::{Side, Start};
 use fairport_tcp::{Counters, Events, Timeout};
 use fairport_units::Time;
 
-use crate::flow::{Side, Start};
 use crate::results::{Column, Table};
 use crate::rtt_histogram::RttHistogram;
 

@@ -9,6 +9,7 @@ use crate::flow::{FlowSpec, LiveFlow};
 use crate::measurement::{FlowRecord, RttSummary};
 use crate::results::{Column, Results, Table};
 use crate::simulation::Simulation;
+use crate::workload_tables;
 
 impl Simulation {
     /// What the run gave.
@@ -26,8 +27,8 @@ impl Simulation {
             ports(&self),
             self.hosts.measurement.timeouts_table(),
             self.hosts.measurement.rtt_table(),
-            self.nursery.workloads.log.rounds_table(),
-            self.nursery.workloads.log.requests_table(),
+            workload_tables::rounds(&self.nursery.workloads.log),
+            workload_tables::requests(&self.nursery.workloads.log),
         ];
         let port_names = self.port_names();
         let packet_hops = self.network.packet_hops();

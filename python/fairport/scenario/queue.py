@@ -2,7 +2,7 @@
 
 A discipline is one class in `fifo_queues`, `early_drop_queues` or `scheduled_queues`, and one line
 in `queues`. Its fields are what a scenario says, with units; its `job` is what the engine is told
-(`QueueJob` of crates/sim/src/job/queue.rs).
+(`QueueJob` of crates/plan/src/job/queue.rs).
 """
 
 from __future__ import annotations

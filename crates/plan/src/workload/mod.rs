@@ -18,11 +18,11 @@ use fairport_units::{Rate, Time};
 
 use crate::flow::{End, Origin, Side, Start};
 use crate::job::workload::{PlanJob, WorkloadJob};
-use log::{Exchange, Log, Round};
-pub(crate) use plan::{Action, Plan};
+pub use log::{Exchange, Log, Round};
+pub use plan::{Action, Plan};
 
 /// What starts flows.
-pub(crate) trait Workload: Send + Sync {
+pub trait Workload: Send + Sync {
     /// How many flows it will start, about, in so much time over links of this rate.
     fn expected_flows(&self, span: Time, rate: Rate) -> u64;
 
@@ -41,15 +41,15 @@ pub(crate) trait Workload: Send + Sync {
 
 /// A flow that a workload has started.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OwnFlow {
+pub struct OwnFlow {
     /// its number
-    pub(crate) number: u32,
+    pub number: u32,
     /// the workload's own number for it
-    pub(crate) token: u32,
+    pub token: u32,
 }
 
 /// Where a workload leaves its orders.
-pub(crate) struct Desk<'a> {
+pub struct Desk<'a> {
     plan: &'a mut Plan,
     log: &'a mut Log,
     traffic: u32,
@@ -59,7 +59,7 @@ pub(crate) struct Desk<'a> {
 
 impl Desk<'_> {
     /// A flow is to start, unless the workload has stopped by then.
-    pub(crate) fn start(&mut self, at: Time, transfer: &Transfer) {
+    pub fn start(&mut self, at: Time, transfer: &Transfer) {
         let start = Start {
             src: transfer.src,
             dst: transfer.dst,
@@ -74,13 +74,7 @@ impl Desk<'_> {
 
     /// A client opens a connection to a server and asks with so many octets. The flow is from the
     /// server to the client.
-    pub(crate) fn connect(
-        &mut self,
-        now: Time,
-        [client, server]: [End; 2],
-        bytes: u64,
-        token: u32,
-    ) {
+    pub fn connect(&mut self, now: Time, [client, server]: [End; 2], bytes: u64, token: u32) {
         let start = Start {
             src: server,
             dst: client,
@@ -108,53 +102,53 @@ impl Desk<'_> {
     }
 
     /// A persistent flow is to send more, unless the workload has stopped by then.
-    pub(crate) fn write(&mut self, at: Time, flow: u32, bytes: u64) {
+    pub fn write(&mut self, at: Time, flow: u32, bytes: u64) {
         self.unless_stopped(at, Action::Write(flow, Side::Sender, bytes));
     }
 
     /// The receiver of a flow that it opened asks for more.
-    pub(crate) fn ask(&mut self, now: Time, flow: u32, bytes: u64) {
+    pub fn ask(&mut self, now: Time, flow: u32, bytes: u64) {
         self.plan
             .at(now, Action::Write(flow, Side::Receiver, bytes));
     }
 
     /// The sender answers what it was asked, whether or not the workload has stopped meanwhile.
-    pub(crate) fn answer(&mut self, now: Time, flow: u32, bytes: u64) {
+    pub fn answer(&mut self, now: Time, flow: u32, bytes: u64) {
         self.plan.at(now, Action::Write(flow, Side::Sender, bytes));
     }
 
     /// A request is made; gives its place in the log.
-    pub(crate) fn asked(&mut self, exchange: Exchange) -> usize {
+    pub fn asked(&mut self, exchange: Exchange) -> usize {
         self.log.exchanges.push((self.traffic, exchange));
         self.log.exchanges.len() - 1
     }
 
     /// The request at that place in the log was answered on that flow.
-    pub(crate) fn answered(&mut self, place: usize, flow: u32, now: Time) {
+    pub fn answered(&mut self, place: usize, flow: u32, now: Time) {
         let (_, exchange) = &mut self.log.exchanges[place];
         exchange.flow = Some(flow);
         exchange.end = now;
     }
 
     /// The workload is to be woken, unless it has stopped by then.
-    pub(crate) fn wake(&mut self, at: Time, token: u64) {
+    pub fn wake(&mut self, at: Time, token: u64) {
         self.unless_stopped(at, Action::Wake(self.workload, token));
     }
 
     /// A round of the workload is over.
-    pub(crate) fn round_ended(&mut self, round: Round) {
+    pub fn round_ended(&mut self, round: Round) {
         self.log.rounds.push((self.traffic, round));
     }
 }
 
 /// A flow that a workload orders.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Transfer {
-    pub(crate) src: End,
-    pub(crate) dst: End,
-    pub(crate) bytes: u64,
-    pub(crate) persistent: bool,
-    pub(crate) token: u32,
+pub struct Transfer {
+    pub src: End,
+    pub dst: End,
+    pub bytes: u64,
+    pub persistent: bool,
+    pub token: u32,
 }
 
 /// A workload, and what is the same for every one.
@@ -167,15 +161,15 @@ struct Running {
 
 /// All workloads of a run, and what they have planned.
 #[derive(Default)]
-pub(crate) struct Workloads {
-    pub(crate) plan: Plan,
-    pub(crate) log: Log,
+pub struct Workloads {
+    pub plan: Plan,
+    pub log: Log,
     running: Vec<Running>,
 }
 
 impl Workloads {
     /// Adds a workload, and lets it plan what it begins with.
-    pub(crate) fn add(&mut self, job: &WorkloadJob, seed: u64, ends: &Ends) {
+    pub fn add(&mut self, job: &WorkloadJob, seed: u64, ends: &Ends) {
         let index = self.running.len();
         let key = Key {
             seed,
@@ -202,7 +196,7 @@ impl Workloads {
     }
 
     /// How many flows they will start, about, in a run of this length over links of this rate.
-    pub(crate) fn expected_flows(&self, duration: Time, rate: Rate) -> u64 {
+    pub fn expected_flows(&self, duration: Time, rate: Rate) -> u64 {
         let flows = |it: &Running| {
             let span = it.stop_at.min(duration).saturating_sub(it.start);
             it.workload.expected_flows(span, rate)
@@ -211,12 +205,12 @@ impl Workloads {
     }
 
     /// Wakes a workload.
-    pub(crate) fn wake(&mut self, index: u32, now: Time, token: u64) {
+    pub fn wake(&mut self, index: u32, now: Time, token: u64) {
         self.ask(index, |workload, desk| workload.wake(now, token, desk));
     }
 
     /// Tells a workload that a flow of its own has delivered what one side wrote.
-    pub(crate) fn arrived(&mut self, from: Side, origin: Origin, now: Time, number: u32) {
+    pub fn arrived(&mut self, from: Side, origin: Origin, now: Time, number: u32) {
         if origin.workload != Origin::LISTED {
             let token = origin.token;
             let flow = OwnFlow { number, token };
@@ -242,21 +236,21 @@ impl Workloads {
 
 /// What a workload's random streams derive from, and when it begins.
 #[derive(Clone, Copy)]
-pub(crate) struct Key {
-    pub(crate) seed: u64,
-    pub(crate) index: u64,
-    pub(crate) start: Time,
+pub struct Key {
+    pub seed: u64,
+    pub index: u64,
+    pub start: Time,
 }
 
 /// A workload's senders and receivers.
-pub(crate) struct Ends {
-    pub(crate) senders: Vec<End>,
-    pub(crate) receivers: Vec<End>,
+pub struct Ends {
+    pub senders: Vec<End>,
+    pub receivers: Vec<End>,
 }
 
 impl Ends {
     /// Who may send to whom.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = [End; 2]> + '_ {
+    pub fn pairs(&self) -> impl Iterator<Item = [End; 2]> + '_ {
         let to = |src: End| self.receivers.iter().map(move |dst| [src, *dst]);
         let all = self.senders.iter().flat_map(move |src| to(*src));
         all.filter(|[src, dst]| src.host != dst.host)

@@ -4,7 +4,7 @@
 //! picoseconds, rates bit/s, sizes octets, clock errors parts of 10^9. Unknown fields are refused.
 
 mod queue;
-pub(crate) mod workload;
+pub mod workload;
 
 use fairport_net::arbitration::Rule;
 use fairport_net::processing::Processing;
@@ -12,7 +12,7 @@ use fairport_units::{Rate, Time};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub(crate) use queue::*;
+pub use queue::*;
 
 /// One run.
 #[derive(Clone, Debug, Deserialize)]

@@ -6,7 +6,7 @@
 pub(crate) mod losses;
 mod red;
 pub(crate) mod schedulers;
-pub(crate) mod shaping;
+pub mod shaping;
 
 use fairport_net::discipline::{
     Discipline, DropTail, Pie, PieConfig, StepMarking, Threshold, WeightedTailDrop,

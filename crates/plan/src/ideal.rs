@@ -13,7 +13,7 @@ use fairport_units::{Rate, Time};
 use crate::flow::Start;
 
 /// Rates and constant delays of the network's ports.
-pub(crate) struct EmptyNetwork {
+pub struct EmptyNetwork {
     framing: Framing,
     /// by port: the rate of its link, and the time from its end to the next node's decision
     links: Vec<(Rate, Time)>,
@@ -22,7 +22,7 @@ pub(crate) struct EmptyNetwork {
 }
 
 impl EmptyNetwork {
-    pub(crate) fn new(framing: Framing, links: Vec<(Rate, Time)>, outputs: Vec<Time>) -> Self {
+    pub fn new(framing: Framing, links: Vec<(Rate, Time)>, outputs: Vec<Time>) -> Self {
         Self {
             framing,
             links,
@@ -32,7 +32,7 @@ impl EmptyNetwork {
 
     /// From the start of a TCP flow to the delivery of its last octet; [`Time::NEVER`] for one
     /// without end.
-    pub(crate) fn completion(&self, flow: &Start, path: &[PortId], stack: &Settings) -> Time {
+    pub fn completion(&self, flow: &Start, path: &[PortId], stack: &Settings) -> Time {
         let Some(size_bytes) = flow.size_bytes else {
             return Time::NEVER;
         };

@@ -6,7 +6,7 @@ use fairport_tcp::{SettingError, Settings};
 use crate::job::StackJob;
 
 /// Settings for each stack of the job; each segment of theirs must fit the MTU.
-pub(crate) fn stacks(jobs: &[StackJob], mtu_bytes: u32) -> Result<Vec<Settings>, BuildError> {
+pub fn stacks(jobs: &[StackJob], mtu_bytes: u32) -> Result<Vec<Settings>, BuildError> {
     let build = |(i, job): (usize, &StackJob)| {
         let preset = Settings::preset(&job.preset).ok_or_else(|| {
             let remedy = format!("use one of {}", Settings::PRESETS.join(", "));

@@ -45,7 +45,7 @@ pub(crate) fn shaper(
 }
 
 /// The classifiers of all edge switches.
-pub(crate) fn classifier(
+pub fn classifier(
     job: Option<ClassifierJob>,
     topology: &Topology,
 ) -> Result<Option<Classifier>, BuildError> {

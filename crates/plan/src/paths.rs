@@ -6,24 +6,24 @@ use fairport_net::routing::{Path, Routes};
 use fairport_net::{PortId, Topology};
 
 /// A flow's ways through the network, there and back.
-pub(crate) struct FlowPaths {
+pub struct FlowPaths {
     /// links between the two hosts by the shortest way
-    pub(crate) hops: u32,
+    pub hops: u32,
     /// of data; of several, each packet takes one
-    pub(crate) forward: Vec<Path>,
+    pub forward: Vec<Path>,
     /// of ACKs
-    pub(crate) backward: Vec<Path>,
+    pub backward: Vec<Path>,
 }
 
 impl FlowPaths {
     /// What the paths and the routes made of them take, octets.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         let path = |path: &Path| Routes::bytes(path.len()) + 4 * path.len() as u64;
         self.forward.iter().chain(&self.backward).map(path).sum()
     }
 
     /// Counts the flow at every port that its data may pass.
-    pub(crate) fn count(&self, flows_through: &mut [u32]) {
+    pub fn count(&self, flows_through: &mut [u32]) {
         let mut ports: Vec<PortId> = self.forward.iter().flatten().copied().collect();
         ports.sort();
         ports.dedup();
@@ -34,7 +34,7 @@ impl FlowPaths {
 }
 
 /// The port that most flows' data passes; of several, the one of the highest number.
-pub(crate) fn busiest_port(flows_through: &[u32]) -> PortId {
+pub fn busiest_port(flows_through: &[u32]) -> PortId {
     let ports = 0..flows_through.len() as u32;
     PortId(
         ports
@@ -45,7 +45,7 @@ pub(crate) fn busiest_port(flows_through: &[u32]) -> PortId {
 
 /// The forwarding nodes' ports where data of two or more flows may meet, in their order; of more
 /// than `most`, those of most flows.
-pub(crate) fn shared_ports(topology: &Topology, flows_through: &[u32], most: u32) -> Vec<PortId> {
+pub fn shared_ports(topology: &Topology, flows_through: &[u32], most: u32) -> Vec<PortId> {
     let ports = (0..topology.ports().len() as u32).map(PortId);
     let flows = |port: &PortId| flows_through[port.0 as usize];
     let shared =

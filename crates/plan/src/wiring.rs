@@ -7,9 +7,8 @@ use fairport_net::processing::{Processing, Server};
 use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId, PortId, Topology};
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Rate};
 
-use crate::hosts::Output;
 use crate::job::{FramingJob, Job};
 use crate::queues::losses::Losses;
 use crate::queues::schedulers::Shared;
@@ -17,7 +16,7 @@ use crate::queues::shaping;
 use crate::queues::{self, PortQueue};
 
 /// What a frame adds to an IP packet.
-pub(crate) fn framing(job: &Job) -> Framing {
+pub fn framing(job: &Job) -> Framing {
     match job.link.framing {
         FramingJob::Ethernet => Framing::ETHERNET,
         FramingJob::None => Framing::NONE,
@@ -25,19 +24,19 @@ pub(crate) fn framing(job: &Job) -> Framing {
 }
 
 /// The constants that links and hosts draw once a run.
-pub(crate) struct Timing {
+pub struct Timing {
     /// by link
-    link_extra: Vec<Time>,
+    link_extra: Vec<Duration>,
     /// by host number
-    host_latency: Vec<Time>,
+    host_latency: Vec<Duration>,
     /// host number by node
     host_number: Vec<u32>,
 }
 
 impl Timing {
-    pub(crate) fn new(job: &Job, topology: &Topology) -> Self {
-        let draw = |component: &str, i: usize, spread: Time| {
-            Time::from_ps(Stream::new(job.seed, component, i as u64).up_to(spread.as_ps()))
+    pub fn new(job: &Job, topology: &Topology) -> Self {
+        let draw = |component: &str, i: usize, spread: Duration| {
+            Duration::from_ps(Stream::new(job.seed, component, i as u64).up_to(spread.as_ps()))
         };
         let links = topology.ports().len() / 2;
         let hosts = topology.hosts().len();
@@ -58,7 +57,7 @@ impl Timing {
 }
 
 /// What each port of the topology is made of.
-pub(crate) fn ports(
+pub fn ports(
     job: &Job,
     topology: &Topology,
     timing: &Timing,
@@ -76,7 +75,7 @@ pub(crate) fn ports(
         let host = timing.host_number[far.0 as usize];
         let (latency, far_processing) = if far == port.node {
             // a forwarding host's own packets, on their way to its adapter
-            (Time::ZERO, None)
+            (Duration::ZERO, None)
         } else if topology.node(far).is_host {
             let stream = Stream::new(job.seed, "host-in", u64::from(host));
             let server = Server::new(job.host.processing, stream);
@@ -135,9 +134,21 @@ fn check_rate(rate: Rate) -> Result<(), BuildError> {
     Ok(())
 }
 
+/// A host's way out: segments are processed one after another and reach the adapter a constant
+/// latency later. What comes in is delayed by the port that leads to the host.
+#[derive(Clone, Debug)]
+pub struct HostOutput {
+    /// what processes the segments
+    pub server: Server,
+    /// from there to the adapter
+    pub latency: Duration,
+    /// the switch where its packets enter the network, by node
+    pub edge: u32,
+}
+
 /// Each host's way out.
-pub(crate) fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<Output> {
-    let output = |i: usize| Output {
+pub fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<HostOutput> {
+    let output = |i: usize| HostOutput {
         server: Server::new(
             job.host.processing,
             Stream::new(job.seed, "host-out", i as u64),
@@ -155,12 +166,12 @@ fn edge(topology: &Topology, host: NodeId) -> u32 {
 }
 
 /// Refuses a distribution that cannot be.
-pub(crate) fn check_processing(processing: Processing) -> Result<(), BuildError> {
+pub fn check_processing(processing: Processing) -> Result<(), BuildError> {
     if let Processing::Uniform { min_ps, max_ps } = processing
         && min_ps > max_ps
     {
         let (field, problem) = ("host.processing.min", "is more than host.processing.max");
-        let value = Time::from_ps(min_ps);
+        let value = Duration::from_ps(min_ps);
         return Err(BuildError::new(
             field,
             value,

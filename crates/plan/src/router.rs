@@ -10,13 +10,13 @@ use crate::job::{Job, PerJob, RoutingJob, TopologyJob};
 use crate::paths::FlowPaths;
 
 /// The routing policy of a run. Hosts are meant by their numbers.
-pub(crate) struct Router {
+pub struct Router {
     policy: Box<dyn Routing>,
     distances: ShortestPaths,
 }
 
 impl Router {
-    pub(crate) fn new(job: &Job, topology: &Topology) -> Result<Self, BuildError> {
+    pub fn new(job: &Job, topology: &Topology) -> Result<Self, BuildError> {
         let policy: Box<dyn Routing> = match job.routing {
             RoutingJob::DestinationSuffix => Box::new(DestinationSuffix::new(topology)),
             RoutingJob::Ecmp => Box::new(Ecmp::new(topology, job.seed)),
@@ -37,13 +37,7 @@ impl Router {
     }
 
     /// The paths of a flow from one host to another, there and back.
-    pub(crate) fn paths(
-        &mut self,
-        topology: &Topology,
-        flow: u32,
-        src: u32,
-        dst: u32,
-    ) -> FlowPaths {
+    pub fn paths(&mut self, topology: &Topology, flow: u32, src: u32, dst: u32) -> FlowPaths {
         let address = |host: u32| topology.node(topology.hosts()[host as usize]).address;
         let tuple = FiveTuple::of_flow(flow, address(src), address(dst));
         let (from, to) = (src as usize, dst as usize);

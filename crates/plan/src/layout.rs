@@ -4,7 +4,7 @@ use fairport_net::routing::Path;
 use fairport_net::{BuildError, PortId, Topology};
 use serde::Serialize;
 
-use crate::build::{HostNumbers, listed_flows, pairs, workload_ends};
+use crate::ends::{HostNumbers, listed_flows, pairs, workload_ends};
 use crate::job::Job;
 use crate::paths::FlowPaths;
 use crate::router::Router;

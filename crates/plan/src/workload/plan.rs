@@ -8,7 +8,7 @@ use fairport_units::Time;
 use crate::flow::{Side, Start};
 
 /// Something to be done.
-pub(crate) enum Action {
+pub enum Action {
     /// a flow that the job lists opens its connection
     Open(u32),
     /// a flow that nobody has numbered yet starts
@@ -51,13 +51,13 @@ impl Eq for Entry {}
 
 /// Actions in order of time.
 #[derive(Default)]
-pub(crate) struct Plan {
+pub struct Plan {
     heap: BinaryHeap<Entry>,
     serial: u64,
 }
 
 impl Plan {
-    pub(crate) fn at(&mut self, time: Time, action: Action) {
+    pub fn at(&mut self, time: Time, action: Action) {
         let serial = self.serial;
         self.serial += 1;
         self.heap.push(Entry {
@@ -68,12 +68,12 @@ impl Plan {
     }
 
     /// When there is something to be done next, if ever.
-    pub(crate) fn next_at(&self) -> Time {
+    pub fn next_at(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |entry| entry.time)
     }
 
     /// Takes what is to be done next.
-    pub(crate) fn pop(&mut self) -> Option<Action> {
+    pub fn pop(&mut self) -> Option<Action> {
         self.heap.pop().map(|entry| entry.action)
     }
 }

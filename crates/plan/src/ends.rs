@@ -1,0 +1,89 @@
+//! Who sends to whom: hosts by name, the flows that the job lists, and the ends of its workloads.
+
+use std::collections::BTreeMap;
+
+use fairport_net::{BuildError, NodeId, Topology};
+
+use crate::flow::{End, Origin, Start};
+use crate::job::workload::{EndJob, WorkloadJob};
+use crate::job::{FlowJob, Job};
+use crate::udp::Udp;
+use crate::workload::Ends;
+
+/// Who sends to whom: of the flows that the job lists, and then of those that workloads may start.
+pub fn pairs<'a>(
+    listed: &'a [Start],
+    workloads: &'a [Ends],
+) -> impl Iterator<Item = [End; 2]> + 'a {
+    let meetings = workloads.iter().flat_map(Ends::pairs);
+    let listed = listed.iter().map(|flow| [flow.src, flow.dst]);
+    listed.chain(meetings)
+}
+
+/// The numbers of the hosts, by name.
+pub struct HostNumbers<'a>(BTreeMap<&'a str, u32>);
+
+impl<'a> HostNumbers<'a> {
+    pub fn new(topology: &'a Topology) -> Self {
+        let name = |host: &NodeId| topology.node(*host).name.as_str();
+        let numbers = topology.hosts().iter().map(name).zip(0..);
+        Self(numbers.collect())
+    }
+
+    fn find(&self, name: &str, field: impl FnOnce() -> String) -> Result<u32, BuildError> {
+        self.0.get(name).copied().ok_or_else(|| {
+            let remedy = format!("name one of the {} hosts", self.0.len());
+            BuildError::new(field(), name, "is not a host here", remedy)
+        })
+    }
+}
+
+/// The flows that the job lists.
+pub fn listed_flows(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Start>, BuildError> {
+    let build = |(i, flow): (usize, &FlowJob)| {
+        let field = |end: &str| format!("flows.{i}.{end}");
+        let end = |name, host: &str, stack| {
+            let host = hosts.find(host, || field(name))?;
+            Ok(End { host, stack })
+        };
+        let src = end("src", &flow.src, flow.sender_stack)?;
+        let dst = end("dst", &flow.dst, flow.receiver_stack)?;
+        if src.host == dst.host {
+            let (problem, remedy) = ("is also the receiver", "send to another host");
+            return Err(BuildError::new(field("src"), &flow.src, problem, remedy));
+        }
+        Ok(Start {
+            src,
+            dst,
+            size_bytes: flow.size_bytes,
+            request_bytes: None,
+            udp: flow.udp.map(|udp| Udp::new(&udp)),
+            persistent: false,
+            origin: Origin {
+                traffic: flow.traffic,
+                workload: Origin::LISTED,
+                token: 0,
+            },
+        })
+    };
+    job.flows.iter().enumerate().map(build).collect()
+}
+
+/// The ends of each workload's flows.
+pub fn workload_ends(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Ends>, BuildError> {
+    let build = |(i, workload): (usize, &WorkloadJob)| {
+        let ends = |side: &str, jobs: &[EndJob]| {
+            let end = |(j, end): (usize, &EndJob)| {
+                let host = hosts.find(&end.host, || format!("workloads.{i}.{side}.{j}"))?;
+                let stack = end.stack;
+                Ok(End { host, stack })
+            };
+            jobs.iter().enumerate().map(end).collect::<Result<_, _>>()
+        };
+        Ok(Ends {
+            senders: ends("senders", &workload.senders)?,
+            receivers: ends("receivers", &workload.receivers)?,
+        })
+    };
+    job.workloads.iter().enumerate().map(build).collect()
+}

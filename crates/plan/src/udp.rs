@@ -1,0 +1,186 @@
+//! A source of UDP datagrams: constant bit rate, Poisson, on-off.
+
+use fairport_net::stream::Stream;
+use fairport_units::{Duration, Instant};
+
+use crate::job::{UdpJob, UdpPatternJob};
+use crate::sampling::exponential;
+
+/// IPv4 and UDP headers (RFC 791, RFC 768).
+pub const HEADER_BYTES: u32 = 28;
+
+/// How a source sends. Rates are of the payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Udp {
+    /// payload of a datagram
+    pub payload_bytes: u16,
+    /// between two datagrams; during a burst, if the source is on and off
+    pub gap: Duration,
+    /// when the next datagram comes
+    pub pattern: Pattern,
+}
+
+impl Udp {
+    /// What the job asks for.
+    pub fn new(job: &UdpJob) -> Self {
+        let payload_bits = u128::from(job.payload_bytes) * 8;
+        let gap_ps = payload_bits * 1_000_000_000_000 / u128::from(job.rate_bps.as_bps());
+        Self {
+            payload_bytes: job.payload_bytes,
+            gap: Duration::from_ps(gap_ps as u64),
+            pattern: match job.pattern {
+                UdpPatternJob::Constant => Pattern::Constant,
+                UdpPatternJob::Poisson => Pattern::Poisson,
+                UdpPatternJob::OnOff {
+                    on_mean_ps,
+                    off_mean_ps,
+                } => Pattern::OnOff {
+                    on_mean: on_mean_ps,
+                    off_mean: off_mean_ps,
+                },
+            },
+        }
+    }
+}
+
+/// When the next datagram comes.
+#[derive(Clone, Copy, Debug)]
+pub enum Pattern {
+    /// a gap after the last one
+    Constant,
+    /// an exponentially distributed time after the last one, of that mean
+    Poisson,
+    /// a gap after the last one, in bursts; bursts and silences have exponential lengths
+    OnOff {
+        /// mean length of a burst
+        on_mean: Duration,
+        /// mean length of a silence
+        off_mean: Duration,
+    },
+}
+
+/// Which datagram is sent when, one after another. It knows no network and no clock.
+#[derive(Clone, Debug)]
+pub struct DatagramSource {
+    udp: Udp,
+    stream: Stream,
+    /// payload that it still has to send
+    left_bytes: u64,
+    /// the end of the current burst
+    burst_ends: Instant,
+    next_at: Instant,
+}
+
+impl DatagramSource {
+    /// A source that begins at `now`: a constant one with a datagram, one that is on and off with
+    /// a burst, a Poisson one with a gap. It sends `size_bytes` of payload; `u64::MAX`: without end.
+    pub fn new(udp: Udp, stream: Stream, size_bytes: u64, now: Instant) -> Self {
+        let mut source = Self {
+            udp,
+            stream,
+            left_bytes: size_bytes,
+            burst_ends: Instant::NEVER,
+            next_at: now,
+        };
+        match udp.pattern {
+            Pattern::Constant => {}
+            Pattern::Poisson => source.next_at = now + exponential(&mut source.stream, udp.gap),
+            Pattern::OnOff { on_mean, .. } => {
+                source.burst_ends = now + exponential(&mut source.stream, on_mean);
+            }
+        }
+        source
+    }
+
+    /// When the next datagram is due; [`Instant::NEVER`] after the last one.
+    pub fn next_at(&self) -> Instant {
+        self.next_at
+    }
+
+    /// Sends the datagram that is due and plans the next one. Returns its payload in bytes; none
+    /// if nothing is left.
+    pub fn send(&mut self) -> Option<u16> {
+        let payload = self.left_bytes.min(u64::from(self.udp.payload_bytes)) as u16;
+        if payload == 0 {
+            self.next_at = Instant::NEVER;
+            return None;
+        }
+        self.left_bytes -= u64::from(payload);
+        self.next_at += match self.udp.pattern {
+            Pattern::Poisson => exponential(&mut self.stream, self.udp.gap),
+            _ => self.udp.gap,
+        };
+        if let Pattern::OnOff { on_mean, off_mean } = self.udp.pattern {
+            while self.next_at >= self.burst_ends {
+                // what is left of the gap is sent after the silence
+                let silence = exponential(&mut self.stream, off_mean);
+                self.next_at += silence;
+                self.burst_ends += silence + exponential(&mut self.stream, on_mean);
+            }
+        }
+        if self.left_bytes == 0 {
+            self.next_at = Instant::NEVER;
+        }
+        Some(payload)
+    }
+
+    /// Sends nothing more.
+    pub fn stop(&mut self) {
+        self.left_bytes = 0;
+        self.next_at = Instant::NEVER;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(pattern: Pattern, size_bytes: u64) -> DatagramSource {
+        let udp = Udp {
+            payload_bytes: 1000,
+            gap: Duration::from_us(100),
+            pattern,
+        };
+        DatagramSource::new(udp, Stream::new(1, "udp", 0), size_bytes, Instant::ZERO)
+    }
+
+    fn datagrams(pattern: Pattern, seconds: u64) -> f64 {
+        let mut source = source(pattern, u64::MAX);
+        let mut sent = 0;
+        while source.next_at() < Instant::from_secs(seconds) {
+            source.send();
+            sent += 1;
+        }
+        f64::from(sent)
+    }
+
+    #[test]
+    fn a_constant_source_sends_one_datagram_per_gap() {
+        assert!((datagrams(Pattern::Constant, 1) - 10_000.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_poisson_source_has_the_same_mean_rate() {
+        // 4 standard deviations of a Poisson number of mean 100 000
+        assert!((datagrams(Pattern::Poisson, 10) - 100_000.0).abs() < 4.0 * 316.0);
+    }
+
+    #[test]
+    fn a_source_that_is_on_a_third_of_the_time_sends_a_third() {
+        let pattern = Pattern::OnOff {
+            on_mean: Duration::from_ms(1),
+            off_mean: Duration::from_ms(2),
+        };
+        // 33 333 bursts of 10 datagrams; within 2 %, four standard deviations and more
+        let share = datagrams(pattern, 100) / 1_000_000.0;
+        assert!((share * 3.0 - 1.0).abs() < 0.02, "{share}");
+    }
+
+    #[test]
+    fn a_source_of_a_size_sends_its_size() {
+        let mut source = source(Pattern::Constant, 2_500);
+        let sent: Vec<u16> = std::iter::from_fn(|| source.send()).collect();
+        assert_eq!(sent, [1000, 1000, 500]);
+        assert_eq!(source.next_at(), Instant::NEVER);
+    }
+}
