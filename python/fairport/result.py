@@ -92,7 +92,7 @@ class Result:
 
     @property
     def trace(self) -> pl.DataFrame:
-        """The packets round the worst blackout."""
+        """The packets around the longest blackout of each ingress port, at one output port."""
         return self.tables["trace"]
 
     def plot(self, kind: str | None = None) -> Figure:

@@ -179,6 +179,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _f64("response_s", "s", "end_s less start_s; null: not yet answered"),
     ),
     "trace": (
+        _name("blackout_of", "ingress port whose longest blackout the row belongs to", "port"),
         _TIME,
         _PORT,
         _INGRESS,

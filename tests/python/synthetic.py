@@ -275,7 +275,7 @@ def _rtt(
 
 
 def _trace(arrivals: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """64 packets round the lone flow's longest run of drops."""
+    """64 packets around the lone flow's longest run of drops."""
     lost = arrivals["dropped"] & (arrivals["ingress_port"] == LONE)
     names = ["time_s", "port", "ingress_port", "flow", "seq", "size_bytes"]
     if not lost.any():
@@ -287,6 +287,7 @@ def _trace(arrivals: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     dropped = arrivals["dropped"][part]
     depart = cut["time_s"] + rng_free_wait(len(dropped))
     return cut | {
+        "blackout_of": np.full(len(dropped), LONE, np.uint32),
         "fate": dropped.astype(np.uint8),
         "depart_s": np.where(dropped, np.nan, depart),
     }

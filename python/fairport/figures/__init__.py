@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fairport import files
 from fairport.errors import InputError
@@ -30,7 +30,7 @@ class Kind(Protocol):
     TITLE: str
     CAPTION: str
 
-    def draw(self, result: Result) -> Figure:
+    def draw(self, result: Result, **options: Any) -> Figure:
         """The figure of one run."""
 
 
@@ -47,12 +47,15 @@ def kinds(result: Result) -> tuple[str, ...]:
     return KINDS + tuple(name for name in _OF_SOME if result.summary[name])
 
 
-def draw(result: Result, name: str | None = None) -> Figure:
-    """One figure of the run: of kind `name`, by default goodput over time."""
+def draw(result: Result, name: str | None = None, **options: Any) -> Figure:
+    """One figure of the run: of kind `name`, by default goodput over time.
+
+    `options` are those of the kind's `draw`: `draw(result, "queue", blackout_of="edge0.0:1")`.
+    """
     from fairport.figures import style
 
     with style.applied():
-        return kind(name or KINDS[0]).draw(result)
+        return kind(name or KINDS[0]).draw(result, **options)
 
 
 def draw_all(result: Result, out_dir: Path) -> list[Path]:

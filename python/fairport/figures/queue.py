@@ -1,4 +1,4 @@
-"""Occupancy of the bottleneck port, and every packet round the worst blackout."""
+"""Occupancy of the bottleneck port, and every packet around one blackout."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fairport import blackouts
 from fairport.figures import over_time, style
 
 if TYPE_CHECKING:
@@ -16,54 +17,74 @@ if TYPE_CHECKING:
 TITLE = "Queue of the bottleneck port"
 CAPTION = (
     "Above: bytes in the buffer over the whole run; the band reaches from the least to the "
-    "greatest sample of each step. Below: every packet round the worst blackout, by the port "
-    "through which it came in, and how long those that got in waited for the wire. While one "
-    "ingress port's packets are dropped one after the other, the other's keep getting in."
+    "greatest sample of each step. Below: every packet around one blackout, by the port through "
+    "which it came in, and how long the accepted ones waited for the wire. It is the longest "
+    "blackout of the ingress port that the class with the lowest throughput ratio uses, within the "
+    "measurement. While packets of that port are dropped one after the other, packets of other "
+    "ports are accepted."
 )
 
 
-# Of more ingress ports than this, those with most packets round the blackout are shown.
+# Of more ingress ports than this, those with most packets around the blackout are shown.
 MOST_PORTS = 6
 
 
-def draw(result: Result) -> Figure:
-    """Occupancy over the run; arrivals by ingress port with their fate; waits."""
-    whole = _trace(result)
-    trace = _of_few_ports(whole)
+def draw(result: Result, blackout_of: str | None = None) -> Figure:
+    """Occupancy over the run; arrivals by ingress port with their fate; waits.
+
+    `blackout_of` is the ingress port whose longest blackout is shown, by default that of the
+    starved class.
+    """
+    shown = blackouts.shown(result.tables, result.summary, blackout_of)
+    if shown is None:
+        picture, [[panel]] = style.frame(result, TITLE, [1.1])
+        style.y_label(picture, [panel], "queue (kB)")
+        _whole_run(panel, result)
+        style.note(picture, _without(result))
+        return picture
+    trace = _of_few_ports(_prepared(shown.packets), shown.ingress_port)
     ports = trace["ingress_port"].n_unique()
-    hidden = whole["ingress_port"].n_unique() - ports
-    heights = [1.1, 0.1 + 0.34 * ports, 0.75] if ports else [1.1]
-    picture, rows = style.frame(result, TITLE, heights, [0.7, 0.12] if ports else [])
+    hidden = shown.packets["ingress_port"].n_unique() - ports
+    heights = [1.1, 0.1 + 0.34 * ports, 0.75]
+    picture, rows = style.frame(result, TITLE, heights, [0.7, 0.12])
     panels = [row[0] for row in rows]
     style.y_label(picture, panels[:1], "queue (kB)")
     _whole_run(panels[0], result)
-    if ports:
-        style.y_label(picture, panels[2:], "wait (µs)")
-        _blackout(panels[1], panels[2], trace)
-        if hidden:
-            style.note(picture, f"not shown: packets from {style.count(hidden, 'other port')}")
-    else:
-        style.note(picture, "no blackout: nobody was kept out in a row while others got in")
+    style.y_label(picture, panels[2:], "wait (µs)")
+    _blackout(panels[1], panels[2], trace, shown.ingress_port)
+    others = f"; not shown: packets from {style.count(hidden, 'other port')}" if hidden else ""
+    style.note(picture, f"longest blackout of {shown.ingress_port}: {shown.why}{others}")
     return picture
 
 
-def _trace(result: Result) -> pl.DataFrame:
-    """The trace with microseconds from its first packet, waits, and runs of equal fate."""
-    return result.trace.sort("time_s").with_columns(
+def _without(result: Result) -> str:
+    """Why there is no blackout to show."""
+    worst = result.summary["bottleneck"]
+    found = blackouts.count(result.tables, worst["port"]) if worst else 0
+    if not found:
+        return "no blackout: no port lost packets in a row while others were accepted"
+    return f"{style.count(found, 'blackout')}, none recorded packet by packet"
+
+
+def _prepared(packets: pl.DataFrame) -> pl.DataFrame:
+    """With microseconds from the first packet, waits, and runs of equal fate."""
+    return packets.with_columns(
         us=(pl.col("time_s") - pl.col("time_s").first()) * 1e6,
         wait=(pl.col("depart_s") - pl.col("time_s")) * 1e6,
         run=pl.col("fate").rle_id().over("ingress_port"),
     )
 
 
-def _of_few_ports(trace: pl.DataFrame) -> pl.DataFrame:
-    """The packets of the ports with most of them, the one that was kept out among these."""
-    kept_out = trace.filter(pl.col("fate") == "dropped").group_by("ingress_port").len()
-    shown = pl.concat(
-        table.sort("len", "ingress_port", descending=[True, False]).head(most)["ingress_port"]
-        for table, most in ((kept_out, 1), (trace.group_by("ingress_port").len(), MOST_PORTS))
-    ).unique(maintain_order=True)
-    return trace.filter(pl.col("ingress_port").is_in(shown.head(MOST_PORTS).implode()))
+def _of_few_ports(trace: pl.DataFrame, kept: str) -> pl.DataFrame:
+    """The packets of the port `kept` and of the others with most of them."""
+    others = (
+        trace.filter(pl.col("ingress_port") != kept)
+        .group_by("ingress_port")
+        .len()
+        .sort("len", "ingress_port", descending=[True, False])
+        .head(MOST_PORTS - 1)["ingress_port"]
+    )
+    return trace.filter(pl.col("ingress_port").is_in([kept, *others]))
 
 
 def _whole_run(panel: Axes, result: Result) -> None:
@@ -95,7 +116,7 @@ def _whole_run(panel: Axes, result: Result) -> None:
     style.panel_title(panel, worst["port"], detail=detail)
 
 
-def _blackout(arrivals: Axes, waits: Axes, trace: pl.DataFrame) -> None:
+def _blackout(arrivals: Axes, waits: Axes, trace: pl.DataFrame, of: str) -> None:
     ports = sorted(trace["ingress_port"].unique())
     above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     for place, port in enumerate(ports):
@@ -109,24 +130,24 @@ def _blackout(arrivals: Axes, waits: Axes, trace: pl.DataFrame) -> None:
         flows = style.count(mine["flow"].n_unique(), "flow")
         text = f"from {port}: {flows}, {dropped.height} of {mine.height} dropped"
         arrivals.annotate(text, (0, -place), (3, 5), fontsize=7, color=colour, **above)
-    _shade_longest_run([arrivals, waits], trace)
+    _shade_longest_run([arrivals, waits], trace.filter(pl.col("ingress_port") == of))
     arrivals.set(yticks=range(0, -len(ports), -1), yticklabels=[], ylim=(0.7 - len(ports), 0.85))
     arrivals.sharex(waits)
     arrivals.tick_params(labelbottom=False)
     waits.set_ylim(0, waits.get_ylim()[1] * 1.05)
     waits.set_xlabel(f"time (µs) from {trace['time_s'][0]:.6f} s", labelpad=2)
-    detail = "worst blackout (shaded): | got in, x dropped"
+    detail = f"shaded: blackout of {of}; x: dropped"
     style.panel_title(arrivals, f"Arrivals at {trace['port'][0]}", detail=detail)
 
 
-def _shade_longest_run(panels: list[Axes], trace: pl.DataFrame) -> None:
-    """Shades the time from the first to the last drop of the longest run by ingress port."""
+def _shade_longest_run(panels: list[Axes], packets: pl.DataFrame) -> None:
+    """Shades the time from the first to the last drop of the longest run of one ingress port."""
     runs = (
-        trace.filter(pl.col("fate") == "dropped")
-        .group_by("ingress_port", "run")
+        packets.filter(pl.col("fate") == "dropped")
+        .group_by("run")
         .agg(pl.len(), first=pl.col("us").min(), last=pl.col("us").max())
         .sort("len", "first", descending=[True, False])
     )
-    for _, _, _, first, last in runs.head(1).iter_rows():
+    for first, last in runs.head(1).select("first", "last").iter_rows():
         for panel in panels:
             panel.axvspan(first, last, color=style.DROPPED, alpha=0.12, linewidth=0)

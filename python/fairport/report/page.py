@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairport import figures, metrics
+from fairport import blackouts, figures, metrics
 from fairport.figures import style
 from fairport.papers import published as published_figures
 from fairport.report.inline import picture
@@ -70,7 +70,7 @@ def render(result: Result, pictures: Path, published: Mapping[str, Any] | None =
             for kind in figures.kinds(result)
         ],
         trace=list(trace_table(result).iter_rows(named=True)),
-        traced_port=result.trace["port"].first(),
+        blackout=blackouts.shown(result.tables, result.summary),
         conditions=_conditions(result),
         facts=_facts(result),
     )

@@ -6,27 +6,28 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fairport import blackouts
+
 if TYPE_CHECKING:
     from fairport.result import Result
 
 
-def trace_table(result: Result) -> pl.DataFrame:
-    """The packets round the worst blackout in order of arrival, as the paper prints its trace.
+def trace_table(result: Result, blackout_of: str | None = None) -> pl.DataFrame:
+    """The packets around one blackout in order of arrival, as the paper prints its trace.
 
     Columns: `ingress` port, `time_us` of arrival, `fate`, `egress` port, `depart_us`, `flow`. Times
     are in microseconds from the first of these packets; a dropped packet has no egress. No rows
-    when the run had no blackout.
+    when no blackout was recorded. `blackout_of` is the ingress port whose longest blackout it is,
+    by default that of the starved class.
     """
+    shown = blackouts.shown(result.tables, result.summary, blackout_of)
+    packets = result.trace.clear() if shown is None else shown.packets
     microseconds = (pl.col("time_s", "depart_s") - pl.col("time_s").first()) * 1e6
-    return (
-        result.trace.sort("time_s")
-        .with_columns(microseconds)
-        .select(
-            ingress="ingress_port",
-            time_us="time_s",
-            fate="fate",
-            egress=pl.when(pl.col("fate") == "forwarded").then("port"),
-            depart_us="depart_s",
-            flow="flow",
-        )
+    return packets.with_columns(microseconds).select(
+        ingress="ingress_port",
+        time_us="time_s",
+        fate="fate",
+        egress=pl.when(pl.col("fate") == "forwarded").then("port"),
+        depart_us="depart_s",
+        flow="flow",
     )

@@ -1,4 +1,4 @@
-//! What watches the network: the fingerprint, the drops, the marks, the worst blackout's trace.
+//! What watches the network: the fingerprint, the drops, the marks, the longest blackouts.
 
 mod log;
 mod trace;

@@ -1,8 +1,10 @@
-//! The packets round the worst blackout: every packet at the port that most flows pass is kept for
-//! a short while, and the neighbourhood of the longest run of drops at one ingress port for good.
+//! The packets around the longest blackout of each ingress port: every packet at the port that most
+//! flows pass is kept for a short while, and the neighbourhood of each ingress port's longest run of
+//! drops until the end. Who was starved is known only then, so one blackout for all ports would
+//! often show the wrong port.
 //!
-//! The run seen here only chooses which packets to keep. Drop runs as results come from the drops
-//! table and one function of the Python side.
+//! The drop runs found here only choose which packets to keep. Drop runs as results come from the
+//! drops table and one function of the Python side.
 
 use fairport_net::{Arrival, PortId, Topology};
 use fairport_tcp::Segment;
@@ -10,10 +12,12 @@ use fairport_units::Time;
 
 use crate::results::{Column, Table};
 
-/// Packets kept; a run that spreads over more is passed over.
+/// Packets kept; of a run that spreads over more, only the part that fits counts.
 const KEPT: usize = 64;
-/// Packets shown before the run's first drop, as far as they are kept.
-const BEFORE: u64 = 8;
+/// Ingress ports whose longest blackout is kept; of more, those with the longest ones.
+const MOST_BLACKOUTS: usize = 64;
+/// Packets shown before a run's first drop and after its last one.
+const AROUND: u64 = 8;
 
 #[derive(Clone, Copy)]
 struct Row {
@@ -37,7 +41,18 @@ struct Run {
     others: u64,
 }
 
-/// The watched port, and its worst blackout so far.
+/// The longest blackout of one ingress port so far.
+struct Blackout {
+    ingress_port: u32,
+    /// Drops in a row.
+    length: u64,
+    /// `port_arrival` of the first of its rows, and of the last one that there is to be.
+    from: u64,
+    to: u64,
+    rows: Vec<Row>,
+}
+
+/// The watched port, and the longest blackout of each of its ingress ports so far.
 pub(crate) struct Trace {
     pub(crate) port: PortId,
     /// number at its node, by port
@@ -48,10 +63,9 @@ pub(crate) struct Trace {
     newest: u64,
     /// by the number of the ingress port
     runs: Vec<Run>,
-    worst_length: u64,
-    worst: Vec<Row>,
-    /// `port_arrival` of the first of these
-    worst_from: u64,
+    blackouts: Vec<Blackout>,
+    /// the highest `to` of the blackouts
+    newest_in_blackout: u64,
 }
 
 impl Trace {
@@ -64,16 +78,16 @@ impl Trace {
             rows: Vec::with_capacity(KEPT),
             newest: 0,
             runs: vec![Run::default(); radix],
-            worst_length: 1,
-            worst: Vec::new(),
-            worst_from: 0,
+            blackouts: Vec::new(),
+            newest_in_blackout: 0,
         }
     }
 
-    /// Forgets the worst blackout: the measurement begins.
+    /// Forgets the blackouts, and the drop runs that have begun: the measurement begins.
     pub(crate) fn restart(&mut self) {
-        self.worst_length = 1;
-        self.worst.clear();
+        self.blackouts.clear();
+        self.newest_in_blackout = 0;
+        self.runs.fill(Run::default());
     }
 
     /// A packet met the watched port.
@@ -95,19 +109,28 @@ impl Trace {
         } else {
             self.rows[(counts.port_arrival - 1) as usize % KEPT] = row;
         }
+        if counts.port_arrival <= self.newest_in_blackout {
+            for blackout in &mut self.blackouts {
+                let next = blackout.from + blackout.rows.len() as u64;
+                if counts.port_arrival == next && next <= blackout.to {
+                    blackout.rows.push(row);
+                }
+            }
+        }
         let ingress = self.number[arrival.ingress.0 as usize] as usize;
         let run = &mut self.runs[ingress];
-        if row.dropped {
-            if run.length == 0 {
-                run.first_arrival = counts.port_arrival;
-                run.first_accepted = counts.port_accepted;
-            }
-            run.length += 1;
-            run.others = counts.port_accepted - run.first_accepted;
-        } else if run.length > 0 {
-            let ended = std::mem::take(run);
-            self.consider(ended, counts.port_arrival);
+        if !row.dropped {
+            *run = Run::default();
+            return;
         }
+        if run.length == 0 {
+            run.first_arrival = counts.port_arrival;
+            run.first_accepted = counts.port_accepted;
+        }
+        run.length += 1;
+        run.others = counts.port_accepted - run.first_accepted;
+        let run = *run;
+        self.consider(run, arrival.ingress.0, counts.port_arrival);
     }
 
     /// The port's n-th arrival, which had been accepted, is dropped after all.
@@ -126,35 +149,81 @@ impl Trace {
         if newest - port_arrival < self.rows.len() as u64 {
             change(&mut self.rows[(port_arrival - 1) as usize % KEPT]);
         }
-        let in_worst = port_arrival.checked_sub(self.worst_from);
-        if let Some(row) = in_worst.and_then(|place| self.worst.get_mut(place as usize)) {
-            change(row);
+        if port_arrival > self.newest_in_blackout {
+            return;
+        }
+        for blackout in &mut self.blackouts {
+            let place = port_arrival.checked_sub(blackout.from);
+            if let Some(row) = place.and_then(|place| blackout.rows.get_mut(place as usize)) {
+                change(row);
+            }
         }
     }
 
-    /// Keeps the rows round a run that the `last` arrival ended, if it is the worst blackout yet:
-    /// between any two of its drops, on average, another's packet got in.
-    fn consider(&mut self, run: Run, last: u64) {
+    /// Keeps the rows around a run whose latest drop is the `last` arrival, if it is the longest
+    /// blackout of its ingress port yet: between any two of its drops, on average, another's packet
+    /// got in.
+    fn consider(&mut self, run: Run, ingress_port: u32, last: u64) {
         let oldest = last + 1 - self.rows.len() as u64;
-        let is_blackout = run.others + 1 >= run.length;
-        if run.length > self.worst_length && is_blackout && run.first_arrival >= oldest {
-            self.worst_length = run.length;
-            let from = run.first_arrival.saturating_sub(BEFORE).max(oldest);
-            let kept = (from..=last).map(|n| self.rows[(n - 1) as usize % KEPT]);
-            self.worst.clear();
-            self.worst.extend(kept);
-            self.worst_from = from;
+        let is_blackout = run.length >= 2 && run.others + 1 >= run.length;
+        if !is_blackout || run.first_arrival < oldest {
+            return;
         }
+        let from = run.first_arrival.saturating_sub(AROUND).max(oldest);
+        let Some(place) = self.place(ingress_port, run.length) else {
+            return;
+        };
+        let blackout = Blackout {
+            ingress_port,
+            length: run.length,
+            from,
+            to: last + AROUND,
+            rows: (from..=last)
+                .map(|n| self.rows[(n - 1) as usize % KEPT])
+                .collect(),
+        };
+        match self.blackouts.get_mut(place) {
+            Some(shorter) => *shorter = blackout,
+            None => self.blackouts.push(blackout),
+        }
+        self.newest_in_blackout = last + AROUND;
     }
 
-    pub(crate) fn into_table(self) -> Table {
-        let rows = &self.worst;
-        let number = |of: fn(&Row) -> u32| Column::U32(rows.iter().map(of).collect());
-        let fate = rows.iter().map(|row| u8::from(row.dropped));
+    /// Where a blackout of this length goes: in place of its port's shorter one, behind the others,
+    /// or, when there are too many, in place of the shortest. None: those there are longer.
+    fn place(&self, ingress_port: u32, length: u64) -> Option<usize> {
+        let of_port = |one: &Blackout| one.ingress_port == ingress_port;
+        let place = match self.blackouts.iter().position(of_port) {
+            Some(place) => place,
+            None if self.blackouts.len() < MOST_BLACKOUTS => return Some(self.blackouts.len()),
+            None => (0..self.blackouts.len()).min_by_key(|&n| self.blackouts[n].length)?,
+        };
+        (length > self.blackouts[place].length).then_some(place)
+    }
+
+    /// One row per packet and blackout, the longest blackout first, each in order of time.
+    pub(crate) fn into_table(mut self) -> Table {
+        self.blackouts
+            .sort_by_key(|one| (std::cmp::Reverse(one.length), one.ingress_port));
+        let rows: Vec<(u32, Row)> = self
+            .blackouts
+            .iter()
+            .flat_map(|one| one.rows.iter().map(|row| (one.ingress_port, *row)))
+            .collect();
+        let number =
+            |of: fn(&Row) -> u32| Column::U32(rows.iter().map(|(_, row)| of(row)).collect());
+        let fate = rows.iter().map(|(_, row)| u8::from(row.dropped));
         Table {
             name: "trace",
             columns: vec![
-                ("time_s", Column::seconds(rows.iter().map(|row| row.time))),
+                (
+                    "blackout_of",
+                    Column::U32(rows.iter().map(|(of, _)| *of).collect()),
+                ),
+                (
+                    "time_s",
+                    Column::seconds(rows.iter().map(|(_, row)| row.time)),
+                ),
                 ("port", Column::U32(vec![self.port.0; rows.len()])),
                 ("ingress_port", number(|row| row.ingress_port)),
                 ("flow", number(|row| row.flow)),
@@ -163,7 +232,7 @@ impl Trace {
                 ("fate", Column::U8(fate.collect())),
                 (
                     "depart_s",
-                    Column::seconds(rows.iter().map(|row| row.depart)),
+                    Column::seconds(rows.iter().map(|(_, row)| row.depart)),
                 ),
             ],
         }

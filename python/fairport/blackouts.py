@@ -1,0 +1,93 @@
+"""Which blackout to show, packet by packet, and why.
+
+A run's table `trace` holds the longest blackout of each ingress port of one output port. The one to
+look at is that of the class that is starved: the port's longest blackout of all is often that of
+the many flows, in slow start, and shows the reverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from fairport import metrics
+from fairport.errors import InputError, did_you_mean
+from fairport.tables import Tables
+from fairport.verdict import ratio_in_words
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One blackout of a run."""
+
+    packets: pl.DataFrame
+    """Rows of `trace`, in order of time."""
+    port: str
+    """The output port."""
+    ingress_port: str
+    """The ingress port whose packets were dropped in a row."""
+    why: str
+    """Why this blackout is shown, as a clause."""
+
+
+def shown(
+    tables: Tables, summary: Mapping[str, Any], ingress_port: str | None = None
+) -> Shown | None:
+    """The blackout of the ingress port by which the class with the least throughput ratio comes in.
+
+    With `ingress_port`, the blackout of that one. None when the trace holds no blackout. Raises
+    InputError for an ingress port without one.
+    """
+    trace = tables["trace"]
+    known = trace["blackout_of"].unique(maintain_order=True).to_list()
+    if not known:
+        return None
+    if ingress_port is not None and ingress_port not in known:
+        raise InputError(
+            "is not an ingress port with a recorded blackout",
+            field="blackout_of",
+            value=ingress_port,
+            remedy=did_you_mean(ingress_port, known),
+        )
+    if ingress_port is not None:
+        chosen, why = ingress_port, "chosen by name"
+    else:
+        chosen, why = _of_the_starved(tables, summary, known)
+    packets = trace.filter(blackout_of=chosen).sort("time_s")
+    return Shown(packets, packets["port"][0], chosen, why)
+
+
+def count(tables: Tables, port: str) -> int:
+    """How many blackouts there were at this output port in the whole run."""
+    return metrics.blackouts(tables["drops"]).filter(port=port).height
+
+
+def _of_the_starved(
+    tables: Tables, summary: Mapping[str, Any], known: list[str]
+) -> tuple[str, str]:
+    """The ingress port of the class with the least goodput that has a blackout, and the reason."""
+    ratios = {
+        name: one["throughput_ratio"]
+        for name, one in summary["classes"].items()
+        if one["throughput_ratio"] is not None
+    }
+    port = tables["trace"]["port"][0]
+    drops = tables["drops"].filter(pl.col("port") == port, pl.col("ingress_port").is_in(known))
+    of_class = drops.join(
+        metrics.compared(tables["flows"]).select("flow", metrics.hop_class()), on="flow"
+    )
+    by_class = (
+        of_class.group_by("hop_class", "ingress_port")
+        .len()
+        .sort("len", "ingress_port", descending=[True, False])
+    )
+    if len(ratios) > 1:
+        for name in sorted(ratios, key=ratios.__getitem__):
+            ports = by_class.filter(hop_class=name)["ingress_port"]
+            if len(ports):
+                gets = ratio_in_words(ratios[name])
+                return ports[0], f"its {name} flows get {gets} their peers' goodput"
+    return known[0], "the longest one of all ingress ports"
