@@ -19,7 +19,7 @@ import polars as pl
 
 from validation.case import options
 from validation.markdown import table
-from validation.peers import ns3 as ns3_peer
+from validation.peers import ns3
 
 SIMULATED_S = 60
 FLOWS = (1, 2, 8)
@@ -138,7 +138,7 @@ def in_ns3(program: Path, case: Case, recovery: str) -> Measured:
 def main(arguments: Sequence[str]) -> int:
     """Measures every case on both sides; 1 if they differ by more than the limits."""
     given = options("dumbbell", __doc__, arguments, seeds=10)
-    program = ns3_peer.program("dumbbell")
+    program = ns3.program("dumbbell")
     rows, agree = [], True
     for algorithm in ALGORITHMS:
         for flows in FLOWS:

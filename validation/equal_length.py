@@ -22,7 +22,7 @@ from fairport.study.record import Record
 
 from validation.case import options
 from validation.markdown import table
-from validation.peers import ns3 as ns3_peer
+from validation.peers import ns3
 
 P12 = entry("prakash2012/p12")
 PER_FLOW = P12.variant("per-flow")
@@ -102,7 +102,7 @@ def _by_length(runs: Iterable[tuple[int, int]]) -> Counter[int]:
 def main(arguments: Sequence[str]) -> int:
     """Measures every reading on both sides and renews the table."""
     given = options("equal-length", __doc__, arguments, seeds=20)
-    program = ns3_peer.program("outcast")
+    program = ns3.program("outcast")
     published = PER_FLOW.published
     assert published is not None
     histograms = [

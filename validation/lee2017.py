@@ -20,7 +20,7 @@ from fairport import metrics
 
 from validation.case import options
 from validation.markdown import table
-from validation.peers import ns3 as ns3_peer
+from validation.peers import ns3
 
 FROM_S = 0.25
 HOST_US = 30
@@ -212,7 +212,7 @@ def rows(seeds: range) -> Iterator[tuple[str, list[Case], Value]]:
 def main(arguments: Sequence[str]) -> int:
     """Measures every case on both sides and renews the table."""
     given = options("lee2017", __doc__, arguments, seeds=3)
-    program = ns3_peer.program("two-switch")
+    program = ns3.program("two-switch")
     cells = []
     for words, cases, value in rows(given.seeds):
         here = [value(fairport(case)) for case in cases]

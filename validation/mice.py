@@ -22,8 +22,8 @@ from fairport.papers import catalogue
 
 from validation.case import options
 from validation.markdown import table
-from validation.peers import ns2 as ns2_peer
-from validation.peers import ns3 as ns3_peer
+from validation.peers import ns2
+from validation.peers import ns3
 
 MSS_BYTES = 460
 DURATION_S = 500
@@ -126,7 +126,7 @@ def in_ns3(program: Path, settings: dict[str, float], seeds: range, *further: st
 
 def in_ns2(settings: dict[str, float], seeds: range) -> Runs | None:
     """The same in ns-2; None if it is not installed."""
-    found = ns2_peer.runs("mice", settings, seeds)
+    found = ns2.runs("mice", settings, seeds)
     return found and [delivered(one) for one in found]
 
 
@@ -178,7 +178,7 @@ def in_words(values: Sequence[float], form: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Measures both lines under every condition on all sides and renews the table."""
     given = options("mice", __doc__, arguments, seeds=9)
-    program = ns3_peer.program("mice")
+    program = ns3.program("mice")
     cells = []
     for name in LINES:
         for condition in (PLAIN, APART, OF_2_35):

@@ -17,7 +17,7 @@ import polars as pl
 
 from validation.case import options
 from validation.markdown import table
-from validation.peers import ns3 as ns3_peer
+from validation.peers import ns3
 
 FLOWS_PER_HOST = (1, 5, 10, 20, 30)
 DURATION_S = 2
@@ -52,7 +52,7 @@ def in_ns3(program: Path, flows: int, seed: int) -> float:
 def main(arguments: Sequence[str]) -> int:
     """Measures every proportion on both sides and renews the table."""
     given = options("proportions", __doc__, arguments, seeds=9)
-    program = ns3_peer.program("outcast")
+    program = ns3.program("outcast")
     cells = []
     for flows in FLOWS_PER_HOST:
         here = [fairport(flows, seed) for seed in given.seeds]

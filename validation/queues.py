@@ -109,7 +109,10 @@ def in_words(outcomes: list[Outcome] | None) -> list[str]:
     """The ratio's median and quartiles, and the medians of the timeouts."""
     if not outcomes:
         return ["not measured"] * 2
-    q1, median, q3 = statistics.quantiles((one.ratio for one in outcomes), n=4, method="inclusive")
+    ratios = [one.ratio for one in outcomes]
+    # the quartiles of a single run are that run
+    ratios = ratios if len(ratios) > 1 else ratios * 2
+    q1, median, q3 = statistics.quantiles(ratios, n=4, method="inclusive")
     lone = statistics.median(one.lone_timeouts for one in outcomes)
     others = statistics.median(one.others_timeouts for one in outcomes)
     return [f"{median:.2f} ({q1:.2f} to {q3:.2f})", f"{lone:.0f}, {others:.0f}"]

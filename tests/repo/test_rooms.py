@@ -1,0 +1,93 @@
+"""benches/ and validation/: each case starts, and the table that it renews has a place in docs/."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# what is no case but used by cases
+SHARED = {"__init__", "__main__", "case", "markdown"}
+CASES = sorted(
+    file.stem.replace("_", "-")
+    for file in (ROOT / "validation").glob("*.py")
+    if file.stem not in SHARED
+)
+ON_NS3 = [
+    name
+    for name in CASES
+    if "ns3.program(" in (ROOT / "validation" / f"{name.replace('-', '_')}.py").read_text("utf-8")
+]
+
+
+def run(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    """`python -m ..` in the repository; `path` replaces the environment's PATH."""
+    environment = os.environ if path is None else os.environ | {"PATH": path}
+    return subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_case_is_listed() -> None:
+    listed = re.findall(r"^  ([\w-]+)", run("validation").stdout, re.MULTILINE)
+    assert sorted(listed) == CASES
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_case_starts(case: str) -> None:
+    done = run("validation", case, "--help")
+    assert done.returncode == 0, done.stderr
+    assert case in done.stdout
+
+
+@pytest.mark.parametrize("case", ON_NS3)
+def test_a_case_on_ns3_says_why_it_does_not_run_without_a_compiler(
+    case: str, tmp_path: Path
+) -> None:
+    done = run("validation", case, "--print-only", path=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "ns-3 is not available: there is no g++\n")
+
+
+def test_an_unknown_case_is_refused_with_the_list() -> None:
+    done = run("validation", "mise")
+    assert done.returncode == 2
+    assert "mice" in done.stderr
+
+
+def test_every_table_that_a_case_renews_has_its_place() -> None:
+    published = [
+        match
+        for file in (ROOT / "validation").glob("*.py")
+        for match in re.findall(r'\.publish\("([\w/.-]+)", "([\w-]+)"', file.read_text("utf-8"))
+    ]
+    assert len(published) == len(CASES)
+    for page, marker in published:
+        assert f"<!-- {marker}: begin -->" in (ROOT / "docs" / page).read_text("utf-8"), page
+
+
+def test_the_benchmarks_start() -> None:
+    assert run("benches", "million-flows", "--help").returncode == 0
+    assert run("benches", "--help").returncode == 0
+    assert run("benches", "nonsense").returncode == 2
+
+
+def test_at_most_a_dozen_make_targets_and_help_lists_them() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)
+    listed = subprocess.run(
+        ["make", "--no-print-directory", "help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert len(targets) <= 12
+    assert re.findall(r"make ([a-z-]+)", listed) == targets
