@@ -22,8 +22,7 @@ from fairport.papers import catalogue
 
 from validation.case import options
 from validation.markdown import table
-from validation.peers import ns2
-from validation.peers import ns3
+from validation.peers import ns2, ns3
 
 MSS_BYTES = 460
 DURATION_S = 500
