@@ -1,5 +1,5 @@
 //! The run's fingerprint: a hash of packet facts, so that a faster engine keeps it and probes do
-//! not change it (DESIGN 4.6).
+//! not change it.
 
 use fairport_net::discipline::Verdict;
 use fairport_net::{Header, PortId};

@@ -1,4 +1,4 @@
-//! The hosts' timers: one armed entry a connection, re-armed lazily (DESIGN 4.4).
+//! The hosts' timers: one armed entry per connection, re-armed lazily.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
