@@ -8,10 +8,11 @@
 //! longer than the timeout. Otherwise an ACK waits for a second full segment or for `ato`, a
 //! running estimate of the gap between segments, within limits.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use crate::receive_offload::Merge;
 use crate::settings::{AckPolicy, Settings};
+use crate::timers::{Timer, Timers};
 
 /// `TCP_MAX_QUICKACKS`
 const QUICK_MAX: u64 = 16;
@@ -22,25 +23,21 @@ pub(crate) struct AckSchedule {
     policy: AckPolicy,
     /// an ACK goes out with the next poll
     now: bool,
-    /// the delayed ACK's deadline
-    deadline: Time,
     /// largest segment seen (`rcv_mss`): what a full one is
     full_segment: u64,
     /// when data last came
-    last_data: Time,
+    last_data: Instant,
     /// Linux: the estimated gap between segments; zero before the first
-    ato: Time,
+    ato: Duration,
     /// Linux: ACKs left that are not to be delayed
     quick: u8,
     /// Linux's `pingpong`: data goes both ways, so an ACK can ride on it
     interactive: bool,
-    delay_min: Time,
-    delay_max: Time,
+    delay_min: Duration,
+    delay_max: Duration,
     /// Linux since 6.7: no delay as long as the minimum RTO (`tcp_delack_max`); older kernels
     /// leave 40 ms in place, which a sender with a small minimum RTO takes for a loss
-    delay_cap: Time,
-    /// the timer fires on edges of this; zero: at any time
-    tick: u64,
+    delay_cap: Duration,
     /// segments that are acknowledged as one; none: each by itself
     merge: Option<Box<Merge>>,
 }
@@ -56,29 +53,27 @@ pub(crate) struct InOrder {
     /// the receive window in octets
     pub(crate) window: u64,
     /// this endpoint's own timeout and smoothed round-trip time
-    pub(crate) rto: Time,
-    pub(crate) srtt: Option<Time>,
+    pub(crate) rto: Duration,
+    pub(crate) srtt: Option<Duration>,
 }
 
 impl AckSchedule {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let tick = Time::from_ps(settings.clock_granularity_ps);
-        let rto_min = Time::from_ps(settings.rto_min_ps).max(tick * 2);
+        let tick = Duration::from_ps(settings.clock_granularity_ps);
+        let rto_min = Duration::from_ps(settings.rto_min_ps).max(tick * 2);
         Self {
             policy: settings.ack_policy,
             now: false,
-            deadline: Time::NEVER,
             // Linux starts from the smallest segment of any host (`tcp_initialize_rcv_mss`)
             full_segment: u64::from(settings.mss_bytes.min(536)),
-            last_data: Time::ZERO,
-            ato: Time::ZERO,
+            last_data: Instant::ZERO,
+            ato: Duration::ZERO,
             quick: 0,
             interactive: false,
-            delay_min: Time::from_ps(settings.delayed_ack_min_ps),
-            delay_max: Time::from_ps(settings.delayed_ack_max_ps),
+            delay_min: Duration::from_ps(settings.delayed_ack_min_ps),
+            delay_max: Duration::from_ps(settings.delayed_ack_max_ps),
             delay_cap: rto_min - tick,
-            tick: settings.clock_tick_ps,
-            merge: Merge::new(Time::from_ps(settings.receive_offload_ps)),
+            merge: Merge::new(Duration::from_ps(settings.receive_offload_ps)),
         }
     }
 
@@ -86,15 +81,6 @@ impl AckSchedule {
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         self.now
-    }
-
-    /// When a delayed ACK is due, or [`Time::NEVER`].
-    #[inline]
-    pub(crate) fn deadline(&self) -> Time {
-        match &self.merge {
-            None => self.deadline,
-            Some(merge) => self.deadline.min(merge.end()),
-        }
     }
 
     /// An ACK goes out with the next poll.
@@ -105,20 +91,20 @@ impl AckSchedule {
 
     /// Data came in order.
     #[inline]
-    pub(crate) fn on_in_order(&mut self, now: Time, data: &InOrder) {
+    pub(crate) fn on_in_order(&mut self, timers: &mut Timers, now: Instant, data: &InOrder) {
         self.full_segment = self.full_segment.max(u64::from(data.payload));
         let full = u64::from(data.payload) == self.full_segment;
         if let Some(merge) = &mut self.merge
-            && merge.takes(now, data, full)
+            && merge.takes(timers, now, data, full)
         {
             return;
         }
-        self.judge(now, data);
+        self.schedule(timers, now, data);
     }
 
     /// What came in order, merged or not, is acknowledged now or later.
     #[inline]
-    fn judge(&mut self, now: Time, data: &InOrder) {
+    fn schedule(&mut self, timers: &mut Timers, now: Instant, data: &InOrder) {
         if self.policy == AckPolicy::QuickAck {
             self.estimate_gap(now, data);
         }
@@ -127,7 +113,7 @@ impl AckSchedule {
         if quick || data.gap || data.unacknowledged > self.full_segment {
             self.now = true;
         } else {
-            self.delay(now, data.srtt);
+            self.delay(timers, now, data.srtt);
         }
     }
 
@@ -158,8 +144,8 @@ impl AckSchedule {
 
     /// `tcp_event_data_recv`
     #[inline]
-    fn estimate_gap(&mut self, now: Time, data: &InOrder) {
-        if self.ato == Time::ZERO {
+    fn estimate_gap(&mut self, now: Instant, data: &InOrder) {
+        if self.ato == Duration::ZERO {
             self.raise_quick(data.window);
             self.ato = self.delay_min;
             return;
@@ -179,9 +165,9 @@ impl AckSchedule {
     }
 
     /// `tcp_send_delayed_ack`, or RFC 5681's plain delay.
-    fn delay(&mut self, now: Time, srtt: Option<Time>) {
+    fn delay(&mut self, timers: &mut Timers, now: Instant, srtt: Option<Duration>) {
         if self.policy == AckPolicy::Delayed {
-            self.deadline = self.deadline.min(self.edge(now + self.delay_max));
+            timers.advance_on_tick(Timer::DelayedAck, now + self.delay_max);
             return;
         }
         let mut ato = self.ato;
@@ -190,33 +176,25 @@ impl AckSchedule {
             ato = ato.min(longest).min(self.delay_max);
         }
         ato = ato.min(self.delay_cap);
-        if self.deadline <= now + ato / 4 {
+        if timers.deadline(Timer::DelayedAck) <= now + ato / 4 {
             self.now = true;
         } else {
-            self.deadline = self.deadline.min(self.edge(now + ato));
+            timers.advance_on_tick(Timer::DelayedAck, now + ato);
         }
-    }
-
-    /// The first tick of the timer that is not before `at`.
-    fn edge(&self, at: Time) -> Time {
-        if self.tick == 0 {
-            return at;
-        }
-        Time::from_ps(at.as_ps().div_ceil(self.tick).saturating_mul(self.tick))
     }
 
     /// The delayed ACK's time has come (`tcp_delack_timer`): the estimate was too short.
-    pub(crate) fn on_timer(&mut self, now: Time, rto: Time) {
+    pub(crate) fn on_timer(&mut self, timers: &mut Timers, now: Instant, rto: Duration) {
         if let Some(merge) = &mut self.merge
-            && merge.end() <= now
-            && let Some(data) = merge.stop()
+            && timers.deadline(Timer::ReceiveOffload) <= now
+            && let Some(data) = merge.stop(timers)
         {
-            self.judge(now, &data);
+            self.schedule(timers, now, &data);
         }
-        if now < self.deadline {
+        if now < timers.deadline(Timer::DelayedAck) {
             return;
         }
-        self.deadline = Time::NEVER;
+        timers.stop(Timer::DelayedAck);
         self.now = true;
         if self.interactive {
             self.interactive = false;
@@ -229,18 +207,17 @@ impl AckSchedule {
     /// The connection is gone.
     pub(crate) fn abort(&mut self) {
         self.now = false;
-        self.deadline = Time::NEVER;
         self.merge = None;
     }
 
     /// A segment with the acknowledgement went out; `with_data` it also says that data goes both
     /// ways.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Time, with_data: bool) {
+    pub(crate) fn on_sent(&mut self, timers: &mut Timers, now: Instant, with_data: bool) {
         self.now = false;
-        self.deadline = Time::NEVER;
+        timers.stop(Timer::DelayedAck);
         if let Some(merge) = &mut self.merge {
-            merge.stop();
+            merge.stop(timers);
         }
         if self.quick > 0 {
             self.quick -= 1;
@@ -248,7 +225,7 @@ impl AckSchedule {
                 self.ato = self.delay_min;
             }
         }
-        if with_data && self.ato > Time::ZERO && now.saturating_sub(self.last_data) < self.ato {
+        if with_data && self.ato > Duration::ZERO && now.saturating_sub(self.last_data) < self.ato {
             self.interactive = true;
         }
     }

@@ -10,6 +10,7 @@ use crate::segment::{Flags, Segment, Timestamps};
 use crate::sender::{Outgoing, Sender};
 use crate::seq;
 use crate::settings::{CongestionControl, Settings};
+use crate::timers::Timers;
 
 /// One endpoint: a sender, a receiver, and the handshake that joins them to their peer.
 ///
@@ -39,6 +40,8 @@ pub struct Connection {
     finished: bool,
     /// the application closes as soon as its peer has
     pub(crate) closes_with_peer: bool,
+    /// every deadline, of both halves
+    pub(crate) timers: Timers,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
     pub(crate) handshake: Box<Handshake>,
@@ -91,6 +94,7 @@ impl Connection {
             answers_invalid_acks: settings.answers_invalid_acks,
             finished: false,
             closes_with_peer: true,
+            timers: Timers::new(settings.clock_tick_ps),
             sender: Sender::new(settings, isn, seed).opening(match phase {
                 Phase::SynSent => settings.syn_linear_timeouts,
                 _ => 0,
@@ -167,7 +171,7 @@ impl Connection {
         if stale && self.rejects_stale(segment) {
             return;
         }
-        if !self.sender.on_ack(now, segment, events) {
+        if !self.sender.on_ack(&mut self.timers, now, segment, events) {
             if self.answers_invalid_acks {
                 self.receiver.acks.at_once();
             }
@@ -187,7 +191,7 @@ impl Connection {
                 rto: rtt.rto(),
                 srtt: rtt.srtt(),
             };
-            self.receiver.on_data(now, segment, own);
+            self.receiver.on_data(&mut self.timers, now, segment, own);
             if self.receiver.is_closed() && self.closes_with_peer {
                 self.sender.close();
             }
@@ -217,8 +221,8 @@ impl Connection {
     /// Does what is due at `now`; nothing, if that is before [`Self::poll_timer`].
     pub fn on_timer(&mut self, now: Time, events: &mut impl Events) {
         let rto = self.sender.rtt().rto();
-        self.receiver.acks.on_timer(now, rto);
-        if self.sender.on_timer(now, events) {
+        self.receiver.acks.on_timer(&mut self.timers, now, rto);
+        if self.sender.on_timer(&mut self.timers, now, events) {
             self.handshake.due = true;
         }
     }
@@ -294,14 +298,14 @@ impl Connection {
         if self.receiver.acks.is_due() && self.receiver.has_report() {
             return Some(self.acknowledgement(now));
         }
-        match self.sender.poll(now) {
+        match self.sender.poll(&mut self.timers, now) {
             Some(Outgoing::Data(chunk)) => {
                 let mut segment = self.segment(now, chunk.start);
                 segment.payload = chunk.payload;
                 if chunk.fin {
                     segment.flags |= Flags::FIN;
                 }
-                self.receiver.on_acknowledged(now, true);
+                self.receiver.on_acknowledged(&mut self.timers, now, true);
                 Some(segment)
             }
             Some(Outgoing::Probe) => {
@@ -320,7 +324,7 @@ impl Connection {
         if self.sack {
             self.receiver.report(&mut segment.options);
         }
-        self.receiver.on_acknowledged(now, false);
+        self.receiver.on_acknowledged(&mut self.timers, now, false);
         segment
     }
 
@@ -347,7 +351,7 @@ impl Connection {
     /// When [`Self::on_timer`] has something to do, if ever.
     #[inline]
     pub fn poll_timer(&self) -> Option<Time> {
-        let deadline = self.sender.deadline().min(self.receiver.acks.deadline());
+        let deadline = self.timers.next();
         (deadline != Time::NEVER).then_some(deadline)
     }
 

@@ -117,6 +117,7 @@ impl Connection {
 
     pub(crate) fn reset(&mut self) {
         self.phase = Phase::Reset;
+        self.timers.stop_all();
         self.sender.abort();
         self.receiver.abort();
     }
@@ -180,6 +181,7 @@ impl Connection {
             peer_window_scale: self.peer_window_scale(),
         };
         self.sender.open(
+            &mut self.timers,
             &handshake.settings,
             agreed,
             self.receiver.nxt(),
@@ -203,7 +205,7 @@ impl Connection {
         if !std::mem::take(&mut self.handshake.due) {
             return None;
         }
-        self.sender.await_handshake(now);
+        self.sender.await_handshake(&mut self.timers, now);
         self.handshake.sent_again = self.handshake.sent.is_some();
         self.handshake.sent.get_or_insert(now);
         let settings = &self.handshake.settings;

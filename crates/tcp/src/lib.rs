@@ -62,7 +62,7 @@ mod seq;
 mod settings;
 mod sizing;
 mod small_queue;
-mod timer;
+mod timers;
 
 pub use checks::SettingError;
 pub use connection::Connection;

@@ -14,10 +14,11 @@
 //!
 //! Segments with data are paced, sent again or not; acknowledgements and probes are not.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use crate::random::Random;
 use crate::settings::{CongestionControl, Pacing, Settings};
+use crate::timers::{Timer, Timers};
 
 /// The purpose of the random sequence ([`Random::new`]).
 const PURPOSE: u64 = 2;
@@ -33,7 +34,7 @@ pub(crate) struct Load {
     /// octets that are out
     pub(crate) out_bytes: u64,
     pub(crate) ssthresh_bytes: u64,
-    pub(crate) srtt: Option<Time>,
+    pub(crate) srtt: Option<Duration>,
     /// octets a second, where congestion control sets the pace
     pub(crate) rate: Option<u64>,
     /// data segments sent so far
@@ -54,10 +55,10 @@ impl Load {
 
     /// What leaves in `span` at Linux's pacing rate, which it knows whether it paces or not; without
     /// limit before the first round-trip time.
-    pub(crate) fn linux_bytes_in(&self, span: Time) -> u64 {
+    pub(crate) fn linux_bytes_in(&self, span: Duration) -> u64 {
         if let Some(rate) = self.rate {
             let bytes = u128::from(rate) * u128::from(span.as_ps());
-            return (bytes / u128::from(Time::from_secs(1).as_ps())) as u64;
+            return (bytes / u128::from(Duration::from_secs(1).as_ps())) as u64;
         }
         let Some(srtt) = self.srtt else {
             return u64::MAX / 4;
@@ -73,14 +74,12 @@ impl Load {
 #[derive(Debug)]
 pub(crate) struct Pacer {
     rule: Pacing,
-    granularity: Time,
-    gap_max: Time,
+    granularity: Duration,
+    gap_max: Duration,
     random: Random,
     /// when the next segment may leave, by a perfect timer
-    next: Time,
-    /// something waits for the timer
-    waits: bool,
-    /// something did, and all that was to be sent has not left since
+    next: Instant,
+    /// something waited for the timer, and all that was to be sent has not left since
     late: bool,
     /// the most octets that were out in the present round trip, which ends when `round_end` is
     /// acknowledged
@@ -101,22 +100,33 @@ impl Pacer {
         }
         Some(Box::new(Self {
             rule,
-            granularity: Time::from_ps(settings.pacing_granularity_ps),
-            gap_max: Time::from_ps(settings.send_gap_max_ps),
+            granularity: Duration::from_ps(settings.pacing_granularity_ps),
+            gap_max: Duration::from_ps(settings.send_gap_max_ps),
             random: Random::new(seed, PURPOSE),
-            next: Time::ZERO,
-            waits: false,
+            next: Instant::ZERO,
             late: false,
             peak_bytes: 0,
             round_end: 0,
         }))
     }
 
-    /// Whether a segment may leave now; if not, [`Self::deadline`] says when.
-    pub(crate) fn allows(&mut self, now: Time) -> bool {
-        self.waits = self.next > now;
-        self.late |= self.waits;
-        !self.waits
+    /// Whether a segment may leave now; if not, the timer fires when it may.
+    pub(crate) fn allows(&mut self, timers: &mut Timers, now: Instant) -> bool {
+        let waits = self.next > now;
+        self.late |= waits;
+        if waits {
+            self.wait(timers);
+        } else {
+            timers.stop(Timer::Pacing);
+        }
+        !waits
+    }
+
+    /// What waits may leave at the first tick of the timer from `next` on.
+    fn wait(&self, timers: &mut Timers) {
+        let tick = self.granularity.as_ps().max(1);
+        let edge = self.next.as_ps().div_ceil(tick).saturating_mul(tick);
+        timers.set(Timer::Pacing, Instant::from_ps(edge));
     }
 
     /// Whether a window that waits for the timer is used all the same: it is what sets the pace.
@@ -127,28 +137,18 @@ impl Pacer {
     }
 
     /// When the next segment may leave, by a perfect timer.
-    pub(crate) fn next_departure(&self) -> Time {
+    pub(crate) fn next_departure(&self) -> Instant {
         self.next
     }
 
     /// What is to be sent waits for something else, or there is nothing.
-    pub(crate) fn rest(&mut self) {
-        self.waits = false;
+    pub(crate) fn rest(&mut self, timers: &mut Timers) {
+        timers.stop(Timer::Pacing);
         self.late = false;
     }
 
-    /// When what waits may leave: the first tick of the timer from then on.
-    #[inline(never)]
-    pub(crate) fn deadline(&self) -> Time {
-        if !self.waits {
-            return Time::NEVER;
-        }
-        let tick = self.granularity.as_ps().max(1);
-        Time::from_ps(self.next.as_ps().div_ceil(tick).saturating_mul(tick))
-    }
-
     /// A segment with `bytes` of data left.
-    pub(crate) fn on_sent(&mut self, now: Time, bytes: u64, load: &Load) {
+    pub(crate) fn on_sent(&mut self, timers: &mut Timers, now: Instant, bytes: u64, load: &Load) {
         if load.una >= self.round_end {
             self.peak_bytes = 0;
             self.round_end = load.nxt;
@@ -159,37 +159,40 @@ impl Pacer {
         let late = if self.late {
             self.granularity
         } else {
-            Time::ZERO
+            Duration::ZERO
         };
         let slack = match self.rule {
             Pacing::Linux => late.max(gap / 2),
             Pacing::Off | Pacing::Window => late,
         };
         let from = self.next.max(now.saturating_sub(slack));
-        let random = Time::from_ps(self.random.up_to(self.gap_max.as_ps()));
+        let random = Duration::from_ps(self.random.up_to(self.gap_max.as_ps()));
         self.next = from.saturating_add(gap).saturating_add(random);
+        if timers.is_running(Timer::Pacing) {
+            self.wait(timers);
+        }
     }
 
     /// The time that `bytes` take at the paced rate.
-    fn gap(&self, bytes: u64, load: &Load) -> Time {
+    fn gap(&self, bytes: u64, load: &Load) -> Duration {
         let unpaced = self.rule == Pacing::Linux && load.sent < LINUX_UNPACED;
         if let Some(rate) = load.rate
             && !unpaced
         {
-            let gap = u128::from(bytes) * u128::from(Time::from_secs(1).as_ps());
-            return Time::from_ps((gap / u128::from(rate.max(1))) as u64);
+            let gap = u128::from(bytes) * u128::from(Duration::from_secs(1).as_ps());
+            return Duration::from_ps((gap / u128::from(rate.max(1))) as u64);
         }
         let Some(srtt) = load.srtt else {
-            return Time::ZERO;
+            return Duration::ZERO;
         };
         let (window, percent) = match self.rule {
-            Pacing::Off => return Time::ZERO,
+            Pacing::Off => return Duration::ZERO,
             Pacing::Window => (load.cwnd_bytes, 100),
-            Pacing::Linux if unpaced => return Time::ZERO,
+            Pacing::Linux if unpaced => return Duration::ZERO,
             Pacing::Linux => load.linux_rate(),
         };
         let gap = u128::from(srtt.as_ps()) * u128::from(bytes) * 100;
         let gap = gap / (u128::from(window.max(1)) * percent);
-        Time::from_ps(gap.min(u128::from(u64::MAX)) as u64)
+        Duration::from_ps(gap.min(u128::from(u64::MAX)) as u64)
     }
 }

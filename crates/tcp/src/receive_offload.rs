@@ -6,9 +6,10 @@
 //! does what is out of order or marked otherwise. Here the application has the data at once; only the
 //! ACK waits.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use crate::ack_policy::InOrder;
+use crate::timers::{Timer, Timers};
 
 /// `GRO_LEGACY_MAX_SIZE`, what one merge takes.
 const MERGE_MAX_BYTES: u64 = 65_536;
@@ -17,20 +18,17 @@ const MERGE_MAX_BYTES: u64 = 65_536;
 #[derive(Debug)]
 pub(crate) struct Merge {
     /// from the first segment to the end
-    span: Time,
-    /// or [`Time::NEVER`]
-    end: Time,
+    span: Duration,
     bytes: u64,
     last: Option<InOrder>,
 }
 
 impl Merge {
     /// None where segments are not merged.
-    pub(crate) fn new(span: Time) -> Option<Box<Self>> {
-        (span > Time::ZERO).then(|| {
+    pub(crate) fn new(span: Duration) -> Option<Box<Self>> {
+        (span > Duration::ZERO).then(|| {
             Box::new(Self {
                 span,
-                end: Time::NEVER,
                 bytes: 0,
                 last: None,
             })
@@ -39,29 +37,30 @@ impl Merge {
 
     /// Data came in order, of full segments or shorter. Whether the merge goes on; if not, this
     /// was its last segment.
-    pub(crate) fn takes(&mut self, now: Time, data: &InOrder, full: bool) -> bool {
+    pub(crate) fn takes(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        data: &InOrder,
+        full: bool,
+    ) -> bool {
         if self.last.is_none() {
-            self.end = now + self.span;
+            timers.set(Timer::ReceiveOffload, now + self.span);
         }
         let payload = u64::from(data.payload);
         self.bytes += payload;
         self.last = Some(*data);
         let goes_on = full && !data.gap && self.bytes + payload <= MERGE_MAX_BYTES;
         if !goes_on {
-            self.stop();
+            self.stop(timers);
         }
         goes_on
     }
 
     /// The merge is over; what is known of its last segment, if there was one.
-    pub(crate) fn stop(&mut self) -> Option<InOrder> {
-        self.end = Time::NEVER;
+    pub(crate) fn stop(&mut self, timers: &mut Timers) -> Option<InOrder> {
+        timers.stop(Timer::ReceiveOffload);
         self.bytes = 0;
         self.last.take()
-    }
-
-    /// When the merge ends by itself, or [`Time::NEVER`].
-    pub(crate) fn end(&self) -> Time {
-        self.end
     }
 }

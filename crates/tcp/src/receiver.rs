@@ -4,7 +4,7 @@
 //! of order lies within it (Linux counts it against the buffer, but never takes a window
 //! back either).
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use crate::ack_policy::{AckSchedule, InOrder};
 use crate::ecn::Echo;
@@ -12,6 +12,7 @@ use crate::ranges::{Range, Ranges};
 use crate::segment::{Flags, Options, SackBlock, Segment};
 use crate::seq;
 use crate::settings::Settings;
+use crate::timers::Timers;
 
 /// The receiving half of an endpoint.
 #[derive(Debug)]
@@ -48,8 +49,8 @@ pub(crate) struct Receiver {
 /// This endpoint's own timeout and smoothed round-trip time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnRtt {
-    pub(crate) rto: Time,
-    pub(crate) srtt: Option<Time>,
+    pub(crate) rto: Duration,
+    pub(crate) srtt: Option<Duration>,
 }
 
 impl Receiver {
@@ -180,7 +181,13 @@ impl Receiver {
 
     /// Takes in the data and FIN of a segment that [`Self::accepts`].
     #[inline]
-    pub(crate) fn on_data(&mut self, now: Time, segment: &Segment, own: OwnRtt) {
+    pub(crate) fn on_data(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        segment: &Segment,
+        own: OwnRtt,
+    ) {
         let start = seq::unwrap(self.nxt, segment.seq);
         let mut end = start + u64::from(segment.payload);
         if segment.flags.contains(Flags::FIN) && self.take_fin(end) {
@@ -214,7 +221,7 @@ impl Receiver {
             rto: own.rto,
             srtt: own.srtt,
         };
-        self.acks.on_in_order(now, &data);
+        self.acks.on_in_order(timers, now, &data);
         if self.fin.is_some() {
             self.acks.at_once();
         }
@@ -329,9 +336,9 @@ impl Receiver {
 
     /// A segment with the acknowledgement goes out.
     #[inline]
-    pub(crate) fn on_acknowledged(&mut self, now: Time, with_data: bool) {
+    pub(crate) fn on_acknowledged(&mut self, timers: &mut Timers, now: Instant, with_data: bool) {
         self.acknowledged = self.nxt;
         self.duplicate = None;
-        self.acks.on_sent(now, with_data);
+        self.acks.on_sent(timers, now, with_data);
     }
 }

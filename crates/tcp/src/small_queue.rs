@@ -10,10 +10,11 @@
 
 use std::collections::VecDeque;
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use crate::pacing::Load;
 use crate::settings::{CongestionControl, Pacing, Settings};
+use crate::timers::{Timer, Timers};
 
 /// `tcp_limit_output_bytes` up to 6.12, 4 MB since; it holds where nothing is paced.
 const LIMIT_MAX_BYTES: u64 = 1 << 20;
@@ -25,16 +26,14 @@ const LEAST_SEGMENTS: u64 = 2;
 #[derive(Debug)]
 pub(crate) struct SmallQueue {
     /// when each packet will have left, and its octets; in order
-    departures: VecDeque<(Time, u32)>,
+    departures: VecDeque<(Instant, u32)>,
     bytes: u64,
     unpaced: bool,
-    /// when enough will have left for the next segment
-    resume: Time,
 }
 
 impl SmallQueue {
     /// `sk_pacing_shift` = 10: a second by 2^10.
-    pub(crate) const SPAN: Time = Time::from_ps(Time::from_secs(1).as_ps() >> 10);
+    pub(crate) const SPAN: Duration = Duration::from_ps(Duration::from_secs(1).as_ps() >> 10);
 
     /// None where there is no such limit.
     pub(crate) fn new(settings: &Settings) -> Option<Box<Self>> {
@@ -44,13 +43,12 @@ impl SmallQueue {
                 bytes: 0,
                 unpaced: settings.pacing == Pacing::Off
                     && settings.congestion_control != CongestionControl::Bbr,
-                resume: Time::NEVER,
             })
         })
     }
 
     /// A packet with data waits in the host, and will have left it at `departs`.
-    pub(crate) fn queued(&mut self, departs: Time, bytes: u32) {
+    pub(crate) fn queued(&mut self, departs: Instant, bytes: u32) {
         self.departures.push_back((departs, bytes));
         self.bytes += u64::from(bytes);
     }
@@ -58,36 +56,42 @@ impl SmallQueue {
     /// Whether so little waits that another segment of `segment_bytes` may be handed to the host
     /// at any pacing rate, which then need not be worked out.
     #[inline]
-    pub(crate) fn is_short(&mut self, now: Time, segment_bytes: u64) -> bool {
+    pub(crate) fn is_short(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        segment_bytes: u64,
+    ) -> bool {
         while let Some((departs, bytes)) = self.departures.front()
             && *departs <= now
         {
             self.bytes -= u64::from(*bytes);
             self.departures.pop_front();
         }
-        self.resume = Time::NEVER;
+        timers.stop(Timer::SmallQueue);
         self.bytes <= LEAST_SEGMENTS * segment_bytes
     }
 
     /// Whether no more waits than one window, and a round trip takes no longer than 1/1024 s: then
     /// Linux's pacing rate, at least 120 % of a window in a round trip, need not be worked out.
     #[inline]
-    pub(crate) fn is_within_window(&self, cwnd_bytes: u64, srtt: Option<Time>) -> bool {
+    pub(crate) fn is_within_window(&self, cwnd_bytes: u64, srtt: Option<Duration>) -> bool {
         self.unpaced
             && self.bytes <= cwnd_bytes.min(LIMIT_MAX_BYTES)
             && srtt.is_some_and(|it| it <= Self::SPAN)
     }
 
     /// Whether another segment of `segment_bytes` may be handed to the host now; if not,
-    /// [`Self::resume`] says when.
+    /// the timer fires when enough has left.
     pub(crate) fn allows(
         &mut self,
-        now: Time,
+        timers: &mut Timers,
+        now: Instant,
         segment_bytes: u64,
         load: &Load,
         twice: bool,
     ) -> bool {
-        if self.is_short(now, segment_bytes) {
+        if self.is_short(timers, now, segment_bytes) {
             return true;
         }
         let limit = self.limit(segment_bytes, load) << u32::from(twice);
@@ -95,11 +99,12 @@ impl SmallQueue {
             return true;
         }
         let mut left = self.bytes;
-        let leaves = |(departs, bytes): &(Time, u32)| {
+        let leaves = |(departs, bytes): &(Instant, u32)| {
             left -= u64::from(*bytes);
             (left <= limit).then_some(*departs)
         };
-        self.resume = self.departures.iter().find_map(leaves).unwrap_or(now);
+        let resume = self.departures.iter().find_map(leaves).unwrap_or(now);
+        timers.set(Timer::SmallQueue, resume);
         false
     }
 
@@ -112,18 +117,6 @@ impl SmallQueue {
         };
         paced.max(LEAST_SEGMENTS * segment_bytes)
     }
-
-    /// What waited for the host is asked for again.
-    pub(crate) fn on_timer(&mut self, now: Time) {
-        if self.resume <= now {
-            self.resume = Time::NEVER;
-        }
-    }
-
-    /// When what waits for the host may go on, or [`Time::NEVER`].
-    pub(crate) fn resume(&self) -> Time {
-        self.resume
-    }
 }
 
 #[cfg(test)]
@@ -134,7 +127,7 @@ mod tests {
         *SmallQueue::new(&Settings::preset("linux-6").unwrap()).unwrap()
     }
 
-    fn load(cwnd_bytes: u64, srtt: Time) -> Load {
+    fn load(cwnd_bytes: u64, srtt: Duration) -> Load {
         Load {
             cwnd_bytes,
             out_bytes: 0,
@@ -150,27 +143,29 @@ mod tests {
     #[test]
     fn a_slow_flow_has_three_segments_in_the_host_and_goes_on_when_one_has_left() {
         let mut it = small_queue();
+        let mut timers = Timers::new(0);
         // 12 kB in 100 ms: 141 B in 1/1024 s
-        let load = load(12_000, Time::from_ms(100));
+        let load = load(12_000, Duration::from_ms(100));
         for ms in 1..=3 {
-            assert!(it.allows(Time::ZERO, 1500, &load, false));
-            it.queued(Time::from_ms(ms), 1500);
+            assert!(it.allows(&mut timers, Instant::ZERO, 1500, &load, false));
+            it.queued(Instant::from_ms(ms), 1500);
         }
-        assert!(!it.allows(Time::ZERO, 1500, &load, false));
-        assert_eq!(it.resume(), Time::from_ms(1));
-        assert!(it.allows(Time::ZERO, 1500, &load, true));
-        assert!(it.allows(Time::from_ms(1), 1500, &load, false));
-        assert_eq!(it.resume(), Time::NEVER);
+        assert!(!it.allows(&mut timers, Instant::ZERO, 1500, &load, false));
+        assert_eq!(timers.next(), Instant::from_ms(1));
+        assert!(it.allows(&mut timers, Instant::ZERO, 1500, &load, true));
+        assert!(it.allows(&mut timers, Instant::from_ms(1), 1500, &load, false));
+        assert_eq!(timers.next(), Instant::NEVER);
     }
 
     #[test]
     fn a_fast_flow_has_a_millisecond_of_its_rate_in_the_host() {
         let mut it = small_queue();
+        let mut timers = Timers::new(0);
         // 120 % of 100 kB in 1 ms: 117187 B in 1/1024 s, so that the 79th segment waits
-        let load = load(100_000, Time::from_ms(1));
+        let load = load(100_000, Duration::from_ms(1));
         let mut handed = 0;
-        while it.allows(Time::ZERO, 1500, &load, false) {
-            it.queued(Time::from_ms(1), 1500);
+        while it.allows(&mut timers, Instant::ZERO, 1500, &load, false) {
+            it.queued(Instant::from_ms(1), 1500);
             handed += 1;
         }
         assert_eq!(handed, 117_187 / 1500 + 1);
@@ -179,15 +174,18 @@ mod tests {
     #[test]
     fn what_is_less_than_a_window_is_within_the_limit_if_the_round_trip_is_short() {
         for (srtt_us, within) in [(100, true), (900, true), (976, true), (977, false)] {
-            let srtt = Time::from_us(srtt_us);
+            let srtt = Duration::from_us(srtt_us);
             let mut it = small_queue();
+            let mut timers = Timers::new(0);
             for _ in 0..20 {
-                it.queued(Time::from_ms(1), 1500);
+                it.queued(Instant::from_ms(1), 1500);
             }
             assert_eq!(it.is_within_window(30_000, Some(srtt)), within);
             assert!(!it.is_within_window(29_999, Some(srtt)));
             // the limit itself says so too
-            assert!(!within || it.allows(Time::ZERO, 1500, &load(30_000, srtt), false));
+            assert!(
+                !within || it.allows(&mut timers, Instant::ZERO, 1500, &load(30_000, srtt), false)
+            );
         }
         assert!(!small_queue().is_within_window(30_000, None));
     }

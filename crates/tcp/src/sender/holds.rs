@@ -8,6 +8,7 @@ use crate::offload::Offer;
 use crate::pacing::Load;
 use crate::recovery::State;
 use crate::small_queue::SmallQueue;
+use crate::timers::Timers;
 
 /// IP and TCP headers without options.
 const HEADERS_BYTES: u64 = 40;
@@ -15,10 +16,10 @@ const HEADERS_BYTES: u64 = 40;
 impl Sender {
     /// Whether the pacer or the host holds back what is to be sent.
     #[inline]
-    pub(super) fn is_held(&mut self, now: Time) -> bool {
+    pub(super) fn is_held(&mut self, timers: &mut Timers, now: Time) -> bool {
         let amid_burst = self.offload.as_ref().is_some_and(|it| it.is_amid());
-        (self.pacer.is_some() && !amid_burst && self.waits_for_pace(now))
-            || (self.small_queue.is_some() && !amid_burst && self.waits_for_host(now))
+        (self.pacer.is_some() && !amid_burst && self.waits_for_pace(timers, now))
+            || (self.small_queue.is_some() && !amid_burst && self.waits_for_host(timers, now))
     }
 
     /// Whether new data waits for more to go with it.
@@ -59,13 +60,13 @@ impl Sender {
 
     /// Whether the pacer holds back what is to be sent.
     #[inline(never)]
-    fn waits_for_pace(&mut self, now: Time) -> bool {
+    fn waits_for_pace(&mut self, timers: &mut Timers, now: Time) -> bool {
         let cwnd_bytes = self.octets(self.congestion.window().cwnd);
         let has_unsent = self.has_unsent();
         let Some(pacer) = &mut self.pacer else {
             return false;
         };
-        let waits = !pacer.allows(now);
+        let waits = !pacer.allows(timers, now);
         if waits {
             let uses = has_unsent && pacer.uses(cwnd_bytes);
             self.note_paced(now, uses);
@@ -75,23 +76,23 @@ impl Sender {
 
     /// Whether enough of this flow waits in the host.
     #[inline]
-    fn waits_for_host(&mut self, now: Time) -> bool {
+    fn waits_for_host(&mut self, timers: &mut Timers, now: Time) -> bool {
         let cwnd_bytes = self.octets(self.congestion.window().cwnd);
         let Some(queue) = &mut self.small_queue else {
             return false;
         };
         let segment_bytes = u64::from(self.payload) + HEADERS_BYTES;
         if self.offload.is_none()
-            && (queue.is_short(now, segment_bytes)
+            && (queue.is_short(timers, now, segment_bytes)
                 || queue.is_within_window(cwnd_bytes, self.rtt.srtt()))
         {
             return false;
         }
-        self.board.segments() > 1 && self.is_over_the_limit(now, segment_bytes)
+        self.board.segments() > 1 && self.is_over_the_limit(timers, now, segment_bytes)
     }
 
     #[inline(never)]
-    fn is_over_the_limit(&mut self, now: Time, segment_bytes: u64) -> bool {
+    fn is_over_the_limit(&mut self, timers: &mut Timers, now: Time, segment_bytes: u64) -> bool {
         let load = self.load();
         let recovers = self.recovery.state() != State::Open;
         let burst_bytes = match &self.offload {
@@ -101,7 +102,7 @@ impl Sender {
         let Some(queue) = &mut self.small_queue else {
             return false;
         };
-        let waits = !queue.allows(now, burst_bytes, &load, recovers);
+        let waits = !queue.allows(timers, now, burst_bytes, &load, recovers);
         if waits {
             let window = self.congestion.window();
             let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
@@ -112,13 +113,13 @@ impl Sender {
 
     /// A segment with `payload` octets left.
     #[inline(never)]
-    pub(super) fn pace(&mut self, now: Time, payload: u16) {
+    pub(super) fn pace(&mut self, timers: &mut Timers, now: Time, payload: u16) {
         if self.before_ack.is_some() {
             self.note_restart(now);
         }
         let load = self.load();
         if let Some(pacer) = &mut self.pacer {
-            pacer.on_sent(now, u64::from(payload), &load);
+            pacer.on_sent(timers, now, u64::from(payload), &load);
         }
     }
 

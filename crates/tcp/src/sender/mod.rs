@@ -32,7 +32,7 @@ use crate::seq;
 use crate::settings::{RtoRule, Settings};
 use crate::sizing::Sizing;
 use crate::small_queue::SmallQueue;
-use crate::timer::{Timer, Wait};
+use crate::timers::{Timer, Timers};
 
 /// Where the stream of an application that never stops ends: farther than any connection comes.
 const ENDLESS: u64 = u64::MAX / 2;
@@ -72,7 +72,6 @@ pub(crate) struct Sender {
     repair: Option<Box<Repair>>,
     /// undo without SACK, where that is on
     eifel: Option<Box<Undo>>,
-    timer: Timer,
     rtt: RttEstimator,
     clock: TimestampClock,
     /// largest payload of a data segment
@@ -133,7 +132,6 @@ impl Sender {
             recovery: Recovery::new(settings.sack, settings.limited_transmit, start - 1),
             repair: None,
             eifel: None,
-            timer: Timer::new(settings.clock_tick_ps),
             rtt: RttEstimator::new(settings),
             clock: TimestampClock::new(settings.clock_granularity_ps),
             payload: settings.mss_bytes,
@@ -173,7 +171,14 @@ impl Sender {
 
     /// The handshake is over: `window` is the first one of the peer, in octets, and `peer_nxt` the
     /// next octet that it sends.
-    pub(crate) fn open(&mut self, settings: &Settings, agreed: Agreed, peer_nxt: u64, window: u64) {
+    pub(crate) fn open(
+        &mut self,
+        timers: &mut Timers,
+        settings: &Settings,
+        agreed: Agreed,
+        peer_nxt: u64,
+        window: u64,
+    ) {
         self.payload = agreed.payload;
         self.sack = agreed.sack;
         self.congestion = Congestion::new(settings, agreed.payload);
@@ -184,7 +189,7 @@ impl Sender {
         self.recovery = Recovery::new(agreed.sack, settings.limited_transmit, self.start - 1);
         self.peer = PeerWindow::open(agreed.peer_window_scale, peer_nxt, self.start, window);
         self.rtt.handshake_done();
-        self.timer.stop();
+        timers.stop_retransmission();
         if agreed.sack
             && let Some(repair) = Repair::new(settings, self.rtt.srtt())
         {
@@ -273,6 +278,7 @@ impl Sender {
     #[inline]
     pub(crate) fn on_ack(
         &mut self,
+        timers: &mut Timers,
         now: Time,
         segment: &Segment,
         events: &mut impl Events,
@@ -286,19 +292,26 @@ impl Sender {
             return false;
         }
         if ack < una {
-            return self.on_old_ack(now, ack, segment, events);
+            return self.on_old_ack(timers, now, ack, segment, events);
         }
         if self.ecn.is_some() {
             self.on_echo(ack, segment.flags);
         }
         let window_changed = self.peer.update(segment, ack, ack > una);
         if let Some(mut repair) = self.repair.take() {
-            self.on_ack_repaired(&mut repair, now, (ack, segment), window_changed, events);
+            self.on_ack_repaired(
+                timers,
+                &mut repair,
+                now,
+                (ack, segment),
+                window_changed,
+                events,
+            );
             self.repair = Some(repair);
             return true;
         }
         if ack > una {
-            self.on_advance(now, ack, segment, events);
+            self.on_advance(timers, now, ack, segment, events);
         } else if segment.sequence_length() == 0 && !window_changed && !self.board.is_empty() {
             self.recovery.on_duplicate(&self.board);
         }
@@ -331,6 +344,7 @@ impl Sender {
     #[inline(never)]
     fn on_old_ack(
         &mut self,
+        timers: &mut Timers,
         now: Time,
         ack: u64,
         segment: &Segment,
@@ -343,7 +357,7 @@ impl Sender {
         if segment.options.has_sacks()
             && let Some(mut repair) = self.repair.take()
         {
-            self.on_ack_repaired(&mut repair, now, (ack, segment), true, events);
+            self.on_ack_repaired(timers, &mut repair, now, (ack, segment), true, events);
             self.repair = Some(repair);
         }
         true
@@ -372,13 +386,20 @@ impl Sender {
 
     /// `SND.UNA` moves to `ack`.
     #[inline]
-    fn on_advance(&mut self, now: Time, ack: u64, segment: &Segment, events: &mut impl Events) {
+    fn on_advance(
+        &mut self,
+        timers: &mut Timers,
+        now: Time,
+        ack: u64,
+        segment: &Segment,
+        events: &mut impl Events,
+    ) {
         let (acked, rtt) = self.take_ack(now, ack, segment, events);
         if self.board.is_empty() {
-            self.timer.stop();
+            timers.stop_retransmission();
         } else {
             // RFC 6298 5.3
-            self.timer.start(now, self.rtt.rto(), Wait::Data);
+            timers.start(Timer::Retransmission, now, self.rtt.rto());
         }
         if self.recovery.state() != State::Open && self.eifel.is_some() {
             self.heed_echo(segment);

@@ -5,26 +5,13 @@ use fairport_units::Time;
 use super::Sender;
 use crate::report::{Events, Timeout, TimeoutCause};
 use crate::seq;
-use crate::timer::Wait;
+use crate::timers::{Expired, Timer, Timers};
 
 impl Sender {
-    /// When the timer fires, or [`Time::NEVER`].
-    #[inline]
-    pub(crate) fn deadline(&self) -> Time {
-        let mut deadline = self.timer.deadline();
-        if let Some(pacer) = &self.pacer {
-            deadline = deadline.min(pacer.deadline());
-        }
-        if let Some(queue) = &self.small_queue {
-            deadline = deadline.min(queue.resume());
-        }
-        deadline
-    }
-
     /// The SYN or SYN-ACK goes out: wait for its answer, unless that is done already.
-    pub(crate) fn await_handshake(&mut self, now: Time) {
-        if !self.timer.runs_for(Wait::Handshake) {
-            self.timer.start(now, self.rtt.rto(), Wait::Handshake);
+    pub(crate) fn await_handshake(&mut self, timers: &mut Timers, now: Time) {
+        if !timers.is_running(Timer::Handshake) {
+            timers.start(Timer::Handshake, now, self.rtt.rto());
         }
     }
 
@@ -42,58 +29,71 @@ impl Sender {
 
     /// No timer is to fire any more.
     pub(crate) fn abort(&mut self) {
-        self.timer.stop();
         self.pacer = None;
         self.small_queue = None;
     }
 
     /// Waits for the peer to open its window, longer each time.
-    pub(super) fn await_window(&mut self, now: Time) {
+    pub(super) fn await_window(&mut self, timers: &mut Timers, now: Time) {
         let wait = self.rtt.backed_off(self.probes);
-        self.timer.start(now, wait, Wait::Window);
+        timers.start(Timer::Persist, now, wait);
     }
 
     /// Does what is due. True if the handshake's segment is to be sent again.
-    pub(crate) fn on_timer(&mut self, now: Time, events: &mut impl Events) -> bool {
-        if let Some(queue) = &mut self.small_queue {
-            queue.on_timer(now);
+    pub(crate) fn on_timer(
+        &mut self,
+        timers: &mut Timers,
+        now: Time,
+        events: &mut impl Events,
+    ) -> bool {
+        if timers.deadline(Timer::SmallQueue) <= now {
+            timers.stop(Timer::SmallQueue);
         }
-        let Some((wait, start)) = self.timer.expired(now) else {
+        let Some(expired) = timers.expired(now) else {
             return false;
         };
-        match wait {
-            Wait::Window => {
+        match expired.timer {
+            Timer::Persist => {
                 self.probe = true;
                 self.probes += 1;
-                self.await_window(now);
+                self.await_window(timers, now);
                 false
             }
-            Wait::Handshake => {
-                self.report(now, start, TimeoutCause::Syn, events);
+            Timer::Handshake => {
+                self.report(expired, now, TimeoutCause::Syn, events);
                 if self.counters.timeouts > self.linear_timeouts {
                     self.rtt.back_off();
                 }
-                self.timer.stop();
+                timers.stop_retransmission();
                 true
             }
-            Wait::TailProbe => {
-                self.on_tail_timer(now);
+            Timer::TailProbe => {
+                self.on_tail_timer(timers, now);
                 false
             }
-            Wait::Reordering => {
-                self.on_reordering_timer(now);
+            Timer::Reordering => {
+                self.on_reordering_timer(timers, now);
                 false
             }
-            Wait::Data => {
-                self.on_timeout(now, start, events);
+            Timer::Retransmission => {
+                self.on_timeout(timers, now, expired, events);
                 false
+            }
+            Timer::DelayedAck | Timer::ReceiveOffload | Timer::Pacing | Timer::SmallQueue => {
+                unreachable!("it has a slot of its own")
             }
         }
     }
 
     /// RFC 6298 5.4 to 5.7: the window falls to one segment, everything not SACKed counts as
     /// lost, and the timeout doubles.
-    fn on_timeout(&mut self, now: Time, start: Time, events: &mut impl Events) {
+    fn on_timeout(
+        &mut self,
+        timers: &mut Timers,
+        now: Time,
+        expired: Expired,
+        events: &mut impl Events,
+    ) {
         let cause = if self.board.head_retransmitted() {
             TimeoutCause::LostRetransmit
         } else if self.recovery.saw_duplicates(&self.board) {
@@ -101,7 +101,7 @@ impl Sender {
         } else {
             TimeoutCause::Tail
         };
-        self.report(now, start, cause, events);
+        self.report(expired, now, cause, events);
         let lowers_threshold = self.timeout_lowers_threshold();
         let before = self.present_window();
         self.congestion.on_timeout(lowers_threshold);
@@ -125,20 +125,26 @@ impl Sender {
         }
         self.timeouts += 1;
         self.rtt.back_off();
-        self.timer.start(now, self.rtt.rto(), Wait::Data);
+        timers.start(Timer::Retransmission, now, self.rtt.rto());
     }
 
-    fn report(&mut self, now: Time, start: Time, cause: TimeoutCause, events: &mut impl Events) {
+    fn report(
+        &mut self,
+        expired: Expired,
+        now: Time,
+        cause: TimeoutCause,
+        events: &mut impl Events,
+    ) {
         let seq = match cause {
             TimeoutCause::Syn => self.start - 1,
             _ => self.board.una(),
         };
         self.counters.timeouts += 1;
-        self.counters.timeout_period += now - start;
+        self.counters.timeout_period += now - expired.since;
         events.timeout(Timeout {
-            start,
+            start: expired.since,
             end: now,
-            rto: self.timer.deadline() - start,
+            rto: expired.deadline - expired.since,
             backoff: self.rtt.backoff(),
             seq: seq::wire(seq),
             cause,

@@ -5,29 +5,29 @@ use fairport_units::Time;
 use super::{Outgoing, Sender};
 use crate::recovery::State;
 use crate::scoreboard::Chunk;
-use crate::timer::Wait;
+use crate::timers::{Timer, Timers};
 
 impl Sender {
     /// The next segment to send now, if any. Asked again and again at each event, it sends back
     /// to back what the windows allow.
     #[inline]
-    pub(crate) fn poll(&mut self, now: Time) -> Option<Outgoing> {
+    pub(crate) fn poll(&mut self, timers: &mut Timers, now: Time) -> Option<Outgoing> {
         if self.probe {
-            return self.probe_window(now);
+            return self.probe_window(timers, now);
         }
         if self.board.is_empty() && !self.has_unsent() {
             if let Some(pacer) = &mut self.pacer {
-                pacer.rest();
+                pacer.rest(timers);
             }
             return None;
         }
-        if self.is_held(now) {
+        if self.is_held(timers, now) {
             return None;
         }
         let window = self.congestion.window();
         let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
         if self.recovery.state() != State::Open && self.prefers_new() {
-            let chunk = self.poll_new_first(now, open);
+            let chunk = self.poll_new_first(timers, now, open);
             if chunk.is_some() || self.prefers_new() {
                 self.note_use(now, open);
                 return chunk.map(Outgoing::Data);
@@ -35,7 +35,7 @@ impl Sender {
         }
         if self.recovery.state() != State::Open
             && let Some(ordinal) = self.recovery.next_lost(&mut self.board, open)
-            && let Some(chunk) = self.retransmit(now, ordinal)
+            && let Some(chunk) = self.retransmit(timers, now, ordinal)
         {
             return Some(Outgoing::Data(chunk));
         }
@@ -44,26 +44,26 @@ impl Sender {
                 if self.offload.is_some() && self.waits_for_burst(now) {
                     return None;
                 }
-                self.send_new(now, chunk);
+                self.send_new(timers, now, chunk);
                 return Some(Outgoing::Data(chunk));
             }
             if let Some(ordinal) = self.recovery.next_speculative(&mut self.board)
-                && let Some(chunk) = self.retransmit(now, ordinal)
+                && let Some(chunk) = self.retransmit(timers, now, ordinal)
             {
                 return Some(Outgoing::Data(chunk));
             }
         }
         if let Some(pacer) = &mut self.pacer {
-            pacer.rest();
+            pacer.rest(timers);
         }
         if let Some(offload) = &mut self.offload {
             offload.end();
         }
         self.note_use(now, open);
-        if self.board.is_empty() && !self.timer.runs_for(Wait::Window) {
+        if self.board.is_empty() && !timers.is_running(Timer::Persist) {
             // the congestion window lets one segment out always: it is the peer's that does not
             self.probes = 0;
-            self.await_window(now);
+            self.await_window(timers, now);
         }
         None
     }
@@ -106,10 +106,10 @@ impl Sender {
     }
 
     #[inline]
-    pub(super) fn send_new(&mut self, now: Time, chunk: Chunk) {
+    pub(super) fn send_new(&mut self, timers: &mut Timers, now: Time, chunk: Chunk) {
         // RFC 6298 5.1
-        if self.repair.is_none() && !self.timer.runs_for(Wait::Data) {
-            self.timer.start(now, self.rtt.rto(), Wait::Data);
+        if self.repair.is_none() && !timers.is_running(Timer::Retransmission) {
+            timers.start(Timer::Retransmission, now, self.rtt.rto());
         }
         if self.board.is_empty() {
             self.restart_after_idle(now);
@@ -127,17 +127,17 @@ impl Sender {
         if self.pacer.is_some() {
             // who asks for rates paces
             self.board.note_sent_last(now);
-            self.pace(now, chunk.payload);
+            self.pace(timers, now, chunk.payload);
         }
         self.counters.segments_sent += 1;
         if self.repair.is_some() {
-            self.on_sent_repaired(now, chunk, false);
+            self.on_sent_repaired(timers, now, chunk, false);
         }
     }
 
     /// Sends a segment again, unless the peer took back the window that it lies in; the first one
     /// goes out even so (RFC 9293 3.8.6).
-    fn retransmit(&mut self, now: Time, ordinal: u64) -> Option<Chunk> {
+    fn retransmit(&mut self, timers: &mut Timers, now: Time, ordinal: u64) -> Option<Chunk> {
         let chunk = self.board.chunk(ordinal);
         let is_head = chunk.start == self.board.una();
         let length = chunk.end() - chunk.start;
@@ -150,15 +150,15 @@ impl Sender {
         }
         self.note_sent(now);
         if self.pacer.is_some() {
-            self.pace(now, chunk.payload);
+            self.pace(timers, now, chunk.payload);
         }
         self.counters.segments_sent += 1;
         self.counters.retransmits += 1;
-        if is_head && self.restart_on_head && !self.timer.runs_for(Wait::Reordering) {
-            self.timer.start(now, self.rtt.rto(), Wait::Data);
+        if is_head && self.restart_on_head && !timers.is_running(Timer::Reordering) {
+            timers.start(Timer::Retransmission, now, self.rtt.rto());
         }
         if self.repair.is_some() {
-            self.on_sent_repaired(now, chunk, true);
+            self.on_sent_repaired(timers, now, chunk, true);
         } else if let Some(undo) = &mut self.eifel {
             undo.on_retransmit(self.clock.value(now));
         }
@@ -169,13 +169,13 @@ impl Sender {
     /// Like Linux's, the probe is empty and lies just below the window (RFC 9293 3.8.6.1 sends an
     /// octet).
     #[cold]
-    fn probe_window(&mut self, now: Time) -> Option<Outgoing> {
+    fn probe_window(&mut self, timers: &mut Timers, now: Time) -> Option<Outgoing> {
         self.probe = false;
-        if let Some(chunk) = self.tail_probe(now) {
+        if let Some(chunk) = self.tail_probe(timers, now) {
             return Some(Outgoing::Data(chunk));
         }
         if !self.board.is_empty() || !self.has_unsent() {
-            return self.poll(now);
+            return self.poll(timers, now);
         }
         let start = self.board.nxt();
         let fits = self.peer.room(start).min(self.write_end - start);
@@ -185,7 +185,7 @@ impl Sender {
             fin: false,
         }));
         if let Some(chunk) = chunk {
-            self.send_new(now, chunk);
+            self.send_new(timers, now, chunk);
             return Some(Outgoing::Data(chunk));
         }
         Some(Outgoing::Probe)

@@ -21,7 +21,7 @@ use crate::scoreboard::{Arrived, Chunk};
 use crate::segment::{Flags, SackBlock, Segment};
 use crate::seq;
 use crate::settings::Settings;
-use crate::timer::Wait;
+use crate::timers::{Timer, Timers};
 
 /// What a sender has that repairs losses so.
 #[derive(Debug)]
@@ -117,6 +117,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn on_ack_repaired(
         &mut self,
+        timers: &mut Timers,
         repair: &mut Repair,
         now: Time,
         (ack, segment): (u64, &Segment),
@@ -173,7 +174,7 @@ impl Sender {
         let (lost, wait) = self.find_losses(repair, now, facts.marked);
         if ack < una {
             if let Some(wait) = wait {
-                self.await_reordering(now, wait);
+                self.await_reordering(timers, now, wait);
             }
             return;
         }
@@ -186,11 +187,11 @@ impl Sender {
         self.grow_repaired(repair, now, &facts, taken);
         self.reduce_by(repair, facts.delivered, advances && lost == 0);
         if let Some(wait) = wait {
-            self.await_reordering(now, wait);
+            self.await_reordering(timers, now, wait);
         } else if self.board.is_empty() {
-            self.timer.stop();
-        } else if advances && !self.await_tail(repair, now, now) {
-            self.restart_timer(now);
+            timers.stop_retransmission();
+        } else if advances && !self.await_tail(timers, repair, now, now) {
+            self.restart_timer(timers, now);
         }
     }
 
@@ -405,21 +406,27 @@ impl Sender {
     }
 
     /// A segment went out, `again` or for the first time.
-    pub(super) fn on_sent_repaired(&mut self, now: Time, chunk: Chunk, again: bool) {
+    pub(super) fn on_sent_repaired(
+        &mut self,
+        timers: &mut Timers,
+        now: Time,
+        chunk: Chunk,
+        again: bool,
+    ) {
         let Some(mut repair) = self.repair.take() else {
             return;
         };
         if again {
             repair.undo.on_retransmit(self.clock.value(now));
         } else {
-            let runs = [Wait::Data, Wait::TailProbe, Wait::Reordering]
+            let runs = [Timer::Retransmission, Timer::TailProbe, Timer::Reordering]
                 .iter()
-                .any(|wait| self.timer.runs_for(*wait));
+                .any(|wait| timers.is_running(*wait));
             if !runs {
-                self.timer.start(now, self.rtt.rto(), Wait::Data);
+                timers.start(Timer::Retransmission, now, self.rtt.rto());
             }
             let head_sent = self.board.head_sent().unwrap_or(now);
-            self.await_tail(&repair, now, head_sent);
+            self.await_tail(timers, &repair, now, head_sent);
         }
         if (self.recovery.state() == State::Fast || self.is_in_cwr())
             && let Some(reduction) = &mut repair.reduction
@@ -441,9 +448,14 @@ impl Sender {
     }
 
     /// F-RTO's new data, if the window is `open`; if none could be sent, lost segments go on.
-    pub(super) fn poll_new_first(&mut self, now: Time, open: bool) -> Option<Chunk> {
+    pub(super) fn poll_new_first(
+        &mut self,
+        timers: &mut Timers,
+        now: Time,
+        open: bool,
+    ) -> Option<Chunk> {
         if open && let Some(chunk) = self.next_whatever_nagle() {
-            self.send_new(now, chunk);
+            self.send_new(timers, now, chunk);
             return Some(chunk);
         }
         if self.board.nxt() == self.recovery.point()

@@ -7,13 +7,19 @@ use super::super::Sender;
 use super::Repair;
 use crate::recovery::State;
 use crate::scoreboard::Chunk;
-use crate::timer::Wait;
+use crate::timers::{Timer, Timers};
 
 impl Sender {
     /// Waits for an ACK of the tail before it is probed, where there is no sign of loss
     /// (`tcp_schedule_loss_probe`), but not longer than a timeout from `rto_start`. False if no probe
     /// is called for.
-    pub(super) fn await_tail(&mut self, repair: &Repair, now: Time, rto_start: Time) -> bool {
+    pub(super) fn await_tail(
+        &mut self,
+        timers: &mut Timers,
+        repair: &Repair,
+        now: Time,
+        rto_start: Time,
+    ) -> bool {
         let Some(probe) = &repair.probe else {
             return false;
         };
@@ -35,46 +41,49 @@ impl Sender {
         if rto_end > now {
             deadline = deadline.min(rto_end);
         }
-        self.timer.start_until(now, deadline, Wait::TailProbe);
+        timers.start_until(Timer::TailProbe, now, deadline);
         true
     }
 
-    pub(super) fn await_reordering(&mut self, now: Time, wait: Time) {
+    pub(super) fn await_reordering(&mut self, timers: &mut Timers, now: Time, wait: Time) {
         let wait = wait.saturating_add(self.timer_slack).min(self.rtt.rto());
-        self.timer.start(now, wait, Wait::Reordering);
+        timers.start(Timer::Reordering, now, wait);
     }
 
     /// The retransmission timer runs again: for what is left of it, if another timer stood in
     /// (`tcp_rearm_rto`).
-    pub(super) fn restart_timer(&mut self, now: Time) {
+    pub(super) fn restart_timer(&mut self, timers: &mut Timers, now: Time) {
         let rto = self.rtt.rto();
-        let stood_in =
-            self.timer.runs_for(Wait::TailProbe) || self.timer.runs_for(Wait::Reordering);
+        let stood_in = timers.is_running(Timer::TailProbe) || timers.is_running(Timer::Reordering);
         match self.board.head_sent() {
             Some(sent) if stood_in => {
                 let deadline = sent.saturating_add(rto).max(now + Time::from_us(1));
-                self.timer.start_until(sent, deadline, Wait::Data);
+                timers.start_until(Timer::Retransmission, sent, deadline);
             }
-            _ => self.timer.start(now, rto, Wait::Data),
+            _ => timers.start(Timer::Retransmission, now, rto),
         }
     }
 
     /// The tail is to be probed, unless a probe is out already.
-    pub(in crate::sender) fn on_tail_timer(&mut self, now: Time) {
+    pub(in crate::sender) fn on_tail_timer(&mut self, timers: &mut Timers, now: Time) {
         let probe = self.repair.as_mut().and_then(|it| it.probe.as_mut());
         match probe {
             Some(probe) if !probe.is_out() => {
                 probe.due = true;
                 self.probe = true;
-                self.timer.start(now, self.rtt.rto(), Wait::Data);
+                timers.start(Timer::Retransmission, now, self.rtt.rto());
             }
-            _ => self.restart_timer(now),
+            _ => self.restart_timer(timers, now),
         }
     }
 
     /// The probe of the tail, if it is due: new data whatever the congestion window says, or else
     /// the last segment again (RFC 8985 7.3).
-    pub(in crate::sender) fn tail_probe(&mut self, now: Time) -> Option<Chunk> {
+    pub(in crate::sender) fn tail_probe(
+        &mut self,
+        timers: &mut Timers,
+        now: Time,
+    ) -> Option<Chunk> {
         let mut repair = self.repair.take()?;
         let mut sent = None;
         if let Some(probe) = &mut repair.probe
@@ -83,7 +92,7 @@ impl Sender {
         {
             let new = self.next_whatever_nagle();
             if let Some(chunk) = new {
-                self.send_new(now, chunk);
+                self.send_new(timers, now, chunk);
             }
             sent = new.or_else(|| {
                 let again = self.board.repeat_last(now)?;
@@ -100,7 +109,7 @@ impl Sender {
     }
 
     /// What may have been late is late now (`tcp_rack_reo_timeout`).
-    pub(in crate::sender) fn on_reordering_timer(&mut self, now: Time) {
+    pub(in crate::sender) fn on_reordering_timer(&mut self, timers: &mut Timers, now: Time) {
         let Some(mut repair) = self.repair.take() else {
             return;
         };
@@ -112,8 +121,8 @@ impl Sender {
             self.reduce_by(&mut repair, unit, false);
         }
         match wait {
-            Some(wait) => self.await_reordering(now, wait),
-            None => self.restart_timer(now),
+            Some(wait) => self.await_reordering(timers, now, wait),
+            None => self.restart_timer(timers, now),
         }
         self.repair = Some(repair);
     }

@@ -1,0 +1,221 @@
+//! Every deadline of a connection, in one table.
+//!
+//! Retransmission, tail loss probe, reordering, persist and the handshake share one slot: an endpoint
+//! waits for one of them at a time, and starting one stops the other (Linux: one timer, whose purpose
+//! is in `icsk_pending`). Each of the rest has a slot of its own.
+
+use fairport_units::{Duration, Instant};
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// The answer to a SYN or SYN-ACK is late.
+    Handshake,
+    /// The acknowledgement of data is late (RFC 6298).
+    Retransmission,
+    /// The ACK of the tail is late: probe it (RFC 8985 7).
+    TailProbe,
+    /// Segments that may merely be late count as lost (RFC 8985 6).
+    Reordering,
+    /// The peer's window is still zero: probe it (RFC 9293 3.8.6.1).
+    Persist,
+    /// A delayed ACK is due (RFC 5681 4.2).
+    DelayedAck,
+    /// Segments are no longer merged for one ACK (receive offload).
+    ReceiveOffload,
+    /// The pacer lets the next segment out.
+    Pacing,
+    /// Enough of this flow has left the host's queue.
+    SmallQueue,
+}
+
+impl Timer {
+    const SLOTS: usize = Self::SmallQueue.slot() + 1;
+
+    /// Its place in the table; the first five share the first.
+    const fn slot(self) -> usize {
+        (self as usize).saturating_sub(Self::Persist as usize)
+    }
+}
+
+/// The table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timers {
+    /// [`Instant::NEVER`] where nothing is waited for
+    deadlines: [Instant; Timer::SLOTS],
+    /// what the shared slot waits for
+    pending: Timer,
+    /// when that wait began
+    since: Instant,
+    /// the kernel's timers fire on edges of this; zero: at any time
+    tick: u64,
+    /// 2^64 / tick, rounded down: a division per start would cost more than the rest
+    reciprocal: u64,
+}
+
+impl Timers {
+    /// None runs. `tick_ps` is that of the kernel's timers.
+    pub(crate) fn new(tick_ps: u64) -> Self {
+        Self {
+            deadlines: [Instant::NEVER; Timer::SLOTS],
+            pending: Timer::Handshake,
+            since: Instant::ZERO,
+            tick: tick_ps,
+            reciprocal: u64::MAX.checked_div(tick_ps).unwrap_or(0),
+        }
+    }
+
+    /// The earliest deadline, or [`Instant::NEVER`].
+    #[inline]
+    pub(crate) fn next(&self) -> Instant {
+        let mut next = self.deadlines[0];
+        for deadline in &self.deadlines[1..] {
+            next = next.min(*deadline);
+        }
+        next
+    }
+
+    /// (Re)starts a timer of the shared slot, for `span` from now.
+    #[inline]
+    pub(crate) fn start(&mut self, timer: Timer, now: Instant, span: Duration) {
+        self.start_until(timer, now, now.saturating_add(span));
+    }
+
+    /// (Re)starts a timer of the shared slot for a deadline that is counted from `since`.
+    #[inline]
+    pub(crate) fn start_until(&mut self, timer: Timer, since: Instant, deadline: Instant) {
+        debug_assert_eq!(timer.slot(), 0, "it shares a slot");
+        self.since = since;
+        self.deadlines[0] = self.on_tick(deadline);
+        self.pending = timer;
+    }
+
+    /// Stops what the shared slot waits for.
+    #[inline]
+    pub(crate) fn stop_retransmission(&mut self) {
+        self.deadlines[0] = Instant::NEVER;
+    }
+
+    /// Sets a timer with a slot of its own to fire at exactly `deadline`.
+    #[inline]
+    pub(crate) fn set(&mut self, timer: Timer, deadline: Instant) {
+        debug_assert_ne!(timer.slot(), 0, "it has a slot of its own");
+        self.deadlines[timer.slot()] = deadline;
+    }
+
+    /// Sets a timer with a slot of its own to fire at the first tick from `deadline` on, if that is
+    /// earlier than it would.
+    pub(crate) fn advance_on_tick(&mut self, timer: Timer, deadline: Instant) {
+        let earlier = self.deadline(timer).min(self.on_tick(deadline));
+        self.set(timer, earlier);
+    }
+
+    /// Stops a timer with a slot of its own.
+    #[inline]
+    pub(crate) fn stop(&mut self, timer: Timer) {
+        self.set(timer, Instant::NEVER);
+    }
+
+    /// The connection is gone.
+    pub(crate) fn stop_all(&mut self) {
+        self.deadlines = [Instant::NEVER; Timer::SLOTS];
+    }
+
+    /// When a timer with a slot of its own fires, or [`Instant::NEVER`].
+    #[inline]
+    pub(crate) fn deadline(&self, timer: Timer) -> Instant {
+        debug_assert_ne!(timer.slot(), 0, "it has a slot of its own");
+        self.deadlines[timer.slot()]
+    }
+
+    /// Whether it is waited for.
+    #[inline]
+    pub(crate) fn is_running(&self, timer: Timer) -> bool {
+        let slot = timer.slot();
+        self.deadlines[slot] != Instant::NEVER && (slot > 0 || self.pending == timer)
+    }
+
+    /// Which of the shared slot's timers is due, if it is.
+    #[inline]
+    pub(crate) fn expired(&self, now: Instant) -> Option<Expired> {
+        (self.deadlines[0] <= now).then_some(Expired {
+            timer: self.pending,
+            since: self.since,
+            deadline: self.deadlines[0],
+        })
+    }
+
+    /// The first tick that is not before `at`.
+    #[inline]
+    fn on_tick(&self, at: Instant) -> Instant {
+        if self.tick == 0 {
+            return at;
+        }
+        let upper = at.as_ps().saturating_add(self.tick - 1);
+        let below = ((u128::from(upper) * u128::from(self.reciprocal)) >> 64) as u64;
+        let edge = below * self.tick;
+        let short = upper - edge >= self.tick;
+        Instant::from_ps(edge + if short { self.tick } else { 0 })
+    }
+}
+
+/// A timer of the shared slot that fired.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expired {
+    pub(crate) timer: Timer,
+    /// when the wait began
+    pub(crate) since: Instant,
+    pub(crate) deadline: Instant,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_in_ticks_is_never_early_and_less_than_a_tick_late() {
+        for tick in [1, 3, 1_000_000_000, 4_000_000_000] {
+            let mut timers = Timers::new(tick);
+            for ps in [
+                0,
+                1,
+                2,
+                3,
+                tick - 1,
+                tick,
+                tick + 1,
+                1_000_000_007 * tick + 1,
+            ] {
+                let span = Duration::from_ps(ps);
+                timers.start(Timer::Retransmission, Instant::ZERO, span);
+                assert_eq!(timers.next().as_ps(), ps.next_multiple_of(tick));
+            }
+        }
+    }
+
+    #[test]
+    fn the_next_deadline_is_the_earliest_and_the_retransmission_timers_replace_each_other() {
+        let at = Instant::from_ms;
+        let mut timers = Timers::new(0);
+        assert_eq!(timers.next(), Instant::NEVER);
+        timers.start(Timer::TailProbe, at(1), Duration::from_ms(4));
+        timers.start(Timer::Retransmission, at(2), Duration::from_ms(8));
+        timers.advance_on_tick(Timer::DelayedAck, at(40));
+        timers.set(Timer::Pacing, at(20));
+        assert!(!timers.is_running(Timer::TailProbe) && timers.is_running(Timer::Pacing));
+        assert_eq!(timers.next(), at(10));
+        assert!(timers.expired(at(9)).is_none());
+        let expired = timers.expired(at(10)).unwrap();
+        assert_eq!(
+            (expired.timer, expired.since),
+            (Timer::Retransmission, at(2))
+        );
+        timers.stop_retransmission();
+        assert_eq!(timers.next(), at(20));
+        timers.stop(Timer::Pacing);
+        timers.advance_on_tick(Timer::DelayedAck, at(50));
+        assert_eq!(timers.next(), at(40));
+        timers.stop_all();
+        assert_eq!(timers.next(), Instant::NEVER);
+    }
+}
