@@ -2,14 +2,15 @@
 
 What a fence's language means:
 
-- `console`: lines that begin with `$ ` are commands, run in one folder a document; the lines
+- `console`: lines that begin with `$ ` are commands, run in one folder per document; the lines
   under a command, if any, are its output on stdout. A line `...` stands for any number of lines.
   `git` and `make` lines are not run: the Makefile must have the target.
 - `python`: a whole program. A `text` block right below is what it prints.
 - `toml`: a scenario, or a part of one, which is laid over `outcast`.
 - `rust`: stands word for word in the file that its first line names.
 
-Run this file to renew the outputs shown and the pictures, on purpose: `make docs`.
+Run this file to renew the outputs shown, the pictures and the pages that are made from the
+program, on purpose: `make docs`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+import generated
 
 ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -145,5 +148,7 @@ def _draw_pictures() -> None:
 
 if __name__ == "__main__":
     _draw_pictures()
+    for page in generated.PAGES:
+        page.write_text(generated.renewed(page), encoding="utf-8")
     for document in FILES:
         document.write_text(_renewed(document), encoding="utf-8")

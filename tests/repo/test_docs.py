@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import fairport as fp
+import generated
 import pytest
 from documents import FILES, LANGUAGES, ROOT, agrees, blocks, commands, run_command, run_python
 
@@ -83,6 +84,11 @@ def test_every_place_in_the_repository_that_is_named_is_there(file: Path) -> Non
     # NAME and PAPER are for the reader to fill in
     fixed = [place for place in named if not re.search(r"\b[A-Z]+\b", place)]
     assert [place for place in fixed if not (ROOT / place).exists()] == []
+
+
+@pytest.mark.parametrize("page", generated.PAGES, ids=[page.name for page in generated.PAGES])
+def test_a_page_made_from_the_program_is_the_programs(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == generated.renewed(page), "`make docs` renews it"
 
 
 def test_the_defaults_in_the_model_are_those_of_the_program() -> None:

@@ -1,0 +1,98 @@
+"""Reference pages made from the program: every table's columns, every stack's settings.
+
+`make docs` renews what stands between the pages' markers; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from fairport import tables
+from fairport.stacks import stack, stack_names
+
+ROOT = Path(__file__).parents[2]
+_DTYPES: Mapping[type[pl.DataType], str] = {
+    pl.String: "text",
+    pl.UInt32: "u32",
+    pl.UInt64: "u64",
+    pl.Float64: "f64",
+    pl.Boolean: "bool",
+}
+
+
+def columns() -> str:
+    """One section per table: its columns with type, unit, whether null is possible, meaning."""
+    return "\n\n".join(_table(name) for name in tables.SCHEMA)
+
+
+def _table(name: str) -> str:
+    rows = ["| column | type | unit | null | |", "|---|---|---|---|---|"]
+    for column in tables.SCHEMA[name]:
+        dtype = _DTYPES[column.dtype]
+        # a sentence may begin with a column's name, which stays as it is
+        first, _, rest = column.text.partition(" ")
+        meaning = f"{first if '_' in first else first[:1].upper() + first[1:]} {rest}".strip()
+        nullable = "yes" if "null" in column.text or column.absent is not None else ""
+        rows.append(f"| `{column.name}` | {dtype} | {column.unit} | {nullable} | {meaning} |")
+    return f"## {name}\n\n" + "\n".join(rows)
+
+
+def settings() -> str:
+    """One row per setting of TCP: its meaning, and its value in each stack."""
+    stacks = [stack(name) for name in stack_names()]
+    rows = [_row(["setting", *(one.name for one in stacks), "meaning"])]
+    rows.append("|---" * (len(stacks) + 2) + "|")
+    for at, setting in enumerate(stacks[0].settings):
+        values = [_value(one.settings[at].value) for one in stacks]
+        rows.append(_row([f"`{setting.name}`", *values, setting.meaning]))
+    return "\n".join(rows)
+
+
+def sources() -> str:
+    """One row per setting, value and source, with the stacks that have it so."""
+    stacks = [stack(name) for name in stack_names()]
+    rows = [_row(["setting", "value", "stacks", "source of the value"]), "|---|---|---|---|"]
+    for at, setting in enumerate(stacks[0].settings):
+        having: dict[tuple[str, str], list[str]] = {}
+        for one in stacks:
+            here = one.settings[at]
+            having.setdefault((_value(here.value), here.source), []).append(one.name)
+        rows += [
+            _row([f"`{setting.name}`", value, ", ".join(names), source])
+            for (value, source), names in having.items()
+        ]
+    return "\n".join(rows)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {one}" for key, one in value.items())
+    return f"`{value if isinstance(value, str) else json.dumps(value)}`"
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+# page -> marker -> what makes its content
+PAGES: dict[Path, dict[str, Callable[[], str]]] = {
+    ROOT / "docs" / "reference" / "tables.md": {"columns": columns},
+    ROOT / "docs" / "reference" / "stacks.md": {"settings": settings, "sources": sources},
+}
+
+
+def renewed(page: Path) -> str:
+    """The page's text with its generated parts made anew."""
+    text = page.read_text(encoding="utf-8")
+    for marker, make in PAGES[page].items():
+        begin, end = f"<!-- {marker}: begin -->\n", f"<!-- {marker}: end -->"
+        before, _, rest = text.partition(begin)
+        _, found, after = rest.partition(end)
+        if not found:
+            raise ValueError(f"{page.name} has no place for `{marker}`")
+        text = f"{before}{begin}{make()}\n{end}{after}"
+    return text
