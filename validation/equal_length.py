@@ -24,7 +24,7 @@ from validation.case import options
 from validation.markdown import table
 from validation.peers import ns3
 
-P12 = entry("prakash2012/p12")
+P12 = entry("prakash2012/equal-length-routing")
 PER_FLOW = P12.variant("per-flow")
 SCENARIO = P12.scenario(PER_FLOW)
 LONE = "h1"

@@ -1,7 +1,7 @@
 """Short transfers among long ones (Guo & Matta 2001, Table I), here, in ns-2 and in ns-3.
 
-The experiments `guo2001/m1` and `m1-fast`. The peers' sides are peers/ns3/mice.cc and, if `ns` is
-installed, peers/ns2/mice.tcl.
+The experiments `guo2001/short-and-long-flows` and `guo2001/short-and-long-flows-faster-line`. The
+peers' sides are peers/ns3/mice.cc and, if `ns` is installed, peers/ns2/mice.tcl.
 """
 
 from __future__ import annotations
@@ -26,13 +26,18 @@ from validation.peers import ns2, ns3
 
 MSS_BYTES = 460
 DURATION_S = 500
-LINES = {"m1": "1.25 Mbit/s", "m1-fast": "1.5 Mbit/s"}
+LINES = {"short-and-long-flows": "1.25 Mbit/s", "short-and-long-flows-faster-line": "1.5 Mbit/s"}
 # what the experiments' files say, as the peers' sides take it
 BOTTLENECK: dict[tuple[str, str], dict[str, float]] = {
-    ("m1", "dt"): {"mbps": 1.25, "queue": 46},
-    ("m1", "red"): {"mbps": 1.25, "queue": 78, "redMin": 12, "redMax": 39},
-    ("m1-fast", "dt"): {"mbps": 1.5, "queue": 56},
-    ("m1-fast", "red"): {"mbps": 1.5, "queue": 92, "redMin": 14, "redMax": 46},
+    ("short-and-long-flows", "dt"): {"mbps": 1.25, "queue": 46},
+    ("short-and-long-flows", "red"): {"mbps": 1.25, "queue": 78, "redMin": 12, "redMax": 39},
+    ("short-and-long-flows-faster-line", "dt"): {"mbps": 1.5, "queue": 56},
+    ("short-and-long-flows-faster-line", "red"): {
+        "mbps": 1.5,
+        "queue": 92,
+        "redMin": 14,
+        "redMax": 46,
+    },
 }
 
 

@@ -46,10 +46,10 @@ def _of(experiment: str, variant: str = "") -> dict[str, Any]:
     return entry.experiment.scenario | entry.variant(variant).patch
 
 
-_SFQ = _of("p10", "in-four")
+_SFQ = _of("sfq", "in-four")
 CASES = [
     Case("drop-tail", "1/7", {}, {"queue": "DropTail"}),
-    Case("RED", "2.0", _of("p9"), {"queue": "RED"}),
+    Case("RED", "2.0", _of("red"), {"queue": "RED"}),
     Case("SFQ, lone flow in the bucket of four", "0.84", _SFQ, {"queue": "SFQ"}),
     Case(
         "the same, room for 40 packets",

@@ -298,7 +298,7 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
             'name = "mine"',
             'name = "mine"\npaper = "prakash2012/p99"',
             'paper: "prakash2012/p99" has no published figures',
-            "prakash2012/p",
+            "prakash2012/",
             id="an unknown paper",
         ),
     ],

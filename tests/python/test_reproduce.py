@@ -36,14 +36,14 @@ CLAIM: dict[str, Any] = {
 def quick(tmp_path_factory: pytest.TempPathFactory) -> list[Reproduced]:
     """Two experiments of Prakash et al., run for a short time."""
     store = Store(tmp_path_factory.mktemp("store"))
-    names = ["prakash2012/p1", "prakash2012/p4"]
+    names = ["prakash2012/fifteen-to-one", "prakash2012/one-to-n"]
     return reproduce(catalogue.chosen(names), quick=True, store=store)
 
 
 def test_every_experiment_can_be_read_and_every_scenario_of_it_run() -> None:
     for entry in catalogue.entries():
-        for variant in entry.experiment.variant:
-            if entry.experiment.kind != "runs":
+        for variant in entry.variants:
+            if entry.experiment.model:
                 continue
             for is_quick in (False, True):
                 scenario = entry.scenario(variant, quick=is_quick)
@@ -52,9 +52,9 @@ def test_every_experiment_can_be_read_and_every_scenario_of_it_run() -> None:
 
 def test_the_outcast_of_the_paper_is_there_even_in_a_quick_run(quick: list[Reproduced]) -> None:
     states = {verdict.id: verdict.state for one in quick for verdict in one.verdicts}
-    assert states["prakash2012/p1/lone-flow"] == "holds"
-    assert states["prakash2012/p1/line-is-full"] == "holds"
-    assert states["prakash2012/p1/rtt-6-hop"] == "holds"
+    assert states["prakash2012/fifteen-to-one/lone-flow"] == "holds"
+    assert states["prakash2012/fifteen-to-one/line-is-full"] == "holds"
+    assert states["prakash2012/fifteen-to-one/rtt-6-hop"] == "holds"
 
 
 def test_the_page_says_what_experiments_ran_on_and_what_of_it_is_ours(
@@ -63,8 +63,8 @@ def test_the_page_says_what_experiments_ran_on_and_what_of_it_is_ours(
     text = page(quick, {one.entry.name: [] for one in quick})
     platforms = quick[0].entry.paper.platform
     assert f"On {platforms['testbed'].title}" in text
-    assert 'href="#prakash2012-p1"' in text
-    assert 'href="#prakash2012-p4"' in text
+    assert 'href="#prakash2012-fifteen-to-one"' in text
+    assert 'href="#prakash2012-one-to-n"' in text
     assert all(part.parameter in text for part in platforms["testbed"].ours)
     assert "On ns-2" not in text, "none of these ran there"
 
@@ -74,17 +74,17 @@ def test_totals_count_every_claim_once(quick: list[Reproduced]) -> None:
 
 
 def test_a_ratio_of_variants_is_taken_seed_by_seed(quick: list[Reproduced]) -> None:
-    p4 = quick[1]
+    one_to_n = quick[1]
     of = Of("6-hop")
     pairs = [
         METRICS["rtt_mean_s"].value(many, of) / METRICS["rtt_mean_s"].value(few, of)  # type: ignore[operator]
-        for many, few in zip(p4.records["n12"], p4.records["n6"], strict=True)
+        for many, few in zip(one_to_n.records["n12"], one_to_n.records["n6"], strict=True)
     ]
-    spread = p4.over_seeds("rtt_mean_s", "n12", of, over="n6")
+    spread = one_to_n.over_seeds("rtt_mean_s", "n12", of, over="n6")
     assert spread == Spread.of(pairs)
     order = {"metric": "rtt_mean_s", "hop_class": "6-hop", "over": ["n6", "n6"]}
     claim = Claim.model_validate(CLAIM | order | {"rising": ["n12", "n6"]})
-    judged = replace(p4, entry=replace(p4.entry, claims=[claim])).verdicts[0]
+    judged = replace(one_to_n, entry=replace(one_to_n.entry, claims=[claim])).verdicts[0]
     assert judged.ours == [spread, Spread(1, 1, 1)]
     steps = Spread.of([1 - pair for pair in pairs])
     assert judged.order is not None
@@ -113,9 +113,9 @@ def test_a_claim_without_a_field_names_file_field_and_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = Path(catalogue.papers.__file__).parent
-    place = tmp_path / "prakash2012" / "p1"
+    place = tmp_path / "prakash2012" / "fifteen-to-one"
     place.mkdir(parents=True)
-    for name in ("paper.toml", "p1/experiment.toml"):
+    for name in ("paper.toml", "fifteen-to-one/experiment.toml"):
         text = (source / "prakash2012" / name).read_text(encoding="utf-8")
         (tmp_path / "prakash2012" / name).write_text(text, encoding="utf-8")
     claim = {key: value for key, value in CLAIM.items() if key != "where"} | {"below": 1.0}
@@ -125,10 +125,10 @@ def test_a_claim_without_a_field_names_file_field_and_remedy(
     catalogue.entry.cache_clear()
     try:
         with pytest.raises(PaperError) as refused:
-            catalogue.entry("prakash2012/p1")
+            catalogue.entry("prakash2012/fifteen-to-one")
     finally:
         catalogue.entry.cache_clear()
-    assert str(refused.value) == "prakash2012/p1/claims.toml: claim.0.where: is missing"
+    assert str(refused.value) == "prakash2012/fifteen-to-one/claims.toml: claim.0.where: is missing"
     assert refused.value.remedy == "add `where = ...`"
 
 
@@ -142,31 +142,59 @@ def test_a_claim_without_a_field_names_file_field_and_remedy(
 def test_an_experiment_is_on_one_of_its_papers_platforms(
     change: dict[str, str], problem: str, remedy: str
 ) -> None:
-    p7 = catalogue.entry("prakash2012/p7")
-    document = p7.experiment.model_dump() | {"platform": ""} | change
+    trace = catalogue.entry("prakash2012/port-blackout-trace")
+    document = trace.experiment.model_dump() | {"platform": ""} | change
     with pytest.raises(PaperError) as refused:
-        catalogue.check_platform(Experiment.model_validate(document), p7.paper, "p7.toml")
-    assert str(refused.value) == f"p7.toml: {problem}"
+        catalogue.check_platform(Experiment.model_validate(document), trace.paper, "x.toml")
+    assert str(refused.value) == f"x.toml: {problem}"
     assert remedy in refused.value.remedy
 
 
 def test_experiments_of_a_paper_have_the_settings_of_their_platform() -> None:
-    on_ns2, on_testbed = (catalogue.entry(f"prakash2012/{name}") for name in ("p7", "p4"))
+    names = ("port-blackout-trace", "one-to-n")
+    on_ns2, on_testbed = (catalogue.entry(f"prakash2012/{name}") for name in names)
     ns2 = on_ns2.scenario(on_ns2.variant("fixed"))
     testbed = on_testbed.scenario(on_testbed.variant("n12"))
     assert (str(ns2.link.mtu), ns2.tcp.stack) == ("1040B", "ns2")
     assert (str(testbed.link.mtu), testbed.tcp.stack) == ("1500B", "linux-2.6")
 
 
+def test_a_paper_lists_every_folder_that_it_has() -> None:
+    source = Path(catalogue.papers.__file__).parent
+    folders = {f"{file.parts[-3]}/{file.parts[-2]}" for file in source.glob("*/*/experiment.toml")}
+    assert set(experiment_names()) == folders
+    assert len(experiment_names()) == len(folders)
+
+
+def test_two_variants_of_one_name_are_refused() -> None:
+    entry = catalogue.entry("prakash2012/buffer-sizes")
+    twice = entry.experiment.model_copy(update={"variant": [entry.variants[0]]})
+    with pytest.raises(PaperError, match='"b8" is the name of another variant too'):
+        catalogue.check_variants(replace(entry, experiment=twice), "x.toml")
+    none = entry.experiment.model_copy(update={"axes": {}})
+    with pytest.raises(PaperError, match="has no variant"):
+        catalogue.check_variants(replace(entry, experiment=none), "x.toml")
+
+
+def test_a_scheme_of_the_paper_and_an_exception_make_a_variant() -> None:
+    # DCTCP marks above a fifth of the buffer
+    entry = catalogue.entry("lee2017/schemes-and-buffers")
+    by_name = {one.name: entry.scenario(one) for one in entry.variants}
+    assert len(by_name) == 3 * 9
+    thresholds = [by_name[f"q{n}-dctcp"].queue.model_dump()["mark_above"] for n in (20, 60, 100)]
+    assert [str(one) for one in thresholds] == ["4 packets", "12 packets", "20 packets"]
+    assert entry.variant("q60-ct200").title == "CT200, Qmax 60"
+
+
 def test_an_unknown_experiment_gets_a_suggestion() -> None:
     with pytest.raises(PaperError, match="is not an experiment") as refused:
-        catalogue.chosen(["prakash2012/p11x"])
+        catalogue.chosen(["prakash2012/pacingx"])
     assert any(name in refused.value.remedy for name in experiment_names())
 
 
 def test_the_list_tells_what_the_last_run_gave_until_a_claim_changes(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    entry = catalogue.entry("lee2017/l1")
+    entry = catalogue.entry("lee2017/enqueue-probability")
     assert verdicts_kept.last(entry, store) is None
     done = reproduce([entry], quick=True, store=store)
     found = verdicts_kept.last(entry, store)
@@ -191,7 +219,7 @@ def test_a_drawing_of_a_measure_that_is_not_there_is_refused() -> None:
 def test_a_sweep_draws_the_numbers_that_claims_hold_ours_against() -> None:
     # Table I, drop-tail, RED and RIO-PS at 1.25 Mbit/s: 40 973, 49 897 and 49 945 packets of short
     # flows in 500 s, 460 B of payload each
-    entry = catalogue.entry("guo2001/m1")
+    entry = catalogue.entry("guo2001/short-and-long-flows")
     numbers = sweep.published(entry, entry.experiment.figure[0])
     packets = {name: round(bps * 500 / 8 / 460) for name, bps in numbers.items()}
     assert packets == {"dt": 40973, "red": 49897, "rio-ps": 49945}
@@ -199,14 +227,14 @@ def test_a_sweep_draws_the_numbers_that_claims_hold_ours_against() -> None:
 
 def test_a_limit_is_no_number_to_be_drawn() -> None:
     # "0.9 or more"
-    entry = catalogue.entry("lee2017/l7")
+    entry = catalogue.entry("lee2017/testbed-three-senders")
     (drawing,) = [one for one in entry.experiment.figure if one.measure == "jain_index_of_senders"]
     assert sweep.published(entry, drawing) == {}
 
 
 def test_every_published_measure_is_one_that_there_is() -> None:
     for entry in catalogue.entries():
-        published = [one.published for one in entry.experiment.variant if one.published]
+        published = [one.published for one in entry.variants if one.published]
         assert {name for one in published for name in one.measures} <= set(METRICS), entry.name
 
 

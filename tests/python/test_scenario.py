@@ -76,11 +76,11 @@ def test_outcast_is_the_paper_s_experiment() -> None:
     assert scenario.tcp.rto_min == 2 * 10**9
     assert scenario.tcp.congestion_control == "bic"
     assert scenario.duration.seconds == 10
-    assert scenario.paper == "prakash2012/p1"
+    assert scenario.paper == "prakash2012/fifteen-to-one"
 
 
 def test_published_figures_agree_with_what_was_computed_from_them() -> None:
-    p1 = published("prakash2012/p1")
+    p1 = published("prakash2012/fifteen-to-one")
     flows = [rate for one in p1["classes"].values() for rate in one["goodput_bps"]]
     assert len(flows) == 15
     # each of 15 bars was read to a tenth of a Mbit/s

@@ -6,7 +6,7 @@
 mod drill;
 
 use fairport_plan::{BuildError, Job, TopologyJob};
-use fairport_sim::{Column, EnqueueProbability, Results, Simulation};
+use fairport_sim::{Column, Results, Simulation};
 use fairport_tcp::{Preset, Settings};
 use numpy::IntoPyArray;
 use pyo3::create_exception;
@@ -186,30 +186,6 @@ fn layout<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (json,))
 }
 
-/// Shares of the trials for each rMin from 1 to the MSS: `x2`, `y2`, `both`, `neither`.
-#[pyfunction]
-fn enqueue_probability(
-    py: Python<'_>,
-    mss_bytes: u16,
-    trials: u32,
-    seed: u64,
-) -> PyResult<Bound<'_, PyDict>> {
-    let mut shares = Vec::with_capacity(usize::from(mss_bytes));
-    for r_min in 1..=mss_bytes {
-        let at = || fairport_sim::enqueue_probability(mss_bytes, r_min, trials, seed);
-        shares.push(py.detach(at));
-        py.check_signals()?;
-    }
-    let column =
-        |share: fn(&EnqueueProbability) -> f64| -> Vec<f64> { shares.iter().map(share).collect() };
-    let columns = PyDict::new(py);
-    columns.set_item("x2", column(|it| it.x2).into_pyarray(py))?;
-    columns.set_item("y2", column(|it| it.y2).into_pyarray(py))?;
-    columns.set_item("both", column(|it| it.both).into_pyarray(py))?;
-    columns.set_item("neither", column(|it| it.neither).into_pyarray(py))?;
-    Ok(columns)
-}
-
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -220,7 +196,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(preset_sources, module)?)?;
     module.add_function(wrap_pyfunction!(topology_hosts, module)?)?;
     module.add_function(wrap_pyfunction!(layout, module)?)?;
-    module.add_function(wrap_pyfunction!(enqueue_probability, module)?)?;
     module.add_function(wrap_pyfunction!(drill::run_script, module)?)?;
     Ok(())
 }

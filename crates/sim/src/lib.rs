@@ -5,7 +5,6 @@
 //! of numbers, and the run's fingerprint.
 
 mod build;
-mod enqueue_probability;
 mod fingerprint;
 mod flow;
 mod hosts;
@@ -21,7 +20,6 @@ mod timers;
 mod udp;
 mod workload_tables;
 
-pub use enqueue_probability::{EnqueueProbability, enqueue_probability};
 pub use fairport_net::BuildError;
 pub use fairport_plan::Job;
 pub use results::{Column, Results, Table};

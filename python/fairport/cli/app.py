@@ -12,7 +12,6 @@ from typer.core import TyperGroup
 from fairport.cli import (
     INTERRUPTED,
     compare,
-    enqueue_probability,
     fixes,
     listing,
     paths,
@@ -105,4 +104,3 @@ app.command("report")(report.report)
 app.command("rerun")(rerun.rerun)
 app.command("script")(script.script)
 app.command("store")(store.store)
-app.command("enqueue-probability")(enqueue_probability.enqueue_probability)

@@ -17,7 +17,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="ID",
-            help="Experiments such as prakash2012/p1, or papers. Without one: list them.",
+            help="Experiments such as prakash2012/one-to-n, or papers. Without one: list them.",
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every experiment.")] = False,

@@ -27,7 +27,7 @@ def listing(entries: Sequence[Entry]) -> list[dict[str, Any]]:
         {
             "id": one.name,
             "title": one.experiment.title,
-            "runs": len(one.experiment.variant) * one.experiment.seeds,
+            "runs": len(one.variants) * one.experiment.seeds,
             "claims": len(one.claims),
             **_last_run(one, store),
         }

@@ -1,12 +1,11 @@
-"""What papers measured, as data: one folder a paper, one folder an experiment in it.
+"""What papers measured, as data: one folder per paper, and in it one folder per experiment.
 
-Here is what the rest of the program asks of them without running anything; `papers.catalogue` reads
-them whole.
+This file answers what the rest of the program asks without running anything; `papers.catalogue`
+reads and checks the files.
 """
 
 from __future__ import annotations
 
-import re
 import statistics
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -16,20 +15,15 @@ from fairport._toml import loads
 
 EXPERIMENT = "experiment.toml"
 
-_NUMBER = re.compile(r"\d+")
-
 
 def experiment_names() -> list[str]:
-    """The experiments there are, such as "prakash2012/p1", by paper and number."""
-    names = (
-        f"{paper.name}/{experiment.name}"
-        for paper in resources.files(__name__).iterdir()
+    """The experiments there are, such as "prakash2012/fifteen-to-one", in their papers' order."""
+    return [
+        f"{paper.name}/{name}"
+        for paper in sorted(resources.files(__name__).iterdir(), key=lambda place: place.name)
         if (paper / "paper.toml").is_file()
-        for experiment in paper.iterdir()
-        if (experiment / EXPERIMENT).is_file()
-    )
-    # p2 before p10
-    return sorted(names, key=lambda name: _NUMBER.sub(lambda digits: digits[0].zfill(4), name))
+        for name in loads((paper / "paper.toml").read_text(encoding="utf-8"))["experiments"]
+    ]
 
 
 def folder(name: str) -> Traversable:
@@ -50,7 +44,7 @@ def published(name: str) -> dict[str, Any] | None:
     """
     place = folder(name)
     experiment: dict[str, Any] = loads((place / EXPERIMENT).read_text(encoding="utf-8"))
-    variants: list[dict[str, dict[str, Any]]] = experiment["variant"]
+    variants: list[dict[str, dict[str, Any]]] = experiment.get("variant", [])
     known = [one["published"] for one in variants if "published" in one]
     if not known or "classes" not in known[-1]:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any, TypeVar
@@ -32,16 +32,21 @@ class Entry:
     """An experiment with its paper and its claims."""
 
     name: str
-    """Such as "prakash2012/p1"."""
+    """Such as "prakash2012/fifteen-to-one"."""
     paper: Paper
     experiment: Experiment
     claims: Sequence[Claim]
+
+    @cached_property
+    def variants(self) -> list[Variant]:
+        """What is run or computed, in order."""
+        return self.experiment.variants(self.paper.scheme)
 
     @property
     def platform(self) -> Platform | None:
         """What it is run on; None without a network."""
         known = self.paper.platform
-        if self.experiment.kind != "runs":
+        if self.experiment.model:
             return None
         return known[self.experiment.platform or next(iter(known))]
 
@@ -64,7 +69,7 @@ class Entry:
 
     def variant(self, name: str) -> Variant:
         """The variant of that name; without one, the only one there is."""
-        return next(one for one in self.experiment.variant if name in ("", one.name))
+        return next(one for one in self.variants if name in ("", one.name))
 
 
 def entries() -> list[Entry]:
@@ -100,14 +105,16 @@ def entry(name: str) -> Entry:
     check_platform(experiment, paper, experiment_file)
     file = f"{name}/claims.toml"
     claims = _read(Claims, place / "claims.toml", file).claim
-    _check(claims, experiment, file)
-    return Entry(name, paper, experiment, claims)
+    found = Entry(name, paper, experiment, claims)
+    check_variants(found, experiment_file)
+    _check(claims, found.variants, file)
+    return found
 
 
 def check_platform(experiment: Experiment, paper: Paper, file: str) -> None:
     """Runs are on a platform that there is, and say on which where there are several."""
     name, known = experiment.platform, list(paper.platform)
-    if experiment.kind != "runs":
+    if experiment.model:
         return
     if name and name not in known:
         raise PaperError(
@@ -120,9 +127,24 @@ def check_platform(experiment: Experiment, paper: Paper, file: str) -> None:
         )
 
 
-def _check(claims: Sequence[Claim], experiment: Experiment, file: str) -> None:
+def check_variants(entry: Entry, file: str) -> None:
+    """There are variants, and their names differ."""
+    names = [one.name for one in entry.variants]
+    if not names:
+        raise PaperError(
+            "has no variant", file=file, field="variant", remedy="give [[variant]]s or [axes]"
+        )
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise PaperError(
+                "is the name of another variant too", file=file, field="variant", value=name,
+                remedy="name each once",
+            )  # fmt: skip
+
+
+def _check(claims: Sequence[Claim], known: Sequence[Variant], file: str) -> None:
     """Claims are of variants that there are, and say of which where there are several."""
-    variants = [one.name for one in experiment.variant]
+    variants = [one.name for one in known]
     for index, claim in enumerate(claims):
         if any(claim.id == other.id for other in claims[:index]):
             raise PaperError(

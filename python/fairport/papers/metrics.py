@@ -209,8 +209,8 @@ def _bottleneck_signals(record: Record, _: Of) -> float | None:
     return float((drops + marks) / (packets + drops))
 
 
-def _enqueued(key: str) -> Value:
-    return lambda record, _: float(record.summary["enqueue_probability"][key])
+def _of_model(key: str) -> Value:
+    return lambda record, _: float(record.summary["model"][key])
 
 
 def _power(record: Record, of: Of) -> float | None:
@@ -283,10 +283,10 @@ METRICS = {
     "jain_index_of_senders": Metric(
         "Jain index over senders", _goodput_per_sender_jain, form=".3f"
     ),
-    "enqueued_x2": Metric("P(X2 finds room)", _enqueued("x2"), form=".3f"),
-    "enqueued_y2": Metric("P(Y2 finds room)", _enqueued("y2"), form=".3f"),
-    "enqueued_both": Metric("P(both find room)", _enqueued("both"), form=".3f"),
-    "enqueued_neither": Metric("P(neither finds room)", _enqueued("neither"), form=".3f"),
+    "enqueued_x2": Metric("P(X2 finds room)", _of_model("x2"), form=".3f"),
+    "enqueued_y2": Metric("P(Y2 finds room)", _of_model("y2"), form=".3f"),
+    "enqueued_both": Metric("P(both find room)", _of_model("both"), form=".3f"),
+    "enqueued_neither": Metric("P(neither finds room)", _of_model("neither"), form=".3f"),
     "jain_index": Metric("Jain index", _of_run("jain_index"), form=".3f"),
 }
 """By the names that claims use."""

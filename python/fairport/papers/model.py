@@ -1,23 +1,26 @@
 """A paper as data: its settings, its experiments, what it claims.
 
-A folder a paper, with `paper.toml` (what it ran on: one or more platforms); in it a folder an
-experiment, with `experiment.toml` (its platform, the scenario and the variants to run) and
-`claims.toml` (what was published, and what would be the same). Scenarios are patches: the
-platform's settings on a built-in scenario, the experiment's on these, the variant's on both.
+One folder per paper, with `paper.toml`: what it ran on (one or more platforms), and the schemes
+that its experiments compare. In it one folder per experiment, with `experiment.toml` (its platform,
+the scenario and the variants to run) and `claims.toml` (what was published, and what counts as the
+same). Scenarios are patches: the platform's settings on a built-in scenario, the experiment's on
+these, the variant's on both.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from fairport.papers.metrics import METRICS
+from fairport.papers.models import MODELS
+from fairport.scenario.axes import NAME, Combination, Point, Points, combinations
 from fairport.scenario.base import Section, refuse
 from fairport.trends import TRENDS
 
-_NAME = r"^[a-z0-9][a-z0-9._-]*$"
 _EXPECTATIONS = ("within", "between", "below", "above", "rising", "falling")
 
 
@@ -49,6 +52,17 @@ class Platform(Section):
     """What the paper leaves out."""
 
 
+class Scheme(Section):
+    """What several experiments of a paper compare: a point of their axis `scheme`."""
+
+    of: ClassVar[str] = "a scheme of a paper"
+
+    label: str
+    """What figures and tables call it: the paper's name for it."""
+    patch: dict[str, Any]
+    """Values by dotted paths."""
+
+
 class Paper(Section):
     """One paper, and the platforms of its experiments."""
 
@@ -58,8 +72,12 @@ class Paper(Section):
     authors: str
     venue: str
     year: int
-    platform: dict[Annotated[str, Field(pattern=_NAME)], Platform] = Field(min_length=1)
+    platform: dict[Annotated[str, Field(pattern=NAME)], Platform] = Field(min_length=1)
     """By name: a testbed, a simulator."""
+    experiments: list[str] = Field(min_length=1)
+    """The folders of its experiments, in the paper's order."""
+    scheme: dict[Annotated[str, Field(pattern=NAME)], Scheme] = Field(default={})
+    """By name: the transports and queues that its experiments compare."""
 
     @property
     def citation(self) -> str:
@@ -105,15 +123,13 @@ class Variant(Section):
 
     of: ClassVar[str] = "an experiment"
 
-    name: str = Field(pattern=_NAME)
+    name: str = Field(pattern=NAME)
     label: str = ""
     """What figures and tables call it; without it, the name."""
     series: str = ""
     """Of which line of a sweep it is a point; its label says which point."""
     patch: dict[str, Any] = Field(default={})
-    """Values by dotted paths, on those of the experiment."""
-    r_min_bytes: int | None = Field(default=None, ge=1, le=1448)
-    """The smallest payload, in an experiment of `enqueue-probability`."""
+    """Values by dotted paths, on those of the experiment; of a model, its arguments."""
     published: Published | None = None
 
     @property
@@ -164,13 +180,24 @@ class Drawing(Section):
         return "-".join(part for part in parts if part)
 
 
+class ExceptionAt(Section):
+    """What differs at some combinations of an experiment's axes."""
+
+    of: ClassVar[str] = "an exception of an experiment's axes"
+
+    at: dict[str, str] = Field(min_length=1)
+    """Which: a point's name by the axis's. Every combination that has these points."""
+    patch: dict[str, Any] = Field(min_length=1)
+    """Values by dotted paths, on those of the points."""
+
+
 class Experiment(Section):
     """Scenarios that are run for one figure or table of a paper."""
 
     of: ClassVar[str] = "an experiment"
 
-    kind: Literal["runs", "enqueue-probability"] = "runs"
-    """Runs of scenarios; or draws of who gets room at a full port, without a network."""
+    model: str = ""
+    """What is computed in place of runs: a model of `fairport.papers.models`."""
     title: str
     shows: str
     """What the paper takes from it."""
@@ -182,24 +209,60 @@ class Experiment(Section):
     """Values by dotted paths, on the platform's settings."""
     quick: dict[str, Any] = Field(default={})
     """And on these for `--quick`."""
-    variant: list[Variant] = Field(min_length=1)
+    variant: list[Variant] = Field(default=[])
+    """Variants that no axis makes."""
+    axes: dict[str, Points] = Field(default={})
+    """Axes whose combinations are variants. The points of the axis `scheme` may be names of the
+    paper's schemes."""
+    along: str = ""
+    """The axis whose points are the steps of a sweep; without it, the last. The others' points are
+    its series."""
+    exception: list[ExceptionAt] = Field(default=[])
+    """What differs at some combinations."""
     figure: list[Drawing] = Field(default=[])
 
     @model_validator(mode="after")
-    def _variants_are_of_its_kind(self) -> Self:
-        for index, one in enumerate(self.variant):
-            if (one.r_min_bytes is not None) != (self.kind == "enqueue-probability"):
-                field = f"variant.{index}.r_min_bytes"
-                raise refuse('goes with kind = "enqueue-probability"', "give both", field=field)
+    def _names_are_there(self) -> Self:
+        if self.model and self.model not in MODELS:
+            raise refuse("is not a model", f"use one of {', '.join(MODELS)}", field="model")
+        if self.along and self.along not in self.axes:
+            raise refuse("is not an axis", f"use one of {', '.join(self.axes)}", field="along")
+        points = {axis: [point.name for point in points] for axis, points in self.axes.items()}
+        for index, one in enumerate(self.exception):
+            for axis, name in one.at.items():
+                if name not in points.get(axis, []):
+                    field = f"exception.{index}.at.{axis}"
+                    raise refuse("is not a point of that axis", "name one that is", field=field)
         return self
 
-    @model_validator(mode="after")
-    def _names_differ(self) -> Self:
-        names = [one.name for one in self.variant]
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                raise refuse("is another's too", "name it once", field=f"variant.{index}.name")
-        return self
+    def variants(self, schemes: Mapping[str, Scheme]) -> list[Variant]:
+        """All variants: those that are listed, and every combination of the axes."""
+        axes = {
+            axis: [_scheme(point, schemes) for point in points] if axis == "scheme" else points
+            for axis, points in self.axes.items()
+        }
+        return [*self.variant, *map(self._variant, combinations(axes))]
+
+    def _variant(self, one: Combination) -> Variant:
+        along = self.along or list(one.at)[-1]
+        patch = one.patch
+        for exception in self.exception:
+            if one.is_at(exception.at):
+                patch |= exception.patch
+        return Variant(
+            name=one.name,
+            label=one.at[along].title,
+            series=", ".join(point.title for axis, point in one.at.items() if axis != along),
+            patch=patch,
+        )
+
+
+def _scheme(point: Point, schemes: Mapping[str, Scheme]) -> Point:
+    """The paper's scheme of that name, where the experiment only names it."""
+    named = None if point.patch else schemes.get(point.name)
+    if named is None:
+        return point
+    return Point(name=point.name, label=named.label, patch=named.patch)
 
 
 class Claim(Section):
@@ -207,7 +270,7 @@ class Claim(Section):
 
     of: ClassVar[str] = "a claim"
 
-    id: str = Field(pattern=_NAME)
+    id: str = Field(pattern=NAME)
     says: str
     """What the paper says, in a sentence."""
     where: str

@@ -58,10 +58,10 @@ def _platform(platform: Platform, done: Sequence[Reproduced]) -> dict[str, Any]:
 def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[str, Any]:
     experiment, seeds = one.entry.experiment, one.seeds
     each = "without a network"
-    if experiment.kind == "runs":
-        each = f"{one.entry.scenario(experiment.variant[0], quick=one.quick).duration} each"
-    scenarios = style.count(len(experiment.variant), "scenario")
-    known = [variant.published for variant in experiment.variant if variant.published]
+    if not experiment.model:
+        each = f"{one.entry.scenario(one.entry.variants[0], quick=one.quick).duration} each"
+    scenarios = style.count(len(one.entry.variants), "scenario")
+    known = [variant.published for variant in one.entry.variants if variant.published]
     return {
         "name": one.entry.name,
         "anchor": _anchor(one),

@@ -45,7 +45,7 @@ class Scenario(Section):
     description: str = ""
     """What the scenario is about, for people."""
     paper: Annotated[str, AfterValidator(_published)] | None = None
-    """Published figures to print beside the results, such as "prakash2012/p1"."""
+    """Published figures to print beside the results, such as "prakash2012/fifteen-to-one"."""
     seed: int = Field(default=1, ge=0, lt=2**63)
     """Seed of every random number of the run."""
     duration: PositiveDuration = Duration("10s")

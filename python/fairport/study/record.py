@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -83,6 +84,12 @@ class Record:
                 result.scenario.probes.series_interval.seconds,
             ),
         )
+
+    @staticmethod
+    def of_model(numbers: Mapping[str, float]) -> Record:
+        """The record of a model that was computed without a network: `model` in the summary."""
+        tables = {name: pl.DataFrame() for name in _TABLES}
+        return Record(summary={"model": dict(numbers)}, **tables)
 
     def named(self, scenario: str) -> Record:
         """The same for a scenario that has another name and is the same job."""

@@ -1,4 +1,4 @@
-"""`reproduce`: what papers published, run again and held against their claims."""
+"""`reproduce`: what papers published, run again and compared with their claims."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any, Literal
 from fairport.papers.catalogue import Entry
 from fairport.papers.metrics import METRICS, Metric, Of
 from fairport.papers.model import Claim
-from fairport.study import verdicts_kept, without_network
+from fairport.papers.models import MODELS
+from fairport.study import verdicts_kept
 from fairport.study.pool import Progress, run_all
 from fairport.study.record import Record
 from fairport.study.spread import Order, Spread, Values
@@ -171,8 +172,8 @@ def reproduce(
     tasks = [
         (scenario, seed)
         for entry in entries
-        if entry.experiment.kind == "runs"
-        for variant in entry.experiment.variant
+        if not entry.experiment.model
+        for variant in entry.variants
         for scenario in [entry.scenario(variant, quick=quick)]
         for seed in entry.seeds(quick=quick)
     ]
@@ -201,11 +202,14 @@ def document(done: Sequence[Reproduced]) -> dict[str, Any]:
 
 def _gathered(entry: Entry, quick: bool, records: Iterator[Record]) -> Reproduced:
     seeds = entry.seeds(quick=quick)
-    if entry.experiment.kind == "enqueue-probability":
-        return Reproduced(entry, seeds, quick, without_network.records(entry, seeds))
-    by_variant = {
-        variant.name: [next(records) for _ in seeds] for variant in entry.experiment.variant
-    }
+    if entry.experiment.model:
+        compute = MODELS[entry.experiment.model]
+        by_variant = {
+            one.name: [Record.of_model(compute(seed=seed, **one.patch)) for seed in seeds]
+            for one in entry.variants
+        }
+    else:
+        by_variant = {one.name: [next(records) for _ in seeds] for one in entry.variants}
     return Reproduced(entry, seeds, quick, by_variant)
 
 

@@ -20,7 +20,7 @@ _KEYS = ("goodput_bps_min", "goodput_bps_mean", "goodput_bps_max")
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """A group of bars a variant; published means as markers, their spread as thin lines."""
-    variants = done.entry.experiment.variant
+    variants = done.entry.variants
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
     classes = style.hop_classes(done.records[variants[0].name][0].flows)
     width = 0.8 / len(classes)

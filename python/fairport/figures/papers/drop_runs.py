@@ -23,7 +23,7 @@ _LONGEST = 12
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """Bars by length on a logarithmic axis, as the papers draw them; an average flow of a class."""
-    variants = done.entry.experiment.variant
+    variants = done.entry.variants
     heights, gaps = [1.5] * len(variants), [0.45] * (len(variants) - 1)
     picture, rows = style.panels(marks.of(done), drawing.title, heights, gaps)
     classes = style.hop_classes(done.records[variants[0].name][0].flows)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """Bars by hop class; the line on a bar spans the quartiles over the seeds."""
-    variant = done.entry.experiment.variant[0]
+    variant = done.entry.variants[0]
     records = done.records[variant.name]
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
     classes = style.hop_classes(records[0].flows)

@@ -25,7 +25,7 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """The mean over the seeds, step by step."""
-    known = done.entry.experiment.variant
+    known = done.entry.variants
     variants = [one for one in known if not drawing.variants or one.name in drawing.variants]
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
     trend = TRENDS[drawing.measure]

@@ -66,7 +66,7 @@ def _step(one: Variant) -> str:
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """The median over the seeds and the quartiles."""
-    places = _Places(done.entry.experiment.variant)
+    places = _Places(done.entry.variants)
     metric = METRICS[drawing.measure]
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
     handles = [
@@ -99,7 +99,7 @@ def published(entry: Entry, drawing: Drawing) -> dict[str, float]:
     """The paper's numbers, by variant: those that ours are held against, and what else is known."""
     numbers = {
         one.name: one.published.measures[drawing.measure]
-        for one in entry.experiment.variant
+        for one in entry.variants
         if one.published is not None and drawing.measure in one.published.measures
     }
     drawn = (drawing.measure, drawing.hop_class, drawing.traffic, drawing.sizes)

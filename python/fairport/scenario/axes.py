@@ -1,0 +1,128 @@
+"""Axes: what the scenarios of a family differ in, and every combination of it.
+
+An axis has points. A point sets one value at the axis's dotted path, or several values at paths of
+its own. Papers write axes in `experiment.toml`:
+
+    [axes]
+    "queue.limit" = ["8KiB", "16KiB", "32KiB"]
+    "loss.0.drops" = { prefix = "k", from = 1, to = 10 }
+    scheme = [{ name = "cubic", label = "CUBIC", patch = { "tcp.congestion_control" = "cubic" } }]
+
+The first axis varies slowest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field, model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import Section, refuse
+
+NAME = r"^[a-z0-9][a-z0-9._-]*$"
+
+
+class Point(Section):
+    """One place on an axis."""
+
+    of: ClassVar[str] = "a point of an axis"
+
+    name: str = Field(pattern=NAME)
+    """Its part of the names of combinations."""
+    label: str = ""
+    """What figures and tables call it; without it, the name."""
+    value: Any = None
+    """What is set at the axis's path, where the axis is one."""
+    patch: dict[str, Any] = Field(default={})
+    """What is set besides: values by dotted paths."""
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return self.label or self.name
+
+
+class Steps(Section):
+    """Points as values with a common prefix to their names."""
+
+    of: ClassVar[str] = "an axis"
+
+    prefix: str = ""
+    """What the points' names begin with; their values follow."""
+    values: list[Any] = Field(default=[])
+    """The values, in order."""
+    first: int | None = Field(default=None, alias="from")
+    """Instead of values: the first of a row of whole numbers."""
+    last: int | None = Field(default=None, alias="to")
+    """And the last of it."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        is_row = self.first is not None and self.last is not None
+        if is_row == bool(self.values) or (self.first is None) != (self.last is None):
+            raise refuse("needs values, or from and to", "give one of both", show_value=False)
+        return self
+
+    def points(self) -> list[dict[str, Any]]:
+        """As a list of points is written."""
+        values = self.values
+        if self.first is not None and self.last is not None:
+            values = list(range(self.first, self.last + 1))
+        return [_named(value, self.prefix) for value in values]
+
+
+def _named(value: Any, prefix: str = "") -> dict[str, Any]:
+    name = re.sub(r"[^a-z0-9.]+", "-", str(value).lower()).strip("-")
+    return {"name": prefix + name, "label": str(value), "value": value}
+
+
+def _points(written: Any) -> Any:
+    """A list of points, whichever way the axis is written."""
+    if isinstance(written, dict):
+        return Steps.model_validate(written).points()
+    if isinstance(written, list):
+        return [one if isinstance(one, dict | Point) else _named(one) for one in written]
+    return written
+
+
+Points = Annotated[list[Point], BeforeValidator(_points), Field(min_length=1)]
+"""The points of an axis: values, `{ prefix, values }`, `{ prefix, from, to }`, or points."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One point of each axis."""
+
+    at: Mapping[str, Point]
+    """By the axis's name."""
+
+    @property
+    def name(self) -> str:
+        """The points' names, in the order of the axes."""
+        return "-".join(point.name for point in self.at.values())
+
+    @property
+    def patch(self) -> dict[str, Any]:
+        """Values by dotted paths; a later axis goes before an earlier one."""
+        patch: dict[str, Any] = {}
+        for axis, point in self.at.items():
+            if point.value is not None:
+                patch[axis] = point.value
+            patch |= point.patch
+        return patch
+
+    def is_at(self, names: Mapping[str, str]) -> bool:
+        """Whether it has these points, by axis."""
+        return all(axis in self.at and self.at[axis].name == name for axis, name in names.items())
+
+
+def combinations(axes: Mapping[str, Sequence[Point]]) -> list[Combination]:
+    """Every combination of the axes' points; none without axes."""
+    if not axes:
+        return []
+    return [Combination(dict(zip(axes, one, strict=True))) for one in product(*axes.values())]

@@ -1,0 +1,92 @@
+"""Axes: points, and every combination of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fairport.papers.model import Experiment
+from fairport.scenario.axes import Points, combinations
+from pydantic import TypeAdapter, ValidationError
+
+READ = TypeAdapter(Points)
+
+
+def test_values_name_themselves() -> None:
+    points = READ.validate_python(["8KiB", "16 packets", 0.5])
+    assert [point.name for point in points] == ["8kib", "16-packets", "0.5"]
+    assert [point.title for point in points] == ["8KiB", "16 packets", "0.5"]
+
+
+def test_a_row_of_numbers_has_both_ends() -> None:
+    points = READ.validate_python({"prefix": "k", "from": 1, "to": 3})
+    assert [(point.name, point.value) for point in points] == [("k1", 1), ("k2", 2), ("k3", 3)]
+
+
+def test_the_first_axis_varies_slowest_and_every_pair_is_there_once() -> None:
+    axes = {"a.b": READ.validate_python([1, 2]), "c": READ.validate_python(["x", "y", "z"])}
+    found = combinations(axes)
+    assert [one.name for one in found] == ["1-x", "1-y", "1-z", "2-x", "2-y", "2-z"]
+    assert found[4].patch == {"a.b": 2, "c": "y"}
+
+
+def test_no_axes_have_no_combination() -> None:
+    assert combinations({}) == []
+
+
+def test_a_point_sets_its_axis_and_what_else_it_says() -> None:
+    point = {"name": "n12", "value": 12, "patch": {"queue.limit": "8KiB"}}
+    (one,) = combinations({"topology.peers": READ.validate_python([point])})
+    assert one.patch == {"topology.peers": 12, "queue.limit": "8KiB"}
+
+
+@pytest.mark.parametrize(
+    "axis",
+    [
+        [],
+        {},
+        {"from": 1},
+        {"values": [1], "from": 1, "to": 2},
+        {"values": []},
+        [{"name": "Not A Name"}],
+        [{"nam": "n1"}],
+        "8KiB",
+    ],
+)
+def test_an_axis_that_cannot_be_read_is_refused(axis: Any) -> None:
+    with pytest.raises(ValidationError):
+        READ.validate_python(axis)
+
+
+EXPERIMENT: dict[str, Any] = {
+    "title": "t",
+    "shows": "s",
+    "axes": {"load": {"prefix": "u", "values": [10, 20]}, "scheme": ["c", "d"]},
+}
+
+
+def test_an_exception_holds_at_its_points_alone() -> None:
+    exception = {"at": {"load": "u20", "scheme": "d"}, "patch": {"queue.limit": "1MB"}}
+    experiment = Experiment.model_validate(EXPERIMENT | {"exception": [exception]})
+    patches = {one.name: one.patch for one in experiment.variants({})}
+    assert [name for name, patch in patches.items() if "queue.limit" in patch] == ["u20-d"]
+
+
+def test_the_axis_along_which_a_sweep_goes_labels_its_steps() -> None:
+    by_load = Experiment.model_validate(EXPERIMENT | {"along": "load"}).variants({})[0]
+    by_scheme = Experiment.model_validate(EXPERIMENT).variants({})[0]
+    assert (by_load.label, by_load.series) == ("10", "c")
+    assert (by_scheme.label, by_scheme.series) == ("c", "10")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"along": "queue"}, "is not an axis"),
+        ({"exception": [{"at": {"load": "u30"}, "patch": {"a": 1}}]}, "is not a point"),
+        ({"model": "crystal-ball"}, "is not a model"),
+    ],
+)
+def test_names_that_are_not_there_are_refused(change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        Experiment.model_validate(EXPERIMENT | change)
