@@ -1,0 +1,148 @@
+//! Why bytes cannot be read as a header, and why a header cannot be written.
+
+use std::fmt;
+
+/// The header that an error is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layer {
+    /// Ethernet II or IEEE 802.3, with its VLAN tags.
+    Ethernet,
+    /// IPv4.
+    Ipv4,
+    /// IPv6.
+    Ipv6,
+    /// An IPv6 extension header.
+    Ipv6Extension,
+    /// TCP.
+    Tcp,
+    /// The options of TCP.
+    TcpOptions,
+    /// UDP.
+    Udp,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ethernet => "Ethernet header",
+            Self::Ipv4 => "IPv4 header",
+            Self::Ipv6 => "IPv6 header",
+            Self::Ipv6Extension => "IPv6 extension header",
+            Self::Tcp => "TCP header",
+            Self::TcpOptions => "TCP options",
+            Self::Udp => "UDP header",
+        })
+    }
+}
+
+/// What contradicts the header's definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// The layer below has fewer bytes than the header needs.
+    TooShort,
+    /// The version field is not that of the protocol.
+    Version,
+    /// The header's length field is less than the header's fixed part.
+    HeaderLength,
+    /// A length field reaches beyond the layer below, or does not cover the header.
+    TotalLength,
+    /// An option's length is less than two, or reaches beyond the options.
+    OptionLength,
+    /// A length/type field between 1501 and 1535, which IEEE 802.3 leaves undefined.
+    EtherType,
+    /// More than two VLAN tags.
+    VlanTags,
+    /// More data than a segment can have (65,535 bytes).
+    PayloadLength,
+}
+
+impl Fault {
+    pub(crate) const fn at(self, layer: Layer) -> ParseError {
+        ParseError::Malformed { layer, fault: self }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooShort => "the layer below has fewer bytes than it needs",
+            Self::Version => "the version field is of another protocol",
+            Self::HeaderLength => "its length field is less than its fixed part",
+            Self::TotalLength => "a length field does not fit the layer below",
+            Self::OptionLength => "an option's length does not fit",
+            Self::EtherType => "the length/type field is undefined",
+            Self::VlanTags => "more than two VLAN tags",
+            Self::PayloadLength => "more data than a segment can have",
+        })
+    }
+}
+
+/// Why bytes cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// The capture ends before the header does: the bytes may have been fine.
+    #[error("{layer}: {captured} of {needed} bytes were captured")]
+    Truncated {
+        /// The header that was cut off.
+        layer: Layer,
+        /// Bytes of the header.
+        needed: usize,
+        /// Bytes of them that were captured.
+        captured: usize,
+    },
+    /// No capture could make a header of these bytes.
+    #[error("{layer}: {fault}")]
+    Malformed {
+        /// The header that is wrong.
+        layer: Layer,
+        /// What is wrong.
+        fault: Fault,
+    },
+}
+
+impl ParseError {
+    /// Whether a longer capture might have been readable.
+    pub const fn is_truncated(&self) -> bool {
+        matches!(self, Self::Truncated { .. })
+    }
+}
+
+/// Why a header cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmitError {
+    /// The buffer is shorter than what is to be written.
+    #[error("the buffer has {room} bytes, {needed} are needed")]
+    Buffer {
+        /// Bytes to be written.
+        needed: usize,
+        /// Bytes of the buffer.
+        room: usize,
+    },
+    /// A value has more bits than its field.
+    #[error("`{field}` is {value}, but at most {max}")]
+    Range {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: usize,
+        /// The largest value that the field can hold.
+        max: usize,
+    },
+}
+
+/// Refuses a value that its field cannot hold.
+#[inline]
+pub(crate) fn check_range(field: &'static str, value: usize, max: usize) -> Result<(), EmitError> {
+    if value > max {
+        return Err(EmitError::Range { field, value, max });
+    }
+    Ok(())
+}
+
+/// The first `N` bytes of the buffer.
+#[inline]
+pub(crate) fn room<const N: usize>(out: &mut [u8]) -> Result<&mut [u8; N], EmitError> {
+    let room = out.len();
+    out.first_chunk_mut()
+        .ok_or(EmitError::Buffer { needed: N, room })
+}

@@ -1,0 +1,393 @@
+//! The options of TCP: read one by one ([`TcpOptions`]), or as a value that can be written
+//! ([`OptionSet`]).
+
+use fairport_tcp::{SackBlock, Timestamps};
+
+use crate::captured::Captured;
+use crate::error::{EmitError, Fault, Layer, ParseError, check_range};
+
+/// The most bytes of options that the data offset leaves room for.
+pub const BYTES_MAX: usize = 40;
+/// The most SACK blocks that fit (RFC 2018 3).
+pub const SACKS_MAX: usize = 4;
+
+const END: u8 = 0;
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+const FAST_OPEN: u8 = 34;
+/// Shared by experiments (RFC 6994), which begin with a number of their own: Fast Open's was this one.
+const EXPERIMENT: u8 = 254;
+const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xf9, 0x89];
+
+/// One option, as it is in the segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TcpOption<'a> {
+    /// The largest segment that the sender takes (RFC 9293 3.7.1).
+    Mss(u16),
+    /// Bits by which windows are shifted (RFC 7323 2).
+    WindowScale(u8),
+    /// SACK blocks are understood (RFC 2018 2).
+    SackPermitted,
+    /// SACK blocks (RFC 2018 3).
+    Sack(SackList),
+    /// Timestamps (RFC 7323 3).
+    Timestamps(Timestamps),
+    /// A cookie of Fast Open, or, if it is empty, the request for one (RFC 7413 4.1.1).
+    FastOpen(FastOpenCookie),
+    /// Any other kind, or a known kind with a length that it cannot have, which hosts skip.
+    Unknown {
+        /// The kind.
+        kind: u8,
+        /// The bytes after kind and length.
+        data: &'a [u8],
+    },
+}
+
+impl<'a> TcpOption<'a> {
+    #[inline]
+    fn new(kind: u8, data: &'a [u8]) -> Self {
+        let known = match (kind, data) {
+            (MSS, [a, b]) => Some(Self::Mss(u16::from_be_bytes([*a, *b]))),
+            (WINDOW_SCALE, [shift]) => Some(Self::WindowScale(*shift)),
+            (SACK_PERMITTED, []) => Some(Self::SackPermitted),
+            (SACK, _) => SackList::read(data).map(Self::Sack),
+            (TIMESTAMPS, _) => timestamps(data).map(Self::Timestamps),
+            (FAST_OPEN, _) => FastOpenCookie::new(data).map(Self::FastOpen),
+            (EXPERIMENT, [a, b, cookie @ ..]) if [*a, *b] == FAST_OPEN_EXPERIMENT => {
+                FastOpenCookie::new(cookie).map(Self::FastOpen)
+            }
+            _ => None,
+        };
+        known.unwrap_or(Self::Unknown { kind, data })
+    }
+}
+
+#[inline]
+fn timestamps(data: &[u8]) -> Option<Timestamps> {
+    let ([val, ecr], []) = data.as_chunks::<4>() else {
+        return None;
+    };
+    Some(Timestamps {
+        val: u32::from_be_bytes(*val),
+        ecr: u32::from_be_bytes(*ecr),
+    })
+}
+
+/// Up to four SACK blocks in their order on the wire.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct SackList {
+    blocks: [SackBlock; SACKS_MAX],
+    count: u8,
+}
+
+impl SackList {
+    /// Of these blocks; None if there are more than four.
+    pub fn new(blocks: &[SackBlock]) -> Option<Self> {
+        let mut list = Self::default();
+        list.blocks.get_mut(..blocks.len())?.copy_from_slice(blocks);
+        list.count = blocks.len() as u8;
+        Some(list)
+    }
+
+    /// None if the bytes are no blocks.
+    #[inline]
+    fn read(data: &[u8]) -> Option<Self> {
+        let (blocks, rest) = data.as_chunks::<8>();
+        if blocks.is_empty() || blocks.len() > SACKS_MAX || !rest.is_empty() {
+            return None;
+        }
+        let mut list = Self::default();
+        for (block, [a, b, c, d, e, f, g, h]) in list.blocks.iter_mut().zip(blocks) {
+            *block = SackBlock {
+                start: u32::from_be_bytes([*a, *b, *c, *d]),
+                end: u32::from_be_bytes([*e, *f, *g, *h]),
+            };
+        }
+        list.count = blocks.len() as u8;
+        Some(list)
+    }
+
+    /// The blocks.
+    #[inline]
+    pub fn blocks(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.count).min(SACKS_MAX)]
+    }
+}
+
+impl std::fmt::Debug for SackList {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.blocks()).finish()
+    }
+}
+
+/// A cookie of Fast Open: 4 to 16 bytes, or none in the request for one (RFC 7413 4.1.1).
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct FastOpenCookie {
+    bytes: [u8; Self::BYTES_MAX],
+    length: u8,
+}
+
+impl FastOpenCookie {
+    /// The longest cookie.
+    pub const BYTES_MAX: usize = 16;
+
+    /// None if no cookie has this length.
+    pub fn new(cookie: &[u8]) -> Option<Self> {
+        if !matches!(cookie.len(), 0 | 4..=Self::BYTES_MAX) {
+            return None;
+        }
+        let mut new = Self::default();
+        new.bytes[..cookie.len()].copy_from_slice(cookie);
+        new.length = cookie.len() as u8;
+        Some(new)
+    }
+
+    /// The cookie's bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length).min(Self::BYTES_MAX)]
+    }
+}
+
+impl std::fmt::Debug for FastOpenCookie {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:02x?}", self.bytes())
+    }
+}
+
+/// The options of a segment, one by one, without padding. Ends after the first error: what follows
+/// an option whose length is wrong cannot be found.
+#[derive(Clone, Debug)]
+pub struct TcpOptions<'a> {
+    rest: Captured<'a>,
+}
+
+impl<'a> TcpOptions<'a> {
+    #[inline]
+    pub(crate) fn new(options: Captured<'a>) -> Self {
+        Self { rest: options }
+    }
+
+    #[inline]
+    fn read(&mut self) -> Result<Option<TcpOption<'a>>, ParseError> {
+        const LAYER: Layer = Layer::TcpOptions;
+        loop {
+            if self.rest.length() == 0 {
+                return Ok(None);
+            }
+            match self.rest.header::<1>(LAYER)? {
+                ([END], _) => return Ok(None),
+                ([NOP], rest) => self.rest = rest,
+                ([kind], rest) => {
+                    // a last byte that should be followed by its length is one that was never there
+                    let bad_length = |error: ParseError| match error {
+                        ParseError::Malformed { .. } => Fault::OptionLength.at(LAYER),
+                        cut @ ParseError::Truncated { .. } => cut,
+                    };
+                    let ([length], rest) = rest.header::<1>(LAYER).map_err(bad_length)?;
+                    let length = usize::from(*length)
+                        .checked_sub(2)
+                        .ok_or(Fault::OptionLength.at(LAYER))?;
+                    let (data, rest) = rest.split(LAYER, length).map_err(bad_length)?;
+                    self.rest = rest;
+                    return Ok(Some(TcpOption::new(*kind, data)));
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for TcpOptions<'a> {
+    type Item = Result<TcpOption<'a>, ParseError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let item = self.read().transpose();
+        if !matches!(item, Some(Ok(_))) {
+            self.rest = Captured::whole(&[]);
+        }
+        item
+    }
+}
+
+/// The options that this crate knows, as a value. Of an option that a segment has twice, the last is meant,
+/// as hosts read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OptionSet {
+    /// The largest segment that the sender takes.
+    pub mss: Option<u16>,
+    /// Bits by which windows are shifted.
+    pub window_scale: Option<u8>,
+    /// Whether SACK blocks are understood.
+    pub sack_permitted: bool,
+    /// Timestamps.
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks.
+    pub sacks: SackList,
+    /// A cookie of Fast Open, or the request for one.
+    pub fast_open: Option<FastOpenCookie>,
+}
+
+impl OptionSet {
+    /// Reads all options. Unknown ones are skipped.
+    ///
+    /// # Errors
+    /// If they were cut off, or the length of one does not fit.
+    #[inline]
+    pub fn read(options: TcpOptions<'_>) -> Result<Self, ParseError> {
+        let mut set = Self::default();
+        for option in options {
+            match option? {
+                TcpOption::Mss(mss) => set.mss = Some(mss),
+                TcpOption::WindowScale(shift) => set.window_scale = Some(shift),
+                TcpOption::SackPermitted => set.sack_permitted = true,
+                TcpOption::Sack(blocks) => set.sacks = blocks,
+                TcpOption::Timestamps(timestamps) => set.timestamps = Some(timestamps),
+                TcpOption::FastOpen(cookie) => set.fast_open = Some(cookie),
+                TcpOption::Unknown { .. } => {}
+            }
+        }
+        Ok(set)
+    }
+
+    /// Bytes of the options in the header, with padding.
+    ///
+    /// # Errors
+    /// If they are more than the 40 bytes that a header has room for.
+    pub fn bytes(&self) -> Result<usize, EmitError> {
+        let mut writer = Writer::new(self);
+        writer.write(self)?;
+        Ok(writer.at)
+    }
+
+    /// Writes the options into `out`, and returns how many bytes that are.
+    pub(crate) fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
+        let mut writer = Writer::new(self);
+        writer.write(self)?;
+        let (needed, room) = (writer.at, out.len());
+        out.get_mut(..needed)
+            .ok_or(EmitError::Buffer { needed, room })?
+            .copy_from_slice(&writer.bytes[..needed]);
+        Ok(needed)
+    }
+
+    /// Bytes of kind, length and data, without padding.
+    fn packed_bytes(&self) -> usize {
+        let sacks = self.sacks.blocks().len();
+        let fixed = [
+            (self.mss.is_some(), 4),
+            (self.window_scale.is_some(), 3),
+            (self.sack_permitted, 2),
+            (self.timestamps.is_some(), 10),
+            (sacks > 0, 2 + 8 * sacks),
+        ];
+        let fixed: usize = fixed
+            .iter()
+            .filter_map(|(present, bytes)| present.then_some(bytes))
+            .sum();
+        fixed + self.fast_open.map_or(0, |cookie| 2 + cookie.bytes().len())
+    }
+
+    /// Bytes with each option padded to a multiple of four, as [`Writer`] lays them out.
+    fn aligned_bytes(&self) -> usize {
+        let sacks = self.sacks.blocks().len();
+        let fixed = [
+            (self.mss.is_some(), 4),
+            (self.window_scale.is_some(), 4),
+            (self.timestamps.is_some(), 12),
+            (self.sack_permitted && self.timestamps.is_none(), 4),
+            (sacks > 0, 4 + 8 * sacks),
+        ];
+        let fixed: usize = fixed
+            .iter()
+            .filter_map(|(present, bytes)| present.then_some(bytes))
+            .sum();
+        let cookie = |cookie: FastOpenCookie| (2 + cookie.bytes().len()).next_multiple_of(4);
+        fixed + self.fast_open.map_or(0, cookie)
+    }
+}
+
+/// Lays options out. Each is padded to four bytes, as Linux sends them (`tcp_options_write`), and SACK
+/// permitted takes the place of the padding of the timestamps. If that leaves no room for all, they
+/// follow each other without padding.
+struct Writer {
+    bytes: [u8; BYTES_MAX],
+    at: usize,
+    aligned: bool,
+}
+
+impl Writer {
+    fn new(set: &OptionSet) -> Self {
+        Self {
+            bytes: [NOP; BYTES_MAX],
+            at: 0,
+            aligned: set.aligned_bytes() <= BYTES_MAX,
+        }
+    }
+
+    fn write(&mut self, set: &OptionSet) -> Result<(), EmitError> {
+        check_range("options", set.packed_bytes(), BYTES_MAX)?;
+        if let Some(mss) = set.mss {
+            self.option(MSS, &[&mss.to_be_bytes()]);
+        }
+        if set.sack_permitted {
+            let place = if set.timestamps.is_some() { 0 } else { 2 };
+            self.align(place);
+            self.option(SACK_PERMITTED, &[]);
+        }
+        if let Some(Timestamps { val, ecr }) = set.timestamps {
+            self.align(2);
+            self.option(TIMESTAMPS, &[&val.to_be_bytes(), &ecr.to_be_bytes()]);
+        }
+        if let Some(shift) = set.window_scale {
+            self.align(1);
+            self.option(WINDOW_SCALE, &[&[shift]]);
+        }
+        let blocks = set.sacks.blocks();
+        if !blocks.is_empty() {
+            self.align(2);
+            self.bytes[self.at] = SACK;
+            self.bytes[self.at + 1] = (2 + 8 * blocks.len()) as u8;
+            self.at += 2;
+            for block in blocks {
+                self.put(&block.start.to_be_bytes());
+                self.put(&block.end.to_be_bytes());
+            }
+        }
+        if let Some(cookie) = set.fast_open {
+            self.option(FAST_OPEN, &[cookie.bytes()]);
+        }
+        // the header is a multiple of four, and what pads its end is not looked at
+        let used = self.at;
+        self.at = used.next_multiple_of(4);
+        if self.at > used {
+            self.bytes[used..self.at].fill(NOP);
+        }
+        Ok(())
+    }
+
+    /// Pads until the place is `place` modulo 4.
+    fn align(&mut self, place: usize) {
+        if self.aligned {
+            while self.at % 4 != place {
+                self.at += 1;
+            }
+        }
+    }
+
+    fn option(&mut self, kind: u8, data: &[&[u8]]) {
+        let length: usize = data.iter().map(|part| part.len()).sum();
+        self.put(&[kind, (2 + length) as u8]);
+        for part in data {
+            self.put(part);
+        }
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.at..self.at + bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
+}

@@ -1,0 +1,194 @@
+//! UDP (RFC 768).
+
+use crate::captured::Captured;
+use crate::checksum::PseudoHeader;
+use crate::error::{EmitError, Fault, Layer, ParseError, check_range, room};
+use crate::payload::Payload;
+
+/// Bytes of the header.
+pub const HEADER_BYTES: usize = 8;
+/// UDP's protocol number.
+pub const PROTOCOL: u8 = 17;
+
+/// A datagram's bytes, read as UDP.
+#[derive(Clone, Copy, Debug)]
+pub struct UdpDatagram<'a> {
+    header: &'a [u8; HEADER_BYTES],
+    datagram: Captured<'a>,
+}
+
+impl<'a> UdpDatagram<'a> {
+    /// Reads the header of a whole datagram. Bytes beyond its length field are left out. A length of zero
+    /// means all bytes (RFC 2675 4).
+    ///
+    /// # Errors
+    /// If it was cut off, or its length contradicts the layer below.
+    #[inline]
+    pub fn parse(payload: Captured<'a>) -> Result<Self, ParseError> {
+        Self::read(payload, false)
+    }
+
+    /// Reads the header in a packet's first fragment, which has fewer bytes than the length field says.
+    ///
+    /// # Errors
+    /// If it was cut off, or its length does not cover the header.
+    pub fn parse_first_fragment(payload: Captured<'a>) -> Result<Self, ParseError> {
+        Self::read(payload, true)
+    }
+
+    #[inline]
+    fn read(payload: Captured<'a>, is_fragment: bool) -> Result<Self, ParseError> {
+        let (header, _) = payload.header::<HEADER_BYTES>(Layer::Udp)?;
+        let length = match u16::from_be_bytes([header[4], header[5]]) {
+            0 => payload.length(),
+            length => usize::from(length),
+        };
+        if length < HEADER_BYTES || (length > payload.length() && !is_fragment) {
+            return Err(Fault::TotalLength.at(Layer::Udp));
+        }
+        Ok(Self {
+            header,
+            datagram: payload.limit(length),
+        })
+    }
+
+    #[inline]
+    fn word(&self, at: usize) -> u16 {
+        u16::from_be_bytes([self.header[at], self.header[at + 1]])
+    }
+
+    /// The sender's port.
+    #[inline]
+    pub fn source_port(&self) -> u16 {
+        self.word(0)
+    }
+
+    /// The receiver's port.
+    #[inline]
+    pub fn destination_port(&self) -> u16 {
+        self.word(2)
+    }
+
+    /// The checksum, as it is in the datagram; 0: none was computed (IPv4 only).
+    #[inline]
+    pub fn checksum(&self) -> u16 {
+        self.word(6)
+    }
+
+    /// Whether the checksum is right or absent; None if the datagram was not captured whole.
+    pub fn is_checksum_valid(&self, pseudo: &PseudoHeader) -> Option<bool> {
+        let bytes = self.datagram.complete()?;
+        let sum = pseudo.with_length(bytes.len()).bytes(bytes).finish();
+        Some(self.checksum() == 0 || sum == 0)
+    }
+
+    /// The data; of a first fragment, its part.
+    #[inline]
+    pub fn payload(&self) -> Captured<'a> {
+        let length = self.datagram.length() - HEADER_BYTES;
+        Captured::first_of(&self.datagram.bytes()[HEADER_BYTES..], length)
+    }
+
+    /// The header as a value.
+    pub fn header(&self) -> UdpHeader {
+        UdpHeader {
+            source_port: self.source_port(),
+            destination_port: self.destination_port(),
+        }
+    }
+}
+
+/// The header as a value. The length and the checksum follow from what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpHeader {
+    /// The sender's port.
+    pub source_port: u16,
+    /// The receiver's port.
+    pub destination_port: u16,
+}
+
+impl UdpHeader {
+    /// Writes the header of a datagram with this payload, and returns how many bytes the header has. The
+    /// payload itself is not written.
+    ///
+    /// # Errors
+    /// If the buffer is too short, or the payload is longer than a datagram can be.
+    pub fn emit(
+        &self,
+        pseudo: &PseudoHeader,
+        payload: Payload<'_>,
+        out: &mut [u8],
+    ) -> Result<usize, EmitError> {
+        check_range("payload", payload.length(), 65_535 - HEADER_BYTES)?;
+        let header = room::<HEADER_BYTES>(out)?;
+        let length = HEADER_BYTES + payload.length();
+        header[0..2].copy_from_slice(&self.source_port.to_be_bytes());
+        header[2..4].copy_from_slice(&self.destination_port.to_be_bytes());
+        header[4..6].copy_from_slice(&(length as u16).to_be_bytes());
+        header[6..8].fill(0);
+        let sum = pseudo.with_length(length).bytes(header);
+        // RFC 768: a checksum of zero is sent as all ones, since zero means none
+        let sum = match payload.add_to(sum).finish() {
+            0 => 0xffff,
+            sum => sum,
+        };
+        header[6..8].copy_from_slice(&sum.to_be_bytes());
+        Ok(HEADER_BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    /// 10.0.0.1:7 to 10.0.0.2:9 with "Hi!": 0a00+0001+0a00+0002+0011+000b + 0007+0009+000b + 4869+2100
+    /// = 7da3, its complement 825c.
+    const DATAGRAM: [u8; 11] = [0, 7, 0, 9, 0, 11, 0x82, 0x5c, b'H', b'i', b'!'];
+
+    fn pseudo() -> PseudoHeader {
+        PseudoHeader::ipv4([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), PROTOCOL)
+    }
+
+    #[test]
+    fn a_datagram_is_read_and_written_byte_for_byte() {
+        let read = UdpDatagram::parse(Captured::whole(&DATAGRAM)).expect("a datagram");
+        assert_eq!(read.payload().bytes(), b"Hi!");
+        assert_eq!(read.is_checksum_valid(&pseudo()), Some(true));
+        let mut written = [0; 8];
+        read.header()
+            .emit(&pseudo(), Payload::Bytes(b"Hi!"), &mut written)
+            .expect("room");
+        assert_eq!(written, DATAGRAM[..8]);
+    }
+
+    #[test]
+    fn a_checksum_of_zero_is_written_as_all_ones() {
+        let header = UdpHeader {
+            source_port: 0,
+            destination_port: 0,
+        };
+        let pseudo = PseudoHeader::ipv4(Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED, PROTOCOL);
+        // 17 + 10 + 10 + ffda = ffff
+        let data = 0xffda_u16.to_be_bytes();
+        let mut written = [0; 8];
+        header
+            .emit(&pseudo, Payload::Bytes(&data), &mut written)
+            .expect("room");
+        assert_eq!(written[6..], [0xff, 0xff]);
+        let bytes = [&written[..], &data].concat();
+        let read = UdpDatagram::parse(Captured::whole(&bytes)).expect("a datagram");
+        assert_eq!(read.is_checksum_valid(&pseudo), Some(true));
+    }
+
+    #[test]
+    fn a_length_beyond_the_packet_is_malformed_but_in_a_fragment() {
+        let mut bytes = DATAGRAM;
+        bytes[5] = 12;
+        let error = UdpDatagram::parse(Captured::whole(&bytes)).expect_err("too long");
+        assert_eq!(error, Fault::TotalLength.at(Layer::Udp));
+        let first = UdpDatagram::parse_first_fragment(Captured::whole(&bytes)).expect("a fragment");
+        assert_eq!(first.payload().length(), 3);
+    }
+}
