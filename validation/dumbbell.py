@@ -90,7 +90,7 @@ def scenario(case: Case, tcp: dict[str, Any]) -> fp.Scenario:
                 "links": links,
             },
             "link": {"rate": "100Mbps", "framing": "none", "clock_error": "0ppm"},
-            "switch": {"processing_delay": "0s"},
+            "switch": {"processing_delay": "0s", **ns3.TIES},
             "queue": {"kind": "drop-tail", "limit": f"{QUEUE_PACKETS} packets"},
             "host": {
                 "delay": "0s",

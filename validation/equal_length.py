@@ -1,6 +1,6 @@
 """Equal-length routing, by what has a core of its own: drop runs and shares, here and in ns-3.
 
-Experiment P12 of Prakash et al. 2012, whose drop runs Fairport does not show with one core per
+The experiment of Prakash et al. 2012, whose drop runs Fairport does not show with one core per
 flow. ns-3's side is peers/ns3/outcast.cc.
 """
 
@@ -24,9 +24,11 @@ from validation.case import options
 from validation.markdown import table
 from validation.peers import ns3
 
-P12 = entry("prakash2012/equal-length-routing")
-PER_FLOW = P12.variant("per-flow")
-SCENARIO = P12.scenario(PER_FLOW)
+PAPER = entry("prakash2012/equal-length-routing")
+PER_FLOW = PAPER.variant("per-flow")
+SCENARIO = PAPER.scenario(PER_FLOW).patch(
+    {f"switch.{field}": value for field, value in ns3.TIES.items()}
+)
 LONE = "h1"
 LONGER = 4
 # as in proportions.py: ns-3 has no delay in a switch

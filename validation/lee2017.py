@@ -135,7 +135,7 @@ def scenario(case: Case) -> fp.Scenario:
                 "links": links,
             },
             "link": {"rate": "1Gbps", "framing": "none", "clock_error": "0ppm"},
-            "switch": {"processing_delay": "0s"},
+            "switch": {"processing_delay": "0s", **ns3.TIES},
             "queue": {"kind": "drop-tail", "limit": f"{QUEUE_PACKETS} packets"},
             "host": {
                 "delay": "0s",

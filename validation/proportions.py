@@ -30,7 +30,8 @@ HOST_US = 30 + SWITCH_US // 2
 def fairport(flows: int, seed: int) -> float:
     """Goodput of a 2-hop flow over that of a 6-hop one: as in the paper's experiment."""
     senders = {"traffic.0.from": ["h1", "h4..h15"], "traffic.0.flows": flows}
-    scenario = fp.scenario("outcast").patch({"duration": f"{DURATION_S}s", **senders})
+    ties = {f"switch.{field}": value for field, value in ns3.TIES.items()}
+    scenario = fp.scenario("outcast").patch({"duration": f"{DURATION_S}s", **senders, **ties})
     flows_table = fp.run(scenario, seed=seed).flows
     goodputs = dict(flows_table.group_by("hops").agg(pl.mean("goodput_bps")).iter_rows())
     return float(goodputs[2] / goodputs[6])
