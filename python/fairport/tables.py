@@ -73,9 +73,15 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _f64("start_s", "s", "when the application opened the connection"),
         _f64("established_s", "s", "when the handshake was done; null: never"),
         _f64("end_s", "s", "when the last byte was delivered; null: still running"),
-        Column("size_bytes", pl.UInt64, "B", "what is to be sent; null: endless", absent=0),
+        Column(
+            "size_bytes", pl.UInt64, "B", "what is to be sent; null: endless", absent=_UNSET_U64
+        ),
         _u64("delivered_bytes", "B", "delivered in order to the application, whole run"),
-        _u64("measured_bytes", "B", "the same within the measurement"),
+        _u64(
+            "measured_bytes",
+            "B",
+            "new bytes that arrived at the receiving host within the measurement",
+        ),
         _f64("goodput_bps", "bit/s", "measured_bytes over the length of the measurement"),
         _f64("fct_s", "s", "flow completion time; null: not completed"),
         _f64("ideal_fct_s", "s", "the same in the empty network, all sent at once; null: endless"),
@@ -93,7 +99,11 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
     "series": (
         _f64("time_s", "s", "end of the interval"),
         _FLOW,
-        _f64("goodput_bps", "bit/s", "delivered within the interval"),
+        _f64(
+            "goodput_bps",
+            "bit/s",
+            "new bytes that arrived at the receiving host within the interval",
+        ),
         _u64("cwnd_bytes", "B", "congestion window at the end of the interval"),
         Column(
             "ssthresh_bytes",

@@ -6,7 +6,7 @@
 mod drill;
 
 use fairport_plan::{BuildError, Job, TopologyJob};
-use fairport_sim::{Column, Results, Simulation};
+use fairport_sim::{Column, Recorded, Simulation};
 use fairport_tcp::{Preset, Settings};
 use numpy::IntoPyArray;
 use pyo3::create_exception;
@@ -92,13 +92,13 @@ impl PySimulation {
                 progress.call1((simulated_s, simulation.packet_hops()))?;
             }
         }
-        into_dict(py, py.detach(|| simulation.into_results()))
+        into_dict(py, py.detach(|| simulation.into_recorded()))
     }
 }
 
-fn into_dict(py: Python<'_>, results: Results) -> PyResult<Bound<'_, PyDict>> {
+fn into_dict(py: Python<'_>, recorded: Recorded) -> PyResult<Bound<'_, PyDict>> {
     let tables = PyDict::new(py);
-    for table in results.tables {
+    for table in recorded.tables {
         let columns = PyDict::new(py);
         for (name, column) in table.columns {
             match column {
@@ -111,16 +111,16 @@ fn into_dict(py: Python<'_>, results: Results) -> PyResult<Bound<'_, PyDict>> {
         tables.set_item(table.name, columns)?;
     }
     let names = PyDict::new(py);
-    for (name, list) in results.names {
+    for (name, list) in recorded.names {
         names.set_item(name, list)?;
     }
     let dict = PyDict::new(py);
-    dict.set_item("fingerprint", format!("{:016x}", results.fingerprint))?;
-    dict.set_item("packet_hops", results.packet_hops)?;
-    dict.set_item("events", results.events)?;
-    dict.set_item("measure_from_s", results.measure_from.as_secs_f64())?;
-    dict.set_item("measure_to_s", results.measure_to.as_secs_f64())?;
-    dict.set_item("simulated_s", results.simulated.as_secs_f64())?;
+    dict.set_item("fingerprint", format!("{:016x}", recorded.fingerprint))?;
+    dict.set_item("packet_hops", recorded.packet_hops)?;
+    dict.set_item("events", recorded.events)?;
+    dict.set_item("measure_from_s", recorded.measure_from.as_secs_f64())?;
+    dict.set_item("measure_to_s", recorded.measure_to.as_secs_f64())?;
+    dict.set_item("simulated_s", recorded.simulated.as_secs_f64())?;
     dict.set_item("names", names)?;
     dict.set_item("tables", tables)?;
     Ok(dict)

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     while !simulation.advance(200_000) {}
     let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
-    let results = simulation.into_results();
+    let results = simulation.into_recorded();
     let hops = results.packet_hops;
     println!(
         "{:.1} ns a packet-hop, {hops} of them, fingerprint {:016x}",

@@ -15,13 +15,13 @@ use fairport_plan::stacks::stacks;
 use fairport_plan::wiring::{self, Timing};
 use fairport_plan::with_fabric;
 use fairport_plan::workload::{Action, Ends};
-use fairport_units::Time;
+use fairport_record::tables::{Drops, QueueRows, SeriesRows};
+use fairport_record::{QueueSamples, Recorder, Series};
+use fairport_units::{Duration, Instant};
 
 use crate::hosts::{Endpoints, Output};
 use crate::lifecycle::Nursery;
-use crate::measurement::Measurement;
-use crate::probes::Probes;
-use crate::samples::{QUEUE_ROW_BYTES, QueueSamples, SERIES_ROW_BYTES, Series};
+use crate::reports::{MeasurementWindow, Reports};
 use crate::simulation::Simulation;
 use crate::timers::Timers;
 
@@ -32,7 +32,7 @@ impl Simulation {
     /// If the job asks for something that cannot be; the error names the field.
     pub fn new(job: &Job) -> Result<Self, BuildError> {
         let topology = with_fabric(job)?;
-        if job.duration_ps == Time::ZERO {
+        if job.duration_ps == Duration::ZERO {
             let remedy = "simulate for longer than 0 s";
             return Err(BuildError::new(
                 "duration",
@@ -77,7 +77,11 @@ impl Simulation {
                 topology.ports().len(),
                 Stream::new(job.seed, "arbitration", 0),
             ),
-            Probes::new(&topology, busiest_port(&flows_through)),
+            Recorder::new(
+                &topology,
+                busiest_port(&flows_through),
+                Instant::ZERO + job.duration_ps,
+            ),
         );
         let probes = &job.probes;
         let mut simulation = Self {
@@ -88,11 +92,13 @@ impl Simulation {
                 timers: Timers::new(),
                 classifier: shaping::classifier(job.classifier, &topology)?,
                 timers_fired: 0,
-                measurement: Measurement::new(
+                reports: Reports::new(
                     listed.len() as u32,
                     probes.watched_flows,
-                    probes.measure_from_ps,
-                    probes.measure_to_ps,
+                    MeasurementWindow {
+                        from: probes.measure_from_ps,
+                        to: probes.measure_to_ps,
+                    },
                 ),
             },
             nursery: Nursery::new(job.seed, stacks, router, empty),
@@ -118,7 +124,7 @@ impl Simulation {
         for (i, (flow, how)) in job.flows.iter().zip(listed).enumerate() {
             let jitter =
                 Stream::new(job.seed, "start", i as u64).up_to(flow.start_jitter_ps.as_ps());
-            let start = flow.start_ps + Time::from_ps(jitter);
+            let start = flow.start_ps + Duration::from_ps(jitter);
             let (number, _) = self.add_flow(start, how);
             let plan = &mut self.nursery.workloads.plan;
             plan.at(start, Action::Open(number));
@@ -138,16 +144,14 @@ fn memory_bytes(job: &Job, generated: u64, watched_ports: u64) -> u64 {
     const FLOW_BYTES: u64 = 1_000;
     /// what a watched flow has on top: its histogram, and its connection to the end
     const WATCHED_BYTES: u64 = 20_000;
-    /// a row of the drops table
-    const DROP_BYTES: u64 = 61;
-    let rows = |interval: Time| job.duration_ps.as_ps() / interval.as_ps().max(1);
+    let rows = |interval: Duration| job.duration_ps.as_ps() / interval.as_ps().max(1);
     let flows = job.flows.len() as u64 + generated;
     let watched = flows.min(u64::from(job.probes.watched_flows));
-    let series = rows(job.probes.series_interval_ps) * watched * SERIES_ROW_BYTES;
-    let queue = rows(job.probes.queue_interval_ps) * watched_ports * QUEUE_ROW_BYTES;
+    let series = rows(job.probes.series_interval_ps) * watched * SeriesRows::ROW_BYTES;
+    let queue = rows(job.probes.queue_interval_ps) * watched_ports * QueueRows::ROW_BYTES;
     // One packet in ten dropped at one saturated link: more than any run has shown.
     let packets = job.duration_ps.as_secs_f64() * job.link.rate_bps.as_bps() as f64
         / (8.0 * f64::from(job.link.mtu_bytes.max(1)));
-    let drops = (packets / 10.0) as u64 * DROP_BYTES;
+    let drops = (packets / 10.0) as u64 * Drops::ROW_BYTES;
     flows * FLOW_BYTES + watched * WATCHED_BYTES + 2 * (series + queue + drops)
 }

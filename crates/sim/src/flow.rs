@@ -1,7 +1,8 @@
 //! A flow while it runs: its connection's two ends, or its source of datagrams.
 
 use fairport_net::NodeId;
-use fairport_tcp::{Connection, Counters};
+use fairport_record::Progress;
+use fairport_tcp::{Connection, Counters, Gauges};
 
 pub(crate) use fairport_plan::flow::{FlowSpec, Side};
 
@@ -95,11 +96,25 @@ pub(crate) enum LiveFlow {
 }
 
 impl LiveFlow {
-    /// Octets of data that the receiving application has.
-    pub(crate) fn delivered(&self) -> u64 {
+    /// What the receiving host has got.
+    pub(crate) fn progress(&self) -> Progress {
         match self {
-            Self::Tcp(flow) => flow.ends[1].connection.delivered_bytes(),
-            Self::Udp(flow) => flow.delivered,
+            Self::Tcp(flow) => {
+                let receiver = &flow.ends[1].connection;
+                Progress {
+                    delivered_bytes: receiver.delivered_bytes(),
+                    arrived_bytes: receiver.arrived_bytes(),
+                }
+            }
+            Self::Udp(flow) => Progress::in_order(flow.delivered),
+        }
+    }
+
+    /// The sender's state; none without congestion control.
+    pub(crate) fn gauges(&self) -> Option<Gauges> {
+        match self {
+            Self::Tcp(flow) => Some(flow.ends[0].connection.gauges()),
+            Self::Udp(_) => None,
         }
     }
 

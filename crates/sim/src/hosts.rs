@@ -5,12 +5,12 @@ use fairport_net::classifier::{Classifier, LONG};
 use fairport_net::processing::Server;
 use fairport_net::{Header, Hosts, Network, NodeId, Packet, PortId, prefetch};
 use fairport_plan::wiring::HostOutput;
+use fairport_record::{FlowSample, Progress, Recorder};
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::Time;
 
 use crate::flow::{Endpoint, LiveFlow, Side};
-use crate::measurement::Measurement;
-use crate::probes::Probes;
+use crate::reports::Reports;
 use crate::timers::Timers;
 use crate::udp::{HEADER_BYTES, UdpFlow};
 
@@ -57,27 +57,46 @@ pub(crate) struct Endpoints {
     pub(crate) classifier: Option<Classifier>,
     pub(crate) timers: Timers,
     pub(crate) timers_fired: u64,
-    pub(crate) measurement: Measurement,
+    pub(crate) reports: Reports,
 }
 
 impl Endpoints {
-    /// Octets of a flow's data that its receiving application has.
-    pub(crate) fn delivered(&self, flow: usize) -> u64 {
-        match &self.live[flow] {
-            Some(live) => live.delivered(),
-            None => self.measurement.flows[flow].delivered,
+    /// What a flow's receiving host has got.
+    pub(crate) fn progress(&self, flow: u32) -> Progress {
+        match &self.live[flow as usize] {
+            Some(live) => live.progress(),
+            None => self.reports.log.flow(flow).progress,
         }
     }
 
+    /// The same of all flows.
+    pub(crate) fn progress_of_all(&self) -> Vec<Progress> {
+        let flows = 0..self.live.len() as u32;
+        flows.map(|flow| self.progress(flow)).collect()
+    }
+
+    /// What a flow is like at the end of an interval of the series; none: it has not started.
+    pub(crate) fn sample(&mut self, flow: u32) -> Option<FlowSample> {
+        let progress = self.progress(flow);
+        let live = self.live[flow as usize].as_ref();
+        let has_started = live.is_some() || progress.arrived_bytes > 0;
+        has_started.then(|| FlowSample {
+            progress,
+            gauges: live.and_then(LiveFlow::gauges),
+            is_over: live.is_none(),
+            rtt: self.reports.log.flow_mut(flow).take_interval(),
+        })
+    }
+
     /// Wakes the endpoint whose timer is the earliest.
-    pub(crate) fn fire(&mut self, network: &mut Network<Segment, Probes>) {
+    pub(crate) fn fire(&mut self, network: &mut Network<Segment, Recorder>) {
         let Some((now, index)) = self.timers.fire() else {
             return;
         };
         self.timers_fired += 1;
         match &mut self.live[index as usize / 2] {
             Some(LiveFlow::Tcp(flow)) => {
-                let mut events = self.measurement.events(index, now);
+                let mut events = self.reports.events(index, now);
                 let endpoint = &mut flow.ends[index as usize % 2];
                 endpoint.connection.on_timer(now, &mut events);
             }
@@ -96,7 +115,7 @@ impl Endpoints {
     /// Sends what a flow's end may send now, and arms its timer.
     pub(crate) fn transmit(
         &mut self,
-        network: &mut Network<Segment, Probes>,
+        network: &mut Network<Segment, Recorder>,
         now: Time,
         index: u32,
     ) {
@@ -112,7 +131,7 @@ impl Endpoints {
 
 #[inline]
 fn transmit(
-    network: &mut Network<Segment, Probes>,
+    network: &mut Network<Segment, Recorder>,
     output: &mut Output,
     classifier: &mut Option<Classifier>,
     timers: &mut Timers,
@@ -150,7 +169,7 @@ const NIC: PortId = PortId(0);
 
 /// A datagram looks like a segment without acknowledgement: `seq` counts octets, as TCP's.
 fn send_datagram(
-    network: &mut Network<Segment, Probes>,
+    network: &mut Network<Segment, Recorder>,
     output: &mut Output,
     classifier: &mut Option<Classifier>,
     flow: &mut UdpFlow,
@@ -177,10 +196,10 @@ fn send_datagram(
     }
 }
 
-impl Hosts<Segment, Probes> for Endpoints {
+impl Hosts<Segment, Recorder> for Endpoints {
     #[inline]
     fn horizon(&self) -> Time {
-        self.timers.next_time().min(self.measurement.stop_at)
+        self.timers.next_time().min(self.reports.stop_at())
     }
 
     #[inline]
@@ -193,7 +212,7 @@ impl Hosts<Segment, Probes> for Endpoints {
     #[inline]
     fn receive(
         &mut self,
-        network: &mut Network<Segment, Probes>,
+        network: &mut Network<Segment, Recorder>,
         host: NodeId,
         packet: &Packet<Segment>,
     ) {
@@ -204,15 +223,15 @@ impl Hosts<Segment, Probes> for Endpoints {
                 let index = 2 * packet.header.flow + side as u32;
                 let endpoint = &mut flow.ends[side as usize];
                 endpoint.received += 1;
-                let mut events = self.measurement.events(index, now);
+                let mut events = self.reports.events(index, now);
                 let ecn = Ecn::from_bits(packet.header.ecn);
                 endpoint
                     .connection
                     .on_packet(now, &packet.content, ecn, &mut events);
                 if endpoint.connection.delivered_bytes() >= endpoint.awaits {
                     endpoint.awaits = u64::MAX;
-                    self.measurement
-                        .arrived(packet.header.flow, side.other(), now);
+                    self.reports
+                        .delivered(packet.header.flow, side.other(), now);
                 }
                 let output = &mut self.outputs[endpoint.host as usize];
                 let (timers, classifier) = (&mut self.timers, &mut self.classifier);
@@ -222,12 +241,12 @@ impl Hosts<Segment, Probes> for Endpoints {
                 flow.received += 1;
                 flow.delivered += u64::from(packet.content.payload);
                 if flow.delivered >= flow.size_bytes {
-                    self.measurement
-                        .arrived(packet.header.flow, Side::Sender, now);
+                    self.reports
+                        .delivered(packet.header.flow, Side::Sender, now);
                 }
             }
             // a late copy, for nobody
-            None => self.measurement.flows[packet.header.flow as usize].received += 1,
+            None => self.reports.state_mut(packet.header.flow).received += 1,
         }
     }
 }

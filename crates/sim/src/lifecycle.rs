@@ -15,7 +15,7 @@ use fairport_tcp::{Connection, Settings};
 use fairport_units::Time;
 
 use crate::flow::{Endpoint, FlowSpec, LiveFlow, Side, TcpFlow};
-use crate::measurement::News;
+use crate::reports::PendingEvent;
 use crate::simulation::Simulation;
 use crate::udp::UdpFlow;
 
@@ -75,10 +75,8 @@ impl Simulation {
         });
         self.hosts.live.push(None);
         self.hosts.timers.add_flow();
-        self.hosts.measurement.add(&how);
-        let probes = self.network.observer_mut();
-        probes.flow_drops.push(0);
-        probes.flow_marks.push(0);
+        self.hosts.reports.add_flow(&how);
+        self.network.observer_mut().add_flow();
         (number, paths)
     }
 
@@ -103,15 +101,15 @@ impl Simulation {
         }
     }
 
-    /// What was sent has arrived, or flows are over: workloads go on, and what was taken is given back.
-    pub(crate) fn attend(&mut self) {
-        for (now, news) in self.hosts.measurement.take_news() {
-            match news {
-                News::Arrived(flow, from) => {
+    /// Handles what is pending: data is delivered, so that workloads go on; or flows are over.
+    pub(crate) fn handle_pending(&mut self) {
+        for (now, event) in self.hosts.reports.take_pending() {
+            match event {
+                PendingEvent::Delivered(flow, from) => {
                     let origin = self.flows[flow as usize].how.origin;
                     self.nursery.workloads.arrived(from, origin, now, flow);
                 }
-                News::Over(flow) => self.bury(now, flow),
+                PendingEvent::Over(flow) => self.bury(now, flow),
             }
         }
     }
@@ -132,7 +130,7 @@ impl Simulation {
             let udp = UdpFlow::new(source, stream, [src, forward], how.size_bytes, now);
             self.hosts.timers.arm(2 * flow, udp.next_at());
             self.hosts.live[flow as usize] = Some(LiveFlow::Udp(Box::new(udp)));
-            self.hosts.measurement.established(flow, now);
+            self.hosts.reports.established(flow, now);
             return;
         }
         let backward = route(1, &paths.backward);
@@ -168,7 +166,7 @@ impl Simulation {
         };
         tcp.write(side, bytes);
         if side == Side::Sender {
-            self.hosts.measurement.flows[flow as usize].finished_at = Time::NEVER;
+            self.hosts.reports.log.flow_mut(flow).finished_at = Time::NEVER;
             let spec = &mut self.flows[flow as usize];
             spec.how.size_bytes = spec.how.size_bytes.map(|so_far| so_far + bytes);
         }
@@ -193,24 +191,25 @@ impl Simulation {
         for end in [2 * flow, 2 * flow + 1] {
             self.hosts.timers.disarm(end);
         }
-        let record = &mut self.hosts.measurement.flows[flow as usize];
-        record.delivered = live.delivered();
+        let record = self.hosts.reports.log.flow_mut(flow);
+        record.progress = live.progress();
         if record.finished_at == Time::NEVER {
             record.finished_at = now; // it was stopped
         }
         record.counters = live.counters();
-        (record.sent, record.received) = live.packets();
+        let state = self.hosts.reports.state_mut(flow);
+        (state.sent, state.received) = live.packets();
         self.nursery.draining.push((flow, live.routes()));
         self.release_drained();
     }
 
     /// Gives back the routes of flows that are over and have no packet left under way.
     fn release_drained(&mut self) {
-        let (network, records) = (&mut self.network, &self.hosts.measurement.flows);
+        let (network, reports) = (&mut self.network, &self.hosts.reports);
         self.nursery.draining.retain(|(flow, routes)| {
-            let record = &records[*flow as usize];
-            let dropped = network.observer().flow_drops[*flow as usize];
-            if record.sent != record.received + dropped {
+            let (sent, received) = reports.state(*flow).packets();
+            let losses = network.observer().losses(*flow);
+            if sent != received + losses.drops + losses.late_drops {
                 return true;
             }
             for route in routes.iter().flatten() {

@@ -1,17 +1,16 @@
 //! A run, advanced in slices.
 
 use fairport_net::{Network, NodeId, PortId, Topology};
+use fairport_plan::flow::FlowSpec;
+use fairport_record::{QueueSamples, Recorder, Series};
 use fairport_tcp::Segment;
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
-use crate::flow::FlowSpec;
 use crate::hosts::Endpoints;
 use crate::lifecycle::Nursery;
-use crate::probes::Probes;
-use crate::samples::{QueueSamples, Series};
 
-/// Something that happens at a set time; in one instant in this order, after all packets and
-/// timers of that instant.
+/// Something that happens at a set time. In one instant these come after all packets and timers of
+/// that instant, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Tick {
     Plan,
@@ -25,7 +24,7 @@ enum Tick {
 /// A network with hosts, on its way through simulated time.
 pub struct Simulation {
     pub(crate) topology: Topology,
-    pub(crate) network: Network<Segment, Probes>,
+    pub(crate) network: Network<Segment, Recorder>,
     pub(crate) hosts: Endpoints,
     pub(crate) nursery: Nursery,
     pub(crate) flows: Vec<FlowSpec>,
@@ -35,7 +34,7 @@ pub struct Simulation {
     pub(crate) clock_errors_ppb: Vec<i32>,
     pub(crate) series: Series,
     pub(crate) queue: QueueSamples,
-    pub(crate) duration: Time,
+    pub(crate) duration: Duration,
     pub(crate) memory_bytes: u64,
     pub(crate) finished: bool,
 }
@@ -55,17 +54,17 @@ impl Simulation {
             .collect()
     }
 
-    /// An estimate of what the whole run will need, octets.
+    /// An estimate of what the whole run will need, bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes
     }
 
     /// How far the run has come.
-    pub fn simulated(&self) -> Time {
+    pub fn simulated(&self) -> Duration {
         if self.finished {
             self.duration
         } else {
-            self.network.now()
+            self.network.now() - Instant::ZERO
         }
     }
 
@@ -78,71 +77,77 @@ impl Simulation {
     pub fn advance(&mut self, packet_hops: u64) -> bool {
         let goal = self.network.packet_hops() + packet_hops;
         while !self.finished && self.network.packet_hops() < goal {
-            if self.hosts.measurement.has_news() {
-                self.attend();
+            if self.hosts.reports.has_pending() {
+                self.handle_pending();
             }
-            let (time, tick) = self.next_tick();
             let left = goal - self.network.packet_hops();
-            self.network.advance(time, left, &mut self.hosts);
-            let timer = self.hosts.timers.next_time();
-            let has_pending = self.hosts.measurement.has_news();
-            if has_pending || self.network.next_time() <= time.min(timer) {
-                // Something is pending, which comes before any later timer; the slice is used up;
-                // or a tick has come up meanwhile.
-                continue;
-            }
-            if timer <= time {
-                self.hosts.fire(&mut self.network);
-            } else {
-                self.tick(time, tick);
-            }
+            self.step(left);
         }
         self.network.assert_conservation();
         self.finished
     }
 
-    fn next_tick(&self) -> (Time, Tick) {
-        let measurement = &self.hosts.measurement;
+    /// Lets packets arrive until a timer or a tick is next, and has that one happen, unless events are
+    /// pending: these come before any later timer.
+    fn step(&mut self, packet_hops: u64) {
+        let (time, tick) = self.next_tick();
+        self.network.advance(time, packet_hops, &mut self.hosts);
+        let timer = self.hosts.timers.next_time();
+        let packets_come_first = self.network.next_time() <= time.min(timer);
+        if packets_come_first || self.hosts.reports.has_pending() {
+            return;
+        }
+        if timer <= time {
+            self.hosts.fire(&mut self.network);
+        } else {
+            self.tick(time, tick);
+        }
+    }
+
+    fn next_tick(&self) -> (Instant, Tick) {
+        let reports = &self.hosts.reports;
         [
             (self.nursery.workloads.plan.next_at(), Tick::Plan),
-            (measurement.begin_at, Tick::MeasureFrom),
-            (measurement.end_at, Tick::MeasureTo),
-            (self.series.next_at, Tick::Series),
-            (self.queue.next_at, Tick::Queue),
-            (self.duration, Tick::End),
+            (reports.begin_at(), Tick::MeasureFrom),
+            (reports.end_at(), Tick::MeasureTo),
+            (self.series.next_at(), Tick::Series),
+            (self.queue.next_at(), Tick::Queue),
+            (Instant::ZERO + self.duration, Tick::End),
         ]
         .into_iter()
         .min()
         .expect("there is an end")
     }
 
-    fn tick(&mut self, time: Time, tick: Tick) {
+    fn tick(&mut self, now: Instant, tick: Tick) {
         match tick {
-            Tick::Plan => self.act(time),
-            Tick::MeasureFrom => {
-                let delivered = self.delivered();
-                self.hosts.measurement.begin(time, &delivered);
-                self.network.observer_mut().trace.restart();
+            Tick::Plan => self.act(now),
+            Tick::MeasureFrom => self.begin_measurement(now),
+            Tick::MeasureTo => self.end_measurement(now),
+            Tick::Series => {
+                let (hosts, flows) = (&mut self.hosts, self.flows.len());
+                self.series.sample(flows, |flow| hosts.sample(flow));
             }
-            Tick::MeasureTo => self.end_measurement(time),
-            Tick::Series => self.series.sample(&mut self.hosts),
-            Tick::Queue => self.queue.sample(&mut self.network),
+            Tick::Queue => {
+                let network = &mut self.network;
+                self.queue.sample(|port, now| network.backlog(port, now));
+            }
             Tick::End => {
-                self.end_measurement(time);
-                self.network.settle(time);
+                self.end_measurement(now);
+                self.network.settle(now);
                 self.finished = true;
             }
         }
     }
 
-    fn end_measurement(&mut self, now: Time) {
-        let delivered = self.delivered();
-        self.hosts.measurement.end(now, &delivered);
+    fn begin_measurement(&mut self, now: Instant) {
+        let progress = self.hosts.progress_of_all();
+        self.hosts.reports.begin(now, progress.into_iter());
+        self.network.observer_mut().begin_measurement();
     }
 
-    /// Octets that each flow's receiving application has.
-    pub(crate) fn delivered(&self) -> Vec<u64> {
-        let flows = 0..self.flows.len();
-        flows.map(|flow| self.hosts.delivered(flow)).collect()
+    fn end_measurement(&mut self, now: Instant) {
+        let progress = self.hosts.progress_of_all();
+        self.hosts.reports.end(now, progress.into_iter());
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{column, flow, run, seconds, single_flow};
-use fairport_sim::Results;
+use fairport_sim::Recorded;
 use serde_json::{Value, json};
 
 const RATE_BPS: f64 = 10e6;
@@ -39,7 +39,7 @@ fn bottleneck(preset: &str, starts_s: &[f64], duration_s: f64) -> Value {
 }
 
 /// What the round-trip times after a while say is queued, in products: their mean and largest.
-fn queued(results: &Results, after_s: f64) -> (f64, f64) {
+fn queued(results: &Recorded, after_s: f64) -> (f64, f64) {
     let times = column(results, "series", "time_s");
     let rows = |name| {
         let rows = times.iter().copied().zip(column(results, "series", name));

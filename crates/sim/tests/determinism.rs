@@ -35,7 +35,7 @@ fn the_size_of_a_slice_does_not_matter() {
     let job = serde_json::from_value(job).unwrap();
     let mut simulation = fairport_sim::Simulation::new(&job).unwrap();
     while !simulation.advance(7) {}
-    assert_eq!(whole, simulation.into_results().fingerprint);
+    assert_eq!(whole, simulation.into_recorded().fingerprint);
 }
 
 /// Paced answers over links of 5 ms: while a response is on its way no packet is near, and the

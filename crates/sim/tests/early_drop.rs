@@ -3,7 +3,7 @@
 mod common;
 
 use common::{column, flow, outcast, run, seconds, single_flow};
-use fairport_sim::Results;
+use fairport_sim::Recorded;
 use serde_json::{Value, json};
 
 fn packets(limit: u32) -> Value {
@@ -20,14 +20,14 @@ fn red(variant: &str) -> Value {
     })
 }
 
-fn through(queue: Value) -> Results {
+fn through(queue: Value) -> Recorded {
     let mut job = outcast();
     job["queue"] = queue;
     run(&job)
 }
 
 /// By reason, in the order of their numbers.
-fn drops(results: &Results) -> [usize; 4] {
+fn drops(results: &Recorded) -> [usize; 4] {
     let reasons = column(results, "drops", "reason");
     [0.0, 1.0, 2.0, 3.0].map(|number: f64| {
         let same = |reason: &&f64| (**reason - number).abs() < 0.5;
@@ -36,13 +36,13 @@ fn drops(results: &Results) -> [usize; 4] {
 }
 
 /// Most of the values that ports have in a column.
-fn most(results: &Results, name: &str) -> f64 {
+fn most(results: &Recorded, name: &str) -> f64 {
     let values = column(results, "ports", name);
     values.into_iter().fold(0.0, f64::max)
 }
 
 /// Megabits a second that all flows got in all.
-fn goodput_mbps(results: &Results, duration_s: f64) -> f64 {
+fn goodput_mbps(results: &Recorded, duration_s: f64) -> f64 {
     let delivered = column(results, "flows", "delivered_bytes");
     delivered.iter().sum::<f64>() * 8e-6 / duration_s
 }
@@ -89,7 +89,7 @@ fn pie_holds_the_delay_that_it_is_told_to_hold() {
 }
 
 /// Two endless flows and 100 of 10 packets from `a` to `b`, whose own link is the slow one.
-fn mice_and_elephants(queue: &Value) -> Results {
+fn mice_and_elephants(queue: &Value) -> Recorded {
     let mut job = single_flow();
     let mut flows = vec![flow("a", "b"), flow("a", "b")];
     for i in 0..100 {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{column, outcast, run, seconds, single_flow};
-use fairport_sim::Results;
+use fairport_sim::Recorded;
 use serde_json::{Value, json};
 
 const RATE_BPS: f64 = 1e9;
@@ -48,7 +48,7 @@ fn job(request_bytes: u64, response_bytes: u64, think_s: f64) -> Value {
     job
 }
 
-fn requests(results: &Results, name: &str) -> Vec<f64> {
+fn requests(results: &Recorded, name: &str) -> Vec<f64> {
     column(results, "requests", name)
 }
 
@@ -187,7 +187,7 @@ fn a_dialogue_is_the_same_every_time_and_in_slices_of_any_size() {
     let parsed = serde_json::from_value(job.clone()).unwrap();
     let mut simulation = fairport_sim::Simulation::new(&parsed).unwrap();
     while !simulation.advance(13) {}
-    assert_eq!(whole, simulation.into_results().fingerprint);
+    assert_eq!(whole, simulation.into_recorded().fingerprint);
     job["seed"] = json!(2);
     assert_ne!(whole, run(&job).fingerprint);
 }

@@ -360,6 +360,12 @@ impl Connection {
         self.receiver.delivered()
     }
 
+    /// Bytes of data that arrived, each counted once: delivered, or held until a gap before them is
+    /// filled.
+    pub fn arrived_bytes(&self) -> u64 {
+        self.receiver.arrived()
+    }
+
     /// Whether the handshake is complete at this end.
     pub fn is_established(&self) -> bool {
         self.phase == Phase::Established

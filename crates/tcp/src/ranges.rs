@@ -23,6 +23,11 @@ impl Ranges {
         self.0.is_empty()
     }
 
+    /// How many positions are in the set.
+    pub(crate) fn len(&self) -> u64 {
+        self.0.iter().map(|range| range.end - range.start).sum()
+    }
+
     /// One after the highest position, or 0.
     pub(crate) fn end(&self) -> u64 {
         self.0.back().map_or(0, |range| range.end)

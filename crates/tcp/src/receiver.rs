@@ -107,6 +107,12 @@ impl Receiver {
         self.nxt - self.start - u64::from(self.is_closed())
     }
 
+    /// Bytes of data that came, each counted once: in order, or held above a gap.
+    pub(crate) fn arrived(&self) -> u64 {
+        let holds_fin = self.fin.is_some_and(|fin| self.held.end() > fin);
+        self.delivered() + self.held.len() - u64::from(holds_fin)
+    }
+
     /// Whether the peer's FIN came, and everything before it.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // each test file uses some of it
 
-use fairport_sim::{Column, Job, Results, Simulation};
+use fairport_sim::{Column, Job, Recorded, Simulation};
 use serde_json::{Value, json};
 
 /// 15 senders to one receiver in a k = 4 fat-tree with 16 KiB buffers: the paper's experiment P1.
@@ -61,15 +61,15 @@ pub(crate) fn seconds(s: f64) -> u64 {
 }
 
 /// Runs a job to its end.
-pub(crate) fn run(job: &Value) -> Results {
+pub(crate) fn run(job: &Value) -> Recorded {
     let job: Job = serde_json::from_value(job.clone()).expect("a job");
     let mut simulation = Simulation::new(&job).expect("a possible job");
     while !simulation.advance(100_000) {}
-    simulation.into_results()
+    simulation.into_recorded()
 }
 
 /// A column of numbers as f64.
-pub(crate) fn column(results: &Results, table: &str, column: &str) -> Vec<f64> {
+pub(crate) fn column(results: &Recorded, table: &str, column: &str) -> Vec<f64> {
     let table = results
         .tables
         .iter()

@@ -7,10 +7,11 @@
 //! drops table and one function of the Python side.
 
 use fairport_net::{Arrival, PortId, Topology};
-use fairport_tcp::Segment;
-use fairport_units::Time;
+use fairport_units::Instant;
 
-use crate::results::{Column, Table};
+use crate::column::Table;
+use crate::content::Content;
+use crate::tables::{TracedPacket, TracedPackets};
 
 /// Packets kept; of a run that spreads over more, only the part that fits counts.
 const KEPT: usize = 64;
@@ -18,17 +19,11 @@ const KEPT: usize = 64;
 const MOST_BLACKOUTS: usize = 64;
 /// Packets shown before a run's first drop and after its last one.
 const AROUND: u64 = 8;
-
-#[derive(Clone, Copy)]
-struct Row {
-    time: Time,
-    depart: Time,
-    ingress_port: u32,
-    flow: u32,
-    seq: u32,
-    size_bytes: u32,
-    dropped: bool,
-}
+/// The numbers of [`FATES`].
+const FATE_FORWARDED: u8 = 0;
+const FATE_DROPPED: u8 = 1;
+/// What became of a traced packet, in the order of the numbers.
+pub(crate) const FATES: [&str; 2] = ["forwarded", "dropped"];
 
 /// Drops from one ingress port since its last accepted packet.
 #[derive(Clone, Copy, Default)]
@@ -44,12 +39,12 @@ struct Run {
 /// The longest blackout of one ingress port so far.
 struct Blackout {
     ingress_port: u32,
-    /// Drops in a row.
+    /// drops in a row
     length: u64,
     /// `port_arrival` of the first of its rows, and of the last one that there is to be.
     from: u64,
     to: u64,
-    rows: Vec<Row>,
+    rows: Vec<TracedPacket>,
 }
 
 /// The watched port, and the longest blackout of each of its ingress ports so far.
@@ -58,7 +53,7 @@ pub(crate) struct Trace {
     /// number at its node, by port
     number: Vec<u16>,
     /// the port's n-th arrival lies at (n - 1) mod `KEPT`
-    rows: Vec<Row>,
+    rows: Vec<TracedPacket>,
     /// the highest n
     newest: u64,
     /// by the number of the ingress port
@@ -90,18 +85,25 @@ impl Trace {
         self.runs.fill(Run::default());
     }
 
-    /// A packet met the watched port.
-    pub(crate) fn note(&mut self, arrival: &Arrival<'_, Segment>) {
+    /// A packet arrived at the watched port.
+    pub(crate) fn note(&mut self, arrival: &Arrival<'_, impl Content>) {
         let packet = arrival.packet;
         let counts = arrival.counts;
-        let row = Row {
-            time: arrival.time,
-            depart: arrival.depart,
+        let is_dropped = !arrival.verdict.is_accepted();
+        let row = TracedPacket {
+            blackout_of: arrival.ingress.0,
+            time_s: arrival.time,
+            port: self.port.0,
             ingress_port: arrival.ingress.0,
             flow: packet.header.flow,
-            seq: packet.content.seq,
-            size_bytes: u32::from(packet.header.size_bytes),
-            dropped: !arrival.verdict.is_accepted(),
+            seq: packet.content.seq(),
+            size_bytes: arrival.frame_bytes,
+            fate: if is_dropped {
+                FATE_DROPPED
+            } else {
+                FATE_FORWARDED
+            },
+            depart_s: arrival.depart,
         };
         self.newest = counts.port_arrival;
         if self.rows.len() < KEPT {
@@ -119,7 +121,7 @@ impl Trace {
         }
         let ingress = self.number[arrival.ingress.0 as usize] as usize;
         let run = &mut self.runs[ingress];
-        if !row.dropped {
+        if !is_dropped {
             *run = Run::default();
             return;
         }
@@ -135,16 +137,16 @@ impl Trace {
 
     /// The port's n-th arrival, which had been accepted, is dropped after all.
     pub(crate) fn dropped(&mut self, port_arrival: u64) {
-        self.amend(port_arrival, |row| row.dropped = true);
+        self.amend(port_arrival, |row| row.fate = FATE_DROPPED);
     }
 
     /// The last bit of the port's n-th arrival leaves at `depart`.
-    pub(crate) fn departs(&mut self, port_arrival: u64, depart: Time) {
-        self.amend(port_arrival, |row| row.depart = depart);
+    pub(crate) fn departs(&mut self, port_arrival: u64, depart: Instant) {
+        self.amend(port_arrival, |row| row.depart_s = depart);
     }
 
     /// Changes a row wherever it is still kept.
-    fn amend(&mut self, port_arrival: u64, change: impl Fn(&mut Row)) {
+    fn amend(&mut self, port_arrival: u64, change: impl Fn(&mut TracedPacket)) {
         let newest = self.newest;
         if newest - port_arrival < self.rows.len() as u64 {
             change(&mut self.rows[(port_arrival - 1) as usize % KEPT]);
@@ -201,40 +203,26 @@ impl Trace {
         (length > self.blackouts[place].length).then_some(place)
     }
 
-    /// One row per packet and blackout, the longest blackout first, each in order of time.
-    pub(crate) fn into_table(mut self) -> Table {
+    /// One row per packet and blackout, the longest blackout first, each in order of time. A departure
+    /// later than `end` has not happened.
+    pub(crate) fn into_table(mut self, end: Instant) -> Table {
         self.blackouts
             .sort_by_key(|one| (std::cmp::Reverse(one.length), one.ingress_port));
-        let rows: Vec<(u32, Row)> = self
-            .blackouts
-            .iter()
-            .flat_map(|one| one.rows.iter().map(|row| (one.ingress_port, *row)))
-            .collect();
-        let number =
-            |of: fn(&Row) -> u32| Column::U32(rows.iter().map(|(_, row)| of(row)).collect());
-        let fate = rows.iter().map(|(_, row)| u8::from(row.dropped));
-        Table {
-            name: "trace",
-            columns: vec![
-                (
-                    "blackout_of",
-                    Column::U32(rows.iter().map(|(of, _)| *of).collect()),
-                ),
-                (
-                    "time_s",
-                    Column::seconds(rows.iter().map(|(_, row)| row.time)),
-                ),
-                ("port", Column::U32(vec![self.port.0; rows.len()])),
-                ("ingress_port", number(|row| row.ingress_port)),
-                ("flow", number(|row| row.flow)),
-                ("seq", number(|row| row.seq)),
-                ("size_bytes", number(|row| row.size_bytes)),
-                ("fate", Column::U8(fate.collect())),
-                (
-                    "depart_s",
-                    Column::seconds(rows.iter().map(|(_, row)| row.depart)),
-                ),
-            ],
+        let mut table = TracedPackets::default();
+        for blackout in self.blackouts {
+            for row in blackout.rows {
+                let has_left = row.depart_s <= end;
+                table.push(TracedPacket {
+                    blackout_of: blackout.ingress_port,
+                    depart_s: if has_left {
+                        row.depart_s
+                    } else {
+                        Instant::NEVER
+                    },
+                    ..row
+                });
+            }
         }
+        table.into_table()
     }
 }

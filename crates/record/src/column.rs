@@ -1,0 +1,228 @@
+//! Typed columns, and the tables that they make up.
+//!
+//! While a run goes on, a table is a struct of vectors, one per column, that the macro [`table!`]
+//! declares from the columns' names and types: [`crate::tables`] is the one place where a table is
+//! defined. At its end the table becomes a [`Table`]: columns of plain numbers for whoever reads them.
+//!
+//! A column's unit is the end of its name (`_s`, `_bytes`, `_bps`, `_ppm`). A value that does not
+//! exist is NaN in a column of f64, and the largest number of the type in one of integers.
+
+use fairport_units::Instant;
+
+/// A column of one table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// small enumerations
+    U8(Vec<u8>),
+    /// indices and 32-bit wire numbers
+    U32(Vec<u32>),
+    /// counts and sizes
+    U64(Vec<u64>),
+    /// times in s, rates in bit/s
+    F64(Vec<f64>),
+}
+
+impl Column {
+    /// Rows in it.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::U8(values) => values.len(),
+            Self::U32(values) => values.len(),
+            Self::U64(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The name of its values' type, as tables of types usually have it.
+    pub fn dtype(&self) -> &'static str {
+        match self {
+            Self::U8(_) => "u8",
+            Self::U32(_) => "u32",
+            Self::U64(_) => "u64",
+            Self::F64(_) => "f64",
+        }
+    }
+
+    /// Row `i` is from now on what row `order[i]` was.
+    fn reorder(&mut self, order: &[u32]) {
+        fn reordered<T: Copy>(values: &[T], order: &[u32]) -> Vec<T> {
+            order.iter().map(|row| values[*row as usize]).collect()
+        }
+        match self {
+            Self::U8(values) => *values = reordered(values, order),
+            Self::U32(values) => *values = reordered(values, order),
+            Self::U64(values) => *values = reordered(values, order),
+            Self::F64(values) => *values = reordered(values, order),
+        }
+    }
+}
+
+/// A table: its name, and its columns by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// unique among the tables
+    pub name: &'static str,
+    /// all of one length
+    pub columns: Vec<(&'static str, Column)>,
+}
+
+impl Table {
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        let found = self.columns.iter().find(|(own, _)| *own == name);
+        found.map(|(_, column)| column)
+    }
+
+    /// Rows of the table.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| column.len())
+    }
+
+    /// Row `i` is from now on what row `order[i]` was.
+    pub(crate) fn reorder(&mut self, order: &[u32]) {
+        for (_, column) in &mut self.columns {
+            column.reorder(order);
+        }
+    }
+}
+
+/// What a column may hold.
+pub trait Cell {
+    /// how it is stored while the run goes on
+    type Stored: Copy;
+
+    /// Stores a value.
+    fn store(self) -> Self::Stored;
+
+    /// The column of the values stored.
+    fn column(stored: Vec<Self::Stored>) -> Column;
+}
+
+/// Cells that are stored as they are.
+macro_rules! plain_cells {
+    ($($type:ty => $column:ident),+) => {$(
+        impl Cell for $type {
+            type Stored = Self;
+
+            #[inline]
+            fn store(self) -> Self {
+                self
+            }
+
+            fn column(stored: Vec<Self>) -> Column {
+                Column::$column(stored)
+            }
+        }
+    )+};
+}
+
+plain_cells!(u8 => U8, u32 => U32, u64 => U64, f64 => F64);
+
+/// Integers that may be missing: the largest number stands for none.
+macro_rules! optional_cells {
+    ($($type:ty => $column:ident),+) => {$(
+        impl Cell for Option<$type> {
+            type Stored = $type;
+
+            #[inline]
+            fn store(self) -> $type {
+                self.unwrap_or(<$type>::MAX)
+            }
+
+            fn column(stored: Vec<$type>) -> Column {
+                Column::$column(stored)
+            }
+        }
+    )+};
+}
+
+optional_cells!(u32 => U32, u64 => U64);
+
+/// In s; [`Instant::NEVER`] is a time that does not exist.
+impl Cell for Instant {
+    type Stored = Self;
+
+    #[inline]
+    fn store(self) -> Self {
+        self
+    }
+
+    fn column(stored: Vec<Self>) -> Column {
+        let seconds = |time: Self| match time {
+            Self::NEVER => f64::NAN,
+            time => time.as_secs_f64(),
+        };
+        Column::F64(stored.into_iter().map(seconds).collect())
+    }
+}
+
+/// Declares a table: the struct of its columns, the struct of one row, and its name.
+///
+/// `Drops` of `Drop` in `"drops"` gets `Drops::push(Drop { .. })`, `Drops::ROW_BYTES` (what one row
+/// takes in memory, from the columns' types) and `Drops::into_table()`.
+macro_rules! table {
+    (
+        $(#[$about:meta])*
+        $table:ident of $row:ident in $name:literal {
+            $($(#[$doc:meta])* $column:ident: $type:ty,)+
+        }
+    ) => {
+        $(#[$about])*
+        ///
+        /// One row of the table:
+        #[derive(Clone, Copy, Debug)]
+        pub struct $row {
+            $($(#[$doc])* pub $column: $type,)+
+        }
+
+        $(#[$about])*
+        #[derive(Clone, Debug, Default)]
+        pub struct $table {
+            $($column: Vec<<$type as $crate::column::Cell>::Stored>,)+
+        }
+
+        impl $table {
+            /// The table's name.
+            pub const NAME: &'static str = $name;
+
+            /// What one row takes in memory, bytes.
+            pub const ROW_BYTES: u64 =
+                (0 $(+ size_of::<<$type as $crate::column::Cell>::Stored>())+) as u64;
+
+            /// No rows, with room for so many.
+            pub fn with_capacity(rows: usize) -> Self {
+                Self { $($column: Vec::with_capacity(rows),)+ }
+            }
+
+            /// Adds a row.
+            #[inline]
+            pub fn push(&mut self, row: $row) {
+                $(self.$column.push($crate::column::Cell::store(row.$column));)+
+            }
+
+            /// The columns' names and types.
+            pub fn columns() -> Vec<(&'static str, &'static str)> {
+                let empty = Self::default().into_table();
+                empty.columns.iter().map(|(name, column)| (*name, column.dtype())).collect()
+            }
+
+            /// The finished table.
+            pub fn into_table(self) -> $crate::column::Table {
+                $crate::column::Table {
+                    name: Self::NAME,
+                    columns: vec![$((
+                        stringify!($column),
+                        <$type as $crate::column::Cell>::column(self.$column),
+                    ),)+],
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use table;

@@ -1,0 +1,44 @@
+//! The running counts by port, ingress port and flow of a backend that has no forwarding core: from
+//! them come drop runs and blackouts.
+
+use std::collections::HashMap;
+
+use fairport_net::{Counts, PortId};
+
+/// Counts packets as they arrive at output ports.
+///
+/// The forwarding core keeps the same counts beside its ports and routes. A backend that sees packets
+/// only (captures of a switch's ports, say) counts them here.
+#[derive(Clone, Debug, Default)]
+pub struct Counter {
+    /// arrived and accepted, by port
+    ports: HashMap<PortId, [u64; 2]>,
+    /// arrived, by port and ingress port
+    ingress: HashMap<(PortId, PortId), u64>,
+    /// arrived, by port and flow
+    flows: HashMap<(PortId, u64), u64>,
+}
+
+impl Counter {
+    /// A packet arrives at a port; returns the counts, this packet included. `flow` tells apart the
+    /// two directions of a connection.
+    pub fn arrive(&mut self, port: PortId, ingress: PortId, flow: u64) -> Counts {
+        let [arrived, accepted] = self.ports.entry(port).or_default();
+        let ingress_arrival = self.ingress.entry((port, ingress)).or_default();
+        let flow_arrival = self.flows.entry((port, flow)).or_default();
+        for count in [&mut *arrived, &mut *ingress_arrival, &mut *flow_arrival] {
+            *count += 1;
+        }
+        Counts {
+            port_arrival: *arrived,
+            ingress_arrival: *ingress_arrival,
+            flow_arrival: *flow_arrival,
+            port_accepted: *accepted,
+        }
+    }
+
+    /// The packet that arrived last at this port was accepted.
+    pub fn accept(&mut self, port: PortId) {
+        self.ports.entry(port).or_default()[1] += 1;
+    }
+}

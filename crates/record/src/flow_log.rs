@@ -1,0 +1,230 @@
+//! What is recorded of every flow: round-trip times, timeouts, and what arrived within the
+//! measurement.
+//!
+//! A flow's goodput is counted by arrival: a byte of new data counts if it arrives at the receiving
+//! host within the measurement, whether or not a hole before it delays its delivery. So no byte that
+//! arrived before the measurement counts when the hole is filled, and goodput cannot exceed the line
+//! by more than the packet whose last bit arrives first.
+
+use fairport_tcp::{Counters, Timeout};
+use fairport_units::{Duration, Instant};
+
+use crate::column::Table;
+use crate::rtt::{RttHistogram, RttSummary};
+use crate::series::Progress;
+use crate::tables::{RttBin, RttBins, TimeoutRow, Timeouts};
+
+/// One flow's record. There may be a million of them: what is large is for watched flows only.
+pub struct FlowRecord {
+    /// when the handshake was done; [`Instant::NEVER`]: not yet
+    pub established_at: Instant,
+    /// when the last byte of what the sender wrote was delivered; [`Instant::NEVER`]: not yet
+    pub finished_at: Instant,
+    /// what its receiver had got when the flow was over
+    pub progress: Progress,
+    /// what the sender did until the flow was over
+    pub counters: Counters,
+    /// within the measurement
+    rtt: RttSummary,
+    /// the same sample by sample; none: the flow is not watched
+    histogram: Option<RttHistogram>,
+    /// since the last row of the series
+    rtt_interval: RttSummary,
+    /// bytes that had arrived when the measurement began
+    arrived_before: u64,
+    /// bytes that had arrived when it ended
+    arrived_by_end: u64,
+}
+
+impl FlowRecord {
+    fn new(is_watched: bool) -> Self {
+        Self {
+            established_at: Instant::NEVER,
+            finished_at: Instant::NEVER,
+            progress: Progress::default(),
+            counters: Counters::default(),
+            rtt: RttSummary::EMPTY,
+            histogram: is_watched.then(RttHistogram::new),
+            rtt_interval: RttSummary::EMPTY,
+            arrived_before: 0,
+            arrived_by_end: 0,
+        }
+    }
+
+    /// RTT samples of the measurement.
+    pub fn rtt(&self) -> &RttSummary {
+        &self.rtt
+    }
+
+    /// RTT samples since this was asked last.
+    pub fn take_interval(&mut self) -> RttSummary {
+        std::mem::replace(&mut self.rtt_interval, RttSummary::EMPTY)
+    }
+
+    /// New bytes that arrived within the measurement.
+    pub fn measured_bytes(&self) -> u64 {
+        self.arrived_by_end - self.arrived_before
+    }
+}
+
+/// All flows' records, the timeouts, and the measurement.
+pub struct FlowLog {
+    flows: Vec<FlowRecord>,
+    timeouts: Timeouts,
+    /// flows from this number on are not watched sample by sample
+    watched: u32,
+    from: Instant,
+    to: Instant,
+}
+
+impl FlowLog {
+    /// Without flows yet; those below number `watched` are watched sample by sample.
+    pub fn new(watched: u32) -> Self {
+        Self {
+            flows: Vec::new(),
+            timeouts: Timeouts::default(),
+            watched,
+            from: Instant::ZERO,
+            to: Instant::NEVER,
+        }
+    }
+
+    /// Adds the next flow.
+    pub fn add_flow(&mut self) {
+        let is_watched = self.flows.len() < self.watched as usize;
+        self.flows.push(FlowRecord::new(is_watched));
+    }
+
+    /// All flows' records.
+    pub fn flows(&self) -> &[FlowRecord] {
+        &self.flows
+    }
+
+    /// The record of a flow.
+    #[inline]
+    pub fn flow(&self, flow: u32) -> &FlowRecord {
+        &self.flows[flow as usize]
+    }
+
+    /// The record of a flow, to add to it.
+    #[inline]
+    pub fn flow_mut(&mut self, flow: u32) -> &mut FlowRecord {
+        &mut self.flows[flow as usize]
+    }
+
+    /// When the measurement began: with the run, until it begins anew.
+    pub fn from(&self) -> Instant {
+        self.from
+    }
+
+    /// When it ended; [`Instant::NEVER`]: not yet.
+    pub fn to(&self) -> Instant {
+        self.to
+    }
+
+    /// The sender of a flow measured a round-trip time.
+    #[inline]
+    pub fn rtt_sample(&mut self, flow: u32, rtt: Duration) {
+        let is_measured = self.to == Instant::NEVER;
+        let record = &mut self.flows[flow as usize];
+        record.rtt_interval.add(rtt);
+        if is_measured {
+            record.rtt.add(rtt);
+            if let Some(histogram) = &mut record.histogram {
+                histogram.add(rtt);
+            }
+        }
+    }
+
+    /// The retransmission timer of a flow expired.
+    pub fn timeout(&mut self, flow: u32, timeout: &Timeout) {
+        self.timeouts.push(TimeoutRow {
+            flow,
+            start_s: timeout.start,
+            end_s: timeout.end,
+            rto_s: timeout.rto,
+            backoff: timeout.backoff,
+            cause: timeout.cause as u8,
+            seq: timeout.seq,
+        });
+    }
+
+    /// Begins the measurement: what has arrived so far, flow by flow as `progress` says, does not
+    /// count, nor do the RTTs.
+    pub fn begin(&mut self, now: Instant, progress: impl Iterator<Item = Progress>) {
+        self.from = now;
+        for (flow, progress) in self.flows.iter_mut().zip(progress) {
+            flow.arrived_before = progress.arrived_bytes;
+            flow.rtt = RttSummary::EMPTY;
+            if let Some(histogram) = &mut flow.histogram {
+                histogram.clear();
+            }
+        }
+    }
+
+    /// Ends the measurement, unless it has ended.
+    pub fn end(&mut self, now: Instant, progress: impl Iterator<Item = Progress>) {
+        if self.to != Instant::NEVER {
+            return;
+        }
+        self.to = now;
+        for (flow, progress) in self.flows.iter_mut().zip(progress) {
+            flow.arrived_by_end = progress.arrived_bytes;
+        }
+    }
+
+    /// The tables of timeouts and of RTT samples.
+    pub fn into_tables(self) -> [Table; 2] {
+        let mut bins = RttBins::default();
+        for (flow, record) in (0..).zip(&self.flows) {
+            for (rtt_s, samples) in record.histogram.iter().flat_map(RttHistogram::bins) {
+                bins.push(RttBin {
+                    flow,
+                    rtt_s,
+                    samples,
+                });
+            }
+        }
+        [self.timeouts.into_table(), bins.into_table()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(delivered_bytes: u64, arrived_bytes: u64) -> Progress {
+        Progress {
+            delivered_bytes,
+            arrived_bytes,
+        }
+    }
+
+    #[test]
+    fn what_arrived_before_the_measurement_does_not_count_when_its_hole_is_filled() {
+        let mut log = FlowLog::new(0);
+        log.add_flow();
+        // 5000 B wait behind a hole when the measurement begins; the hole of 1460 B is filled within
+        log.begin(Instant::from_ms(1), [progress(10_000, 15_000)].into_iter());
+        log.end(Instant::from_ms(2), [progress(16_460, 16_460)].into_iter());
+        assert_eq!(log.flow(0).measured_bytes(), 1460);
+    }
+
+    #[test]
+    fn samples_of_the_measurement_are_those_between_its_begin_and_its_end() {
+        let mut log = FlowLog::new(1);
+        log.add_flow();
+        let none = || [Progress::default()].into_iter();
+        log.rtt_sample(0, Duration::from_ms(1));
+        log.begin(Instant::from_ms(1), none());
+        log.rtt_sample(0, Duration::from_ms(4));
+        log.end(Instant::from_ms(2), none());
+        log.rtt_sample(0, Duration::from_ms(9));
+        let record = log.flow_mut(0);
+        assert_eq!((record.rtt().min_s(), record.rtt().max_s()), (0.004, 0.004));
+        let interval = record.take_interval();
+        assert_eq!((interval.min_s(), interval.max_s()), (0.001, 0.009));
+        let [_, rtt] = log.into_tables();
+        assert_eq!(rtt.rows(), 1);
+    }
+}

@@ -1,0 +1,32 @@
+//! What a run leaves, whoever moves the packets: a simulator, a switch in real time, or a join of
+//! captures.
+//!
+//! [`tables`] defines every table in one place. A [`Recorder`] watches the network's ports and fills the
+//! tables of packets; a [`FlowLog`] records what the ends of flows report; [`Series`] and
+//! [`QueueSamples`] are sampled at intervals; a [`Counter`] keeps the running counts where no forwarding
+//! core does. [`Recorded`] is all of it together.
+//!
+//! Of a packet's content it knows what the trait [`Content`] says: a sequence number, and what goes
+//! into the fingerprint.
+
+pub mod column;
+mod content;
+mod counter;
+mod fingerprint;
+mod flow_log;
+mod recorded;
+mod recorder;
+mod rtt;
+mod series;
+pub mod tables;
+mod trace;
+
+pub use column::{Column, Table};
+pub use content::Content;
+pub use counter::Counter;
+pub use fingerprint::Fingerprint;
+pub use flow_log::{FlowLog, FlowRecord};
+pub use recorded::{Recorded, names};
+pub use recorder::{Losses, Recorder};
+pub use rtt::{RttHistogram, RttSummary};
+pub use series::{FlowSample, Progress, QueueSamples, Series};

@@ -1,0 +1,53 @@
+//! Everything that a run leaves.
+
+use fairport_net::discipline::Reason;
+use fairport_tcp::TimeoutCause;
+use fairport_units::{Duration, Instant};
+
+use crate::column::Table;
+use crate::trace::FATES;
+
+/// Transport protocols, in the order of the numbers in the table `flows`.
+const PROTOCOLS: [&str; 2] = ["tcp", "udp"];
+
+/// Everything that a run leaves.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// hash of packet facts: equal for equal scenario, seed and version, on every machine
+    pub fingerprint: u64,
+    /// the same for each port alone
+    pub port_fingerprints: Vec<u64>,
+    /// packets whose last bit arrived at a next node
+    pub packet_hops: u64,
+    /// packet-hops and timers that fired
+    pub events: u64,
+    /// start of the measurement
+    pub measure_from: Instant,
+    /// end of the measurement
+    pub measure_to: Instant,
+    /// how long was simulated
+    pub simulated: Duration,
+    /// lists of names: ports, reasons of drops, causes of timeouts
+    pub names: Vec<(&'static str, Vec<String>)>,
+    /// the tables
+    pub tables: Vec<Table>,
+}
+
+impl Recorded {
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+}
+
+/// The lists of names of what the network and TCP number, and the two
+/// fates of a packet and transport protocols.
+pub fn names() -> Vec<(&'static str, Vec<String>)> {
+    let list = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    vec![
+        ("reason", list(&Reason::NAMES)),
+        ("cause", list(&TimeoutCause::NAMES)),
+        ("fate", list(&FATES)),
+        ("protocol", list(&PROTOCOLS)),
+    ]
+}

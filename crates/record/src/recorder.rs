@@ -1,0 +1,168 @@
+//! What watches a network's ports: the fingerprint, the drops, the marks, the longest blackouts.
+
+use fairport_net::discipline::{Reason, Verdict};
+use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
+use fairport_units::Instant;
+
+use crate::column::Table;
+use crate::content::Content;
+use crate::fingerprint::Fingerprint;
+use crate::tables::{DroppedPacket, Drops, MarkedPacket, Marks, in_order_of_time};
+use crate::trace::Trace;
+
+/// The observer of a run's network, whatever its packets hold.
+///
+/// A host that is behind with sending decides about packets that its NIC will see later, perhaps
+/// after the end of the run. What a NIC drops after the end has not happened: such a packet is still on
+/// its way, and no table counts it.
+pub struct Recorder {
+    end: Instant,
+    fingerprint: Fingerprint,
+    drops: Drops,
+    marks: Marks,
+    trace: Trace,
+    by_flow: Vec<Losses>,
+    /// drops after the end, by port
+    late_drops: Vec<u64>,
+}
+
+/// What happened to packets of one flow at all ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// packets dropped
+    pub drops: u64,
+    /// packets marked
+    pub marks: u64,
+    /// packets that a NIC will drop after the end of the run
+    pub late_drops: u64,
+}
+
+impl Recorder {
+    /// Of a run until `end`, without flows yet. Every packet at the `traced` port may be traced.
+    pub fn new(topology: &Topology, traced: PortId, end: Instant) -> Self {
+        Self {
+            end,
+            fingerprint: Fingerprint::new(topology.ports().len()),
+            drops: Drops::default(),
+            marks: Marks::default(),
+            trace: Trace::new(topology, traced),
+            by_flow: Vec::new(),
+            late_drops: vec![0; topology.ports().len()],
+        }
+    }
+
+    /// Adds the next flow.
+    pub fn add_flow(&mut self) {
+        self.by_flow.push(Losses::default());
+    }
+
+    /// The measurement begins: the longest blackouts are looked for from now on.
+    pub fn begin_measurement(&mut self) {
+        self.trace.restart();
+    }
+
+    /// What happened to a flow's packets.
+    pub fn losses(&self, flow: u32) -> Losses {
+        self.by_flow[flow as usize]
+    }
+
+    /// Packets that a port will drop after the end of the run.
+    pub fn late_drops(&self, port: PortId) -> u64 {
+        self.late_drops[port.0 as usize]
+    }
+
+    /// The hash of what happened at every port.
+    pub fn fingerprint(&self) -> &Fingerprint {
+        &self.fingerprint
+    }
+
+    /// The tables of packets: drops, marks, trace.
+    pub fn into_tables(self) -> [Table; 3] {
+        [
+            in_order_of_time(self.drops.into_table()),
+            in_order_of_time(self.marks.into_table()),
+            self.trace.into_table(self.end),
+        ]
+    }
+
+    /// Counts a packet that was dropped or marked.
+    fn count(&mut self, arrival: &Arrival<'_, impl Content>) {
+        let flow = &mut self.by_flow[arrival.packet.header.flow as usize];
+        match arrival.verdict {
+            Verdict::Accepted => {}
+            Verdict::Dropped(_) if arrival.time > self.end => {
+                flow.late_drops += 1;
+                self.late_drops[arrival.port.0 as usize] += 1;
+            }
+            Verdict::Dropped(reason) => {
+                flow.drops += 1;
+                self.drops.push(dropped_packet(arrival, reason));
+            }
+            Verdict::Marked => {
+                flow.marks += 1;
+                self.marks.push(marked_packet(arrival));
+            }
+        }
+    }
+}
+
+fn dropped_packet(arrival: &Arrival<'_, impl Content>, reason: Reason) -> DroppedPacket {
+    DroppedPacket {
+        time_s: arrival.time,
+        port: arrival.port.0,
+        ingress_port: arrival.ingress.0,
+        flow: arrival.packet.header.flow,
+        seq: arrival.packet.content.seq(),
+        size_bytes: arrival.frame_bytes,
+        reason: reason as u8,
+        port_arrival: arrival.counts.port_arrival,
+        ingress_arrival: arrival.counts.ingress_arrival,
+        flow_arrival: arrival.counts.flow_arrival,
+        port_accepted: arrival.counts.port_accepted,
+    }
+}
+
+fn marked_packet(arrival: &Arrival<'_, impl Content>) -> MarkedPacket {
+    MarkedPacket {
+        time_s: arrival.time,
+        port: arrival.port.0,
+        ingress_port: arrival.ingress.0,
+        flow: arrival.packet.header.flow,
+        seq: arrival.packet.content.seq(),
+    }
+}
+
+impl<P: Content> Observer<P> for Recorder {
+    #[inline]
+    fn sent(&mut self, port: PortId, packet: &Packet<P>) {
+        self.fingerprint.sent(port, &packet.content);
+    }
+
+    #[inline]
+    fn verdict(&mut self, time: Instant, port: PortId, header: &Header, verdict: Verdict) {
+        self.fingerprint.verdict(time, port, header, verdict);
+    }
+
+    #[inline]
+    fn watches(&self, port: PortId) -> bool {
+        self.trace.port == port
+    }
+
+    fn detail(&mut self, arrival: &Arrival<'_, P>) {
+        self.count(arrival);
+        if arrival.port == self.trace.port && arrival.time <= self.end {
+            self.trace.note(arrival);
+        }
+    }
+
+    fn revised(&mut self, arrival: &Arrival<'_, P>) {
+        self.count(arrival);
+        if arrival.port == self.trace.port && !arrival.verdict.is_accepted() {
+            self.trace.dropped(arrival.counts.port_arrival);
+        }
+    }
+
+    fn departs(&mut self, _: PortId, _: &Packet<P>, port_arrival: u64, depart: Instant) {
+        self.trace.departs(port_arrival, depart);
+    }
+}

@@ -1,0 +1,150 @@
+//! Round-trip times: their smallest, mean and largest, and a histogram with bins about 1 % wide.
+
+use fairport_units::Duration;
+
+/// RTT samples of an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttSummary {
+    samples: u64,
+    min: Duration,
+    max: Duration,
+    sum: Duration,
+}
+
+impl RttSummary {
+    /// Without samples.
+    pub const EMPTY: Self = Self {
+        samples: 0,
+        min: Duration::NEVER,
+        max: Duration::ZERO,
+        sum: Duration::ZERO,
+    };
+
+    /// Adds a sample.
+    #[inline]
+    pub fn add(&mut self, rtt: Duration) {
+        self.samples += 1;
+        self.min = self.min.min(rtt);
+        self.max = self.max.max(rtt);
+        self.sum += rtt;
+    }
+
+    /// The smallest, in s; NaN without samples.
+    pub fn min_s(&self) -> f64 {
+        self.or_nan(self.min)
+    }
+
+    /// The largest, in s; NaN without samples.
+    pub fn max_s(&self) -> f64 {
+        self.or_nan(self.max)
+    }
+
+    /// The mean, in s; NaN without samples.
+    pub fn mean_s(&self) -> f64 {
+        self.sum.as_secs_f64() / self.samples as f64
+    }
+
+    fn or_nan(&self, of: Duration) -> f64 {
+        if self.samples == 0 {
+            f64::NAN
+        } else {
+            of.as_secs_f64()
+        }
+    }
+}
+
+/// Bins per octave: a bin is 2^-7 = 0.8 % of its octave's start wide.
+const BINS_LOG2: u32 = 7;
+/// 2^19 ps is about half a microsecond; what is shorter falls into the first bin.
+const FIRST_OCTAVE: u32 = 19;
+/// 2^46 ps is about 70 s; what is longer falls into the last bin.
+const LAST_OCTAVE: u32 = 45;
+const BINS: usize = ((LAST_OCTAVE - FIRST_OCTAVE + 1) << BINS_LOG2) as usize;
+
+/// Counts of RTT samples in logarithmic octaves, each cut into 128 equal bins.
+#[derive(Clone, Debug)]
+pub struct RttHistogram {
+    counts: Vec<u32>,
+}
+
+impl Default for RttHistogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RttHistogram {
+    /// Without samples.
+    pub fn new() -> Self {
+        Self {
+            counts: vec![0; BINS],
+        }
+    }
+
+    /// Adds a sample.
+    #[inline]
+    pub fn add(&mut self, rtt: Duration) {
+        let ps = rtt
+            .as_ps()
+            .clamp(1 << FIRST_OCTAVE, (1 << (LAST_OCTAVE + 1)) - 1);
+        let octave = ps.ilog2();
+        let within = (ps >> (octave - BINS_LOG2)) & ((1 << BINS_LOG2) - 1);
+        let bin = (u64::from(octave - FIRST_OCTAVE) << BINS_LOG2) | within;
+        self.counts[bin as usize] += 1;
+    }
+
+    /// Forgets the samples.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+    }
+
+    /// The bins that hold samples: (middle in s, samples).
+    pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> {
+        let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
+        filled.map(|(bin, n)| {
+            let octave = FIRST_OCTAVE + (bin as u32 >> BINS_LOG2);
+            let within = bin as u64 & ((1 << BINS_LOG2) - 1);
+            let width = 1_u64 << (octave - BINS_LOG2);
+            let middle = (1_u64 << octave) + within * width + width / 2;
+            (Duration::from_ps(middle).as_secs_f64(), u64::from(*n))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bin_is_within_one_percent_of_its_samples() {
+        for us in [1_u64, 3, 50, 420, 740, 1_999, 250_000, 60_000_000] {
+            let mut histogram = RttHistogram::new();
+            histogram.add(Duration::from_us(us));
+            let (middle, samples) = histogram.bins().next().unwrap();
+            assert_eq!(samples, 1);
+            assert!(
+                (middle / (us as f64 * 1e-6) - 1.0).abs() < 0.01,
+                "{us} us in {middle} s"
+            );
+        }
+    }
+
+    #[test]
+    fn a_summary_has_the_extremes_and_the_mean() {
+        let mut summary = RttSummary::EMPTY;
+        assert!(summary.min_s().is_nan() && summary.mean_s().is_nan() && summary.max_s().is_nan());
+        for ms in [3, 1, 8] {
+            summary.add(Duration::from_ms(ms));
+        }
+        assert_eq!((summary.min_s(), summary.max_s()), (0.001, 0.008));
+        assert!((summary.mean_s() - 0.004).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_counted_at_the_edge() {
+        let mut histogram = RttHistogram::new();
+        histogram.add(Duration::ZERO);
+        histogram.add(Duration::NEVER);
+        assert_eq!(histogram.bins().count(), 2);
+    }
+}

@@ -1,0 +1,349 @@
+//! Every table of a run: its name and its columns, defined here and nowhere else.
+//!
+//! Names carry the units. Hosts, ports, stacks and kinds are numbers, indices into lists of names
+//! that come beside the tables; an `Option` is a value that may be missing.
+
+use fairport_units::{Duration, Instant};
+
+use crate::column::{Column, Table, table};
+
+table! {
+    /// The flows: one row per flow.
+    Flows of Flow in "flows" {
+        /// its number
+        flow: u32,
+        /// sending host
+        src: u32,
+        /// receiving host
+        dst: u32,
+        /// links between them
+        hops: u32,
+        /// which part of the plan's traffic it is of
+        traffic: u32,
+        /// 0: TCP, 1: UDP
+        protocol: u8,
+        /// the sender's stack
+        stack: u32,
+        /// when the application opened the connection
+        start_s: Instant,
+        /// when the handshake was done
+        established_s: Instant,
+        /// when the last byte was delivered
+        end_s: Instant,
+        /// bytes to be sent; none: without end
+        size_bytes: Option<u64>,
+        /// bytes delivered in order to the application, in the whole run
+        delivered_bytes: u64,
+        /// new bytes that arrived at the receiving host within the measurement
+        measured_bytes: u64,
+        /// these over the length of the measurement
+        goodput_bps: f64,
+        /// flow completion time
+        fct_s: Duration,
+        /// the same in the empty network
+        ideal_fct_s: Duration,
+        /// segments with payload, retransmissions included
+        segments_sent: u64,
+        /// segments sent again
+        retransmits: u64,
+        /// entries into fast recovery
+        fast_recoveries: u64,
+        /// expiries of the retransmission timer
+        timeouts: u64,
+        /// time waited for these, in all
+        timeout_period_s: Duration,
+        /// packets dropped at any port
+        drops: u64,
+        /// packets marked at any port
+        marks: u64,
+        /// mean of the sender's RTT samples
+        rtt_mean_s: f64,
+        /// smallest of them
+        rtt_min_s: f64,
+        /// largest of them
+        rtt_max_s: f64,
+    }
+}
+
+table! {
+    /// The output ports: one row per port.
+    Ports of Port in "ports" {
+        /// its number
+        port: u32,
+        /// packets accepted
+        packets: u64,
+        /// bytes accepted
+        bytes: u64,
+        /// packets dropped
+        drops: u64,
+        /// packets marked
+        marks: u64,
+        /// mean of what waited in its buffer
+        queue_mean_bytes: f64,
+        /// most that waited
+        queue_max_bytes: u64,
+        /// share of the run in which it was sending
+        busy_share: f64,
+        /// flows whose data is routed through it
+        flows: u32,
+        /// how much faster than its nominal rate it sends
+        clock_error_ppm: f64,
+    }
+}
+
+table! {
+    /// The flows in time: one row per watched flow and interval.
+    SeriesRows of SeriesRow in "series" {
+        /// end of the interval
+        time_s: Instant,
+        /// the flow
+        flow: u32,
+        /// new bytes that arrived at the receiving host within the interval, over its length
+        goodput_bps: f64,
+        /// congestion window
+        cwnd_bytes: u64,
+        /// slow-start threshold
+        ssthresh_bytes: Option<u64>,
+        /// smoothed RTT
+        srtt_s: Duration,
+        /// sent and not acknowledged
+        in_flight_bytes: u64,
+        /// smallest RTT sample of the interval
+        rtt_min_s: f64,
+        /// mean of them
+        rtt_mean_s: f64,
+        /// largest of them
+        rtt_max_s: f64,
+        /// bytes delivered in order since the start
+        delivered_bytes: u64,
+    }
+}
+
+table! {
+    /// The queues in time: one row per watched port and interval.
+    QueueRows of QueueRow in "queue" {
+        /// when
+        time_s: Instant,
+        /// the port
+        port: u32,
+        /// bytes in its buffer
+        bytes: u64,
+        /// packets in its buffer
+        packets: u64,
+    }
+}
+
+table! {
+    /// The packets that were dropped, with the running counts from which drop runs and blackouts are
+    /// found.
+    Drops of DroppedPacket in "drops" {
+        /// when
+        time_s: Instant,
+        /// at which output port
+        port: u32,
+        /// by which port of the same node the packet came in
+        ingress_port: u32,
+        /// its flow
+        flow: u32,
+        /// its sequence number on the wire
+        seq: u32,
+        /// what the buffer counts for it
+        size_bytes: u32,
+        /// why
+        reason: u8,
+        /// which packet at this port it was, from 1
+        port_arrival: u64,
+        /// which packet from this ingress port
+        ingress_arrival: u64,
+        /// which packet of this flow
+        flow_arrival: u64,
+        /// packets that the port had accepted before
+        port_accepted: u64,
+    }
+}
+
+table! {
+    /// The packets that were marked.
+    Marks of MarkedPacket in "marks" {
+        /// when
+        time_s: Instant,
+        /// at which output port
+        port: u32,
+        /// by which port of the same node the packet came in
+        ingress_port: u32,
+        /// its flow
+        flow: u32,
+        /// its sequence number on the wire
+        seq: u32,
+    }
+}
+
+table! {
+    /// The retransmission timeouts: one row per expiry.
+    Timeouts of TimeoutRow in "timeouts" {
+        /// the flow
+        flow: u32,
+        /// since when it waited
+        start_s: Instant,
+        /// when the timer expired
+        end_s: Instant,
+        /// the timeout as set, backoff included
+        rto_s: Duration,
+        /// doublings in it
+        backoff: u32,
+        /// why no fast retransmit came first
+        cause: u8,
+        /// the first byte that was not acknowledged
+        seq: u32,
+    }
+}
+
+table! {
+    /// The RTT samples of the watched flows, as histograms: one row per bin that is not empty.
+    RttBins of RttBin in "rtt" {
+        /// the flow
+        flow: u32,
+        /// middle of the bin
+        rtt_s: f64,
+        /// samples in it
+        samples: u64,
+    }
+}
+
+table! {
+    /// The rounds of workloads that are over: one row per round.
+    Rounds of Round in "rounds" {
+        /// which part of the plan's traffic it is of
+        traffic: u32,
+        /// its number, from 0
+        round: u32,
+        /// the flow of a transfer; none: a round of many flows
+        flow: Option<u32>,
+        /// when its data was there to be sent
+        start_s: Instant,
+        /// when the last of it had arrived
+        end_s: Instant,
+        /// all of it
+        bytes: u64,
+        /// from the one to the other
+        completion_s: Duration,
+    }
+}
+
+table! {
+    /// Requests and their answers: one row per request.
+    Requests of Request in "requests" {
+        /// which part of the plan's traffic it is of
+        traffic: u32,
+        /// the flow of its connection; none: the connection was never opened
+        flow: Option<u32>,
+        /// which one on its connection, from 0
+        request: u32,
+        /// when the client asked
+        start_s: Instant,
+        /// when the client had the whole answer
+        end_s: Instant,
+        /// what it asked with
+        request_bytes: u64,
+        /// what it is answered with
+        response_bytes: u64,
+        /// from the one to the other
+        response_s: Duration,
+    }
+}
+
+table! {
+    /// The packets before, in and after the longest blackout of each ingress port.
+    TracedPackets of TracedPacket in "trace" {
+        /// the ingress port whose blackout it is
+        blackout_of: u32,
+        /// when it arrived
+        time_s: Instant,
+        /// at which output port
+        port: u32,
+        /// by which port of the same node it came in
+        ingress_port: u32,
+        /// its flow
+        flow: u32,
+        /// its sequence number on the wire
+        seq: u32,
+        /// what the buffer counts for it
+        size_bytes: u32,
+        /// 0: forwarded, 1: dropped
+        fate: u8,
+        /// when its last bit left
+        depart_s: Instant,
+    }
+}
+
+/// Puts a table's rows in order of `time_s`, which is its first column. A port that catches up with
+/// its departures reports them late.
+pub(crate) fn in_order_of_time(mut table: Table) -> Table {
+    let Some((_, Column::F64(times))) = table.columns.first() else {
+        unreachable!("the first column is the time");
+    };
+    if !times.is_sorted() {
+        let mut order: Vec<u32> = (0..times.len() as u32).collect();
+        order.sort_by(|a, b| times[*a as usize].total_cmp(&times[*b as usize]));
+        table.reorder(&order);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(flow: Option<u32>, start_s: u64, end_s: Instant) -> Request {
+        Request {
+            traffic: 0,
+            flow,
+            request: 0,
+            start_s: Instant::from_secs(start_s),
+            end_s,
+            request_bytes: 100,
+            response_bytes: 1000,
+            response_s: Duration::NEVER,
+        }
+    }
+
+    #[test]
+    fn a_missing_number_is_the_largest_one_and_a_missing_time_is_nan() {
+        let mut requests = Requests::default();
+        requests.push(request(Some(7), 1, Instant::from_secs(2)));
+        requests.push(request(None, 3, Instant::NEVER));
+        let table = requests.into_table();
+        assert_eq!((table.name, table.rows()), ("requests", 2));
+        assert_eq!(table.column("flow"), Some(&Column::U32(vec![7, u32::MAX])));
+        let Some(Column::F64(ends)) = table.column("end_s") else {
+            panic!("times are f64");
+        };
+        assert!(ends[0] == 2.0 && ends[1].is_nan());
+        assert_eq!(table.column("weight"), None);
+    }
+
+    #[test]
+    fn rows_are_put_in_order_of_time() {
+        let mut marks = Marks::default();
+        for (s, flow) in [(3, 30), (1, 10), (2, 20)] {
+            marks.push(MarkedPacket {
+                time_s: Instant::from_secs(s),
+                port: 0,
+                ingress_port: 0,
+                flow,
+                seq: 0,
+            });
+        }
+        let table = in_order_of_time(marks.into_table());
+        let times = Column::F64(vec![1.0, 2.0, 3.0]);
+        assert_eq!(table.column("time_s"), Some(&times));
+        assert_eq!(table.column("flow"), Some(&Column::U32(vec![10, 20, 30])));
+    }
+
+    #[test]
+    fn a_row_takes_what_its_columns_take() {
+        assert_eq!(QueueRows::ROW_BYTES, 8 + 4 + 8 + 8);
+        assert_eq!(SeriesRows::ROW_BYTES, 8 + 4 + 9 * 8);
+        assert_eq!(Drops::ROW_BYTES, 8 + 5 * 4 + 1 + 4 * 8);
+    }
+}

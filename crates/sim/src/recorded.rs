@@ -1,0 +1,186 @@
+//! At the end of a run: the tables of flows, ports, rounds and requests, beside those that grew
+//! meanwhile.
+
+use fairport_net::PortId;
+use fairport_plan::workload::Log;
+use fairport_record::tables::{Flow, Flows, Port, Ports, Request, Requests, Round, Rounds};
+use fairport_record::{Recorded, Table, names};
+use fairport_units::{Duration, Instant};
+
+use crate::flow::LiveFlow;
+use crate::simulation::Simulation;
+
+impl Simulation {
+    /// What the run leaves.
+    ///
+    /// # Panics
+    /// If the run has not ended, or if a packet of some flow is unaccounted for.
+    pub fn into_recorded(self) -> Recorded {
+        assert!(self.finished, "a record before the end of the run");
+        self.assert_conservation_by_flow();
+        let mut names = names();
+        names.push(("port", self.port_names()));
+        let log = &self.nursery.workloads.log;
+        let mut tables = vec![self.flows(), self.ports(), rounds(log), requests(log)];
+        let fingerprint = self.network.observer().fingerprint();
+        let (digest, ports) = (fingerprint.digest(), fingerprint.ports().to_vec());
+        let packet_hops = self.network.packet_hops();
+        let log = self.hosts.reports.log;
+        let (measure_from, measure_to) = (log.from(), log.to());
+        tables.extend([self.series.into_table(), self.queue.into_table()]);
+        tables.extend(log.into_tables());
+        tables.extend(self.network.into_observer().into_tables());
+        Recorded {
+            fingerprint: digest,
+            port_fingerprints: ports,
+            packet_hops,
+            events: packet_hops + self.hosts.timers_fired,
+            measure_from,
+            measure_to,
+            simulated: self.duration,
+            names,
+            tables,
+        }
+    }
+
+    /// Asserts, flow by flow: packets sent = received + dropped + under way.
+    fn assert_conservation_by_flow(&self) {
+        let mut in_flight = vec![0; self.flows.len()];
+        for header in self.network.in_flight() {
+            in_flight[header.flow as usize] += 1;
+        }
+        for (flow, live) in (0..).zip(&self.hosts.live) {
+            let (sent, received) = match live {
+                Some(live) => live.packets(),
+                None => self.hosts.reports.state(flow).packets(),
+            };
+            let losses = self.network.observer().losses(flow);
+            assert_eq!(
+                sent,
+                received + losses.drops + losses.late_drops + in_flight[flow as usize],
+                "conservation of flow {flow}"
+            );
+        }
+    }
+
+    /// One row per flow.
+    fn flows(&self) -> Table {
+        let mut table = Flows::with_capacity(self.flows.len());
+        for flow in 0..self.flows.len() as u32 {
+            table.push(self.flow(flow));
+        }
+        table.into_table()
+    }
+
+    fn flow(&self, flow: u32) -> Flow {
+        let spec = &self.flows[flow as usize];
+        let log = &self.hosts.reports.log;
+        let record = log.flow(flow);
+        let live = self.hosts.live[flow as usize].as_ref();
+        let counters = live.map_or(record.counters, LiveFlow::counters);
+        let delivered_bytes = self.hosts.progress(flow).delivered_bytes;
+        let is_complete = spec.how.size_bytes == Some(delivered_bytes) && !spec.how.persistent;
+        let measured_bytes = record.measured_bytes();
+        let losses = self.network.observer().losses(flow);
+        Flow {
+            flow,
+            src: spec.how.src.host,
+            dst: spec.how.dst.host,
+            hops: spec.hops,
+            traffic: spec.how.origin.traffic,
+            protocol: u8::from(spec.how.udp.is_some()),
+            stack: spec.how.src.stack,
+            start_s: spec.start,
+            established_s: record.established_at,
+            end_s: record.finished_at,
+            size_bytes: spec.how.size_bytes,
+            delivered_bytes,
+            measured_bytes,
+            goodput_bps: measured_bytes as f64 * 8.0 / (log.to() - log.from()).as_secs_f64(),
+            fct_s: if is_complete {
+                record.finished_at - spec.start
+            } else {
+                Duration::NEVER
+            },
+            ideal_fct_s: spec.ideal,
+            segments_sent: counters.segments_sent,
+            retransmits: counters.retransmits,
+            fast_recoveries: counters.fast_recoveries,
+            timeouts: counters.timeouts,
+            timeout_period_s: counters.timeout_period,
+            drops: losses.drops,
+            marks: losses.marks,
+            rtt_mean_s: record.rtt().mean_s(),
+            rtt_min_s: record.rtt().min_s(),
+            rtt_max_s: record.rtt().max_s(),
+        }
+    }
+
+    /// One row per port.
+    fn ports(&self) -> Table {
+        let ports = self.topology.ports().len();
+        let mut table = Ports::with_capacity(ports);
+        for port in 0..ports as u32 {
+            table.push(self.port(PortId(port)));
+        }
+        table.into_table()
+    }
+
+    fn port(&self, id: PortId) -> Port {
+        let totals = self.network.totals(id);
+        let duration_ps = self.duration.as_ps() as f64;
+        let port = id.0 as usize;
+        Port {
+            port: id.0,
+            packets: totals.accepted,
+            bytes: totals.accepted_bytes,
+            drops: self.network.drops(id) - self.network.observer().late_drops(id),
+            marks: totals.marked,
+            queue_mean_bytes: totals.backlog_integral as f64 / duration_ps,
+            queue_max_bytes: u64::from(totals.backlog_max_bytes),
+            busy_share: self.network.busy(id).as_ps() as f64 / duration_ps,
+            flows: self.flows_through[port],
+            clock_error_ppm: f64::from(self.clock_errors_ppb[port]) / 1e3,
+        }
+    }
+}
+
+/// One row per round that is over.
+fn rounds(log: &Log) -> Table {
+    let mut table = Rounds::with_capacity(log.rounds.len());
+    for (traffic, round) in &log.rounds {
+        table.push(Round {
+            traffic: *traffic,
+            round: round.number,
+            flow: round.flow,
+            start_s: round.start,
+            end_s: round.end,
+            bytes: round.bytes,
+            completion_s: round.end - round.start,
+        });
+    }
+    table.into_table()
+}
+
+/// One row per request.
+fn requests(log: &Log) -> Table {
+    let mut table = Requests::with_capacity(log.exchanges.len());
+    for (traffic, exchange) in &log.exchanges {
+        let is_answered = exchange.end != Instant::NEVER;
+        table.push(Request {
+            traffic: *traffic,
+            flow: exchange.flow,
+            request: exchange.number,
+            start_s: exchange.start,
+            end_s: exchange.end,
+            request_bytes: exchange.request_bytes,
+            response_bytes: exchange.response_bytes,
+            response_s: if is_answered {
+                exchange.end - exchange.start
+            } else {
+                Duration::NEVER
+            },
+        });
+    }
+    table.into_table()
+}
