@@ -2,7 +2,8 @@
 
 use fairport_units::Time;
 
-use crate::settings::{CongestionControl, Pacing, Settings};
+use crate::congestion::CongestionControl;
+use crate::settings::{Pacing, Settings};
 use crate::sizing;
 
 /// A setting that cannot be: which one, what it was, what is wrong with it, how to mend it.
@@ -81,10 +82,26 @@ impl Settings {
                 "use 0 to 14",
             ));
         }
+        self.validate_control()?;
         self.validate_buffer()?;
         self.validate_timers()?;
         self.validate_pacing()?;
         sizing::validate(self)
+    }
+
+    fn validate_control(&self) -> Result<(), SettingError> {
+        match &self.congestion_control {
+            CongestionControl::Custom(it) if !it.is_bound() => Err(SettingError::new(
+                "congestion_control",
+                &format!("custom:{}", it.name()),
+                "is a custom congestion control that this program does not have",
+                format!(
+                    "add it, or use one of {}",
+                    CongestionControl::NAMES.join(", ")
+                ),
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn validate_pacing(&self) -> Result<(), SettingError> {
@@ -208,6 +225,10 @@ mod tests {
     fn values_that_cannot_be_are_refused_by_field() {
         for (overrides, field) in [
             (json!({"congestion_control": "vegas"}), "congestion_control"),
+            (
+                json!({"congestion_control": "custom:vegas"}),
+                "congestion_control",
+            ),
             (
                 json!({"congestion_control": "bbr", "pacing": "window"}),
                 "pacing",

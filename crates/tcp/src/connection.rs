@@ -9,7 +9,7 @@ use crate::report::{Counters, Events, Gauges};
 use crate::segment::{Flags, Segment, Timestamps};
 use crate::sender::{Outgoing, Sender};
 use crate::seq;
-use crate::settings::{CongestionControl, Settings};
+use crate::settings::Settings;
 use crate::timers::Timers;
 
 /// One endpoint: a sender, a receiver, and the handshake that joins them to their peer.
@@ -81,13 +81,18 @@ impl Connection {
     }
 
     fn new(settings: &Settings, isn: u32, seed: u64, phase: Phase) -> Self {
+        let sender = Sender::new(settings, isn, seed).opening(match phase {
+            Phase::SynSent => settings.syn_linear_timeouts,
+            _ => 0,
+        });
+        let needs_ecn = sender.needs_ecn();
         Self {
             phase,
             timestamps: settings.timestamps,
             sack: settings.sack,
-            ecn: settings.offers_ecn(),
+            ecn: settings.ecn || needs_ecn,
             codepoint: Ecn::NotEct,
-            ecn_on_all: settings.congestion_control == CongestionControl::Dctcp,
+            ecn_on_all: needs_ecn,
             window_scale: settings.window_scale,
             fixed_header: settings.fixed_header_bytes,
             paws: settings.paws,
@@ -95,10 +100,7 @@ impl Connection {
             finished: false,
             closes_with_peer: true,
             timers: Timers::new(settings.clock_tick_ps),
-            sender: Sender::new(settings, isn, seed).opening(match phase {
-                Phase::SynSent => settings.syn_linear_timeouts,
-                _ => 0,
-            }),
+            sender,
             receiver: Receiver::new(settings),
             handshake: Box::new(Handshake::new(settings, seed, phase)),
         }
@@ -171,6 +173,8 @@ impl Connection {
         if stale && self.rejects_stale(segment) {
             return;
         }
+        // what was decided while sending is passed on before this ACK changes the window
+        self.sender.pass_decisions(now, events);
         if !self.sender.on_ack(&mut self.timers, now, segment, events) {
             if self.answers_invalid_acks {
                 self.receiver.acks.at_once();
@@ -178,6 +182,7 @@ impl Connection {
             return;
         }
         self.sender.after_ack(now);
+        self.sender.pass_decisions(now, events);
         if self.timestamps && !stale {
             self.receiver.note_timestamp(segment);
         }
@@ -222,9 +227,11 @@ impl Connection {
     pub fn on_timer(&mut self, now: Time, events: &mut impl Events) {
         let rto = self.sender.rtt().rto();
         self.receiver.acks.on_timer(&mut self.timers, now, rto);
+        self.sender.pass_decisions(now, events);
         if self.sender.on_timer(&mut self.timers, now, events) {
             self.handshake.due = true;
         }
+        self.sender.pass_decisions(now, events);
     }
 
     /// The next segment to send at `now`; call it until it says `None`. [`Self::codepoint`] says in

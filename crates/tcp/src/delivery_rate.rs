@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant, Time};
 
 /// What was true when a segment was last sent.
 #[derive(Clone, Copy, Debug)]
@@ -22,41 +22,44 @@ struct Stamp {
     app_limited: bool,
 }
 
-/// Sums over the connection.
+/// Sums over the connection, in the window's unit.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Totals {
-    /// acknowledged or SACKed (Linux: `tp->delivered`)
-    pub(crate) delivered: u64,
-    /// when that last grew, or sending began again
-    pub(crate) delivered_at: Time,
-    /// marked lost, a retransmission that was lost again too (Linux: `tp->lost`)
-    pub(crate) lost: u64,
+pub struct Totals {
+    /// Acknowledged or SACKed (Linux: `tp->delivered`).
+    pub delivered: u64,
+    /// When that last grew, or sending began again.
+    pub delivered_at: Instant,
+    /// Marked lost; a retransmission that was lost again counts too (Linux: `tp->lost`).
+    pub lost: u64,
 }
 
-/// What an ACK says about the rate.
+/// The delivery rate that an ACK shows (Linux's `struct rate_sample`). Amounts are in the window's unit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RateSample {
-    /// what this ACK acknowledged or `SACKed`, and what was found lost with it
-    pub(crate) newly_delivered: u64,
-    pub(crate) newly_lost: u64,
-    /// delivered since the latest of those segments was sent
-    pub(crate) delivered: u64,
-    /// in so much time; none: the ACK tells no rate
-    pub(crate) interval: Option<Time>,
-    /// what had been delivered when that segment was sent
-    pub(crate) prior_delivered: u64,
-    /// the application had left a gap by then
-    pub(crate) app_limited: bool,
-    /// the round trip of the latest segment that was sent only once
-    pub(crate) rtt: Option<Time>,
-    /// the peer may have held the ACK back: it is of a lone short segment
-    pub(crate) ack_delayed: bool,
-    pub(crate) totals: Totals,
-    /// in the network before the ACK and after it
-    pub(crate) prior_in_flight: u64,
-    pub(crate) in_flight: u64,
-    /// when the pacer lets the next segment out
-    pub(crate) next_departure: Time,
+pub struct RateSample {
+    /// Acknowledged or SACKed by this ACK.
+    pub newly_delivered: u64,
+    /// Found lost with this ACK.
+    pub newly_lost: u64,
+    /// Delivered since the latest of the newly delivered segments was sent.
+    pub delivered: u64,
+    /// The time that took; none if this ACK shows no rate.
+    pub interval: Option<Duration>,
+    /// What had been delivered when that segment was sent.
+    pub prior_delivered: u64,
+    /// The application had too little to send at that time.
+    pub app_limited: bool,
+    /// The round-trip time of the latest segment that was sent only once.
+    pub rtt: Option<Duration>,
+    /// The receiver may have delayed the ACK: it is of a lone short segment.
+    pub ack_delayed: bool,
+    /// Sums since the start, this ACK included.
+    pub totals: Totals,
+    /// In the network before the ACK.
+    pub prior_in_flight: u64,
+    /// In the network after it.
+    pub in_flight: u64,
+    /// When the pacer lets the next segment out.
+    pub next_departure: Instant,
 }
 
 /// What the sender knows of an ACK once it has taken it in.

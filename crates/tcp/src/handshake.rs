@@ -13,7 +13,7 @@ use crate::report::Events;
 use crate::segment::{Flags, Segment, SynOptions, Timestamps};
 use crate::sender::Agreed;
 use crate::seq;
-use crate::settings::{CongestionControl, Settings};
+use crate::settings::Settings;
 
 /// How far the connection is open. Closing needs no phases: each half knows its FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,9 +191,8 @@ impl Connection {
             self.receiver.use_timestamps();
         }
         if self.ecn {
-            let exact = handshake.settings.congestion_control == CongestionControl::Dctcp;
             self.sender.use_ecn();
-            self.receiver.use_ecn(exact);
+            self.receiver.use_ecn(self.sender.needs_ecn());
         }
         self.phase = Phase::Established;
         events.established(now);

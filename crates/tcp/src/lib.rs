@@ -65,15 +65,20 @@ mod small_queue;
 mod timers;
 
 pub use checks::SettingError;
+pub use congestion::{
+    AckSample, CongestionControl, Controller, ControllerFactory, Controllers, Custom, Setup, Start,
+    Window,
+};
 pub use connection::Connection;
 pub use decision::{Decision, DecisionCause, DecisionKind};
+pub use delivery_rate::{RateSample, Totals};
 pub use ecn::Ecn;
 pub use info::{CaState, Info};
 pub use presets::Preset;
+pub use recovery::State as RecoveryState;
 pub use report::{Counters, Events, Gauges, Timeout, TimeoutCause};
 pub use segment::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
 pub use settings::{
-    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, Settings, WindowReduction,
-    WindowUnit,
+    AckPolicy, Pacing, PayloadSizing, RtoRule, Settings, WindowReduction, WindowUnit,
 };
 pub use sizing::TcpRand;

@@ -17,7 +17,7 @@
 use fairport_units::{Duration, Instant};
 
 use crate::random::Random;
-use crate::settings::{CongestionControl, Pacing, Settings};
+use crate::settings::{Pacing, Settings};
 use crate::timers::{Timer, Timers};
 
 /// The purpose of the random sequence ([`Random::new`]).
@@ -88,12 +88,13 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// None where nothing is paced.
-    pub(crate) fn new(settings: &Settings, seed: u64) -> Option<Box<Self>> {
-        let rule = match settings.congestion_control {
-            // its rate, the kernel's way
-            CongestionControl::Bbr => Pacing::Linux,
-            _ => settings.pacing,
+    /// None where nothing is paced. `sets_rate`: congestion control sets the pacing rate.
+    pub(crate) fn new(settings: &Settings, sets_rate: bool, seed: u64) -> Option<Box<Self>> {
+        let rule = if sets_rate {
+            // as Linux paces at the algorithm's rate
+            Pacing::Linux
+        } else {
+            settings.pacing
         };
         if rule == Pacing::Off && settings.send_gap_max_ps == 0 {
             return None;

@@ -7,25 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::checks::SettingError;
+use crate::congestion::{CongestionControl, Controllers};
 use crate::presets::{self, Preset};
 use crate::sizing::TcpRand;
-
-/// How the congestion window grows and shrinks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CongestionControl {
-    /// RFC 5681.
-    #[serde(rename = "newreno")]
-    NewReno,
-    /// Binary increase, as Linux has it.
-    Bic,
-    /// CUBIC, as Linux has it.
-    Cubic,
-    /// DCTCP (RFC 8257), as Linux has it; offers ECN by itself.
-    Dctcp,
-    /// BBR v1, as Linux has it; paces by itself.
-    Bbr,
-}
 
 /// What the congestion window counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -237,11 +221,6 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether ECN is offered and accepted.
-    pub(crate) fn offers_ecn(&self) -> bool {
-        self.ecn || self.congestion_control == CongestionControl::Dctcp
-    }
-
     /// Names of the stacks that are known.
     pub const PRESETS: &[&str] = presets::NAMES;
 
@@ -255,10 +234,23 @@ impl Settings {
     /// # Errors
     /// An unknown field, a value of the wrong type, or one that [`Settings::validate`] refuses.
     pub fn with(&self, overrides: &Map<String, Value>) -> Result<Self, SettingError> {
+        self.with_controllers(overrides, &Controllers::default())
+    }
+
+    /// The same, where a congestion control may also be one of `controllers`.
+    ///
+    /// # Errors
+    /// As [`Settings::with`].
+    pub fn with_controllers(
+        &self,
+        overrides: &Map<String, Value>,
+        controllers: &Controllers,
+    ) -> Result<Self, SettingError> {
         let mut settings = self.clone();
         for (field, value) in overrides {
             settings = settings.with_one(field, value)?;
         }
+        settings.congestion_control.bind(controllers);
         settings.validate()?;
         Ok(settings)
     }

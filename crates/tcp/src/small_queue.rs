@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use fairport_units::{Duration, Instant};
 
 use crate::pacing::Load;
-use crate::settings::{CongestionControl, Pacing, Settings};
+use crate::settings::{Pacing, Settings};
 use crate::timers::{Timer, Timers};
 
 /// `tcp_limit_output_bytes` up to 6.12, 4 MB since; it holds where nothing is paced.
@@ -35,14 +35,13 @@ impl SmallQueue {
     /// `sk_pacing_shift` = 10: a second by 2^10.
     pub(crate) const SPAN: Duration = Duration::from_ps(Duration::from_secs(1).as_ps() >> 10);
 
-    /// None where there is no such limit.
-    pub(crate) fn new(settings: &Settings) -> Option<Box<Self>> {
+    /// None where there is no such limit. `sets_rate`: congestion control sets the pacing rate.
+    pub(crate) fn new(settings: &Settings, sets_rate: bool) -> Option<Box<Self>> {
         settings.small_queue.then(|| {
             Box::new(Self {
                 departures: VecDeque::new(),
                 bytes: 0,
-                unpaced: settings.pacing == Pacing::Off
-                    && settings.congestion_control != CongestionControl::Bbr,
+                unpaced: settings.pacing == Pacing::Off && !sets_rate,
             })
         })
     }
@@ -124,7 +123,7 @@ mod tests {
     use super::*;
 
     fn small_queue() -> SmallQueue {
-        *SmallQueue::new(&Settings::preset("linux-6").unwrap()).unwrap()
+        *SmallQueue::new(&Settings::preset("linux-6").unwrap(), false).unwrap()
     }
 
     fn load(cwnd_bytes: u64, srtt: Duration) -> Load {

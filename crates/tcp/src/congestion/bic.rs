@@ -1,28 +1,28 @@
 //! BIC (Xu, Harfoush and Rhee, INFOCOM 2004) with the constants and the integer arithmetic of
 //! Linux (`tcp_bic.c`).
 //!
-//! At 14 segments and below it is Reno. Above it the window goes in a quarter of the
-//! distance a round trip towards the last maximum, in steps of 16 segments at most, slowly past
-//! it, and then faster again.
+//! At 14 segments and below it is Reno. Above, the window grows per round trip by a quarter of its
+//! distance to the last maximum, by 16 segments at most; then slowly past the maximum, and then
+//! faster again.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
-use super::{AckRatio, AckSample, RATE_HOLDS, Window};
+use super::ack_ratio::{AckRatio, RATE_HOLDS};
+use super::{AckSample, Controller, Setup, Window};
 use crate::recovery::State;
-use crate::settings::Settings;
 
 /// beta of 1024: 0.8
 const BETA: u64 = 819;
 const BETA_SCALE: u64 = 1024;
-/// a quarter of the distance a round trip
+/// a quarter of the distance per round trip
 const SEARCH_PART: u64 = 4;
-/// segments a round trip at most
+/// segments per round trip at most
 const MAX_INCREMENT: u64 = 16;
 /// Reno up to here
 const LOW_WINDOW: u64 = 14;
 /// round trips from `SEARCH_PART` segments below the maximum up to it
 const SMOOTH_PART: u64 = 20;
-/// 5 % a round trip at least, before the first loss
+/// 5 % per round trip at least, before the first loss
 const COUNT_BEFORE_LOSS: u64 = 20;
 
 #[derive(Debug)]
@@ -35,13 +35,14 @@ pub(super) struct Bic {
     lost_before: bool,
     /// window for which `every` was computed, and when
     at_cwnd: u64,
-    at: Time,
-    /// one segment more for so much acknowledged, in the window's unit
+    at: Instant,
+    /// data acknowledged per segment of growth, in the window's unit
     every: u64,
 }
 
 impl Bic {
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(setup: &Setup<'_>) -> Self {
+        let settings = setup.settings;
         Self {
             fast_convergence: settings.fast_convergence,
             counts_acks: !settings.abc,
@@ -49,34 +50,9 @@ impl Bic {
             last_max: 0,
             lost_before: false,
             at_cwnd: 0,
-            at: Time::ZERO,
+            at: Instant::ZERO,
             every: 0,
         }
-    }
-
-    /// A timeout forgets everything (`bictcp_reset`).
-    pub(super) fn reset(&mut self) {
-        self.ack_ratio = AckRatio::new();
-        self.last_max = 0;
-        self.lost_before = false;
-        self.at_cwnd = 0;
-    }
-
-    #[inline]
-    pub(super) fn on_acked(&mut self, sample: &AckSample) {
-        if self.counts_acks && sample.state == State::Open {
-            self.ack_ratio.sample(sample.segments);
-        }
-    }
-
-    #[inline]
-    pub(super) fn avoid(&mut self, window: &mut Window, sample: &AckSample) {
-        if self.at_cwnd != window.cwnd || sample.now.saturating_sub(self.at) > RATE_HOLDS {
-            self.at_cwnd = window.cwnd;
-            self.at = sample.now;
-            self.every = self.segments_per_increase(window.segments()) * window.unit();
-        }
-        window.grow_one_per(self.every, sample);
     }
 
     /// Segments (or ACKs, where these are counted) after which the window grows by one.
@@ -106,10 +82,28 @@ impl Bic {
         }
         every.max(1)
     }
+}
 
-    /// The window was too large: remember it as the maximum, or a little less where the last one was
-    /// not reached again (fast convergence), and fall to beta of it.
-    pub(super) fn reduce(&mut self, window: &mut Window) {
+impl Controller for Bic {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        if self.counts_acks && ack.state == State::Open {
+            self.ack_ratio.sample(ack.segments);
+        }
+        if !ack.may_grow() || window.slow_start(ack) {
+            return;
+        }
+        if self.at_cwnd != window.cwnd || ack.now.saturating_sub(self.at) > RATE_HOLDS {
+            self.at_cwnd = window.cwnd;
+            self.at = ack.now;
+            self.every = self.segments_per_increase(window.segments()) * window.unit();
+        }
+        window.grow_one_per(self.every, ack);
+    }
+
+    /// Remembers the window as the maximum, or a little less where the last one was not reached again
+    /// (fast convergence), and falls to beta of it.
+    fn on_loss(&mut self, window: &mut Window) {
         let cwnd = window.segments();
         self.last_max = if cwnd < self.last_max && self.fast_convergence {
             cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
@@ -118,17 +112,27 @@ impl Bic {
         };
         self.lost_before = true;
         self.at_cwnd = 0;
-        window.fall_to(if cwnd <= LOW_WINDOW {
+        let left = if cwnd <= LOW_WINDOW {
             cwnd / 2
         } else {
             cwnd * BETA / BETA_SCALE
-        });
+        };
+        window.lower_threshold(left * window.unit());
+    }
+
+    /// A timeout forgets everything (`bictcp_reset`).
+    fn on_timeout(&mut self, _window: &mut Window) {
+        self.ack_ratio = AckRatio::new();
+        self.last_max = 0;
+        self.lost_before = false;
+        self.at_cwnd = 0;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Settings;
     use serde_json::json;
 
     fn bic(last_max: u64, lost_before: bool) -> Bic {
@@ -140,12 +144,16 @@ mod tests {
         Bic {
             last_max,
             lost_before,
-            ..Bic::new(&settings)
+            ..Bic::new(&Setup {
+                settings: &settings,
+                segment_bytes: 1448,
+                unit: 1,
+            })
         }
     }
 
     #[test]
-    fn the_binary_search_goes_a_quarter_of_the_distance_a_round_trip() {
+    fn the_binary_search_goes_a_quarter_of_the_distance_per_round_trip() {
         let bic = bic(200, true);
         // computed by hand from the kernel's rules: (window, segments for one more)
         for (cwnd, every) in [
@@ -171,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_loss_it_grows_5_percent_a_round_trip_at_least() {
+    fn before_the_first_loss_it_grows_5_percent_per_round_trip_at_least() {
         assert_eq!(bic(0, false).segments_per_increase(1000), 20);
         assert_eq!(bic(0, true).segments_per_increase(1000), 62);
     }
@@ -182,14 +190,14 @@ mod tests {
         let mut bic = bic(200, true);
         let mut window = Window::new(&settings, 1448);
         window.cwnd = 150;
-        bic.reduce(&mut window);
+        bic.on_loss(&mut window);
         // 150*1843/2048 and 150*819/1024
         assert_eq!((bic.last_max, window.ssthresh), (134, 119));
         window.cwnd = 14;
-        bic.reduce(&mut window);
+        bic.on_loss(&mut window);
         assert_eq!(window.ssthresh, 7);
         window.cwnd = 3;
-        bic.reduce(&mut window);
+        bic.on_loss(&mut window);
         assert_eq!(window.ssthresh, 2);
     }
 }

@@ -1,15 +1,16 @@
 //! CUBIC (RFC 9438; Ha, Rhee and Xu 2008) with the constants and the integer arithmetic of Linux
 //! (`tcp_cubic.c`): time in 1/1024 s, C = 410/1024, beta = 717/1024.
 //!
-//! Where ACKs are counted (ABC off) the rate is corrected by the measured segments an ACK, as the
+//! Where ACKs are counted (ABC off) the rate is corrected by the measured segments per ACK, as the
 //! kernel did before 3.13; where segments are counted it is not, as since.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
+use super::ack_ratio::{AckRatio, RATE_HOLDS};
 use super::hystart::HyStart;
-use super::{AckRatio, AckSample, RATE_HOLDS, Window};
+use super::{AckSample, Controller, Setup, Window};
+use crate::decision::DecisionKind;
 use crate::recovery::State;
-use crate::settings::Settings;
 
 /// beta of 1024: 0.7
 const BETA: u64 = 717;
@@ -25,10 +26,10 @@ const CUBE_FACTOR: u64 = (1 << (10 + 3 * TIME_SHIFT)) / C;
 const FRIENDLY_SCALE: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 /// one segment more for every 20 acknowledged at least, before the first loss
 const COUNT_BEFORE_LOSS: u64 = 20;
-/// half of the window a round trip at most
+/// half of the window per round trip at most
 const COUNT_MIN: u64 = 2;
 /// round-trip times this soon after a loss are not taken for the path's delay
-const DELAY_QUIET: Time = Time::from_secs(1);
+const DELAY_QUIET: Duration = Duration::from_secs(1);
 /// farther than this from the plateau the cube would not fit: 2^20 segments away
 const OFFSET_MAX: u64 = 1 << 18;
 
@@ -42,110 +43,69 @@ pub(super) struct Cubic {
     /// the last maximum in segments; 0: none since the start or the last timeout
     last_max: u64,
     /// when this epoch began; none until congestion avoidance starts after a loss
-    epoch: Option<Time>,
+    epoch: Option<Instant>,
     /// the plateau and the time to it from the epoch's beginning, in 2^-10 s
     origin: u64,
     k: u64,
     /// smallest round-trip time; zero: none yet
-    delay_min: Time,
+    delay_min: Duration,
     /// segments acknowledged that the TCP-friendly window has not counted yet
     acked: u64,
     /// the window that Reno would have
     friendly: u64,
     /// window for which `every` was computed, and when
     at_cwnd: u64,
-    at: Time,
-    /// one segment more for so much acknowledged, in the window's unit
+    at: Instant,
+    /// data acknowledged per segment of growth, in the window's unit
     every: u64,
 }
 
 impl Cubic {
-    /// For segments of `payload` octets.
-    pub(super) fn new(settings: &Settings, payload: u16) -> Self {
+    pub(super) fn new(setup: &Setup<'_>) -> Self {
+        let settings = setup.settings;
         Self {
             fast_convergence: settings.fast_convergence,
             counts_acks: !settings.abc,
             shifts_when_idle: settings.cubic_idle_shift,
-            hystart: settings.hystart.then(|| HyStart::new(settings, payload)),
+            hystart: settings.hystart.then(|| HyStart::new(setup)),
             ack_ratio: AckRatio::new(),
             last_max: 0,
             epoch: None,
             origin: 0,
             k: 0,
-            delay_min: Time::ZERO,
+            delay_min: Duration::ZERO,
             acked: 0,
             friendly: 0,
             at_cwnd: 0,
-            at: Time::ZERO,
+            at: Instant::ZERO,
             every: 0,
         }
     }
 
-    /// A timeout forgets everything (`bictcp_reset`).
-    pub(super) fn reset(&mut self) {
-        self.ack_ratio = AckRatio::new();
-        self.last_max = 0;
-        self.epoch = None;
-        self.delay_min = Time::ZERO;
-        if let Some(hystart) = &mut self.hystart {
-            hystart.reset();
-        }
-    }
-
-    /// Takes in the round-trip time; slow start may end by it.
+    /// Takes the round-trip time, which may end slow start.
     #[inline]
-    pub(super) fn on_acked(&mut self, window: &mut Window, sample: &AckSample) {
-        if self.counts_acks && sample.state == State::Open {
-            self.ack_ratio.sample(sample.segments);
-        }
-        let Some(rtt) = sample.rtt else { return };
+    fn note_rtt(&mut self, window: &mut Window, ack: &AckSample) {
+        let Some(rtt) = ack.rtt else { return };
         if self
             .epoch
-            .is_some_and(|epoch| sample.now.saturating_sub(epoch) < DELAY_QUIET)
+            .is_some_and(|epoch| ack.now.saturating_sub(epoch) < DELAY_QUIET)
         {
             return;
         }
-        if self.delay_min == Time::ZERO || rtt < self.delay_min {
+        if self.delay_min == Duration::ZERO || rtt < self.delay_min {
             self.delay_min = rtt;
         }
         if let Some(hystart) = &mut self.hystart
-            && window.in_slow_start()
-            && hystart.ends_slow_start(window, rtt, self.delay_min, sample)
+            && window.is_in_slow_start()
+            && let Some(cause) = hystart.ends_slow_start(window, rtt, self.delay_min, ack)
         {
+            window.publish(ack.now, DecisionKind::SlowStartEnd, cause);
             window.ssthresh = window.cwnd;
         }
     }
 
-    /// Data goes out after an idle time of `idle`, which does not count as growth
-    /// (`bictcp_cwnd_event`).
-    pub(super) fn on_idle(&mut self, now: Time, idle: Time) {
-        if self.shifts_when_idle
-            && let Some(epoch) = &mut self.epoch
-        {
-            *epoch = (*epoch + idle).min(now);
-        }
-    }
-
-    #[inline]
-    pub(super) fn avoid(&mut self, window: &mut Window, sample: &AckSample) {
-        self.acked += if self.counts_acks {
-            1
-        } else {
-            u64::from(sample.segments)
-        };
-        if self.epoch.is_none()
-            || self.at_cwnd != window.cwnd
-            || sample.now.saturating_sub(self.at) > RATE_HOLDS
-        {
-            self.at_cwnd = window.cwnd;
-            self.at = sample.now;
-            self.every = self.segments_per_increase(window.segments(), sample.now) * window.unit();
-        }
-        window.grow_one_per(self.every, sample);
-    }
-
     /// Segments (or ACKs, where these are counted) after which the window grows by one.
-    fn segments_per_increase(&mut self, cwnd: u64, now: Time) -> u64 {
+    fn segments_per_increase(&mut self, cwnd: u64, now: Instant) -> u64 {
         let epoch = *self.epoch.get_or_insert_with(|| {
             self.acked = 1;
             self.friendly = cwnd;
@@ -176,7 +136,7 @@ impl Cubic {
     }
 
     /// W(t) = C (t - K)^3 + `W_max`, in segments, a time after the epoch's beginning.
-    fn target(&self, elapsed: Time) -> u64 {
+    fn target(&self, elapsed: Duration) -> u64 {
         let t = (u128::from(elapsed.as_ps()) << TIME_SHIFT) / 1_000_000_000_000;
         let t = t as u64;
         let offset = t.abs_diff(self.k).min(OFFSET_MAX);
@@ -203,9 +163,36 @@ impl Cubic {
             u64::MAX >> AckRatio::SHIFT
         }
     }
+}
 
-    /// The window was too large: see [`super::bic::Bic::reduce`].
-    pub(super) fn reduce(&mut self, window: &mut Window) {
+impl Controller for Cubic {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        if self.counts_acks && ack.state == State::Open {
+            self.ack_ratio.sample(ack.segments);
+        }
+        self.note_rtt(window, ack);
+        if !ack.may_grow() || window.slow_start(ack) {
+            return;
+        }
+        self.acked += if self.counts_acks {
+            1
+        } else {
+            u64::from(ack.segments)
+        };
+        if self.epoch.is_none()
+            || self.at_cwnd != window.cwnd
+            || ack.now.saturating_sub(self.at) > RATE_HOLDS
+        {
+            self.at_cwnd = window.cwnd;
+            self.at = ack.now;
+            self.every = self.segments_per_increase(window.segments(), ack.now) * window.unit();
+        }
+        window.grow_one_per(self.every, ack);
+    }
+
+    /// See [`super::bic::Bic::on_loss`].
+    fn on_loss(&mut self, window: &mut Window) {
         let cwnd = window.segments();
         self.epoch = None;
         self.last_max = if cwnd < self.last_max && self.fast_convergence {
@@ -213,7 +200,27 @@ impl Cubic {
         } else {
             cwnd
         };
-        window.fall_to(cwnd * BETA / BETA_SCALE);
+        window.lower_threshold(cwnd * BETA / BETA_SCALE * window.unit());
+    }
+
+    /// A timeout forgets everything (`bictcp_reset`).
+    fn on_timeout(&mut self, _window: &mut Window) {
+        self.ack_ratio = AckRatio::new();
+        self.last_max = 0;
+        self.epoch = None;
+        self.delay_min = Duration::ZERO;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.reset();
+        }
+    }
+
+    /// An idle time does not count as growth (`bictcp_cwnd_event`).
+    fn on_idle(&mut self, now: Instant, idle: Duration) {
+        if self.shifts_when_idle
+            && let Some(epoch) = &mut self.epoch
+        {
+            *epoch = (*epoch + idle).min(now);
+        }
     }
 }
 
@@ -233,9 +240,14 @@ fn cube_root(value: u64) -> u64 {
 mod tests {
     use super::super::Congestion;
     use super::*;
+    use crate::settings::Settings;
 
     fn cubic() -> Cubic {
-        Cubic::new(&Settings::preset("linux-2.6").unwrap(), 1448)
+        Cubic::new(&Setup {
+            settings: &Settings::preset("linux-2.6").unwrap(),
+            segment_bytes: 1448,
+            unit: 1,
+        })
     }
 
     #[test]
@@ -249,24 +261,24 @@ mod tests {
         // W_max 1000, fallen to 700: K = cbrt(300 / 0.4) = 9.086 s
         let mut cubic = cubic();
         cubic.last_max = 1000;
-        cubic.segments_per_increase(700, Time::from_secs(5));
+        cubic.segments_per_increase(700, Instant::from_secs(5));
         assert_eq!(cubic.k, 9300);
         // K is rounded down
-        assert_eq!(cubic.target(Time::ZERO), 701);
-        assert_eq!(cubic.target(Time::from_secs(9)), 1000);
+        assert_eq!(cubic.target(Duration::ZERO), 701);
+        assert_eq!(cubic.target(Duration::from_secs(9)), 1000);
         // 5 s after: 0.4 * 125 more
-        assert_eq!(cubic.target(Time::from_ms(14_082)), 1050);
+        assert_eq!(cubic.target(Duration::from_ms(14_082)), 1050);
     }
 
     /// A window that fell from `before` segments, and is then acknowledged evenly.
     struct Path {
         congestion: Congestion,
-        now: Time,
-        rtt: Time,
+        now: Instant,
+        rtt: Duration,
     }
 
     impl Path {
-        fn after_loss(before: u64, rtt: Time) -> Self {
+        fn after_loss(before: u64, rtt: Duration) -> Self {
             let overrides = serde_json::json!({"congestion_control": "cubic", "abc": true});
             let settings = Settings::preset("linux-2.6")
                 .unwrap()
@@ -277,7 +289,7 @@ mod tests {
             congestion.on_loss();
             Self {
                 congestion,
-                now: Time::from_secs(100),
+                now: Instant::from_secs(100),
                 rtt,
             }
         }
@@ -295,7 +307,6 @@ mod tests {
                 nxt: 2,
                 state: State::Open,
                 limited: true,
-                rate: None,
             });
             let cwnd = self.congestion.window.cwnd;
             self.now += self.rtt / cwnd;
@@ -306,11 +317,11 @@ mod tests {
     #[test]
     fn the_window_follows_the_cubic_function_within_a_segment() {
         // 1000 segments fall to 700 on a path of 100 ms; Reno would come to 750 meanwhile
-        let mut path = Path::after_loss(1000, Time::from_ms(100));
+        let mut path = Path::after_loss(1000, Duration::from_ms(100));
         let epoch = path.now;
         let c = C as f64 / 1024.0;
         let k = (300.0 / c).cbrt();
-        while path.now < epoch + Time::from_secs(14) {
+        while path.now < epoch + Duration::from_secs(14) {
             let t = (path.now - epoch).as_secs_f64();
             let cwnd = path.step() as f64;
             let expected = c * (t - k).powi(3) + 1000.0;
@@ -322,10 +333,10 @@ mod tests {
 
     #[test]
     fn on_a_short_path_it_grows_as_reno_with_the_same_share_would() {
-        // 20 segments fall to 14; 3 * 307 / 1741 = 0.53 segments a round trip, where the cubic
+        // 20 segments fall to 14; 3 * 307 / 1741 = 0.53 segments per round trip, where the cubic
         // function has not come back to 20 after a second
-        let mut path = Path::after_loss(20, Time::from_ms(10));
-        let end = path.now + Time::from_secs(1);
+        let mut path = Path::after_loss(20, Duration::from_ms(10));
+        let end = path.now + Duration::from_secs(1);
         let mut cwnd = 0;
         while path.now < end {
             cwnd = path.step();

@@ -4,29 +4,30 @@
 //! Since 5.6 the kernel allows the train a little more, for segmentation offload: short flights
 //! begin with small bursts, and the delay that larger ones take to gather is not that of a queue.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
-use super::{AckSample, Window};
-use crate::settings::{Pacing, Settings};
+use super::{AckSample, Setup, Window};
+use crate::decision::DecisionCause;
+use crate::settings::Pacing;
 
 /// Segments below which it does not look.
 const LOW_WINDOW: u64 = 16;
 /// Samples at the beginning of a round whose minimum is compared.
 const MIN_SAMPLES: u32 = 8;
 /// How much the delay must grow: an eighth of the smallest, within these limits.
-const DELAY_MIN: Time = Time::from_ms(4);
-const DELAY_MAX: Time = Time::from_ms(16);
+const DELAY_MIN: Duration = Duration::from_ms(4);
+const DELAY_MAX: Duration = Duration::from_ms(16);
 /// ACKs closer than this belong to one train.
-const TRAIN_GAP: Time = Time::from_ms(2);
+const TRAIN_GAP: Duration = Duration::from_ms(2);
 /// What bursts may add to a train: four of `GSO_MAX_SIZE` at the pacing rate, at most 1 ms.
 const BURSTS_BYTES: u64 = 4 * 65_536;
-const BURSTS_MAX: Time = Time::from_ms(1);
+const BURSTS_MAX: Duration = Duration::from_ms(1);
 
 /// What is added to the delay that a train is compared with.
 #[derive(Clone, Copy, Debug)]
 struct AckDelay {
-    /// octets of a segment
-    payload: u64,
+    /// payload of a segment, in bytes
+    segment_bytes: u64,
     /// segments are paced, which spreads a train by as much as half a round trip
     paced: bool,
 }
@@ -38,26 +39,26 @@ pub(super) struct HyStart {
     found: bool,
     /// the round ends when this is acknowledged
     round_end: u64,
-    round_start: Time,
-    last_ack: Time,
+    round_start: Instant,
+    last_ack: Instant,
     /// smallest of the round's first samples, and how many there were
-    rtt: Time,
+    rtt: Duration,
     samples: u32,
 }
 
 impl HyStart {
-    /// For segments of `payload` octets.
-    pub(super) fn new(settings: &Settings, payload: u16) -> Self {
+    pub(super) fn new(setup: &Setup<'_>) -> Self {
+        let settings = setup.settings;
         Self {
             ack_delay: settings.hystart_ack_delay.then(|| AckDelay {
-                payload: u64::from(payload),
+                segment_bytes: u64::from(setup.segment_bytes),
                 paced: settings.pacing != Pacing::Off,
             }),
             found: false,
             round_end: 0,
-            round_start: Time::ZERO,
-            last_ack: Time::ZERO,
-            rtt: Time::NEVER,
+            round_start: Instant::ZERO,
+            last_ack: Instant::ZERO,
+            rtt: Duration::NEVER,
             samples: 0,
         }
     }
@@ -68,42 +69,46 @@ impl HyStart {
             ack_delay: self.ack_delay,
             found: false,
             round_end: 0,
-            round_start: Time::ZERO,
-            last_ack: Time::ZERO,
-            rtt: Time::NEVER,
+            round_start: Instant::ZERO,
+            last_ack: Instant::ZERO,
+            rtt: Duration::NEVER,
             samples: 0,
         };
     }
 
-    /// Whether slow start is to end with this ACK; said once.
+    /// Whether slow start is to end with this ACK, and why. It ends once.
     pub(super) fn ends_slow_start(
         &mut self,
         window: &Window,
-        rtt: Time,
-        delay_min: Time,
+        rtt: Duration,
+        delay_min: Duration,
         sample: &AckSample,
-    ) -> bool {
+    ) -> Option<DecisionCause> {
         if self.found {
-            return false;
+            return None;
         }
         if sample.una > self.round_end {
             self.round_end = sample.nxt;
             self.round_start = sample.now;
             self.last_ack = sample.now;
-            self.rtt = Time::NEVER;
+            self.rtt = Duration::NEVER;
             self.samples = 0;
         }
         if window.segments() < LOW_WINDOW {
-            return false;
+            return None;
         }
-        // the two sides are asked both: either updates what it knows
+        // both are asked: each updates what it knows
         let train = self.train_is_long(window, delay_min, sample);
         let delay = self.delay_grew(rtt, delay_min);
         self.found = train || delay;
-        self.found
+        if train {
+            Some(DecisionCause::HystartTrain)
+        } else {
+            delay.then_some(DecisionCause::HystartDelay)
+        }
     }
 
-    fn train_is_long(&mut self, window: &Window, delay_min: Time, sample: &AckSample) -> bool {
+    fn train_is_long(&mut self, window: &Window, delay_min: Duration, sample: &AckSample) -> bool {
         let now = sample.now;
         if now.saturating_sub(self.last_ack) > TRAIN_GAP {
             return false;
@@ -119,7 +124,7 @@ impl HyStart {
         now.saturating_sub(self.round_start) > limit
     }
 
-    fn delay_grew(&mut self, rtt: Time, delay_min: Time) -> bool {
+    fn delay_grew(&mut self, rtt: Duration, delay_min: Duration) -> bool {
         self.rtt = self.rtt.min(rtt);
         if self.samples < MIN_SAMPLES {
             self.samples += 1;
@@ -133,11 +138,11 @@ impl HyStart {
 impl AckDelay {
     /// The time of the bursts at the rate at which slow start is paced, 200 % of the window a
     /// round trip (`hystart_ack_delay`).
-    fn of_bursts(self, window: &Window, srtt: Option<Time>) -> Time {
-        let rate_bytes = 2 * window.segments() * self.payload;
-        let srtt = srtt.unwrap_or(Time::ZERO).as_ps();
+    fn of_bursts(self, window: &Window, srtt: Option<Duration>) -> Duration {
+        let rate_bytes = 2 * window.segments() * self.segment_bytes;
+        let srtt = srtt.unwrap_or(Duration::ZERO).as_ps();
         let span = u128::from(srtt) * u128::from(BURSTS_BYTES) / u128::from(rate_bytes.max(1));
-        Time::from_ps(u64::try_from(span).unwrap_or(u64::MAX)).min(BURSTS_MAX)
+        Duration::from_ps(u64::try_from(span).unwrap_or(u64::MAX)).min(BURSTS_MAX)
     }
 }
 
@@ -145,65 +150,80 @@ impl AckDelay {
 mod tests {
     use super::*;
     use crate::recovery::State;
+    use crate::settings::Settings;
 
     fn hystart(preset: &str) -> (HyStart, Window) {
         let settings = Settings::preset(preset).unwrap();
         let mut window = Window::new(&settings, 1448);
         window.cwnd = 20;
-        (HyStart::new(&settings, 1448), window)
+        let setup = Setup {
+            settings: &settings,
+            segment_bytes: 1448,
+            unit: 1,
+        };
+        (HyStart::new(&setup), window)
     }
 
-    fn ack(now: Time, una: u64, nxt: u64) -> AckSample {
+    fn ack(now: Instant, una: u64, nxt: u64) -> AckSample {
         AckSample {
             now,
             acked: 1,
             segments: 1,
             marked: 0,
             rtt: None,
-            srtt: Some(Time::from_ms(10)),
+            srtt: Some(Duration::from_ms(10)),
             una,
             nxt,
             state: State::Open,
             limited: true,
-            rate: None,
         }
     }
 
     #[test]
     fn eight_samples_of_a_round_that_are_an_eighth_longer_end_slow_start() {
         let (mut hystart, window) = hystart("linux-2.6");
-        let base = Time::from_ms(80);
-        let slow = Time::from_ms(91);
-        let mut now = Time::from_secs(1);
+        let base = Duration::from_ms(80);
+        let slow = Duration::from_ms(91);
+        let mut now = Instant::from_secs(1);
         for i in 0..8 {
-            assert!(!hystart.ends_slow_start(&window, slow, base, &ack(now, 1 + i, 100)));
+            assert_eq!(
+                hystart.ends_slow_start(&window, slow, base, &ack(now, 1 + i, 100)),
+                None
+            );
             // gaps of 3 ms: no train
-            now += Time::from_ms(3);
+            now += Duration::from_ms(3);
         }
-        assert!(hystart.ends_slow_start(&window, slow, base, &ack(now, 9, 100)));
+        assert_eq!(
+            hystart.ends_slow_start(&window, slow, base, &ack(now, 9, 100)),
+            Some(DecisionCause::HystartDelay)
+        );
     }
 
     /// ACKs a millisecond apart until slow start ends.
-    fn train_ends_after(preset: &str, base: Time) -> u64 {
+    fn train_ends_after(preset: &str, base: Duration) -> u64 {
         let (mut hystart, window) = hystart(preset);
-        let mut now = Time::from_secs(1);
+        let mut now = Instant::from_secs(1);
         let mut acks = 0;
-        while !hystart.ends_slow_start(&window, base, base, &ack(now, 1 + acks, 1000)) {
-            now += Time::from_ms(1);
+        loop {
+            let sample = ack(now, 1 + acks, 1000);
+            if let Some(cause) = hystart.ends_slow_start(&window, base, base, &sample) {
+                assert_eq!(cause, DecisionCause::HystartTrain);
+                return acks;
+            }
+            now += Duration::from_ms(1);
             acks += 1;
         }
-        acks
     }
 
     #[test]
     fn an_ack_train_of_half_the_delay_ends_slow_start() {
-        assert_eq!(train_ends_after("linux-2.6", Time::from_ms(10)), 6);
+        assert_eq!(train_ends_after("linux-2.6", Duration::from_ms(10)), 6);
     }
 
     #[test]
     fn today_a_train_may_be_half_of_the_bursts_time_longer() {
         // 4 * 65536 B at 2 * 20 * 1448 B in 10 ms take 45 ms: more than the 1 ms that is allowed
-        let base = Time::from_us(3200);
+        let base = Duration::from_us(3200);
         assert_eq!(train_ends_after("linux-2.6", base), 2);
         assert_eq!(train_ends_after("linux-6", base), 3);
     }
@@ -212,10 +232,14 @@ mod tests {
     fn small_windows_are_left_alone() {
         let (mut hystart, mut window) = hystart("linux-2.6");
         window.cwnd = 15;
-        let base = Time::from_us(10);
+        let base = Duration::from_us(10);
         for i in 0..100 {
-            let now = Time::from_us(100 * i);
-            assert!(!hystart.ends_slow_start(&window, base * 2, base, &ack(now, 1 + i, 1000)));
+            let now = Instant::from_us(100 * i);
+            let sample = ack(now, 1 + i, 1000);
+            assert_eq!(
+                hystart.ends_slow_start(&window, base * 2, base, &sample),
+                None
+            );
         }
     }
 }

@@ -1,16 +1,20 @@
-//! NewReno's window: RFC 5681.
+//! NewReno's window (RFC 5681): half of it after a loss, one segment more per round trip. It is what
+//! [`Controller`] does by default.
 
-use super::{AckSample, Window};
+use super::{Controller, Setup, Window};
 
-/// A segment a window of acknowledged data (RFC 5681 3.1, equation 3 and the text on it).
-#[inline]
-pub(super) fn avoid(window: &mut Window, sample: &AckSample) {
-    window.grow_one_per(window.cwnd, sample);
+#[derive(Debug)]
+pub(super) struct NewReno;
+
+impl NewReno {
+    pub(super) fn new(_setup: &Setup<'_>) -> Self {
+        Self
+    }
 }
 
-/// Half of the window, at least two segments (RFC 5681 equation 4).
-pub(super) fn reduce(window: &mut Window) {
-    let half = window.cwnd / 2;
-    window.ssthresh = half.max(2 * window.unit());
-    window.count = 0;
+impl Controller for NewReno {
+    /// `tcp_reno_min_cwnd` of Linux before 3.2.
+    fn least_window(&self, window: &Window) -> u64 {
+        window.ssthresh / 2
+    }
 }

@@ -3,9 +3,8 @@
 use fairport_units::Time;
 
 use super::preset;
-use crate::settings::{
-    AckPolicy, CongestionControl, Pacing, PayloadSizing, RtoRule, WindowReduction, WindowUnit,
-};
+use crate::congestion::CongestionControl;
+use crate::settings::{AckPolicy, Pacing, PayloadSizing, RtoRule, WindowReduction, WindowUnit};
 use crate::sizing::TcpRand;
 
 preset! {

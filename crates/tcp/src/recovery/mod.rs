@@ -20,9 +20,9 @@ use crate::scoreboard::Scoreboard;
 /// Segments of a flight that cannot cause three duplicate ACKs.
 const SMALL_FLIGHT: u64 = 3;
 
-/// Where the sender stands (Linux's `ca_state`).
+/// The phase of loss recovery (Linux's `ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub enum State {
     /// Nothing is known to be lost.
     Open,
     /// Fast recovery.

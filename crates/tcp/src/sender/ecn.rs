@@ -33,6 +33,11 @@ impl Sender {
         self.congestion.use_ecn();
     }
 
+    /// See [`crate::Controller::needs_ecn`].
+    pub(crate) fn needs_ecn(&self) -> bool {
+        self.congestion.needs_ecn()
+    }
+
     /// An ACK up to `ack` came, before anything else is made of it.
     #[inline(never)]
     pub(super) fn on_echo(&mut self, ack: u64, flags: Flags) {

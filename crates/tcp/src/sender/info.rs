@@ -1,9 +1,12 @@
 //! The sender's answers to [`crate::info`].
 
+use fairport_units::Instant;
+
 use super::Sender;
 use super::repair::Repair;
 use crate::info::{CaState, Info};
 use crate::recovery::State;
+use crate::report::Events;
 
 /// Where reordering is not looked for (RFC 5681 3.2).
 const DUP_THRESH: u64 = 3;
@@ -40,6 +43,14 @@ impl Sender {
             delivered: 1 + self.board.delivered_segments() + repair.map_or(0, Repair::copies_told),
             delivered_ce: self.delivered_ce(),
             min_rtt: repair.and_then(Repair::min_rtt),
+        }
+    }
+
+    /// Passes on what congestion control has decided since the last call.
+    #[inline]
+    pub(crate) fn pass_decisions(&mut self, now: Instant, events: &mut impl Events) {
+        if self.congestion.has_decisions() {
+            self.congestion.pass_decisions(now, events);
         }
     }
 

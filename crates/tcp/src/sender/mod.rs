@@ -128,7 +128,6 @@ impl Sender {
             board: Scoreboard::new(start, congestion.window().unit()),
             write_end: start,
             peer: PeerWindow::default(),
-            congestion,
             recovery: Recovery::new(settings.sack, settings.limited_transmit, start - 1),
             repair: None,
             eifel: None,
@@ -136,9 +135,9 @@ impl Sender {
             clock: TimestampClock::new(settings.clock_granularity_ps),
             payload: settings.mss_bytes,
             sizing: Sizing::new(settings, seed),
-            pacer: Pacer::new(settings, seed),
+            pacer: Pacer::new(settings, congestion.pacing_rate().is_some(), seed),
             before_ack: None,
-            small_queue: SmallQueue::new(settings),
+            small_queue: SmallQueue::new(settings, congestion.pacing_rate().is_some()),
             offload: settings.segmentation_offload.then(Box::default),
             ecn: None,
             sack: settings.sack,
@@ -148,7 +147,8 @@ impl Sender {
             early_retransmit: settings.early_retransmit,
             restart_on_head: settings.rto_rule == RtoRule::Linux,
             counts_duplicates: settings.rto_rule == RtoRule::Linux && settings.abc,
-            usage: WindowUse::new(settings),
+            usage: WindowUse::new(settings, congestion.sets_window()),
+            congestion,
             closing: false,
             fin_sent: false,
             probe: false,
@@ -453,7 +453,6 @@ impl Sender {
             nxt: self.board.nxt(),
             state,
             limited: self.is_window_limited() && !self.is_reduced(self.board.una()),
-            rate: None,
         });
         self.note_growth(now);
     }

@@ -20,12 +20,12 @@ pub(super) struct BeforeAck {
 impl Sender {
     /// The handshake is over.
     pub(super) fn begin_rate(&mut self, agreed: Agreed) {
-        if self.congestion.asks_for_rates() {
+        if self.congestion.wants_rate_samples() {
             self.before_ack = Some(Box::default());
             self.board.measure_rate();
-            self.congestion
-                .begin(agreed.at, self.rtt.srtt(), agreed.seed);
         }
+        self.congestion
+            .begin(agreed.at, self.rtt.srtt(), agreed.seed);
     }
 
     /// An ACK comes.
@@ -69,21 +69,22 @@ impl Sender {
             in_flight,
             next_departure: self.pacer.as_ref().map_or(now, |it| it.next_departure()),
         };
-        let rate = self.board.sample_rate(now, &facts);
-        self.congestion.on_ack(&AckSample {
-            now,
-            acked: newly_delivered,
-            segments: 0,
-            marked: self.marked_of(newly_delivered),
-            rtt: None,
-            srtt: self.rtt.srtt(),
-            una: self.board.una(),
-            nxt: self.board.nxt(),
-            state: self.recovery.state(),
-            limited: true,
-            rate,
-        });
-        if self.congestion.holds_small() {
+        if let Some(rate) = self.board.sample_rate(now, &facts) {
+            let ack = AckSample {
+                now,
+                acked: newly_delivered,
+                segments: 0,
+                marked: self.marked_of(newly_delivered),
+                rtt: None,
+                srtt: self.rtt.srtt(),
+                una: self.board.una(),
+                nxt: self.board.nxt(),
+                state: self.recovery.state(),
+                limited: true,
+            };
+            self.congestion.on_rate_sample(&ack, &rate);
+        }
+        if self.congestion.is_probing_rtt() {
             self.board.limit_rate(in_flight);
         }
     }

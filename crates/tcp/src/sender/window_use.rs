@@ -6,7 +6,7 @@ use fairport_units::Time;
 
 use super::Sender;
 use crate::recovery::State;
-use crate::settings::{CongestionControl, Settings};
+use crate::settings::Settings;
 
 /// What is known of the use of the window.
 #[derive(Debug)]
@@ -30,16 +30,14 @@ pub(super) struct WindowUse {
 }
 
 impl WindowUse {
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings, sets_window: bool) -> Self {
         Self {
             limited: false,
             by_round: settings.window_use_by_round,
             most_out: 0,
             round_end: 0,
             seen: 0,
-            // BBR sees to its window by itself
-            shrinks: settings.slow_start_after_idle
-                && settings.congestion_control != CongestionControl::Bbr,
+            shrinks: settings.slow_start_after_idle && !sets_window,
             used: 0,
             used_at: Time::ZERO,
             sent_at: Time::ZERO,
@@ -115,7 +113,7 @@ impl Sender {
             return;
         }
         if self.recovery.state() == State::Open {
-            self.congestion.come_down_to(self.usage.used);
+            self.congestion.reduce_unused(now, self.usage.used);
             self.usage.used = 0;
         }
         self.usage.used_at = now;
@@ -130,7 +128,7 @@ impl Sender {
         self.congestion.on_idle(now, idle);
         if self.usage.shrinks && idle > rto {
             let halvings = (idle.as_ps() - 1) / rto.as_ps().max(1);
-            self.congestion.restart(halvings);
+            self.congestion.reduce_idle(now, halvings);
             self.usage.used = 0;
             self.usage.used_at = now;
         }

@@ -7,8 +7,8 @@ pub(crate) mod transfer;
 
 use std::collections::BTreeMap;
 
-use fairport_tcp::{Connection, Ecn, Events, Flags, Segment, Settings, Timeout};
-use fairport_units::Time;
+use fairport_tcp::{Connection, Decision, Ecn, Events, Flags, Segment, Settings, Timeout};
+use fairport_units::{Duration, Instant};
 use serde_json::Value;
 
 /// The settings of a preset with overrides, as JSON.
@@ -23,23 +23,27 @@ pub(crate) fn stack(preset: &str, overrides: &Value) -> Settings {
 /// What an endpoint reported.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
-    pub(crate) rtts: Vec<(Time, Time)>,
+    pub(crate) rtts: Vec<(Instant, Duration)>,
     pub(crate) timeouts: Vec<Timeout>,
-    pub(crate) established: Option<Time>,
-    pub(crate) finished: Option<Time>,
+    pub(crate) decisions: Vec<(Instant, Decision)>,
+    pub(crate) established: Option<Instant>,
+    pub(crate) finished: Option<Instant>,
 }
 
 impl Events for Log {
-    fn rtt_sample(&mut self, now: Time, rtt: Time) {
+    fn rtt_sample(&mut self, now: Instant, rtt: Duration) {
         self.rtts.push((now, rtt));
     }
     fn timeout(&mut self, timeout: Timeout) {
         self.timeouts.push(timeout);
     }
-    fn established(&mut self, now: Time) {
+    fn decision(&mut self, now: Instant, decision: Decision) {
+        self.decisions.push((now, decision));
+    }
+    fn established(&mut self, now: Instant) {
         self.established = Some(now);
     }
-    fn finished(&mut self, now: Time) {
+    fn finished(&mut self, now: Instant) {
         self.finished = Some(now);
     }
 }
@@ -47,7 +51,7 @@ impl Events for Log {
 /// A segment as it left an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    pub(crate) at: Time,
+    pub(crate) at: Instant,
     /// from the client, which sends the data
     pub(crate) forward: bool,
     /// counts the data segments of the client from 0, retransmissions included
@@ -62,7 +66,7 @@ pub(crate) enum Fate {
     Arrive,
     Lose,
     /// later than it would
-    Late(Time),
+    Late(Duration),
     Twice,
     /// as a queue marks it: a packet that is not ECN-capable arrives as it is
     Mark,
@@ -76,31 +80,31 @@ pub(crate) struct Pair {
     pub(crate) server: Connection,
     pub(crate) client_log: Log,
     pub(crate) server_log: Log,
-    pub(crate) now: Time,
+    pub(crate) now: Instant,
     pub(crate) sent: Vec<Sent>,
-    one_way: Time,
+    one_way: Duration,
     /// between data segments on the client's link, as a rate would have it
-    spacing: Time,
-    free_at: Time,
+    spacing: Duration,
+    free_at: Instant,
     judge: Judge,
     /// by time of arrival and order of sending
-    flying: BTreeMap<(Time, usize), (bool, Segment, Ecn)>,
+    flying: BTreeMap<(Instant, usize), (bool, Segment, Ecn)>,
     departures: usize,
     data_sent: usize,
 }
 
 impl Pair {
-    pub(crate) fn new(client: &Settings, server: &Settings, one_way: Time) -> Self {
+    pub(crate) fn new(client: &Settings, server: &Settings, one_way: Duration) -> Self {
         Self {
             client: Connection::active(client),
             server: Connection::passive(server),
             client_log: Log::default(),
             server_log: Log::default(),
-            now: Time::ZERO,
+            now: Instant::ZERO,
             sent: Vec::new(),
             one_way,
-            spacing: Time::ZERO,
-            free_at: Time::ZERO,
+            spacing: Duration::ZERO,
+            free_at: Instant::ZERO,
             judge: Box::new(|_| Fate::Arrive),
             flying: BTreeMap::new(),
             departures: 0,
@@ -109,7 +113,7 @@ impl Pair {
     }
 
     /// Both ends alike.
-    pub(crate) fn same(settings: &Settings, one_way: Time) -> Self {
+    pub(crate) fn same(settings: &Settings, one_way: Duration) -> Self {
         Self::new(settings, settings, one_way)
     }
 
@@ -126,7 +130,7 @@ impl Pair {
         })
     }
 
-    pub(crate) fn spaced(mut self, spacing: Time) -> Self {
+    pub(crate) fn spaced(mut self, spacing: Duration) -> Self {
         self.spacing = spacing;
         self
     }
@@ -166,15 +170,15 @@ impl Pair {
                 }
                 arrival += self.one_way;
                 let (copies, late) = match (self.judge)(&sent) {
-                    Fate::Arrive => (1, Time::ZERO),
-                    Fate::Lose => (0, Time::ZERO),
+                    Fate::Arrive => (1, Duration::ZERO),
+                    Fate::Lose => (0, Duration::ZERO),
                     Fate::Late(by) => (1, by),
-                    Fate::Twice => (2, Time::ZERO),
+                    Fate::Twice => (2, Duration::ZERO),
                     Fate::Mark => {
                         if ecn != Ecn::NotEct {
                             ecn = Ecn::Ce;
                         }
-                        (1, Time::ZERO)
+                        (1, Duration::ZERO)
                     }
                 };
                 for _ in 0..copies {
@@ -187,7 +191,7 @@ impl Pair {
     }
 
     /// When something happens next.
-    pub(crate) fn next(&self) -> Option<Time> {
+    pub(crate) fn next(&self) -> Option<Instant> {
         let arrival = self.flying.keys().next().map(|(at, _)| *at);
         [arrival, self.client.poll_timer(), self.server.poll_timer()]
             .into_iter()
@@ -229,7 +233,7 @@ impl Pair {
         panic!("the exchange does not end");
     }
 
-    pub(crate) fn run_until(&mut self, end: Time) {
+    pub(crate) fn run_until(&mut self, end: Instant) {
         self.transmit();
         while self.next().is_some_and(|next| next <= end) {
             self.step();
@@ -242,8 +246,8 @@ impl Pair {
         self.run_while(|_| true);
     }
 
-    /// The client's data segments, as (time, first octet counted from 0).
-    pub(crate) fn data(&self) -> Vec<(Time, u32)> {
+    /// The client's data segments, as (time, first byte counted from 0).
+    pub(crate) fn data(&self) -> Vec<(Instant, u32)> {
         self.sent
             .iter()
             .filter(|sent| sent.data.is_some())
@@ -252,20 +256,20 @@ impl Pair {
     }
 
     /// The client's data segments that start below what was sent before.
-    pub(crate) fn retransmissions(&self) -> Vec<(Time, u32)> {
+    pub(crate) fn retransmissions(&self) -> Vec<(Instant, u32)> {
         let mut highest = None;
         let mut again = Vec::new();
-        for (at, octet) in self.data() {
-            if highest.is_some_and(|highest| octet <= highest) {
-                again.push((at, octet));
+        for (at, byte) in self.data() {
+            if highest.is_some_and(|highest| byte <= highest) {
+                again.push((at, byte));
             }
-            highest = highest.max(Some(octet));
+            highest = highest.max(Some(byte));
         }
         again
     }
 
-    /// The server's segments without data, as (time, acknowledged octets).
-    pub(crate) fn acks(&self) -> Vec<(Time, u32)> {
+    /// The server's segments without data, as (time, acknowledged bytes).
+    pub(crate) fn acks(&self) -> Vec<(Instant, u32)> {
         self.sent
             .iter()
             .filter(|sent| !sent.forward && sent.segment.sequence_length() == 0)

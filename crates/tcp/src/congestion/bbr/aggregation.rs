@@ -1,21 +1,21 @@
 //! How far ACKs come in bunches: what they acknowledge beyond the bandwidth's worth of time. So much
 //! may be in flight on top, that the silence before a bunch does not idle the path.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use super::bandwidth::Bandwidth;
 
 /// Rounds that one of the two maxima covers: together they look back 5 to 10.
 const ROUNDS: u32 = 5;
 /// Longest silence that is made up for.
-const SILENCE_MAX: Time = Time::from_ms(100);
+const SILENCE_MAX: Duration = Duration::from_ms(100);
 /// Segments after which an epoch begins anew.
 const EPOCH_MAX: u64 = 1 << 20;
 
 /// The estimator, in the window's unit.
 #[derive(Debug, Default)]
 pub(super) struct Aggregation {
-    epoch_from: Time,
+    epoch_from: Instant,
     acked: u64,
     extra: [u64; 2],
     present: usize,
@@ -24,7 +24,7 @@ pub(super) struct Aggregation {
 
 impl Aggregation {
     /// Sending begins, or begins again.
-    pub(super) fn restart(&mut self, now: Time) {
+    pub(super) fn restart(&mut self, now: Instant) {
         self.epoch_from = now;
         self.acked = 0;
     }
@@ -41,7 +41,7 @@ impl Aggregation {
     /// An ACK delivers `newly`; the window is `cwnd`, a segment of it `unit`.
     pub(super) fn on_ack(
         &mut self,
-        now: Time,
+        now: Instant,
         newly: u64,
         bandwidth: Bandwidth,
         cwnd: u64,
@@ -71,7 +71,7 @@ mod tests {
 
     /// 1000 segments a second.
     fn bandwidth() -> Bandwidth {
-        Bandwidth::of(1000, Time::from_secs(1))
+        Bandwidth::of(1000, Duration::from_secs(1))
     }
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
         for (bunch, expected) in [(10, 10), (1, 1)] {
             let mut aggregation = Aggregation::default();
             for number in 1..=100 {
-                let now = Time::from_ms(number * bunch);
+                let now = Instant::from_ms(number * bunch);
                 aggregation.on_ack(now, bunch, bandwidth(), 1000, 1);
             }
             assert_eq!(aggregation.allowance(bandwidth()), expected);
@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn a_bunch_is_forgotten_after_ten_rounds_and_never_counts_beyond_the_window_or_100_ms() {
         let mut aggregation = Aggregation::default();
-        aggregation.on_ack(Time::from_secs(1), 500, bandwidth(), 60, 1);
+        aggregation.on_ack(Instant::from_secs(1), 500, bandwidth(), 60, 1);
         assert_eq!(aggregation.allowance(bandwidth()), 60);
-        let slow = Bandwidth::of(100, Time::from_secs(1));
+        let slow = Bandwidth::of(100, Duration::from_secs(1));
         assert_eq!(aggregation.allowance(slow), 10);
         for round in 1..=10 {
             let known = aggregation.allowance(bandwidth());

@@ -1,7 +1,7 @@
 //! A bandwidth, and the largest of the last rounds (Linux's `lib/win_minmax.c`, after Kathleen
 //! Nichols).
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
 /// Fractions of gains: 256ths.
 pub(super) const GAIN_SHIFT: u32 = 8;
@@ -11,7 +11,7 @@ pub(super) const UNIT_GAIN: u64 = 1 << GAIN_SHIFT;
 const SHIFT: u32 = 16;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// So much of the window's unit a second, in steps of 2^-16: at 1 Mbit/s a millionth of a percent.
+/// Amount in the window's unit per second, in steps of 2^-16: at 1 Mbit/s a millionth of a percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Bandwidth(u64);
 
@@ -19,19 +19,19 @@ impl Bandwidth {
     pub(super) const ZERO: Self = Self(0);
 
     /// `amount` in `time`, which is not zero.
-    pub(super) fn of(amount: u64, time: Time) -> Self {
+    pub(super) fn of(amount: u64, time: Duration) -> Self {
         let scaled = (u128::from(amount) << SHIFT) * PS_PER_S / u128::from(time.as_ps());
         Self(scaled.min(u128::from(u64::MAX)) as u64)
     }
 
     /// What it makes of `time`, rounded down.
-    pub(super) fn amount(self, time: Time) -> u64 {
+    pub(super) fn amount(self, time: Duration) -> u64 {
         let scaled = u128::from(self.0) * u128::from(time.as_ps());
         ((scaled / PS_PER_S) >> SHIFT).min(u128::from(u64::MAX)) as u64
     }
 
     /// What it makes of `time` at a gain, rounded up.
-    pub(super) fn amount_at(self, gain: u64, time: Time) -> u64 {
+    pub(super) fn amount_at(self, gain: u64, time: Duration) -> u64 {
         let scaled = u128::from(self.0) * u128::from(time.as_ps()) / PS_PER_S;
         let gained = (scaled * u128::from(gain)) >> GAIN_SHIFT;
         gained.div_ceil(1 << SHIFT).min(u128::from(u64::MAX)) as u64
@@ -43,9 +43,9 @@ impl Bandwidth {
         Self(gained.min(u128::from(u64::MAX)) as u64)
     }
 
-    /// Octets a second at a gain, where a full segment is `octets` of data and `unit` of the window.
-    pub(super) fn octets_a_second(self, gain: u64, octets: u64, unit: u64) -> u64 {
-        let scaled = u128::from(self.0) * u128::from(octets) / u128::from(unit);
+    /// Bytes per second at a gain, where a full segment is `segment_bytes` of data and `unit` of the window.
+    pub(super) fn bytes_per_second(self, gain: u64, segment_bytes: u64, unit: u64) -> u64 {
+        let scaled = u128::from(self.0) * u128::from(segment_bytes) / u128::from(unit);
         let gained = (scaled * u128::from(gain)) >> (GAIN_SHIFT + SHIFT);
         gained.min(u128::from(u64::MAX)) as u64
     }
@@ -73,7 +73,7 @@ struct Sample {
 }
 
 /// The largest sample of the last `length` rounds, from the best three of its parts: as the best grows
-/// old, the best that came after it stands ready.
+/// old, the best that came after it is ready.
 #[derive(Debug)]
 pub(super) struct WindowedMax {
     length: u64,
@@ -124,11 +124,11 @@ impl WindowedMax {
 mod tests {
     use super::*;
 
-    fn bandwidth(segments_a_second: u64) -> Bandwidth {
-        Bandwidth::of(segments_a_second, Time::from_secs(1))
+    fn bandwidth(segments_per_second: u64) -> Bandwidth {
+        Bandwidth::of(segments_per_second, Duration::from_secs(1))
     }
 
-    /// What the filter of 10 rounds says after each sample, one a round from 1 on.
+    /// What the filter of 10 rounds says after each sample, one per round from 1 on.
     fn filtered(samples: &[u64]) -> Vec<Bandwidth> {
         let mut filter = WindowedMax::new(10);
         (1..)
@@ -166,11 +166,11 @@ mod tests {
 
     #[test]
     fn a_bandwidth_by_a_time_is_an_amount() {
-        let ten_mbit = Bandwidth::of(1000, Time::from_ms(1200));
-        assert_eq!(ten_mbit.amount(Time::from_ms(40)), 33);
-        assert_eq!(ten_mbit.amount_at(UNIT_GAIN, Time::from_ms(40)), 34);
-        assert_eq!(ten_mbit.amount_at(2 * UNIT_GAIN, Time::from_ms(40)), 67);
-        // 833 1/3 segments of 1448 octets a second
-        assert_eq!(ten_mbit.octets_a_second(UNIT_GAIN, 1448, 1), 1_206_666);
+        let ten_mbit = Bandwidth::of(1000, Duration::from_ms(1200));
+        assert_eq!(ten_mbit.amount(Duration::from_ms(40)), 33);
+        assert_eq!(ten_mbit.amount_at(UNIT_GAIN, Duration::from_ms(40)), 34);
+        assert_eq!(ten_mbit.amount_at(2 * UNIT_GAIN, Duration::from_ms(40)), 67);
+        // 833 1/3 segments of 1448 bytes per second
+        assert_eq!(ten_mbit.bytes_per_second(UNIT_GAIN, 1448, 1), 1_206_666);
     }
 }

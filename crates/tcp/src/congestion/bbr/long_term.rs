@@ -2,7 +2,7 @@
 //! two stretches of rounds with much loss and the same rate of delivery. Pacing at their mean for 48
 //! rounds spares the losses that probing would cost.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
 use super::bandwidth::{Bandwidth, UNIT_GAIN};
 use crate::delivery_rate::{RateSample, Totals};
@@ -16,7 +16,7 @@ const SAME_WITHIN: u64 = UNIT_GAIN / 8;
 /// Rounds for which the rate is used.
 const ROUNDS_OF_USE: u32 = 48;
 /// The shortest stretch.
-const STRETCH_MIN: Time = Time::from_ms(1);
+const STRETCH_MIN: Duration = Duration::from_ms(1);
 
 /// What an ACK says of it.
 #[derive(Clone, Copy, Debug)]
@@ -44,10 +44,10 @@ impl Signs {
 
 /// What follows from an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    AsBefore,
+pub(super) enum PolicerChange {
+    None,
     /// the rate is used from now on
-    Policed,
+    Found,
     /// it has been used for long enough
     Expired,
 }
@@ -98,30 +98,30 @@ impl LongTerm {
     }
 
     /// `bbr_lt_bw_sampling`
-    pub(super) fn on_ack(&mut self, signs: Signs) -> Verdict {
+    pub(super) fn on_ack(&mut self, signs: Signs) -> PolicerChange {
         if self.used {
             return self.grow_old(signs);
         }
         if !self.samples {
             // from the first loss on: before it the policer lets bursts through
             if !signs.losses {
-                return Verdict::AsBefore;
+                return PolicerChange::None;
             }
             self.begin(signs.totals);
             self.samples = true;
         }
         if signs.app_limited {
             self.reset(signs.totals);
-            return Verdict::AsBefore;
+            return PolicerChange::None;
         }
         self.rounds += u32::from(signs.round_starts);
         if self.rounds > 4 * ROUNDS_MIN {
             self.reset(signs.totals);
-            return Verdict::AsBefore;
+            return PolicerChange::None;
         }
         // a stretch ends with a loss, as it began: with no tokens left
         if self.rounds < ROUNDS_MIN || !signs.losses {
-            return Verdict::AsBefore;
+            return PolicerChange::None;
         }
         let lost = signs.totals.lost - self.from.lost;
         let delivered = signs.totals.delivered - self.from.delivered;
@@ -131,35 +131,35 @@ impl LongTerm {
             .delivered_at
             .saturating_sub(self.from.delivered_at);
         if !lossy || took < STRETCH_MIN {
-            return Verdict::AsBefore;
+            return PolicerChange::None;
         }
         self.end(Bandwidth::of(delivered, took), signs.totals)
     }
 
-    fn grow_old(&mut self, signs: Signs) -> Verdict {
+    fn grow_old(&mut self, signs: Signs) -> PolicerChange {
         if signs.probes && signs.round_starts {
             self.rounds += 1;
             if self.rounds >= ROUNDS_OF_USE {
                 self.reset(signs.totals);
-                return Verdict::Expired;
+                return PolicerChange::Expired;
             }
         }
-        Verdict::AsBefore
+        PolicerChange::None
     }
 
     /// A stretch with much loss ends.
-    fn end(&mut self, rate: Bandwidth, totals: Totals) -> Verdict {
+    fn end(&mut self, rate: Bandwidth, totals: Totals) -> PolicerChange {
         let apart = rate.difference(self.rate);
         let known = self.rate > Bandwidth::ZERO;
         if known && (apart <= self.close || apart.is_within(SAME_WITHIN, self.rate)) {
             self.rate = rate.mean(self.rate);
             self.used = true;
             self.rounds = 0;
-            return Verdict::Policed;
+            return PolicerChange::Found;
         }
         self.rate = rate;
         self.begin(totals);
-        Verdict::AsBefore
+        PolicerChange::None
     }
 }
 
@@ -181,10 +181,10 @@ mod tests {
             }
         }
 
-        fn round(&mut self, delivered: u64, lost: u64) -> Verdict {
+        fn round(&mut self, delivered: u64, lost: u64) -> PolicerChange {
             self.totals.delivered += delivered;
             self.totals.lost += lost;
-            self.totals.delivered_at += Time::from_ms(100);
+            self.totals.delivered_at += Duration::from_ms(100);
             self.estimator.on_ack(Signs {
                 totals: self.totals,
                 losses: lost > 0,
@@ -199,18 +199,18 @@ mod tests {
     fn two_lossy_stretches_at_the_same_rate_are_a_policer() {
         let mut path = Path::new();
         // the first loss begins a stretch in its round, which counts; the fourth round ends it
-        let verdicts: Vec<Verdict> = (0..8).map(|_| path.round(100, 30)).collect();
-        assert!(verdicts[..7].iter().all(|it| *it == Verdict::AsBefore));
-        assert_eq!(verdicts[7], Verdict::Policed);
+        let changes: Vec<PolicerChange> = (0..8).map(|_| path.round(100, 30)).collect();
+        assert!(changes[..7].iter().all(|it| *it == PolicerChange::None));
+        assert_eq!(changes[7], PolicerChange::Found);
         // the first stretch: 300 segments in 300 ms
         assert_eq!(
             path.estimator.rate(),
-            Some(Bandwidth::of(1000, Time::from_secs(1)))
+            Some(Bandwidth::of(1000, Duration::from_secs(1)))
         );
         for _ in 0..47 {
-            assert_eq!(path.round(100, 0), Verdict::AsBefore);
+            assert_eq!(path.round(100, 0), PolicerChange::None);
         }
-        assert_eq!(path.round(100, 0), Verdict::Expired);
+        assert_eq!(path.round(100, 0), PolicerChange::Expired);
         assert_eq!(path.estimator.rate(), None);
     }
 
@@ -218,12 +218,12 @@ mod tests {
     fn losses_below_a_fifth_and_rates_that_differ_are_none() {
         let mut path = Path::new();
         for _ in 0..100 {
-            assert_eq!(path.round(100, 19), Verdict::AsBefore);
+            assert_eq!(path.round(100, 19), PolicerChange::None);
         }
         let mut path = Path::new();
         for number in 0..100 {
             let delivered = if number / 4 % 2 == 0 { 100 } else { 150 };
-            assert_eq!(path.round(delivered, 60), Verdict::AsBefore);
+            assert_eq!(path.round(delivered, 60), PolicerChange::None);
         }
     }
 
@@ -241,7 +241,7 @@ mod tests {
             probes: true,
         });
         for _ in 0..7 {
-            assert_eq!(path.round(100, 30), Verdict::AsBefore);
+            assert_eq!(path.round(100, 30), PolicerChange::None);
         }
     }
 }

@@ -18,12 +18,13 @@ mod window;
 
 use std::cmp::Ordering;
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use self::aggregation::Aggregation;
 use self::bandwidth::{Bandwidth, UNIT_GAIN, WindowedMax};
-use self::long_term::{LongTerm, Signs, Verdict};
-use super::{AckSample, Window};
+use self::long_term::{LongTerm, PolicerChange, Signs};
+use super::{AckSample, Controller, Setup, Start, Window};
+use crate::decision::{DecisionCause, DecisionKind};
 use crate::delivery_rate::{RateSample, Totals};
 use crate::random::Random;
 use crate::recovery::State;
@@ -56,8 +57,8 @@ const FULL_ROUNDS: u32 = 3;
 /// Share of the bandwidth at which is sent, in percent: the queue shall shrink on average.
 const PACED_PERCENT: u64 = 99;
 /// Round trip that stands in for an unknown one.
-const NOMINAL_RTT: Time = Time::from_ms(1);
-/// Octets a second by which two policed rates are the same: 4 kbit/s.
+const NOMINAL_RTT: Duration = Duration::from_ms(1);
+/// Two policed rates that differ by less, in bytes per second, are the same: 4 kbit/s.
 const POLICED_SAME: u64 = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +80,9 @@ struct FullPipe {
 /// The state of one sender. Amounts are in the window's unit.
 #[derive(Debug)]
 pub(super) struct Bbr {
-    /// a full segment, in the window's unit and in octets
+    /// a full segment, in the window's unit and in bytes
     unit: u64,
-    octets: u64,
+    segment_bytes: u64,
     random: Random,
     mode: Mode,
     bandwidth: WindowedMax,
@@ -89,10 +90,10 @@ pub(super) struct Bbr {
     /// a round is over when a segment is delivered that was sent after so much had been
     round_end: u64,
     round_starts: bool,
-    min_rtt: Option<Time>,
-    min_rtt_at: Time,
+    min_rtt: Option<Duration>,
+    min_rtt_at: Instant,
     /// when the flight may grow again; none: it has not shrunk yet
-    probe_rtt_end: Option<Time>,
+    probe_rtt_end: Option<Instant>,
     probe_rtt_round_done: bool,
     /// samples are low because the flight is held small
     holds_small: bool,
@@ -100,7 +101,7 @@ pub(super) struct Bbr {
     restarts: bool,
     full_pipe: FullPipe,
     phase: usize,
-    phase_from: Time,
+    phase_from: Instant,
     long_term: LongTerm,
     aggregation: Aggregation,
     /// loss recovery's state at the last ACK
@@ -111,20 +112,20 @@ pub(super) struct Bbr {
     window_before: u64,
     gain: u64,
     window_gain: u64,
-    /// octets a second
+    /// bytes per second
     rate: u64,
     saw_rtt: bool,
     totals: Totals,
 }
 
 impl Bbr {
-    /// For full segments of `octets`, `unit` in the window's unit.
-    pub(super) fn new(unit: u64, octets: u16) -> Self {
-        let octets = u64::from(octets);
-        let same_s = Time::from_secs(PACED_PERCENT * octets);
+    pub(super) fn new(setup: &Setup<'_>) -> Self {
+        let unit = setup.unit;
+        let segment_bytes = u64::from(setup.segment_bytes);
+        let same_s = Duration::from_secs(PACED_PERCENT * segment_bytes);
         Self {
             unit,
-            octets,
+            segment_bytes,
             random: Random::new(0, PURPOSE),
             mode: Mode::Startup,
             bandwidth: WindowedMax::new(BANDWIDTH_ROUNDS),
@@ -132,14 +133,14 @@ impl Bbr {
             round_end: 0,
             round_starts: false,
             min_rtt: None,
-            min_rtt_at: Time::ZERO,
+            min_rtt_at: Instant::ZERO,
             probe_rtt_end: None,
             probe_rtt_round_done: false,
             holds_small: false,
             restarts: false,
             full_pipe: FullPipe::default(),
             phase: 0,
-            phase_from: Time::ZERO,
+            phase_from: Instant::ZERO,
             long_term: LongTerm::new(Bandwidth::of(POLICED_SAME * 100 * unit, same_s)),
             aggregation: Aggregation::default(),
             recovery: State::Open,
@@ -153,83 +154,14 @@ impl Bbr {
         }
     }
 
-    /// The connection is open, with a window of `cwnd` and the handshake's round trip.
-    pub(super) fn begin(&mut self, now: Time, cwnd: u64, rtt: Option<Time>, seed: u64) {
-        self.random = Random::new(seed, PURPOSE);
-        self.min_rtt = rtt;
-        self.min_rtt_at = now;
-        self.aggregation.restart(now);
-        self.totals.delivered_at = now;
-        self.long_term.reset(self.totals);
-        self.set_first_rate(cwnd, rtt);
-    }
-
-    /// Octets a second at which is sent.
-    #[inline]
-    pub(super) fn rate(&self) -> u64 {
-        self.rate
-    }
-
-    /// Whether samples of the rate are low because the flight is held small.
-    pub(super) fn holds_small(&self) -> bool {
-        self.holds_small
-    }
-
-    /// Sends begin again after a gap of the application, with nothing in flight.
-    pub(super) fn on_restart(&mut self, now: Time, window: &mut Window) {
-        self.restarts = true;
-        self.aggregation.restart(now);
-        match self.mode {
-            Mode::ProbeBandwidth => self.set_rate(UNIT_GAIN),
-            Mode::ProbeRtt => self.end_probe_rtt(now, window),
-            Mode::Startup | Mode::Drain => {}
-        }
-    }
-
     /// The window is about to fall, for a recovery or a probe of the round trip: it is kept for the end.
-    pub(super) fn keep_window(&mut self, window: &Window) {
+    fn keep_window(&mut self, window: &Window) {
         let good = self.recovery == State::Open && self.mode != Mode::ProbeRtt;
         self.window_before = if good {
             window.cwnd
         } else {
             self.window_before.max(window.cwnd)
         };
-    }
-
-    /// A timeout counts as the end of a round with a loss.
-    pub(super) fn on_timeout(&mut self) {
-        self.recovery = State::Loss;
-        self.full_pipe.bandwidth = Bandwidth::ZERO;
-        self.judge_policer(Signs {
-            totals: self.totals,
-            losses: true,
-            app_limited: false,
-            round_starts: true,
-            probes: self.mode == Mode::ProbeBandwidth,
-        });
-    }
-
-    /// A recovery was needless: so was what was learned from it.
-    pub(super) fn on_undo(&mut self) {
-        self.full_pipe.bandwidth = Bandwidth::ZERO;
-        self.full_pipe.rounds = 0;
-        self.long_term.reset(self.totals);
-    }
-
-    /// `bbr_main`
-    pub(super) fn on_ack(&mut self, window: &mut Window, ack: &AckSample, sample: &RateSample) {
-        self.totals = sample.totals;
-        self.update_bandwidth(window.cwnd, sample);
-        self.update_phase(ack.now, sample);
-        self.find_full_pipe(sample);
-        self.drain(ack.now, window, sample);
-        self.update_min_rtt(ack.now, window, sample);
-        self.update_gains();
-        if !self.saw_rtt {
-            self.set_first_rate(window.cwnd, sample.rtt);
-        }
-        self.set_rate(self.gain);
-        self.set_window(window, ack.state, sample);
     }
 
     /// What is believed of the path: the largest rate of late, or a policer's.
@@ -239,7 +171,7 @@ impl Bbr {
             .unwrap_or_else(|| self.bandwidth.get())
     }
 
-    fn update_bandwidth(&mut self, cwnd: u64, sample: &RateSample) {
+    fn update_bandwidth(&mut self, window: &mut Window, now: Instant, sample: &RateSample) {
         self.round_starts = false;
         let Some(interval) = sample.interval else {
             return;
@@ -251,7 +183,7 @@ impl Bbr {
             self.conserves = false;
         }
         let probes = self.mode == Mode::ProbeBandwidth;
-        self.judge_policer(Signs::of(sample, self.round_starts, probes));
+        self.detect_policer(window, now, Signs::of(sample, self.round_starts, probes));
         let measured = Bandwidth::of(sample.delivered, interval);
         // a lower rate of an application that had less to send says nothing of the path
         if !sample.app_limited || measured >= self.bandwidth.get() {
@@ -261,24 +193,45 @@ impl Bbr {
             if self.round_starts {
                 self.aggregation.on_round();
             }
-            let (now, newly) = (sample.totals.delivered_at, sample.newly_delivered);
+            let (at, newly) = (sample.totals.delivered_at, sample.newly_delivered);
             let estimate = self.estimate();
             self.aggregation
-                .on_ack(now, newly, estimate, cwnd, self.unit);
+                .on_ack(at, newly, estimate, window.cwnd, self.unit);
         }
     }
 
-    fn judge_policer(&mut self, signs: Signs) {
-        match self.long_term.on_ack(signs) {
-            Verdict::AsBefore => {}
-            Verdict::Policed => self.gain = UNIT_GAIN,
-            Verdict::Expired => self.begin_cycle(),
+    fn detect_policer(&mut self, window: &mut Window, now: Instant, signs: Signs) {
+        let cause = match self.long_term.on_ack(signs) {
+            PolicerChange::None => return,
+            PolicerChange::Found => {
+                self.gain = UNIT_GAIN;
+                DecisionCause::PolicerFound
+            }
+            PolicerChange::Expired => {
+                self.begin_cycle();
+                DecisionCause::PolicerExpired
+            }
+        };
+        window.publish(now, DecisionKind::BbrPolicer, cause);
+    }
+
+    /// Changes the mode, for a reason that is published.
+    fn enter(&mut self, window: &mut Window, now: Instant, mode: Mode, cause: DecisionCause) {
+        let what = match mode {
+            Mode::Startup => DecisionKind::BbrStartup,
+            Mode::Drain => DecisionKind::BbrDrain,
+            Mode::ProbeBandwidth => DecisionKind::BbrProbeBandwidth,
+            Mode::ProbeRtt => DecisionKind::BbrProbeRtt,
+        };
+        window.publish(now, what, cause);
+        self.mode = mode;
+        if mode == Mode::ProbeBandwidth {
+            self.begin_cycle();
         }
     }
 
     /// The cycle begins at any phase but the one that gives back.
     fn begin_cycle(&mut self) {
-        self.mode = Mode::ProbeBandwidth;
         self.phase = CYCLE.len() - 1 - self.random.up_to(CYCLE.len() as u64 - 2) as usize;
         self.next_phase();
     }
@@ -290,7 +243,7 @@ impl Bbr {
 
     /// A phase takes a round trip; probing lasts until the flight shows it or something is lost, and
     /// giving back ends early once the queue is gone.
-    fn update_phase(&mut self, now: Time, sample: &RateSample) {
+    fn update_phase(&mut self, now: Instant, sample: &RateSample) {
         if self.mode != Mode::ProbeBandwidth {
             return;
         }
@@ -324,15 +277,16 @@ impl Bbr {
         self.full_pipe.reached = self.full_pipe.rounds >= FULL_ROUNDS;
     }
 
-    fn drain(&mut self, now: Time, window: &mut Window, sample: &RateSample) {
+    fn drain(&mut self, now: Instant, window: &mut Window, sample: &RateSample) {
         if self.mode == Mode::Startup && self.full_pipe.reached {
+            self.enter(window, now, Mode::Drain, DecisionCause::PipeFull);
             window.ssthresh = self.flight(self.bandwidth.get(), UNIT_GAIN);
-            self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain {
             let flying = self.in_network(now, sample.in_flight, sample.next_departure);
             if flying <= self.flight(self.bandwidth.get(), UNIT_GAIN) {
-                self.begin_cycle();
+                let cause = DecisionCause::QueueDrained;
+                self.enter(window, now, Mode::ProbeBandwidth, cause);
             }
         }
     }
@@ -348,9 +302,9 @@ impl Bbr {
     }
 
     /// Before anything is measured: the first window in a round trip.
-    fn set_first_rate(&mut self, cwnd: u64, rtt: Option<Time>) {
+    fn set_first_rate(&mut self, cwnd: u64, rtt: Option<Duration>) {
         self.saw_rtt = rtt.is_some();
-        let over = rtt.unwrap_or(NOMINAL_RTT).max(Time::from_us(1));
+        let over = rtt.unwrap_or(NOMINAL_RTT).max(Duration::from_us(1));
         self.rate = self.paced(Bandwidth::of(cwnd, over), HIGH_GAIN);
     }
 
@@ -362,10 +316,99 @@ impl Bbr {
         }
     }
 
-    /// Octets a second.
+    /// Bytes per second.
     fn paced(&self, bandwidth: Bandwidth, gain: u64) -> u64 {
-        let rate = bandwidth.octets_a_second(gain, self.octets, self.unit);
+        let rate = bandwidth.bytes_per_second(gain, self.segment_bytes, self.unit);
         (u128::from(rate) * u128::from(PACED_PERCENT) / 100) as u64
+    }
+}
+
+impl Controller for Bbr {
+    fn on_established(&mut self, window: &mut Window, start: &Start) {
+        self.random = Random::new(start.seed, PURPOSE);
+        self.min_rtt = start.rtt;
+        self.min_rtt_at = start.now;
+        self.aggregation.restart(start.now);
+        self.totals.delivered_at = start.now;
+        self.long_term.reset(self.totals);
+        self.set_first_rate(window.cwnd, start.rtt);
+    }
+
+    /// Rate samples say it all.
+    #[inline]
+    fn on_ack(&mut self, _window: &mut Window, _ack: &AckSample) {}
+
+    /// `bbr_main`
+    fn on_rate_sample(&mut self, window: &mut Window, ack: &AckSample, rate: &RateSample) {
+        self.totals = rate.totals;
+        self.update_bandwidth(window, ack.now, rate);
+        self.update_phase(ack.now, rate);
+        self.find_full_pipe(rate);
+        self.drain(ack.now, window, rate);
+        self.update_min_rtt(ack.now, window, rate);
+        self.update_gains();
+        if !self.saw_rtt {
+            self.set_first_rate(window.cwnd, rate.rtt);
+        }
+        self.set_rate(self.gain);
+        self.set_window(window, ack.state, rate);
+    }
+
+    fn on_loss(&mut self, window: &mut Window) {
+        self.keep_window(window);
+    }
+
+    /// A timeout counts as the end of a round with a loss.
+    fn on_timeout(&mut self, window: &mut Window) {
+        self.recovery = State::Loss;
+        self.full_pipe.bandwidth = Bandwidth::ZERO;
+        let signs = Signs {
+            totals: self.totals,
+            losses: true,
+            app_limited: false,
+            round_starts: true,
+            probes: self.mode == Mode::ProbeBandwidth,
+        };
+        self.detect_policer(window, Instant::NEVER, signs);
+    }
+
+    /// What was learned from a needless recovery is forgotten.
+    fn on_undo(&mut self) {
+        self.full_pipe.bandwidth = Bandwidth::ZERO;
+        self.full_pipe.rounds = 0;
+        self.long_term.reset(self.totals);
+    }
+
+    fn on_resume(&mut self, window: &mut Window, now: Instant) {
+        self.restarts = true;
+        self.aggregation.restart(now);
+        match self.mode {
+            Mode::ProbeBandwidth => self.set_rate(UNIT_GAIN),
+            Mode::ProbeRtt => self.end_probe_rtt(now, window),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    fn reduces_after_mark(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn sets_window(&self) -> bool {
+        true
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn is_probing_rtt(&self) -> bool {
+        self.holds_small
+    }
+
+    #[inline]
+    fn pacing_rate(&self) -> Option<u64> {
+        Some(self.rate)
     }
 }
 

@@ -1,19 +1,25 @@
 //! The smallest round trip: when it has not been seen for ten seconds, the flight shrinks to four
 //! segments for a moment. Flows that do so at one time see the path without a queue.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use super::window::WINDOW_MIN;
 use super::{Bbr, Mode, Window};
+use crate::decision::DecisionCause;
 use crate::delivery_rate::RateSample;
 
 /// For how long a smallest round trip is believed.
-const MIN_RTT_LASTS: Time = Time::from_secs(10);
+const MIN_RTT_LASTS: Duration = Duration::from_secs(10);
 /// For how long the flight is kept small to measure it.
-const PROBE_RTT_LASTS: Time = Time::from_ms(200);
+const PROBE_RTT_LASTS: Duration = Duration::from_ms(200);
 
 impl Bbr {
-    pub(super) fn update_min_rtt(&mut self, now: Time, window: &mut Window, sample: &RateSample) {
+    pub(super) fn update_min_rtt(
+        &mut self,
+        now: Instant,
+        window: &mut Window,
+        sample: &RateSample,
+    ) {
         let expired = now > self.min_rtt_at + MIN_RTT_LASTS;
         if let Some(rtt) = sample.rtt {
             let lower = self.min_rtt.is_none_or(|known| rtt <= known);
@@ -23,7 +29,8 @@ impl Bbr {
             }
         }
         if expired && !self.restarts && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
+            let cause = DecisionCause::MinRttExpired;
+            self.enter(window, now, Mode::ProbeRtt, cause);
             self.keep_window(window);
             self.probe_rtt_end = None;
         }
@@ -35,7 +42,7 @@ impl Bbr {
     }
 
     /// The flight is small for 200 ms and a round at least.
-    fn hold_small(&mut self, now: Time, window: &mut Window, sample: &RateSample) {
+    fn hold_small(&mut self, now: Instant, window: &mut Window, sample: &RateSample) {
         if self.probe_rtt_end.is_some() {
             self.probe_rtt_round_done |= self.round_starts;
             if self.probe_rtt_round_done {
@@ -49,16 +56,17 @@ impl Bbr {
     }
 
     /// Unless it is too early, the flight may grow again.
-    pub(super) fn end_probe_rtt(&mut self, now: Time, window: &mut Window) {
+    pub(super) fn end_probe_rtt(&mut self, now: Instant, window: &mut Window) {
         if self.probe_rtt_end.is_none_or(|end| now <= end) {
             return;
         }
         self.min_rtt_at = now;
-        window.cwnd = window.cwnd.max(self.window_before);
-        if self.full_pipe.reached {
-            self.begin_cycle();
+        let mode = if self.full_pipe.reached {
+            Mode::ProbeBandwidth
         } else {
-            self.mode = Mode::Startup;
-        }
+            Mode::Startup
+        };
+        self.enter(window, now, mode, DecisionCause::MinRttMeasured);
+        window.cwnd = window.cwnd.max(self.window_before);
     }
 }

@@ -4,22 +4,22 @@ use super::*;
 use crate::settings::Settings;
 
 /// 1 segment a millisecond, with a round trip of 40 ms: a product of 40 segments.
-const SPACING: Time = Time::from_ms(1);
-const RTT: Time = Time::from_ms(40);
+const SPACING: Duration = Duration::from_ms(1);
+const RTT: Duration = Duration::from_ms(40);
 const PRODUCT: u64 = 40;
 
 /// A path and a sender that always has data, stepped from ACK to ACK. Segments wait in one queue.
 struct Path {
     bbr: Bbr,
     window: Window,
-    now: Time,
+    now: Instant,
     /// sent: when, what had been delivered then and when, and when the latest delivered one was sent
-    flying: std::collections::VecDeque<(Time, u64, Time, Time)>,
-    free_at: Time,
-    arrivals: std::collections::VecDeque<Time>,
-    next_departure: Time,
+    flying: std::collections::VecDeque<(Instant, u64, Instant, Instant)>,
+    free_at: Instant,
+    arrivals: std::collections::VecDeque<Instant>,
+    next_departure: Instant,
     totals: Totals,
-    first_sent: Time,
+    first_sent: Instant,
     state: State,
     lose_next: bool,
 }
@@ -27,19 +27,30 @@ struct Path {
 impl Path {
     fn new(seed: u64) -> Self {
         let settings = Settings::preset("linux-6").unwrap();
-        let window = Window::new(&settings, 1448);
-        let mut bbr = Bbr::new(1, 1448);
-        bbr.begin(Time::ZERO, window.cwnd, Some(RTT), seed);
+        let mut window = Window::new(&settings, 1448);
+        let mut bbr = Bbr::new(&Setup {
+            settings: &settings,
+            segment_bytes: 1448,
+            unit: 1,
+        });
+        bbr.on_established(
+            &mut window,
+            &Start {
+                now: Instant::ZERO,
+                rtt: Some(RTT),
+                seed,
+            },
+        );
         Self {
             bbr,
             window,
-            now: Time::ZERO,
+            now: Instant::ZERO,
             flying: std::collections::VecDeque::new(),
-            free_at: Time::ZERO,
+            free_at: Instant::ZERO,
             arrivals: std::collections::VecDeque::new(),
-            next_departure: Time::ZERO,
+            next_departure: Instant::ZERO,
             totals: Totals::default(),
-            first_sent: Time::ZERO,
+            first_sent: Instant::ZERO,
             state: State::Open,
             lose_next: false,
         }
@@ -66,8 +77,8 @@ impl Path {
                 .push_back((at, self.totals.delivered, delivered_at, self.first_sent));
             self.free_at = self.free_at.max(at) + SPACING;
             self.arrivals.push_back(self.free_at - SPACING + RTT);
-            let gap = u128::from(Time::from_secs(1).as_ps()) * 1448 / u128::from(self.bbr.rate());
-            self.next_departure = at + Time::from_ps(gap as u64);
+            let gap = u128::from(Duration::from_secs(1).as_ps()) * 1448 / u128::from(self.bbr.rate);
+            self.next_departure = at + Duration::from_ps(gap as u64);
         }
     }
 
@@ -108,9 +119,8 @@ impl Path {
             nxt: 0,
             state: self.state,
             limited: true,
-            rate: Some(sample),
         };
-        self.bbr.on_ack(&mut self.window, &ack, &sample);
+        self.bbr.on_rate_sample(&mut self.window, &ack, &sample);
     }
 
     /// On to the first ACK of another round.
@@ -140,7 +150,7 @@ impl Path {
 fn startup_doubles_the_rate_each_round_until_the_pipe_is_full() {
     let mut path = Path::new(1);
     // the first window of 10 in a round trip, at 2.885 times its rate
-    let first = path.bbr.rate();
+    let first = path.bbr.rate;
     assert_eq!(first, (10 * 1448 * 25 * 739 / 256) * 99 / 100);
     path.round();
     let mut rates = Vec::new();
@@ -220,19 +230,19 @@ fn the_smallest_round_trip_is_measured_anew_every_ten_seconds_with_four_segments
     let mut path = Path::new(1);
     path.run_to(Mode::ProbeBandwidth);
     // the path has grown longer by less than its queue, so that the first round trip never comes back
-    path.bbr.min_rtt = Some(Time::from_ms(39));
+    path.bbr.min_rtt = Some(Duration::from_ms(39));
     path.bbr.min_rtt_at = path.now;
     let from = path.now;
     path.run_to(Mode::ProbeRtt);
     let waited = path.now - from;
     assert!(
-        waited > Time::from_secs(10) && waited < Time::from_ms(10_010),
+        waited > Duration::from_secs(10) && waited < Duration::from_ms(10_010),
         "{waited}"
     );
     let before = path.bbr.window_before;
     assert!(before > PRODUCT);
     assert_eq!(path.window.cwnd, 4);
-    assert!(path.bbr.holds_small());
+    assert!(path.bbr.is_probing_rtt());
     while path.bbr.probe_rtt_end.is_none() {
         path.ack();
     }
@@ -241,7 +251,7 @@ fn the_smallest_round_trip_is_measured_anew_every_ten_seconds_with_four_segments
     path.run_to(Mode::ProbeBandwidth);
     let small_for = path.now - small_from;
     assert!(
-        small_for > Time::from_ms(200) && small_for < Time::from_ms(200) + RTT * 2,
+        small_for > Duration::from_ms(200) && small_for < Duration::from_ms(200) + RTT * 2,
         "{small_for}"
     );
     assert_eq!(path.bbr.min_rtt, Some(RTT));
@@ -256,7 +266,7 @@ fn a_recovery_keeps_the_flight_for_a_round_and_then_brings_the_window_back() {
         path.ack();
     }
     let (before, rate) = (path.window.cwnd, path.bbr.bandwidth.get());
-    path.bbr.keep_window(&path.window);
+    path.bbr.on_loss(&mut path.window);
     path.state = State::Fast;
     path.lose_next = true;
     path.ack();
@@ -295,9 +305,10 @@ fn a_gap_of_the_application_leaves_the_bandwidth_as_it_was() {
         next_departure: path.now,
     };
     for _ in 0..20 {
-        path.bbr.update_bandwidth(path.window.cwnd, &sample);
+        path.bbr
+            .update_bandwidth(&mut path.window, path.now, &sample);
     }
     assert_eq!(path.bbr.bandwidth.get(), known);
-    path.bbr.on_restart(path.now, &mut path.window);
-    assert_eq!(path.bbr.rate(), path.bbr.paced(known, UNIT_GAIN));
+    path.bbr.on_resume(&mut path.window, path.now);
+    assert_eq!(path.bbr.rate, path.bbr.paced(known, UNIT_GAIN));
 }

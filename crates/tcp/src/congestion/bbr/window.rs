@@ -1,7 +1,7 @@
 //! The window: twice the product of bandwidth and smallest round trip, and what the hosts need to keep
 //! sending while ACKs are late.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use super::bandwidth::{Bandwidth, UNIT_GAIN};
 use super::{Bbr, Mode, Window};
@@ -12,20 +12,20 @@ use crate::recovery::State;
 pub(super) const WINDOW_MIN: u64 = 4;
 /// Segments that are delivered before the window is judged, and the window while no round trip is known.
 const WINDOW_INITIAL: u64 = 10;
-/// Octets a second below which segments are sent one by one: 1.2 Mbit/s.
+/// Bytes per second below which segments are sent one by one: 1.2 Mbit/s.
 const SINGLE_BELOW: u64 = 150_000;
-/// A burst takes a 1024th of a second, and is at most so many octets and segments
+/// A burst takes a 1024th of a second, and is at most so many bytes and segments
 /// (`bbr_tso_segs_goal`).
 const BURST_SHIFT: u32 = 10;
-const BURST_OCTETS_MAX: u64 = 65_536 - 1 - 320;
+const BURST_BYTES_MAX: u64 = 65_536 - 1 - 320;
 const BURST_SEGMENTS_MAX: u64 = 127;
 
 impl Bbr {
     /// What a burst carries on a host with segmentation offload.
     fn quantum(&self) -> u64 {
         let least = if self.rate < SINGLE_BELOW { 1 } else { 2 };
-        let octets = (self.rate >> BURST_SHIFT).min(BURST_OCTETS_MAX);
-        (octets / self.octets).clamp(least, BURST_SEGMENTS_MAX) * self.unit
+        let bytes = (self.rate >> BURST_SHIFT).min(BURST_BYTES_MAX);
+        (bytes / self.segment_bytes).clamp(least, BURST_SEGMENTS_MAX) * self.unit
     }
 
     /// The bandwidth's worth of a smallest round trip.
@@ -49,7 +49,7 @@ impl Bbr {
     }
 
     /// What of `in_flight` will be in the network when the pacer lets the next segment out.
-    pub(super) fn in_network(&self, now: Time, in_flight: u64, next_departure: Time) -> u64 {
+    pub(super) fn in_network(&self, now: Instant, in_flight: u64, next_departure: Instant) -> u64 {
         let delivered = self.estimate().amount(next_departure.saturating_sub(now));
         let burst = if self.gain > UNIT_GAIN {
             self.quantum()

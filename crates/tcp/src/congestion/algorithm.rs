@@ -1,0 +1,212 @@
+//! The algorithms: one line each.
+//!
+//! From these lines follow the setting [`CongestionControl`] with its names in scenarios, and
+//! [`Algorithm`], which dispatches statically: an ACK costs a branch and no pointer.
+
+use fairport_units::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+use super::bbr::Bbr;
+use super::bic::Bic;
+use super::cubic::Cubic;
+use super::custom::{ControllerFactory, Controllers, Custom};
+use super::dctcp::Dctcp;
+use super::newreno::NewReno;
+use super::{AckSample, Controller, Setup, Start, Window};
+use crate::delivery_rate::RateSample;
+
+/// Lines of `"description" "name in scenarios" => Variant(its type), constructor;`. A large state is
+/// boxed. (The `$` in front lets this macro define another one, `dispatch!`.)
+macro_rules! algorithms {
+    ($d:tt $($about:literal $name:literal => $variant:ident($state:ty), $new:path;)+) => {
+        /// How the congestion window grows and shrinks.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub enum CongestionControl {
+            $(#[doc = $about] $variant,)+
+            /// One from outside this crate, in scenarios `custom:NAME`.
+            Custom(Custom),
+        }
+
+        impl CongestionControl {
+            /// The names of the algorithms in this crate.
+            pub const NAMES: &[&str] = &[$($name),+];
+
+            fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant),)+
+                    _ => name.strip_prefix(CUSTOM_PREFIX).map(|it| Self::Custom(Custom::named(it))),
+                }
+            }
+        }
+
+        impl From<CongestionControl> for String {
+            fn from(control: CongestionControl) -> Self {
+                match control {
+                    $(CongestionControl::$variant => $name.to_owned(),)+
+                    CongestionControl::Custom(it) => format!("{CUSTOM_PREFIX}{}", it.name()),
+                }
+            }
+        }
+
+        /// The algorithm of one connection.
+        #[derive(Debug)]
+        pub(super) enum Algorithm {
+            $($variant($state),)+
+            Custom(Box<dyn Controller>),
+        }
+
+        impl Algorithm {
+            pub(super) fn new(setup: &Setup<'_>) -> Self {
+                match &setup.settings.congestion_control {
+                    $(CongestionControl::$variant => Self::$variant($new(setup).into()),)+
+                    CongestionControl::Custom(it) => Self::Custom(it.make(setup)),
+                }
+            }
+        }
+
+        /// Does the same with whichever algorithm it is.
+        macro_rules! dispatch {
+            ($d algorithm:expr, $d it:ident => $d call:expr) => {
+                match $d algorithm {
+                    $(Algorithm::$variant($d it) => $d call,)+
+                    Algorithm::Custom($d it) => $d call,
+                }
+            };
+        }
+    };
+}
+
+/// What precedes the name of a congestion control from outside this crate.
+const CUSTOM_PREFIX: &str = "custom:";
+
+algorithms! { $
+    "NewReno (RFC 5681)." "newreno" => NewReno(NewReno), NewReno::new;
+    "Binary increase, as Linux has it." "bic" => Bic(Bic), Bic::new;
+    "CUBIC (RFC 9438), as Linux has it." "cubic" => Cubic(Box<Cubic>), Cubic::new;
+    "DCTCP (RFC 8257), as Linux has it; needs ECN." "dctcp" => Dctcp(Dctcp), Dctcp::new;
+    "BBR v1, as Linux has it; sets its own pace." "bbr" => Bbr(Box<Bbr>), Bbr::new;
+}
+
+impl CongestionControl {
+    /// One from outside this crate, with the factory that makes it.
+    pub fn custom(
+        name: &str,
+        factory: impl Fn(&Setup<'_>) -> Box<dyn Controller> + Send + Sync + 'static,
+    ) -> Self {
+        let factory: Box<ControllerFactory> = Box::new(factory);
+        Self::Custom(Custom::new(name, factory.into()))
+    }
+
+    /// Binds the name of one from outside this crate to its factory, if `controllers` has it.
+    pub(crate) fn bind(&mut self, controllers: &Controllers) {
+        if let Self::Custom(it) = self {
+            controllers.bind(it);
+        }
+    }
+}
+
+impl TryFrom<String> for CongestionControl {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::named(&name).ok_or_else(|| {
+            let known = Self::NAMES.join(", ");
+            format!("`{name}` is none of {known} and {CUSTOM_PREFIX}NAME")
+        })
+    }
+}
+
+impl Controller for Algorithm {
+    fn on_established(&mut self, window: &mut Window, start: &Start) {
+        dispatch!(self, it => it.on_established(window, start));
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        dispatch!(self, it => it.on_ack(window, ack));
+    }
+
+    #[inline]
+    fn on_rate_sample(&mut self, window: &mut Window, ack: &AckSample, rate: &RateSample) {
+        dispatch!(self, it => it.on_rate_sample(window, ack, rate));
+    }
+
+    fn on_loss(&mut self, window: &mut Window) {
+        dispatch!(self, it => it.on_loss(window));
+    }
+
+    fn on_mark(&mut self, window: &mut Window) {
+        dispatch!(self, it => it.on_mark(window));
+    }
+
+    fn on_timeout(&mut self, window: &mut Window) {
+        dispatch!(self, it => it.on_timeout(window));
+    }
+
+    fn on_undo(&mut self) {
+        dispatch!(self, it => it.on_undo());
+    }
+
+    fn on_idle(&mut self, now: Instant, idle: Duration) {
+        dispatch!(self, it => it.on_idle(now, idle));
+    }
+
+    fn on_resume(&mut self, window: &mut Window, now: Instant) {
+        dispatch!(self, it => it.on_resume(window, now));
+    }
+
+    fn use_ecn(&mut self) {
+        dispatch!(self, it => it.use_ecn());
+    }
+
+    fn on_ecn_ack(&mut self, una: u64, nxt: u64) {
+        dispatch!(self, it => it.on_ecn_ack(una, nxt));
+    }
+
+    fn reduces_after_mark(&self) -> bool {
+        dispatch!(self, it => it.reduces_after_mark())
+    }
+
+    fn needs_ecn(&self) -> bool {
+        dispatch!(self, it => it.needs_ecn())
+    }
+
+    fn least_window(&self, window: &Window) -> u64 {
+        dispatch!(self, it => it.least_window(window))
+    }
+
+    #[inline]
+    fn sets_window(&self) -> bool {
+        dispatch!(self, it => it.sets_window())
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        dispatch!(self, it => it.wants_rate_samples())
+    }
+
+    fn is_probing_rtt(&self) -> bool {
+        dispatch!(self, it => it.is_probing_rtt())
+    }
+
+    #[inline]
+    fn pacing_rate(&self) -> Option<u64> {
+        dispatch!(self, it => it.pacing_rate())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, from_value, json, to_value};
+
+    #[test]
+    fn a_scenario_names_an_algorithm_or_a_custom_one() {
+        for name in CongestionControl::NAMES.iter().chain(&["custom:aimd"]) {
+            let control: CongestionControl = from_value(json!(name)).unwrap();
+            assert_eq!(to_value(&control).unwrap(), Value::from(*name));
+        }
+        let error = from_value::<CongestionControl>(json!("vegas")).unwrap_err();
+        assert!(error.to_string().contains("newreno, bic"), "{error}");
+    }
+}

@@ -1,0 +1,255 @@
+//! The congestion window, its threshold, and the growth that algorithms have in common.
+
+use fairport_units::Instant;
+
+use super::AckSample;
+use crate::decision::{Decision, DecisionCause, DecisionKind};
+use crate::recovery::State;
+use crate::report::Events;
+use crate::settings::{Settings, WindowUnit};
+
+/// The congestion window and the slow-start threshold, in segments or bytes ([`Self::unit`]).
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// The congestion window.
+    pub cwnd: u64,
+    /// The slow-start threshold; `u64::MAX` before the first loss.
+    pub ssthresh: u64,
+    /// one full segment: 1, or its bytes
+    unit: u64,
+    /// the window at the start
+    initial: u64,
+    /// the most that one ACK grows it by in slow start
+    abc_limit: u64,
+    /// acknowledged since the last increase in congestion avoidance
+    count: u64,
+    /// payload of a full segment
+    segment_bytes: u16,
+    /// grow by what is acknowledged (RFC 3465), not by the number of ACKs
+    abc: bool,
+    pending: Pending,
+}
+
+/// Decisions that were made and not yet passed to [`Events`]. They wait here until the event at hand
+/// is over, so that algorithms need no access to the listener, and nothing is allocated.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    /// the window at the first of them
+    cwnd_before: u64,
+    /// when the first of them was made; never: at the event at hand
+    at: Instant,
+    list: [(DecisionKind, DecisionCause); Pending::MOST],
+    count: u8,
+}
+
+impl Pending {
+    const MOST: usize = 4;
+
+    const NONE: Self = Self {
+        cwnd_before: 0,
+        at: Instant::NEVER,
+        list: [(DecisionKind::Custom, DecisionCause::Custom); Self::MOST],
+        count: 0,
+    };
+}
+
+/// Full segments by which one ACK grows the window at most under ABC in the slow start after a
+/// timeout (RFC 3465 2.3), where there is a limit at all.
+const ABC_LIMIT_AFTER_TIMEOUT: u64 = 1;
+
+/// The smallest threshold, in segments (RFC 5681 equation 4).
+const LEAST_THRESHOLD: u64 = 2;
+
+impl Window {
+    /// The window at the start, for segments of `segment_bytes` of payload.
+    pub fn new(settings: &Settings, segment_bytes: u16) -> Self {
+        let unit = match settings.window_unit {
+            WindowUnit::Segments => 1,
+            WindowUnit::Bytes => u64::from(segment_bytes),
+        };
+        let initial = u64::from(settings.initial_window_segments) * unit;
+        Self {
+            cwnd: initial,
+            ssthresh: u64::MAX,
+            unit,
+            initial,
+            abc_limit: match settings.abc_limit_segments {
+                0 => u64::MAX,
+                limit => u64::from(limit) * unit,
+            },
+            count: 0,
+            segment_bytes,
+            abc: settings.abc,
+            pending: Pending::NONE,
+        }
+    }
+
+    /// One full segment in the window's unit: 1, or its bytes.
+    #[inline]
+    pub fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    /// The window at the start.
+    pub fn initial(&self) -> u64 {
+        self.initial
+    }
+
+    /// The window in whole segments.
+    #[inline]
+    pub fn segments(&self) -> u64 {
+        if self.unit == 1 {
+            self.cwnd
+        } else {
+            self.cwnd / self.unit
+        }
+    }
+
+    /// An amount of the window's unit in bytes of payload.
+    pub fn bytes(&self, amount: u64) -> u64 {
+        match self.unit {
+            1 => amount.saturating_mul(u64::from(self.segment_bytes)),
+            _ => amount,
+        }
+    }
+
+    /// RFC 5681 lets either algorithm run where window and threshold are equal; here it is congestion
+    /// avoidance. Linux before 3.13 ran slow start.
+    #[inline]
+    pub fn is_in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// NewReno's growth (RFC 5681 3.1): slow start, then one segment per window of data.
+    #[inline]
+    pub fn grow_as_newreno(&mut self, ack: &AckSample) {
+        if ack.may_grow() && !self.slow_start(ack) {
+            self.grow_one_per(self.cwnd, ack);
+        }
+    }
+
+    /// Grows the window for an ACK if it is in slow start: by a segment (RFC 5681 3.1), or under ABC
+    /// by what was acknowledged, within a limit. False in congestion avoidance.
+    #[inline]
+    pub fn slow_start(&mut self, ack: &AckSample) -> bool {
+        if !self.is_in_slow_start() {
+            return false;
+        }
+        if self.abc {
+            let limit = match ack.state {
+                State::Loss if self.abc_limit < u64::MAX => ABC_LIMIT_AFTER_TIMEOUT * self.unit,
+                _ => self.abc_limit,
+            };
+            let grown = self.cwnd + ack.acked.min(limit);
+            self.cwnd = grown.min(self.ssthresh);
+        } else {
+            self.cwnd += self.unit;
+        }
+        if self.cwnd >= self.ssthresh {
+            self.publish(
+                ack.now,
+                DecisionKind::SlowStartEnd,
+                DecisionCause::Threshold,
+            );
+        }
+        true
+    }
+
+    /// Congestion avoidance: one segment more for every `every` that is acknowledged, in the
+    /// window's unit. Without ABC each ACK counts as a full segment, and, as in Linux before 3.13,
+    /// the one after the last of them grows the window.
+    #[inline]
+    pub fn grow_one_per(&mut self, every: u64, ack: &AckSample) {
+        if !self.abc {
+            if self.count >= every {
+                self.cwnd += self.unit;
+                self.count = 0;
+            } else {
+                self.count += self.unit;
+            }
+            return;
+        }
+        if self.count >= every {
+            // counted while `every` was larger: worth one segment, as in Linux
+            self.count = 0;
+            self.cwnd += self.unit;
+        }
+        self.count += ack.acked;
+        while self.count >= every {
+            self.count -= every;
+            self.cwnd += self.unit;
+        }
+    }
+
+    /// Sets the slow-start threshold, to two segments at least (RFC 5681 equation 4).
+    pub fn lower_threshold(&mut self, ssthresh: u64) {
+        self.ssthresh = ssthresh.max(LEAST_THRESHOLD * self.unit);
+        self.count = 0;
+    }
+
+    /// A timeout: one segment.
+    pub(super) fn collapse(&mut self) {
+        self.cwnd = self.unit;
+        self.count = 0;
+    }
+
+    /// The threshold becomes at least three quarters of a window that was in use
+    /// (`tcp_current_ssthresh`).
+    pub(super) fn remember_in_threshold(&mut self) {
+        self.ssthresh = self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4);
+    }
+
+    /// Publishes a decision that was made at `now`, in the table `decisions`: to be called before the
+    /// window changes. Up to four are kept per event; more are dropped.
+    pub fn publish(&mut self, now: Instant, what: DecisionKind, cause: DecisionCause) {
+        if self.pending.count == 0 {
+            self.pending.at = now;
+        }
+        self.note(what, cause);
+    }
+
+    /// The same for a decision at the event at hand.
+    pub(super) fn note(&mut self, what: DecisionKind, cause: DecisionCause) {
+        let pending = &mut self.pending;
+        if pending.count == 0 {
+            pending.cwnd_before = self.cwnd;
+        }
+        if let Some(free) = pending.list.get_mut(usize::from(pending.count)) {
+            *free = (what, cause);
+            pending.count += 1;
+        }
+    }
+
+    /// Whether decisions wait to be passed on.
+    #[inline]
+    pub(super) fn has_pending(&self) -> bool {
+        self.pending.count > 0
+    }
+
+    /// Passes them on, with the window as it is now.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pass_pending(&mut self, now: Instant, events: &mut impl Events) {
+        let pending = std::mem::replace(&mut self.pending, Pending::NONE);
+        for (what, cause) in pending.list.into_iter().take(pending.count.into()) {
+            let decision = self.decision(what, cause, pending.cwnd_before);
+            events.decision(now.min(pending.at), decision);
+        }
+    }
+
+    /// A decision that changed the window from `cwnd_before` to what it is now.
+    pub(crate) fn decision(
+        &self,
+        what: DecisionKind,
+        cause: DecisionCause,
+        cwnd_before: u64,
+    ) -> Decision {
+        Decision {
+            what,
+            cause,
+            cwnd_before_bytes: self.bytes(cwnd_before),
+            cwnd_after_bytes: self.bytes(self.cwnd),
+            ssthresh_bytes: self.bytes(self.ssthresh),
+        }
+    }
+}

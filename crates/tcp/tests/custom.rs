@@ -1,0 +1,92 @@
+//! A congestion control from outside the crate: an AIMD with its own share, by name and by value.
+
+mod pair;
+
+use fairport_tcp::{
+    CongestionControl, Controller, Controllers, DecisionCause, DecisionKind, Settings, Setup,
+    Window,
+};
+use fairport_units::Duration;
+use pair::{Fate, Pair};
+use serde_json::json;
+
+/// Additive increase by one segment per round trip, which is the default, and decrease to 0.7.
+#[derive(Debug)]
+struct Aimd;
+
+impl Controller for Aimd {
+    fn on_loss(&mut self, window: &mut Window) {
+        window.lower_threshold(window.cwnd * 7 / 10);
+    }
+}
+
+fn aimd(_setup: &Setup<'_>) -> Box<dyn Controller> {
+    Box::new(Aimd)
+}
+
+/// A transfer of 2000 segments through a queue that loses one of every 400.
+fn transfer(settings: &Settings) -> Pair {
+    let mut pair = Pair::same(settings, Duration::from_ms(10))
+        .spaced(Duration::from_us(100))
+        .connected()
+        .judged(|sent| match sent.data {
+            Some(number) if number % 400 == 99 => Fate::Lose,
+            _ => Fate::Arrive,
+        });
+    pair.client.write(2000 * 1448);
+    pair.run();
+    assert_eq!(pair.server.delivered_bytes(), 2000 * 1448);
+    pair
+}
+
+/// The window after each loss as a share of the window before it, in percent.
+fn shares(pair: &Pair) -> Vec<u64> {
+    let end = |(_, it): &&(_, fairport_tcp::Decision)| {
+        it.what == DecisionKind::SlowStartEnd && it.cause == DecisionCause::Loss
+    };
+    let ends = pair.client_log.decisions.iter().filter(end);
+    let share = |(_, it): &(_, fairport_tcp::Decision)| {
+        (100 * it.ssthresh_bytes).div_ceil(it.cwnd_before_bytes)
+    };
+    ends.map(share).collect()
+}
+
+#[test]
+fn a_congestion_control_of_ones_own_is_chosen_by_name() {
+    let mut controllers = Controllers::default();
+    controllers.add("aimd", aimd);
+    assert_eq!(controllers.names().collect::<Vec<_>>(), ["aimd"]);
+    let json = json!({"congestion_control": "custom:aimd"});
+    let overrides = json.as_object().unwrap();
+    let preset = Settings::preset("rfc").unwrap();
+    let settings = preset.with_controllers(overrides, &controllers).unwrap();
+
+    let pair = transfer(&settings);
+    assert_eq!(pair.client.counters().fast_recoveries, 5);
+    assert_eq!(pair.client.counters().timeouts, 0);
+    // the first loss ends slow start
+    assert_eq!(shares(&pair), [70]);
+
+    let newreno = transfer(&preset);
+    assert_eq!(shares(&newreno), [50]);
+    // it is faster through the same losses
+    assert!(pair.now < newreno.now, "{} {}", pair.now, newreno.now);
+}
+
+#[test]
+fn a_program_may_also_write_it_into_its_settings() {
+    let mut settings = Settings::preset("linux-6").unwrap();
+    settings.congestion_control = CongestionControl::custom("aimd", aimd);
+    assert_eq!(settings.validate(), Ok(()));
+    assert_eq!(transfer(&settings).client.counters().timeouts, 0);
+}
+
+#[test]
+fn a_name_that_nobody_added_is_refused_with_the_names_there_are() {
+    let json = json!({"congestion_control": "custom:aimd"});
+    let preset = Settings::preset("rfc").unwrap();
+    let error = preset.with(json.as_object().unwrap()).unwrap_err();
+    assert_eq!(error.field, "congestion_control");
+    assert_eq!(error.value, "custom:aimd");
+    assert!(error.remedy.contains("newreno, bic"), "{error}");
+}
