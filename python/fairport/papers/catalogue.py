@@ -172,7 +172,7 @@ def _check(claims: Sequence[Claim], known: Sequence[Variant], file: str) -> None
 
 
 def _read(kind: type[S], path: Traversable, shown: str) -> S:
-    remedy = "docs/guide/reproducing-papers.md shows how such a file is written"
+    remedy = "docs/reference/papers.md shows how such a file is written"
     document: Any = None
     try:
         document = loads(path.read_text(encoding="utf-8"))
