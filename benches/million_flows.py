@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import fairport as fp
-from fairport.backends import simulation
+from fairport.backends.simulation import BACKEND
 from fairport.workloads import read_cdf
 
 from benches import engine
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benches million-flows", description=__doc__)
     parser.add_argument("--flows", type=int, default=1_000_000)
     flows = parser.parse_args(arguments).flows
-    prepared = simulation.prepare(fp.scenario(scenario(flows)), seed=1)
+    prepared = BACKEND.prepare(fp.scenario(scenario(flows)), seed=1)
     begin = time.perf_counter()
     raw = prepared.simulation.run()
     wall_s = time.perf_counter() - begin

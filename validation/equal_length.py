@@ -18,7 +18,7 @@ from typing import Any
 import fairport as fp
 import polars as pl
 from fairport.papers.catalogue import entry
-from fairport.study.record import Record
+from fairport.record import Record
 
 from validation.case import options
 from validation.markdown import table

@@ -13,6 +13,7 @@ from typing import Any
 import fairport as fp
 import polars as pl
 from fairport.figures import style
+from fairport.quantities import QUANTITIES
 from fairport.study.fixes import Fix, available
 from fairport.study.measures import MEASURES
 
@@ -241,7 +242,7 @@ def main(arguments: Sequence[str]) -> int:
     print(_summary(everything))
     given.publish("guide/comparing-fixes.md", "compare", _summary(everything))
     if not given.print_only:
-        style.save(everything.plot(), DOCS / "images" / "compare.png")
+        style.save(fp.plot(everything), DOCS / "images" / "compare.png")
     return 0
 
 
@@ -265,7 +266,7 @@ def _comparison(claim: Claim, seeds: int, comparisons: dict[str, fp.Comparison])
 def _summary(comparison: fp.Comparison) -> str:
     """The comparison as Markdown: best first, medians with quartiles, the conclusion."""
     by_name = {row["fix"]: row for row in comparison.table.iter_rows(named=True)}
-    heads = ["fix", *(f"{one.title} ({one.unit})" if one.unit else one.title for one in MEASURES)]
+    heads = ["fix", *(QUANTITIES[key].label for key in MEASURES)]
     names = ["none", *(one.fix for one in comparison.ranking)]
     rows = [[name, *_cells(by_name[name]), ", ".join(by_name[name]["needs"])] for name in names]
     rows += [
@@ -287,7 +288,10 @@ def _summary(comparison: fp.Comparison) -> str:
 def _cells(row: Mapping[str, Any]) -> Sequence[str]:
     return [
         "{} ({} to {})".format(
-            *(one.shown(row[f"{one.key}_{part}"]) for part in ("median", "q1", "q3"))
+            *(
+                QUANTITIES[key].shown(row[f"{key}_{part}"], "over_seeds")
+                for part in ("median", "q1", "q3")
+            )
         )
-        for one in MEASURES
+        for key in MEASURES
     ]

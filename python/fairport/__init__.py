@@ -4,9 +4,10 @@
 
     result = fp.run(fp.scenario("outcast"), seed=1)
     result.flows       # a polars DataFrame
-    result.plot()
+    fp.plot(result, "bars").savefig("bars.png")
+    fp.save(result, "results/outcast")
 
-What is heavy is imported when it is first used.
+Heavy modules are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -16,21 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairport._core import __version__ as __version__
-    from fairport.backends.simulation import run as run
-    from fairport.backends.simulation import run_many as run_many
+    from fairport.backends.run import run as run
+    from fairport.backends.run import run_many as run_many
     from fairport.errors import InputError as InputError
     from fairport.errors import ScenarioError as ScenarioError
+    from fairport.figures import plot as plot
     from fairport.result import Result as Result
     from fairport.scenario.load import load as scenario
     from fairport.scenario.model import Scenario as Scenario
     from fairport.storage import load_run as load_run
+    from fairport.storage import save as save
     from fairport.study.compare import compare as compare
     from fairport.study.comparison import Comparison as Comparison
 
 _HOME = {
     "__version__": "fairport._core",
-    "run": "fairport.backends.simulation",
-    "run_many": "fairport.backends.simulation",
+    "run": "fairport.backends.run",
+    "run_many": "fairport.backends.run",
     "Comparison": "fairport.study.comparison",
     "InputError": "fairport.errors",
     "ScenarioError": "fairport.errors",
@@ -38,6 +41,8 @@ _HOME = {
     "Scenario": "fairport.scenario.model",
     "compare": "fairport.study.compare",
     "load_run": "fairport.storage",
+    "plot": "fairport.figures",
+    "save": "fairport.storage",
 }
 
 __all__ = [
@@ -49,8 +54,10 @@ __all__ = [
     "__version__",
     "compare",
     "load_run",
+    "plot",
     "run",
     "run_many",
+    "save",
     "scenario",
 ]
 

@@ -9,19 +9,22 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from fairport.backends import simulation
-from fairport.backends.simulation import Progress
-from fairport.folders import appearing
+from fairport import backends
+from fairport.backends.protocol import Progress
+from fairport.backends.run import run as run_once
+from fairport.backends.run import run_many
+from fairport.files import atomic_folder
 from fairport.repeats import summarise
 from fairport.result import Result
 from fairport.scenario import Scenario
-from fairport.storage import SUMMARY, write, write_json
+from fairport.storage.run import SUMMARY, write, write_json
 
 
 def run(
     scenario: Scenario,
     seeds: Sequence[int],
     *,
+    backend: str = backends.DEFAULT,
     folder: Path | None,
     force: bool = False,
     figures: bool = True,
@@ -36,7 +39,7 @@ def run(
     stands.
     """
     # bad input is refused here, before anything is made
-    results = closing(simulation.run_many(scenario, seeds, jobs=jobs, progress=progress))
+    results = closing(run_many(scenario, seeds, backend=backend, jobs=jobs, progress=progress))
     if folder is None:
         with results as runs:
             return summarise([result.summary for result in runs])
@@ -44,12 +47,11 @@ def run(
         # what draws takes as long to import as a run of seconds takes, and both can be had at once
         Thread(target=import_module, args=["fairport.report"]).start()
     summaries = []
-    with appearing(folder, force=force) as partial, results as runs:
+    with atomic_folder(folder, force=force) as partial, results as runs:
         for result in runs:
             place = partial if len(seeds) == 1 else partial / f"seed-{result.seed}"
             place.mkdir(exist_ok=True)
-            write(result, place, figures=figures, csv=csv)
-            summaries.append(result.summary)
+            summaries.append(write(result, place, figures=figures, csv=csv))
         summary = summarise(summaries)
         if len(seeds) > 1:
             summary["files"] = [SUMMARY] + [
@@ -66,18 +68,23 @@ def rerun(
     force: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Runs a run again; says whether its fingerprint is the same, and both versions."""
+    """Runs a run again on its backend; compares the fingerprints and says both versions."""
+
+    def again() -> Result:
+        backend = before.manifest["backend"]
+        return run_once(before.scenario, before.seed, backend=backend, progress=progress)
+
     if folder is None:
-        again = simulation.run(before.scenario, before.seed, progress=progress)
+        result = again()
     else:
-        with appearing(folder, force=force) as partial:
-            again = simulation.run(before.scenario, before.seed, progress=progress)
-            write(again, partial, figures=True, csv=False)
+        with atomic_folder(folder, force=force) as partial:
+            result = again()
+            write(result, partial, figures=True, csv=False)
     return {
         "run_id": before.run_id,
-        "same": again.fingerprint == before.fingerprint,
+        "same": result.fingerprint == before.fingerprint,
         "fingerprint_before": before.fingerprint,
-        "fingerprint": again.fingerprint,
+        "fingerprint": result.fingerprint,
         "version_before": before.manifest["version"],
-        "version": again.manifest["version"],
+        "version": result.manifest["version"],
     }

@@ -1,12 +1,11 @@
 """How a run went over time, in two hundred steps: what figures over time need of it.
 
-A run's own tables have a row a drop and a sample a flow; these are means over the steps, small
-enough to keep.
+A run's own tables have one row per drop and per sample of a flow; these are means over the steps,
+small enough to keep.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -17,24 +16,9 @@ from fairport.tables import Tables
 STEPS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
-    """A quantity over time, and how people are shown it."""
-
-    title: str
-    unit: str
-    factor: float = 1
-    """From the base unit to `unit`."""
-
-
-TRENDS = {
-    "goodput_bps": Trend("goodput", "Mbit/s", 1e-6),
-    "fct_s": Trend("transfer time", "s"),
-    "queue_bytes": Trend("queue of the bottleneck", "kB", 1e-3),
-    "signals_per_s": Trend("drops and marks at the bottleneck", "1/s"),
-}
-"""By name; the first two are of each traffic (transfers by their start), the others of the
-bottleneck's port."""
+TRENDS = ("goodput_bps", "fct_s", "queue_bytes", "signals_per_s")
+"""By their names in `fairport.quantities`; the first two are of each traffic (transfers by their
+start), the others of the bottleneck's port."""
 
 _SCHEMA: dict[str, Any] = {
     "trend": pl.String,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import fairport as fp
 import polars as pl
 import pytest
@@ -72,7 +74,7 @@ def test_without_drops_there_is_none() -> None:
 
 def test_blackouts_that_were_not_recorded_are_not_denied() -> None:
     result = synthetic.run(duration_s=0.5)
-    result.tables["trace"] = result.trace.clear()
+    result = replace(result, tables=result.tables | {"trace": result.trace.clear()})
     count = metrics.blackouts(result.drops).filter(port="edge0.0:0").height
     assert count > 1
     notes = [text.get_text() for text in figures.draw(result, "queue").texts]

@@ -14,6 +14,7 @@ import fairport as fp
 import polars as pl
 import pytest
 from conftest import ENTRY, Command
+from fairport.quantities import QUANTITIES
 from fairport.scenario import Scenario
 from fairport.study.compare import compare
 from fairport.study.comparison import Comparison
@@ -93,8 +94,8 @@ def test_drop_runs_by_flow_add_up_to_the_drops(compared: Comparison) -> None:
 def test_every_measure_has_a_median_between_its_quartiles(compared: Comparison) -> None:
     for row in compared.table.iter_rows(named=True):
         for measure in MEASURES:
-            q1, median, q3 = (row[f"{measure.key}_{part}"] for part in ("q1", "median", "q3"))
-            assert q1 <= median <= q3, measure.key
+            q1, median, q3 = (row[f"{measure}_{part}"] for part in ("q1", "median", "q3"))
+            assert q1 <= median <= q3, measure
 
 
 def test_ranks_are_given_once_each(compared: Comparison) -> None:
@@ -154,10 +155,10 @@ def test_the_folder_holds_tables_figure_and_report(fairport: Command, tmp_path: 
     assert written == {
         "manifest.json", "summary.json", "report.html", "figures/compare.png",
         "figures/compare.svg", "tables/table.parquet", "tables/table.csv", "tables/runs.parquet",
-        "tables/runs.csv", "tables/drop_runs.parquet", "tables/drop_runs.csv",
+        "tables/runs.csv", "tables/drop_runs.parquet", "tables/drop_runs.csv", ".fairport.json",
     }  # fmt: skip
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    assert set(summary["files"]) == written
+    assert {*summary["files"], ".fairport.json"} == written
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert [one["name"] for one in manifest["fixes"]] == ["none", "pacing"]
     assert len(manifest["fixes"][1]["fingerprints"]) == 2
@@ -182,7 +183,7 @@ def test_what_is_printed_goes_into_a_pipe_without_colour(fairport_process: Comma
     assert "\x1b" not in outcome.out
     assert outcome.err == ""
     for measure in MEASURES:
-        assert measure.title.split()[0] in outcome.out
+        assert QUANTITIES[measure].title.split()[0] in outcome.out
     assert "1. pacing: " in outcome.out
 
 
@@ -232,13 +233,21 @@ def test_a_notebook_shows_a_table(compared: Comparison) -> None:
     shown = compared._repr_html_()
     assert shown.count("<tr>") == 4
     assert compared.conclusion in shown
+    # a reader who copies the table finds the median apart from its quartiles
+    plain = re.sub(r"<[^>]+>", "", shown.replace("<br>", "\n"))
+    row = compared.table.row(0, named=True)
+    total, low, high = (
+        QUANTITIES["goodput_bps_total"].shown(row[f"goodput_bps_total_{part}"])
+        for part in ("median", "q1", "q3")
+    )
+    assert f"{total}\n{low} to {high}" in plain
     assert repr(compared).startswith("<fairport.Comparison outcast-1-to-12: ")
 
 
 def test_the_figure_has_a_panel_a_measure(compared: Comparison) -> None:
-    panels = compared.plot().axes
+    panels = fp.plot(compared).axes
     assert [panel.get_title(loc="left").split(" (")[0] for panel in panels] == [
-        measure.title for measure in MEASURES
+        QUANTITIES[measure].title for measure in MEASURES
     ]
     assert [text.get_text() for text in panels[0].get_yticklabels()] == [
         "none", *(one.fix for one in compared.ranking)

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fairport.backends import simulation
+from fairport import backends
+from fairport.backends.run import run_prepared
 from fairport.errors import ScenarioError
 from fairport.scenario import load, parse
 
@@ -101,13 +102,13 @@ def test_a_changed_scenario_runs_or_is_refused_in_one_sentence(seed: int) -> Non
             if scenario.duration.seconds > 0.01:
                 scenario = scenario.patch({"duration": "1ms", "measure": {}})
             again = parse(scenario.to_toml(), "again.toml")
-            prepared = simulation.prepare(scenario, scenario.seed)
+            prepared = backends.get().prepare(scenario, scenario.seed)
         except ScenarioError as error:
             is_clear(error, document)
             continue
         assert again == scenario
-        if prepared.memory_bytes < 1 << 30:
+        if prepared.estimate.memory_bytes < 1 << 30:
             ran += 1
-            result = simulation.run_prepared(prepared, None)
+            result = run_prepared(backends.get(), prepared, None)
             json.dumps(result.summary, allow_nan=False)
     assert ran > 0

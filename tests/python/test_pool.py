@@ -11,11 +11,13 @@ from pathlib import Path
 import fairport as fp
 import pytest
 from conftest import ENTRY
-from fairport.backends import memory, simulation
+from fairport import backends
+from fairport.backends import memory
+from fairport.backends.protocol import Estimate
 from fairport.errors import ResourceError, ScenarioError
 from fairport.scenario import Scenario
 from fairport.study.pool import Done, run_all
-from fairport.study.store import Store, job_hash
+from fairport.study.store import Store
 
 
 def test_records_come_in_the_order_of_the_tasks(short: Scenario) -> None:
@@ -70,7 +72,9 @@ def test_fewer_runs_at_a_time_when_memory_is_short(
 ) -> None:
     tasks = [(short, seed) for seed in (1, 2, 3)]
     needed = 1_000_000
-    monkeypatch.setattr("fairport.backends.simulation.Prepared.memory_bytes", needed)
+    monkeypatch.setattr(
+        "fairport.backends.simulation.PreparedSimulation.estimate", Estimate(needed, None)
+    )
     monkeypatch.setattr(memory, "available_bytes", lambda: needed + 1)
     assert len(list(run_all(tasks, jobs=3))) == 3
     monkeypatch.setattr(memory, "available_bytes", lambda: needed - 1)
@@ -120,8 +124,8 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_time_goes_on(
     assert not list(store_of_its_own.rglob("*.partial"))
     seen: list[Done] = []
     scenario = fp.scenario("outcast").patch({"duration": "500ms"})
-    job = job_hash(simulation.prepare(scenario, 1).job.document)
-    kept = [seed for seed in range(1, 61) if store.has(job, seed)]  # which came first, nobody knows
+    key = backends.get("simulation").prepare(scenario, 1).key
+    kept = [seed for seed in range(1, 61) if store.has(key, seed)]  # which came first, nobody knows
     assert kept
     list(run_all([(scenario, seed) for seed in kept], store=store, progress=seen.append))
     assert seen == []

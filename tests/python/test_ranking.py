@@ -16,7 +16,7 @@ def row(fix: str, q1: float, median: float, q3: float, **others: Any) -> dict[st
     values: dict[str, Any] = {"fix": fix, "needs": ["switch"], "not_applicable": None}
     for measure in MEASURES:
         for part in ("q1", "median", "q3"):
-            values[f"{measure.key}_{part}"] = 100.0
+            values[f"{measure}_{part}"] = 100.0
     values |= {f"jain_index_{part}": 0.96 for part in ("q1", "median", "q3")}
     ratio = {"q1": q1, "median": median, "q3": q3}
     return values | {f"throughput_ratio_{part}": one for part, one in ratio.items()} | others

@@ -14,9 +14,9 @@ from fairport.papers import catalogue, experiment_names
 from fairport.papers.catalogue import PaperError
 from fairport.papers.metrics import METRICS, Of
 from fairport.papers.model import Claim, Drawing, Experiment
+from fairport.record import Record
 from fairport.report.reproduce import page
 from fairport.study import verdicts_kept
-from fairport.study.record import Record
 from fairport.study.reproduce import Reproduced, reproduce, totals
 from fairport.study.spread import Spread
 from fairport.study.store import Store

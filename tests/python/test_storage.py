@@ -12,7 +12,7 @@ from fairport.scenario import Scenario, load
 
 @pytest.fixture
 def run_folder(short: Scenario, tmp_path: Path) -> Path:
-    return fp.run(short, seed=7).save(tmp_path / "run", figures=False)
+    return fp.save(fp.run(short, seed=7), tmp_path / "run", figures=False)
 
 
 def test_the_manifest_alone_repeats_the_run(run_folder: Path, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_damaged_folder_is_said_to_be_one(
 
 def test_a_folder_of_several_runs_names_one(short: Scenario, tmp_path: Path) -> None:
     for seed in (1, 2):
-        fp.run(short, seed=seed).save(tmp_path / "runs" / f"seed-{seed}", figures=False)
+        fp.save(fp.run(short, seed=seed), tmp_path / "runs" / f"seed-{seed}", figures=False)
     with pytest.raises(RunFolderError) as error:
         fp.load_run(tmp_path / "runs")
     assert str(tmp_path / "runs" / "seed-1") in error.value.remedy

@@ -7,12 +7,13 @@ from pathlib import Path
 import fairport as fp
 import pytest
 from conftest import Command
-from fairport.backends import simulation
+from fairport import backends
+from fairport.errors import InputError
+from fairport.record import DamagedRecordError, Record
 from fairport.scenario import Scenario, load
 from fairport.study import store as store_module
 from fairport.study.pool import Done, run_all
-from fairport.study.record import DamagedRecordError, Record
-from fairport.study.store import Store, StoreWarning, job_hash
+from fairport.study.store import Store, StoreWarning
 
 
 @pytest.fixture
@@ -28,7 +29,11 @@ def runs_made(tasks: list[tuple[Scenario, int]], kept: Store) -> int:
 
 
 def files(kept: Store) -> list[Path]:
-    return sorted(path for path in kept.folder.rglob("*") if path.is_file())
+    return sorted(path for path in kept.folder.rglob("*") if path.is_file() and path != _mark(kept))
+
+
+def _mark(kept: Store) -> Path:
+    return kept.folder / "fairport-store"
 
 
 def test_what_was_run_is_not_run_again(short: Scenario, kept: Store) -> None:
@@ -95,7 +100,7 @@ def test_a_folder_that_takes_nothing_costs_a_warning_and_no_result(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     blocked = Store(tmp_path / "file")
-    with pytest.warns(StoreWarning, match="takes no records") as warned:
+    with pytest.warns(StoreWarning, match="cannot be written") as warned:
         records = list(run_all([(short, 1), (short, 2)], jobs=1, store=blocked))
     assert [record.summary["seeds"] for record in records] == [[1], [2]]
     assert len(warned) == 1
@@ -127,7 +132,41 @@ def test_the_command_says_where_and_how_much(fairport: Command, store_of_its_own
     assert '"records": 0' in fairport("store", "--clear", "--json").out
 
 
-def test_the_hash_does_not_see_the_seed(short: Scenario) -> None:
-    one, two = (simulation.prepare(short, seed).job.document for seed in (1, 2))
-    assert one != two
-    assert job_hash(one) == job_hash(two)
+def test_the_key_names_the_backend_and_not_the_seed(short: Scenario) -> None:
+    backend = backends.get("simulation")
+    one, two = (backend.prepare(short, seed).key for seed in (1, 2))
+    assert one == two
+    assert one.startswith("simulation-")
+
+
+def test_clearing_touches_nothing_where_there_is_no_store(tmp_path: Path) -> None:
+    theirs = tmp_path / "music" / "vinyl" / "1.record"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("not yours")
+    with pytest.raises(InputError, match="is not a store of Fairport"):
+        Store(tmp_path).clear()
+    assert theirs.exists()
+
+
+def test_clearing_keeps_others_files_with_the_same_ending(short: Scenario, kept: Store) -> None:
+    list(run_all([(short, 1)], store=kept))
+    (mine,) = files(kept)
+    theirs = [
+        kept.folder / "music" / "vinyl" / "1.record",
+        mine.parent / "notes.record",
+        mine.parents[1] / "vinyl" / "1.record",
+    ]
+    for path in theirs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("not yours")
+    assert kept.size()[0] == 1
+    kept.clear()
+    assert files(kept) == sorted(theirs)
+
+
+def test_clearing_removes_what_a_killed_writer_left(short: Scenario, kept: Store) -> None:
+    list(run_all([(short, 1)], store=kept))
+    (record,) = files(kept)
+    (record.parent / ".2.record.0123456789abcdef.partial").write_bytes(b"half")
+    kept.clear()
+    assert files(kept) == []

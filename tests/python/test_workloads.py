@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from fairport import _core, completion, figures, run, scenario
+from fairport import _core, completion, figures, plot, run, scenario
 from fairport.errors import ScenarioError
 from fairport.scenario.lower import Job, lower
 from fairport.workloads import read_cdf
@@ -280,7 +280,7 @@ def test_a_loss_at_an_unknown_port_is_refused() -> None:
 def test_a_run_with_transfers_has_the_figure_of_their_slowdown() -> None:
     result = run(asked({"kind": "poisson", "load": 0.3}))
     assert "fct" in figures.kinds(result)
-    legend = result.plot("fct").axes[0].get_legend()
+    legend = plot(result, "fct").axes[0].get_legend()
     shown = [text.get_text() for text in legend.get_texts()]
     assert [text.split(":")[0] for text in shown] == list(completion.GROUPS)[: len(shown)]
     assert "fct" not in figures.kinds(run(asked({"from": "h1", "to": "h0"})))
@@ -315,13 +315,13 @@ def test_requests_have_response_times_in_a_table_and_in_the_summary() -> None:
 def test_response_times_are_drawn_where_there_are_requests() -> None:
     result = run(asked(ASKS, ASKS | {"clients": "h5", "response": "1MB"}))
     assert figures.kinds(result)[-1] == "requests"
-    [panel] = result.plot("requests").axes
+    [panel] = plot(result, "requests").axes
     labels = [text.get_text() for text in panel.get_legend().get_texts()]
     assert [label.partition(":")[0] for label in labels] == ["traffic 0", "traffic 1"]
     answered = result.requests.filter(traffic=0)["response_s"].drop_nulls().sort()
     assert panel.get_lines()[0].get_xdata() == pytest.approx((answered * 1e3).to_list())
     nothing_yet = run(asked(ASKS, duration="10us"))
-    [panel] = nothing_yet.plot("requests").axes
+    [panel] = plot(nothing_yet, "requests").axes
     assert [text.get_text() for text in panel.texts] == ["no request was answered"]
     assert nothing_yet.summary["verdict"]["sentence"] == "0 of 1 requests were answered."
 

@@ -140,7 +140,7 @@ def _draw_pictures() -> None:
 
     result = fp.run(fp.scenario("outcast"), seed=1)
     images = ROOT / "docs" / "images"
-    style.save(result.plot("bars"), images / "outcast.png")
+    style.save(fp.plot(result, "bars"), images / "outcast.png")
     routings = ("destination-suffix", "equal-length")
     panels = [(name, layout.network(result.scenario.patch({"routing": name}))) for name in routings]
     style.save(paths.draw(panels), images / "paths.png")

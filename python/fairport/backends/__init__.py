@@ -1,16 +1,34 @@
-"""Backends: a scenario becomes tables."""
+"""Backends: what runs a scenario and fills the tables. `protocol` says what one is."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from fairport.errors import InputError, did_you_mean
 
-NAMES = ("simulation",)
+if TYPE_CHECKING:
+    from fairport.backends.protocol import Backend
+
+DEFAULT = "simulation"
+
+# A backend is the object BACKEND of its module, imported when it is asked for.
+_MODULES = {"simulation": "fairport.backends.simulation"}
 
 
-def require(name: str) -> None:
-    """Raises InputError for a backend that is not there."""
-    if name not in NAMES:
+def names() -> list[str]:
+    """The backends that there are."""
+    return list(_MODULES)
+
+
+def get(name: str = DEFAULT) -> Backend:
+    """The backend of this name. Raises InputError for an unknown one."""
+    if name not in _MODULES:
         raise InputError(
             "is not a backend of this version",
             file="--backend",
             value=name,
-            remedy=did_you_mean(name, NAMES),
+            remedy=did_you_mean(name, _MODULES),
         )
+    backend: Backend = import_module(_MODULES[name]).BACKEND
+    return backend

@@ -9,6 +9,7 @@ import typer
 
 from fairport.cli.options import (
     Assignments,
+    BackendName,
     Csv,
     Force,
     Jobs,
@@ -35,6 +36,7 @@ def compare(
         Path | None,
         typer.Option(metavar="DIR", help="A folder of your own fixes.", show_default=False),
     ] = None,
+    backend: BackendName = "simulation",
     repeat: Annotated[
         int, typer.Option(metavar="N", min=1, help="Runs of each, with the seeds from --seed on.")
     ] = 10,
@@ -72,8 +74,9 @@ def compare(
     from fairport.cli import compare_table, output
     from fairport.cli.progress import pool_bar
     from fairport.errors import Interrupted
-    from fairport.folders import refuse_what_is_there
+    from fairport.files import refuse_what_is_there
     from fairport.scenario import load, read_assignments
+    from fairport.storage import save
     from fairport.study.compare import compare as run
 
     overrides = read_assignments(assignments or [])
@@ -87,14 +90,21 @@ def compare(
     try:
         with pool_bar(loaded.name, shown=not quiet) as bar:
             comparison = run(
-                loaded, names, repeat=repeat, seed=seed, folder=fixes, jobs=jobs, progress=bar
+                loaded,
+                names,
+                repeat=repeat,
+                seed=seed,
+                backend=backend,
+                folder=fixes,
+                jobs=jobs,
+                progress=bar,
             )
     except KeyboardInterrupt:
         raise Interrupted(
             "the runs that are done are kept, and the same command goes on from there"
         ) from None
     if folder is not None:
-        comparison.save(folder, force=force, figures=not no_figures, csv=csv)
+        save(comparison, folder, force=force, figures=not no_figures, csv=csv)
     if json:
         output.print_json(comparison.document())
     elif not quiet:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import out
 from fairport.cli.output import new_table
-from fairport.study.measures import MEASURES, Measure
+from fairport.quantities import QUANTITIES
+from fairport.study.measures import MEASURES
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,7 +33,7 @@ def show(comparison: Comparison, folder: Path | None) -> None:
         if candidate.why_not is not None:
             console.print(f"{candidate.name}: not applicable: {candidate.why_not}", markup=False)
     seeds = comparison.seeds
-    left_out = [measure.title for measure in MEASURES if measure not in measures]
+    left_out = [QUANTITIES[key].title for key in MEASURES if key not in measures]
     parts = [
         f"medians over seeds {seeds[0]} to {seeds[-1]}, quartiles below"
         if len(seeds) > 1
@@ -53,29 +54,29 @@ def show(comparison: Comparison, folder: Path | None) -> None:
                 console.print(str(folder / file), soft_wrap=True)
 
 
-def _that_fit(width: int) -> list[Measure]:
+def _that_fit(width: int) -> list[str]:
     if width >= _WIDTH_OF_ALL:
         return list(MEASURES)
-    return list(MEASURES[: max(_ALWAYS_SHOWN, (width - _WIDTH_OF_NAMES) // _WIDTH_OF_ONE)])
+    return list(MEASURES)[: max(_ALWAYS_SHOWN, (width - _WIDTH_OF_NAMES) // _WIDTH_OF_ONE)]
 
 
-def _table(comparison: Comparison, measures: list[Measure]) -> Table:
+def _table(comparison: Comparison, measures: list[str]) -> Table:
     table = new_table()
     table.add_column("fix")
-    for measure in measures:
-        heading = f"{measure.title} {measure.unit}".strip().replace(" ", "\n")
+    for key in measures:
+        heading = f"{QUANTITIES[key].title} {QUANTITIES[key].unit}".strip().replace(" ", "\n")
         table.add_column(heading, justify="right", vertical="top")
     table.add_column("needs")
     for row in comparison.table.iter_rows(named=True):
         if row["not_applicable"] is not None:
             continue
         needs = ", ".join(row["needs"])
-        table.add_row(row["fix"], *(_cell(row, measure) for measure in measures), needs)
+        table.add_row(row["fix"], *(_cell(row, key) for key in measures), needs)
     return table
 
 
-def _cell(row: dict[str, Any], measure: Measure) -> str:
+def _cell(row: dict[str, Any], key: str) -> str:
     median, q1, q3 = (
-        measure.shown(row[f"{measure.key}_{part}"]) for part in ("median", "q1", "q3")
+        QUANTITIES[key].shown(row[f"{key}_{part}"], "over_seeds") for part in ("median", "q1", "q3")
     )
     return f"{median}\n[dim]{q1}..{q3}[/dim]" if median else ""

@@ -22,6 +22,10 @@ Jobs = Annotated[
         metavar="N", min=1, help="Runs at a time.  [default: one a processor]", show_default=False
     ),
 ]
+BackendName = Annotated[
+    str,
+    typer.Option("--backend", metavar="NAME", help="What runs the scenario: simulation."),
+]
 Assignments = Annotated[
     list[str] | None,
     typer.Option(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fairport.cli.console import err
 
 if TYPE_CHECKING:
-    from fairport.backends.simulation import Progress
+    from fairport.backends.protocol import Progress
     from fairport.scenario import Scenario
     from fairport.study.pool import Done
 

@@ -13,6 +13,6 @@ def report(
 ) -> None:
     """Draw a run's figures and report again."""
     from fairport.cli import output
-    from fairport.storage import redraw
+    from fairport.storage.run import redraw
 
     output.print_text(f"{redraw(run)}\n")

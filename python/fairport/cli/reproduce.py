@@ -44,9 +44,9 @@ def reproduce(
     from fairport.cli import output, reproduce_table
     from fairport.cli.progress import pool_bar
     from fairport.errors import Interrupted
-    from fairport.folders import refuse_what_is_there
+    from fairport.files import refuse_what_is_there
     from fairport.papers.catalogue import chosen, entries
-    from fairport.study import reproduced_folder
+    from fairport.storage import reproduction
     from fairport.study.reproduce import document, totals
     from fairport.study.reproduce import reproduce as run
 
@@ -69,7 +69,7 @@ def reproduce(
             "the runs that are done are kept, and the same command goes on from there"
         ) from None
     if folder is not None:
-        reproduced_folder.save(done, folder, force=force)
+        reproduction.save(done, folder, force=force)
     if json:
         output.print_json(document(done))
     elif not quiet:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import out
 from fairport.cli.output import new_table
-from fairport.storage import REPORT
+from fairport.storage.run import REPORT
 from fairport.study import verdicts_kept
 from fairport.study.reproduce import STATES, Reproduced, totals
 from fairport.study.store import Store

@@ -10,6 +10,7 @@ import typer
 
 from fairport.cli.options import (
     Assignments,
+    BackendName,
     Csv,
     Force,
     Jobs,
@@ -24,9 +25,7 @@ from fairport.cli.options import (
 
 def run(
     scenario: ScenarioName,
-    backend: Annotated[
-        str, typer.Option(metavar="NAME", help="What runs the scenario.")
-    ] = "simulation",
+    backend: BackendName = "simulation",
     duration: SimulatedTime = "",
     seed: Annotated[
         int | None,
@@ -59,12 +58,11 @@ def run(
     jobs: Jobs = None,
 ) -> None:
     """Run a scenario: tables, figures, a verdict."""
-    from fairport import backends, experiment
+    from fairport import experiment
     from fairport.cli import output, run_table
     from fairport.cli.progress import progress_bar
     from fairport.scenario import load, read_assignments
 
-    backends.require(backend)
     overrides = read_assignments(assignments or [])
     if duration:
         overrides["duration"] = duration
@@ -84,6 +82,7 @@ def run(
         summary = experiment.run(
             loaded,
             seeds,
+            backend=backend,
             folder=None if no_output else out or Path("results") / loaded.name,
             force=force,
             figures=not no_figures,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import out
 from fairport.cli.output import new_table
+from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,40 +17,41 @@ if TYPE_CHECKING:
 
     from fairport.scenario import Scenario
 
-_Column = tuple[str, str, float, str]
+# Key of the summary's classes, and the heading.
+_COLUMNS = {
+    "flows": "flows",
+    "goodput_bps_mean": "Mbit/s\nmean",
+    "goodput_bps_min": "\nmin",
+    "goodput_bps_max": "\nmax",
+    "throughput_ratio": "ratio",
+    "timeouts": "time-\nouts",
+    "timeout_period_s": "period\ns",
+    "drops": "drops",
+    "longest_drop_run": "drop\nrun",
+    "rtt_mean_s": "RTT ms\nmean",
+    "rtt_p99_s": "\np99",
+}
 
-# key of the summary's classes, heading, factor, format
-_COLUMNS = (
-    ("flows", "flows", 1.0, ".0f"),
-    ("goodput_bps_mean", "Mbit/s\nmean", 1e-6, ".1f"),
-    ("goodput_bps_min", "\nmin", 1e-6, ".1f"),
-    ("goodput_bps_max", "\nmax", 1e-6, ".1f"),
-    ("throughput_ratio", "ratio", 1.0, ".3f"),
-    ("timeouts", "time-\nouts", 1.0, ".0f"),
-    ("timeout_period_s", "period\ns", 1.0, ".2f"),
-    ("drops", "drops", 1.0, ".0f"),
-    ("longest_drop_run", "drop\nrun", 1.0, ".0f"),
-    ("rtt_mean_s", "RTT ms\nmean", 1e3, ".2f"),
-    ("rtt_p99_s", "\np99", 1e3, ".2f"),
-)
+_MEAN_P99 = ("mean", "p99")
+_MEAN_MAX = ("mean", "max")
 
-# in a terminal too narrow for all columns these are left out, the first one first
+# In a terminal too narrow for all columns these are left out, the first one first.
 _PLENTY = 10_000
 _LEFT_OUT = ("goodput_bps_max", "goodput_bps_min", "timeout_period_s", "rtt_p99_s", "drops")
 
-# heading, key of the summary's completion times, factor, format
-_COMPLETION = (
-    ("flows", "flows", 1.0, ".0f"),
-    ("done", "completed", 1.0, ".0f"),
-    ("FCT ms\nmean", "fct_mean_s", 1e3, ".4g"),
-    ("\nmedian", "fct_median_s", 1e3, ".4g"),
-    ("\np95", "fct_p95_s", 1e3, ".4g"),
-    ("\np99", "fct_p99_s", 1e3, ".4g"),
-    ("\nmax", "fct_max_s", 1e3, ".4g"),
-    ("slowdown\nmean", "slowdown_mean", 1.0, ".3g"),
-    ("\nmedian", "slowdown_median", 1.0, ".3g"),
-    ("\np99", "slowdown_p99", 1.0, ".3g"),
-)
+# Key of the summary's completion times, and the heading.
+_COMPLETION = {
+    "flows": "flows",
+    "completed": "done",
+    "fct_mean_s": "FCT ms\nmean",
+    "fct_median_s": "\nmedian",
+    "fct_p95_s": "\np95",
+    "fct_p99_s": "\np99",
+    "fct_max_s": "\nmax",
+    "slowdown_mean": "slowdown\nmean",
+    "slowdown_median": "\nmedian",
+    "slowdown_p99": "\np99",
+}
 
 
 def show(summary: dict[str, Any], scenario: Scenario) -> None:
@@ -82,7 +84,7 @@ def _that_fits(console: Console, summary: dict[str, Any], paper: dict[str, Any] 
     """The table by hop class, without columns that the terminal has no room for."""
     unfolded = console.options.update(width=_PLENTY)
     for left_out in range(len(_LEFT_OUT) + 1):
-        columns = [column for column in _COLUMNS if column[0] not in _LEFT_OUT[:left_out]]
+        columns = [key for key in _COLUMNS if key not in _LEFT_OUT[:left_out]]
         table = _class_table(summary, paper, columns)
         if console.measure(table, options=unfolded).maximum <= console.width:
             break
@@ -90,12 +92,12 @@ def _that_fits(console: Console, summary: dict[str, Any], paper: dict[str, Any] 
 
 
 def _class_table(
-    summary: dict[str, Any], paper: dict[str, Any] | None, columns: Sequence[_Column]
+    summary: dict[str, Any], paper: dict[str, Any] | None, columns: Sequence[str]
 ) -> Table:
     table = new_table()
     table.add_column("")
-    for _, heading, _, _ in columns:
-        table.add_column(heading, justify="right")
+    for key in columns:
+        table.add_column(_COLUMNS[key], justify="right")
     for name, figures in summary["classes"].items():
         table.add_row(name, *_cells(figures, columns))
         theirs = paper["classes"].get(name) if paper else None
@@ -104,42 +106,35 @@ def _class_table(
     return table
 
 
-def _cells(figures: Mapping[str, Any], columns: Sequence[_Column]) -> list[str]:
-    return [
-        "" if figures.get(key) is None else format(figures[key] * factor, form)
-        for key, _, factor, form in columns
-    ]
+def _cells(figures: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
+    return [QUANTITIES[key].shown(figures.get(key), "narrow") for key in columns]
 
 
 def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
     """Completion times and slowdowns by size."""
     table = new_table()
     table.add_column("size")
-    for heading, _, _, _ in _COMPLETION:
+    for heading in _COMPLETION.values():
         table.add_column(heading, justify="right")
     for name, figures in groups.items():
-        cells = [
-            "" if figures[key] is None else format(figures[key] * factor, form)
-            for _, key, factor, form in _COMPLETION
-        ]
-        table.add_row(name, *cells)
+        table.add_row(name, *_cells(figures, _COMPLETION))
     return table
 
 
 def _workloads(summary: Mapping[str, Any]) -> list[str]:
-    """A line on incast, a line on requests, a line on UDP."""
+    """One line each on incast, on requests, on UDP."""
     lines = []
     rounds, requests, udp = summary["rounds"], summary["requests"], summary["udp"]
     if rounds:
+        mean, p99 = (_shown("completion_s", rounds[f"completion_{part}_s"]) for part in _MEAN_P99)
         lines.append(
-            f"{rounds['rounds']:.0f} rounds: {rounds['completion_mean_s'] * 1e3:.2f} ms mean,"
-            f" {rounds['completion_p99_s'] * 1e3:.2f} ms 99th percentile,"
-            f" {rounds['goodput_bps'] / 1e6:.1f} Mbit/s while they last"
+            f"{rounds['rounds']:.0f} rounds: {mean} mean, {p99} 99th percentile,"
+            f" {_shown('goodput_bps', rounds['goodput_bps'])} while they last"
         )
     if requests and requests["answered"]:
         mean, *others = (
-            f"{requests[f'response_{key}_s'] * 1e3:.2f} ms"
-            for key in ("mean", "median", "p95", "p99", "max")
+            _shown("response_s", requests[f"response_{part}_s"])
+            for part in ("mean", "median", "p95", "p99", "max")
         )
         lines.append(
             f"{requests['requests']:.0f} requests, {requests['answered']:.0f} answered: {mean}"
@@ -147,30 +142,34 @@ def _workloads(summary: Mapping[str, Any]) -> list[str]:
         )
     if udp:
         lines.append(
-            f"UDP: {udp['flows']:.0f} flows, {udp['goodput_bps_total'] / 1e6:.1f} Mbit/s,"
+            f"UDP: {udp['flows']:.0f} flows, {_shown('goodput_bps', udp['goodput_bps_total'])},"
             f" {udp['drops']:.0f} of {udp['sent']:.0f} datagrams dropped"
         )
     return lines
 
 
 def _totals(summary: dict[str, Any], paper: dict[str, Any] | None) -> str:
-    def beside(key: str, factor: float, form: str) -> str:
-        return f" (paper {format(paper[key] * factor, form)})" if paper and key in paper else ""
+    def beside(key: str) -> str:
+        return f" (paper {QUANTITIES[key].shown(paper[key])})" if paper and key in paper else ""
 
-    total = f"total {summary['goodput_bps_total'] / 1e6:.1f} Mbit/s"
-    parts = [total + beside("goodput_bps_total", 1e-6, ".1f")]
+    total = f"total {_shown('goodput_bps_total', summary['goodput_bps_total'])}"
+    parts = [total + beside("goodput_bps_total")]
     if summary["jain_index"] is not None:
-        parts.append(f"Jain index {summary['jain_index']:.3f}{beside('jain_index', 1, '.3f')}")
+        index = _shown("jain_index", summary["jain_index"])
+        parts.append(f"Jain index {index}{beside('jain_index')}")
     if summary["utilisation"] is not None:
-        parts.append(f"link utilisation {100 * summary['utilisation']:.1f} %")
+        parts.append(f"link utilisation {_shown('utilisation', summary['utilisation'])}")
     worst = summary["bottleneck"]
     if worst:
+        mean, most = (_shown("queue_bytes", worst[f"queue_{part}_bytes"]) for part in _MEAN_MAX)
         parts.append(
-            f"bottleneck {worst['port']}: {worst['drops']:.0f} drops,"
-            f" queue {worst['queue_mean_bytes'] / 1e3:.1f} kB mean,"
-            f" {worst['queue_max_bytes'] / 1e3:.1f} kB max"
+            f"bottleneck {worst['port']}: {worst['drops']:.0f} drops, queue {mean} mean, {most} max"
         )
     return "; ".join(parts)
+
+
+def _shown(key: str, value: float) -> str:
+    return QUANTITIES[key].with_unit(value)
 
 
 def _circumstances(summary: dict[str, Any]) -> str:
@@ -206,7 +205,7 @@ def _run_table(runs: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _worth_a_look(summary: Mapping[str, Any]) -> list[str]:
-    """The report, the summary, the folders without their files; of several runs, a folder each."""
+    """The report, the summary, the folders without their files; of several runs, their folders."""
     chosen: dict[str, None] = {}
     for file in map(Path, summary["files"]):
         if "runs" in summary and file.name != "summary.json":

@@ -10,13 +10,14 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from fairport import files
 from fairport.errors import InputError
+from fairport.files import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from fairport.result import Result
+    from fairport.study.comparison import Comparison
 
 # In the order in which they tell the story; each is a module of this package.
 KINDS = ("goodput", "bars", "drop_runs", "queue", "cwnd", "rtt")
@@ -47,11 +48,22 @@ def kinds(result: Result) -> tuple[str, ...]:
     return KINDS + tuple(name for name in _OF_SOME if result.summary[name])
 
 
-def draw(result: Result, name: str | None = None, **options: Any) -> Figure:
-    """One figure of the run: of kind `name`, by default goodput over time.
+def plot(found: Result | Comparison, kind: str | None = None, **options: Any) -> Figure:
+    """A figure of a run or of a comparison, as a matplotlib Figure.
 
-    `options` are those of the kind's `draw`: `draw(result, "queue", blackout_of="edge0.0:1")`.
+    `kind` is one of `KINDS`, by default goodput over time; a comparison has one figure only.
+    `options` are those of the kind's `draw`: `plot(result, "queue", blackout_of="edge0.0:1")`.
     """
+    from fairport.figures import compare
+    from fairport.study.comparison import Comparison
+
+    if isinstance(found, Comparison):
+        return compare.draw(found)
+    return draw(found, kind, **options)
+
+
+def draw(result: Result, name: str | None = None, **options: Any) -> Figure:
+    """One figure of the run: of kind `name`, by default goodput over time."""
     from fairport.figures import style
 
     with style.applied():
@@ -87,5 +99,5 @@ def save_as(picture: Figure, path: Path) -> None:
     """Writes the file that `--figure` names, whole or not at all. Raises OutputError."""
     from fairport.figures import style
 
-    with files.appearing(path, "--figure") as partial:
+    with atomic_file(path, "--figure") as partial:
         style.save(picture, partial)

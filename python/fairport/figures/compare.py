@@ -12,8 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from fairport.figures import style
+from fairport.quantities import QUANTITIES
 from fairport.study.fixes import BASELINE
-from fairport.study.measures import MEASURES, Measure
+from fairport.study.measures import MEASURES
 from fairport.verdict import PARITY
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def draw(comparison: Comparison) -> Figure:
     wide = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN) / _COLUMNS
     with style.applied():
         picture = style.Picture(figsize=(_WIDTH_IN, height))
-        for index, measure in enumerate(MEASURES):
+        for index, key in enumerate(MEASURES):
             row, column = divmod(index, _COLUMNS)
             bottom = height - _TOP_IN - (row + 1) * tall - row * _GAP_IN
             axes = picture.add_axes(
@@ -52,29 +53,26 @@ def draw(comparison: Comparison) -> Figure:
                     tall / height,
                 )
             )
-            _panel(axes, comparison, measure, names, first=column == 0)
+            _panel(axes, comparison, key, names, first=column == 0)
         _heading(picture, comparison, height)
     return picture
 
 
-def _panel(
-    axes: Axes, comparison: Comparison, measure: Measure, names: list[str], *, first: bool
-) -> None:
+def _panel(axes: Axes, comparison: Comparison, key: str, names: list[str], *, first: bool) -> None:
+    quantity, (axis, _) = QUANTITIES[key], MEASURES[key]
     places = np.arange(len(names))
-    if measure.axis == "ratio":
+    if axis == "ratio":
         axes.axvspan(PARITY, 1 / PARITY, color=style.BAND, alpha=0.25, linewidth=0)
     table = {row["fix"]: row for row in comparison.table.iter_rows(named=True)}
     for place, name in zip(places, names, strict=True):
-        runs = comparison.runs.filter(fix=name)[measure.key].drop_nulls()
+        runs = comparison.runs.filter(fix=name)[key].drop_nulls()
         colour = style.DROPPED if name == BASELINE else style.BLUE
         row = table[name]
-        if row[f"{measure.key}_median"] is None:
+        if row[f"{key}_median"] is None:
             continue
-        q1, median, q3 = (
-            row[f"{measure.key}_{part}"] * measure.factor for part in ("q1", "median", "q3")
-        )
+        q1, median, q3 = (row[f"{key}_{part}"] * quantity.factor for part in ("q1", "median", "q3"))
         axes.plot(
-            runs * measure.factor,
+            runs * quantity.factor,
             np.full(len(runs), place),
             "o",
             color=style.MUTED,
@@ -88,9 +86,8 @@ def _panel(
     axes.set_ylim(len(names) - 0.5, -0.7)
     axes.set_yticks(places, names if first else [""] * len(names))
     axes.grid(axis="x")
-    unit = f" ({measure.unit})" if measure.unit else ""
-    axes.set_title(f"{measure.title}{unit}", loc="left", fontweight="bold", fontsize=8)
-    if measure.axis == "ratio" and comparison.runs.filter(pl.col(measure.key) > 0).height:
+    axes.set_title(quantity.label, loc="left", fontweight="bold", fontsize=8)
+    if axis == "ratio" and comparison.runs.filter(pl.col(key) > 0).height:
         axes.set_xscale("log")
         least, most = axes.get_xlim()
         subs = _TICKS[int(np.searchsorted([20, 200], most / least))]
@@ -99,7 +96,7 @@ def _panel(
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.xaxis.set_major_locator(MaxNLocator(3))
-        if measure.axis == "zero":
+        if axis == "zero":
             axes.set_xlim(left=0)
     axes.tick_params(labelsize=7.5)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fairport import files
 from fairport.errors import InputError, did_you_mean
+from fairport.files import atomic_file
 from fairport.layout.dot import dot
 from fairport.layout.graph import graphml, node_link_json
 from fairport.layout.mininet import mininet
@@ -31,5 +31,5 @@ def exported(network: Network, name: str) -> str:
 
 def write(text: str, path: Path) -> None:
     """Writes an exported network, whole or not at all. Raises OutputError."""
-    with files.appearing(path, "--out") as partial:
+    with atomic_file(path, "--out") as partial:
         partial.write_text(text, encoding="utf-8")

@@ -11,7 +11,7 @@ import polars as pl
 from fairport import metrics
 
 if TYPE_CHECKING:
-    from fairport.study.record import Record
+    from fairport.record import Record
 
 Value = Callable[["Record", "Of"], float | None]
 

@@ -1,14 +1,14 @@
-"""The page of a comparison, and its table for notebooks."""
+"""The page of a comparison."""
 
 from __future__ import annotations
 
-import html
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from fairport.figures import compare as figure
+from fairport.quantities import QUANTITIES
 from fairport.report.inline import embed
 from fairport.report.template import fill
 from fairport.scenario.phase import phase_parameters
@@ -36,7 +36,7 @@ def page(comparison: Comparison, svg: Path) -> str:
             for one in comparison.candidates
             if one.fix is not None
         ],
-        measures=MEASURES,
+        measures=[(QUANTITIES[key].title, text) for key, (_, text) in MEASURES.items()],
         conditions=list(phase_parameters(comparison.scenario).items()),
         facts=[
             ("Seeds", f"{seeds[0]} to {seeds[-1]}, the same for every fix"),
@@ -47,15 +47,9 @@ def page(comparison: Comparison, svg: Path) -> str:
     )
 
 
-def fragment(comparison: Comparison) -> str:
-    """The conclusion and the table as a piece of HTML."""
-    table = fill("compare_table.html", **_table(comparison))
-    return f"<p><b>{html.escape(comparison.conclusion)}</b></p>{table}"
-
-
 def _table(comparison: Comparison) -> dict[str, Any]:
     return {
-        "columns": [(measure.title, measure.unit) for measure in MEASURES],
+        "columns": [(QUANTITIES[key].title, QUANTITIES[key].unit) for key in MEASURES],
         "rows": [_row(row) for row in comparison.table.iter_rows(named=True)],
     }
 
@@ -66,7 +60,10 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         "needs": ", ".join(row["needs"]),
         "not_applicable": row["not_applicable"],
         "cells": [
-            tuple(measure.shown(row[f"{measure.key}_{part}"]) for part in ("median", "q1", "q3"))
-            for measure in MEASURES
+            tuple(
+                QUANTITIES[key].shown(row[f"{key}_{part}"], "over_seeds")
+                for part in ("median", "q1", "q3")
+            )
+            for key in MEASURES
         ],
     }

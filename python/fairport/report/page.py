@@ -1,4 +1,4 @@
-"""What stands on the page; how it looks is in page.html and page.css."""
+"""What is on the page of a run; how it looks is in page.html and page.css."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairport import blackouts, figures, metrics
 from fairport.figures import style
 from fairport.papers import published as published_figures
+from fairport.quantities import QUANTITIES
 from fairport.report.inline import picture
 from fairport.report.template import fill
 from fairport.report.trace import trace_table
@@ -19,18 +20,18 @@ if TYPE_CHECKING:
 
 FILE = "report.html"
 
-# Key of the summary's classes, heading, its unit, factor to that unit, format.
+# Columns of the table by hop class.
 _COLUMNS = (
-    ("goodput_bps_mean", "Goodput mean", "Mbit/s", 1e-6, ".1f"),
-    ("goodput_bps_min", "Goodput min", "Mbit/s", 1e-6, ".1f"),
-    ("goodput_bps_max", "Goodput max", "Mbit/s", 1e-6, ".1f"),
-    ("throughput_ratio", "Throughput ratio", "", 1.0, ".3f"),
-    ("timeouts", "Timeouts", "", 1.0, ",.0f"),
-    ("timeout_period_s", "Timeout period", "s", 1.0, ".2f"),
-    ("drops", "Drops", "packets", 1.0, ",.0f"),
-    ("longest_drop_run", "Longest drop run", "packets", 1.0, ".0f"),
-    ("rtt_mean_s", "RTT mean", "ms", 1e3, ".3f"),
-    ("rtt_p99_s", "RTT p99", "ms", 1e3, ".3f"),
+    "goodput_bps_mean",
+    "goodput_bps_min",
+    "goodput_bps_max",
+    "throughput_ratio",
+    "timeouts",
+    "timeout_period_s",
+    "drops",
+    "longest_drop_run",
+    "rtt_mean_s",
+    "rtt_p99_s",
 )
 
 # columns of the table by ingress port
@@ -61,7 +62,7 @@ def render(result: Result, pictures: Path, published: Mapping[str, Any] | None =
         manifest=result.manifest,
         seed=result.seed,
         key_figures=_key_figures(result.summary, paper),
-        columns=[(heading, unit) for _, heading, unit, _, _ in _COLUMNS],
+        columns=[(_capital(QUANTITIES[key].title), QUANTITIES[key].unit) for key in _COLUMNS],
         classes=_class_rows(result, paper),
         paper=paper,
         ingress=_ingress_rows(result),
@@ -79,35 +80,38 @@ def render(result: Result, pictures: Path, published: Mapping[str, Any] | None =
 def _key_figures(
     summary: Mapping[str, Any], paper: Mapping[str, Any] | None
 ) -> list[tuple[str, str, str]]:
-    """The few numbers that stand beside the verdict: name, value, what it is."""
+    """The few numbers beside the verdict: name, value, what it is."""
     found = []
     verdict = summary["verdict"]
     if verdict["ratio"] is not None:
-        note = "lone class's goodput over its peers'"
-        found.append(("Throughput ratio", f"{verdict['ratio']:.3f}", note))
+        note = "goodput of the lone class over that of its peers"
+        found.append(("Throughput ratio", _shown("throughput_ratio", verdict["ratio"]), note))
     if verdict["blackout_timeout_share"] is not None:
         share = f"{100 * verdict['blackout_timeout_share']:.0f} %"
-        found.append(
-            ("Standstill after drop runs", share, "of its timeout periods, runs of 3 and more")
-        )
+        note = "of its timeout periods follow drop runs of 3 or more packets"
+        found.append(("After drop runs", share, note))
     if summary["jain_index"] is not None:
-        note = "1 is fair" + _beside(paper, "jain_index", 1.0, ".3f")
-        found.append(("Jain index", f"{summary['jain_index']:.3f}", note))
-    total = f"{summary['goodput_bps_total'] / 1e6:.1f} Mbit/s"
-    note = "all flows" + _beside(paper, "goodput_bps_total", 1e-6, ".1f")
+        note = "1 is fair" + _beside(paper, "jain_index")
+        found.append(("Jain index", _shown("jain_index", summary["jain_index"]), note))
+    total = _shown("goodput_bps_total", summary["goodput_bps_total"])
+    note = "all flows" + _beside(paper, "goodput_bps_total")
     found.append(("Total goodput", total, note))
     if summary["utilisation"] is not None:
         note = f"of the line of {summary['bottleneck']['port']}"
-        found.append(("Utilisation", f"{100 * summary['utilisation']:.1f} %", note))
+        found.append(("Utilisation", _shown("utilisation", summary["utilisation"]), note))
     return found
 
 
-def _beside(paper: Mapping[str, Any] | None, key: str, factor: float, form: str) -> str:
-    return f"; paper {format(paper[key] * factor, form)}" if paper and key in paper else ""
+def _shown(key: str, value: float) -> str:
+    return QUANTITIES[key].with_unit(value)
+
+
+def _beside(paper: Mapping[str, Any] | None, key: str) -> str:
+    return f"; paper {QUANTITIES[key].shown(paper[key])}" if paper and key in paper else ""
 
 
 def _class_rows(result: Result, paper: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """One row a hop class, and one below it with what the paper found."""
+    """One row per hop class, and one below it with what the paper found."""
     colours = {one.name: one.look.colour for one in style.hop_classes(result.flows)}
     rows = []
     for name, ours in result.summary["classes"].items():
@@ -120,13 +124,16 @@ def _class_rows(result: Result, paper: Mapping[str, Any] | None) -> list[dict[st
 
 
 def _cells(figures_of_class: Mapping[str, Any]) -> list[str]:
-    return [
-        _number(figures_of_class.get(key), factor, form) for key, _, _, factor, form in _COLUMNS
-    ]
+    return [_spaced(QUANTITIES[key].shown(figures_of_class.get(key))) for key in _COLUMNS]
 
 
-def _number(value: float | None, factor: float, form: str) -> str:
-    return "" if value is None else format(value * factor, form).replace(",", "\u202f")
+def _spaced(number: str) -> str:
+    """Thousands parted by thin spaces."""
+    return number.replace(",", "\u202f")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _ingress_rows(result: Result) -> list[dict[str, Any]]:
@@ -136,14 +143,14 @@ def _ingress_rows(result: Result) -> list[dict[str, Any]]:
         return []
     rows = metrics.ingress_summary(result.drops)
     return [
-        {"label": row["ingress_port"], "cells": [_number(row[key], 1, ",.0f") for key in _INGRESS]}
+        {"label": row["ingress_port"], "cells": [_spaced(f"{row[key]:,.0f}") for key in _INGRESS]}
         for row in rows.iter_rows(named=True)
         if row["port"] == worst["port"]
     ]
 
 
 def _conditions(result: Result) -> list[tuple[str, str]]:
-    """What decides phases: outcast is an effect of phase."""
+    """What determines phases: outcast is an effect of phase."""
     return list(phase_parameters(result.scenario).items())
 
 
@@ -160,7 +167,7 @@ def _facts(result: Result) -> list[tuple[str, str]]:
         (
             "Packet-hops",
             f"{summary['packet_hops'] / 1e6:.2f} million in {summary['wall_s']:.2f} s"
-            + (f", {speed / 1e6:.1f} million a second" if speed else ""),
+            + (f", {speed / 1e6:.1f} million per second" if speed else ""),
         ),
         *((("Made", result.manifest["started"]),) if "started" in result.manifest else ()),
     ]

@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from fairport.backends import simulation
+from fairport import backends
+from fairport.backends.protocol import Backend
 from fairport.errors import InputError, ScenarioError
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
@@ -18,7 +19,7 @@ from fairport.study.fixes import BASELINE, Fix, FixError, available
 from fairport.study.fixes import load as load_fixes
 from fairport.study.measures import Groups, drop_run_lengths, measured
 from fairport.study.pool import Progress, run_all
-from fairport.study.store import Store, job_hash
+from fairport.study.store import Store
 
 REPEAT = 10
 
@@ -29,6 +30,7 @@ def compare(
     *,
     repeat: int = REPEAT,
     seed: int | None = None,
+    backend: str = backends.DEFAULT,
     folder: Path | None = None,
     jobs: int | None = None,
     store: Store | None = None,
@@ -47,10 +49,10 @@ def compare(
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
     chosen = load_fixes(available(folder) if fixes is None else fixes, folder)
-    candidates = _candidates(scenario, chosen, first)
+    candidates = _candidates(backends.get(backend), scenario, chosen, first)
     applicable = [one for one in candidates if one.refusal is None]
     tasks = [(one.scenario, seed) for one in applicable for seed in seeds]
-    records = run_all(tasks, jobs=jobs, store=store or Store(), progress=progress)
+    records = run_all(tasks, backend=backend, jobs=jobs, store=store or Store(), progress=progress)
     rows, lengths, groups = [], [], None
     with closing(records):
         for (one, number), record in zip(
@@ -76,14 +78,16 @@ def compare(
     )
 
 
-def _candidates(scenario: Scenario, fixes: Sequence[Fix], seed: int) -> list[Candidate]:
+def _candidates(
+    backend: Backend, scenario: Scenario, fixes: Sequence[Fix], seed: int
+) -> list[Candidate]:
     """The scenario as it is, then with each fix, or why not."""
-    as_it_is = _job(scenario, seed)
+    as_it_is = backend.prepare(scenario, seed).key
     candidates = [Candidate(BASELINE, scenario)]
     for fix in fixes:
         try:
             fixed = fix.applied(scenario)
-            unchanged = _job(fixed, seed) == as_it_is
+            unchanged = backend.prepare(fixed, seed).key == as_it_is
             refusal: InputError | None = FixError("changes nothing there") if unchanged else None
         except ScenarioError as error:
             fixed, refusal = scenario, error
@@ -97,7 +101,3 @@ def _candidates(scenario: Scenario, fixes: Sequence[Fix], seed: int) -> list[Can
             remedy=refusals[1].remedy if refusals[1] else "",
         )
     return candidates
-
-
-def _job(scenario: Scenario, seed: int) -> str:
-    return job_hash(simulation.prepare(scenario, seed).job.document)

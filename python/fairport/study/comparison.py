@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from fairport.errors import InputError
+from fairport.quantities import QUANTITIES
 from fairport.scenario import Scenario
 from fairport.study import ranking
 from fairport.study.fixes import Fix
 from fairport.study.measures import MEASURES, Groups
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One scenario without and with fixes, all with the same seeds."""
+    """One scenario without and with fixes, all with the same seeds, as a plain value.
+
+    `fairport.plot` draws it and `fairport.save` writes its folder.
+    """
 
     scenario: Scenario
     seeds: Sequence[int]
@@ -67,11 +68,11 @@ class Comparison:
         """
         numbers = self.runs.group_by("fix").agg(
             expression
-            for measure in MEASURES
+            for key in MEASURES
             for expression in (
-                pl.col(measure.key).median().alias(f"{measure.key}_median"),
-                pl.col(measure.key).quantile(0.25, "linear").alias(f"{measure.key}_q1"),
-                pl.col(measure.key).quantile(0.75, "linear").alias(f"{measure.key}_q3"),
+                pl.col(key).median().alias(f"{key}_median"),
+                pl.col(key).quantile(0.25, "linear").alias(f"{key}_q1"),
+                pl.col(key).quantile(0.75, "linear").alias(f"{key}_q3"),
             )
         )
         asked = pl.DataFrame(
@@ -119,25 +120,33 @@ class Comparison:
             "conclusion": self.conclusion,
         }
 
-    def plot(self) -> Figure:
-        """Every measure of every fix: the runs, the median, the middle half."""
-        from fairport.figures import compare
-
-        return compare.draw(self)
-
-    def save(
-        self, folder: str | Path, *, force: bool = False, figures: bool = True, csv: bool = False
-    ) -> Path:
-        """Writes the comparison's folder, whole or not at all. Raises OutputError."""
-        from fairport.study import folder as written
-
-        return written.save(self, Path(folder), force=force, figures=figures, csv=csv)
-
     def __repr__(self) -> str:
         return f"<fairport.Comparison {self.scenario.name}: {self.conclusion}>"
 
     def _repr_html_(self) -> str:
         """For notebooks: the conclusion and the table."""
-        from fairport.report import compare
+        columns = [QUANTITIES[key].label for key in MEASURES]
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in ["fix", *columns, "needs"])
+        rows = "".join(_html_row(row) for row in self.table.iter_rows(named=True))
+        return (
+            f"<p><b>{html.escape(self.conclusion)}</b></p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        )
 
-        return compare.fragment(self)
+
+def _html_row(row: dict[str, Any]) -> str:
+    name = f"<th>{html.escape(row['fix'])}</th>"
+    if row["not_applicable"] is not None:
+        why = html.escape(f"not applicable: {row['not_applicable']}")
+        return f"<tr>{name}<td colspan='{len(MEASURES) + 1}'>{why}</td></tr>"
+    cells = [_html_cell(row, key) for key in MEASURES]
+    cells.append(html.escape(", ".join(row["needs"])))
+    return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def _html_cell(row: dict[str, Any], key: str) -> str:
+    """The median, and below it the quartiles."""
+    median, q1, q3 = (
+        QUANTITIES[key].shown(row[f"{key}_{part}"], "over_seeds") for part in ("median", "q1", "q3")
+    )
+    return f"{median}<br><small>{q1} to {q3}</small>" if median else ""

@@ -14,63 +14,29 @@ from typing import Any, Literal
 import polars as pl
 
 from fairport import metrics
-from fairport.study.record import Record
+from fairport.record import Record
 from fairport.verdict import lone_and_peers
 
+Axis = Literal["plain", "zero", "ratio"]
+"""How a figure draws a measure: from its least value, from zero, or as a factor around 1."""
 
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A number of one run, and how people are shown it."""
-
-    key: str
-    title: str
-    unit: str
-    factor: float
-    """From the base unit to `unit`."""
-    form: str
-    text: str
-    axis: Literal["plain", "zero", "ratio"] = "zero"
-    """How a figure draws it: from its least value, from zero, or as a factor around 1."""
-
-    def shown(self, value: float | None) -> str:
-        """A value in `unit`, without it."""
-        return "" if value is None else format(value * self.factor, self.form)
-
-
-MEASURES = (
-    Measure(
-        "throughput_ratio",
-        "throughput ratio",
-        "",
-        1,
-        ".2f",
+MEASURES: dict[str, tuple[Axis, str]] = {
+    "throughput_ratio": (
+        "ratio",
         "mean goodput of the lone class over that of its peers; 1 is an equal share",
-        axis="ratio",
     ),
-    Measure("jain_index", "Jain index", "", 1, ".3f", "over all flows; 1 is fair", axis="plain"),
-    Measure(
-        "goodput_bps_total", "total goodput", "Mbit/s", 1e-6, ".1f", "of all flows", axis="plain"
-    ),
-    Measure("timeouts", "timeouts", "", 1, ",.0f", "of all flows"),
-    Measure(
-        "timeout_period_s",
-        "timeout period",
-        "s",
-        1,
-        ".2f",
+    "jain_index": ("plain", "over all flows; 1 is fair"),
+    "goodput_bps_total": ("plain", "of all flows"),
+    "timeouts": ("zero", "of all flows"),
+    "timeout_period_s": (
+        "zero",
         "time that flows stood still until their timers expired, of all flows together",
     ),
-    Measure(
-        "drop_runs_ge2",
-        "drop runs ≥\u00a02",
-        "",
-        1,
-        ",.0f",
-        "consecutive packets of one flow that a port dropped, 2 and more of them",
-    ),
-    Measure("rtt_p99_s", "RTT p99", "ms", 1e3, ".2f", "99th percentile of all flows' samples"),
-    Measure("queue_mean_bytes", "mean queue", "kB", 1e-3, ".1f", "at the bottleneck port"),
-)
+    "drop_runs_ge2": ("zero", "two or more consecutive packets of one flow that a port dropped"),
+    "rtt_p99_s": ("zero", "99th percentile of all flows' samples"),
+    "queue_mean_bytes": ("zero", "at the bottleneck port"),
+}
+"""By the names of `fairport.quantities`: how a figure draws it, and what it is exactly."""
 
 
 @dataclass(frozen=True, slots=True)

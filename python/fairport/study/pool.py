@@ -1,23 +1,26 @@
-"""The pool: any list of (scenario, seed), run side by side, each run once and then remembered.
+"""The pool: any list of (scenario, seed), run side by side, each run once and then kept.
 
-The engine and the tables' library release the interpreter while they work, so threads serve; what
-comes back of a run is its record, some kilobytes.
+Runs are in threads of one process. What comes back of a run is its record, some kilobytes.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from threading import Lock
 
-from fairport.backends import memory, simulation
+from fairport import backends
+from fairport.backends import memory, protocol
+from fairport.backends.protocol import Backend
+from fairport.backends.run import run_prepared
+from fairport.ordered_threads import Stop, Submit, in_order
+from fairport.record import Record
 from fairport.scenario import Scenario
-from fairport.study.record import Record
-from fairport.study.store import Store, job_hash
+from fairport.study.store import Store
 
 Task = tuple[Scenario, int]
 """A scenario and the seed that takes the place of its own."""
@@ -47,79 +50,85 @@ Progress = Callable[[Done], None]
 def run_all(
     tasks: Sequence[Task],
     *,
+    backend: str = backends.DEFAULT,
     jobs: int | None = None,
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> Generator[Record, None, None]:
-    """Runs all tasks, `jobs` at a time (None: one a processor), and yields their records in order.
+    """Runs all tasks, `jobs` at a time (None: one per processor); yields their records in order.
 
     What `store` has is not run; what is run is put there at once (None: nothing is kept). Fewer
     than `jobs` run at a time when the machine cannot hold so many. Every scenario is checked before
     the first run: raises ScenarioError and ResourceError. Close the generator to stop the runs
     under way; what is done stays in the store.
     """
-    keys, needed_bytes = _check(tasks)
+    chosen = backends.get(backend)
+    keys, needed_bytes = _check(chosen, tasks)
     jobs = min(jobs or os.cpu_count() or 1, max(len(tasks), 1))
     available = memory.available_bytes()
     if available is not None:
         jobs = max(1, min(jobs, available // needed_bytes))
-    return _run_in_threads(tasks, keys, jobs, store, _Tally(keys, store, progress))
+    return _run_in_threads(chosen, tasks, keys, jobs, store, _Tally(keys, store, progress))
 
 
 Key = tuple[str, int]
-"""A job's hash and a seed."""
+"""What decides a run's result (`Prepared.key`), and its seed."""
 
 
-def _check(tasks: Sequence[Task]) -> tuple[list[Key], int]:
+def _check(backend: Backend, tasks: Sequence[Task]) -> tuple[list[Key], int]:
     """The key of each task, and what the largest of the runs needs, in bytes."""
-    hashes: dict[int, str] = {}
+    known: dict[int, str] = {}
     needed_bytes = 1
     keys = []
     for scenario, seed in tasks:
         # a scenario with several seeds is one object
-        if id(scenario) not in hashes:
-            prepared = simulation.prepare(scenario, seed)
-            memory.require(prepared.memory_bytes, scenario.file)
-            needed_bytes = max(needed_bytes, prepared.memory_bytes)
-            hashes[id(scenario)] = job_hash(prepared.job.document)
-        keys.append((hashes[id(scenario)], seed))
+        if id(scenario) not in known:
+            prepared = backend.prepare(scenario, seed)
+            estimate = prepared.estimate
+            memory.require(estimate.memory_bytes, scenario.file)
+            needed_bytes = max(needed_bytes, estimate.memory_bytes)
+            known[id(scenario)] = prepared.key
+        keys.append((known[id(scenario)], seed))
     return keys, needed_bytes
 
 
 def _run_in_threads(
-    tasks: Sequence[Task], keys: Sequence[Key], jobs: int, store: Store | None, tally: _Tally
+    backend: Backend,
+    tasks: Sequence[Task],
+    keys: Sequence[Key],
+    jobs: int,
+    store: Store | None,
+    tally: _Tally,
 ) -> Generator[Record, None, None]:
+    ahead = _AHEAD * jobs
+    begun: deque[tuple[Key, Future[Record]]] = deque(maxlen=ahead)
+
     def record_of(index: int) -> Record:
         (scenario, seed), key = tasks[index], keys[index]
-        prepared = simulation.prepare(scenario, seed)
-        record = Record.of(simulation.run_prepared(prepared, tally.report(index, scenario)))
+        prepared = backend.prepare(scenario, seed)
+        result = run_prepared(backend, prepared, tally.report(index, scenario))
+        record = Record.of(result)
         if store is not None:
             store.put(*key, record)
         tally.add(index, 1.0, record.summary["packet_hops"])
         return record
 
-    def begin(index: int) -> Future[Record]:
-        for other, future in running:
-            if keys[other] == keys[index]:
+    def begin(index: int, submit: Submit[Record]) -> Future[Record]:
+        key = keys[index]
+        for other, future in begun:
+            if other == key:
                 return future
-        known = store.get(*keys[index]) if store is not None else None
-        if known is None:
-            return threads.submit(record_of, index)
-        future = Future()
-        future.set_result(known)
+        known = store.get(*key) if store is not None else None
+        future = Future[Record]() if known is not None else submit(lambda: record_of(index))
+        if known is not None:
+            future.set_result(known)
+        begun.append((key, future))
         return future
 
-    waiting = iter(range(len(tasks)))
-    running: deque[tuple[int, Future[Record]]] = deque()
-    with ThreadPoolExecutor(max_workers=jobs) as threads:
-        try:
-            for scenario, _ in tasks:
-                for index in islice(waiting, _AHEAD * jobs - len(running)):
-                    running.append((index, begin(index)))
-                yield simulation.result_of(running.popleft()[1]).named(scenario.name)
-        finally:
-            tally.stop()
-            threads.shutdown(wait=False, cancel_futures=True)
+    records = in_order(range(len(tasks)), begin, threads=jobs, ahead=ahead, stop=tally.stop)
+    with closing(records):
+        for (scenario, _), record in zip(tasks, records, strict=True):
+            yield record.named(scenario.name)
 
 
 class _Tally:
@@ -131,16 +140,14 @@ class _Tally:
         self._runs = len(keys) - self._reused
         self._share: dict[int, float] = {}
         self._hops: dict[int, int] = {}
-        self._stop = threading.Event()
-        self._lock = threading.Lock()
+        self.stop = Stop()
+        self._lock = Lock()
 
-    def report(self, index: int, scenario: Scenario) -> simulation.Progress:
+    def report(self, index: int, scenario: Scenario) -> protocol.Progress:
         """The callback of one run."""
 
         def report(_: int, simulated_s: float, packet_hops: int) -> None:
-            # signals reach the main thread alone, so the others are told here
-            if self._stop.is_set():
-                raise KeyboardInterrupt
+            self.stop.check()
             self.add(index, simulated_s / scenario.duration.seconds, packet_hops)
 
         return report
@@ -154,7 +161,3 @@ class _Tally:
                 # a damaged record was counted as reused
                 of = max(self._runs, len(self._share))
                 self._progress(Done(runs, of, self._reused, hops))
-
-    def stop(self) -> None:
-        """The runs under way end at their next report."""
-        self._stop.set()

@@ -12,9 +12,9 @@ from fairport.papers.catalogue import Entry
 from fairport.papers.metrics import METRICS, Metric, Of
 from fairport.papers.model import Claim
 from fairport.papers.models import MODELS
+from fairport.record import Record
 from fairport.study import verdicts_kept
 from fairport.study.pool import Progress, run_all
-from fairport.study.record import Record
 from fairport.study.spread import Order, Spread, Values
 from fairport.study.store import Store
 

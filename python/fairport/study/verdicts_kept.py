@@ -1,8 +1,7 @@
 """What the last run of an experiment gave, kept beside the records so that listing takes no time.
 
-How many of its claims are in each state, in a file `VERSION/reproduced/EXPERIMENT.json` of the
-store. It counts only as long as the experiment, its claims and its platform are what was
-judged.
+How many of its claims are in each state, as a note of the store. It counts only as long as the
+experiment, its claims and its platform are the same.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 from fairport.scenario import load as load_scenario
@@ -20,30 +18,28 @@ if TYPE_CHECKING:
     from fairport.papers.catalogue import Entry
     from fairport.study.reproduce import Reproduced
 
-_FOLDER = "reproduced"
-
 
 def keep(done: Reproduced, store: Store) -> None:
     """Writes down how many claims are in each state; a store that takes nothing is no error."""
     from fairport.study.reproduce import totals
 
-    path = store.version_folder / _FOLDER / f"{done.entry.name.replace('/', '-')}.json"
-    partial = path.with_suffix(f".{os.getpid()}.partial")
     found = {"of": _digest(done.entry), "quick": done.quick, "totals": totals([done])}
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(found), encoding="utf-8")
-        partial.replace(path)
+        store.note(_name(done.entry), json.dumps(found).encode())
 
 
 def last(entry: Entry, store: Store) -> dict[str, Any] | None:
     """The `totals` of the last run, and whether it was `quick`; None when there is none."""
-    path = store.version_folder / _FOLDER / f"{entry.name.replace('/', '-')}.json"
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        text = store.note_path(_name(entry)).read_text(encoding="utf-8")
+        found: dict[str, Any] = json.loads(text)
     except (OSError, ValueError):
         return None
     return found if found.get("of") == _digest(entry) else None
+
+
+def _name(entry: Entry) -> str:
+    return entry.name.replace("/", "-")
 
 
 def _digest(entry: Entry) -> str:

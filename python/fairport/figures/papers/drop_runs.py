@@ -15,7 +15,7 @@ from fairport.figures.papers import marks
 
 if TYPE_CHECKING:
     from fairport.papers.model import Drawing
-    from fairport.study.record import Record
+    from fairport.record import Record
     from fairport.study.reproduce import Reproduced
 
 _LONGEST = 12

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from fairport.figures import style
 from fairport.figures.papers import marks
-from fairport.trends import TRENDS
+from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from fairport.papers.model import Drawing, Variant
@@ -28,12 +28,12 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     known = done.entry.variants
     variants = [one for one in known if not drawing.variants or one.name in drawing.variants]
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
-    trend = TRENDS[drawing.measure]
+    quantity = QUANTITIES[drawing.measure]
     for variant, look in zip(variants, _LOOKS, strict=False):
         means = _means(done, drawing, variant)
         panel.plot(
             means["time_s"],
-            means["value"] * trend.factor,
+            means["value"] * quantity.factor,
             linewidth=1.1,
             label=variant.label or variant.name,
             **look,
@@ -41,7 +41,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     panel.set_ylim(bottom=0)
     panel.set_xlim(0, drawing.until_s)
     panel.set_xlabel("time (s)")
-    panel.set_ylabel(f"{trend.title} ({trend.unit})")
+    panel.set_ylabel(quantity.label)
     picture.legend(loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=len(variants))
     style.note(picture, "mean over the seeds, in two hundred steps of the run")
     return picture

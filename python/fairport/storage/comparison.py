@@ -5,8 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fairport.folders import appearing
-from fairport.storage import FIGURES, MANIFEST, REPORT, SUMMARY, TABLES, write_json, write_tables
+from fairport.files import atomic_folder
+from fairport.storage.run import (
+    FIGURES,
+    MANIFEST,
+    REPORT,
+    SUMMARY,
+    TABLES,
+    files_below,
+    write_json,
+    write_tables,
+)
 from fairport.study.comparison import Comparison
 from fairport.study.store import program_version
 
@@ -15,7 +24,7 @@ FIGURE = "compare"
 
 def save(comparison: Comparison, folder: Path, *, force: bool, figures: bool, csv: bool) -> Path:
     """Writes the folder, whole or not at all, and returns its path. Raises OutputError."""
-    with appearing(folder, force=force) as partial:
+    with atomic_folder(folder, force=force) as partial:
         _write(comparison, partial, figures, csv)
     return folder
 
@@ -26,18 +35,17 @@ def _write(comparison: Comparison, folder: Path, figures: bool, csv: bool) -> No
     if figures:
         _draw(comparison, folder)
     write_json(folder / MANIFEST, _manifest(comparison))
-    files = sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    )
-    write_json(folder / SUMMARY, comparison.document() | {"files": sorted([*files, SUMMARY])})
+    files = sorted([*files_below(folder), SUMMARY])
+    write_json(folder / SUMMARY, comparison.document() | {"files": files})
 
 
 def _draw(comparison: Comparison, folder: Path) -> None:
+    from fairport import figures
     from fairport.figures import style
     from fairport.report import compare
 
     (folder / FIGURES).mkdir()
-    picture = comparison.plot()
+    picture = figures.plot(comparison)
     for ending in ("png", "svg"):
         style.save(picture, folder / FIGURES / f"{FIGURE}.{ending}")
     page = compare.page(comparison, folder / FIGURES / f"{FIGURE}.svg")

@@ -6,14 +6,13 @@ import json
 from collections.abc import Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
 import polars.selectors as cs
 
 from fairport.errors import RunFolderError
-from fairport.folders import appearing, unwritable
+from fairport.files import add_to_list, atomic_folder, partial_folder, unwritable
 from fairport.result import Result
 from fairport.scenario import parse
 
@@ -24,7 +23,10 @@ TABLES = "tables"
 FIGURES = "figures"
 
 # What is looked for in these files when a run is read, and of what kind it is.
-_MANIFEST_KEYS = {"scenario": str, "seed": int, "run_id": str, "fingerprint": str, "version": str}
+_MANIFEST_KEYS = {
+    **dict.fromkeys(("scenario", "run_id", "fingerprint", "version", "backend"), str),
+    "seed": int,
+}
 _SUMMARY_KEYS = {
     **dict.fromkeys(("measure", "classes", "verdict"), dict),
     **dict.fromkeys(
@@ -37,19 +39,20 @@ def save(
     result: Result, folder: Path, *, force: bool = False, figures: bool = True, csv: bool = False
 ) -> Path:
     """Writes a run's folder, whole or not at all, and returns its path. Raises OutputError."""
-    with appearing(folder, force=force) as partial:
+    with atomic_folder(folder, force=force) as partial:
         write(result, partial, figures=figures, csv=csv)
     return folder
 
 
-def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> None:
-    """Fills an empty folder with a run. The summary's `files` then lists what was written."""
+def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> dict[str, Any]:
+    """Fills a folder with a run; returns its summary, whose `files` lists what was written."""
     write_tables(result.tables, folder / TABLES, csv=csv)
     if figures:
         draw(result, folder)
-    result.summary["files"] = sorted([*_files(folder), MANIFEST, SUMMARY])
+    summary = result.summary | {"files": sorted([*files_below(folder), MANIFEST, SUMMARY])}
     write_json(folder / MANIFEST, result.manifest)
-    write_json(folder / SUMMARY, result.summary)
+    write_json(folder / SUMMARY, summary)
+    return summary
 
 
 def draw(result: Result, folder: Path) -> None:
@@ -65,13 +68,14 @@ def redraw(folder: Path) -> Path:
     """Draws the figures and the report of a written run again; returns the report's path."""
     result = load_run(folder)
     try:
-        with TemporaryDirectory(dir=folder, prefix=".drawing-") as name:
-            drawing = Path(name)
+        with partial_folder(folder / FIGURES) as drawing:
             draw(result, drawing)
+            drawn = {REPORT, *(f"{FIGURES}/{path.name}" for path in (drawing / FIGURES).iterdir())}
             if (folder / FIGURES).exists():
                 (folder / FIGURES).rename(drawing / "old")
             (drawing / FIGURES).rename(folder / FIGURES)
             (drawing / REPORT).replace(folder / REPORT)
+        add_to_list(folder, drawn)
     except OSError as error:
         raise unwritable(folder, error) from error
     return folder / REPORT
@@ -126,8 +130,10 @@ def _read_tables(folder: Path) -> dict[str, Any]:
         ) from None
 
 
-def _files(folder: Path) -> Iterable[str]:
-    return (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+def files_below(folder: Path) -> Iterable[str]:
+    """Names of the files that a reader of the folder finds, relative to it."""
+    files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return (path.as_posix() for path in files if not path.name.startswith("."))
 
 
 def _read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairport.folders import appearing
-from fairport.storage import FIGURES, REPORT, SUMMARY, write_json
+from fairport.files import atomic_folder
+from fairport.storage.run import FIGURES, REPORT, SUMMARY, write_json
 from fairport.study.reproduce import Reproduced, document
 
 
@@ -14,7 +14,7 @@ def save(done: Sequence[Reproduced], folder: Path, *, force: bool) -> Path:
     """Writes the folder, whole or not at all, and returns its path. Raises OutputError."""
     from fairport.report import reproduce
 
-    with appearing(folder, force=force) as partial:
+    with atomic_folder(folder, force=force) as partial:
         (partial / FIGURES).mkdir()
         pictures = {one.entry.name: _draw(one, partial / FIGURES) for one in done}
         (partial / REPORT).write_text(reproduce.page(done, pictures), encoding="utf-8")

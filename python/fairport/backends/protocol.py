@@ -1,0 +1,105 @@
+"""What a backend is. Read this before you write one.
+
+A backend takes a scenario with a seed and fills the tables of a run (`fairport.tables`). Everything
+else is written once, for all backends: metrics, summary, manifest, figures, report, studies.
+
+To add a backend:
+
+1. Write `backends/NAME.py` with a class that has the members of `Backend`, and an instance of it
+   called `BACKEND`. No base class is needed.
+2. Add its name to `_MODULES` in `backends/__init__.py`. `--backend NAME`,
+   `fp.run(.., backend=NAME)` and the store of runs then know it.
+
+A run goes through three steps, each with one duty:
+
+- `Backend.prepare(scenario, seed)` checks everything that can be checked without running: it raises
+  ScenarioError for a scenario that this backend cannot run, with the field of the scenario's file.
+  It leaves nothing behind on the machine (no namespaces, no files), because a prepared run is not
+  always run.
+- `Prepared.estimate` and `Prepared.key` describe the run. They cost little, because a study asks
+  for them for every scenario before its first run.
+- `Prepared.run(progress)` runs it once and returns what it recorded. It cleans up after itself also
+  when it raises. `progress` may raise KeyboardInterrupt: then the run ends at once.
+
+Columns that a backend cannot know are null; `fairport.tables` says which columns may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from fairport.scenario import Scenario
+from fairport.tables import Tables
+
+Progress = Callable[[int, float, int], None]
+"""Called several times per second of a run with its seed, the simulated (or measured) seconds and
+the packet-hops so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run is going to need, before it starts."""
+
+    memory_bytes: int
+    """Memory of this process at the end of the run."""
+    wall_s: float | None
+    """Time that the run takes; None where only the run itself can tell, as in a simulation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a run recorded."""
+
+    tables: Tables
+    """Every table of `fairport.tables.SCHEMA`; one that the backend cannot fill has no rows."""
+    fingerprint: str
+    """Hash of the run's packet facts, 16 hexadecimal digits."""
+    started: datetime
+    wall_s: float
+    simulated_s: float
+    """Duration of the run, in the time of its clock."""
+    measure_from_s: float
+    measure_to_s: float
+    packet_hops: int
+    """Packets times the links that they were sent over."""
+    events: int | None = None
+    """Events of an event-driven engine; None for other backends."""
+    valid: bool = True
+    """False when the run happened and its numbers must not be used (an overloaded host)."""
+
+
+class Prepared(Protocol):
+    """A scenario with its seed, checked and ready to be run once."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario, with the seed of this run."""
+
+    @property
+    def key(self) -> str:
+        """What decides the run's result besides the seed and the version of the program.
+
+        The store of runs finds a result by it. Letters, digits and `-`; it begins with the
+        backend's name. Names and comments of the scenario are no part of it.
+        """
+
+    @property
+    def estimate(self) -> Estimate:
+        """What the run is going to need."""
+
+    def run(self, progress: Progress | None = None) -> Recorded:
+        """Runs it, once."""
+
+
+class Backend(Protocol):
+    """What runs scenarios."""
+
+    @property
+    def name(self) -> str:
+        """As `--backend` and the manifest write it."""
+
+    def prepare(self, scenario: Scenario, seed: int) -> Prepared:
+        """Checks a scenario with this seed. Raises ScenarioError."""

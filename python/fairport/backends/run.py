@@ -1,0 +1,134 @@
+"""Running scenarios on any backend: what it recorded becomes a Result."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from fairport import _core, backends, metrics
+from fairport.backends import memory
+from fairport.backends.protocol import Backend, Prepared, Progress, Recorded
+from fairport.ordered_threads import Stop, Submit, in_order
+from fairport.result import Result, run_id
+from fairport.scenario import Scenario, load
+
+
+def run(
+    scenario: str | Path | Mapping[str, Any] | Scenario,
+    seed: int | None = None,
+    *,
+    backend: str = backends.DEFAULT,
+    progress: Progress | None = None,
+) -> Result:
+    """Runs a scenario once. `seed` replaces the scenario's seed.
+
+    Raises InputError for an unknown backend, ScenarioError for a scenario that cannot be run,
+    ResourceError when the run needs more memory than the machine has left.
+    """
+    scenario = load(scenario)
+    chosen = backends.get(backend)
+    prepared = chosen.prepare(scenario, scenario.seed if seed is None else seed)
+    memory.require(prepared.estimate.memory_bytes, scenario.file)
+    return run_prepared(chosen, prepared, progress)
+
+
+def run_many(
+    scenario: str | Path | Mapping[str, Any] | Scenario,
+    seeds: Sequence[int],
+    *,
+    backend: str = backends.DEFAULT,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Generator[Result, None, None]:
+    """Runs a scenario with each of the seeds, `jobs` at a time.
+
+    Yields the results in the order of the seeds. Raises as `run` does, before the first run. Close
+    the generator to stop the runs that are under way.
+    """
+    scenario = load(scenario)
+    chosen = backends.get(backend)
+    jobs = min(jobs, len(seeds))
+    first = chosen.prepare(scenario, seeds[0])
+    memory.require(first.estimate.memory_bytes * jobs, scenario.file)
+    if jobs == 1:
+        return (run_prepared(chosen, chosen.prepare(scenario, seed), progress) for seed in seeds)
+    return _in_threads(chosen, scenario, seeds, jobs, progress)
+
+
+def run_prepared(backend: Backend, prepared: Prepared, progress: Progress | None) -> Result:
+    """Runs what the backend prepared, without a check of memory."""
+    return _result(backend, prepared.scenario, prepared.run(progress))
+
+
+def _in_threads(
+    backend: Backend,
+    scenario: Scenario,
+    seeds: Sequence[int],
+    jobs: int,
+    progress: Progress | None,
+) -> Generator[Result, None, None]:
+    stop = Stop()
+
+    def report(seed: int, simulated_s: float, packet_hops: int) -> None:
+        stop.check()
+        if progress is not None:
+            progress(seed, simulated_s, packet_hops)
+
+    def begin(seed: int, submit: Submit[Result]) -> Future[Result]:
+        prepared = backend.prepare(scenario, seed)
+        return submit(lambda: run_prepared(backend, prepared, report))
+
+    return in_order(seeds, begin, threads=jobs, ahead=jobs, stop=stop)
+
+
+def _result(backend: Backend, scenario: Scenario, recorded: Recorded) -> Result:
+    version = _core.__version__
+    summary = metrics.summary(
+        recorded.tables,
+        scenario=scenario.name,
+        seed=scenario.seed,
+        version=version,
+        fingerprint=recorded.fingerprint,
+        simulated_s=recorded.simulated_s,
+        wall_s=recorded.wall_s,
+        packet_hops=recorded.packet_hops,
+        measure_from_s=recorded.measure_from_s,
+        measure_to_s=recorded.measure_to_s,
+        backend=backend.name,
+        valid=recorded.valid,
+    )
+    manifest = {
+        "schema_version": metrics.SCHEMA_VERSION,
+        "program": "fairport",
+        "version": version,
+        "backend": backend.name,
+        "run_id": run_id(scenario),
+        "seed": scenario.seed,
+        "fingerprint": recorded.fingerprint,
+        "started": recorded.started.isoformat(timespec="seconds"),
+        "wall_s": recorded.wall_s,
+        "simulated_s": recorded.simulated_s,
+        "packet_hops": recorded.packet_hops,
+        "events": recorded.events,
+        "measure": {"from_s": recorded.measure_from_s, "to_s": recorded.measure_to_s},
+        "machine": {
+            "system": platform.system(),
+            "release": platform.release(),
+            "architecture": platform.machine(),
+            "processors": os.cpu_count(),
+            "python": platform.python_version(),
+        },
+        "scenario": scenario.to_toml(),
+        "scenario_resolved": scenario.resolved(),
+    }
+    return Result(
+        scenario=scenario,
+        seed=scenario.seed,
+        tables=recorded.tables,
+        summary=summary,
+        manifest=manifest,
+    )

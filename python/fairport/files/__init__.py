@@ -1,0 +1,19 @@
+"""Files and folders that are complete or not there: the one place that writes atomically.
+
+Everything is first written beside its final place under a hidden name, `.NAME.TOKEN.partial`, and
+then renamed. The writer holds a lock on it, which the kernel releases when the process ends however
+it ends. So the next writer of the same name can tell what a killed one left behind, and removes it.
+
+- `atomic_file`: a file that a user names, with a clear error; devices, FIFOs and links are kept.
+- `replace_file`: a small file of Fairport's own, by its content.
+- `atomic_folder`: a results folder, which carries a list of what Fairport wrote into it.
+"""
+
+from fairport.files.folder import add_to_list as add_to_list
+from fairport.files.folder import atomic_folder as atomic_folder
+from fairport.files.folder import refuse_what_is_there as refuse_what_is_there
+from fairport.files.folder import unwritable as unwritable
+from fairport.files.partial import is_partial as is_partial
+from fairport.files.partial import partial_folder as partial_folder
+from fairport.files.single import atomic_file as atomic_file
+from fairport.files.single import replace_file as replace_file

@@ -1,0 +1,143 @@
+"""Results folders, complete or not there, with a list of what Fairport wrote into them.
+
+The list is the file `.fairport.json` of the folder. `--force` replaces a folder only when it has
+such a list and holds nothing else, so a folder with a file of the user's own is never removed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from fairport.errors import OutputError
+from fairport.files.partial import LIST, is_partial, listed, partial_folder, write_list
+
+
+@contextmanager
+def atomic_folder(folder: Path, *, force: bool) -> Iterator[Path]:
+    """A folder to fill, which takes the name `folder` when the block ends well.
+
+    When the block raises, nothing of it is left and what is at `folder` is untouched. Raises
+    OutputError at once when something is there (with `force`: something that is not a results
+    folder) or the folder cannot be made; later, when it cannot be filled.
+    """
+    # not resolve(): a link that is there must be seen as a link
+    folder = Path.cwd() / folder
+    refuse_what_is_there(folder, force=force)
+    missing = [parent for parent in folder.parents if not parent.exists()]
+    try:
+        with _made(folder) as partial:
+            yield partial
+            write_list(partial, _files(partial) - {LIST})
+            _take_place(partial, folder, force)
+    except BaseException as error:
+        for parent in missing:
+            with suppress(OSError):
+                parent.rmdir()
+        if isinstance(error, OSError):
+            raise unwritable(folder, error) from error
+        raise
+
+
+def refuse_what_is_there(folder: Path, *, force: bool) -> None:
+    """Raises OutputError when something is there that must not be replaced."""
+    if not os.path.lexists(folder):
+        return
+    if not force:
+        raise OutputError(
+            "exists", file=_shown(folder), remedy="give another --out, or --force to replace it"
+        )
+    problem = _not_ours(folder)
+    if problem:
+        raise OutputError(
+            f"{problem}, so --force does not replace it",
+            file=_shown(folder),
+            remedy="give another --out, or move it away",
+        )
+
+
+def unwritable(folder: Path, error: OSError) -> OutputError:
+    """What to say when a results folder cannot be written."""
+    return OutputError(
+        f"cannot be written: {error.strerror or error}",
+        file=_shown(folder),
+        remedy="make room, or give another --out",
+    )
+
+
+def add_to_list(folder: Path, names: Iterable[str]) -> None:
+    """Adds files of a run's folder to its list, or to that of the folder of several runs above."""
+    for place, prefix in ((folder, ""), (folder.parent, f"{folder.name}/")):
+        known = listed(place)
+        if known is not None:
+            write_list(place, known | {prefix + name for name in names})
+            return
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[Path]:
+    """The forerunner of a folder; why it cannot be made is said with a remedy of its own."""
+    with ExitStack() as stack:
+        try:
+            partial = stack.enter_context(partial_folder(folder))
+        except OSError as error:
+            raise OutputError(
+                f"cannot be written: {error.strerror}",
+                file=_shown(folder),
+                remedy="give an --out in a folder that you may write to, or --no-output",
+            ) from None
+        yield partial
+
+
+def _not_ours(folder: Path) -> str:
+    """Why a folder cannot be proved to be a result of Fairport; empty when it can."""
+    if folder.is_symlink() or not folder.is_dir():
+        return "is not a result of Fairport"
+    known = listed(folder)
+    if known is None:
+        return "is not a result of Fairport" if any(folder.iterdir()) else ""
+    others = sorted(_files(folder) - known - {LIST})
+    return f"holds `{others[0]}`, which Fairport did not write" if others else ""
+
+
+def _files(folder: Path) -> set[str]:
+    """Every file and link below a folder, except in forerunners."""
+    found = set()
+    for place, folders, names in os.walk(folder):
+        here = Path(place)
+        folders[:] = [name for name in folders if not is_partial(here / name)]
+        links = [name for name in folders if (here / name).is_symlink()]
+        found |= {(here / name).relative_to(folder).as_posix() for name in [*names, *links]}
+    return found
+
+
+def _take_place(partial: Path, folder: Path, force: bool) -> None:
+    if not (force and folder.exists()):
+        if os.path.lexists(folder):
+            raise OutputError(
+                "was made by another program in the meantime",
+                file=_shown(folder),
+                remedy="give another --out",
+            )
+        partial.rename(folder)
+        return
+    # checked again: the run may have taken hours
+    refuse_what_is_there(folder, force=True)
+    with partial_folder(folder) as old:
+        # without its list nobody takes it for a forerunner that may be removed
+        (old / LIST).unlink()
+        replaced = old / folder.name
+        folder.rename(replaced)
+        try:
+            partial.rename(folder)
+        except BaseException:
+            replaced.rename(folder)
+            raise
+
+
+def _shown(folder: Path) -> str:
+    """Relative to the working directory, when that is shorter."""
+    relative = os.path.relpath(folder)
+    return relative if len(relative) < len(str(folder)) else str(folder)

@@ -1,0 +1,165 @@
+"""Hidden forerunners of files and folders: unique, locked while written, removed when stale.
+
+A name is `.NAME.TOKEN.partial`, that of a file with its ending again. The token is random, so two
+processes with the same number (in two containers) have different names. A lock says whether a
+forerunner's writer is still alive. Where there are no such locks (Windows, some network file
+systems) no forerunner counts as stale.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_TOKEN_BYTES = 8
+_NAME = re.compile(r"\.(?P<name>.+)\.(?P<token>[0-9a-f]{16})\.partial(?P<ending>\.[^.]+)?")
+
+LIST = ".fairport.json"
+"""A folder's proof that Fairport made it: a file with the list of what Fairport wrote there."""
+
+_PROGRAM = "fairport"
+
+
+def is_partial(path: Path) -> bool:
+    """Whether the path has the name of a forerunner."""
+    return _NAME.fullmatch(path.name) is not None
+
+
+@contextmanager
+def partial_file(final: Path) -> Iterator[Path]:
+    """An empty file to fill, beside `final` and with its ending, by which figures know formats.
+
+    The caller renames it to its place; what is then still there is removed.
+    """
+    remove_stale(final)
+    while True:
+        partial = _name(final, final.suffix)
+        descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        if fcntl is None:
+            os.close(descriptor)  # an open file cannot be renamed there
+            break
+        if _is_ours(descriptor, partial):
+            break
+        os.close(descriptor)
+    try:
+        yield partial
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        if fcntl is not None:
+            os.close(descriptor)
+
+
+@contextmanager
+def partial_folder(final: Path) -> Iterator[Path]:
+    """An empty folder to fill, beside `final`.
+
+    The caller renames it to its place; what is then still there is removed. It begins with an
+    empty list of files, as the proof that it may be removed when its writer is killed.
+    """
+    remove_stale(final)
+    while True:
+        partial = _name(final)
+        partial.mkdir(parents=True)
+        lock = _locked(partial)
+        if lock is None or _is_ours(lock, partial):
+            break
+        os.close(lock)
+    try:
+        write_list(partial, [])
+        yield partial
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def listed(folder: Path) -> set[str] | None:
+    """The files that the folder's list names; None for a folder without a list of Fairport's."""
+    try:
+        document = json.loads((folder / LIST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict) or document.get("program") != _PROGRAM:
+        return None
+    names = document.get("files")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return None
+    return set(names)
+
+
+def write_list(folder: Path, names: Iterable[str]) -> None:
+    """Writes the list of files into a folder."""
+    document = {"program": _PROGRAM, "files": sorted(names)}
+    (folder / LIST).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def remove_stale(final: Path) -> None:
+    """Removes forerunners of `final` whose writers are dead."""
+    try:
+        siblings = [path for path in final.parent.iterdir() if is_partial(path)]
+    except OSError:
+        return
+    for partial in siblings:
+        found = _NAME.fullmatch(partial.name)
+        if found is None or found["name"] != final.name or partial.is_symlink():
+            continue
+        with suppress(OSError):
+            lock = _locked(partial, wait=False)
+            if lock is None:
+                continue
+            try:
+                if partial.is_dir() and _may_be_removed(partial):
+                    shutil.rmtree(partial)
+                elif partial.is_file():
+                    partial.unlink()
+            finally:
+                os.close(lock)
+
+
+def _name(final: Path, ending: str = "") -> Path:
+    return final.parent / f".{final.name}.{secrets.token_hex(_TOKEN_BYTES)}.partial{ending}"
+
+
+def _may_be_removed(partial: Path) -> bool:
+    """Whether a forerunner is of Fairport: by its list, or because it is empty."""
+    return listed(partial) is not None or not any(partial.iterdir())
+
+
+def _locked(path: Path, *, wait: bool = True) -> int | None:
+    """An open descriptor that holds the lock; None where it cannot be had."""
+    if fcntl is None:
+        return None
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _is_ours(descriptor: int, path: Path) -> bool:
+    """Locks the open file; whether it is still at its path (another may have thought it stale)."""
+    if fcntl is not None:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        there = path.stat()
+    except OSError:
+        return False
+    return os.path.samestat(there, os.fstat(descriptor))

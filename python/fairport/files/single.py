@@ -1,0 +1,67 @@
+"""Single files, complete or not there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from fairport.errors import OutputError
+from fairport.files.partial import partial_file
+
+
+@contextmanager
+def atomic_file(path: Path, option: str) -> Iterator[Path]:
+    """A file to fill, which takes the name `path` when the block ends well.
+
+    It has the ending of `path`. When the block raises, nothing of it is left and what is at `path`
+    is untouched. A symbolic link stays a link, and the file it leads to is written. A device or a
+    FIFO is written to and never replaced. Raises OutputError, which names `option`, when `path`
+    cannot be written.
+    """
+    try:
+        # a link stays, and leads to what is written
+        place = Path(os.path.realpath(path)) if path.is_symlink() else path
+        kind = _kind(place)
+        if kind is not None and stat.S_ISDIR(kind):
+            raise IsADirectoryError(0, "is a folder")
+        if kind is None or stat.S_ISREG(kind):
+            with partial_file(place) as partial:
+                yield partial
+                if kind is not None:
+                    partial.chmod(stat.S_IMODE(kind))
+                partial.replace(place)
+        else:
+            with TemporaryDirectory(prefix="fairport-") as folder:
+                content = Path(folder) / path.name
+                yield content
+                with content.open("rb") as source, place.open("wb") as sink:
+                    shutil.copyfileobj(source, sink)
+    except BrokenPipeError:
+        raise  # a reader that has left is no error
+    except OSError as error:
+        raise OutputError(
+            f"cannot be written: {error.strerror or error}",
+            field=option,
+            value=str(path),
+            remedy="name a file in a folder that exists and that you may write to",
+        ) from None
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a file of Fairport's own; folders on the way are made. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with partial_file(path) as partial:
+        partial.write_bytes(content)
+        partial.replace(path)
+
+
+def _kind(place: Path) -> int | None:
+    """The mode of what is there; None for nothing."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return place.stat().st_mode
+    return None

@@ -1,0 +1,77 @@
+"""Tasks in threads, with their results in the order of the tasks.
+
+The engine and the tables' library release the interpreter while they work, so threads are enough.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Value = TypeVar("Value")
+
+Submit = Callable[[Callable[[], Value]], "Future[Value]"]
+"""Starts a call in one of the threads."""
+
+# Ctrl-C is noticed within this time.
+_WAIT_S = 0.1
+
+
+class Stop:
+    """Asks tasks that are running to end. Signals reach the main thread only."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        """From now on `check` raises."""
+        self._event.set()
+
+    def check(self) -> None:
+        """Raises KeyboardInterrupt when the task is to end. Called by the task now and then."""
+        if self._event.is_set():
+            raise KeyboardInterrupt
+
+
+def in_order(
+    tasks: Iterable[Task],
+    begin: Callable[[Task, Submit[Value]], Future[Value]],
+    *,
+    threads: int,
+    ahead: int,
+    stop: Stop,
+) -> Generator[Value, None, None]:
+    """Yields what becomes of each task, in their order.
+
+    `begin` starts a task, mostly by its argument `submit`, and is called in the consumer's thread.
+    Up to `ahead` tasks are begun and not yet yielded. When the generator is closed or raises, tasks
+    that wait are dropped, and `stop` ends those that run and check it.
+    """
+    waiting = iter(tasks)
+    begun: deque[Future[Value]] = deque()
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        try:
+            while True:
+                for task in islice(waiting, ahead - len(begun)):
+                    begun.append(begin(task, pool.submit))
+                if not begun:
+                    return
+                yield _result(begun.popleft())
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _result(future: Future[Value]) -> Value:
+    """The future's result, waited for in short steps.
+
+    One long wait would not end at Ctrl-C: the signal handler that polars installs resumes it.
+    """
+    while not future.done():
+        wait([future], timeout=_WAIT_S)
+    return future.result()

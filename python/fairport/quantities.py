@@ -1,0 +1,86 @@
+"""The quantities that people read, each with its title, unit and number format, in one place.
+
+Tables, figures, pages and the terminal take them from here. A key is the name in the summary, in a
+table or in a study's measures; values are in base units (s, B, bit/s) and are shown in `unit`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Where = Literal["form", "narrow", "over_seeds"]
+"""Which of a quantity's formats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number with its title and how people are shown it."""
+
+    title: str
+    unit: str = ""
+    factor: float = 1
+    """From the base unit to `unit`."""
+    form: str = ".3g"
+    narrow: str = ""
+    """Format where there is little room, as in a run's table in a terminal; without it, `form`."""
+    over_seeds: str = ""
+    """Format of a median with its quartiles; without it, `form`."""
+
+    @property
+    def label(self) -> str:
+        """Title and unit, as an axis or a heading has them: "goodput (Mbit/s)"."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+    def shown(self, value: float | None, where: Where = "form") -> str:
+        """The value in `unit`, without the unit; empty for None."""
+        if value is None:
+            return ""
+        return format(value * self.factor, getattr(self, where) or self.form)
+
+    def with_unit(self, value: float | None) -> str:
+        """The value with its unit; "none" for None."""
+        return "none" if value is None else f"{self.shown(value)} {self.unit}".rstrip()
+
+
+_MBPS: dict[str, Any] = {"unit": "Mbit/s", "factor": 1e-6, "form": ".1f"}
+_MS: dict[str, Any] = {"unit": "ms", "factor": 1e3}
+_KB: dict[str, Any] = {"unit": "kB", "factor": 1e-3, "form": ".1f"}
+
+QUANTITIES: dict[str, Quantity] = {
+    # of a hop class, or of a run
+    "flows": Quantity("flows", form=".0f"),
+    "goodput_bps": Quantity("goodput", **_MBPS),
+    "goodput_bps_mean": Quantity("goodput mean", **_MBPS),
+    "goodput_bps_min": Quantity("goodput min", **_MBPS),
+    "goodput_bps_max": Quantity("goodput max", **_MBPS),
+    "goodput_bps_total": Quantity("total goodput", **_MBPS),
+    "throughput_ratio": Quantity("throughput ratio", form=".3f", over_seeds=".2f"),
+    "jain_index": Quantity("Jain index", form=".3f"),
+    "utilisation": Quantity("utilisation", "%", 100, ".1f"),
+    "timeouts": Quantity("timeouts", form=",.0f", narrow=".0f"),
+    "timeout_period_s": Quantity("timeout period", "s", form=".2f"),
+    "drops": Quantity("drops", "packets", form=",.0f", narrow=".0f"),
+    "longest_drop_run": Quantity("longest drop run", "packets", form=".0f"),
+    "drop_runs_ge2": Quantity("drop runs ≥\u00a02", form=",.0f"),
+    "rtt_mean_s": Quantity("RTT mean", **_MS, form=".3f", narrow=".2f", over_seeds=".2f"),
+    "rtt_p99_s": Quantity("RTT p99", **_MS, form=".3f", narrow=".2f", over_seeds=".2f"),
+    # of a port
+    "queue_bytes": Quantity("queue", **_KB),
+    "queue_mean_bytes": Quantity("mean queue", **_KB),
+    "queue_max_bytes": Quantity("largest queue", **_KB),
+    "signals_per_s": Quantity("drops and marks at the bottleneck", "1/s"),
+    # of a connection
+    "cwnd_bytes": Quantity("cwnd", **_KB),
+    "rtt_s": Quantity("RTT", **_MS, form=".3f"),
+    # of transfers, rounds and requests
+    "completed": Quantity("completed", form=".0f"),
+    "fct_s": Quantity("completion time", "s"),
+    **{
+        f"fct_{part}_s": Quantity(f"FCT {part}", **_MS, form=".4g")
+        for part in ("mean", "median", "p95", "p99", "max")
+    },
+    **{f"slowdown_{part}": Quantity(f"slowdown {part}") for part in ("mean", "median", "p99")},
+    "completion_s": Quantity("completion time", **_MS, form=".2f"),
+    "response_s": Quantity("response time", **_MS, form=".2f"),
+}

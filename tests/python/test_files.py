@@ -1,0 +1,268 @@
+"""Files and folders are complete or not there, and nothing of a user's own is replaced."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from fairport.errors import OutputError
+from fairport.files import add_to_list, atomic_file, atomic_folder, is_partial, replace_file
+
+LIST = ".fairport.json"
+posix = pytest.mark.skipif(sys.platform == "win32", reason="files as POSIX has them")
+
+
+def listing(folder: Path) -> list[str]:
+    """What is in the folder, but for the lists of files."""
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    return sorted(name for name in found if not name.endswith(LIST))
+
+
+def a_result(folder: Path) -> Path:
+    with atomic_folder(folder, force=False) as partial:
+        (partial / "tables").mkdir()
+        (partial / "tables" / "flows.csv").write_text("1", encoding="utf-8")
+    return folder
+
+
+def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "a" / "b", force=False) as partial:
+        (partial / "file").write_text("x", encoding="utf-8")
+        assert not (tmp_path / "a" / "b").exists()
+    assert listing(tmp_path) == ["a", "a/b", "a/b/file"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_nothing_is_left_of_a_folder_that_was_not_completed(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    with pytest.raises(error), atomic_folder(tmp_path / "a" / "b", force=False) as partial:  # noqa: PT012
+        (partial / "file").write_text("x", encoding="utf-8")
+        raise error
+    assert listing(tmp_path) == []
+
+
+def test_what_is_there_is_kept(tmp_path: Path) -> None:
+    folder = a_result(tmp_path / "run")
+    before = listing(tmp_path)
+    with pytest.raises(OutputError, match="exists"), atomic_folder(folder, force=False):
+        pytest.fail("entered")
+    assert listing(tmp_path) == before
+
+
+def test_force_replaces_a_result_by_a_complete_one_only(tmp_path: Path) -> None:
+    folder = a_result(tmp_path / "run")
+    before = listing(tmp_path)
+    with pytest.raises(ValueError, match="no"), atomic_folder(folder, force=True):
+        raise ValueError("no")
+    assert listing(tmp_path) == before
+    with atomic_folder(folder, force=True) as partial:
+        (partial / "new").write_text("x", encoding="utf-8")
+        assert "tables" in listing(folder)
+    assert listing(tmp_path) == ["run", "run/new"]
+
+
+def test_force_replaces_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with atomic_folder(tmp_path / "run", force=True) as partial:
+        (partial / "new").write_text("x", encoding="utf-8")
+    assert listing(tmp_path) == ["run", "run/new"]
+
+
+def test_force_does_not_replace_what_is_not_a_result(tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.tex").write_text("x", encoding="utf-8")
+    # a browser's extension and many other things have a manifest.json
+    (tmp_path / "extension").mkdir()
+    (tmp_path / "extension" / "manifest.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "extension" / LIST).write_text('{"files": ["manifest.json"]}', encoding="utf-8")
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    a_result(tmp_path / "run")
+    (tmp_path / "link").symlink_to(tmp_path / "run")
+    before = listing(tmp_path)
+    for name in ("thesis", "extension", "file", "link"):
+        with pytest.raises(OutputError, match="not a result"):  # noqa: SIM117
+            with atomic_folder(tmp_path / name, force=True):
+                pytest.fail("entered")
+    assert listing(tmp_path) == before
+
+
+def test_force_does_not_replace_a_result_with_a_file_of_the_users_own(tmp_path: Path) -> None:
+    folder = a_result(tmp_path / "run")
+    (folder / "tables" / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(OutputError, match=r"holds `tables/notes.txt`, which Fairport did not"):  # noqa: SIM117
+        with atomic_folder(folder, force=True):
+            pytest.fail("entered")
+    assert (folder / "tables" / "notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_force_looks_again_when_the_new_result_is_complete(tmp_path: Path) -> None:
+    folder = a_result(tmp_path / "run")
+    with (
+        pytest.raises(OutputError, match="which Fairport did not write"),
+        atomic_folder(folder, force=True),
+    ):
+        (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    assert (folder / "notes.txt").exists()
+
+
+def test_files_that_are_added_later_belong_to_the_result(tmp_path: Path) -> None:
+    folder = a_result(tmp_path / "run")
+    (folder / "report.html").write_text("x", encoding="utf-8")
+    add_to_list(folder, ["report.html"])
+    with atomic_folder(folder, force=True) as partial:
+        (partial / "new").write_text("x", encoding="utf-8")
+    assert listing(folder) == ["new"]
+
+
+def test_a_folder_that_cannot_be_made_is_reported_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(OutputError, match="cannot be written"):  # noqa: SIM117
+        with atomic_folder(tmp_path / "file" / "run", force=False):
+            pytest.fail("entered")
+    assert listing(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_reported_at_once(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir(mode=0o500)
+    with pytest.raises(OutputError, match="cannot be written"):  # noqa: SIM117
+        with atomic_folder(tmp_path / "theirs" / "run", force=False):
+            pytest.fail("entered")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from fairport.files import atomic_folder, replace_file
+from fairport.files.partial import partial_file
+folder = Path(sys.argv[1])
+with atomic_folder(folder / "run", force=False) as one, partial_file(folder / "record") as two:
+    (one / "half").write_text("half")
+    print(one, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL) if sys.argv[2] == "now" else sys.stdin.read()
+"""
+
+
+def started(folder: Path, how: str) -> tuple[subprocess.Popen[str], Path]:
+    """A process that writes `run` and `record` and is killed, or waits."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(folder), how],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, Path(process.stdout.readline().strip())
+
+
+@posix
+def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    process, _ = started(tmp_path, "now")
+    assert process.wait() == -signal.SIGKILL
+    assert sum(is_partial(path) for path in tmp_path.iterdir()) == 2
+    with atomic_folder(tmp_path / "run", force=False) as partial:
+        (partial / "file").write_text("x", encoding="utf-8")
+    replace_file(tmp_path / "record", b"whole")
+    assert listing(tmp_path) == ["record", "run", "run/file"]
+
+
+@posix
+def test_what_a_living_writer_writes_is_left_alone(tmp_path: Path) -> None:
+    process, partial = started(tmp_path, "wait")
+    try:
+        with pytest.raises(ValueError, match="no"), atomic_folder(tmp_path / "run", force=False):
+            raise ValueError("no")
+        assert (partial / "half").exists()
+    finally:
+        process.kill()
+        process.wait()
+
+
+@posix
+def test_only_what_fairport_left_is_removed(tmp_path: Path) -> None:
+    theirs = [
+        tmp_path / ".run.0123456789abcdef.partial" / "thesis.tex",
+        tmp_path / ".run.partial" / "thesis.tex",
+        tmp_path / ".other.0123456789abcdef.partial" / "thesis.tex",
+    ]
+    for path in theirs:
+        path.parent.mkdir()
+        path.write_text("mine", encoding="utf-8")
+    a_result(tmp_path / "run")
+    assert all(path.exists() for path in theirs)
+
+
+def written(path: Path, text: str) -> None:
+    with atomic_file(path, "--out") as partial:
+        assert partial.suffix == path.suffix
+        partial.write_text(text, encoding="utf-8")
+
+
+def test_a_file_is_replaced_whole_and_keeps_its_permissions(tmp_path: Path) -> None:
+    file = tmp_path / "network.dot"
+    file.write_text("old", encoding="utf-8")
+    file.chmod(0o640)
+    with pytest.raises(ValueError, match="no"), atomic_file(file, "--out") as partial:  # noqa: PT012
+        partial.write_text("half", encoding="utf-8")
+        raise ValueError("no")
+    assert file.read_text(encoding="utf-8") == "old"
+    written(file, "new")
+    assert file.read_text(encoding="utf-8") == "new"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert listing(tmp_path) == ["network.dot"]
+
+
+@posix
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link.dot").symlink_to(tmp_path / "elsewhere" / "network.dot")
+    for text in ("first", "second"):
+        written(tmp_path / "link.dot", text)
+        assert (tmp_path / "link.dot").is_symlink()
+        assert (tmp_path / "elsewhere" / "network.dot").read_text(encoding="utf-8") == text
+
+
+@posix
+def test_a_fifo_is_written_to_and_stays_a_fifo(tmp_path: Path) -> None:
+    fifo = tmp_path / "pipe.dot"
+    os.mkfifo(fifo)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(fifo.read_text(encoding="utf-8")))
+    reader.start()
+    written(fifo, "graph {}")
+    reader.join(timeout=30)
+    assert read == ["graph {}"]
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+
+
+@posix
+@pytest.mark.parametrize("name", ["device", "link"])
+def test_a_device_is_written_to_and_stays_a_device(
+    fairport: Command, tmp_path: Path, name: str
+) -> None:
+    # a link to a device stands for the device, which only root could make here
+    place = tmp_path / name
+    if name == "link":
+        place.symlink_to("/dev/null")
+    else:
+        place = Path("/dev/null")
+    before = place.stat()
+    outcome = fairport("topology", "export", "two-switch", "--format", "dot", "--out", str(place))
+    assert outcome.status == 0, outcome.err
+    after = place.stat()
+    assert stat.S_ISCHR(after.st_mode)
+    assert (before.st_ino, before.st_rdev) == (after.st_ino, after.st_rdev)
+    assert place.is_symlink() == (name == "link")
+
+
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="is a folder"), atomic_file(tmp_path, "--out"):
+        pytest.fail("entered")
