@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 import pytest
 from fairport.figures.papers import sweep
-from fairport.papers import catalogue, experiment_names
+from fairport.papers import catalogue
 from fairport.papers.catalogue import PaperError
 from fairport.papers.metrics import METRICS, Of
 from fairport.papers.model import Claim, Drawing, Experiment
+from fairport.published import experiment_names
 from fairport.record import Record
 from fairport.report.reproduce import page
 from fairport.study import verdicts_kept

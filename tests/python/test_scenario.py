@@ -8,7 +8,7 @@ import fairport as fp
 import jsonschema
 import pytest
 from fairport.errors import ScenarioError
-from fairport.papers import experiment_names, published
+from fairport.published import experiment_names, published_figures
 from fairport.scenario import Scenario, builtin_names, json_schema, load, parse
 from fairport.scenario.base import Section
 from fairport.scenario.phase import phase_parameters
@@ -80,7 +80,7 @@ def test_outcast_is_the_paper_s_experiment() -> None:
 
 
 def test_published_figures_agree_with_what_was_computed_from_them() -> None:
-    p1 = published("prakash2012/fifteen-to-one")
+    p1 = published_figures("prakash2012/fifteen-to-one")
     flows = [rate for one in p1["classes"].values() for rate in one["goodput_bps"]]
     assert len(flows) == 15
     # each of 15 bars was read to a tenth of a Mbit/s
@@ -92,7 +92,7 @@ def test_published_figures_agree_with_what_was_computed_from_them() -> None:
 
 @pytest.mark.parametrize("name", experiment_names())
 def test_published_figures_say_where_they_were_read(name: str) -> None:
-    experiment = published(name)
+    experiment = published_figures(name)
     if experiment is not None:  # of some only shapes are known
         assert experiment["id"] == name
         assert experiment["source"]

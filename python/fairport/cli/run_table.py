@@ -56,11 +56,11 @@ _COMPLETION = {
 
 def show(summary: dict[str, Any], scenario: Scenario) -> None:
     """Prints the summary of a run, or of the runs of several seeds."""
-    from fairport.papers import published
+    from fairport.published import published_figures
     from fairport.scenario.phase import phase_parameters
 
     console = out()
-    paper = published(scenario.paper) if scenario.paper else None
+    paper = published_figures(scenario.paper) if scenario.paper else None
     console.print(_that_fits(console, summary, paper))
     if paper is not None:
         console.print(f"paper: {paper['source']}; {paper['read']}", style="dim")

@@ -1,4 +1,4 @@
-"""A scenario's network and its flows' paths, without a run: to look at, to export, to take in."""
+"""A scenario's network and its flows' paths, without a run: to look at and to export."""
 
 from __future__ import annotations
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from fairport import papers
+from fairport import published
 from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError, did_you_mean
 from fairport.papers.model import Claim, Claims, Experiment, Paper, Platform, Variant
@@ -74,12 +73,12 @@ class Entry:
 
 def entries() -> list[Entry]:
     """Every experiment there is. Raises PaperError for a file that cannot be read."""
-    return [entry(name) for name in papers.experiment_names()]
+    return [entry(name) for name in published.experiment_names()]
 
 
 def chosen(names: Sequence[str]) -> list[Entry]:
     """Experiments by name, or all of a paper by its name. Raises PaperError for an unknown one."""
-    known = papers.experiment_names()
+    known = published.experiment_names()
     found: dict[str, Entry] = {}
     for name in names:
         members = [one for one in known if name in (one, one.partition("/")[0])]
@@ -96,12 +95,12 @@ def chosen(names: Sequence[str]) -> list[Entry]:
 @cache
 def entry(name: str) -> Entry:
     """One experiment. Raises KeyError for an unknown one, PaperError for a file that is wrong."""
-    place = papers.folder(name)
+    place = published.folder(name)
     paper_id = name.partition("/")[0]
-    paper_file = resources.files(papers) / paper_id / "paper.toml"
+    paper_file = published.papers_folder() / paper_id / published.PAPER
     paper = _read(Paper, paper_file, f"{paper_id}/paper.toml")
-    experiment_file = f"{name}/{papers.EXPERIMENT}"
-    experiment = _read(Experiment, place / papers.EXPERIMENT, experiment_file)
+    experiment_file = f"{name}/{published.EXPERIMENT}"
+    experiment = _read(Experiment, place / published.EXPERIMENT, experiment_file)
     check_platform(experiment, paper, experiment_file)
     file = f"{name}/claims.toml"
     claims = _read(Claims, place / "claims.toml", file).claim

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairport import blackouts, figures, metrics
 from fairport.figures import style
-from fairport.papers import published as published_figures
+from fairport.published import published_figures
 from fairport.quantities import QUANTITIES
 from fairport.report.inline import picture
 from fairport.report.template import fill
@@ -41,7 +41,7 @@ _INGRESS = ("flows", "drops", "blackouts", "drops_in_blackouts", "longest_run")
 def write(result: Result, out_dir: Path, published: Mapping[str, Any] | None = None) -> Path:
     """Writes `report.html` into `out_dir` and returns its path.
 
-    `published` is what a paper found, as `papers.published` returns it; by default what the
+    `published` is what a paper found, as `published_figures` returns it; by default what the
     scenario names. Figures in `out_dir/figures` are taken as they are; else they are drawn.
     """
     path = out_dir / FILE

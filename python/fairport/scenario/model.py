@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from fairport.errors import did_you_mean
-from fairport.papers import experiment_names
+from fairport.published import experiment_names
 from fairport.scenario.base import PositiveDuration, Section, refuse
 from fairport.scenario.classifier import Classifier
 from fairport.scenario.fifo_queues import DropTail

@@ -24,7 +24,7 @@ class File(TopologySection):
 
     def read(self, folder: Path) -> Graph:
         """The network in the file. Raises ScenarioError."""
-        from fairport.layout.reading import read_graph
+        from fairport.scenario.topology.reading import read_graph
 
         return read_graph(folder / self.path)
 

@@ -1,0 +1,68 @@
+"""What the files of `fairport/papers` say, without running or checking anything.
+
+Scenarios and printed tables ask this module; `papers.catalogue` reads and checks the files whole.
+"""
+
+from __future__ import annotations
+
+import statistics
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from fairport._toml import loads
+
+EXPERIMENT = "experiment.toml"
+PAPER = "paper.toml"
+
+
+def papers_folder() -> Traversable:
+    """Where the papers' folders are."""
+    return resources.files("fairport") / "papers"
+
+
+def experiment_names() -> list[str]:
+    """The experiments there are, such as "prakash2012/fifteen-to-one", in their papers' order."""
+    return [
+        f"{paper.name}/{name}"
+        for paper in sorted(papers_folder().iterdir(), key=lambda place: place.name)
+        if (paper / PAPER).is_file()
+        for name in loads((paper / PAPER).read_text(encoding="utf-8"))["experiments"]
+    ]
+
+
+def folder(name: str) -> Traversable:
+    """Where an experiment's files are. Raises KeyError for an unknown one."""
+    if name not in experiment_names():
+        raise KeyError(name)
+    paper, _, experiment = name.partition("/")
+    return papers_folder() / paper / experiment
+
+
+def published_figures(name: str) -> dict[str, Any] | None:
+    """The published figures of an experiment's last variant, with the summary's names for them.
+
+    `classes` has `goodput_bps_mean`, `_min`, `_max` and `throughput_ratio` (to the class with most
+    hops, the peers in each of these papers), also where the paper shows single flows
+    (`goodput_bps`). `source` is the paper, `title` the experiment. None when there are none;
+    raises KeyError for an unknown experiment.
+    """
+    place = folder(name)
+    experiment: dict[str, Any] = loads((place / EXPERIMENT).read_text(encoding="utf-8"))
+    variants: list[dict[str, dict[str, Any]]] = experiment.get("variant", [])
+    known = [one["published"] for one in variants if "published" in one]
+    if not known or "classes" not in known[-1]:
+        return None
+    classes: dict[str, dict[str, Any]] = known[-1]["classes"]
+    for one in classes.values():
+        flows = one.get("goodput_bps")
+        if flows:
+            one["goodput_bps_mean"] = statistics.fmean(flows)
+            one["goodput_bps_min"], one["goodput_bps_max"] = min(flows), max(flows)
+    peers = classes[max(classes, key=lambda name: int(name.split("-")[0]))]["goodput_bps_mean"]
+    for one in classes.values():
+        one["throughput_ratio"] = one["goodput_bps_mean"] / peers
+    paper = loads((papers_folder() / name.partition("/")[0] / PAPER).read_text("utf-8"))
+    source = f"{paper['authors']}: {paper['title']}, {paper['venue']} {paper['year']}"
+    figures: dict[str, Any] = known[-1] | known[-1].get("measures", {})
+    return figures | {"id": name, "title": experiment["title"], "source": source}
