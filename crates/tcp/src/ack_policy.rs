@@ -35,8 +35,7 @@ pub(crate) struct AckSchedule {
     interactive: bool,
     delay_min: Duration,
     delay_max: Duration,
-    /// Linux since 6.7: no delay as long as the minimum RTO (`tcp_delack_max`); older kernels
-    /// leave 40 ms in place, which a sender with a small minimum RTO takes for a loss
+    /// no delay is as long as the minimum RTO (`tcp_delack_max`), or any is
     delay_cap: Duration,
     /// segments that are acknowledged as one; none: each by itself
     merge: Option<Box<Merge>>,
@@ -72,7 +71,11 @@ impl AckSchedule {
             interactive: false,
             delay_min: Duration::from_ps(settings.delayed_ack_min_ps),
             delay_max: Duration::from_ps(settings.delayed_ack_max_ps),
-            delay_cap: rto_min - tick,
+            delay_cap: if settings.delayed_ack_below_rto_min {
+                rto_min - tick
+            } else {
+                Duration::NEVER
+            },
             merge: Merge::new(Duration::from_ps(settings.receive_offload_ps)),
         }
     }

@@ -110,10 +110,12 @@ pub struct Settings {
     pub delayed_ack_min_ps: u64,
     /// The longest that an acknowledgement is held back.
     pub delayed_ack_max_ps: u64,
+    /// Under `quick-ack`, hold no acknowledgement back as long as `rto_min_ps`, which stands for the
+    /// peer's (Linux's `tcp_delack_max` since 6.7).
+    pub delayed_ack_below_rto_min: bool,
     /// Rule of the retransmission timeout.
     pub rto_rule: RtoRule,
-    /// Minimum of the timeout (`rfc6298`) or of its deviation term (`linux`). Under `quick-ack`
-    /// it also caps the delay of acknowledgements, as Linux's route attribute `rto_min` does.
+    /// Minimum of the timeout (`rfc6298`) or of its deviation term (`linux`).
     pub rto_min_ps: u64,
     /// Maximum of the timeout, backed off (RFC 6298 2.5).
     pub rto_max_ps: u64,
@@ -124,6 +126,9 @@ pub struct Settings {
     /// A timeout that was doubled for the SYN stays so until there is a round-trip time (Karn); off: data
     /// starts with 3 s (RFC 6298 5.7).
     pub syn_backoff_lasts: bool,
+    /// Restart the retransmission timer when the first outstanding segment is sent again (Linux); off:
+    /// the timer goes on (RFC 6298 5).
+    pub rto_restarts_on_retransmit: bool,
     /// One tick of the clock: G of RFC 6298, and the unit of the timestamps option.
     pub clock_granularity_ps: u64,
     /// Round-trip times are measured as the difference of two readings of a clock with this tick, and
@@ -170,6 +175,9 @@ pub struct Settings {
     /// Segments by which one acknowledgement grows the window in slow start at most, under `abc`
     /// (RFC 3465 2.2: 2; one after a timeout, 2.3); 0: no limit, as Linux.
     pub abc_limit_segments: u32,
+    /// Without SACK, a duplicate acknowledgement counts a segment as delivered, which does not count once
+    /// more under `abc` when it is acknowledged (Linux's `tcp_add_reno_sack`).
+    pub duplicate_acks_deliver: bool,
     /// The congestion window counts as used throughout a window of data in which it was full at one
     /// time, and in slow start also if more than half of it was under way (Linux's
     /// `tcp_is_cwnd_limited` since 3.16); off: only if it was full when the sender last stopped.

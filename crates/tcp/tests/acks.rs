@@ -129,6 +129,14 @@ fn linux_delays_an_odd_segment_by_40_ms_but_less_than_the_minimum_rto() {
 }
 
 #[test]
+fn before_linux_6_7_a_delayed_ack_is_a_timeout_for_a_sender_with_a_small_minimum_rto() {
+    let overrides = json!({"rto_min_ps": 2_000_000_000_u64, "delayed_ack_below_rto_min": false});
+    let pair = sends(&overrides, 17);
+    assert_eq!(pair.client.counters().timeouts, 1);
+    assert_eq!(pair.client.counters().retransmits, 1);
+}
+
+#[test]
 fn linux_is_quick_again_after_a_gap_longer_than_the_timeout() {
     let mut pair = sends(&json!({}), 20);
     pair.run_until(pair.now + Time::from_ms(500));

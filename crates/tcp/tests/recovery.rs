@@ -105,6 +105,13 @@ fn a_lost_retransmission_waits_for_the_timeout() {
         assert_eq!(timeouts[0].cause, TimeoutCause::LostRetransmit);
         // Linux starts the timer again with the retransmission of the first segment
         assert_eq!(timeouts[0].start, pair.retransmissions()[0].0);
+
+        // and others leave it as the last ACK of new data started it: that of segment 2
+        let overrides = json!({"sack": sack, "rto_restarts_on_retransmit": false});
+        let pair = window_of_ten(&linux(&overrides), &[3, 10]);
+        let last = pair.acks().iter().position(|(_, acked)| *acked == 3 * 1448);
+        let arrived = pair.acks()[last.expect("it was sent")].0 + ONE_WAY;
+        assert_eq!(pair.client_log.timeouts[0].start, arrived);
     }
 }
 

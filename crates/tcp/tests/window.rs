@@ -4,7 +4,7 @@ mod pair;
 
 use fairport_tcp::Settings;
 use fairport_units::Time;
-use pair::{Pair, stack};
+use pair::{Fate, Pair, stack};
 use serde_json::{Value, json};
 
 const ONE_WAY: Time = Time::from_ms(50);
@@ -107,6 +107,27 @@ fn appropriate_byte_counting_makes_up_for_delayed_acks() {
         pair.client.write_endless();
         pair.run_until(pair.now + RTT);
         assert_eq!(pair.client.gauges().cwnd_bytes, window * 1448, "abc {abc}");
+    }
+}
+
+#[test]
+fn without_sack_linux_counts_what_duplicate_acks_reported_once() {
+    // the first segment comes after the second and the third: two duplicates, then an ACK of three
+    for (counted, window) in [(true, 10 + 1), (false, 10 + 3)] {
+        let settings = linux(&json!({
+            "sack": false, "abc": true, "abc_limit_segments": 0, "duplicate_acks_deliver": counted
+        }));
+        let mut pair = Pair::same(&settings, ONE_WAY)
+            .spaced(Time::from_ms(1))
+            .connected()
+            .judged(|sent| match sent.data {
+                Some(0) => Fate::Late(Time::from_us(2500)),
+                _ => Fate::Arrive,
+            });
+        pair.client.write_endless();
+        pair.run_while(|pair| pair.client.gauges().acked_bytes == 0);
+        assert_eq!(pair.client.gauges().acked_bytes, 3 * 1448);
+        assert_eq!(pair.client.gauges().cwnd_bytes, window * 1448, "{counted}");
     }
 }
 

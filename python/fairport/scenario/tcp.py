@@ -81,6 +81,8 @@ class TcpSettings(Section):
     """Shortest wait of a delayed ACK."""
     delayed_ack_max: Duration | None = None
     """Longest wait of a delayed ACK."""
+    delayed_ack_below_rto_min: bool | None = None
+    """Under `quick-ack`, no ACK waits as long as `rto_min` (Linux since 6.7)."""
     rto_rule: Literal["rfc6298", "linux"] | None = None
     """`rfc6298`: max(rto_min, srtt + 4 rttvar); `linux`: srtt + max(var, rto_min)."""
     rto_min: PositiveDuration | None = None
@@ -94,6 +96,9 @@ class TcpSettings(Section):
     syn_backoff_lasts: bool | None = None
     """A timeout doubled for the SYN lasts until the first RTT sample (ns-2); off: data starts with
     3 s (RFC 6298 5.7)."""
+    rto_restarts_on_retransmit: bool | None = None
+    """The retransmission timer restarts when the first unacknowledged segment is sent again
+    (Linux)."""
     clock_granularity: Duration | None = None
     """G of RFC 6298, and the tick of the timestamps."""
     rtt_tick: Duration | None = None
@@ -133,6 +138,9 @@ class TcpSettings(Section):
     """Appropriate byte counting (RFC 3465)."""
     abc_limit: int | None = Field(default=None, ge=0, le=1_000_000)
     """Segments that an ACK may add in slow start under `abc` (L of RFC 3465: 2); 0: no limit."""
+    duplicate_acks_deliver: bool | None = None
+    """Without SACK, under `abc`, the window grows for a segment when a duplicate ACK reports it, and
+    not once more when it is acknowledged (Linux)."""
     window_use_by_round: bool | None = None
     """Whether the window was used is asked of a whole window of data, and in slow start half of it
     will do (Linux since 3.16); without, of the moment when the sender last stopped."""
@@ -206,12 +214,14 @@ ENGINE_NAMES: dict[str, str] = {
     "ack_policy": "ack_policy",
     "delayed_ack_min": "delayed_ack_min_ps",
     "delayed_ack_max": "delayed_ack_max_ps",
+    "delayed_ack_below_rto_min": "delayed_ack_below_rto_min",
     "rto_rule": "rto_rule",
     "rto_min": "rto_min_ps",
     "rto_max": "rto_max_ps",
     "rto_initial": "rto_initial_ps",
     "syn_linear_timeouts": "syn_linear_timeouts",
     "syn_backoff_lasts": "syn_backoff_lasts",
+    "rto_restarts_on_retransmit": "rto_restarts_on_retransmit",
     "clock_granularity": "clock_granularity_ps",
     "rtt_tick": "rtt_tick_ps",
     "clock_tick": "clock_tick_ps",
@@ -229,6 +239,7 @@ ENGINE_NAMES: dict[str, str] = {
     "minshall": "minshall",
     "abc": "abc",
     "abc_limit": "abc_limit_segments",
+    "duplicate_acks_deliver": "duplicate_acks_deliver",
     "window_use_by_round": "window_use_by_round",
     "slow_start_after_idle": "slow_start_after_idle",
     "window_scale": "window_scale",

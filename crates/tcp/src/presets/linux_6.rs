@@ -21,12 +21,14 @@ preset! {
     ack_policy = AckPolicy::QuickAck, "net/ipv4/tcp_input.c, tcp_event_data_recv and tcp_incr_quickack: up to TCP_MAX_QUICKACKS = 16";
     delayed_ack_min_ps = Time::from_ms(40).as_ps(), "include/net/tcp.h, TCP_DELACK_MIN and TCP_ATO_MIN = HZ/25";
     delayed_ack_max_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_DELACK_MAX = HZ/5";
+    delayed_ack_below_rto_min = true, "net/ipv4/tcp_output.c, tcp_delack_max: from 6.7 on";
     rto_rule = RtoRule::Linux, "net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto";
     rto_min_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_RTO_MIN = HZ/5";
     rto_max_ps = Time::from_secs(120).as_ps(), "include/net/tcp.h, TCP_RTO_MAX = 120 HZ";
     rto_initial_ps = Time::from_secs(1).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_INIT = HZ";
     syn_linear_timeouts = 4, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_syn_linear_timeouts = 4 from 6.5 on";
     syn_backoff_lasts = false, "net/ipv4/tcp_metrics.c, tcp_init_metrics: TCP_TIMEOUT_FALLBACK = 3 s";
+    rto_restarts_on_retransmit = true, "net/ipv4/tcp_output.c, tcp_xmit_retransmit_queue: rearm_timer for the head";
     clock_granularity_ps = Time::from_ms(1).as_ps(), "include/net/tcp.h, TCP_TS_HZ = 1000";
     rtt_tick_ps = 0, "net/ipv4/tcp_input.c, tcp_rtt_estimator: microseconds, from 3.15 on";
     clock_tick_ps = Time::from_ms(1).as_ps(), "ours: CONFIG_HZ = 1000 of kernel/Kconfig.hz; distributions build 250 or 1000";
@@ -44,6 +46,7 @@ preset! {
     minshall = true, "net/ipv4/tcp_output.c, tcp_minshall_check";
     abc = true, "net/ipv4/tcp_cong.c, tcp_slow_start and tcp_cong_avoid_ai: by what was acknowledged since 3.13";
     abc_limit_segments = 0, "net/ipv4/tcp_cong.c, tcp_slow_start: without a limit";
+    duplicate_acks_deliver = true, "net/ipv4/tcp_input.c, tcp_add_reno_sack and tcp_remove_reno_sacks, both by tcp_count_delivered";
     window_use_by_round = true, "net/ipv4/tcp_output.c, tcp_cwnd_validate; include/net/tcp.h, tcp_is_cwnd_limited";
     slow_start_after_idle = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_slow_start_after_idle = 1";
     window_scale = 7, "net/ipv4/tcp_output.c, tcp_select_initial_window: what the buffer needs";

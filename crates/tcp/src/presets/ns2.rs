@@ -21,12 +21,14 @@ preset! {
     ack_policy = AckPolicy::EverySegment, "tcp/tcp-sink.cc, TcpSink and not DelAckSink";
     delayed_ack_min_ps = Time::from_ms(100).as_ps(), "tcl/lib/ns-default.tcl, Agent/TCPSink/DelAck interval_ 100ms, once `ack_policy` is set";
     delayed_ack_max_ps = Time::from_ms(100).as_ps(), "tcl/lib/ns-default.tcl, Agent/TCPSink/DelAck interval_ 100ms, once `ack_policy` is set";
+    delayed_ack_below_rto_min = false, "ours: once `ack_policy` is `quick-ack`; tcp/tcp-sink.cc, DelAckSink has none";
     rto_rule = RtoRule::Rfc6298, "tcp/tcp.cc, TcpAgent::rtt_timeout, with rfc2988_ true";
     rto_min_ps = Time::from_ms(200).as_ps(), "tcl/lib/ns-default.tcl, minrto_ 0.2";
     rto_max_ps = Time::from_secs(60).as_ps(), "tcl/lib/ns-default.tcl, maxrto_ 60";
     rto_initial_ps = Time::from_secs(3).as_ps(), "tcl/lib/ns-default.tcl, rtxcur_init_ 3.0";
     syn_linear_timeouts = 0, "tcp/tcp.cc, TcpAgent::rtt_backoff doubles at once";
     syn_backoff_lasts = true, "tcp/tcp.cc, TcpAgent::newack: t_backoff_ is 1 again with the next sample";
+    rto_restarts_on_retransmit = false, "ours: left out, though tcp/tcp-newreno.cc, NewRenoTcpAgent::dupack_action calls reset_rtx_timer at a fast retransmit";
     clock_granularity_ps = Time::from_ms(10).as_ps(), "tcl/lib/ns-default.tcl, tcpTick_ 0.01";
     rtt_tick_ps = Time::from_ms(10).as_ps(), "tcp/tcp.cc, TcpAgent::rtt_update: ticks of tcpTick_ 0.01, one at least";
     clock_tick_ps = 0, "tcp/tcp.cc, TcpAgent::set_rtx_timer: an event at the exact time";
@@ -44,6 +46,7 @@ preset! {
     minshall = false, "ours: nothing is held back";
     abc = false, "tcp/tcp.cc, TcpAgent::opencwnd: by the number of ACKs";
     abc_limit_segments = 2, "RFC 3465 2.2: L, once `abc` is set";
+    duplicate_acks_deliver = false, "tcp/tcp.cc, TcpAgent::opencwnd: by ACKs of new data";
     window_use_by_round = false, "ours: tcp/tcp.cc, TcpAgent::opencwnd grows a window that is not used, too";
     slow_start_after_idle = false, "ours: slow_start_restart_ of tcl/lib/ns-default.tcl restarts FullTcp agents, not the one-way agents of this preset";
     window_scale = 14, "ours: ns-2 has no window field; the largest scale, so that it limits nothing";

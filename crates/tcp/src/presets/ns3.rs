@@ -21,12 +21,14 @@ preset! {
     ack_policy = AckPolicy::Delayed, "src/internet/model/tcp-socket.cc, DelAckCount 2";
     delayed_ack_min_ps = Time::from_ms(200).as_ps(), "src/internet/model/tcp-socket.cc, DelAckTimeout";
     delayed_ack_max_ps = Time::from_ms(200).as_ps(), "src/internet/model/tcp-socket.cc, DelAckTimeout";
+    delayed_ack_below_rto_min = false, "ours: once `ack_policy` is `quick-ack`; src/internet/model/tcp-socket-base.cc, ReceivedData has none";
     rto_rule = RtoRule::Rfc6298, "src/internet/model/tcp-socket-base.cc, EstimateRtt";
     rto_min_ps = Time::from_secs(1).as_ps(), "src/internet/model/tcp-socket-base.cc, MinRto";
     rto_max_ps = Time::from_secs(60).as_ps(), "src/internet/model/tcp-socket-base.cc, ReTxTimeout";
     rto_initial_ps = Time::from_secs(3).as_ps(), "src/internet/model/tcp-socket.cc, ConnTimeout";
     syn_linear_timeouts = 0, "src/internet/model/tcp-socket-base.cc, SendEmptyPacket: m_cnTimeout doubles at once";
     syn_backoff_lasts = false, "src/internet/model/tcp-socket-base.cc, SendEmptyPacket: a timeout of its own for the SYN";
+    rto_restarts_on_retransmit = false, "src/internet/model/tcp-socket-base.cc, SendDataPacket schedules m_retxEvent only where none runs";
     clock_granularity_ps = Time::from_ms(1).as_ps(), "src/internet/model/tcp-socket-base.cc, ClockGranularity; tcp-option-ts.cc counts milliseconds";
     rtt_tick_ps = Time::from_ms(1).as_ps(), "src/internet/model/tcp-socket-base.cc, CalculateRttSample: by timestamps of 1 ms; where those show no difference it takes 1 us, we a tick";
     clock_tick_ps = 0, "src/internet/model/tcp-socket-base.cc, NewAck: an event at the exact time";
@@ -44,6 +46,7 @@ preset! {
     minshall = false, "ours: nothing is held back";
     abc = true, "src/internet/model/tcp-cubic.cc, IncreaseWindow: by segments acknowledged; TcpNewReno goes by ACKs: set it false there";
     abc_limit_segments = 0, "src/internet/model/tcp-cubic.cc, IncreaseWindow: without a limit";
+    duplicate_acks_deliver = false, "src/internet/model/tcp-socket-base.cc, ProcessAck: IncreaseWindow by what is newly acknowledged";
     window_use_by_round = false, "src/internet/model/tcp-cubic.cc, IncreaseWindow asks m_isCwndLimited";
     slow_start_after_idle = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
     window_scale = 7, "src/internet/model/tcp-socket-base.cc, CalculateWScale: what the buffer needs";

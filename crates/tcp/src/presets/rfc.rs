@@ -21,12 +21,14 @@ preset! {
     ack_policy = AckPolicy::Delayed, "RFC 5681 4.2";
     delayed_ack_min_ps = Time::from_ms(200).as_ps(), "ours: within RFC 5681 4.2 (below 500 ms); most hosts take 200 ms";
     delayed_ack_max_ps = Time::from_ms(200).as_ps(), "ours: within RFC 5681 4.2 (below 500 ms); most hosts take 200 ms";
+    delayed_ack_below_rto_min = false, "ours: once `ack_policy` is `quick-ack`; RFC 5681 4.2 has one limit for all";
     rto_rule = RtoRule::Rfc6298, "RFC 6298 2";
     rto_min_ps = Time::from_secs(1).as_ps(), "RFC 6298 2.4";
     rto_max_ps = Time::from_secs(60).as_ps(), "RFC 6298 2.5";
     rto_initial_ps = Time::from_secs(1).as_ps(), "RFC 6298 2.1";
     syn_linear_timeouts = 0, "RFC 6298 5.5";
     syn_backoff_lasts = false, "RFC 6298 5.7";
+    rto_restarts_on_retransmit = false, "RFC 6298 5: what is sent again does not restart it";
     clock_granularity_ps = Time::from_ms(1).as_ps(), "RFC 7323 5.4: a tick of 1 ms to 1 s";
     rtt_tick_ps = 0, "ours: exact";
     clock_tick_ps = 0, "ours: exact";
@@ -44,6 +46,7 @@ preset! {
     minshall = false, "RFC 9293 3.7.4 has the rule of RFC 896";
     abc = true, "RFC 5681 3.1: by what was acknowledged; RFC 3465";
     abc_limit_segments = 2, "RFC 3465 2.2";
+    duplicate_acks_deliver = false, "RFC 5681 3.1: by what is newly acknowledged; RFC 3465";
     window_use_by_round = false, "RFC 7661 3: a window is validated by what was sent";
     slow_start_after_idle = false, "ours: RFC 2861 was experimental and is historic; RFC 7661 stands";
     window_scale = 7, "RFC 7323 2.2: what the buffer needs";

@@ -29,7 +29,7 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::{Acked, Chunk, Scoreboard};
 use crate::segment::Segment;
 use crate::seq;
-use crate::settings::{RtoRule, Settings};
+use crate::settings::Settings;
 use crate::sizing::Sizing;
 use crate::small_queue::SmallQueue;
 use crate::timers::{Timer, Timers};
@@ -95,10 +95,9 @@ pub(crate) struct Sender {
     short_end: u64,
     /// RFC 5827
     early_retransmit: bool,
-    /// Linux: the timer restarts when the first outstanding segment is sent again
+    /// the timer restarts when the first outstanding segment is sent again
     restart_on_head: bool,
-    /// Linux: what duplicate ACKs tell of counts as delivered when they come, not once more when
-    /// `SND.UNA` moves
+    /// a duplicate ACK counts a segment as delivered, which is not counted once more when `SND.UNA` moves
     counts_duplicates: bool,
     usage: WindowUse,
     /// the application is done writing
@@ -145,8 +144,8 @@ impl Sender {
             minshall: settings.minshall,
             short_end: 0,
             early_retransmit: settings.early_retransmit,
-            restart_on_head: settings.rto_rule == RtoRule::Linux,
-            counts_duplicates: settings.rto_rule == RtoRule::Linux && settings.abc,
+            restart_on_head: settings.rto_restarts_on_retransmit,
+            counts_duplicates: settings.duplicate_acks_deliver && settings.abc,
             usage: WindowUse::new(settings, congestion.sets_window()),
             congestion,
             closing: false,
