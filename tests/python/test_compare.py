@@ -141,6 +141,38 @@ def test_an_unknown_fix_lists_those_there_are(fairport: Command) -> None:
     assert "hint: did you mean `pacing`?" in outcome.err
 
 
+def test_a_scenario_without_tcp_is_refused_before_the_first_run(
+    fairport: Command, tmp_path: Path, store_of_its_own: Path
+) -> None:
+    (tmp_path / "udp.toml").write_text(
+        """
+        name = "udp"
+        duration = "5ms"
+        [topology]
+        kind = "star"
+        hosts = 4
+        [[traffic]]
+        kind = "udp"
+        from = "all"
+        to = "h0"
+        rate = "500Mbps"
+        """,
+        encoding="utf-8",
+    )
+    outcome = fairport("compare", "udp.toml", "--fix", "red", "--repeat", "1")
+    assert outcome.status == 2
+    assert outcome.err.startswith("error: udp.toml: traffic: is all UDP: fixes are compared by")
+    assert not list(store_of_its_own.rglob("*.record"))
+
+
+def test_where_nothing_is_delivered_the_comparison_says_so(fairport: Command) -> None:
+    short = ["outcast-1-to-12", "--fix", "red", "--repeat", "1", "--duration", "3ms"]
+    outcome = fairport("compare", *short)
+    assert outcome.status == 0, outcome.err
+    assert "no flow delivered data" in outcome.out
+    assert Path("results", "outcast-1-to-12-compare", "report.html").exists()
+
+
 def test_the_flows_compared_are_those_of_the_scenario_as_it_is(compared: Comparison) -> None:
     assert compared.groups.lone_flows == [0]
     assert compared.groups.peer_flows == list(range(1, 13))
@@ -210,7 +242,7 @@ def test_a_narrow_terminal_gets_the_measures_that_fit(
     table = shown.partition("medians over")[0]
     assert last in table
     assert "queue" not in table
-    assert "not shown for want of room" in " ".join(shown.split())
+    assert "not shown in a terminal this narrow" in " ".join(shown.split())
     assert max(len(line) for line in shown.splitlines()) <= int(columns)
 
 

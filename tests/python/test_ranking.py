@@ -36,20 +36,20 @@ def test_twice_is_as_far_from_an_equal_share_as_half() -> None:
     assert [one.fix for one in ranking([half, nearer], NONE, LONE)] == ["twice", "half"]
 
 
-def test_what_works_with_some_seeds_only_stands_behind() -> None:
+def test_what_works_with_some_seeds_only_comes_later() -> None:
     steady, lucky = row("steady", 0.85, 0.86, 0.87), row("lucky", 0.5, 1.0, 1.5)
     assert [one.fix for one in ranking([lucky, steady], NONE, LONE)] == ["steady", "lucky"]
     assert verdict_of(steady) == "fair"
     assert verdict_of(lucky) == "fair at the median"
 
 
-def test_what_costs_goodput_stands_behind_what_does_not() -> None:
+def test_what_costs_goodput_comes_after_what_does_not() -> None:
     dear = row("dear", 1, 1, 1, goodput_bps_total_median=90.0)
     free = row("free", 0.82, 0.85, 0.9)
     unfair = row("unfair", 0.5, 0.5, 0.5)
     found = ranking([unfair, dear, free], NONE, LONE)
     assert [one.fix for one in found] == ["free", "dear", "unfair"]
-    assert found[1].verdict == "fair, at a price"
+    assert found[1].verdict == "fair, at a cost"
     assert "total goodput 10 % lower" in found[1].sentence
 
 
@@ -67,7 +67,7 @@ def test_what_helps_the_lone_flow_and_starves_others_is_no_fair_fix() -> None:
     ("ratios", "verdict"),
     [
         ((0.5, 0.55, 0.6), "helps, but not enough"),
-        ((1.9, 2.0, 2.1), "turned round"),
+        ((1.9, 2.0, 2.1), "reversed"),
         ((0.01, 0.02, 0.03), "worse"),
         ((0.25, 0.35, 0.5), "no clear difference"),
     ],
@@ -102,7 +102,7 @@ def test_the_conclusion_names_the_fair_ones() -> None:
         "a makes it fair, b makes it fair at the median."
     )
     assert conclusion([], NONE, LONE).endswith("none of these fixes makes it fair.")
-    assert conclusion(found, row("none", 1, 1, 1), LONE).endswith("there is nothing to mend.")
+    assert conclusion(found, row("none", 1, 1, 1), LONE).endswith("there is nothing to fix.")
 
 
 def test_without_a_lone_class_jains_index_is_compared() -> None:
@@ -111,3 +111,28 @@ def test_without_a_lone_class_jains_index_is_compared() -> None:
     (found,) = ranking([better], none, EQUALS)
     assert found.verdict == "fair"
     assert found.sentence.startswith("Jain's index is 0.990 (0.980 to 0.990), 0.70 without")
+
+
+NOTHING: dict[str, Any] = {
+    f"{key}_{part}": None
+    for key in ("throughput_ratio", "jain_index")
+    for part in ("q1", "median", "q3")
+}
+
+
+@pytest.mark.parametrize("groups", [LONE, EQUALS])
+def test_where_nobody_delivered_anything_nothing_is_compared(groups: Groups) -> None:
+    none, fix = (row(name, 1, 1, 1, **NOTHING) for name in ("none", "a"))
+    (found,) = ranking([fix], none, groups)
+    assert found.verdict == "nothing to compare"
+    assert "no flow delivered data" in found.sentence
+    assert "no flow delivered data" in conclusion([found], none, groups)
+
+
+@pytest.mark.parametrize("groups", [LONE, EQUALS])
+def test_a_fix_with_which_they_deliver_something_is_compared(groups: Groups) -> None:
+    none = row("none", 1, 1, 1, **NOTHING)
+    (found,) = ranking([row("a", 1, 1, 1)], none, groups)
+    assert found.verdict == "fair"
+    assert "nothing without" in found.sentence
+    assert "a makes it fair" in conclusion([found], none, groups)

@@ -39,7 +39,7 @@ def show(comparison: Comparison, folder: Path | None) -> None:
         if len(seeds) > 1
         else f"seed {seeds[0]}",
         f"{comparison.scenario.duration} each",
-        *([f"not shown for want of room: {', '.join(left_out)}"] if left_out else []),
+        *([f"not shown in a terminal this narrow: {', '.join(left_out)}"] if left_out else []),
     ]
     console.print("; ".join(parts), style="dim")
     for part, text in phase_parameters(comparison.scenario).items():

@@ -36,18 +36,25 @@ def compare(
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Runs a scenario without and with each fix, `repeat` seeds from `seed` on.
+    """Runs a scenario without and with each fix, with `repeat` seeds from `seed` on.
 
     `fixes` are names, paths of files, or Fix objects; None: all there are. `folder` holds fixes of
     your own. Runs come from and go to `store` (None: the user's, see `study.store`). `progress`
     and `jobs` are those of `study.pool.run_all`.
 
-    Raises FixError for a fix that is not there, and ScenarioError for a scenario that cannot be run
-    or takes none of the fixes.
+    Raises FixError for a fix that does not exist or when none of the fixes applies, and
+    ScenarioError for a scenario that cannot be run or has no TCP flows.
     """
     scenario = load_scenario(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
+    if all(traffic.kind == "udp" for traffic in scenario.traffic):
+        raise ScenarioError(
+            "is all UDP: fixes are compared by the goodput of TCP flows",
+            file=scenario.file,
+            field="traffic",
+            remedy='add traffic of TCP, such as `kind = "bulk"`',
+        )
     chosen = load_fixes(available(folder) if fixes is None else fixes, folder)
     candidates = _candidates(backends.get(backend), scenario, chosen, first)
     applicable = [one for one in candidates if one.refusal is None]

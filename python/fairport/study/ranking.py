@@ -4,8 +4,9 @@ A fix is **fair** when the median throughput ratio of the lone class lies within
 of an equal share, either way. Fair fixes come first; among them those that leave the other flows as
 even as they were, by Jain's index; then those that keep the goodput. Then the order is that of the
 *distance* from an equal share: the larger of |ln q1| and |ln q3| of the ratio's quartiles, so that
-a fix which works with some seeds only comes behind one that works with all, and a ratio of 2 is as
-far off as one of 1/2. Without a lone class Jain's index takes the ratio's place.
+a fix which works with some seeds only comes after one that works with all, and a ratio of 2 is as
+far off as one of 1/2. Without a lone class Jain's index takes the ratio's place. Where nobody has
+delivered anything, there is no ratio and no index, and nothing is compared.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from typing import Any
 from fairport.study.measures import Groups
 from fairport.verdict import PARITY, ratio_in_words
 
-# what all flows together may lose before a fix is said to cost goodput
+# A fix costs goodput when all flows together lose more than this share.
 COSTLY = 0.05
-# Jain's index from which flows without a lone class are said to share fairly
+# Flows without a lone class share fairly from this Jain index on.
 FAIR_JAIN = 0.95
-# by how much Jain's index may fall before the others are said to share less evenly
+# The flows share less evenly when Jain's index falls by more than this.
 UNEVEN = 0.02
 
-# a fix that is fair with some seeds and not with others
+# A fix that is fair with some seeds and not with others.
 _IN_PART = "fair at the median"
 
 Row = Mapping[str, Any]
@@ -34,7 +35,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A fix in its place."""
+    """A fix with its place in the ranking."""
 
     rank: int
     fix: str
@@ -63,12 +64,15 @@ def ranking(rows: Sequence[Row], none: Row, groups: Groups) -> list[Ranked]:
 
 
 def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
-    """What all of it comes to, in one sentence."""
+    """The comparison in one sentence."""
     key = "throughput_ratio" if groups.lone else "jain_index"
     what = "ratio" if groups.lone else "Jain index"
+    before = none[f"{key}_median"]
     without = f"Without a fix the {what} is {_spread(none, key)}"
-    if _fair(none[f"{key}_median"], key):
-        return f"{without}: there is nothing to mend."
+    if before is None:
+        without = f"Without a fix there is no {what}: no flow delivered data that is compared"
+    if _fair(before, key):
+        return f"{without}: there is nothing to fix."
     words = {one.fix: one.verdict.partition(",")[0] for one in ranked}
     fair, in_part = (
         [fix for fix, word in words.items() if word == wanted] for wanted in ("fair", _IN_PART)
@@ -96,16 +100,16 @@ def _verdict(row: Row, none: Row, key: str) -> str:
     elif none[f"{key}_q1"] is not None and q1 <= none[f"{key}_q3"] and q3 >= none[f"{key}_q1"]:
         found = "no clear difference"
     elif key == "throughput_ratio" and median > 1:
-        found = "turned round"
+        found = "reversed"
     else:
         better = _distance(row, key) < _distance(none, key)
         found = "helps, but not enough" if better else "worse"
-    return f"{found}, at a price" if _gain(row, none) < -COSTLY else found
+    return f"{found}, at a cost" if _gain(row, none) < -COSTLY else found
 
 
 def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
     if row[f"{key}_median"] is None:
-        return "nothing was delivered that could be compared."
+        return "no flow delivered data within the measurement, so there is nothing to compare."
     effects = [
         _share(row, none, key, groups),
         _jain(row, none),
@@ -122,7 +126,8 @@ def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
 
 def _share(row: Row, none: Row, key: str, groups: Groups) -> str:
     median, q1, q3 = (row[f"{key}_{part}"] for part in ("median", "q1", "q3"))
-    without = f"{none[f'{key}_median']:.2f} without"
+    before = none[f"{key}_median"]
+    without = "nothing without" if before is None else f"{before:.2f} without"
     if not groups.lone:
         return f"Jain's index is {median:.3f} ({q1:.3f} to {q3:.3f}), {without}"
     several = len(groups.lone_flows) > 1
@@ -142,13 +147,16 @@ def _fair(value: float | None, key: str) -> bool:
 
 
 def _uneven(row: Row, none: Row) -> bool:
-    """Whether the flows share less evenly among them all than without the fix."""
-    return bool(row["jain_index_median"] < none["jain_index_median"] - UNEVEN)
+    """Whether all flows together share less evenly than without the fix."""
+    now, before = row["jain_index_median"], none["jain_index_median"]
+    return now is not None and before is not None and bool(now < before - UNEVEN)
 
 
 def _jain(row: Row, none: Row) -> str:
     now, before = row["jain_index_median"], none["jain_index_median"]
-    return f"Jain's index {before:.2f} to {now:.2f}" if abs(now - before) > UNEVEN else ""
+    if now is None or before is None or abs(now - before) <= UNEVEN:
+        return ""
+    return f"Jain's index {before:.2f} to {now:.2f}"
 
 
 def _distance(row: Row, key: str) -> float:
