@@ -2,29 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId, Topology};
+use fairport_units::Duration;
 
-use crate::flow::{End, Origin, Start};
+use crate::flow::{End, ListedFlow, Origin, Start};
 use crate::job::workload::{EndJob, WorkloadJob};
 use crate::job::{FlowJob, Job};
 use crate::udp::Udp;
 use crate::workload::Ends;
 
-/// Who sends to whom: of the flows that the job lists, and then of those that workloads may start.
-pub fn pairs<'a>(
-    listed: &'a [Start],
-    workloads: &'a [Ends],
-) -> impl Iterator<Item = [End; 2]> + 'a {
-    let meetings = workloads.iter().flat_map(Ends::pairs);
-    let listed = listed.iter().map(|flow| [flow.src, flow.dst]);
-    listed.chain(meetings)
-}
-
 /// The numbers of the hosts, by name.
-pub struct HostNumbers<'a>(BTreeMap<&'a str, u32>);
+pub(crate) struct HostNumbers<'a>(BTreeMap<&'a str, u32>);
 
 impl<'a> HostNumbers<'a> {
-    pub fn new(topology: &'a Topology) -> Self {
+    pub(crate) fn new(topology: &'a Topology) -> Self {
         let name = |host: &NodeId| topology.node(*host).name.as_str();
         let numbers = topology.hosts().iter().map(name).zip(0..);
         Self(numbers.collect())
@@ -38,8 +30,11 @@ impl<'a> HostNumbers<'a> {
     }
 }
 
-/// The flows that the job lists.
-pub fn listed_flows(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Start>, BuildError> {
+/// The flows that the job lists, with their drawn starts.
+pub(crate) fn listed_flows(
+    job: &Job,
+    hosts: &HostNumbers<'_>,
+) -> Result<Vec<ListedFlow>, BuildError> {
     let build = |(i, flow): (usize, &FlowJob)| {
         let field = |end: &str| format!("flows.{i}.{end}");
         let end = |name, host: &str, stack| {
@@ -52,7 +47,9 @@ pub fn listed_flows(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Start>, Bu
             let (problem, remedy) = ("is also the receiver", "send to another host");
             return Err(BuildError::new(field("src"), &flow.src, problem, remedy));
         }
-        Ok(Start {
+        let jitter = Stream::new(job.seed, "start", i as u64).up_to(flow.start_jitter_ps.as_ps());
+        let start = flow.start_ps + Duration::from_ps(jitter);
+        let how = Start {
             src,
             dst,
             size_bytes: flow.size_bytes,
@@ -64,13 +61,18 @@ pub fn listed_flows(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Start>, Bu
                 workload: Origin::LISTED,
                 token: 0,
             },
+        };
+        Ok(ListedFlow {
+            start,
+            stop: flow.stop_ps.map(|stop| stop.max(start)),
+            how,
         })
     };
     job.flows.iter().enumerate().map(build).collect()
 }
 
 /// The ends of each workload's flows.
-pub fn workload_ends(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Ends>, BuildError> {
+pub(crate) fn workload_ends(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Ends>, BuildError> {
     let build = |(i, workload): (usize, &WorkloadJob)| {
         let ends = |side: &str, jobs: &[EndJob]| {
             let end = |(j, end): (usize, &EndJob)| {

@@ -1,11 +1,12 @@
 //! A flow before it runs: its two ends, its size, and who asked for it.
 
 use fairport_units::Instant;
+use serde::Serialize;
 
 use crate::udp::Udp;
 
 /// A host with the stack that it uses: an end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct End {
     /// number of the host
     pub host: u32,
@@ -32,7 +33,7 @@ impl Side {
 }
 
 /// A flow as whoever starts it describes it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Start {
     pub src: End,
     pub dst: End,
@@ -49,7 +50,7 @@ pub struct Start {
 }
 
 /// Where a flow comes from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Origin {
     /// which part of the job's traffic it is of
     pub traffic: u32,
@@ -71,4 +72,15 @@ pub struct FlowSpec {
     pub hops: u32,
     /// its completion in the empty network, see [`crate::ideal`]
     pub ideal: Instant,
+}
+
+/// A flow that is known before the run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ListedFlow {
+    /// when it opens its connection, with its drawn delay
+    pub start: Instant,
+    /// when its application stops, not before its start; none: when all is sent
+    pub stop: Option<Instant>,
+    /// what it is
+    pub how: Start,
 }

@@ -8,21 +8,26 @@
 use fairport_net::PortId;
 use fairport_net::framing::Framing;
 use fairport_tcp::Settings;
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Rate};
 
 use crate::flow::Start;
 
 /// Rates and constant delays of the network's ports.
-pub struct EmptyNetwork {
+#[derive(Clone, Debug)]
+pub(crate) struct EmptyNetwork {
     framing: Framing,
     /// by port: the rate of its link, and the time from its end to the next node's decision
-    links: Vec<(Rate, Time)>,
+    links: Vec<(Rate, Duration)>,
     /// by host number: from the application to the NIC
-    outputs: Vec<Time>,
+    outputs: Vec<Duration>,
 }
 
 impl EmptyNetwork {
-    pub fn new(framing: Framing, links: Vec<(Rate, Time)>, outputs: Vec<Time>) -> Self {
+    pub(crate) fn new(
+        framing: Framing,
+        links: Vec<(Rate, Duration)>,
+        outputs: Vec<Duration>,
+    ) -> Self {
         Self {
             framing,
             links,
@@ -30,11 +35,11 @@ impl EmptyNetwork {
         }
     }
 
-    /// From the start of a TCP flow to the delivery of its last octet; [`Time::NEVER`] for one
+    /// From the start of a TCP flow to the delivery of its last byte; [`Duration::NEVER`] for one
     /// without end.
-    pub fn completion(&self, flow: &Start, path: &[PortId], stack: &Settings) -> Time {
+    pub(crate) fn completion(&self, flow: &Start, path: &[PortId], stack: &Settings) -> Duration {
         let Some(size_bytes) = flow.size_bytes else {
-            return Time::NEVER;
+            return Duration::NEVER;
         };
         let stamps = if stack.timestamps { 12 } else { 0 }; // RFC 7323 3.2, padded
         let payload = stack.mss_bytes - stamps;
@@ -61,7 +66,7 @@ impl EmptyNetwork {
     }
 }
 
-fn time_of(bytes: u64, rate: Rate) -> Time {
+fn time_of(bytes: u64, rate: Rate) -> Duration {
     let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.as_bps());
-    Time::from_ps(ps as u64)
+    Duration::from_ps(ps as u64)
 }

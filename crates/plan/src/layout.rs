@@ -4,11 +4,12 @@ use fairport_net::routing::Path;
 use fairport_net::{BuildError, PortId, Topology};
 use serde::Serialize;
 
-use crate::ends::{HostNumbers, listed_flows, pairs, workload_ends};
+use crate::ends::{HostNumbers, listed_flows, workload_ends};
 use crate::job::Job;
 use crate::paths::FlowPaths;
 use crate::router::Router;
 use crate::topology::with_fabric;
+use crate::workload::Ends;
 
 /// Nodes, links, and the flows' paths. Ports are meant by their index in `ports`.
 #[derive(Clone, Debug, Serialize)]
@@ -79,8 +80,9 @@ pub fn layout(job: &Job) -> Result<Layout, BuildError> {
     let mut router = Router::new(job, &topology)?;
     let listed = listed_flows(job, &hosts)?;
     let workloads = workload_ends(job, &hosts)?;
-    let flows = (0..).zip(pairs(&listed, &workloads));
-    let flows = flows.map(|(number, ends)| {
+    let listed_pairs = listed.iter().map(|flow| [flow.how.src, flow.how.dst]);
+    let pairs = listed_pairs.chain(workloads.iter().flat_map(Ends::pairs));
+    let flows = (0..).zip(pairs).map(|(number, ends)| {
         let ends = ends.map(|end| end.host);
         let paths = router.paths(&topology, number, ends[0], ends[1]);
         flow(&topology, ends, &paths)

@@ -1,25 +1,36 @@
 //! What a run is before any packet moves: topology, routes, stacks, flows and workloads.
 //!
-//! A [`Job`] is the document that the Python front lowers a scenario to. This crate turns it into
-//! ports, hosts, flows with their starts, and workloads. It knows no simulator: workloads and
-//! sources of datagrams take the time as an argument, and serve real hosts as well.
+//! A [`Job`] is the document that the Python front lowers a scenario to: what is asked. A [`Plan`]
+//! is what will happen: ports, hosts, flows with their drawn starts, and workloads. It knows no
+//! simulator: workloads and sources of datagrams take the time as an argument, and serve real hosts
+//! as well.
 
-pub mod ends;
+mod ends;
+mod expected;
 pub mod flow;
-pub mod ideal;
+mod flow_factory;
+mod ideal;
 pub mod job;
 mod layout;
-pub mod paths;
-pub mod queues;
-pub mod router;
+mod paths;
+mod plan;
+mod queues;
+mod router;
 mod sampling;
-pub mod stacks;
+mod stacks;
 mod topology;
 pub mod udp;
-pub mod wiring;
+mod watch;
+mod wiring;
 pub mod workload;
 
+pub use expected::Expected;
 pub use fairport_net::BuildError;
+pub use flow_factory::FlowFactory;
 pub use job::{Job, TopologyJob};
 pub use layout::{FlowLayout, Layout, LinkLayout, NodeLayout, layout};
-pub use topology::{topology, with_fabric};
+pub use paths::FlowPaths;
+pub use plan::{MeasureFrom, MeasurementRule, Parts, Plan};
+pub use topology::topology;
+pub use watch::Watch;
+pub use wiring::{HostOutput, Timing};

@@ -1,9 +1,7 @@
-//! The flows' paths through the network, and the ports where they meet.
+//! A flow's paths through the network.
 
-use std::cmp::Reverse;
-
+use fairport_net::PortId;
 use fairport_net::routing::{Path, Routes};
-use fairport_net::{PortId, Topology};
 
 /// A flow's ways through the network, there and back.
 pub struct FlowPaths {
@@ -24,35 +22,16 @@ impl FlowPaths {
 
     /// Counts the flow at every port that its data may pass.
     pub fn count(&self, flows_through: &mut [u32]) {
-        let mut ports: Vec<PortId> = self.forward.iter().flatten().copied().collect();
-        ports.sort();
-        ports.dedup();
-        for port in ports {
+        for port in ports_of(&self.forward) {
             flows_through[port.0 as usize] += 1;
         }
     }
 }
 
-/// The port that most flows' data passes; of several, the one of the highest number.
-pub fn busiest_port(flows_through: &[u32]) -> PortId {
-    let ports = 0..flows_through.len() as u32;
-    PortId(
-        ports
-            .max_by_key(|port| flows_through[*port as usize])
-            .unwrap_or(0),
-    )
-}
-
-/// The forwarding nodes' ports where data of two or more flows may meet, in their order; of more
-/// than `most`, those of most flows.
-pub fn shared_ports(topology: &Topology, flows_through: &[u32], most: u32) -> Vec<PortId> {
-    let ports = (0..topology.ports().len() as u32).map(PortId);
-    let flows = |port: &PortId| flows_through[port.0 as usize];
-    let shared =
-        |port: &PortId| flows(port) >= 2 && topology.node(topology.port(*port).node).forwards;
-    let mut ports: Vec<PortId> = ports.filter(shared).collect();
-    ports.sort_by_key(|port| Reverse(flows(port)));
-    ports.truncate(most as usize);
-    ports.sort_unstable();
+/// The ports of these paths, each once.
+pub(crate) fn ports_of(paths: &[Path]) -> Vec<PortId> {
+    let mut ports: Vec<PortId> = paths.iter().flatten().copied().collect();
+    ports.sort();
+    ports.dedup();
     ports
 }

@@ -1,7 +1,9 @@
 //! How a flow's packets find their way: the job's routing, asked when a flow starts.
 
+use std::fmt;
+
 use fairport_net::routing::{
-    DestinationSuffix, Ecmp, EqualLength, FiveTuple, RiplHash, Routing, ShortestPaths,
+    DestinationSuffix, Ecmp, EqualLength, FiveTuple, Path, RiplHash, Routing, ShortestPaths,
     SpanningTree, Spray, TwoLevel,
 };
 use fairport_net::{BuildError, Topology};
@@ -16,6 +18,10 @@ pub struct Router {
 }
 
 impl Router {
+    /// The policy that the job asks for.
+    ///
+    /// # Errors
+    /// If the topology does not suit the policy; the error names the field.
     pub fn new(job: &Job, topology: &Topology) -> Result<Self, BuildError> {
         let policy: Box<dyn Routing> = match job.routing {
             RoutingJob::DestinationSuffix => Box::new(DestinationSuffix::new(topology)),
@@ -38,27 +44,55 @@ impl Router {
 
     /// The paths of a flow from one host to another, there and back.
     pub fn paths(&mut self, topology: &Topology, flow: u32, src: u32, dst: u32) -> FlowPaths {
-        let address = |host: u32| topology.node(topology.hosts()[host as usize]).address;
-        let tuple = FiveTuple::of_flow(flow, address(src), address(dst));
-        let (from, to) = (src as usize, dst as usize);
         // by the shortest way, whatever way the policy takes: so a flow's hop class says where it
         // comes from
-        let links = self.distances.links(topology, from, to);
-        let mut forward = self.policy.paths(topology, from, to, &tuple);
-        let mut backward = self.policy.paths(topology, to, from, &tuple.reversed());
-        for (host, paths) in [(from, &mut forward), (to, &mut backward)] {
-            if let Some(own) = topology.own_port(topology.hosts()[host]) {
-                for path in paths {
-                    path.insert(0, own);
-                }
-            }
-        }
+        let links = self.distances.links(topology, src as usize, dst as usize);
+        let tuple = tuple(topology, flow, src, dst);
         FlowPaths {
             hops: links.expect("a topology is connected"),
-            forward,
-            backward,
+            forward: self.one_way(topology, [src, dst], &tuple),
+            backward: self.one_way(topology, [dst, src], &tuple.reversed()),
         }
     }
+
+    /// The paths of a flow's data alone.
+    pub(crate) fn forward(
+        &mut self,
+        topology: &Topology,
+        flow: u32,
+        [src, dst]: [u32; 2],
+    ) -> Vec<Path> {
+        let tuple = tuple(topology, flow, src, dst);
+        self.one_way(topology, [src, dst], &tuple)
+    }
+
+    fn one_way(
+        &mut self,
+        topology: &Topology,
+        [from, to]: [u32; 2],
+        tuple: &FiveTuple,
+    ) -> Vec<Path> {
+        let mut paths = self
+            .policy
+            .paths(topology, from as usize, to as usize, tuple);
+        if let Some(own) = topology.own_port(topology.hosts()[from as usize]) {
+            for path in &mut paths {
+                path.insert(0, own);
+            }
+        }
+        paths
+    }
+}
+
+impl fmt::Debug for Router {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Router").finish_non_exhaustive()
+    }
+}
+
+fn tuple(topology: &Topology, flow: u32, src: u32, dst: u32) -> FiveTuple {
+    let address = |host: u32| topology.node(topology.hosts()[host as usize]).address;
+    FiveTuple::of_flow(flow, address(src), address(dst))
 }
 
 fn fat_tree_k(job: &TopologyJob) -> Result<u32, BuildError> {

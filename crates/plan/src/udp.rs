@@ -2,6 +2,7 @@
 
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant};
+use serde::Serialize;
 
 use crate::job::{UdpJob, UdpPatternJob};
 use crate::sampling::exponential;
@@ -10,7 +11,7 @@ use crate::sampling::exponential;
 pub const HEADER_BYTES: u32 = 28;
 
 /// How a source sends. Rates are of the payload.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Udp {
     /// payload of a datagram
     pub payload_bytes: u16,
@@ -44,7 +45,7 @@ impl Udp {
 }
 
 /// When the next datagram comes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub enum Pattern {
     /// a gap after the last one
     Constant,

@@ -1,4 +1,4 @@
-//! Ports and hosts with their delays, clocks and buffers, as the job has them.
+//! Ports and hosts with their delays, clocks and buffers, from the job.
 
 use fairport_net::discipline::{Discipline, DropTail};
 use fairport_net::framing::Framing;
@@ -8,6 +8,7 @@ use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId, PortId, Topology};
 use fairport_units::{Duration, Rate};
+use serde::Serialize;
 
 use crate::job::{FramingJob, Job};
 use crate::queues::losses::Losses;
@@ -16,76 +17,97 @@ use crate::queues::shaping;
 use crate::queues::{self, PortQueue};
 
 /// What a frame adds to an IP packet.
-pub fn framing(job: &Job) -> Framing {
+pub(crate) fn framing(job: &Job) -> Framing {
     match job.link.framing {
         FramingJob::Ethernet => Framing::ETHERNET,
         FramingJob::None => Framing::NONE,
     }
 }
 
-/// The constants that links and hosts draw once a run.
+/// What links, hosts and ports draw once per run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Timing {
-    /// by link
-    link_extra: Vec<Duration>,
-    /// by host number
-    host_latency: Vec<Duration>,
-    /// host number by node
-    host_number: Vec<u32>,
+    /// added to a link's propagation delay, by link
+    pub link_extra: Vec<Duration>,
+    /// from an application to its adapter and back, by host number
+    pub host_latency: Vec<Duration>,
+    /// how fast a port's clock runs, in parts of 10^9, by port
+    pub clock_errors_ppb: Vec<i32>,
 }
 
 impl Timing {
-    pub fn new(job: &Job, topology: &Topology) -> Self {
+    pub(crate) fn new(job: &Job, topology: &Topology) -> Self {
         let draw = |component: &str, i: usize, spread: Duration| {
             Duration::from_ps(Stream::new(job.seed, component, i as u64).up_to(spread.as_ps()))
         };
-        let links = topology.ports().len() / 2;
+        let clock =
+            |i: usize| Stream::new(job.seed, "clock", i as u64).symmetric(job.link.clock_error_ppb);
+        let ports = topology.ports().len();
         let hosts = topology.hosts().len();
-        let mut host_number = vec![0; topology.nodes().len()];
-        for (number, host) in topology.hosts().iter().enumerate() {
-            host_number[host.0 as usize] = number as u32;
-        }
         Self {
-            link_extra: (0..links)
+            link_extra: (0..ports / 2)
                 .map(|i| draw("link", i, job.link.delay_spread_ps))
                 .collect(),
             host_latency: (0..hosts)
                 .map(|i| job.host.delay_ps + draw("host", i, job.host.delay_spread_ps))
                 .collect(),
-            host_number,
+            clock_errors_ppb: (0..ports).map(clock).collect(),
         }
     }
 }
 
-/// What each port of the topology is made of.
-pub fn ports(
-    job: &Job,
-    topology: &Topology,
-    timing: &Timing,
-) -> Result<Vec<PortConfig>, BuildError> {
-    let losses = Losses::new(job, topology)?;
-    let full_frame = framing(job).buffered_bytes(job.link.mtu_bytes as u16);
-    let shared = Shared::new(job, topology)?;
-    let build = |i: usize| {
-        let id = PortId(i as u32);
+/// The rate at which a port's queue is emptied: its link's, or its shaper's if that is lower.
+pub(crate) fn rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
+    let port = topology.port(port);
+    let link = port.options.rate.unwrap_or(job.link.rate_bps);
+    let at_host = topology.node(port.node).is_host;
+    let shaper = job.shaper.filter(|shaper| shaper.hosts || !at_host);
+    shaper.map_or(link, |shaper| link.min(shaper.rate_bps))
+}
+
+/// What makes the ports of a topology.
+pub(crate) struct Wiring<'a> {
+    job: &'a Job,
+    topology: &'a Topology,
+    timing: &'a Timing,
+    losses: Losses<'a>,
+    shared: Shared,
+    full_frame: u32,
+    /// host number by node
+    host_number: Vec<u32>,
+}
+
+impl<'a> Wiring<'a> {
+    pub(crate) fn new(
+        job: &'a Job,
+        topology: &'a Topology,
+        timing: &'a Timing,
+    ) -> Result<Self, BuildError> {
+        let mut host_number = vec![0; topology.nodes().len()];
+        for (number, host) in topology.hosts().iter().enumerate() {
+            host_number[host.0 as usize] = number as u32;
+        }
+        Ok(Self {
+            job,
+            topology,
+            timing,
+            losses: Losses::new(job, topology)?,
+            shared: Shared::new(job, topology)?,
+            full_frame: framing(job).buffered_bytes(job.link.mtu_bytes as u16),
+            host_number,
+        })
+    }
+
+    /// What a port is made of.
+    pub(crate) fn port(&self, id: PortId) -> Result<PortConfig, BuildError> {
+        let (job, topology) = (self.job, self.topology);
         let port = topology.port(id);
         let rate = port.options.rate.unwrap_or(job.link.rate_bps);
         check_rate(rate)?;
-        let far = topology.far_node(id);
-        let link = port.options.delay.unwrap_or(job.link.delay_ps) + timing.link_extra[i / 2];
-        let host = timing.host_number[far.0 as usize];
-        let (latency, far_processing) = if far == port.node {
-            // a forwarding host's own packets, on their way to its adapter
-            (Duration::ZERO, None)
-        } else if topology.node(far).is_host {
-            let stream = Stream::new(job.seed, "host-in", u64::from(host));
-            let server = Server::new(job.host.processing, stream);
-            (link + timing.host_latency[host as usize], Some(server))
-        } else {
-            (link + job.switch.processing_delay_ps, None)
-        };
+        let (latency, far_processing) = self.far_end(id);
         let at_host = topology.node(port.node).is_host;
-        let stream = Stream::new(job.seed, "shaper", i as u64);
-        let shaper = shaping::shaper(job.shaper, at_host, full_frame, stream)?;
+        let stream = Stream::new(job.seed, "shaper", u64::from(id.0));
+        let shaper = shaping::shaper(job.shaper, at_host, self.full_frame, stream)?;
         let queueing = if at_host {
             Queueing::Fifo {
                 discipline: Discipline::DropTail(DropTail::packets(job.host.queue_packets)),
@@ -95,31 +117,51 @@ pub fn ports(
             let port_queue = PortQueue {
                 queue: &job.queue,
                 own_limit_bytes: port.options.limit_bytes,
-                full_frame,
+                full_frame: self.full_frame,
                 rate: shaper.as_ref().map_or(rate, Shaper::rate),
                 seed: job.seed,
-                port: i as u64,
+                port: u64::from(id.0),
             };
-            queues::build(&port_queue, port.node, &shared)?
+            queues::build(&port_queue, port.node, &self.shared)?
         };
-        let clock_error_ppb =
-            Stream::new(job.seed, "clock", i as u64).symmetric(job.link.clock_error_ppb);
         Ok(PortConfig {
             rate,
-            clock_error_ppb,
+            clock_error_ppb: self.timing.clock_errors_ppb[id.0 as usize],
             latency,
             far_processing,
             queueing,
             shaper,
-            losses: losses.at(id),
+            losses: self.losses.at(id),
             departure_first: job.switch.departure_first,
         })
-    };
-    (0..topology.ports().len()).map(build).collect()
+    }
+
+    /// From the last bit's departure to the next node's decision: the constant part, and what
+    /// processes packets there.
+    fn far_end(&self, id: PortId) -> (Duration, Option<Server>) {
+        let (job, topology) = (self.job, self.topology);
+        let port = topology.port(id);
+        let far = topology.far_node(id);
+        if far == port.node {
+            // a forwarding host's own packets, on their way to its adapter
+            return (Duration::ZERO, None);
+        }
+        let propagation = port.options.delay.unwrap_or(job.link.delay_ps);
+        let link = propagation + self.timing.link_extra[id.0 as usize / 2];
+        if !topology.node(far).is_host {
+            return (link + job.switch.processing_delay_ps, None);
+        }
+        let host = self.host_number[far.0 as usize];
+        // each link into a host draws from a stream of its own
+        let adapter = u64::from(topology.port(port.peer).number);
+        let stream = Stream::new(job.seed, "host-in", adapter << 32 | u64::from(host));
+        let server = Server::new(job.host.processing, stream);
+        (link + self.timing.host_latency[host as usize], Some(server))
+    }
 }
 
 fn check_rate(rate: Rate) -> Result<(), BuildError> {
-    /// What the fixed-point time of an octet can hold ([`fairport_units::Serializer`]).
+    /// What the fixed-point time of a byte can hold ([`fairport_units::Serializer`]).
     const SLOWEST_BPS: u64 = 2_000;
     if rate.as_bps() < SLOWEST_BPS {
         let value = format!("{} bit/s", rate.as_bps());
@@ -147,7 +189,7 @@ pub struct HostOutput {
 }
 
 /// Each host's way out.
-pub fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<HostOutput> {
+pub(crate) fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<HostOutput> {
     let output = |i: usize| HostOutput {
         server: Server::new(
             job.host.processing,
@@ -165,8 +207,8 @@ fn edge(topology: &Topology, host: NodeId) -> u32 {
     nic.map_or(host, |nic| topology.far_node(*nic)).0
 }
 
-/// Refuses a distribution that cannot be.
-pub fn check_processing(processing: Processing) -> Result<(), BuildError> {
+/// Refuses a distribution whose bounds are in the wrong order.
+pub(crate) fn check_processing(processing: Processing) -> Result<(), BuildError> {
     if let Processing::Uniform { min_ps, max_ps } = processing
         && min_ps > max_ps
     {

@@ -1,7 +1,7 @@
 //! Scripted exchanges.
 
 use fairport_drill::{Options, SetupError};
-use fairport_sim::BuildError;
+use fairport_plan::BuildError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 

@@ -5,7 +5,7 @@
 
 mod drill;
 
-use fairport_plan::{BuildError, Job, TopologyJob};
+use fairport_plan::{BuildError, Job, Plan, TopologyJob};
 use fairport_sim::{Column, Recorded, Simulation};
 use fairport_tcp::{Preset, Settings};
 use numpy::IntoPyArray;
@@ -49,6 +49,12 @@ fn parse<'a, T: serde::Deserialize<'a>>(py: Python<'_>, json: &'a str) -> PyResu
     })
 }
 
+fn plan(py: Python<'_>, job_json: &str) -> PyResult<Plan> {
+    let job: Job = parse(py, job_json)?;
+    py.detach(|| Plan::new(job))
+        .map_err(|error| job_error(py, &error))
+}
+
 /// One run.
 #[pyclass(name = "Simulation", module = "fairport._core")]
 struct PySimulation {
@@ -65,8 +71,8 @@ struct PySimulation {
 impl PySimulation {
     #[new]
     fn new(py: Python<'_>, job_json: &str) -> PyResult<Self> {
-        let job: Job = parse(py, job_json)?;
-        let simulation = Simulation::new(&job).map_err(|error| job_error(py, &error))?;
+        let plan = plan(py, job_json)?;
+        let simulation = py.detach(|| Simulation::new(plan));
         Ok(Self {
             hosts: simulation.host_names(),
             ports: simulation.port_names(),
@@ -174,6 +180,12 @@ fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> 
         .collect())
 }
 
+/// Bytes of memory that a run of the job will need, about. Checks the job; builds no network.
+#[pyfunction]
+fn estimate(py: Python<'_>, job_json: &str) -> PyResult<u64> {
+    Ok(fairport_sim::memory_bytes(&plan(py, job_json)?))
+}
+
 /// A job's network and its flows' paths, without a run.
 #[pyfunction]
 fn layout<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -195,6 +207,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(preset, module)?)?;
     module.add_function(wrap_pyfunction!(preset_sources, module)?)?;
     module.add_function(wrap_pyfunction!(topology_hosts, module)?)?;
+    module.add_function(wrap_pyfunction!(estimate, module)?)?;
     module.add_function(wrap_pyfunction!(layout, module)?)?;
     module.add_function(wrap_pyfunction!(drill::run_script, module)?)?;
     Ok(())

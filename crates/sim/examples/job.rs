@@ -3,12 +3,13 @@
 
 use std::time::Instant;
 
-use fairport_sim::{Job, Simulation};
+use fairport_plan::{Job, Plan};
+use fairport_sim::Simulation;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = std::env::args().nth(1).ok_or("usage: job JOB.json")?;
     let job: Job = serde_json::from_str(&std::fs::read_to_string(file)?)?;
-    let mut simulation = Simulation::new(&job)?;
+    let mut simulation = Simulation::new(Plan::new(job)?);
     let start = Instant::now();
     while !simulation.advance(200_000) {}
     let nanoseconds = start.elapsed().as_secs_f64() * 1e9;

@@ -4,7 +4,7 @@ use fairport_net::NodeId;
 use fairport_record::Progress;
 use fairport_tcp::{Connection, Counters, Gauges};
 
-pub(crate) use fairport_plan::flow::{FlowSpec, Side};
+pub(crate) use fairport_plan::flow::Side;
 
 use crate::udp::UdpFlow;
 

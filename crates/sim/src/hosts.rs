@@ -4,7 +4,7 @@
 use fairport_net::classifier::{Classifier, LONG};
 use fairport_net::processing::Server;
 use fairport_net::{Header, Hosts, Network, NodeId, Packet, PortId, prefetch};
-use fairport_plan::wiring::HostOutput;
+use fairport_plan::HostOutput;
 use fairport_record::{FlowSample, Progress, Recorder};
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::Time;

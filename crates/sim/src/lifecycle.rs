@@ -6,73 +6,24 @@
 
 use fairport_net::routing::Path;
 use fairport_net::stream::Stream;
+use fairport_plan::FlowPaths;
 use fairport_plan::flow::{End, Start};
-use fairport_plan::ideal::EmptyNetwork;
-use fairport_plan::paths::FlowPaths;
-use fairport_plan::router::Router;
-use fairport_plan::workload::{Action, Workloads};
-use fairport_tcp::{Connection, Settings};
-use fairport_units::Time;
+use fairport_plan::workload::Action;
+use fairport_tcp::Connection;
+use fairport_units::Instant;
 
-use crate::flow::{Endpoint, FlowSpec, LiveFlow, Side, TcpFlow};
+use crate::flow::{Endpoint, LiveFlow, Side, TcpFlow};
 use crate::reports::PendingEvent;
 use crate::simulation::Simulation;
 use crate::udp::UdpFlow;
 
-/// What flows are made from while the run goes on.
-pub(crate) struct Nursery {
-    pub(crate) seed: u64,
-    pub(crate) stacks: Vec<Settings>,
-    pub(crate) router: Router,
-    pub(crate) empty: EmptyNetwork,
-    pub(crate) workloads: Workloads,
-    /// flows that are over, with packets still under way: number and routes
-    draining: Vec<(u32, [Option<u32>; 2])>,
-}
-
-impl Nursery {
-    pub(crate) fn new(
-        seed: u64,
-        stacks: Vec<Settings>,
-        router: Router,
-        empty: EmptyNetwork,
-    ) -> Self {
-        Self {
-            seed,
-            stacks,
-            router,
-            empty,
-            workloads: Workloads::default(),
-            draining: Vec::new(),
-        }
-    }
-}
-
 impl Simulation {
-    /// The paths of the flow of this number.
-    fn paths(&mut self, number: u32, how: &Start) -> FlowPaths {
-        let router = &mut self.nursery.router;
-        router.paths(&self.topology, number, how.src.host, how.dst.host)
-    }
-
     /// Gives a flow that starts at `start` its number and its record.
-    pub(crate) fn add_flow(&mut self, start: Time, how: Start) -> (u32, FlowPaths) {
+    pub(crate) fn add_flow(&mut self, start: Instant, how: Start) -> (u32, FlowPaths) {
         let number = self.flows.len() as u32;
-        let paths = self.paths(number, &how);
+        let (spec, paths) = self.factory.create(&self.topology, number, start, how);
         paths.count(&mut self.flows_through);
-        let stack = &self.nursery.stacks[how.src.stack as usize];
-        let ideal = if how.udp.is_some() || how.persistent {
-            Time::NEVER
-        } else {
-            let empty = &self.nursery.empty;
-            empty.completion(&how, &paths.forward[0], stack)
-        };
-        self.flows.push(FlowSpec {
-            start,
-            how,
-            hops: paths.hops,
-            ideal,
-        });
+        self.flows.push(spec);
         self.hosts.live.push(None);
         self.hosts.timers.add_flow();
         self.hosts.reports.add_flow(&how);
@@ -80,12 +31,12 @@ impl Simulation {
         (number, paths)
     }
 
-    /// Does what is planned next.
-    pub(crate) fn act(&mut self, now: Time) {
-        match self.nursery.workloads.plan.pop() {
+    /// Does what is scheduled next.
+    pub(crate) fn run_action(&mut self, now: Instant) {
+        match self.workloads.schedule.pop() {
             Some(Action::Open(flow)) => {
                 let how = self.flows[flow as usize].how;
-                let paths = self.paths(flow, &how);
+                let paths = self.factory.paths(&self.topology, flow, &how);
                 self.open(now, flow, &paths);
             }
             Some(Action::Start(how)) => {
@@ -95,7 +46,7 @@ impl Simulation {
             Some(Action::Write(flow, side, bytes)) => self.write(now, flow, side, bytes),
             Some(Action::Stop(flow)) => self.stop(now, flow),
             Some(Action::Wake(workload, token)) => {
-                self.nursery.workloads.wake(workload, now, token);
+                self.workloads.wake(workload, now, token);
             }
             None => {}
         }
@@ -107,19 +58,19 @@ impl Simulation {
             match event {
                 PendingEvent::Delivered(flow, from) => {
                     let origin = self.flows[flow as usize].how.origin;
-                    self.nursery.workloads.arrived(from, origin, now, flow);
+                    self.workloads.arrived(from, origin, now, flow);
                 }
-                PendingEvent::Over(flow) => self.bury(now, flow),
+                PendingEvent::Over(flow) => self.finish_flow(now, flow),
             }
         }
     }
 
     /// A flow's connection is opened, or its source of datagrams begins.
-    fn open(&mut self, now: Time, flow: u32, paths: &FlowPaths) {
+    fn open(&mut self, now: Instant, flow: u32, paths: &FlowPaths) {
         self.release_drained();
         let how = self.flows[flow as usize].how;
         let (src, dst) = (how.src.host, how.dst.host);
-        let seed = self.nursery.seed;
+        let seed = self.factory.seed();
         let mut route = |direction: u32, ways: &[Path]| {
             let stream = Stream::new(seed, "spray", u64::from(2 * flow + direction));
             self.network.routes_mut().add_all(ways, stream)
@@ -135,10 +86,10 @@ impl Simulation {
         }
         let backward = route(1, &paths.backward);
         let mut seeds = Stream::new(seed, "tcp", u64::from(flow));
-        let stacks = &self.nursery.stacks;
+        let factory = &self.factory;
         let asks = how.request_bytes.is_some();
         let mut end = |end: End, opens: bool, route: u32, written: u64| {
-            let settings = &stacks[end.stack as usize];
+            let settings = factory.stack(end.stack);
             let connection = if opens {
                 Connection::active(settings)
             } else {
@@ -160,13 +111,13 @@ impl Simulation {
     }
 
     /// One of a persistent flow's applications has more to send.
-    fn write(&mut self, now: Time, flow: u32, side: Side, bytes: u64) {
+    fn write(&mut self, now: Instant, flow: u32, side: Side, bytes: u64) {
         let Some(LiveFlow::Tcp(tcp)) = &mut self.hosts.live[flow as usize] else {
             unreachable!("a persistent flow runs to the end");
         };
         tcp.write(side, bytes);
         if side == Side::Sender {
-            self.hosts.reports.log.flow_mut(flow).finished_at = Time::NEVER;
+            self.hosts.reports.log.flow_mut(flow).finished_at = Instant::NEVER;
             let spec = &mut self.flows[flow as usize];
             spec.how.size_bytes = spec.how.size_bytes.map(|so_far| so_far + bytes);
         }
@@ -175,7 +126,7 @@ impl Simulation {
     }
 
     /// A flow's application ends it: what has been sent is still delivered.
-    fn stop(&mut self, now: Time, flow: u32) {
+    fn stop(&mut self, now: Instant, flow: u32) {
         match &mut self.hosts.live[flow as usize] {
             Some(LiveFlow::Tcp(tcp)) => tcp.ends[0].connection.stop(),
             Some(LiveFlow::Udp(udp)) => return udp.stop(),
@@ -185,7 +136,7 @@ impl Simulation {
     }
 
     /// A flow is over: its record is closed and its connection freed.
-    fn bury(&mut self, now: Time, flow: u32) {
+    fn finish_flow(&mut self, now: Instant, flow: u32) {
         let live = self.hosts.live[flow as usize].take();
         let live = live.expect("a flow is over once");
         for end in [2 * flow, 2 * flow + 1] {
@@ -193,20 +144,20 @@ impl Simulation {
         }
         let record = self.hosts.reports.log.flow_mut(flow);
         record.progress = live.progress();
-        if record.finished_at == Time::NEVER {
+        if record.finished_at == Instant::NEVER {
             record.finished_at = now; // it was stopped
         }
         record.counters = live.counters();
         let state = self.hosts.reports.state_mut(flow);
         (state.sent, state.received) = live.packets();
-        self.nursery.draining.push((flow, live.routes()));
+        self.draining.push((flow, live.routes()));
         self.release_drained();
     }
 
     /// Gives back the routes of flows that are over and have no packet left under way.
     fn release_drained(&mut self) {
         let (network, reports) = (&mut self.network, &self.hosts.reports);
-        self.nursery.draining.retain(|(flow, routes)| {
+        self.draining.retain(|(flow, routes)| {
             let (sent, received) = reports.state(*flow).packets();
             let losses = network.observer().losses(*flow);
             if sent != received + losses.drops + losses.late_drops {

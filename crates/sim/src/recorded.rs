@@ -20,7 +20,7 @@ impl Simulation {
         self.assert_conservation_by_flow();
         let mut names = names();
         names.push(("port", self.port_names()));
-        let log = &self.nursery.workloads.log;
+        let log = &self.workloads.log;
         let mut tables = vec![self.flows(), self.ports(), rounds(log), requests(log)];
         let fingerprint = self.network.observer().fingerprint();
         let (digest, ports) = (fingerprint.digest(), fingerprint.ports().to_vec());

@@ -1,6 +1,7 @@
 //! What the hosts report of their flows: into the record, and to the loop as events that are pending.
 
 use fairport_plan::flow::{Side, Start};
+use fairport_plan::{MeasureFrom, MeasurementRule};
 use fairport_record::{FlowLog, Progress};
 use fairport_tcp::{Events, Timeout};
 use fairport_units::{Duration, Instant};
@@ -42,15 +43,6 @@ impl FlowState {
     }
 }
 
-/// When the measurement begins and ends.
-#[derive(Clone, Copy)]
-pub(crate) struct MeasurementWindow {
-    /// none: as soon as all flows that the plan lists are established
-    pub(crate) from: Option<Instant>,
-    /// none: with the run
-    pub(crate) to: Option<Instant>,
-}
-
 /// The flows' record, and what is pending.
 pub(crate) struct Reports {
     pub(crate) log: FlowLog,
@@ -70,17 +62,19 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// Without flows yet; the plan lists the first `listed` ones, and those below number `watched`
-    /// are watched sample by sample.
-    pub(crate) fn new(listed: u32, watched: u32, measured: MeasurementWindow) -> Self {
-        let begin_at = measured.from.unwrap_or(Instant::NEVER);
+    /// Without flows yet; those below number `watched` are watched sample by sample.
+    pub(crate) fn new(rule: MeasurementRule, watched: u32) -> Self {
+        let (begin_at, waits_for) = match rule.from {
+            MeasureFrom::At(from) => (from, 0),
+            MeasureFrom::Established { flows } => (Instant::NEVER, flows),
+        };
         Self {
             log: FlowLog::new(watched),
             flows: Vec::new(),
-            waits_for: if measured.from.is_none() { listed } else { 0 },
-            unestablished: listed,
+            waits_for,
+            unestablished: waits_for,
             begin_at,
-            end_at: measured.to.unwrap_or(Instant::NEVER),
+            end_at: rule.to.unwrap_or(Instant::NEVER),
             pending: Vec::new(),
             stop_at: begin_at,
         }

@@ -1,13 +1,14 @@
 //! A run, advanced in slices.
 
 use fairport_net::{Network, NodeId, PortId, Topology};
+use fairport_plan::FlowFactory;
 use fairport_plan::flow::FlowSpec;
+use fairport_plan::workload::Workloads;
 use fairport_record::{QueueSamples, Recorder, Series};
 use fairport_tcp::Segment;
 use fairport_units::{Duration, Instant};
 
 use crate::hosts::Endpoints;
-use crate::lifecycle::Nursery;
 
 /// Something that happens at a set time. In one instant these come after all packets and timers of
 /// that instant, in this order.
@@ -26,7 +27,10 @@ pub struct Simulation {
     pub(crate) topology: Topology,
     pub(crate) network: Network<Segment, Recorder>,
     pub(crate) hosts: Endpoints,
-    pub(crate) nursery: Nursery,
+    pub(crate) factory: FlowFactory,
+    pub(crate) workloads: Workloads,
+    /// flows that are over, with packets still under way: number and routes
+    pub(crate) draining: Vec<(u32, [Option<u32>; 2])>,
     pub(crate) flows: Vec<FlowSpec>,
     /// data flows routed through each port
     pub(crate) flows_through: Vec<u32>,
@@ -107,7 +111,7 @@ impl Simulation {
     fn next_tick(&self) -> (Instant, Tick) {
         let reports = &self.hosts.reports;
         [
-            (self.nursery.workloads.plan.next_at(), Tick::Plan),
+            (self.workloads.schedule.next_at(), Tick::Plan),
             (reports.begin_at(), Tick::MeasureFrom),
             (reports.end_at(), Tick::MeasureTo),
             (self.series.next_at(), Tick::Series),
@@ -121,7 +125,7 @@ impl Simulation {
 
     fn tick(&mut self, now: Instant, tick: Tick) {
         match tick {
-            Tick::Plan => self.act(now),
+            Tick::Plan => self.run_action(now),
             Tick::MeasureFrom => self.begin_measurement(now),
             Tick::MeasureTo => self.end_measurement(now),
             Tick::Series => {

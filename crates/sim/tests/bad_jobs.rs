@@ -3,14 +3,14 @@
 mod common;
 
 use common::{flow, outcast};
-use fairport_sim::{BuildError, Job, Simulation};
+use fairport_plan::{BuildError, Job, Plan};
 use serde_json::{Value, json};
 
 fn refused(change: impl FnOnce(&mut Value)) -> BuildError {
     let mut job = outcast();
     change(&mut job);
     let job: Job = serde_json::from_value(job).expect("well-formed");
-    match Simulation::new(&job) {
+    match Plan::new(job) {
         Ok(_) => panic!("accepted"),
         Err(error) => error,
     }

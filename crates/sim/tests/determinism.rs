@@ -33,7 +33,7 @@ fn the_size_of_a_slice_does_not_matter() {
     job["duration_ps"] = json!(seconds(0.05));
     let whole = run(&job).fingerprint;
     let job = serde_json::from_value(job).unwrap();
-    let mut simulation = fairport_sim::Simulation::new(&job).unwrap();
+    let mut simulation = fairport_sim::Simulation::new(fairport_plan::Plan::new(job).unwrap());
     while !simulation.advance(7) {}
     assert_eq!(whole, simulation.into_recorded().fingerprint);
 }

@@ -185,7 +185,7 @@ fn a_dialogue_is_the_same_every_time_and_in_slices_of_any_size() {
     job["duration_ps"] = json!(seconds(0.05));
     let whole = run(&job).fingerprint;
     let parsed = serde_json::from_value(job.clone()).unwrap();
-    let mut simulation = fairport_sim::Simulation::new(&parsed).unwrap();
+    let mut simulation = fairport_sim::Simulation::new(fairport_plan::Plan::new(parsed).unwrap());
     while !simulation.advance(13) {}
     assert_eq!(whole, simulation.into_recorded().fingerprint);
     job["seed"] = json!(2);

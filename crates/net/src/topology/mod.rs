@@ -20,6 +20,7 @@ mod vl2;
 use std::net::Ipv4Addr;
 
 use fairport_units::{Rate, Time};
+use serde::Serialize;
 
 pub use bcube::bcube;
 pub use custom::custom;
@@ -39,7 +40,7 @@ pub use vl2::vl2;
 pub struct NodeId(pub u32);
 
 /// A port, and with it the link that leads away from it: an index into the topology's ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PortId(pub u32);
 
 /// A host or a switch.

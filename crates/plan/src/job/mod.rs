@@ -9,13 +9,13 @@ pub mod workload;
 use fairport_net::arbitration::Rule;
 use fairport_net::processing::Processing;
 use fairport_units::{Rate, Time};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use queue::*;
 
 /// One run.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
     /// what all random streams derive from
@@ -56,7 +56,7 @@ pub struct Job {
 }
 
 /// Which topology.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TopologyJob {
     /// see [`fairport_net::topology::fat_tree`]
@@ -151,7 +151,7 @@ pub enum TopologyJob {
 }
 
 /// A link of a graph; what is left out is as in [`LinkJob`] and [`BufferJob`].
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphLinkJob {
     /// the nodes that it joins
@@ -165,7 +165,7 @@ pub struct GraphLinkJob {
 }
 
 /// What some links have of their own; what is left out is as in [`LinkJob`] and [`QueueJob`].
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OptionsJob {
     /// rate in both directions
@@ -177,7 +177,7 @@ pub struct OptionsJob {
 }
 
 /// How paths are chosen.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RoutingJob {
     /// see [`fairport_net::routing::DestinationSuffix`]
@@ -202,7 +202,7 @@ pub enum RoutingJob {
 }
 
 /// What has a way of its own.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PerJob {
     /// a flow, by its hash
@@ -212,7 +212,7 @@ pub enum PerJob {
 }
 
 /// What every link has.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkJob {
     /// rate in both directions
@@ -230,7 +230,7 @@ pub struct LinkJob {
 }
 
 /// What a frame adds to an IP packet.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FramingJob {
     /// IEEE 802.3
@@ -240,7 +240,7 @@ pub enum FramingJob {
 }
 
 /// What every switch has.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchJob {
     /// from a packet's last bit to its arrival at the output port's buffer
@@ -252,7 +252,7 @@ pub struct SwitchJob {
 }
 
 /// A shaper at every switch port, and perhaps at every host's; see [`fairport_net::shaper`].
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShaperJob {
     /// which
@@ -270,7 +270,7 @@ pub struct ShaperJob {
 }
 
 /// Which shaper.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShaperKindJob {
     /// token bucket filter
@@ -280,7 +280,7 @@ pub enum ShaperKindJob {
 }
 
 /// The edge classifier; see [`fairport_net::classifier`].
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassifierJob {
     /// so many packets of a flow are short
@@ -294,7 +294,7 @@ pub struct ClassifierJob {
 }
 
 /// A place where packets are lost.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LossJob {
     /// names of the output ports; without any, all of switches
@@ -304,7 +304,7 @@ pub struct LossJob {
 }
 
 /// Which packets are lost, see [`fairport_net::discipline::Loss`].
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LossKindJob {
     /// each with a probability
@@ -322,7 +322,7 @@ pub enum LossKindJob {
 }
 
 /// What every host has.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostJob {
     /// latency of the host's stack, each way
@@ -336,7 +336,7 @@ pub struct HostJob {
 }
 
 /// A stack: a preset, and the settings in which it differs.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StackJob {
     /// name of the preset
@@ -346,7 +346,7 @@ pub struct StackJob {
 }
 
 /// One flow that is known before the run.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowJob {
     /// which part of the traffic it is of, for the tables
@@ -375,7 +375,7 @@ pub struct FlowJob {
 }
 
 /// A source of UDP datagrams.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct UdpJob {
     /// payload of a datagram
@@ -387,7 +387,7 @@ pub struct UdpJob {
 }
 
 /// When a source sends its datagrams.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum UdpPatternJob {
     /// at a constant rate
@@ -404,7 +404,7 @@ pub enum UdpPatternJob {
 }
 
 /// What is recorded.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbesJob {
     /// one row a flow in the series table each

@@ -1,10 +1,10 @@
 //! The part of a job that says how switch ports queue.
 
 use fairport_units::Time;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The queue discipline of every switch port.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum QueueJob {
     /// see [`fairport_net::discipline::DropTail`]; its fields stand beside `kind`
@@ -52,7 +52,7 @@ pub enum QueueJob {
 }
 
 /// Disciplines that decide at dequeue. A turn without octets is one packet of the MTU.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "scheduler", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SchedulerJob {
     /// see [`fairport_net::scheduler::Sfq`]
@@ -121,7 +121,7 @@ pub enum SchedulerJob {
 }
 
 /// Settings of `CoDel`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoDelJob {
     /// acceptable time in the queue
@@ -133,7 +133,7 @@ pub struct CoDelJob {
 }
 
 /// A first-in-first-out buffer, limited in octets or in packets.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferJob {
     /// octets
@@ -145,7 +145,7 @@ pub struct BufferJob {
 }
 
 /// A queue length: `{"bytes": 30000}` or `{"packets": 20}`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThresholdJob {
     /// octets
@@ -155,7 +155,7 @@ pub enum ThresholdJob {
 }
 
 /// PIE (RFC 8033).
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PieJob {
     /// the room that there is
@@ -173,7 +173,7 @@ pub struct PieJob {
 }
 
 /// Whose RED.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RedVariantJob {
     /// as the paper prints it
@@ -185,7 +185,7 @@ pub enum RedVariantJob {
 }
 
 /// How the probability of an early drop follows the average queue.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RampJob {
     /// below it nothing is dropped early
@@ -197,7 +197,7 @@ pub struct RampJob {
 }
 
 /// How RED and RIO average the queue, and what they do by it.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AverageJob {
     /// weight of a new sample, in parts of 10^9

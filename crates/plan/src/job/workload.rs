@@ -2,10 +2,10 @@
 
 use fairport_net::processing::Processing;
 use fairport_units::Time;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A host, and the stack that it uses for this traffic.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndJob {
     /// name of the host
@@ -15,7 +15,7 @@ pub struct EndJob {
 }
 
 /// A workload.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadJob {
     /// which part of the traffic it is, for the tables
@@ -33,7 +33,7 @@ pub struct WorkloadJob {
 }
 
 /// What a workload does.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PlanJob {
     /// barrier-synchronised blocks from all senders to the one receiver
@@ -51,7 +51,7 @@ pub enum PlanJob {
 }
 
 /// Barrier-synchronised blocks.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct IncastJob {
     /// what each sender sends in a round
@@ -67,7 +67,7 @@ pub struct IncastJob {
 }
 
 /// Poisson arrivals.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoissonJob {
     /// payload offered, in parts of 10^6 of the capacity
@@ -81,7 +81,7 @@ pub struct PoissonJob {
 }
 
 /// A distribution of sizes.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CdfJob {
     /// values in units, and the probability of each and less, in parts of 10^9
@@ -91,7 +91,7 @@ pub struct CdfJob {
 }
 
 /// Transfers launched again and again.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PeriodicJob {
     /// of each transfer
@@ -105,7 +105,7 @@ pub struct PeriodicJob {
 }
 
 /// Requests and answers on connections that stay open.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponseJob {
     /// of each receiver, which is the client
@@ -123,7 +123,7 @@ pub struct RequestResponseJob {
 }
 
 /// Flows as a file lists them: four columns of one length.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceJob {
     /// after the workload's own start, in order
@@ -137,7 +137,7 @@ pub struct TraceJob {
 }
 
 /// Users that fetch pages.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebJob {
     /// users; they share the receivers evenly

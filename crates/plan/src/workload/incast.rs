@@ -4,11 +4,12 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Rate, Time};
 
-use super::{Desk, Ends, Key, OwnFlow, Round, Transfer, Workload};
+use super::{Ends, Key, OwnFlow, Round, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::IncastJob;
 
 /// Rounds of blocks.
+#[derive(Debug)]
 pub(crate) struct Incast {
     senders: Vec<End>,
     receiver: End,
@@ -57,20 +58,20 @@ impl Workload for Incast {
         senders * fit.min(u64::from(self.rounds))
     }
 
-    fn begin(&mut self, desk: &mut Desk<'_>) {
-        desk.wake(self.begins_at, 0);
+    fn begin(&mut self, context: &mut WorkloadContext<'_>) {
+        context.wake(self.begins_at, 0);
     }
 
     /// A round begins.
-    fn wake(&mut self, now: Time, _token: u64, desk: &mut Desk<'_>) {
+    fn wake(&mut self, now: Time, _token: u64, context: &mut WorkloadContext<'_>) {
         self.begins_at = now;
         self.missing = self.senders.len();
         for (i, src) in self.senders.iter().enumerate() {
             let at = now + Time::from_ps(self.stream.up_to(self.jitter.as_ps()));
             let connection = self.connections.as_ref().and_then(|known| known[i]);
             match connection {
-                Some(flow) => desk.write(at, flow, self.block_bytes),
-                None => desk.start(
+                Some(flow) => context.write(at, flow, self.block_bytes),
+                None => context.start(
                     at,
                     &Transfer {
                         src: *src,
@@ -84,7 +85,7 @@ impl Workload for Incast {
         }
     }
 
-    fn complete(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>) {
+    fn complete(&mut self, now: Time, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         if let Some(connections) = &mut self.connections {
             connections[flow.token as usize] = Some(flow.number);
         }
@@ -93,7 +94,7 @@ impl Workload for Incast {
             return;
         }
         let bytes = self.block_bytes * self.senders.len() as u64;
-        desk.round_ended(Round {
+        context.round_ended(Round {
             number: self.round,
             flow: None,
             start: self.begins_at,
@@ -102,7 +103,7 @@ impl Workload for Incast {
         });
         self.round += 1;
         if self.round < self.rounds {
-            desk.wake(now + self.pause, 0);
+            context.wake(now + self.pause, 0);
         }
     }
 }

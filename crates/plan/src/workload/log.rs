@@ -40,7 +40,7 @@ impl Exchange {
 }
 
 /// Everything that is over, and the requests that are not, each with the traffic that it is of.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Log {
     pub rounds: Vec<(u32, Round)>,
     pub exchanges: Vec<(u32, Exchange)>,

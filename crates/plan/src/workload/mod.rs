@@ -8,9 +8,9 @@
 mod incast;
 mod log;
 mod periodic;
-mod plan;
 mod poisson;
 mod request_response;
+mod schedule;
 mod trace;
 mod web;
 
@@ -19,24 +19,24 @@ use fairport_units::{Rate, Time};
 use crate::flow::{End, Origin, Side, Start};
 use crate::job::workload::{PlanJob, WorkloadJob};
 pub use log::{Exchange, Log, Round};
-pub use plan::{Action, Plan};
+pub use schedule::{Action, Schedule};
 
 /// What starts flows.
-pub trait Workload: Send + Sync {
+pub trait Workload: std::fmt::Debug + Send + Sync {
     /// How many flows it will start, about, in so much time over links of this rate.
     fn expected_flows(&self, span: Time, rate: Rate) -> u64;
 
     /// Plans its first actions, before the run.
-    fn begin(&mut self, desk: &mut Desk<'_>);
+    fn begin(&mut self, context: &mut WorkloadContext<'_>);
 
     /// It is the time for which it planned to be woken.
-    fn wake(&mut self, now: Time, token: u64, desk: &mut Desk<'_>);
+    fn wake(&mut self, now: Time, token: u64, context: &mut WorkloadContext<'_>);
 
     /// All data of a flow of its own is delivered.
-    fn complete(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>);
+    fn complete(&mut self, now: Time, flow: OwnFlow, context: &mut WorkloadContext<'_>);
 
     /// What the receiver of a flow of its own asked for has reached the sender.
-    fn asked(&mut self, _now: Time, _flow: OwnFlow, _desk: &mut Desk<'_>) {}
+    fn asked(&mut self, _now: Time, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
 }
 
 /// A flow that a workload has started.
@@ -49,15 +49,15 @@ pub struct OwnFlow {
 }
 
 /// Where a workload leaves its orders.
-pub struct Desk<'a> {
-    plan: &'a mut Plan,
+pub struct WorkloadContext<'a> {
+    schedule: &'a mut Schedule,
     log: &'a mut Log,
     traffic: u32,
     workload: u32,
     stop_at: Time,
 }
 
-impl Desk<'_> {
+impl WorkloadContext<'_> {
     /// A flow is to start, unless the workload has stopped by then.
     pub fn start(&mut self, at: Time, transfer: &Transfer) {
         let start = Start {
@@ -84,7 +84,7 @@ impl Desk<'_> {
             persistent: true,
             origin: self.origin(token),
         };
-        self.plan.at(now, Action::Start(start));
+        self.schedule.at(now, Action::Start(start));
     }
 
     fn origin(&self, token: u32) -> Origin {
@@ -97,7 +97,7 @@ impl Desk<'_> {
 
     fn unless_stopped(&mut self, at: Time, action: Action) {
         if at < self.stop_at {
-            self.plan.at(at, action);
+            self.schedule.at(at, action);
         }
     }
 
@@ -108,13 +108,14 @@ impl Desk<'_> {
 
     /// The receiver of a flow that it opened asks for more.
     pub fn ask(&mut self, now: Time, flow: u32, bytes: u64) {
-        self.plan
+        self.schedule
             .at(now, Action::Write(flow, Side::Receiver, bytes));
     }
 
     /// The sender answers what it was asked, whether or not the workload has stopped meanwhile.
     pub fn answer(&mut self, now: Time, flow: u32, bytes: u64) {
-        self.plan.at(now, Action::Write(flow, Side::Sender, bytes));
+        self.schedule
+            .at(now, Action::Write(flow, Side::Sender, bytes));
     }
 
     /// A request is made; gives its place in the log.
@@ -152,6 +153,7 @@ pub struct Transfer {
 }
 
 /// A workload, and what is the same for every one.
+#[derive(Debug)]
 struct Running {
     workload: Box<dyn Workload>,
     traffic: u32,
@@ -160,9 +162,11 @@ struct Running {
 }
 
 /// All workloads of a run, and what they have planned.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Workloads {
-    pub plan: Plan,
+    /// what happens next, of workloads and of flows
+    pub schedule: Schedule,
+    /// what is over
     pub log: Log,
     running: Vec<Running>,
 }
@@ -192,7 +196,7 @@ impl Workloads {
             start: job.start_ps,
             stop_at: job.stop_ps.unwrap_or(Time::NEVER),
         });
-        self.ask(index as u32, |workload, desk| workload.begin(desk));
+        self.ask(index as u32, |workload, context| workload.begin(context));
     }
 
     /// How many flows they will start, about, in a run of this length over links of this rate.
@@ -206,7 +210,9 @@ impl Workloads {
 
     /// Wakes a workload.
     pub fn wake(&mut self, index: u32, now: Time, token: u64) {
-        self.ask(index, |workload, desk| workload.wake(now, token, desk));
+        self.ask(index, |workload, context| {
+            workload.wake(now, token, context)
+        });
     }
 
     /// Tells a workload that a flow of its own has delivered what one side wrote.
@@ -214,23 +220,23 @@ impl Workloads {
         if origin.workload != Origin::LISTED {
             let token = origin.token;
             let flow = OwnFlow { number, token };
-            self.ask(origin.workload, |workload, desk| match from {
-                Side::Sender => workload.complete(now, flow, desk),
-                Side::Receiver => workload.asked(now, flow, desk),
+            self.ask(origin.workload, |workload, context| match from {
+                Side::Sender => workload.complete(now, flow, context),
+                Side::Receiver => workload.asked(now, flow, context),
             });
         }
     }
 
-    fn ask(&mut self, index: u32, what: impl FnOnce(&mut dyn Workload, &mut Desk<'_>)) {
+    fn ask(&mut self, index: u32, what: impl FnOnce(&mut dyn Workload, &mut WorkloadContext<'_>)) {
         let running = &mut self.running[index as usize];
-        let mut desk = Desk {
-            plan: &mut self.plan,
+        let mut context = WorkloadContext {
+            schedule: &mut self.schedule,
             log: &mut self.log,
             traffic: running.traffic,
             workload: index,
             stop_at: running.stop_at,
         };
-        what(running.workload.as_mut(), &mut desk);
+        what(running.workload.as_mut(), &mut context);
     }
 }
 
@@ -243,6 +249,7 @@ pub struct Key {
 }
 
 /// A workload's senders and receivers.
+#[derive(Debug)]
 pub struct Ends {
     pub senders: Vec<End>,
     pub receivers: Vec<End>,

@@ -9,11 +9,12 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Rate, Time};
 
-use super::{Desk, Ends, Key, OwnFlow, Round, Transfer, Workload};
+use super::{Ends, Key, OwnFlow, Round, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::PeriodicJob;
 
 /// One of the senders' sources.
+#[derive(Debug)]
 struct Source {
     src: End,
     /// its connection, where that stays open
@@ -27,6 +28,7 @@ struct Source {
 }
 
 /// Transfers launched again and again.
+#[derive(Debug)]
 pub(crate) struct Periodic {
     sources: Vec<Source>,
     receiver: End,
@@ -59,11 +61,11 @@ impl Periodic {
         }
     }
 
-    fn launch(&mut self, at: Time, number: usize, desk: &mut Desk<'_>) {
+    fn launch(&mut self, at: Time, number: usize, context: &mut WorkloadContext<'_>) {
         let source = &mut self.sources[number];
         source.launched = Some(at);
         if let Some(flow) = source.connection {
-            desk.write(at, flow, self.bytes);
+            context.write(at, flow, self.bytes);
             return;
         }
         let transfer = Transfer {
@@ -73,7 +75,7 @@ impl Periodic {
             persistent: self.is_persistent,
             token: number as u32,
         };
-        desk.start(at, &transfer);
+        context.start(at, &transfer);
     }
 }
 
@@ -84,23 +86,23 @@ impl Workload for Periodic {
         self.sources.len() as u64 * each
     }
 
-    fn begin(&mut self, desk: &mut Desk<'_>) {
-        desk.wake(self.start, 0);
+    fn begin(&mut self, context: &mut WorkloadContext<'_>) {
+        context.wake(self.start, 0);
     }
 
-    fn wake(&mut self, now: Time, _token: u64, desk: &mut Desk<'_>) {
+    fn wake(&mut self, now: Time, _token: u64, context: &mut WorkloadContext<'_>) {
         for number in 0..self.sources.len() {
             let at = now + Time::from_ps(self.stream.up_to(self.jitter.as_ps()));
             if self.sources[number].launched.is_some() {
                 self.sources[number].waits = true;
             } else {
-                self.launch(at, number, desk);
+                self.launch(at, number, context);
             }
         }
-        desk.wake(now + self.period, 0);
+        context.wake(now + self.period, 0);
     }
 
-    fn complete(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>) {
+    fn complete(&mut self, now: Time, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let number = flow.token as usize;
         let source = &mut self.sources[number];
         let launched = source.launched.take();
@@ -108,7 +110,7 @@ impl Workload for Periodic {
         if self.is_persistent {
             source.connection = Some(flow.number);
         }
-        desk.round_ended(Round {
+        context.round_ended(Round {
             number: source.transfers,
             flow: Some(flow.number),
             start: launched,
@@ -117,7 +119,7 @@ impl Workload for Periodic {
         });
         source.transfers += 1;
         if std::mem::take(&mut source.waits) {
-            self.launch(now, number, desk);
+            self.launch(now, number, context);
         }
     }
 }

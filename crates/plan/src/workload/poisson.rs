@@ -7,12 +7,13 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Rate, Time};
 
-use super::{Desk, Ends, Key, OwnFlow, Transfer, Workload};
+use super::{Ends, Key, OwnFlow, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::PoissonJob;
 use crate::sampling::{Cdf, exponential};
 
 /// An endless sequence of flows, or one of so many.
+#[derive(Debug)]
 pub(crate) struct Poisson {
     senders: Vec<End>,
     receivers: Vec<End>,
@@ -55,10 +56,10 @@ impl Poisson {
         }
     }
 
-    fn plan_next(&mut self, after: Time, desk: &mut Desk<'_>) {
+    fn plan_next(&mut self, after: Time, context: &mut WorkloadContext<'_>) {
         if self.left > 0 {
             self.left -= 1;
-            desk.wake(after + exponential(&mut self.arrivals, self.mean_gap), 0);
+            context.wake(after + exponential(&mut self.arrivals, self.mean_gap), 0);
         }
     }
 }
@@ -69,11 +70,11 @@ impl Workload for Poisson {
         self.left.min(arrivals)
     }
 
-    fn begin(&mut self, desk: &mut Desk<'_>) {
-        self.plan_next(self.start, desk);
+    fn begin(&mut self, context: &mut WorkloadContext<'_>) {
+        self.plan_next(self.start, context);
     }
 
-    fn wake(&mut self, now: Time, _token: u64, desk: &mut Desk<'_>) {
+    fn wake(&mut self, now: Time, _token: u64, context: &mut WorkloadContext<'_>) {
         let (src, dst) = self.pair();
         let transfer = Transfer {
             src,
@@ -82,9 +83,9 @@ impl Workload for Poisson {
             persistent: false,
             token: 0,
         };
-        desk.start(now, &transfer);
-        self.plan_next(now, desk);
+        context.start(now, &transfer);
+        self.plan_next(now, context);
     }
 
-    fn complete(&mut self, _now: Time, _flow: OwnFlow, _desk: &mut Desk<'_>) {}
+    fn complete(&mut self, _now: Time, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
 }

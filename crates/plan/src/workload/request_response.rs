@@ -9,12 +9,13 @@ use fairport_net::processing::Processing;
 use fairport_net::stream::Stream;
 use fairport_units::{Rate, Time};
 
-use super::{Desk, Ends, Exchange, Key, OwnFlow, Workload};
+use super::{Ends, Exchange, Key, OwnFlow, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::RequestResponseJob;
 use crate::sampling::Cdf;
 
 /// What a client and a server say to each other on one connection.
+#[derive(Debug)]
 struct Dialogue {
     client: End,
     server: End,
@@ -30,6 +31,7 @@ struct Dialogue {
 }
 
 /// All dialogues.
+#[derive(Debug)]
 pub(crate) struct RequestResponse {
     dialogues: Vec<Dialogue>,
     /// of each
@@ -75,19 +77,19 @@ impl Workload for RequestResponse {
         self.dialogues.len() as u64
     }
 
-    fn begin(&mut self, desk: &mut Desk<'_>) {
+    fn begin(&mut self, context: &mut WorkloadContext<'_>) {
         for (token, dialogue) in (0..).zip(&mut self.dialogues) {
             let jitter = Time::from_ps(dialogue.stream.up_to(self.jitter.as_ps()));
-            desk.wake(self.start + jitter, token);
+            context.wake(self.start + jitter, token);
         }
     }
 
     /// A client asks.
-    fn wake(&mut self, now: Time, token: u64, desk: &mut Desk<'_>) {
+    fn wake(&mut self, now: Time, token: u64, context: &mut WorkloadContext<'_>) {
         let dialogue = &mut self.dialogues[token as usize];
         let request_bytes = self.request_sizes.draw(&mut dialogue.stream);
         dialogue.response_bytes = self.response_sizes.draw(&mut dialogue.stream);
-        dialogue.row = desk.asked(Exchange {
+        dialogue.row = context.asked(Exchange {
             number: dialogue.requests,
             flow: dialogue.flow,
             start: now,
@@ -97,8 +99,8 @@ impl Workload for RequestResponse {
         });
         dialogue.requests += 1;
         match dialogue.flow {
-            Some(flow) => desk.ask(now, flow, request_bytes),
-            None => desk.connect(
+            Some(flow) => context.ask(now, flow, request_bytes),
+            None => context.connect(
                 now,
                 [dialogue.client, dialogue.server],
                 request_bytes,
@@ -108,19 +110,19 @@ impl Workload for RequestResponse {
     }
 
     /// The request has reached the server.
-    fn asked(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>) {
+    fn asked(&mut self, now: Time, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let dialogue = &mut self.dialogues[flow.token as usize];
         dialogue.flow = Some(flow.number);
-        desk.answer(now, flow.number, dialogue.response_bytes);
+        context.answer(now, flow.number, dialogue.response_bytes);
     }
 
     /// The client has the answer.
-    fn complete(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>) {
+    fn complete(&mut self, now: Time, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let dialogue = &mut self.dialogues[flow.token as usize];
-        desk.answered(dialogue.row, flow.number, now);
+        context.answered(dialogue.row, flow.number, now);
         if dialogue.requests < self.requests {
             let think = self.think.draw(&mut dialogue.stream);
-            desk.wake(now + think, u64::from(flow.token));
+            context.wake(now + think, u64::from(flow.token));
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use fairport_units::{Rate, Time};
 
-use super::{Desk, Ends, Key, OwnFlow, Transfer, Workload};
+use super::{Ends, Key, OwnFlow, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::TraceJob;
 
 /// The trace, and where it is.
+#[derive(Debug)]
 pub(crate) struct Trace {
     senders: Vec<End>,
     receivers: Vec<End>,
@@ -26,9 +27,9 @@ impl Trace {
         }
     }
 
-    fn plan_next(&self, desk: &mut Desk<'_>) {
+    fn plan_next(&self, context: &mut WorkloadContext<'_>) {
         if let Some(start) = self.rows.start_ps.get(self.next) {
-            desk.wake(self.begins + *start, 0);
+            context.wake(self.begins + *start, 0);
         }
     }
 }
@@ -38,11 +39,11 @@ impl Workload for Trace {
         self.rows.start_ps.len() as u64
     }
 
-    fn begin(&mut self, desk: &mut Desk<'_>) {
-        self.plan_next(desk);
+    fn begin(&mut self, context: &mut WorkloadContext<'_>) {
+        self.plan_next(context);
     }
 
-    fn wake(&mut self, now: Time, _token: u64, desk: &mut Desk<'_>) {
+    fn wake(&mut self, now: Time, _token: u64, context: &mut WorkloadContext<'_>) {
         let row = self.next;
         let transfer = Transfer {
             src: self.senders[self.rows.src[row] as usize],
@@ -51,10 +52,10 @@ impl Workload for Trace {
             persistent: false,
             token: 0,
         };
-        desk.start(now, &transfer);
+        context.start(now, &transfer);
         self.next += 1;
-        self.plan_next(desk);
+        self.plan_next(context);
     }
 
-    fn complete(&mut self, _now: Time, _flow: OwnFlow, _desk: &mut Desk<'_>) {}
+    fn complete(&mut self, _now: Time, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
 }

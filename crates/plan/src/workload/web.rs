@@ -8,12 +8,13 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Rate, Time};
 
-use super::{Desk, Ends, Key, OwnFlow, Transfer, Workload};
+use super::{Ends, Key, OwnFlow, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::WebJob;
 use crate::sampling::{BoundedPareto, exponential};
 
 /// One user.
+#[derive(Debug)]
 struct Session {
     client: End,
     /// objects of the page that have not arrived
@@ -22,6 +23,7 @@ struct Session {
 }
 
 /// All users.
+#[derive(Debug)]
 pub(crate) struct Web {
     servers: Vec<End>,
     sessions: Vec<Session>,
@@ -72,16 +74,16 @@ impl Workload for Web {
     }
 
     /// Users come one after another.
-    fn begin(&mut self, desk: &mut Desk<'_>) {
+    fn begin(&mut self, context: &mut WorkloadContext<'_>) {
         let mut at = self.start;
         for number in 0..self.sessions.len() {
-            desk.wake(at, number as u64);
+            context.wake(at, number as u64);
             at += exponential(&mut self.starts, self.session_gap);
         }
     }
 
     /// A user asks for a page.
-    fn wake(&mut self, now: Time, token: u64, desk: &mut Desk<'_>) {
+    fn wake(&mut self, now: Time, token: u64, context: &mut WorkloadContext<'_>) {
         let session = &mut self.sessions[token as usize];
         let stream = &mut session.stream;
         let servers = self
@@ -101,17 +103,17 @@ impl Workload for Web {
                 persistent: false,
                 token: token as u32,
             };
-            desk.start(at, &transfer);
+            context.start(at, &transfer);
             at += exponential(stream, self.object_gap);
         }
     }
 
-    fn complete(&mut self, now: Time, flow: OwnFlow, desk: &mut Desk<'_>) {
+    fn complete(&mut self, now: Time, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let session = &mut self.sessions[flow.token as usize];
         session.missing -= 1;
         if session.missing == 0 {
             let think = exponential(&mut session.stream, self.think);
-            desk.wake(now + think, u64::from(flow.token));
+            context.wake(now + think, u64::from(flow.token));
         }
     }
 }

@@ -2,7 +2,8 @@
 
 #![allow(dead_code)] // each test file uses some of it
 
-use fairport_sim::{Column, Job, Recorded, Simulation};
+use fairport_plan::{Job, Plan};
+use fairport_sim::{Column, Recorded, Simulation};
 use serde_json::{Value, json};
 
 /// 15 senders to one receiver in a k = 4 fat-tree with 16 KiB buffers: the paper's experiment P1.
@@ -63,7 +64,7 @@ pub(crate) fn seconds(s: f64) -> u64 {
 /// Runs a job to its end.
 pub(crate) fn run(job: &Value) -> Recorded {
     let job: Job = serde_json::from_value(job.clone()).expect("a job");
-    let mut simulation = Simulation::new(&job).expect("a possible job");
+    let mut simulation = Simulation::new(Plan::new(job).expect("a possible job"));
     while !simulation.advance(100_000) {}
     simulation.into_recorded()
 }

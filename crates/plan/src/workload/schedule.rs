@@ -1,29 +1,31 @@
-//! What is to happen at set times: flows that start, write more, stop; workloads that wake.
+//! The schedule: flows that start, write more or stop, and workloads that wake, at set times.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use crate::flow::{Side, Start};
 
-/// Something to be done.
+/// Something to be done at a set time.
+#[derive(Debug)]
 pub enum Action {
     /// a flow that the job lists opens its connection
     Open(u32),
-    /// a flow that nobody has numbered yet starts
+    /// a flow that has no number yet starts
     Start(Start),
-    /// a flow's application on that side has so many octets more to send
+    /// a flow's application on that side has so many bytes more to send
     Write(u32, Side, u64),
     /// a flow's application stops: what it has not sent yet, it never will
     Stop(u32),
-    /// a workload is woken, with a number of its own
+    /// a workload wakes, with a number of its own
     Wake(u32, u64),
 }
 
+#[derive(Debug)]
 struct Entry {
-    time: Time,
-    /// entries of one instant come in the order in which they were made
+    time: Instant,
+    /// entries of one instant come in the order in which they were added
     serial: u64,
     action: Action,
 }
@@ -50,14 +52,15 @@ impl PartialEq for Entry {
 impl Eq for Entry {}
 
 /// Actions in order of time.
-#[derive(Default)]
-pub struct Plan {
+#[derive(Debug, Default)]
+pub struct Schedule {
     heap: BinaryHeap<Entry>,
     serial: u64,
 }
 
-impl Plan {
-    pub fn at(&mut self, time: Time, action: Action) {
+impl Schedule {
+    /// Adds an action.
+    pub fn at(&mut self, time: Instant, action: Action) {
         let serial = self.serial;
         self.serial += 1;
         self.heap.push(Entry {
@@ -67,12 +70,12 @@ impl Plan {
         });
     }
 
-    /// When there is something to be done next, if ever.
-    pub fn next_at(&self) -> Time {
-        self.heap.peek().map_or(Time::NEVER, |entry| entry.time)
+    /// When the next action is due; [`Instant::NEVER`] if there is none.
+    pub fn next_at(&self) -> Instant {
+        self.heap.peek().map_or(Instant::NEVER, |entry| entry.time)
     }
 
-    /// Takes what is to be done next.
+    /// Takes the next action.
     pub fn pop(&mut self) -> Option<Action> {
         self.heap.pop().map(|entry| entry.action)
     }
@@ -83,17 +86,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_due_at_one_time_is_done_in_the_order_in_which_it_was_planned() {
-        let mut plan = Plan::default();
+    fn actions_of_one_instant_come_in_the_order_in_which_they_were_added() {
+        let mut schedule = Schedule::default();
         for (us, flow) in [(2, 0), (1, 1), (2, 2), (1, 3)] {
-            plan.at(Time::from_us(us), Action::Open(flow));
+            schedule.at(Instant::from_us(us), Action::Open(flow));
         }
-        assert_eq!(plan.next_at(), Time::from_us(1));
-        let flows = std::iter::from_fn(|| match plan.pop()? {
+        assert_eq!(schedule.next_at(), Instant::from_us(1));
+        let flows = std::iter::from_fn(|| match schedule.pop()? {
             Action::Open(flow) => Some(flow),
             _ => None,
         });
         assert_eq!(flows.collect::<Vec<_>>(), [1, 3, 0, 2]);
-        assert_eq!(plan.next_at(), Time::NEVER);
+        assert_eq!(schedule.next_at(), Instant::NEVER);
     }
 }

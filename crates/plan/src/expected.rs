@@ -1,0 +1,148 @@
+//! How much a run is expected to carry and to record: what an estimate of its memory is made of.
+//!
+//! These are counts, worked out from the plan alone. What each of them takes, the driver knows that
+//! keeps it.
+
+use fairport_net::{PortId, Topology};
+use fairport_units::{Duration, Instant};
+use serde::Serialize;
+
+use crate::flow::ListedFlow;
+use crate::job::Job;
+use crate::router::Router;
+use crate::udp::{self, Pattern, Udp};
+use crate::watch::Watch;
+use crate::wiring;
+use crate::workload::Workloads;
+
+/// What a run is expected to carry and to record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Expected {
+    /// flows, both listed and started by workloads
+    pub flows: u64,
+    /// those of them of which every sample is recorded
+    pub watched_flows: u64,
+    /// what the listed flows' routes take, bytes
+    pub route_bytes: u64,
+    /// rows of the flows' series
+    pub series_rows: u64,
+    /// rows of the ports' queue samples
+    pub queue_rows: u64,
+    /// packets dropped
+    pub drops: u64,
+    /// output ports, summed over nodes, times the ports of their node: counts that are kept by output
+    /// and ingress port
+    pub port_pairs: u64,
+    /// queues that disciplines keep by flow number, at all ports
+    pub flow_queues: u64,
+}
+
+impl Expected {
+    pub(crate) fn new(
+        job: &Job,
+        topology: &Topology,
+        router: &mut Router,
+        listed: &[ListedFlow],
+        workloads: &Workloads,
+        watch: &Watch,
+    ) -> Self {
+        let generated = workloads.expected_flows(job.duration_ps, job.link.rate_bps);
+        let flows = (listed.len() as u64).saturating_add(generated);
+        let watched_flows = flows.min(u64::from(job.probes.watched_flows));
+        let rows = |interval: Duration| job.duration_ps.as_ps() / interval.as_ps().max(1);
+        let ports = topology.nodes().iter().map(|node| node.ports.len() as u64);
+        Self {
+            flows,
+            watched_flows,
+            route_bytes: route_bytes(topology, router, listed),
+            series_rows: rows(job.probes.series_interval_ps).saturating_mul(watched_flows),
+            queue_rows: rows(job.probes.queue_interval_ps)
+                .saturating_mul(watch.queues.len() as u64),
+            drops: tcp_drops(job).saturating_add(udp_drops(job, topology, router, listed)),
+            port_pairs: ports.map(|ports| ports * ports).sum(),
+            flow_queues: flow_queues(job, topology).saturating_mul(flows),
+        }
+    }
+}
+
+/// Ports of switches, where each of them keeps a queue per flow number.
+fn flow_queues(job: &Job, topology: &Topology) -> u64 {
+    use crate::job::{QueueJob, SchedulerJob};
+    if !matches!(job.queue, QueueJob::Scheduled(SchedulerJob::Drr { .. })) {
+        return 0;
+    }
+    let switches = topology.nodes().iter().filter(|node| !node.is_host);
+    switches.map(|node| node.ports.len() as u64).sum()
+}
+
+/// What the routes of all listed flows take. Of many flows, evenly chosen ones stand for the others.
+fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) -> u64 {
+    const MOST: usize = 1_000;
+    let step = listed.len().div_ceil(MOST).max(1);
+    let flows = (0..).zip(listed).step_by(step);
+    let (mut bytes, mut count) = (0, 0);
+    for (number, flow) in flows {
+        let [src, dst] = [flow.how.src.host, flow.how.dst.host];
+        bytes += router.paths(topology, number, src, dst).bytes();
+        count += 1;
+    }
+    bytes * listed.len() as u64 / count.max(1)
+}
+
+/// One packet in ten dropped at one saturated link: more than any run of TCP has shown.
+fn tcp_drops(job: &Job) -> u64 {
+    let bits = job.duration_ps.as_secs_f64() * job.link.rate_bps.as_bps() as f64;
+    let packets = bits / (8.0 * f64::from(job.link.mtu_bytes.max(1)));
+    (packets / 10.0) as u64
+}
+
+/// Datagrams of UDP sources for which there is no room: they do not slow down. At each port, what
+/// its rate leaves over of what all sources send through it while they are on.
+fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[ListedFlow]) -> u64 {
+    let end = Instant::ZERO + job.duration_ps;
+    let framing = wiring::framing(job);
+    let mut offered_bps = vec![0.0; topology.ports().len()];
+    let mut sources = Vec::new();
+    for (number, flow) in (0..).zip(listed) {
+        let Some(source) = &flow.how.udp else {
+            continue;
+        };
+        let datagrams = datagrams(source, flow, end);
+        let packet = (u32::from(source.payload_bytes) + udp::HEADER_BYTES) as u16;
+        let wire_bytes = framing.buffered_bytes(packet) + framing.gap_bytes();
+        let bps = 8.0 * f64::from(wire_bytes) / source.gap.as_secs_f64().max(1e-12);
+        let pair = [flow.how.src.host, flow.how.dst.host];
+        // of several paths, each carries an equal part
+        let paths = router.forward(topology, number, pair);
+        for port in paths.iter().flatten() {
+            offered_bps[port.0 as usize] += bps / paths.len() as f64;
+        }
+        sources.push((datagrams, paths));
+    }
+    let fits = |port: &PortId| {
+        let capacity_bps = wiring::rate(job, topology, *port).as_bps() as f64;
+        (capacity_bps / offered_bps[port.0 as usize]).min(1.0)
+    };
+    let dropped = sources.iter().map(|(datagrams, paths)| {
+        let fits = paths.iter().flatten().map(fits).fold(1.0, f64::min);
+        (*datagrams as f64 * (1.0 - fits)) as u64
+    });
+    dropped.fold(0, u64::saturating_add)
+}
+
+/// About how many datagrams a source sends by the end of the run.
+fn datagrams(source: &Udp, flow: &ListedFlow, end: Instant) -> u64 {
+    let until = flow.stop.unwrap_or(end).min(end);
+    let span = until.saturating_sub(flow.start);
+    let share = match source.pattern {
+        Pattern::Constant | Pattern::Poisson => 1.0,
+        Pattern::OnOff { on_mean, off_mean } => {
+            let [on, off] = [on_mean, off_mean].map(|mean| mean.as_ps() as f64);
+            on / (on + off).max(1.0)
+        }
+    };
+    let in_time = span.as_ps() as f64 * share / source.gap.as_ps().max(1) as f64;
+    let payload = u64::from(source.payload_bytes.max(1));
+    let of_size = flow.how.size_bytes.map(|bytes| bytes.div_ceil(payload));
+    (in_time as u64).min(of_size.unwrap_or(u64::MAX))
+}

@@ -1,0 +1,252 @@
+//! A plan: everything that is settled about a run before any packet moves.
+//!
+//! A [`Job`] says what is asked, by names and distributions. A plan says what happens: hosts and
+//! ports have numbers, constants are drawn, flows have their starts, and everything was checked. A
+//! driver takes a plan and moves packets: simulated ones, or those of real hosts.
+
+use std::collections::HashSet;
+
+use fairport_net::arbitration::Arbiter;
+use fairport_net::classifier::Classifier;
+use fairport_net::framing::Framing;
+use fairport_net::port::PortConfig;
+use fairport_net::stream::Stream;
+use fairport_net::{BuildError, PortId, Topology};
+use fairport_tcp::Settings;
+use fairport_units::{Duration, Instant};
+use serde::Serialize;
+
+use crate::ends::{HostNumbers, listed_flows, workload_ends};
+use crate::expected::Expected;
+use crate::flow::ListedFlow;
+use crate::flow_factory::FlowFactory;
+use crate::ideal::EmptyNetwork;
+use crate::job::Job;
+use crate::queues::shaping;
+use crate::router::Router;
+use crate::stacks::stacks;
+use crate::topology::with_fabric;
+use crate::watch::Watch;
+use crate::wiring::{self, HostOutput, Timing, Wiring};
+use crate::workload::{Action, Ends, Workloads};
+
+/// A run before any packet moves.
+#[derive(Debug, Serialize)]
+pub struct Plan {
+    job: Job,
+    #[serde(skip)]
+    topology: Topology,
+    stacks: Vec<Settings>,
+    timing: Timing,
+    flows: Vec<ListedFlow>,
+    #[serde(skip)]
+    workloads: Workloads,
+    #[serde(skip)]
+    router: Router,
+    watch: Watch,
+    expected: Expected,
+}
+
+/// When is measured. The measurement ends with the run, if not before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MeasurementRule {
+    /// where it begins
+    pub from: MeasureFrom,
+    /// where it ends
+    pub to: Option<Instant>,
+}
+
+/// Where a measurement begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum MeasureFrom {
+    /// at a time of the run
+    At(Instant),
+    /// as soon as so many flows, those of the lowest numbers, are all established
+    Established {
+        /// how many
+        flows: u32,
+    },
+}
+
+impl Plan {
+    /// Works out what the job asks for.
+    ///
+    /// # Errors
+    /// If the job asks for something impossible; the error names the field.
+    pub fn new(job: Job) -> Result<Self, BuildError> {
+        let topology = with_fabric(&job)?;
+        if job.duration_ps == Duration::ZERO {
+            let remedy = "simulate for longer than 0 s";
+            return Err(BuildError::new(
+                "duration",
+                "0s",
+                "is no time at all",
+                remedy,
+            ));
+        }
+        wiring::check_processing(job.host.processing)?;
+        let stacks = stacks(&job.stacks, job.link.mtu_bytes)?;
+        let hosts = HostNumbers::new(&topology);
+        let mut router = Router::new(&job, &topology)?;
+        let flows = listed_flows(&job, &hosts)?;
+        let ends = workload_ends(&job, &hosts)?;
+        let timing = Timing::new(&job, &topology);
+        check_ports(&job, &topology, &timing)?;
+        shaping::classifier(job.classifier, &topology)?;
+        let watch = Watch::new(&job, &topology, &mut router, &flows, &ends);
+        let workloads = workloads(&job, &flows, &ends);
+        let expected = Expected::new(&job, &topology, &mut router, &flows, &workloads, &watch);
+        Ok(Self {
+            topology,
+            stacks,
+            timing,
+            flows,
+            workloads,
+            router,
+            watch,
+            expected,
+            job,
+        })
+    }
+
+    /// The document from which the plan was made.
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Hosts, switches and links.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// What all random streams derive from.
+    pub fn seed(&self) -> u64 {
+        self.job.seed
+    }
+
+    /// The end of the run.
+    pub fn end(&self) -> Instant {
+        Instant::ZERO + self.job.duration_ps
+    }
+
+    /// What a frame adds to an IP packet.
+    pub fn framing(&self) -> Framing {
+        wiring::framing(&self.job)
+    }
+
+    /// Which of several simultaneous arrivals goes first.
+    pub fn arbiter(&self) -> Arbiter {
+        let stream = Stream::new(self.job.seed, "arbitration", 0);
+        let ports = self.topology.ports().len();
+        Arbiter::new(self.job.switch.arbitration, ports, stream)
+    }
+
+    /// What separates short flows from long ones at the edge, if the job has that.
+    pub fn classifier(&self) -> Option<Classifier> {
+        shaping::classifier(self.job.classifier, &self.topology).expect("checked")
+    }
+
+    /// Every port's configuration, with its empty queue, in the order of the topology's ports.
+    pub fn ports(&self) -> Vec<PortConfig> {
+        let wiring = Wiring::new(&self.job, &self.topology, &self.timing).expect("checked");
+        let ports = (0..self.topology.ports().len() as u32).map(PortId);
+        ports
+            .map(|port| wiring.port(port).expect("checked"))
+            .collect()
+    }
+
+    /// Every host's way out, in the order of the topology's hosts.
+    pub fn hosts(&self) -> Vec<HostOutput> {
+        wiring::outputs(&self.job, &self.topology, &self.timing)
+    }
+
+    /// The TCP stacks to which flows refer.
+    pub fn stacks(&self) -> &[Settings] {
+        &self.stacks
+    }
+
+    /// The flows that are known before the run, with their drawn starts.
+    pub fn flows(&self) -> &[ListedFlow] {
+        &self.flows
+    }
+
+    /// When is measured.
+    pub fn measurement(&self) -> MeasurementRule {
+        let flows = self.flows.len() as u32;
+        let from = self.job.probes.measure_from_ps;
+        MeasurementRule {
+            from: from.map_or(MeasureFrom::Established { flows }, MeasureFrom::At),
+            to: self.job.probes.measure_to_ps,
+        }
+    }
+
+    /// The ports whose queues and packets are recorded.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// How much the run is expected to carry and to record.
+    pub fn expected(&self) -> &Expected {
+        &self.expected
+    }
+
+    /// Splits the plan into what a driver keeps while the run goes on; `ports` are those of
+    /// [`Plan::ports`].
+    pub fn into_parts(self, ports: &[PortConfig]) -> Parts {
+        let links = ports.iter().map(|port| (port.rate, port.latency));
+        let empty = EmptyNetwork::new(
+            self.framing(),
+            links.collect(),
+            self.timing.host_latency.clone(),
+        );
+        Parts {
+            topology: self.topology,
+            factory: FlowFactory::new(self.job.seed, self.stacks, self.router, empty),
+            flows: self.flows,
+            workloads: self.workloads,
+        }
+    }
+}
+
+/// What a driver keeps while the run goes on.
+pub struct Parts {
+    /// hosts, switches and links
+    pub topology: Topology,
+    /// what gives flows their paths
+    pub factory: FlowFactory,
+    /// the flows that are known before the run, by number
+    pub flows: Vec<ListedFlow>,
+    /// what starts flows, and the schedule, which has the listed flows too
+    pub workloads: Workloads,
+}
+
+/// The events of the listed flows, and then those with which workloads begin.
+fn workloads(job: &Job, flows: &[ListedFlow], ends: &[Ends]) -> Workloads {
+    let mut workloads = Workloads::default();
+    for (number, flow) in (0..).zip(flows) {
+        workloads.schedule.at(flow.start, Action::Open(number));
+        if let Some(stop) = flow.stop {
+            workloads.schedule.at(stop, Action::Stop(number));
+        }
+    }
+    for (workload, ends) in job.workloads.iter().zip(ends) {
+        workloads.add(workload, job.seed, ends);
+    }
+    workloads
+}
+
+/// Builds a port of each kind that there is and drops it: ports whose links have equal options are
+/// alike up to their random numbers.
+fn check_ports(job: &Job, topology: &Topology, timing: &Timing) -> Result<(), BuildError> {
+    let wiring = Wiring::new(job, topology, timing)?;
+    let mut checked = HashSet::new();
+    for (id, port) in (0..).zip(topology.ports()) {
+        let options = port.options;
+        let at_host = topology.node(port.node).is_host;
+        let kind = (options.rate, options.delay, options.limit_bytes, at_host);
+        if checked.insert(kind) {
+            wiring.port(PortId(id))?;
+        }
+    }
+    Ok(())
+}

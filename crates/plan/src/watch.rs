@@ -1,0 +1,180 @@
+//! Which ports are watched: those through which most flows pass.
+//!
+//! The flows that the job lists are counted one by one. A workload may start flows between many
+//! pairs of hosts. Up to [`EXACT_PAIRS`] pairs, each of them is counted; beyond, only an evenly
+//! spread sample of them, so that the choice takes as long for a network of any size. Then ports
+//! that clearly carry more than others are found, and which of many equally busy ports are watched
+//! is left to the sample.
+
+use std::cmp::Reverse;
+
+use fairport_net::{PortId, Topology};
+use serde::Serialize;
+
+use crate::flow::ListedFlow;
+use crate::job::Job;
+use crate::paths::ports_of;
+use crate::router::Router;
+use crate::workload::Ends;
+
+/// A workload with more pairs of hosts than this is sampled.
+const EXACT_PAIRS: u64 = 1 << 17;
+
+/// A sample ends when its pairs' paths have this many hops.
+const SAMPLED_HOPS: usize = 1 << 17;
+
+/// The ports that are watched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Watch {
+    /// forwarding nodes' ports where data of two or more flows may queue, in order of their
+    /// numbers: their queues are recorded
+    pub queues: Vec<PortId>,
+    /// the port through which data of most flows passes: its packets are traced
+    pub traced: PortId,
+}
+
+impl Watch {
+    /// Chooses the ports for a job with these flows and workloads.
+    pub(crate) fn new(
+        job: &Job,
+        topology: &Topology,
+        router: &mut Router,
+        flows: &[ListedFlow],
+        workloads: &[Ends],
+    ) -> Self {
+        let mut counter = Counter {
+            topology,
+            router,
+            flows: vec![0; topology.ports().len()],
+            next_number: 0,
+        };
+        for flow in flows {
+            counter.count([flow.how.src.host, flow.how.dst.host]);
+        }
+        for ends in workloads {
+            counter.count_workload(ends);
+        }
+        let flows = counter.flows;
+        Self {
+            queues: shared_ports(topology, &flows, job.probes.watched_ports),
+            traced: busiest_port(&flows),
+        }
+    }
+}
+
+/// Counts flows at ports.
+struct Counter<'a> {
+    topology: &'a Topology,
+    router: &'a mut Router,
+    /// flows that may pass, by port
+    flows: Vec<u64>,
+    /// flows are numbered, because policies hash the number
+    next_number: u32,
+}
+
+impl Counter<'_> {
+    /// Counts a flow between two hosts; returns the hops of its paths.
+    fn count(&mut self, pair: [u32; 2]) -> usize {
+        let paths = self.router.forward(self.topology, self.next_number, pair);
+        self.next_number += 1;
+        for port in ports_of(&paths) {
+            self.flows[port.0 as usize] += 1;
+        }
+        paths.iter().map(Vec::len).sum()
+    }
+
+    fn count_workload(&mut self, ends: &Ends) {
+        let pairs = ends.senders.len() as u64 * ends.receivers.len() as u64;
+        if pairs <= EXACT_PAIRS {
+            for [src, dst] in ends.pairs() {
+                self.count([src.host, dst.host]);
+            }
+            return;
+        }
+        let before = std::mem::replace(&mut self.flows, vec![0; self.topology.ports().len()]);
+        let (mut hops, mut sampled) = (0, 0);
+        for pair in (0..pairs).map(|i| sampled_pair(ends, i)) {
+            if pair[0] == pair[1] {
+                continue;
+            }
+            hops += self.count(pair);
+            sampled += 1;
+            if hops >= SAMPLED_HOPS {
+                break;
+            }
+        }
+        for (flows, before) in self.flows.iter_mut().zip(before) {
+            *flows = before + *flows * (pairs / sampled);
+        }
+    }
+}
+
+/// The hosts of the `i`-th pair of a sequence that covers all pairs evenly at any length: Roberts's
+/// R2, the multiples of 1/g and 1/g² modulo 1, where g³ = g + 1 ("The unreasonable effectiveness of
+/// quasirandom sequences", 2018).
+fn sampled_pair(ends: &Ends, i: u64) -> [u32; 2] {
+    /// 2^64 / g
+    const FIRST: u64 = 0xc13f_a9a9_02a6_328f;
+    /// 2^64 / g², made odd
+    const SECOND: u64 = 0x91e1_0da5_c79e_7b1d;
+    let index = |step: u64, count: usize| {
+        let share = u128::from(step.wrapping_mul(i));
+        (share * count as u128 >> 64) as usize
+    };
+    let src = ends.senders[index(FIRST, ends.senders.len())];
+    let dst = ends.receivers[index(SECOND, ends.receivers.len())];
+    [src.host, dst.host]
+}
+
+/// The port that data of most flows passes; of several, the one of the highest number.
+fn busiest_port(flows: &[u64]) -> PortId {
+    let ports = 0..flows.len() as u32;
+    PortId(ports.max_by_key(|port| flows[*port as usize]).unwrap_or(0))
+}
+
+/// The forwarding nodes' ports that data of two or more flows may pass, in their order; of more
+/// than `most`, those of most flows.
+fn shared_ports(topology: &Topology, flows: &[u64], most: u32) -> Vec<PortId> {
+    let ports = (0..topology.ports().len() as u32).map(PortId);
+    let flows = |port: &PortId| flows[port.0 as usize];
+    let shared =
+        |port: &PortId| flows(port) >= 2 && topology.node(topology.port(*port).node).forwards;
+    let mut ports: Vec<PortId> = ports.filter(shared).collect();
+    ports.sort_by_key(|port| Reverse(flows(port)));
+    ports.truncate(most as usize);
+    ports.sort_unstable();
+    ports
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::flow::End;
+
+    fn ends(senders: u32, receivers: u32) -> Ends {
+        let side = |hosts: u32| (0..hosts).map(|host| End { host, stack: 0 }).collect();
+        Ends {
+            senders: side(senders),
+            receivers: side(receivers),
+        }
+    }
+
+    #[test]
+    fn a_sample_takes_every_host_about_equally_often() {
+        let ends = ends(1000, 300);
+        let mut sent = vec![0_u32; 1000];
+        let mut received = vec![0_u32; 300];
+        let mut pairs = BTreeSet::new();
+        for i in 0..30_000 {
+            let [src, dst] = sampled_pair(&ends, i);
+            sent[src as usize] += 1;
+            received[dst as usize] += 1;
+            pairs.insert([src, dst]);
+        }
+        assert!(sent.iter().all(|n| (27..=33).contains(n)), "30 expected");
+        assert!(received.iter().all(|n| (95..=105).contains(n)), "100");
+        assert!(pairs.len() > 28_000, "few pairs come twice");
+    }
+}

@@ -1,0 +1,34 @@
+//! An estimate of the memory that a run needs, from its plan alone.
+
+use fairport_plan::Plan;
+use fairport_record::tables::{Drops, QueueRows, SeriesRows};
+
+/// A flow's record and its row, and those of its connection while it runs, spread over all flows.
+const FLOW_BYTES: u64 = 1_000;
+/// What a watched flow has besides: its histogram, and its connection to the end.
+const WATCHED_BYTES: u64 = 20_000;
+/// A count of packets by output and ingress port.
+const COUNT_BYTES: u64 = size_of::<u64>() as u64;
+/// The number of a flow's queue.
+const QUEUE_NUMBER_BYTES: u64 = size_of::<u32>() as u64;
+
+/// What a simulation of this plan will need, bytes: above all the tables that grow with time, twice,
+/// because they are handed on.
+pub fn memory_bytes(plan: &Plan) -> u64 {
+    let expected = plan.expected();
+    let tables = [
+        expected.series_rows.saturating_mul(SeriesRows::ROW_BYTES),
+        expected.queue_rows.saturating_mul(QueueRows::ROW_BYTES),
+        expected.drops.saturating_mul(Drops::ROW_BYTES),
+    ];
+    let tables = tables.into_iter().fold(0, u64::saturating_add);
+    let parts = [
+        expected.route_bytes,
+        expected.flows.saturating_mul(FLOW_BYTES),
+        expected.watched_flows.saturating_mul(WATCHED_BYTES),
+        expected.port_pairs.saturating_mul(COUNT_BYTES),
+        expected.flow_queues.saturating_mul(QUEUE_NUMBER_BYTES),
+        tables.saturating_mul(2),
+    ];
+    parts.into_iter().fold(0, u64::saturating_add)
+}
