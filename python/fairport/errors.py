@@ -1,19 +1,25 @@
-"""What a user can get wrong, said once: where, what, and how to mend it."""
+"""Errors in the input, with four parts: where, what value, what is wrong, and how to fix it.
+
+There is one base, `InputError`. A part of the program that does not know the file or the whole field
+raises its own kind with what it knows, and `InputError.placed` adds the rest further out.
+"""
 
 from __future__ import annotations
 
 import difflib
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 _ABSENT: Any = object()
-# of a longer list only so many are printed
+# Of a longer list only this many are printed.
 _MOST_LISTED = 20
+
+E = TypeVar("E", bound="InputError")
 
 
 class InputError(Exception):
-    """Bad input. Names the file, the field, the value and the remedy, as far as each applies.
+    """Bad input. It names the file, the field, the value and the remedy, as far as each applies.
 
     `str(error)` is one sentence without the remedy; the command line prints the remedy as a hint.
     """
@@ -35,6 +41,19 @@ class InputError(Exception):
         self.has_value = value is not _ABSENT
         self.value = value if self.has_value else None
 
+    def placed(self, kind: type[E], *, file: str, field: str, value: Any = _ABSENT) -> E:
+        """The same error as another kind, in this file and below this field.
+
+        `value` is shown where the error itself has none.
+        """
+        return kind(
+            self.problem,
+            remedy=self.remedy,
+            file=file,
+            field=".".join(part for part in (field, self.field) if part),
+            value=self.value if self.has_value else value,
+        )
+
     def __str__(self) -> str:
         where = "".join(f"{part}: " for part in (self.file, self.field) if part)
         shown = f"{_as_written(self.value)} " if self.has_value else ""
@@ -46,33 +65,33 @@ class ScenarioError(InputError):
 
 
 class OutputError(InputError):
-    """A results folder that cannot be written, or must not be."""
+    """A file or folder that cannot be written, or must not be."""
 
 
 class RunFolderError(InputError):
-    """A folder that was to hold a run and does not."""
+    """A folder that should hold a run and does not."""
 
 
 class ResourceError(InputError):
-    """A run that the machine cannot hold."""
+    """A run that needs more memory than the machine has left."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C; the text says what is kept."""
+    """Ctrl-C. The text says what is kept."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The nearest known word as a question, or what there is, as a sentence."""
+    """The nearest known word as a question; without one, the known words."""
     known = list(known)
     found = _nearest(word, known)
     if found:
         return f"did you mean `{found}`?"
     more = f" and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else ""
-    return f"known here: {', '.join(known[:_MOST_LISTED])}{more}."
+    return f"choose one of {', '.join(known[:_MOST_LISTED])}{more}."
 
 
 def not_one_of(word: str, known: Iterable[str]) -> tuple[str, str]:
-    """Problem and remedy where all that is known, being little, stands in the problem."""
+    """Problem and remedy for a word of a short list, which the problem names whole."""
     known = list(known)
     found = _nearest(word, known)
     return (
@@ -82,7 +101,7 @@ def not_one_of(word: str, known: Iterable[str]) -> tuple[str, str]:
 
 
 def _nearest(word: str, known: list[str]) -> str:
-    """The known word that is most like this one; empty when none is."""
+    """The known word that is most like this one; empty when none is like it."""
     same = [name for name in known if name.lower() == word.lower()]
     return next(iter(same or difflib.get_close_matches(word, known, n=1, cutoff=0.6)), "")
 

@@ -17,7 +17,16 @@ ROOT = Path(__file__).parents[2]
 
 PYTHON = (
     # What needs nothing of Fairport. `_core` is the engine.
-    {"_core", "_toml", "completion", "errors", "ordered_threads", "quantities", "verdict"},
+    {
+        "_core",
+        "_toml",
+        "completion",
+        "errors",
+        "headers",
+        "ordered_threads",
+        "quantities",
+        "verdict",
+    },
     {"files", "published", "tables", "workloads"},
     # What is asked for, and what tables mean.
     {"scenario", "metrics", "trends"},

@@ -10,9 +10,11 @@ from importlib import resources
 from itertools import pairwise
 from typing import Any
 
+from fairport import headers
 from fairport.layout.network import Network, node_of
 
-_FULL_FRAME_BYTES = 1518
+# A full Ethernet frame, as a buffer holds it.
+_FULL_FRAME_BYTES = 1500 + headers.ETHERNET_BUFFERED
 
 
 def mininet(network: Network) -> str:
@@ -67,8 +69,8 @@ def _packets(network: Network, limit_bytes: int | None) -> int:
     limit = network.scenario.queue.limit
     if limit_bytes is None and limit.in_packets:
         return int(limit)
-    octets = int(limit) if limit_bytes is None else limit_bytes
-    return max(1, octets // _FULL_FRAME_BYTES)
+    size_bytes = int(limit) if limit_bytes is None else limit_bytes
+    return max(1, size_bytes // _FULL_FRAME_BYTES)
 
 
 def _rules(network: Network, names: dict[str, str]) -> list[tuple[str, int, str, str, int]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from fairport import headers
 from fairport.errors import ScenarioError, did_you_mean
 from fairport.scenario.model import Scenario
 from fairport.scenario.selectors import SelectorError, position, select
@@ -16,7 +17,6 @@ from fairport.scenario.traffic import Traffic
 from fairport.scenario.traffic.base import Ends, ToOneReceiver, TrafficError
 
 _DEFAULT_STACK = "linux-2.6"
-_IPV4_TCP_HEADERS = 40
 
 # a layer of TCP settings and where it stands in the scenario
 Layer = tuple[str, TcpSettings]
@@ -132,13 +132,7 @@ def _add_traffic(
             ends = Ends(index, senders, receivers, scenario.link.rate, stack)
             flows, workload = traffic.flows(ends), traffic.workload(ends)
         except TrafficError as error:
-            raise ScenarioError(
-                error.problem,
-                file=scenario.file,
-                field=f"{source}.{error.field}",
-                value=error.value,
-                remedy=error.remedy,
-            ) from None
+            raise error.placed(ScenarioError, file=scenario.file, field=source) from None
         job.flows.extend(flows)
         job.flow_sources.extend([source] * len(flows))
         if workload is not None:
@@ -189,9 +183,7 @@ def _naming(scenario: Scenario, path: str, selector: Any) -> Iterator[None]:
     try:
         yield
     except SelectorError as error:
-        raise ScenarioError(
-            error.problem, file=scenario.file, field=path, value=selector, remedy=error.remedy
-        ) from None
+        raise error.placed(ScenarioError, file=scenario.file, field=path, value=selector) from None
 
 
 def _stack(
@@ -218,7 +210,7 @@ def _stack(
                 overrides[engine_name] = engine_value(value)
     if "mss_bytes" not in overrides and not _fixed_header(overrides, presets[name]):
         # RFC 9293 3.7.1: what the interface's MTU leaves
-        overrides["mss_bytes"] = int(scenario.link.mtu) - _IPV4_TCP_HEADERS
+        overrides["mss_bytes"] = int(scenario.link.mtu) - headers.IPV4_TCP
     stack = {"preset": name, "overrides": overrides}
     if stack not in job.stacks:
         job.stacks.append(stack)

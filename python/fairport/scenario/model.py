@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
+from fairport import headers
 from fairport.errors import did_you_mean
 from fairport.published import experiment_names
 from fairport.scenario.base import PositiveDuration, Section, refuse
@@ -22,12 +23,6 @@ from fairport.scenario.tcp import HostTcp, TcpSettings
 from fairport.scenario.topology import Fabric, FatTree, Topology
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.units import Duration, Limit
-
-# IEEE 802.3: header 14 B and FCS 4 B are held in a buffer with the packet
-ETHERNET_BUFFERED = 18
-_IPV4_TCP_HEADERS = 40
-# RFC 791: every link carries 68 B; the length field has 16 bits
-_SMALLEST_MTU, _LARGEST_MTU = 68, 65535
 
 
 def _published(paper: str) -> str:
@@ -85,7 +80,7 @@ class Scenario(Section):
 
     @model_validator(mode="after")
     def _holds_a_packet(self) -> Self:
-        framing = ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
+        framing = headers.ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
         packet = int(self.link.mtu) + framing
         limits = {"queue.limit": self.queue.limit}
         limits |= {f"topology.{name}": limit for name, limit in self.topology.limits().items()}
@@ -110,7 +105,7 @@ class Scenario(Section):
     def _shapes_a_packet(self) -> Self:
         if self.shaper is None:
             return self
-        framing = ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
+        framing = headers.ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
         packet = int(self.link.mtu) + framing
         bursts = {"burst": self.shaper.burst}
         if isinstance(self.shaper, TokenBucket):
@@ -162,17 +157,18 @@ class Scenario(Section):
             for index, traffic in enumerate(self.traffic)
             if traffic.tcp is not None
         }
-        largest = int(self.link.mtu) - _IPV4_TCP_HEADERS
-        if not _SMALLEST_MTU <= self.link.mtu <= _LARGEST_MTU:
+        largest = int(self.link.mtu) - headers.IPV4_TCP
+        if not headers.SMALLEST_MTU <= self.link.mtu <= headers.LARGEST_PACKET:
             raise refuse(
-                f"is not between {_SMALLEST_MTU} B and {_LARGEST_MTU} B, the limits of IPv4",
+                f"is not between {headers.SMALLEST_MTU} B and {headers.LARGEST_PACKET} B,"
+                " the limits of IPv4",
                 'give one between, such as "1500B"',
                 field="link.mtu",
             )
         for place, layer in settings.items():
             if layer.mss is not None and layer.mss > largest:
                 raise refuse(
-                    f"does not fit an MTU of {self.link.mtu} with 40 B of headers",
+                    f"does not fit an MTU of {self.link.mtu} with {headers.IPV4_TCP} B of headers",
                     f'give at most "{largest}B", or a larger link.mtu',
                     field=f"{place}.mss",
                 )

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from fairport.errors import did_you_mean
+from fairport.errors import InputError, did_you_mean
 from fairport.scenario.base import refuse
 
 _EXAMPLE = 'give a host ("h1"), a range ("h4..h15"), "all", or a list of these'
@@ -35,13 +35,8 @@ Selector = Annotated[
 ]
 
 
-class SelectorError(ValueError):
-    """A selector that names a host which is not there."""
-
-    def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.remedy = remedy
+class SelectorError(InputError):
+    """A selector that names a host which the topology does not have."""
 
 
 def select(selector: str | list[str], hosts: Sequence[str], *, but: str | None = None) -> list[str]:
@@ -55,7 +50,8 @@ def select(selector: str | list[str], hosts: Sequence[str], *, but: str | None =
             start, end = position(first, hosts), position(last, hosts)
             if start > end:
                 raise SelectorError(
-                    f"is a range that ends before it begins: {part}", f'write "{last}..{first}"'
+                    f"is a range that ends before it begins: {part}",
+                    remedy=f'write "{last}..{first}"',
                 )
             chosen.update((host, None) for host in hosts[start : end + 1])
         else:
@@ -70,5 +66,5 @@ def position(host: str, hosts: Sequence[str]) -> int:
         remedy = (
             did_you_mean(host, hosts) if len(hosts) <= 8 else f"the topology's hosts are {shown}"
         )
-        raise SelectorError(f"names `{host}`, which is not a host of the topology", remedy)
+        raise SelectorError(f"names `{host}`, which is not a host of the topology", remedy=remedy)
     return hosts.index(host)

@@ -19,6 +19,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 from typing_extensions import Self
 
+from fairport.errors import InputError
+
 _QUANTITY = re.compile(
     r"(?P<number>-?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)\s*(?P<unit>\D*)"
 )
@@ -27,13 +29,8 @@ _LARGEST = 2**63 - 1
 _LARGEST_BUFFER = 2**32 - 1
 
 
-class UnitError(ValueError):
-    """A text that is not the quantity that was asked for."""
-
-    def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(f"{problem} ({remedy})")
-        self.problem = problem
-        self.remedy = remedy
+class UnitError(InputError, ValueError):
+    """A text that is not a quantity of the expected kind."""
 
 
 class Quantity(int):
@@ -63,19 +60,21 @@ class Quantity(int):
         remedy = f'write {cls.what} as "{cls.example}"; units: {", ".join(cls.units)}'
         match = _QUANTITY.fullmatch(text.strip())
         if match is None:
-            raise UnitError(f"cannot be read as {cls.what}", remedy)
+            raise UnitError(f"cannot be read as {cls.what}", remedy=remedy)
         unit = match["unit"].strip()
         if not unit:
-            raise UnitError("has no unit", remedy)
+            raise UnitError("has no unit", remedy=remedy)
         if unit not in cls.units:
-            raise UnitError(f"has an unknown unit `{unit}`", _remedy_for(unit, cls.units))
+            raise UnitError(f"has an unknown unit `{unit}`", remedy=_remedy_for(unit, cls.units))
         value = Fraction(match["number"]) * cls.units[unit]
         if value < 0:
-            raise UnitError("is negative", "give a value of 0 or more")
+            raise UnitError("is negative", remedy="give a value of 0 or more")
         if value.denominator != 1:
-            raise UnitError(f"is not a whole number of {cls.base_unit}", "round it")
+            raise UnitError(f"is not a whole number of {cls.base_unit}", remedy="round it")
         if value > cls.largest:
-            raise UnitError(f"is larger than {cls.largest} {cls.base_unit}", "give a smaller value")
+            raise UnitError(
+                f"is larger than {cls.largest} {cls.base_unit}", remedy="give a smaller value"
+            )
         return int(value), unit
 
     @classmethod

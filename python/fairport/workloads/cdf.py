@@ -1,8 +1,8 @@
 """A distribution of sizes by its cumulative distribution function (CDF), from a file.
 
-A line is a size and the share of flows of that size and less, parted by blanks or a comma; between
-two lines sizes are uniform (linear interpolation), and what the first line leaves out has its size.
-`#` begins a comment. A line `unit 1460` says that sizes count packets of so many bytes.
+A line is a size and the share of flows of at most that size, separated by blanks or a comma.
+Between two lines sizes are uniform (linear interpolation); the share of the first line has its
+size. `#` begins a comment. A line `unit 1460` says that sizes count packets of 1460 bytes.
 """
 
 from __future__ import annotations
@@ -13,19 +13,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fairport.errors import did_you_mean
+from fairport.errors import InputError, did_you_mean
 
 _BILLION = 10**9
 _LARGEST = 2**40
 
 
-class CdfError(ValueError):
-    """A text that is not a CDF, or a file that is not there."""
-
-    def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.remedy = remedy
+class CdfError(InputError, ValueError):
+    """A text that is not a CDF, or a file that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +69,7 @@ def read_cdf(source: str) -> Cdf:
         return parse(_read(Path(source)))
     if source not in names():
         remedy = f"{did_you_mean(source, names())} A file has a dot in its name."
-        raise CdfError("is not a distribution of sizes", remedy)
+        raise CdfError("is not a distribution of sizes", remedy=remedy)
     text = (resources.files("fairport.workloads") / f"{source}.cdf").read_text(encoding="utf-8")
     return parse(text)
 
@@ -84,10 +79,10 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         problem = (
-            "is a file that cannot be read" if path.exists() else "is a file that is not there"
+            "is a file that cannot be read" if path.exists() else "is a file that does not exist"
         )
         remedy = f"give a text file, or one of {', '.join(names())}"
-        raise CdfError(problem, remedy) from None
+        raise CdfError(problem, remedy=remedy) from None
 
 
 def parse(text: str) -> Cdf:
@@ -106,16 +101,16 @@ def parse(text: str) -> Cdf:
                 _rises(points[-1], point, number)
             points.append(point)
     if len(points) < 2:
-        raise CdfError("has fewer than two points", "give a size and a share a line")
+        raise CdfError("has fewer than two points", remedy="give one size and its share per line")
     if points[-1][1] != _BILLION:
         last = points[-1][1] / _BILLION
-        raise CdfError(f"ends at {last:g} and not at 1", "end with the largest size and 1")
+        raise CdfError(f"ends at {last:g} and not at 1", remedy="end with the largest size and 1")
     return Cdf(tuple(points), unit_bytes)
 
 
 def _unit(words: list[str], number: int) -> int:
     if len(words) != 2 or not words[1].isdecimal() or int(words[1]) == 0:
-        raise CdfError(f"has no number of bytes in line {number}", "write it as `unit 1460`")
+        raise CdfError(f"has no number of bytes in line {number}", remedy="write it as `unit 1460`")
     return int(words[1])
 
 
@@ -124,11 +119,15 @@ def _point(words: list[str], number: int) -> tuple[int, int]:
         size, share = map(float, words)
     except ValueError:
         remedy = "write a size and a share, such as `10000 0.15`"
-        raise CdfError(f"has no two numbers in line {number}", remedy) from None
+        raise CdfError(f"has no two numbers in line {number}", remedy=remedy) from None
     if not 0 <= size <= _LARGEST:
-        raise CdfError(f"has a size of {size:g} in line {number}", "give sizes from 0 to 10^12")
+        raise CdfError(
+            f"has a size of {size:g} in line {number}", remedy="give sizes from 0 to 10^12"
+        )
     if not 0 <= share <= 1:
-        raise CdfError(f"has a share of {share:g} in line {number}", "give shares from 0 to 1")
+        raise CdfError(
+            f"has a share of {share:g} in line {number}", remedy="give shares from 0 to 1"
+        )
     return round(size), round(share * _BILLION)
 
 
@@ -136,4 +135,4 @@ def _rises(before: tuple[int, int], here: tuple[int, int], number: int) -> None:
     if here[0] < before[0] or here[1] < before[1] or here == before:
         problem = f"does not rise in line {number}: {here[0]} {here[1] / _BILLION:g} comes after "
         problem += f"{before[0]} {before[1] / _BILLION:g}"
-        raise CdfError(problem, "order the lines by size; shares grow with it")
+        raise CdfError(problem, remedy="order the lines by size; shares grow with it")

@@ -10,21 +10,15 @@ from typing import Any
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
+from fairport.errors import InputError
 from fairport.scenario.base import Section, refuse
 from fairport.scenario.selectors import Selector
 from fairport.scenario.tcp import TcpSettings
 from fairport.scenario.units import Duration, Rate
 
 
-class TrafficError(ValueError):
-    """A flow that cannot be, with the field of its traffic that makes it so."""
-
-    def __init__(self, field: str, value: Any, problem: str, remedy: str) -> None:
-        super().__init__(problem)
-        self.field = field
-        self.value = value
-        self.problem = problem
-        self.remedy = remedy
+class TrafficError(InputError):
+    """An impossible flow, with the field of its traffic that makes it impossible."""
 
 
 @dataclass(frozen=True)

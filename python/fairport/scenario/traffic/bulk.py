@@ -54,11 +54,11 @@ class ListedFlows(ToOneReceiver):
         if stop is not None and stop <= start:
             field = "stop_interval" if self.stop_interval else "stop"
             raise TrafficError(
-                field,
-                getattr(self, field),
                 f"lets flow {number}, from `{sender}`, stop before it starts at "
                 f"{Duration.of(start)}",
-                "use a later stop or shorter intervals",
+                field=field,
+                value=getattr(self, field),
+                remedy="use a later stop or shorter intervals",
             )
         return {
             "traffic": ends.index,

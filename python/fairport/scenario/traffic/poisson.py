@@ -53,10 +53,11 @@ class Poisson(TrafficSection):
         """What it does during the run (`PoissonJob`)."""
         if self.load > 1 and not self.overload:
             raise TrafficError(
-                "load",
-                self.load,
                 "is more than the network can carry",
-                "give at most 1, or allow it with --overload (`overload = true` in the scenario)",
+                field="load",
+                value=self.load,
+                remedy="give at most 1, or allow it with --overload"
+                " (`overload = true` in the scenario)",
             )
         capacity = len(ends.senders) * int(ends.access_rate)
         return {

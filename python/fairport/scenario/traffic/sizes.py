@@ -21,7 +21,7 @@ def distribution(sizes: str) -> Cdf:
     least, dots, most = sizes.partition(_RANGE)
     bounds = _bytes(least), _bytes(most if dots else least)
     if bounds[0] > bounds[1]:
-        raise CdfError("does not rise", 'write the smaller size first, such as "2kB..200kB"')
+        raise CdfError("does not rise", remedy='write the smaller size first, such as "2kB..200kB"')
     return Cdf.uniform(*bounds)
 
 
@@ -29,9 +29,9 @@ def _bytes(text: str) -> int:
     try:
         size = Size(text)
     except UnitError as error:
-        raise CdfError(error.problem, error.remedy) from None
+        raise CdfError(error.problem, remedy=error.remedy) from None
     if size == 0:
-        raise CdfError("has a size of zero", "give sizes of 1 B and more")
+        raise CdfError("has a size of zero", remedy="give sizes of 1 B or more")
     return int(size)
 
 

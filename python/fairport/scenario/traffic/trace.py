@@ -103,4 +103,4 @@ class Trace(TrafficSection):
             raise self._refused(f"{problem.format(**row)} in flow {row['row']}", "mend that row")
 
     def _refused(self, problem: str, remedy: str) -> TrafficError:
-        return TrafficError("file", self.path, problem, remedy)
+        return TrafficError(problem, field="file", value=self.path, remedy=remedy)

@@ -7,12 +7,12 @@ from typing import Any, Literal
 from pydantic import model_validator
 from typing_extensions import Self
 
+from fairport import headers
 from fairport.scenario.base import PositiveDuration, PositiveRate, PositiveSize, refuse
 from fairport.scenario.traffic.bulk import ListedFlows
 from fairport.scenario.units import Size
 
-_IPV4_UDP_HEADERS = 28
-_LARGEST_PAYLOAD = 65535 - _IPV4_UDP_HEADERS
+_LARGEST_PAYLOAD = headers.LARGEST_PACKET - headers.IPV4_UDP
 
 
 class Udp(ListedFlows):

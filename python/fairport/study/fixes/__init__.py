@@ -24,11 +24,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr, ValidationError
 
+from fairport import headers
 from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError, not_one_of
 from fairport.scenario import Scenario
 from fairport.scenario.base import Section
-from fairport.scenario.model import ETHERNET_BUFFERED
 from fairport.scenario.problems import first_problem
 
 BASELINE = "none"
@@ -149,7 +149,7 @@ def _value(value: Any, scenario: Scenario) -> Any:
     unit = share[2] or own_unit
     threshold = Fraction(share[1]) * int(limit)
     if unit != own_unit:
-        framing = ETHERNET_BUFFERED if scenario.link.framing == "ethernet" else 0
+        framing = headers.ETHERNET_BUFFERED if scenario.link.framing == "ethernet" else 0
         frame = int(scenario.link.mtu) + framing
         # what holds 10.8 full frames holds 10
         threshold = threshold * frame if unit == "bytes" else Fraction(threshold // frame)

@@ -1,0 +1,19 @@
+"""Sizes of headers in bytes, in one place."""
+
+from __future__ import annotations
+
+# RFC 791 3.1 and RFC 9293 3.1 without options, RFC 768.
+IPV4 = 20
+TCP = 20
+UDP = 8
+
+IPV4_TCP = IPV4 + TCP
+IPV4_UDP = IPV4 + UDP
+
+ETHERNET_BUFFERED = 18
+"""IEEE 802.3: the header (14) and the FCS (4), which a buffer holds with the packet."""
+
+LARGEST_PACKET = 65535
+"""RFC 791 3.1: the length field has 16 bits."""
+SMALLEST_MTU = 68
+"""RFC 791 3.2: every link carries packets of this size."""
