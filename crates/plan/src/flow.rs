@@ -70,7 +70,7 @@ pub struct FlowSpec {
     pub start: Instant,
     pub how: Start,
     pub hops: u32,
-    /// its completion in the empty network, see [`crate::ideal`]
+    /// its completion in the empty network, see `ideal.rs`
     pub ideal: Instant,
 }
 

@@ -1,6 +1,6 @@
 //! Typed columns, and the tables that they make up.
 //!
-//! While a run goes on, a table is a struct of vectors, one per column, that the macro [`table!`]
+//! While a run goes on, a table is a struct of vectors, one per column, that the macro `table!`
 //! declares from the columns' names and types: [`crate::tables`] is the one place where a table is
 //! defined. At its end the table becomes a [`Table`]: columns of plain numbers for whoever reads them.
 //!

@@ -303,7 +303,7 @@ pub struct LossJob {
     pub packets: LossKindJob,
 }
 
-/// Which packets are lost, see [`fairport_net::discipline::Loss`].
+/// Which packets are lost, see [`fairport_net::loss::Loss`].
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LossKindJob {

@@ -1,6 +1,6 @@
 //! Workloads: what starts flows while the run goes on. One file a workload.
 //!
-//! A workload plans actions ahead of time ([`Plan`]), is woken when it asked to be, and is told
+//! A workload plans actions ahead of time ([`schedule::Schedule`]), is woken when it asked to be, and is told
 //! when a flow of its own has delivered its data. It knows hosts and sizes, nothing of networks.
 //! It draws from random streams of its own, so that what it does depends on the seed and on the
 //! completions that it waits for alone.
