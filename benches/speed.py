@@ -136,14 +136,14 @@ def in_turns(jobs: Sequence[engine.Job]) -> dict[str, list[engine.Measurement]]:
 
 
 def median_ns(runs: dict[str, list[engine.Measurement]], name: str) -> str:
-    """Median time of a packet-hop, where it was measured."""
+    """Median time per packet-hop, if it was measured."""
     if name not in runs:
         return ""
     return f"{statistics.median(one.ns_per_hop for one in runs[name]):.1f}"
 
 
 def over_drop_tail(runs: dict[str, list[engine.Measurement]], name: str) -> str:
-    """How much longer a packet-hop takes than with drop-tail in the same turn: the median."""
+    """How much more time one packet-hop takes than with drop-tail in the same turn: the median."""
     if name not in runs:
         return ""
     pairs = zip(runs[name], runs["drop-tail"], strict=True)

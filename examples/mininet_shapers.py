@@ -85,7 +85,7 @@ def main() -> None:
     """Runs all, prints both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--seeds", type=int, default=5, help="runs of each kind (default: 5)")
-    parser.add_argument("--duration", default="10s", help="simulated time a run (default: 10s)")
+    parser.add_argument("--duration", default="10s", help="simulated time per run (default: 10s)")
     options = parser.parse_args()
     for title, rows in (("observed", OBSERVED), ("changed", INTERVENTIONS)):
         print(title)

@@ -14,7 +14,7 @@ import statistics
 import fairport as fp
 from matplotlib.figure import Figure
 
-# The peers stand evenly over the pods that are not the receiver's.
+# The peers are spread evenly over the pods that are not the receiver's.
 PEERS = {
     1: ["h4"],
     2: ["h4", "h8"],
@@ -35,7 +35,7 @@ def ratios(scenario: str, peers: list[str], seeds: int, duration: str) -> list[f
 
 
 def draw(found: dict[str, dict[int, list[float]]]) -> Figure:
-    """A dot a run, a line through the medians."""
+    """One dot per run, a line through the medians."""
     figure = Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.subplots()
     for (scenario, by_n), marker, color in zip(
@@ -46,7 +46,7 @@ def draw(found: dict[str, dict[int, list[float]]]) -> Figure:
             shown = [min(value, MOST) for value in values]
             axes.plot([place] * len(shown), shown, marker, color=color, alpha=0.35, markersize=4)
         medians = [statistics.median(values) for values in by_n.values()]
-        label = f"{scenario}: a dot a seed, line through the medians"
+        label = f"{scenario}: one dot per seed, line through the medians"
         axes.plot(places, medians, marker=marker, color=color, label=label)
     axes.axhline(1, color="0.4", linestyle=":", label="parity")
     axes.set_yscale("symlog", linthresh=0.1)
@@ -63,7 +63,7 @@ def main() -> None:
     """Runs all, prints the table, draws."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--seeds", type=int, default=5, help="runs of each kind (default: 5)")
-    parser.add_argument("--duration", default="10s", help="simulated time a run (default: 10s)")
+    parser.add_argument("--duration", default="10s", help="simulated time per run (default: 10s)")
     parser.add_argument("--picture", default="one-against-n.png", help="where the picture goes")
     options = parser.parse_args()
     found: dict[str, dict[int, list[float]]] = {}

@@ -7,7 +7,7 @@ What a fence's language means:
   `git` and `make` lines are not run: the Makefile must have the target.
 - `python`: a whole program. A `text` block right below is what it prints.
 - `toml`: a scenario, or a part of one, which is laid over `outcast`.
-- `rust`: stands word for word in the file that its first line names.
+- `rust`: is word for word in the file that its first line names.
 
 Run this file to renew the outputs shown, the pictures and the pages that are made from the
 program, on purpose: `make docs`.

@@ -1,6 +1,6 @@
 """Reference pages made from the program: every table's columns, every stack's settings.
 
-`make docs` renews what stands between the pages' markers; a test compares the two.
+`make docs` renews what is between the pages' markers; a test compares the two.
 """
 
 from __future__ import annotations
