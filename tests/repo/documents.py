@@ -5,9 +5,10 @@ What a fence's language means:
 - `console`: lines that begin with `$ ` are commands, run in one folder per document; the lines
   under a command, if any, are its output on stdout. A line `...` stands for any number of lines.
   `git` and `make` lines are not run: the Makefile must have the target.
-- `python`: a whole program. A `text` block right below is what it prints.
+- `python`: a whole program. A `text` block right below is what it prints. If its first line is a
+  comment with the name of a file of the repository, it is a piece of that file instead.
 - `toml`: a scenario, or a part of one, which is laid over `outcast`.
-- `rust`: is word for word in the file that its first line names.
+- `rust`: a piece of the file that its first line names, word for word.
 
 Run this file to renew the outputs shown, the pictures and the pages that are made from the
 program, on purpose: `make docs`.
@@ -30,6 +31,7 @@ FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 LANGUAGES = {"console", "python", "toml", "rust", "text"}
 # what one block ran another need not run again; what the user ran is not looked at
 _STORE = tempfile.TemporaryDirectory(prefix="fairport-store-")
+_QUOTED = re.compile(r"(?://|#) ([\w./-]+\.(?:rs|py))")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 
 
@@ -48,6 +50,13 @@ class Block:
     def name(self) -> str:
         """`file:line`, for messages."""
         return f"{self.file.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def quoted(self) -> tuple[Path, str] | None:
+        """The file of which it is a piece, and the piece; None if it is not a quotation."""
+        first, _, code = self.content.partition("\n")
+        named = _QUOTED.fullmatch(first)
+        return (ROOT / named[1], code) if named else None
 
 
 def blocks(file: Path) -> list[Block]:
@@ -122,7 +131,7 @@ def _renewed(file: Path) -> str:
     text = file.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         for block in blocks(file):
-            if block.language == "python" and block.output is not None:
+            if block.language == "python" and block.output is not None and not block.quoted:
                 printed = "\n".join(
                     line.rstrip() for line in run_python(block.content, Path(folder)).splitlines()
                 )

@@ -49,7 +49,7 @@ def test_every_command_runs_and_prints_what_is_shown(file: Path, tmp_path: Path)
 @pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
 def test_every_program_runs_and_prints_what_is_shown(file: Path, tmp_path: Path) -> None:
     for block in blocks(file):
-        if block.language == "python":
+        if block.language == "python" and not block.quoted:
             printed = run_python(block.content, tmp_path)
             assert block.output is None or agrees(block.output.splitlines(), printed), (
                 f"{block.name} prints\n{printed}"
@@ -67,12 +67,13 @@ def test_every_scenario_is_valid(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
-def test_every_piece_of_rust_stands_in_the_file_that_it_names(file: Path) -> None:
+def test_every_quotation_is_in_the_file_that_it_names(file: Path) -> None:
     for block in blocks(file):
-        if block.language == "rust":
-            first, _, code = block.content.partition("\n")
-            source = (ROOT / first.removeprefix("// ").strip()).read_text(encoding="utf-8")
-            assert code in source, f"{block.name}: not in {first}"
+        if block.quoted:
+            source, code = block.quoted
+            assert code in source.read_text(encoding="utf-8"), f"{block.name}: not in {source}"
+        else:
+            assert block.language != "rust", f"{block.name} does not name its file"
 
 
 @pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
