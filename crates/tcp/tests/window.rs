@@ -68,8 +68,8 @@ fn a_timeout_leaves_one_segment_and_the_share_as_threshold() {
     }));
     let mut pair = Pair::same(&settings, ONE_WAY).connected();
     pair = pair.judged(|sent| match sent.data {
-        Some(0..100) => pair::Fate::Lose,
-        _ => pair::Fate::Arrive,
+        Some(0..100) => Fate::Lose,
+        _ => Fate::Arrive,
     });
     pair.client.write(100 * 1448);
     pair.run_while(|pair| pair.client.counters().timeouts == 0);
@@ -112,7 +112,7 @@ fn appropriate_byte_counting_makes_up_for_delayed_acks() {
 
 #[test]
 fn without_sack_linux_counts_what_duplicate_acks_reported_once() {
-    // the first segment comes after the second and the third: two duplicates, then an ACK of three
+    // the second segment comes after the third and the fourth: two duplicates, then an ACK of three
     for (counted, window) in [(true, 10 + 1), (false, 10 + 3)] {
         let settings = linux(&json!({
             "sack": false, "abc": true, "abc_limit_segments": 0, "duplicate_acks_deliver": counted
@@ -121,12 +121,15 @@ fn without_sack_linux_counts_what_duplicate_acks_reported_once() {
             .spaced(Time::from_ms(1))
             .connected()
             .judged(|sent| match sent.data {
-                Some(0) => Fate::Late(Time::from_us(2500)),
+                Some(1) => Fate::Late(Time::from_us(2500)),
                 _ => Fate::Arrive,
             });
+        // the first ACK changes the window, so that it would be no duplicate
+        pair.client.write(1448);
+        pair.run();
         pair.client.write_endless();
-        pair.run_while(|pair| pair.client.gauges().acked_bytes == 0);
-        assert_eq!(pair.client.gauges().acked_bytes, 3 * 1448);
+        pair.run_while(|pair| pair.client.gauges().acked_bytes == 1448);
+        assert_eq!(pair.client.gauges().acked_bytes, 4 * 1448);
         assert_eq!(pair.client.gauges().cwnd_bytes, window * 1448, "{counted}");
     }
 }
