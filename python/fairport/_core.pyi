@@ -14,7 +14,7 @@ class JobError(ValueError):
     remedy: str
 
 class Simulation:
-    """One run, built and routed."""
+    """One run: planned when it is made; its network is built when it runs."""
 
     def __init__(self, job_json: str) -> None: ...
     @property

@@ -119,6 +119,20 @@ impl Plan {
         &self.topology
     }
 
+    /// Names of the hosts, in their order.
+    pub fn host_names(&self) -> Vec<String> {
+        let hosts = self.topology.hosts().iter();
+        hosts
+            .map(|host| self.topology.node(*host).name.clone())
+            .collect()
+    }
+
+    /// Names of the ports, in their order.
+    pub fn port_names(&self) -> Vec<String> {
+        let ports = (0..self.topology.ports().len() as u32).map(PortId);
+        ports.map(|port| self.topology.port_name(port)).collect()
+    }
+
     /// What all random streams derive from.
     pub fn seed(&self) -> u64 {
         self.job.seed

@@ -55,10 +55,10 @@ fn plan(py: Python<'_>, job_json: &str) -> PyResult<Plan> {
         .map_err(|error| job_error(py, &error))
 }
 
-/// One run.
+/// One run: planned when it is made; its network is built when it runs.
 #[pyclass(name = "Simulation", module = "fairport._core")]
 struct PySimulation {
-    simulation: Option<Simulation>,
+    plan: Option<Plan>,
     #[pyo3(get)]
     hosts: Vec<String>,
     #[pyo3(get)]
@@ -72,12 +72,11 @@ impl PySimulation {
     #[new]
     fn new(py: Python<'_>, job_json: &str) -> PyResult<Self> {
         let plan = plan(py, job_json)?;
-        let simulation = py.detach(|| Simulation::new(plan));
         Ok(Self {
-            hosts: simulation.host_names(),
-            ports: simulation.port_names(),
-            memory_bytes: simulation.memory_bytes(),
-            simulation: Some(simulation),
+            hosts: plan.host_names(),
+            ports: plan.port_names(),
+            memory_bytes: fairport_sim::memory_bytes(&plan),
+            plan: Some(plan),
         })
     }
 
@@ -88,9 +87,10 @@ impl PySimulation {
         py: Python<'py>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let Some(mut simulation) = self.simulation.take() else {
+        let Some(plan) = self.plan.take() else {
             return Err(PyRuntimeError::new_err("a simulation runs once"));
         };
+        let mut simulation = py.detach(|| Simulation::new(plan));
         while !py.detach(|| simulation.advance(HOPS_PER_SLICE)) {
             py.check_signals()?;
             if let Some(progress) = progress {

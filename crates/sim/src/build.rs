@@ -18,7 +18,6 @@ impl Simulation {
         let (classifier, rule) = (plan.classifier(), plan.measurement());
         let (watch, probes) = (plan.watch().clone(), plan.job().probes.clone());
         let clock_errors_ppb = ports.iter().map(|port| port.clock_error_ppb).collect();
-        let memory_bytes = crate::memory_bytes(&plan);
         let Parts {
             topology,
             factory,
@@ -28,7 +27,6 @@ impl Simulation {
         let recorder = Recorder::new(&topology, watch.traced, end);
         let routes = Routes::default();
         let mut simulation = Self {
-            memory_bytes,
             network: Network::new(&topology, ports, routes, framing, arbiter, recorder),
             hosts: Endpoints {
                 live: Vec::new(),

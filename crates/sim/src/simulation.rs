@@ -1,6 +1,6 @@
 //! A run, advanced in slices.
 
-use fairport_net::{Network, NodeId, PortId, Topology};
+use fairport_net::{Network, PortId, Topology};
 use fairport_plan::FlowFactory;
 use fairport_plan::flow::FlowSpec;
 use fairport_plan::workload::Workloads;
@@ -39,28 +39,16 @@ pub struct Simulation {
     pub(crate) series: Series,
     pub(crate) queue: QueueSamples,
     pub(crate) duration: Duration,
-    pub(crate) memory_bytes: u64,
     pub(crate) finished: bool,
 }
 
 impl Simulation {
-    /// Names of the hosts, in their order.
-    pub fn host_names(&self) -> Vec<String> {
-        let name = |host: &NodeId| self.topology.node(*host).name.clone();
-        self.topology.hosts().iter().map(name).collect()
-    }
-
     /// Names of the ports, in their order.
-    pub fn port_names(&self) -> Vec<String> {
+    pub(crate) fn port_names(&self) -> Vec<String> {
         let ports = 0..self.topology.ports().len() as u32;
         ports
             .map(|port| self.topology.port_name(PortId(port)))
             .collect()
-    }
-
-    /// An estimate of what the whole run will need, bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        self.memory_bytes
     }
 
     /// How far the run has come.
