@@ -190,7 +190,7 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
             'limit = "16KiB"',
             'kind = "sfq"\nbuckets = 2\nplaced = [["h1"], ["h2"], ["h3"]]',
             "queue.placed: has 3 lists for 2 buckets",
-            "one list a bucket",
+            "one list per bucket",
             id="more lists than buckets",
         ),
         pytest.param(

@@ -30,8 +30,7 @@ def test_a_job_is_in_base_units() -> None:
     assert job["switch"]["processing_delay_ps"] == 25 * 10**6
     assert job["queue"] == {
         "kind": "drop-tail",
-        "limit_bytes": 16384,
-        "limit_packets": None,
+        "limit": {"bytes": 16384},
         "count_in_service": False,
     }
     assert job["probes"]["measure_from_ps"] is None
@@ -45,22 +44,26 @@ def test_all_means_every_host_but_the_receiver() -> None:
 
 def test_a_limit_in_packets_is_counted_in_packets() -> None:
     queue = lowered(queue__limit="100 packets").document["queue"]
-    assert (queue["limit_bytes"], queue["limit_packets"]) == (None, 100)
+    assert queue["limit"] == {"packets": 100}
 
 
 def test_rio_ps_takes_its_thresholds_as_shares_of_the_limit() -> None:
     job = lowered(queue={"kind": "rio-ps", "limit": "200 packets"}, classifier={}).document
     queue = job["queue"]
-    assert queue["kind"] == "rio"
-    assert queue["short"] == {
-        "min": {"packets": 30},
-        "max": {"packets": 70},
-        "max_p_ppb": 50_000_000,
-    }
-    assert queue["long"]["max"] == {"packets": 100}
-    assert queue["average"]["weight_ppb"] == 1_953_125
+    assert queue["kind"] == "rio-ps"
+    assert queue["limit"] == {"packets": 200}
+    assert (queue["short_min_ppb"], queue["short_max_ppb"]) == (150_000_000, 350_000_000)
+    assert queue["short_max_p_ppb"] == 50_000_000
+    assert queue["weight_ppb"] == 1_953_125
     assert job["classifier"]["threshold_packets"] == 50
-    assert job["classifier"]["short_to_long_ppm"] is None
+    assert job["classifier"]["tuning"] is None
+
+
+def test_red_as_linux_has_it_is_a_discipline_of_its_own() -> None:
+    queue = {"kind": "red", "variant": "linux", "limit": "150KB", "min": "7500B", "max": "22500B"}
+    job = lowered(queue=queue).document["queue"]
+    assert (job["kind"], job["min_bytes"], job["max_bytes"]) == ("red-linux", 7500, 22_500)
+    assert not {"variant", "gentle", "min", "max"} & job.keys()
 
 
 def test_a_tbf_s_latency_sizes_the_buffer_as_tc_does() -> None:
@@ -69,14 +72,14 @@ def test_a_tbf_s_latency_sizes_the_buffer_as_tc_does() -> None:
     del scenario["queue"]
     job = lower(load(scenario | {"shaper": shaper}), HOSTS, PRESETS).document
     # 12.5 MB/s for 10 ms, and the burst
-    assert job["queue"]["limit_bytes"] == 145_000
+    assert job["queue"]["limit"] == {"bytes": 145_000}
     assert job["shaper"]["burst_bytes"] == 20_000
 
 
 def test_the_classes_of_weighted_tail_drop_have_shares_of_the_limit() -> None:
     queue = {"kind": "weighted-tail-drop", "limit": "100 packets", "thresholds": [0.4, 0.6, 1.0]}
-    thresholds = lowered(queue=queue).document["queue"]["thresholds"]
-    assert [threshold["packets"] for threshold in thresholds] == [40, 60, 100, 100]
+    shares = lowered(queue=queue).document["queue"]["thresholds_ppb"]
+    assert shares == [400_000_000, 600_000_000, 1_000_000_000]
 
 
 def test_hosts_that_agree_share_a_stack() -> None:

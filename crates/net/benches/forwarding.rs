@@ -1,26 +1,19 @@
 //! The forwarding core alone: a fixed window from 15 senders to one receiver in a k = 4 fat-tree,
 //! no TCP; a row for each queue discipline. `cargo bench -p fairport-net --bench forwarding`
 
-use std::time::Instant;
-
 use fairport_net::arbitration::{Arbiter, Rule};
-use fairport_net::discipline::{
-    Discipline, DropTail, EarlyDrop, Pie, PieConfig, QueueUnit, Ramp, Red, RedLinux,
-    RedLinuxConfig, Rio, StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
-};
+use fairport_net::discipline::Verdict;
 use fairport_net::framing::Framing;
-use fairport_net::port::{BufferRelease, PortConfig, Queueing};
+use fairport_net::port::PortConfig;
 use fairport_net::processing::{Processing, Server};
+use fairport_net::queue::{CustomQueues, NetworkContext, QueueConfig};
 use fairport_net::routing::{DestinationSuffix, Routes};
-use fairport_net::scheduler::{
-    CoDel, CoDelConfig, Drr, FqCoDel, FqCoDelConfig, LinuxSfq, LinuxSfqConfig, Scheduler, Sfq,
-    SharedBuffer, StrictPriority, SwitchMemory,
-};
 use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
 use fairport_net::topology::fat_tree;
 use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId};
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Instant, Rate};
+use serde_json::{Value, json};
 
 /// As large as a TCP segment.
 type Content = [u32; 12];
@@ -28,7 +21,7 @@ type Content = [u32; 12];
 struct Blind;
 
 impl Observer<Content> for Blind {
-    fn verdict(&mut self, _: Time, _: PortId, _: &Header, _: Verdict) {}
+    fn verdict(&mut self, _: Instant, _: PortId, _: &Header, _: Verdict) {}
 
     fn watches(&self, _: PortId) -> bool {
         false
@@ -44,8 +37,8 @@ struct Window {
 }
 
 impl Hosts<Content, Blind> for Window {
-    fn horizon(&self) -> Time {
-        Time::NEVER
+    fn horizon(&self) -> Instant {
+        Instant::NEVER
     }
 
     fn receive(
@@ -71,167 +64,116 @@ impl Hosts<Content, Blind> for Window {
 }
 
 /// What all ports but those of hosts have.
-#[derive(Clone)]
 struct Kind {
     name: &'static str,
-    queueing: fn(Stream) -> Queueing,
+    queue: Value,
     shaper: Option<Shaper>,
 }
 
-fn fifo(discipline: Discipline) -> Queueing {
-    Queueing::Fifo {
-        discipline,
-        leaves: BufferRelease::EndOfService,
-    }
-}
-
-fn scheduled(scheduler: Scheduler) -> Queueing {
-    Queueing::Scheduled(Box::new(scheduler))
-}
-
 const RATE: Rate = Rate::from_bps(1_000_000_000);
-const PACKET_TIME: Time = Time::from_us(12);
 
-fn buffer() -> DropTail {
-    DropTail::packets(100)
-}
-
-/// Probabilities that are drawn for nearly every packet, and nothing lost: what is drawn is
-/// marked.
-const RAMP: Ramp = Ramp {
-    min: 5.0,
-    max: 60.0,
-    max_p: 0.1,
-    gentle: true,
-};
-
-fn early_drop() -> EarlyDrop {
-    EarlyDrop {
-        weight: 0.002,
-        unit: QueueUnit::Packets,
-        variant: Variant::Ns2,
-        ecn: true,
-        buffer: buffer(),
-        packet_time: PACKET_TIME,
-    }
-}
-
-fn red(stream: Stream) -> Queueing {
-    let red = Red::new(RAMP, &early_drop(), stream);
-    fifo(Discipline::Red(Box::new(red)))
-}
-
-fn red_linux(stream: Stream) -> Queueing {
-    let config = RedLinuxConfig {
-        min_bytes: 5 * 1518,
-        max_bytes: 60 * 1518,
-        max_p: 0.1,
-        weight: 0.002,
-        buffer: buffer(),
-        packet_time: PACKET_TIME,
-        ecn: true,
-    };
-    fifo(Discipline::RedLinux(Box::new(RedLinux::new(
-        &config, stream,
-    ))))
-}
-
-fn rio(stream: Stream) -> Queueing {
-    let rio = Rio::new(RAMP, RAMP, &early_drop(), stream);
-    fifo(Discipline::Rio(Box::new(rio)))
-}
-
-fn pie(stream: Stream) -> Queueing {
-    let config = PieConfig {
-        target: Time::from_us(200),
-        update: Time::from_us(200),
-        max_burst: Time::from_us(2000),
-        ecn: true,
-        mean_packet_bytes: 1000,
-        buffer: buffer(),
-    };
-    fifo(Discipline::Pie(Box::new(Pie::new(config, stream))))
-}
-
-const CODEL: CoDelConfig = CoDelConfig {
-    target: Time::from_us(200),
-    interval: Time::from_us(2000),
-    ecn: true,
-    max_packet_bytes: 1518,
-};
-
-fn linux_sfq(stream: Stream) -> Queueing {
-    let config = LinuxSfqConfig {
-        limit_packets: 127,
-        depth_packets: 127,
-        divisor: 1024,
-        flows: 128,
-        quantum_bytes: 1518,
-        perturb: Time::ZERO,
-    };
-    scheduled(Scheduler::LinuxSfq(LinuxSfq::new(config, stream)))
-}
-
-fn fq_codel(_: Stream) -> Queueing {
-    let config = FqCoDelConfig {
-        limit: buffer(),
-        queues: 1024,
-        quantum_bytes: 1518,
-        codel: CODEL,
-    };
-    scheduled(Scheduler::FqCoDel(FqCoDel::new(config, 1)))
-}
-
-fn shared_buffer(_: Stream) -> Queueing {
-    let memory = SwitchMemory::new(512 * 1024);
-    scheduled(Scheduler::SharedBuffer(SharedBuffer::new(memory, 1.0)))
-}
-
+/// One of each kind, none of which loses a packet: what is drawn is marked.
 fn kinds() -> Vec<Kind> {
-    let kind = |name, queueing: fn(Stream) -> Queueing| Kind {
-        name,
-        queueing,
-        shaper: None,
-    };
+    let limit = json!({"packets": 100});
+    let drop_tail = json!({"kind": "drop-tail", "limit": limit, "count_in_service": true});
     let shaped = |name, shaper| Kind {
         name,
-        queueing: |_| fifo(Discipline::DropTail(buffer())),
+        queue: drop_tail.clone(),
         shaper: Some(shaper),
     };
-    vec![
-        kind("drop-tail", |_| fifo(Discipline::DropTail(buffer()))),
-        kind("step-marking", |_| {
-            let step = StepMarking::new(buffer(), Threshold::Packets(20));
-            fifo(Discipline::StepMarking(Box::new(step)))
-        }),
-        kind("red", red),
-        kind("red, linux", red_linux),
-        kind("rio", rio),
-        kind("pie", pie),
-        kind("weighted-tail-drop", |_| {
-            let thresholds = [90, 100, 100, 100].map(DropTail::packets);
-            let weighted = WeightedTailDrop::new(buffer(), thresholds);
-            fifo(Discipline::WeightedTailDrop(Box::new(weighted)))
-        }),
-        shaped("tbf", Shaper::token_bucket(RATE, 20_000)),
-        shaped("htb", Shaper::htb(RATE, 15_360, 1_600)),
-        kind("sfq", |_| {
-            scheduled(Scheduler::Sfq(Sfq::new(400, 4, 1, Vec::new())))
-        }),
-        kind("linux-sfq", linux_sfq),
-        kind("drr", |_| {
-            scheduled(Scheduler::Drr(Drr::new(buffer(), 1518)))
-        }),
-        kind("codel", |_| {
-            scheduled(Scheduler::CoDel(CoDel::new(buffer(), CODEL)))
-        }),
-        kind("fq-codel", fq_codel),
-        kind("strict-priority", |_| {
-            let pair = StrictPriority::new(buffer());
-            scheduled(Scheduler::StrictPriority(pair))
-        }),
-        kind("shared-buffer", shared_buffer),
-    ]
+    let kinds = [
+        ("drop-tail", drop_tail.clone()),
+        (
+            "step-marking",
+            json!({"limit": limit, "count_in_service": true, "mark_above": {"packets": 20}}),
+        ),
+        // probabilities that are drawn for nearly every packet
+        (
+            "red",
+            json!({
+                "limit": limit, "count_in_service": true, "variant": "ns2",
+                "min": {"packets": 5}, "max": {"packets": 60}, "max_p_ppb": 100_000_000,
+                "weight_ppb": 2_000_000, "gentle": true, "ecn": true, "mean_packet_bytes": 1500,
+            }),
+        ),
+        (
+            "red-linux",
+            json!({
+                "limit": limit, "count_in_service": true,
+                "min_bytes": 5 * 1518, "max_bytes": 60 * 1518, "max_p_ppb": 100_000_000,
+                "weight_ppb": 2_000_000, "ecn": true, "mean_packet_bytes": 1500,
+            }),
+        ),
+        (
+            "rio",
+            json!({
+                "limit": limit, "count_in_service": true,
+                "short_min": {"packets": 5}, "short_max": {"packets": 60},
+                "short_max_p_ppb": 100_000_000,
+                "long_min": {"packets": 5}, "long_max": {"packets": 60},
+                "long_max_p_ppb": 100_000_000,
+                "weight_ppb": 2_000_000, "gentle": true, "ecn": true, "mean_packet_bytes": 1500,
+            }),
+        ),
+        (
+            "pie",
+            json!({
+                "limit": limit, "count_in_service": true, "target_ps": 200_000_000,
+                "update_ps": 200_000_000, "max_burst_ps": 2_000_000_000,
+                "mean_packet_bytes": 1000, "ecn": true,
+            }),
+        ),
+        (
+            "weighted-tail-drop",
+            json!({
+                "limit": limit, "count_in_service": true,
+                "thresholds_ppb": [900_000_000, 1_000_000_000],
+            }),
+        ),
+        (
+            "sfq",
+            json!({"limit_packets": 400, "buckets": 4, "seed": 1, "placed": []}),
+        ),
+        (
+            "linux-sfq",
+            json!({
+                "limit_packets": 127, "depth_packets": 127, "divisor": 1024, "flows": 128,
+                "quantum_bytes": null, "perturb_ps": 0,
+            }),
+        ),
+        ("drr", json!({"limit": limit, "quantum_bytes": null})),
+        (
+            "codel",
+            json!({
+                "limit": limit, "target_ps": 200_000_000, "interval_ps": 2_000_000_000,
+                "ecn": true,
+            }),
+        ),
+        (
+            "fq-codel",
+            json!({
+                "limit": limit, "target_ps": 200_000_000, "interval_ps": 2_000_000_000,
+                "ecn": true, "queues": 1024, "quantum_bytes": null,
+            }),
+        ),
+        ("strict-priority", json!({"limit": limit})),
+        (
+            "shared-buffer",
+            json!({"memory_bytes": 512 * 1024, "alpha": 1.0}),
+        ),
+    ];
+    let kinds = kinds.into_iter().map(|(name, mut queue)| {
+        queue["kind"] = json!(name);
+        Kind {
+            name,
+            queue,
+            shaper: None,
+        }
+    });
+    let mut kinds: Vec<Kind> = kinds.collect();
+    kinds.push(shaped("tbf", Shaper::token_bucket(RATE, 20_000)));
+    kinds.push(shaped("htb", Shaper::htb(RATE, 15_360, 1_600)));
+    kinds
 }
 
 /// A network with 15 senders that have filled their windows.
@@ -247,10 +189,18 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
         let back = table.add(&routing.path(&tree, 0, source).expect("connected"));
         routes.push([there, back]);
     }
+    let customs = CustomQueues::default();
+    let queues = NetworkContext::new(&tree, 1, 1518, &customs);
+    let build = |queue: &Value, i: u64| {
+        let config: QueueConfig = serde_json::from_value(queue.clone()).expect("a queue");
+        let port = queues.port(PortId(i as u32), RATE);
+        config.build(&port).expect("a queue")
+    };
+    let drop_tail = &kinds()[0].queue;
     let port = |i| PortConfig {
         rate: RATE,
         clock_error_ppb: Stream::new(1, "clock", i).symmetric(50_000),
-        latency: Time::from_us(25),
+        latency: Duration::from_us(25),
         far_processing: i.is_multiple_of(2).then(|| {
             let uniform = Processing::Uniform {
                 min_ps: 500_000,
@@ -260,9 +210,9 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
         }),
         // hosts' own ports serve first in, first out
         queueing: if tree.node(tree.port(PortId(i as u32)).node).is_host {
-            fifo(Discipline::DropTail(buffer()))
+            build(drop_tail, i)
         } else {
-            (kind.queueing)(Stream::new(1, "queue", i))
+            build(&kind.queue, i)
         },
         shaper: kind.shaper.clone(),
         losses: Vec::new(),
@@ -289,7 +239,7 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
             class: (flow % 2) as u8,
         };
         let content = [0; 12];
-        network.inject(Time::from_us(i), Packet { header, content });
+        network.inject(Instant::from_us(i), Packet { header, content });
     }
     (network, window)
 }
@@ -309,8 +259,8 @@ fn main() {
         let (mut network, mut window) = at_work(kind);
         let mut per_hop: Vec<f64> = (0..7)
             .map(|_| {
-                let (start, before) = (Instant::now(), network.packet_hops());
-                network.advance(Time::NEVER, hops.unwrap_or(2_000_000), &mut window);
+                let (start, before) = (std::time::Instant::now(), network.packet_hops());
+                network.advance(Instant::NEVER, hops.unwrap_or(2_000_000), &mut window);
                 start.elapsed().as_secs_f64() * 1e9 / (network.packet_hops() - before) as f64
             })
             .collect();

@@ -5,37 +5,62 @@
 //! `T_u` has ended. `L_t` stays as it is, or is set anew every `T_c` such that short and long flows are in
 //! a given ratio.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+use crate::BuildError;
 
 /// The class of packets of flows that are long, and of all packets where nothing classifies.
 pub const LONG: u8 = 0;
 /// The class of packets of flows that are short so far.
 pub const SHORT: u8 = 1;
 
-/// How an edge router separates short flows from long ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ClassifierConfig {
-    /// `L_t`: so many packets of a flow are short; where it is tuned, what it begins with
+/// How an edge router separates short flows from long ones, as the plan of a run gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// `L_t`: so many packets of a flow are short; where it is tuned, the first value
     pub threshold_packets: u32,
     /// `T_u`: a flow that was silent for longer has ended, and begins anew
-    pub flow_timeout: Time,
-    /// tunes `L_t`; without it, `L_t` stays
+    pub flow_timeout_ps: Duration,
+    /// how `L_t` is tuned; without it, `L_t` stays
     pub tuning: Option<Tuning>,
 }
 
 /// How `L_t` is tuned.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tuning {
     /// `T_c`: how often
-    pub interval: Time,
-    /// SLR: the flows that are short for each one that is long, over 0
-    pub short_to_long: f64,
+    pub interval_ps: Duration,
+    /// SLR: the flows that are short for each one that is long, in parts of 10^6
+    pub short_to_long_ppm: u64,
+}
+
+impl Config {
+    /// The classifiers of `edges` edge routers that have seen nothing yet.
+    ///
+    /// # Errors
+    /// If the threshold cannot be tuned so.
+    pub fn build(self, edges: usize) -> Result<Classifier, BuildError> {
+        if let Some(tuning) = self.tuning
+            && (tuning.short_to_long_ppm == 0 || tuning.interval_ps == Duration::ZERO)
+        {
+            return Err(BuildError::new(
+                "classifier.short_to_long",
+                0,
+                "cannot be tuned to",
+                "give a ratio and an interval above 0, or leave short_to_long out",
+            ));
+        }
+        Ok(Classifier::new(self, edges))
+    }
 }
 
 /// The classifiers of all edge routers, and the flows that each has seen.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    config: ClassifierConfig,
+    config: Config,
     edges: Vec<Edge>,
     /// by the number of the flow's direction
     flows: Vec<Flow>,
@@ -45,7 +70,7 @@ pub struct Classifier {
 #[derive(Clone, Debug)]
 struct Edge {
     threshold_packets: u32,
-    next_tuning: Time,
+    next_tuning: Instant,
 }
 
 /// One direction of a flow, at the edge router where it enters.
@@ -53,15 +78,17 @@ struct Edge {
 struct Flow {
     edge: u32,
     packets: u32,
-    last: Time,
+    last: Instant,
 }
 
 impl Classifier {
     /// The classifiers of `edges` edge routers that have seen nothing yet.
-    pub fn new(config: ClassifierConfig, edges: usize) -> Self {
+    pub fn new(config: Config, edges: usize) -> Self {
         let edge = Edge {
             threshold_packets: config.threshold_packets,
-            next_tuning: config.tuning.map_or(Time::NEVER, |tuning| tuning.interval),
+            next_tuning: config
+                .tuning
+                .map_or(Instant::NEVER, |tuning| Instant::ZERO + tuning.interval_ps),
         };
         Self {
             config,
@@ -72,7 +99,7 @@ impl Classifier {
 
     /// The class of a packet of `flow` that comes to the router `edge` at `now`. The two directions
     /// of a connection are two flows; their numbers are small.
-    pub fn classify(&mut self, now: Time, edge: u32, flow: u32) -> u8 {
+    pub fn classify(&mut self, now: Instant, edge: u32, flow: u32) -> u8 {
         if now >= self.edges[edge as usize].next_tuning {
             self.tune(now, edge);
         }
@@ -81,7 +108,7 @@ impl Classifier {
             self.flows.resize(flow as usize + 1, Flow::default());
         }
         let count = &mut self.flows[flow as usize];
-        if now.saturating_sub(count.last) > self.config.flow_timeout {
+        if now.saturating_sub(count.last) > self.config.flow_timeout_ps {
             count.packets = 0;
         }
         count.edge = edge;
@@ -97,26 +124,27 @@ impl Classifier {
     /// Sets `L_t` to the length that would have parted the router's present flows in the ratio
     /// wanted. The paper says what is held, not by which rule; this one needs no gain.
     #[cold]
-    fn tune(&mut self, now: Time, edge: u32) {
+    fn tune(&mut self, now: Instant, edge: u32) {
         let Some(tuning) = self.config.tuning else {
             return;
         };
         let is_present = |flow: &&Flow| {
             flow.edge == edge
                 && flow.packets > 0
-                && now.saturating_sub(flow.last) <= self.config.flow_timeout
+                && now.saturating_sub(flow.last) <= self.config.flow_timeout_ps
         };
         let present = self.flows.iter().filter(is_present);
         let mut lengths: Vec<u32> = present.map(|flow| flow.packets).collect();
         lengths.sort_unstable();
-        let share = tuning.short_to_long / (1.0 + tuning.short_to_long);
+        let short_to_long = tuning.short_to_long_ppm as f64 / 1e6;
+        let share = short_to_long / (1.0 + short_to_long);
         let short = libm::round(lengths.len() as f64 * share) as usize;
         let router = &mut self.edges[edge as usize];
         if let Some(last_short) = lengths.get(short.saturating_sub(1)) {
             router.threshold_packets = *last_short;
         }
         while router.next_tuning <= now {
-            router.next_tuning += tuning.interval;
+            router.next_tuning += tuning.interval_ps;
         }
     }
 }
@@ -126,17 +154,23 @@ mod tests {
     use super::*;
 
     fn classifier(tuning: Option<Tuning>) -> Classifier {
-        let config = ClassifierConfig {
+        let config = Config {
             threshold_packets: 5,
-            flow_timeout: Time::from_secs(1),
+            flow_timeout_ps: Duration::from_secs(1),
             tuning,
         };
         Classifier::new(config, 2)
     }
 
     /// Sends `packets` of `flow`, a microsecond apart; returns how many were short.
-    fn short(classifier: &mut Classifier, from: Time, edge: u32, flow: u32, packets: u64) -> usize {
-        let at = |i| from + Time::from_us(i);
+    fn short(
+        classifier: &mut Classifier,
+        from: Instant,
+        edge: u32,
+        flow: u32,
+        packets: u64,
+    ) -> usize {
+        let at = |i| from + Duration::from_us(i);
         (0..packets)
             .filter(|i| classifier.classify(at(*i), edge, flow) == SHORT)
             .count()
@@ -145,36 +179,36 @@ mod tests {
     #[test]
     fn the_first_packets_of_a_flow_are_short() {
         let mut classifier = classifier(None);
-        assert_eq!(short(&mut classifier, Time::ZERO, 0, 0, 100), 5);
-        assert_eq!(short(&mut classifier, Time::ZERO, 0, 1, 3), 3);
+        assert_eq!(short(&mut classifier, Instant::ZERO, 0, 0, 100), 5);
+        assert_eq!(short(&mut classifier, Instant::ZERO, 0, 1, 3), 3);
     }
 
     #[test]
     fn a_flow_begins_anew_after_its_timeout_and_not_before() {
         let mut classifier = classifier(None);
-        assert_eq!(short(&mut classifier, Time::ZERO, 0, 0, 1), 1);
-        let gap = Time::from_secs(1);
-        assert_eq!(short(&mut classifier, gap, 0, 0, 10), 4);
-        let silent = gap + gap + Time::from_us(10);
+        assert_eq!(short(&mut classifier, Instant::ZERO, 0, 0, 1), 1);
+        let gap = Duration::from_secs(1);
+        assert_eq!(short(&mut classifier, Instant::ZERO + gap, 0, 0, 10), 4);
+        let silent = Instant::ZERO + gap + gap + Duration::from_us(10);
         assert_eq!(short(&mut classifier, silent, 0, 0, 10), 5);
     }
 
     #[test]
     fn tuning_parts_the_present_flows_in_the_ratio_wanted() {
         let tuning = Tuning {
-            interval: Time::from_secs(10),
-            short_to_long: 3.0,
+            interval_ps: Duration::from_secs(10),
+            short_to_long_ppm: 3_000_000,
         };
         let mut classifier = classifier(Some(tuning));
-        let late = Time::from_ms(9_900);
+        let late = Instant::from_ms(9_900);
         for (flow, packets) in [(0, 2), (1, 30), (2, 8), (3, 1000)] {
             short(&mut classifier, late, 0, flow, packets);
         }
         // gone for long, and at another router: neither is counted
-        short(&mut classifier, Time::ZERO, 0, 4, 500);
+        short(&mut classifier, Instant::ZERO, 0, 4, 500);
         short(&mut classifier, late, 1, 5, 500);
         // 3 of 4 flows are to be short: those of 2, 8 and 30 packets
-        let tuned = Time::from_secs(10);
+        let tuned = Instant::from_secs(10);
         assert_eq!(short(&mut classifier, tuned, 0, 6, 100), 30);
         // the other router tunes by its own flow alone, which becomes short
         assert_eq!(short(&mut classifier, tuned, 1, 7, 600), 500);

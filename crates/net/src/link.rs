@@ -172,7 +172,7 @@ mod tests {
                 popped += 1;
             }
             assert_eq!(link.len(), pushed - popped);
-            let under_way: Vec<_> = link.iter(&packets).map(Handle::place).collect();
+            let under_way: Vec<_> = link.iter(&packets).map(Handle::index).collect();
             assert!(under_way.into_iter().eq(popped as usize..pushed as usize));
         }
     }

@@ -3,9 +3,121 @@
 //! A packet is lost in front of the port's queue, whatever that is, and takes no time on the
 //! link.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 use crate::stream::Stream;
+use crate::{BuildError, PortId, Topology};
+
+/// Losses in front of some ports, as the plan of a run gives them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Config {
+    /// each packet with the same probability
+    Random {
+        /// at which ports
+        at: Ports,
+        /// in parts of 10^9
+        probability_ppb: u64,
+    },
+    /// exactly so many packets in a row, then none for a while
+    OnOff {
+        /// at which ports
+        at: Ports,
+        /// packets of a run, 1 and more
+        drops: u32,
+        /// between two runs, and before the first
+        off_ps: Duration,
+    },
+}
+
+/// At which output ports packets are lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ports {
+    /// at all of every switch
+    AllOfSwitches,
+    /// at those of these names
+    Named(Vec<String>),
+}
+
+impl Config {
+    fn ports(&self) -> &Ports {
+        let (Self::Random { at, .. } | Self::OnOff { at, .. }) = self;
+        at
+    }
+}
+
+/// The losses of a network, port by port.
+#[derive(Debug)]
+pub struct Losses<'a> {
+    configs: &'a [Config],
+    topology: &'a Topology,
+    seed: u64,
+}
+
+impl<'a> Losses<'a> {
+    /// All random streams derive from the run's `seed`.
+    ///
+    /// # Errors
+    /// If a port is named that is not there, or a run of losses has no packet.
+    pub fn new(
+        configs: &'a [Config],
+        topology: &'a Topology,
+        seed: u64,
+    ) -> Result<Self, BuildError> {
+        let ports = 0..topology.ports().len() as u32;
+        let names: Vec<String> = match configs {
+            [] => Vec::new(),
+            _ => ports.map(|port| topology.port_name(PortId(port))).collect(),
+        };
+        for (i, config) in configs.iter().enumerate() {
+            if let Config::OnOff { drops: 0, .. } = config {
+                let (problem, remedy) = ("is no run of losses", "give 1 packet or more");
+                let field = format!("losses.{i}.drops");
+                return Err(BuildError::new(field, 0, problem, remedy));
+            }
+            let Ports::Named(wanted) = config.ports() else {
+                continue;
+            };
+            if let Some(unknown) = wanted.iter().find(|name| !names.contains(name)) {
+                let remedy =
+                    "name a node and a number, such as `s0:0`; the table `ports` lists all";
+                let (field, problem) = (format!("losses.{i}.at"), "is not a port here");
+                return Err(BuildError::new(field, unknown, problem, remedy));
+            }
+        }
+        Ok(Self {
+            configs,
+            topology,
+            seed,
+        })
+    }
+
+    /// The losses at a port. Of several that the plan has there, a packet passes the last first.
+    pub fn at(&self, port: PortId) -> Vec<Loss> {
+        let here = |config: &Config| match config.ports() {
+            Ports::AllOfSwitches => {
+                let node = self.topology.port(port).node;
+                !self.topology.node(node).is_host
+            }
+            Ports::Named(names) => names.contains(&self.topology.port_name(port)),
+        };
+        let loss = |(i, config): (u64, &Config)| match *config {
+            Config::Random {
+                probability_ppb, ..
+            } => Loss::Random {
+                probability_ppb,
+                stream: Stream::new(self.seed, "loss", i << 32 | u64::from(port.0)),
+            },
+            Config::OnOff { drops, off_ps, .. } => Loss::OnOff(Runs::new(drops, off_ps)),
+        };
+        let here = (0..).zip(self.configs).filter(|(_, config)| here(config));
+        let mut losses: Vec<Loss> = here.map(loss).collect();
+        losses.reverse();
+        losses
+    }
+}
 
 /// A place in front of a port's queue where packets are lost.
 #[derive(Clone, Debug)]
@@ -25,27 +137,27 @@ pub enum Loss {
 #[derive(Clone, Debug)]
 pub struct Runs {
     drops: u32,
-    off: Time,
+    off: Duration,
     /// of a run, packets still to be lost
     left: u32,
     /// until when nothing is lost
-    off_until: Time,
+    off_until: Instant,
 }
 
 impl Runs {
     /// Runs of `drops` packets, at least one; `off` is the time from a run's last loss until the
     /// next run may begin, and before the first run.
-    pub fn new(drops: u32, off: Time) -> Self {
+    pub fn new(drops: u32, off: Duration) -> Self {
         assert!(drops > 0, "a run has a packet");
         Self {
             drops,
             off,
             left: drops,
-            off_until: off,
+            off_until: Instant::ZERO + off,
         }
     }
 
-    fn takes(&mut self, now: Time) -> bool {
+    fn takes(&mut self, now: Instant) -> bool {
         if now < self.off_until {
             return false;
         }
@@ -60,7 +172,7 @@ impl Runs {
 
 impl Loss {
     /// Whether the packet that comes at `now` is lost.
-    pub(crate) fn takes(&mut self, now: Time) -> bool {
+    pub(crate) fn takes(&mut self, now: Instant) -> bool {
         match self {
             Self::Random {
                 probability_ppb,
@@ -78,13 +190,13 @@ mod tests {
     /// Which of `packets`, one every microsecond, are lost.
     fn lost(mut loss: Loss, packets: u64) -> Vec<bool> {
         (0..packets)
-            .map(|us| loss.takes(Time::from_us(us)))
+            .map(|us| loss.takes(Instant::from_us(us)))
             .collect()
     }
 
     #[test]
     fn a_run_is_exactly_as_long_as_asked_for_and_the_next_comes_after_the_pause() {
-        let loss = Loss::OnOff(Runs::new(3, Time::from_us(5)));
+        let loss = Loss::OnOff(Runs::new(3, Duration::from_us(5)));
         let (o, x) = (false, true);
         assert_eq!(
             lost(loss, 20),

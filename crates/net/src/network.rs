@@ -291,7 +291,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             if self.packets.header(behind).output == Routes::END {
                 self.packets.prefetch_content(behind); // as early as it is known
             }
-            self.events.insert(due, from.0, behind.place() as u32);
+            self.events.insert(due, from.0, behind.index() as u32);
         }
         self.packet_hops += 1;
         let taken = Taken {
@@ -351,7 +351,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let frame_bytes = self.framing.buffered_bytes(header.size_bytes);
         let backlog = port.backlog(now, &self.packets);
         let port_accepted = port.totals.accepted;
-        let verdict = port.admit::<PLAIN>(now, backlog, frame_bytes, &header);
+        let verdict = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
         let slot = port.location.ingress_base as usize + ingress.number as usize;
         self.ingress_arrivals[slot] += 1;
         let mut depart = Time::NEVER;
@@ -361,7 +361,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let (end, due) = port.accept::<PLAIN, P>(now, frame_bytes, wire_bytes, handle, packets);
             depart = end;
             if let Some(due) = due {
-                self.events.insert(due, id.0, handle.place() as u32);
+                self.events.insert(due, id.0, handle.index() as u32);
             }
         }
         self.observer.verdict(now, id, &header, verdict);

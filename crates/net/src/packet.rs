@@ -43,14 +43,15 @@ pub struct Header {
 const _: () = assert!(size_of::<Header>() == 16);
 
 impl Header {
-    /// What a discipline may look at of it; it takes `frame_bytes` in a buffer.
+    /// What a discipline sees of it; it takes `frame_bytes` in a buffer.
     #[inline]
-    pub(crate) fn view(&self, frame_bytes: u32) -> PacketView {
+    pub(crate) fn view(&self, frame_bytes: u32, ingress_number: u16) -> PacketView {
         PacketView {
             frame_bytes,
             flow: self.flow,
             class: self.class,
             ecn: self.ecn,
+            ingress_number,
         }
     }
 }

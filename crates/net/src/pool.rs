@@ -9,18 +9,18 @@ use fairport_units::Time;
 use crate::packet::{Header, Packet};
 use crate::prefetch::prefetch;
 
-/// A packet's place in the [`Pool`].
+/// A packet in the network: its index in the pool of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Handle(u32);
+pub struct Handle(u32);
 
 impl Handle {
-    /// The handle of a place.
-    pub(crate) const fn at(place: usize) -> Self {
-        Self(place as u32)
+    /// The handle of the packet at this index.
+    pub(crate) const fn at(index: usize) -> Self {
+        Self(index as u32)
     }
 
-    /// The place, for tables beside the pool.
-    pub(crate) fn place(self) -> usize {
+    /// The index, for tables beside the pool.
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -69,12 +69,12 @@ impl<P: Copy> Pool<P> {
         }
     }
 
-    /// Gives the packet a place.
+    /// Stores the packet.
     #[inline]
     pub(crate) fn put(&mut self, packet: &Packet<P>) -> Handle {
         if let Some(handle) = self.free.pop() {
-            self.transits[handle.place()].header = packet.header;
-            self.contents[handle.place()] = Aligned(packet.content);
+            self.transits[handle.index()].header = packet.header;
+            self.contents[handle.index()] = Aligned(packet.content);
             handle
         } else {
             self.transits.push(Transit {
@@ -90,29 +90,29 @@ impl<P: Copy> Pool<P> {
     pub(crate) fn get(&self, handle: Handle) -> Packet<P> {
         Packet {
             header: *self.header(handle),
-            content: self.contents[handle.place()].0,
+            content: self.contents[handle.index()].0,
         }
     }
 
     #[inline]
     pub(crate) fn header(&self, handle: Handle) -> &Header {
-        &self.transits[handle.place()].header
+        &self.transits[handle.index()].header
     }
 
     #[inline]
     pub(crate) fn header_mut(&mut self, handle: Handle) -> &mut Header {
-        &mut self.transits[handle.place()].header
+        &mut self.transits[handle.index()].header
     }
 
     #[inline]
     pub(crate) fn entry(&self, handle: Handle) -> &LinkEntry {
-        &self.transits[handle.place()].entry
+        &self.transits[handle.index()].entry
     }
 
     /// The packet, if there is one, will soon come near: fetches what a hop needs of it.
     #[inline]
     pub(crate) fn prefetch(&self, handle: Handle) {
-        if let Some(transit) = self.transits.get(handle.place()) {
+        if let Some(transit) = self.transits.get(handle.index()) {
             prefetch(transit);
         }
     }
@@ -120,15 +120,15 @@ impl<P: Copy> Pool<P> {
     /// The packet will soon be received.
     #[inline]
     pub(crate) fn prefetch_content(&self, handle: Handle) {
-        prefetch(&self.contents[handle.place()]);
+        prefetch(&self.contents[handle.index()]);
     }
 
     #[inline]
     pub(crate) fn entry_mut(&mut self, handle: Handle) -> &mut LinkEntry {
-        &mut self.transits[handle.place()].entry
+        &mut self.transits[handle.index()].entry
     }
 
-    /// Frees the place; the packet must not be asked for again.
+    /// Frees the storage; the packet must not be asked for again.
     #[inline]
     pub(crate) fn release(&mut self, handle: Handle) {
         self.free.push(handle);

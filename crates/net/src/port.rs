@@ -2,19 +2,19 @@
 
 use fairport_units::{Rate, Serializer, Time};
 
-use crate::discipline::{Backlog, Discipline, DropTail, QueueView, Reason, Verdict};
+use crate::discipline::{Backlog, DropTail, QueueDiscipline, QueueView, Reason, Verdict};
 use crate::link::LinkQueue;
 use crate::loss::Loss;
 use crate::observer::Counts;
 use crate::packet::Header;
 use crate::pool::{Handle, Pool};
 use crate::processing::Server;
-use crate::scheduler::Scheduler;
+use crate::queue::{BufferRelease, Discipline, Queueing, Scheduler};
 use crate::shaper::Shaper;
 use crate::topology::{NodeId, PortId};
 
 /// What a port is made of.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct PortConfig {
     /// nominal rate of its link
     pub rate: Rate,
@@ -25,7 +25,7 @@ pub struct PortConfig {
     pub latency: Time,
     /// the random part of the next node's processing, served in order
     pub far_processing: Option<Server>,
-    /// who gets into the buffer, and who goes next
+    /// which packets are accepted, and which goes next
     pub queueing: Queueing,
     /// what holds packets back before they go to the line
     pub shaper: Option<Shaper>,
@@ -34,29 +34,6 @@ pub struct PortConfig {
     /// whether a packet that leaves the buffer in the picosecond in which another arrives makes
     /// room for it
     pub departure_first: bool,
-}
-
-/// Who gets into a port's buffer, and who goes next.
-#[derive(Clone, Debug)]
-pub enum Queueing {
-    /// first in, first out: decided when a packet arrives
-    Fifo {
-        /// who gets in
-        discipline: Discipline,
-        /// when a packet stops counting against the buffer's limit
-        leaves: BufferRelease,
-    },
-    /// decided when a packet leaves; the packet in service does not count against the limit
-    Scheduled(Box<Scheduler>),
-}
-
-/// When a packet stops counting against the buffer's limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BufferRelease {
-    /// when its last bit is sent: the packet in service counts
-    EndOfService,
-    /// when its first bit is sent
-    StartOfService,
 }
 
 /// What has happened at a port since the start of the run.
@@ -93,7 +70,7 @@ pub(crate) enum Kind {
 }
 
 /// What few ports have.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Extras {
     shaper: Option<Shaper>,
     losses: Vec<Loss>,
@@ -125,7 +102,7 @@ pub(crate) struct OutputPort {
     scheduler: u32,
     /// see [`Kind::Plain`]
     is_plain: bool,
-    leaves: BufferRelease,
+    release: BufferRelease,
     /// whether arrivals come before departures of the same picosecond, so that a packet still counts
     /// in the picosecond in which it leaves
     arrivals_first: bool,
@@ -153,8 +130,11 @@ impl OutputPort {
         config: PortConfig,
         number: impl FnOnce(Scheduler) -> u32,
     ) -> Self {
-        let (discipline, leaves, scheduler) = match config.queueing {
-            Queueing::Fifo { discipline, leaves } => (discipline, leaves, NO_SCHEDULER),
+        let (discipline, release, scheduler) = match config.queueing {
+            Queueing::Fifo {
+                discipline,
+                release,
+            } => (discipline, release, NO_SCHEDULER),
             // this discipline is never asked
             Queueing::Scheduled(scheduler) => (
                 Discipline::DropTail(DropTail::packets(0)),
@@ -182,7 +162,7 @@ impl OutputPort {
             discipline,
             scheduler,
             extras: has_extras.then(|| Box::new(extras)),
-            leaves,
+            release,
             arrivals_first: !config.departure_first,
             waits: false,
             totals: PortTotals::default(),
@@ -293,6 +273,7 @@ impl OutputPort {
         now: Time,
         backlog: Backlog,
         frame_bytes: u32,
+        ingress_number: u16,
         header: &Header,
     ) -> Verdict {
         self.count_arrival(now);
@@ -300,7 +281,7 @@ impl OutputPort {
             let Discipline::DropTail(drop_tail) = &self.discipline else {
                 unreachable!("a plain port is one of drop-tail");
             };
-            return drop_tail.admit(backlog, frame_bytes);
+            return drop_tail.verdict(backlog, frame_bytes);
         }
         if self.loses(now) {
             return Verdict::Dropped(Reason::Loss);
@@ -310,7 +291,8 @@ impl OutputPort {
             backlog,
             idle_at: self.free_at,
         };
-        self.discipline.admit(&queue, &header.view(frame_bytes))
+        self.discipline
+            .admit(&queue, &header.view(frame_bytes, ingress_number))
     }
 
     /// Takes an accepted packet; returns when its last bit is sent, and when the next node
@@ -328,7 +310,7 @@ impl OutputPort {
         let begin = now.max(self.free_at);
         let (start, due) = self.serialize::<PLAIN>(begin, frame_bytes, wire_bytes);
         let depart = self.free_at;
-        let leaves = match self.leaves {
+        let leaves = match self.release {
             BufferRelease::EndOfService => depart,
             BufferRelease::StartOfService => start,
         };

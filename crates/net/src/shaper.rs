@@ -4,9 +4,108 @@
 //! knows every departure at once. The arithmetic is that of Linux: tokens are a time, and a packet
 //! costs its length over the rate.
 
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Instant, Rate};
+use serde::{Deserialize, Serialize};
 
+use crate::BuildError;
 use crate::stream::Stream;
+
+/// A shaper at every switch port, and perhaps at every host's, as the plan of a run gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Config {
+    /// a token bucket filter
+    Tbf {
+        /// what it lets through in the long run
+        rate_bps: Rate,
+        /// what the bucket holds
+        burst_bytes: u32,
+        /// a wait for tokens ends late by a draw that is uniform up to this
+        timer_lateness_ps: Duration,
+        /// whether the hosts' own ports have it, too
+        hosts: bool,
+    },
+    /// a class of the hierarchical token bucket
+    Htb {
+        /// what it lets through in the long run
+        rate_bps: Rate,
+        /// what the bucket of the rate holds
+        burst_bytes: u32,
+        /// what the bucket of the ceiling holds
+        cburst_bytes: u32,
+        /// a wait for tokens ends late by a draw that is uniform up to this
+        timer_lateness_ps: Duration,
+        /// whether the hosts' own ports have it, too
+        hosts: bool,
+    },
+}
+
+impl Config {
+    /// Whether the hosts' own ports have it, too.
+    pub fn is_at_hosts(&self) -> bool {
+        let (Self::Tbf { hosts, .. } | Self::Htb { hosts, .. }) = self;
+        *hosts
+    }
+
+    /// What it lets through in the long run.
+    pub fn rate(&self) -> Rate {
+        let (Self::Tbf { rate_bps, .. } | Self::Htb { rate_bps, .. }) = self;
+        *rate_bps
+    }
+
+    /// The shaper of one port, whose timer draws from `stream`. A packet of the MTU takes
+    /// `full_frame_bytes`.
+    ///
+    /// # Errors
+    /// If a packet of the MTU could never go.
+    pub fn build(&self, full_frame_bytes: u32, stream: Stream) -> Result<Shaper, BuildError> {
+        let room = |field, bytes| check_burst(field, bytes, full_frame_bytes);
+        let (shaper, lateness) = match *self {
+            Self::Tbf {
+                rate_bps,
+                burst_bytes,
+                timer_lateness_ps,
+                ..
+            } => {
+                let (rate, burst) = (check_rate(rate_bps)?, room("burst", burst_bytes)?);
+                (Shaper::token_bucket(rate, burst), timer_lateness_ps)
+            }
+            Self::Htb {
+                rate_bps,
+                burst_bytes,
+                cburst_bytes,
+                timer_lateness_ps,
+                ..
+            } => {
+                let (rate, burst) = (check_rate(rate_bps)?, room("burst", burst_bytes)?);
+                let cburst = room("cburst", cburst_bytes)?;
+                (Shaper::htb(rate, burst, cburst), timer_lateness_ps)
+            }
+        };
+        Ok(shaper.with_late_timer(lateness, stream))
+    }
+}
+
+fn check_rate(rate: Rate) -> Result<Rate, BuildError> {
+    if rate.as_bps() > 0 {
+        return Ok(rate);
+    }
+    let remedy = "give a rate above 0, such as \"100Mbps\"";
+    let problem = "lets nothing through";
+    Err(BuildError::new("shaper.rate", 0, problem, remedy))
+}
+
+fn check_burst(field: &str, bytes: u32, full_frame_bytes: u32) -> Result<u32, BuildError> {
+    if bytes >= full_frame_bytes {
+        return Ok(bytes);
+    }
+    Err(BuildError::new(
+        format!("shaper.{field}"),
+        format!("{bytes} B"),
+        format!("is smaller than one full frame of {full_frame_bytes} B, which could never go"),
+        "give at least that much, such as \"20KB\"",
+    ))
+}
 
 /// What a port's packets wait for before they go to the line.
 #[derive(Clone, Debug)]
@@ -14,8 +113,8 @@ pub struct Shaper {
     rate: Rate,
     buckets: Buckets,
     /// when the tokens were counted
-    counted: Time,
-    lateness: Option<(Time, Stream)>,
+    counted: Instant,
+    lateness: Option<(Duration, Stream)>,
 }
 
 /// The tokens of a shaper.
@@ -63,7 +162,7 @@ impl Shaper {
         Self {
             rate,
             buckets,
-            counted: Time::ZERO,
+            counted: Instant::ZERO,
             lateness: None,
         }
     }
@@ -71,8 +170,8 @@ impl Shaper {
     /// The timer that ends a wait for tokens fires late, by a draw from `stream` that is uniform
     /// up to `most`. What is late is made up for: tokens go on coming.
     #[must_use]
-    pub fn with_late_timer(mut self, most: Time, stream: Stream) -> Self {
-        self.lateness = (most > Time::ZERO).then_some((most, stream));
+    pub fn with_late_timer(mut self, most: Duration, stream: Stream) -> Self {
+        self.lateness = (most > Duration::ZERO).then_some((most, stream));
         self
     }
 
@@ -82,7 +181,7 @@ impl Shaper {
     }
 
     /// When a packet of `frame_bytes`, which could go at `at`, may go. Calls come in order of time.
-    pub(crate) fn release(&mut self, at: Time, frame_bytes: u32) -> Time {
+    pub(crate) fn release(&mut self, at: Instant, frame_bytes: u32) -> Instant {
         let cost = cost(self.rate, frame_bytes);
         let elapsed = signed(at - self.counted);
         let missing = match self.buckets {
@@ -97,17 +196,17 @@ impl Shaper {
         if wait > 0
             && let Some((most, stream)) = &mut self.lateness
         {
-            wait += signed(Time::from_ps(stream.up_to(most.as_ps())));
+            wait += signed(Duration::from_ps(stream.up_to(most.as_ps())));
         }
         self.buckets.pay(elapsed + wait, cost);
-        self.counted = at + Time::from_ps(wait as u64);
+        self.counted = at + Duration::from_ps(wait as u64);
         self.counted
     }
 
     /// The time that `bytes` take in the long run.
-    pub(crate) fn time_of(&self, bytes: u64) -> Time {
+    pub(crate) fn time_of(&self, bytes: u64) -> Duration {
         let ps = u128::from(bytes) * PS_PER_BYTE_BPS / u128::from(self.rate.as_bps());
-        Time::from_ps(ps as u64)
+        Duration::from_ps(ps as u64)
     }
 }
 
@@ -139,7 +238,7 @@ fn cost(rate: Rate, bytes: u32) -> i64 {
 }
 
 /// A span in signed picoseconds.
-fn signed(span: Time) -> i64 {
+fn signed(span: Duration) -> i64 {
     i64::try_from(span.as_ps()).unwrap_or(LONGEST)
 }
 
@@ -155,7 +254,7 @@ mod tests {
 
     /// When packets of 1500 bytes go that are all there at 0; a packet costs 120 us.
     fn releases(shaper: &mut Shaper, packets: usize) -> Vec<u64> {
-        let mut at = Time::ZERO;
+        let mut at = Instant::ZERO;
         (0..packets)
             .map(|_| {
                 at = shaper.release(at, 1500);
@@ -189,17 +288,17 @@ mod tests {
     fn a_bucket_fills_while_nothing_is_sent_and_no_further() {
         let mut bucket = Shaper::token_bucket(RATE, 3000);
         releases(&mut bucket, 3);
-        let late = Time::from_secs(10);
+        let late = Instant::from_secs(10);
         assert_eq!(bucket.release(late, 1500), late);
         assert_eq!(bucket.release(late, 1500), late);
-        assert_eq!(bucket.release(late, 1500), late + Time::from_us(120));
+        assert_eq!(bucket.release(late, 1500), late + Duration::from_us(120));
     }
 
     #[test]
     fn a_late_timer_moves_single_packets_and_not_the_rate() {
         let stream = Stream::new(1, "test", 0);
         let exact = Shaper::token_bucket(RATE, 6000);
-        let mut late = exact.clone().with_late_timer(Time::from_us(50), stream);
+        let mut late = exact.clone().with_late_timer(Duration::from_us(50), stream);
         let sent = releases(&mut late, 10_000);
         let on_time = releases(&mut exact.clone(), 10_000);
         let behind = sent.iter().zip(&on_time).map(|(late, exact)| late - exact);
@@ -221,11 +320,11 @@ mod tests {
             } else {
                 (Shaper::token_bucket(RATE, 6000), 6000)
             };
-            let (mut arrival, mut free) = (Time::ZERO, Time::ZERO);
-            let sent: Vec<Time> = gaps_us
+            let (mut arrival, mut free) = (Instant::ZERO, Instant::ZERO);
+            let sent: Vec<Instant> = gaps_us
                 .iter()
                 .map(|gap| {
-                    arrival += Time::from_us(*gap);
+                    arrival += Duration::from_us(*gap);
                     free = shaper.release(arrival.max(free), 1500);
                     free
                 })

@@ -4,23 +4,18 @@ use std::collections::BTreeMap;
 
 use fairport_net::arbitration::{Arbiter, Rule};
 use fairport_net::classifier::SHORT;
-use fairport_net::discipline::{
-    Discipline, DropTail, EarlyDrop, Pie, PieConfig, QueueUnit, Ramp, Reason, Red, Rio,
-    StepMarking, Threshold, Variant, Verdict, WeightedTailDrop,
-};
+use fairport_net::discipline::{Reason, Verdict};
 use fairport_net::framing::Framing;
 use fairport_net::loss::{Loss, Runs};
-use fairport_net::port::{BufferRelease, PortConfig, Queueing};
+use fairport_net::port::PortConfig;
+use fairport_net::queue::{CustomQueues, NetworkContext, QueueConfig};
 use fairport_net::routing::{DestinationSuffix, Routes};
-use fairport_net::scheduler::{
-    CoDel, CoDelConfig, Drr, FqCoDel, FqCoDelConfig, LinuxSfq, LinuxSfqConfig, Scheduler, Sfq,
-    SharedBuffer, StrictPriority, SwitchMemory,
-};
 use fairport_net::stream::Stream;
 use fairport_net::topology::LinkOptions;
 use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 const SENDERS: usize = 4;
 const LIMIT_PACKETS: u32 = 12;
@@ -32,8 +27,8 @@ type Number = usize;
 /// What became of a packet at the switch's port to the receiver.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
-    arrived: Option<Time>,
-    departs: Option<Time>,
+    arrived: Option<Instant>,
+    departs: Option<Instant>,
     wire_bytes: u32,
     drops: u32,
     /// of the drops, those that no queue decided
@@ -57,7 +52,7 @@ impl Log {
 }
 
 impl Observer<Number> for Log {
-    fn verdict(&mut self, _: Time, _: PortId, _: &Header, _: Verdict) {}
+    fn verdict(&mut self, _: Instant, _: PortId, _: &Header, _: Verdict) {}
 
     fn watches(&self, port: PortId) -> bool {
         port == self.port
@@ -68,7 +63,7 @@ impl Observer<Number> for Log {
         let fate = self.fates.entry(arrival.packet.content).or_default();
         fate.arrived = Some(arrival.time);
         fate.wire_bytes = Framing::ETHERNET.wire_bytes(arrival.packet.header.size_bytes);
-        fate.departs = (arrival.depart < Time::NEVER).then_some(arrival.depart);
+        fate.departs = (arrival.depart < Instant::NEVER).then_some(arrival.depart);
     }
 
     fn revised(&mut self, arrival: &Arrival<'_, Number>) {
@@ -80,7 +75,7 @@ impl Observer<Number> for Log {
         self.note(arrival);
     }
 
-    fn departs(&mut self, _: PortId, packet: &Packet<Number>, port_arrival: u64, depart: Time) {
+    fn departs(&mut self, _: PortId, packet: &Packet<Number>, port_arrival: u64, depart: Instant) {
         let fate = self.fates.entry(packet.content).or_default();
         assert_eq!((fate.counts, fate.drops), (port_arrival, 0));
         fate.departs = Some(depart);
@@ -92,8 +87,8 @@ impl Observer<Number> for Log {
 struct Sinks(Vec<Number>);
 
 impl Hosts<Number, Log> for Sinks {
-    fn horizon(&self) -> Time {
-        Time::NEVER
+    fn horizon(&self) -> Instant {
+        Instant::NEVER
     }
 
     fn receive(&mut self, _: &mut Network<Number, Log>, _: NodeId, packet: &Packet<Number>) {
@@ -101,125 +96,73 @@ impl Hosts<Number, Log> for Sinks {
     }
 }
 
-fn fifo(discipline: Discipline) -> Queueing {
-    Queueing::Fifo {
-        discipline,
-        leaves: BufferRelease::StartOfService,
-    }
-}
-
-fn scheduled(scheduler: Scheduler) -> Queueing {
-    Queueing::Scheduled(Box::new(scheduler))
-}
-
 /// The disciplines that serve first in, first out.
-fn fifos() -> Vec<(&'static str, Queueing)> {
-    let room = DropTail::packets(LIMIT_PACKETS);
-    let stream = || Stream::new(1, "queue", 0);
-    let ramp = |min, max| Ramp {
-        min,
-        max,
-        max_p: 0.2,
-        gentle: true,
-    };
-    let early_drop = |variant, ecn| EarlyDrop {
-        weight: 0.2,
-        unit: QueueUnit::Packets,
-        variant,
-        ecn,
-        buffer: DropTail::packets(LIMIT_PACKETS),
-        packet_time: Time::from_us(12),
-    };
-    let red = Red::new(ramp(2.0, 6.0), &early_drop(Variant::Ns2, true), stream());
-    let rio = Rio::new(
-        ramp(4.0, 8.0),
-        ramp(2.0, 6.0),
-        &early_drop(Variant::Paper, false),
-        stream(),
-    );
-    let pie = PieConfig {
-        target: Time::from_us(30),
-        update: Time::from_us(100),
-        max_burst: Time::ZERO,
-        ecn: true,
-        mean_packet_bytes: 1000,
-        buffer: room.clone(),
-    };
-    let step = StepMarking::new(room.clone(), Threshold::Packets(3));
-    let weighted = WeightedTailDrop::new(room.clone(), [4, 8, 12, 12].map(DropTail::packets));
+fn fifos() -> Vec<Value> {
+    let limit = json!({"packets": LIMIT_PACKETS});
     vec![
-        ("drop-tail", fifo(Discipline::DropTail(room))),
-        (
-            "step marking",
-            fifo(Discipline::StepMarking(Box::new(step))),
-        ),
-        ("RED", fifo(Discipline::Red(Box::new(red)))),
-        ("RIO", fifo(Discipline::Rio(Box::new(rio)))),
-        (
-            "PIE",
-            fifo(Discipline::Pie(Box::new(Pie::new(pie, stream())))),
-        ),
-        (
-            "weighted tail-drop",
-            fifo(Discipline::WeightedTailDrop(Box::new(weighted))),
-        ),
+        json!({"kind": "drop-tail", "limit": limit, "count_in_service": false}),
+        json!({
+            "kind": "step-marking", "limit": limit, "count_in_service": false,
+            "mark_above": {"packets": 3},
+        }),
+        json!({
+            "kind": "red", "limit": limit, "count_in_service": false, "variant": "ns2",
+            "min": {"packets": 2}, "max": {"packets": 6}, "max_p_ppb": 200_000_000,
+            "weight_ppb": 200_000_000, "gentle": true, "ecn": true, "mean_packet_bytes": 1500,
+        }),
+        json!({
+            "kind": "red-linux", "limit": limit, "count_in_service": false,
+            "min_bytes": 2 * FULL_FRAME, "max_bytes": 6 * FULL_FRAME, "max_p_ppb": 200_000_000,
+            "weight_ppb": 200_000_000, "ecn": true, "mean_packet_bytes": 1500,
+        }),
+        json!({
+            "kind": "rio", "limit": limit, "count_in_service": false,
+            "short_min": {"packets": 4}, "short_max": {"packets": 8},
+            "short_max_p_ppb": 200_000_000,
+            "long_min": {"packets": 2}, "long_max": {"packets": 6}, "long_max_p_ppb": 200_000_000,
+            "weight_ppb": 200_000_000, "gentle": true, "ecn": false, "mean_packet_bytes": 1500,
+        }),
+        json!({
+            "kind": "rio-ps", "limit": limit, "count_in_service": false,
+            "short_min_ppb": 300_000_000, "short_max_ppb": 700_000_000,
+            "short_max_p_ppb": 200_000_000,
+            "long_min_ppb": 200_000_000, "long_max_ppb": 500_000_000,
+            "long_max_p_ppb": 200_000_000,
+            "weight_ppb": 200_000_000, "gentle": true, "ecn": false, "mean_packet_bytes": 1500,
+        }),
+        json!({
+            "kind": "pie", "limit": limit, "count_in_service": false, "target_ps": 30_000_000,
+            "update_ps": 100_000_000, "max_burst_ps": 0, "mean_packet_bytes": 1000, "ecn": true,
+        }),
+        json!({
+            "kind": "weighted-tail-drop", "limit": limit, "count_in_service": false,
+            "thresholds_ppb": [333_333_333, 666_666_667, 1_000_000_000],
+        }),
     ]
 }
 
 /// The disciplines that decide at dequeue.
-fn schedulers() -> Vec<(&'static str, Queueing)> {
-    let room = || DropTail::packets(LIMIT_PACKETS);
-    let codel = CoDelConfig {
-        target: Time::from_us(20),
-        interval: Time::from_us(100),
-        ecn: true,
-        max_packet_bytes: FULL_FRAME,
-    };
-    let linux_sfq = LinuxSfqConfig {
-        limit_packets: LIMIT_PACKETS,
-        depth_packets: 8,
-        divisor: 16,
-        flows: 8,
-        quantum_bytes: FULL_FRAME,
-        perturb: Time::from_us(300),
-    };
-    let fq_codel = FqCoDelConfig {
-        limit: room(),
-        queues: 16,
-        quantum_bytes: 700,
-        codel,
-    };
-    let memory = SwitchMemory::new(LIMIT_PACKETS * FULL_FRAME);
+fn schedulers() -> Vec<Value> {
+    let limit = json!({"packets": LIMIT_PACKETS});
     vec![
-        (
-            "SFQ",
-            scheduled(Scheduler::Sfq(Sfq::new(
-                LIMIT_PACKETS,
-                4,
-                1,
-                vec![Some(0), None],
-            ))),
-        ),
-        (
-            "Linux SFQ",
-            scheduled(Scheduler::LinuxSfq(LinuxSfq::new(
-                linux_sfq,
-                Stream::new(1, "queue", 0),
-            ))),
-        ),
-        ("DRR", scheduled(Scheduler::Drr(Drr::new(room(), 500)))),
-        (
-            "CoDel",
-            scheduled(Scheduler::CoDel(CoDel::new(room(), codel))),
-        ),
-        (
-            "FQ-CoDel",
-            scheduled(Scheduler::FqCoDel(FqCoDel::new(fq_codel, 1))),
-        ),
-        (
-            "shared buffer",
-            scheduled(Scheduler::SharedBuffer(SharedBuffer::new(memory, 1.0))),
-        ),
+        json!({
+            "kind": "sfq", "limit_packets": LIMIT_PACKETS, "buckets": 4, "seed": 1,
+            "placed": [["h1"]],
+        }),
+        json!({
+            "kind": "linux-sfq", "limit_packets": LIMIT_PACKETS, "depth_packets": 8,
+            "divisor": 16, "flows": 8, "quantum_bytes": FULL_FRAME, "perturb_ps": 300_000_000,
+        }),
+        json!({"kind": "drr", "limit": limit, "quantum_bytes": 500}),
+        json!({
+            "kind": "codel", "limit": limit, "target_ps": 20_000_000,
+            "interval_ps": 100_000_000, "ecn": true,
+        }),
+        json!({
+            "kind": "fq-codel", "limit": limit, "target_ps": 20_000_000,
+            "interval_ps": 100_000_000, "ecn": true, "queues": 16, "quantum_bytes": 700,
+        }),
+        json!({"kind": "shared-buffer", "memory_bytes": LIMIT_PACKETS * FULL_FRAME, "alpha": 1.0}),
     ]
 }
 
@@ -243,14 +186,14 @@ fn sends() -> impl Strategy<Value = Vec<Send>> {
 }
 
 /// Sends it all through one switch; the senders are its hosts 1 to 4, the receiver host 0.
-fn through(queueing: &Queueing, departure_first: bool, sends: &[Send]) -> (Log, Vec<Number>) {
-    through_losses(&[], queueing, departure_first, sends)
+fn through(queue: &Value, departure_first: bool, sends: &[Send]) -> (Log, Vec<Number>) {
+    through_losses(&[], queue, departure_first, sends)
 }
 
 /// The same where packets are lost in front of the switch's queue.
 fn through_losses(
     losses: &[Loss],
-    queueing: &Queueing,
+    queue: &Value,
     departure_first: bool,
     sends: &[Send],
 ) -> (Log, Vec<Number>) {
@@ -268,15 +211,24 @@ fn through_losses(
     let starts: Vec<u32> = (1..=SENDERS)
         .map(|source| routes.add(&routing.path(&topology, source, 0).unwrap()))
         .collect();
+    let rate = Rate::from_bps(1_000_000_000);
+    let customs = CustomQueues::default();
+    let context = NetworkContext::new(&topology, 1, FULL_FRAME, &customs);
+    let host_queue =
+        json!({"kind": "drop-tail", "limit": {"packets": 1000}, "count_in_service": false});
+    let build = |queue: &Value, id: PortId| {
+        let config: QueueConfig = serde_json::from_value(queue.clone()).expect("a queue");
+        config.build(&context.port(id, rate)).expect("a queue")
+    };
     let port = |id: usize| PortConfig {
-        rate: Rate::from_bps(1_000_000_000),
+        rate,
         clock_error_ppb: 0,
-        latency: Time::from_us(1),
+        latency: Duration::from_us(1),
         far_processing: None,
         queueing: if id == bottleneck.0 as usize {
-            queueing.clone()
+            build(queue, bottleneck)
         } else {
-            fifo(Discipline::DropTail(DropTail::packets(1000)))
+            build(&host_queue, PortId(id as u32))
         },
         shaper: None,
         losses: if id == bottleneck.0 as usize {
@@ -299,9 +251,9 @@ fn through_losses(
         Arbiter::new(Rule::RoundRobin, ports, Stream::new(1, "arbitration", 0)),
         log,
     );
-    let mut clocks = [Time::ZERO; SENDERS];
+    let mut clocks = [Instant::ZERO; SENDERS];
     for (number, send) in sends.iter().enumerate() {
-        clocks[send.sender] += Time::from_ns(send.gap_ns);
+        clocks[send.sender] += Duration::from_ns(send.gap_ns);
         let packet = Packet {
             header: Header {
                 flow: send.sender as u32,
@@ -316,8 +268,8 @@ fn through_losses(
         network.inject(clocks[send.sender], packet);
     }
     let mut sinks = Sinks::default();
-    while network.next_time() < Time::NEVER {
-        network.advance(Time::NEVER, 10, &mut sinks);
+    while network.next_time() < Instant::NEVER {
+        network.advance(Instant::NEVER, 10, &mut sinks);
         network.assert_conservation();
     }
     let limit = LIMIT_PACKETS * FULL_FRAME;
@@ -331,7 +283,7 @@ fn through_losses(
 
 /// What holds for all: nothing is lost without a verdict, nothing sent twice, no flow reordered,
 /// and the line is never idle while a packet waits.
-fn check(name: &str, log: &Log, received: &[Number], sends: &[Send]) {
+fn check(name: &Value, log: &Log, received: &[Number], sends: &[Send]) {
     let dropped: u32 = log.fates.values().map(|fate| fate.drops).sum();
     assert_eq!(log.fates.len(), sends.len(), "{name}");
     assert_eq!(received.len() + dropped as usize, sends.len(), "{name}");
@@ -341,11 +293,11 @@ fn check(name: &str, log: &Log, received: &[Number], sends: &[Send]) {
             .filter(|number| sends[**number].sender == sender);
         assert!(own.is_sorted(), "{name} reordered a flow");
     }
-    let mut free_at = Time::ZERO;
+    let mut free_at = Instant::ZERO;
     for number in received {
         let fate = log.fates[number];
         let (arrived, departs) = (fate.arrived.unwrap(), fate.departs.unwrap());
-        let begin = departs - Time::from_ns(8 * u64::from(fate.wire_bytes));
+        let begin = departs - Duration::from_ns(8 * u64::from(fate.wire_bytes));
         // Whoever finds the line idle goes at once, so a pause ends with an arrival.
         assert_eq!(begin, arrived.max(free_at), "{name} idled");
         free_at = departs;
@@ -359,8 +311,8 @@ proptest! {
     fn a_fifo_conserves_keeps_its_limit_never_idles_and_never_reorders(
         sends in sends(), departure_first: bool,
     ) {
-        for (name, queueing) in fifos() {
-            let (log, received) = through(&queueing, departure_first, &sends);
+        for queue in fifos() {
+            let (name, (log, received)) = (&queue["kind"], through(&queue, departure_first, &sends));
             check(name, &log, &received, &sends);
             let arrivals: Vec<u64> = received.iter().map(|number| log.fates[number].counts).collect();
             prop_assert!(arrivals.is_sorted(), "{name} reordered");
@@ -371,8 +323,8 @@ proptest! {
     fn a_scheduler_conserves_keeps_its_limit_never_idles_and_keeps_each_flow_in_order(
         sends in sends(), departure_first: bool,
     ) {
-        for (name, queueing) in schedulers() {
-            let (log, received) = through(&queueing, departure_first, &sends);
+        for queue in schedulers() {
+            let (name, (log, received)) = (&queue["kind"], through(&queue, departure_first, &sends));
             check(name, &log, &received, &sends);
         }
     }
@@ -381,7 +333,7 @@ proptest! {
 #[test]
 fn losses_are_the_same_in_front_of_every_queue() {
     let losses = [
-        Loss::OnOff(Runs::new(3, Time::from_us(200))),
+        Loss::OnOff(Runs::new(3, Duration::from_us(200))),
         Loss::Random {
             probability_ppb: 100_000_000,
             stream: Stream::new(1, "loss", 0),
@@ -396,8 +348,9 @@ fn losses_are_the_same_in_front_of_every_queue() {
         })
         .collect();
     let mut lost: Vec<Vec<Number>> = Vec::new();
-    for (name, queueing) in fifos().into_iter().chain(schedulers()) {
-        let (log, received) = through_losses(&losses, &queueing, true, &sends);
+    for queue in fifos().into_iter().chain(schedulers()) {
+        let name = &queue["kind"];
+        let (log, received) = through_losses(&losses, &queue, true, &sends);
         check(name, &log, &received, &sends);
         let drops: u32 = log.fates.values().map(|fate| fate.drops).sum();
         let is_lost = |number: &Number| log.fates[number].losses > 0;
@@ -413,8 +366,7 @@ fn losses_are_the_same_in_front_of_every_queue() {
 #[test]
 fn strict_priority_conserves_and_never_lets_the_second_class_go_before_the_first() {
     // two queues of half the limit each; one sender is of the class that goes first
-    let pair = StrictPriority::new(DropTail::packets(LIMIT_PACKETS / 2));
-    let queueing = scheduled(Scheduler::StrictPriority(pair));
+    let queue = json!({"kind": "strict-priority", "limit": {"packets": LIMIT_PACKETS / 2}});
     let sends: Vec<Send> = (0..200)
         .map(|n| Send {
             sender: n % SENDERS,
@@ -423,8 +375,8 @@ fn strict_priority_conserves_and_never_lets_the_second_class_go_before_the_first
             ecn: 0,
         })
         .collect();
-    let (log, received) = through(&queueing, true, &sends);
-    check("strict priority", &log, &received, &sends);
+    let (log, received) = through(&queue, true, &sends);
+    check(&queue["kind"], &log, &received, &sends);
     let lost = |number: &Number| log.fates[number].drops > 0;
     let first = |number: &Number| sends[*number].sender == usize::from(SHORT);
     assert!((0..200).filter(first).all(|n| !lost(&n)));

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use fairport_net::arbitration::{Arbiter, Rule};
-use fairport_net::discipline::{Discipline, DropTail, Verdict};
+use fairport_net::discipline::{DropTail, Verdict};
 use fairport_net::framing::Framing;
-use fairport_net::port::{BufferRelease, PortConfig, Queueing};
+use fairport_net::port::PortConfig;
 use fairport_net::processing::{Processing, Server};
+use fairport_net::queue::{BufferRelease, Discipline, Queueing};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{fat_tree, two_switch};
 use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
 
 const GIGABIT: Rate = Rate::from_bps(1_000_000_000);
@@ -27,18 +28,18 @@ struct Log {
 }
 
 struct Row {
-    time: Time,
+    time: Instant,
     port: PortId,
     ingress: PortId,
     number: Number,
     accepted: bool,
-    depart: Time,
+    depart: Instant,
     wire_bytes: u32,
     ingress_arrival: u64,
 }
 
 impl Observer<Number> for Log {
-    fn verdict(&mut self, _: Time, _: PortId, _: &Header, _: Verdict) {}
+    fn verdict(&mut self, _: Instant, _: PortId, _: &Header, _: Verdict) {}
 
     fn watches(&self, _: PortId) -> bool {
         !self.drops_only
@@ -61,12 +62,12 @@ impl Observer<Number> for Log {
 /// Hosts that only receive.
 #[derive(Default)]
 struct Sinks {
-    received: Vec<(Time, NodeId, Number)>,
+    received: Vec<(Instant, NodeId, Number)>,
 }
 
 impl Hosts<Number, Log> for Sinks {
-    fn horizon(&self) -> Time {
-        Time::NEVER
+    fn horizon(&self) -> Instant {
+        Instant::NEVER
     }
 
     fn receive(
@@ -86,7 +87,7 @@ struct Bench {
 }
 
 /// Everybody sends to the first host; `limit_packets` a port.
-fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> Bench {
+fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Duration) -> Bench {
     let mut routing = DestinationSuffix::new(topology);
     let mut routes = Routes::default();
     let starts: Vec<u32> = (1..topology.hosts().len())
@@ -99,7 +100,7 @@ fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> 
         far_processing: Some(Server::new(Processing::NONE, Stream::new(1, "test", i))),
         queueing: Queueing::Fifo {
             discipline: Discipline::DropTail(DropTail::packets(limit_packets)),
-            leaves: BufferRelease::EndOfService,
+            release: BufferRelease::EndOfService,
         },
         shaper: None,
         losses: Vec::new(),
@@ -122,7 +123,7 @@ fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Time) -> 
 }
 
 impl Bench {
-    fn send(&mut self, at: Time, sender: usize, size_bytes: u16, number: Number) {
+    fn send(&mut self, at: Instant, sender: usize, size_bytes: u16, number: Number) {
         let header = Header {
             flow: sender as u32,
             route: self.routes[sender],
@@ -137,15 +138,16 @@ impl Bench {
 
     /// Sender, size in bytes and ns since its last packet, of each; numbered.
     fn send_all(&mut self, sends: &[(usize, u16, u64)]) {
-        let mut clocks = [Time::ZERO; 15];
+        let mut clocks = [Instant::ZERO; 15];
         for (number, (sender, size_bytes, gap_ns)) in sends.iter().enumerate() {
-            clocks[*sender] += Time::from_ns(*gap_ns);
+            clocks[*sender] += Duration::from_ns(*gap_ns);
             self.send(clocks[*sender], *sender, *size_bytes, number as u64);
         }
     }
 
     fn run(&mut self) {
-        self.network.advance(Time::NEVER, u64::MAX, &mut self.sinks);
+        self.network
+            .advance(Instant::NEVER, u64::MAX, &mut self.sinks);
         self.network.assert_conservation();
     }
 }
@@ -159,7 +161,7 @@ proptest! {
         limit_packets in 1..12_u32,
     ) {
         let tree = fat_tree(4).unwrap();
-        let mut bench = bench(&tree, limit_packets, Rule::RoundRobin, Time::from_us(1));
+        let mut bench = bench(&tree, limit_packets, Rule::RoundRobin, Duration::from_us(1));
         bench.send_all(&sends);
         bench.run();
 
@@ -172,14 +174,14 @@ proptest! {
             ports.entry(row.port).or_default().push(row);
         }
         for rows in ports.values() {
-            let mut free_at = Time::ZERO;
+            let mut free_at = Instant::ZERO;
             let mut from_ingress: BTreeMap<PortId, u64> = BTreeMap::new();
             for row in rows {
                 let count = from_ingress.entry(row.ingress).or_default();
                 *count += 1;
                 prop_assert_eq!(row.ingress_arrival, *count);
                 if row.accepted {
-                    let service = Time::from_ns(8 * u64::from(row.wire_bytes));
+                    let service = Duration::from_ns(8 * u64::from(row.wire_bytes));
                     prop_assert_eq!(row.depart, row.time.max(free_at) + service);
                     free_at = row.depart;
                 }
@@ -201,7 +203,7 @@ proptest! {
     ) {
         let tree = fat_tree(4).unwrap();
         let outcome = |drops_only| {
-            let latency = Time::from_us(latency_us);
+            let latency = Duration::from_us(latency_us);
             let mut bench = bench(&tree, limit_packets, Rule::RoundRobin, latency);
             bench.network.observer_mut().drops_only = drops_only;
             bench.send_all(&sends);
@@ -217,21 +219,24 @@ proptest! {
 #[test]
 fn a_lone_packet_takes_serialisation_and_latency_a_hop() {
     let tree = fat_tree(4).unwrap();
-    let mut bench = bench(&tree, 11, Rule::RoundRobin, Time::from_us(25));
-    bench.send(Time::ZERO, 14, 1500, 0); // h15, six hops away
+    let mut bench = bench(&tree, 11, Rule::RoundRobin, Duration::from_us(25));
+    bench.send(Instant::ZERO, 14, 1500, 0); // h15, six hops away
     bench.run();
     let arrived = bench.sinks.received[0].0;
-    assert_eq!(arrived, (Time::from_ns(12_304) + Time::from_us(25)) * 6);
+    assert_eq!(
+        arrived,
+        (Duration::from_ns(12_304) + Duration::from_us(25)) * 6
+    );
     assert_eq!(bench.network.packet_hops(), 6);
 }
 
 /// Packets of both sides of a switch reach its output in the same picosecond, again and again.
 fn taking_turns(rule: Rule) -> Vec<usize> {
     let topology = two_switch(1).unwrap();
-    let mut bench = bench(&topology, 100, rule, Time::from_us(1));
-    let hop = Time::from_ns(12_304) + Time::from_us(1);
+    let mut bench = bench(&topology, 100, rule, Duration::from_us(1));
+    let hop = Duration::from_ns(12_304) + Duration::from_us(1);
     for i in 0..6 {
-        let gap = Time::from_ms(1) * i;
+        let gap = Duration::from_ms(1) * i;
         bench.send(gap + hop, 0, 1500, 2 * i); // one hop to the shared switch
         bench.send(gap, 1, 1500, 2 * i + 1); // two
     }
@@ -251,10 +256,10 @@ fn of_two_equal_trains_through_a_full_queue_one_input_is_blacked_out() {
     // Port blackout (Prakash 2012, 3.2): both inputs back to back, equal sizes, one of them always
     // a little later than the slot that a departure freed.
     let topology = two_switch(1).unwrap();
-    let mut bench = bench(&topology, 10, Rule::RoundRobin, Time::from_us(1));
-    let frame = Time::from_ns(12_304);
+    let mut bench = bench(&topology, 10, Rule::RoundRobin, Duration::from_us(1));
+    let frame = Duration::from_ns(12_304);
     for i in 0..100 {
-        bench.send(frame * (i + 1) + Time::from_ns(1_100), 0, 1500, 2 * i);
+        bench.send(frame * (i + 1) + Duration::from_ns(1_100), 0, 1500, 2 * i);
         bench.send(frame * i, 1, 1500, 2 * i + 1);
     }
     bench.run();

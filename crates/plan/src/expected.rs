@@ -67,8 +67,7 @@ impl Expected {
 
 /// Ports of switches, where each of them keeps a queue per flow number.
 fn flow_queues(job: &Job, topology: &Topology) -> u64 {
-    use crate::job::{QueueJob, SchedulerJob};
-    if !matches!(job.queue, QueueJob::Scheduled(SchedulerJob::Drr { .. })) {
+    if !matches!(job.queue, fairport_net::QueueConfig::Drr(_)) {
         return 0;
     }
     let switches = topology.nodes().iter().filter(|node| !node.is_host);

@@ -14,7 +14,6 @@ pub mod job;
 mod layout;
 mod paths;
 mod plan;
-mod queues;
 mod router;
 mod sampling;
 mod stacks;

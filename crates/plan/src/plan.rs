@@ -10,6 +10,7 @@ use fairport_net::arbitration::Arbiter;
 use fairport_net::classifier::Classifier;
 use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
+use fairport_net::queue::CustomQueues;
 use fairport_net::stream::Stream;
 use fairport_net::{BuildError, PortId, Topology};
 use fairport_tcp::Settings;
@@ -22,7 +23,6 @@ use crate::flow::ListedFlow;
 use crate::flow_factory::FlowFactory;
 use crate::ideal::EmptyNetwork;
 use crate::job::Job;
-use crate::queues::shaping;
 use crate::router::Router;
 use crate::stacks::stacks;
 use crate::topology::with_fabric;
@@ -45,6 +45,8 @@ pub struct Plan {
     router: Router,
     watch: Watch,
     expected: Expected,
+    #[serde(skip)]
+    customs: CustomQueues,
 }
 
 /// When is measured. The measurement ends with the run, if not before.
@@ -74,6 +76,14 @@ impl Plan {
     /// # Errors
     /// If the job asks for something impossible; the error names the field.
     pub fn new(job: Job) -> Result<Self, BuildError> {
+        Self::with_queues(job, CustomQueues::default())
+    }
+
+    /// The same with queue disciplines from outside the tree.
+    ///
+    /// # Errors
+    /// If the job asks for something impossible; the error names the field.
+    pub fn with_queues(job: Job, customs: CustomQueues) -> Result<Self, BuildError> {
         let topology = with_fabric(&job)?;
         if job.duration_ps == Duration::ZERO {
             let remedy = "simulate for longer than 0 s";
@@ -91,8 +101,8 @@ impl Plan {
         let flows = listed_flows(&job, &hosts)?;
         let ends = workload_ends(&job, &hosts)?;
         let timing = Timing::new(&job, &topology);
-        check_ports(&job, &topology, &timing)?;
-        shaping::classifier(job.classifier, &topology)?;
+        check_ports(&job, &topology, &timing, &customs)?;
+        classifier(&job, &topology)?;
         let watch = Watch::new(&job, &topology, &mut router, &flows, &ends);
         let workloads = workloads(&job, &flows, &ends);
         let expected = Expected::new(&job, &topology, &mut router, &flows, &workloads, &watch);
@@ -105,6 +115,7 @@ impl Plan {
             router,
             watch,
             expected,
+            customs,
             job,
         })
     }
@@ -157,12 +168,13 @@ impl Plan {
 
     /// What separates short flows from long ones at the edge, if the job has that.
     pub fn classifier(&self) -> Option<Classifier> {
-        shaping::classifier(self.job.classifier, &self.topology).expect("checked")
+        classifier(&self.job, &self.topology).expect("checked")
     }
 
     /// Every port's configuration, with its empty queue, in the order of the topology's ports.
     pub fn ports(&self) -> Vec<PortConfig> {
-        let wiring = Wiring::new(&self.job, &self.topology, &self.timing).expect("checked");
+        let wiring = Wiring::new(&self.job, &self.topology, &self.timing, &self.customs);
+        let wiring = wiring.expect("checked");
         let ports = (0..self.topology.ports().len() as u32).map(PortId);
         ports
             .map(|port| wiring.port(port).expect("checked"))
@@ -249,10 +261,22 @@ fn workloads(job: &Job, flows: &[ListedFlow], ends: &[Ends]) -> Workloads {
     workloads
 }
 
+/// What separates short flows from long ones, by node: a switch that has no hosts has a classifier
+/// that is never asked.
+fn classifier(job: &Job, topology: &Topology) -> Result<Option<Classifier>, BuildError> {
+    let nodes = topology.nodes().len();
+    job.classifier.map(|config| config.build(nodes)).transpose()
+}
+
 /// Builds a port of each kind that there is and drops it: ports whose links have equal options are
 /// alike up to their random numbers.
-fn check_ports(job: &Job, topology: &Topology, timing: &Timing) -> Result<(), BuildError> {
-    let wiring = Wiring::new(job, topology, timing)?;
+fn check_ports(
+    job: &Job,
+    topology: &Topology,
+    timing: &Timing,
+    customs: &CustomQueues,
+) -> Result<(), BuildError> {
+    let wiring = Wiring::new(job, topology, timing, customs)?;
     let mut checked = HashSet::new();
     for (id, port) in (0..).zip(topology.ports()) {
         let options = port.options;

@@ -1,9 +1,11 @@
 //! Ports and hosts with their delays, clocks and buffers, from the job.
 
-use fairport_net::discipline::{Discipline, DropTail};
+use fairport_net::discipline::DropTail;
 use fairport_net::framing::Framing;
-use fairport_net::port::{BufferRelease, PortConfig, Queueing};
+use fairport_net::loss::Losses;
+use fairport_net::port::PortConfig;
 use fairport_net::processing::{Processing, Server};
+use fairport_net::queue::{BufferRelease, CustomQueues, Discipline, NetworkContext, Queueing};
 use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId, PortId, Topology};
@@ -11,10 +13,6 @@ use fairport_units::{Duration, Rate};
 use serde::Serialize;
 
 use crate::job::{FramingJob, Job};
-use crate::queues::losses::Losses;
-use crate::queues::schedulers::Shared;
-use crate::queues::shaping;
-use crate::queues::{self, PortQueue};
 
 /// What a frame adds to an IP packet.
 pub(crate) fn framing(job: &Job) -> Framing {
@@ -61,8 +59,8 @@ pub(crate) fn rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
     let port = topology.port(port);
     let link = port.options.rate.unwrap_or(job.link.rate_bps);
     let at_host = topology.node(port.node).is_host;
-    let shaper = job.shaper.filter(|shaper| shaper.hosts || !at_host);
-    shaper.map_or(link, |shaper| link.min(shaper.rate_bps))
+    let shaper = job.shaper.filter(|shaper| shaper.is_at_hosts() || !at_host);
+    shaper.map_or(link, |shaper| link.min(shaper.rate()))
 }
 
 /// What makes the ports of a topology.
@@ -71,7 +69,7 @@ pub(crate) struct Wiring<'a> {
     topology: &'a Topology,
     timing: &'a Timing,
     losses: Losses<'a>,
-    shared: Shared,
+    queues: NetworkContext<'a>,
     full_frame: u32,
     /// host number by node
     host_number: Vec<u32>,
@@ -82,7 +80,9 @@ impl<'a> Wiring<'a> {
         job: &'a Job,
         topology: &'a Topology,
         timing: &'a Timing,
+        customs: &'a CustomQueues,
     ) -> Result<Self, BuildError> {
+        let full_frame = framing(job).buffered_bytes(job.link.mtu_bytes as u16);
         let mut host_number = vec![0; topology.nodes().len()];
         for (number, host) in topology.hosts().iter().enumerate() {
             host_number[host.0 as usize] = number as u32;
@@ -91,9 +91,9 @@ impl<'a> Wiring<'a> {
             job,
             topology,
             timing,
-            losses: Losses::new(job, topology)?,
-            shared: Shared::new(job, topology)?,
-            full_frame: framing(job).buffered_bytes(job.link.mtu_bytes as u16),
+            losses: Losses::new(&job.losses, topology, job.seed)?,
+            queues: NetworkContext::new(topology, job.seed, full_frame, customs),
+            full_frame,
             host_number,
         })
     }
@@ -106,23 +106,19 @@ impl<'a> Wiring<'a> {
         check_rate(rate)?;
         let (latency, far_processing) = self.far_end(id);
         let at_host = topology.node(port.node).is_host;
-        let stream = Stream::new(job.seed, "shaper", u64::from(id.0));
-        let shaper = shaping::shaper(job.shaper, at_host, self.full_frame, stream)?;
+        let shaper = job.shaper.filter(|shaper| shaper.is_at_hosts() || !at_host);
+        let stream = || Stream::new(job.seed, "shaper", u64::from(id.0));
+        let shaper = shaper
+            .map(|shaper| shaper.build(self.full_frame, stream()))
+            .transpose()?;
         let queueing = if at_host {
             Queueing::Fifo {
                 discipline: Discipline::DropTail(DropTail::packets(job.host.queue_packets)),
-                leaves: BufferRelease::EndOfService,
+                release: BufferRelease::EndOfService,
             }
         } else {
-            let port_queue = PortQueue {
-                queue: &job.queue,
-                own_limit_bytes: port.options.limit_bytes,
-                full_frame: self.full_frame,
-                rate: shaper.as_ref().map_or(rate, Shaper::rate),
-                seed: job.seed,
-                port: u64::from(id.0),
-            };
-            queues::build(&port_queue, port.node, &self.shared)?
+            let rate = shaper.as_ref().map_or(rate, Shaper::rate);
+            job.queue.build(&self.queues.port(id, rate))?
         };
         Ok(PortConfig {
             rate,

@@ -23,11 +23,11 @@ fn each_impossible_job_names_its_field() {
     assert_eq!(field(|job| job["duration_ps"] = json!(0)), "duration");
     assert_eq!(field(|job| job["link"]["rate_bps"] = json!(0)), "link.rate");
     assert_eq!(
-        field(|job| job["queue"]["limit_bytes"] = json!(1517)),
+        field(|job| job["queue"]["limit"]["bytes"] = json!(1517)),
         "queue.limit"
     );
     assert_eq!(
-        field(|job| job["queue"]["limit_bytes"] = json!(null)),
+        field(|job| job["queue"]["limit"] = json!({"packets": 0})),
         "queue.limit"
     );
     assert_eq!(

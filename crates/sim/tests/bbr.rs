@@ -30,7 +30,7 @@ fn bottleneck(preset: &str, starts_s: &[f64], duration_s: f64) -> Value {
     all.push("b".to_owned());
     job["topology"] = json!({"kind": "graph", "hosts": all, "switches": ["s"], "links": links});
     job["flows"] = json!(flows);
-    job["queue"]["limit_bytes"] = json!(10 * PRODUCT_BYTES as u64);
+    job["queue"]["limit"]["bytes"] = json!(10 * PRODUCT_BYTES as u64);
     job["host"]["delay_ps"] = json!(0);
     job["switch"]["processing_delay_ps"] = json!(1_000_000);
     job["stacks"] = json!([{"preset": preset, "overrides": {"congestion_control": "bbr"}}]);

@@ -6,17 +6,11 @@ use common::{column, flow, outcast, run, seconds, single_flow};
 use fairport_sim::Recorded;
 use serde_json::{Value, json};
 
-fn packets(limit: u32) -> Value {
-    json!({"limit_bytes": null, "limit_packets": limit, "count_in_service": false})
-}
-
 fn red(variant: &str) -> Value {
     json!({
-        "kind": "red", "buffer": packets(100), "variant": variant,
-        "ramp": {"min": {"packets": 5}, "max": {"packets": 15}, "max_p_ppb": 100_000_000},
-        "average": {
-            "weight_ppb": 2_000_000, "gentle": true, "ecn": true, "mean_packet_bytes": 500,
-        },
+        "kind": "red", "limit": {"packets": 100}, "count_in_service": false, "variant": variant,
+        "min": {"packets": 5}, "max": {"packets": 15}, "max_p_ppb": 100_000_000,
+        "weight_ppb": 2_000_000, "gentle": true, "ecn": true, "mean_packet_bytes": 500,
     })
 }
 
@@ -63,11 +57,11 @@ fn red_drops_early_and_keeps_its_queue_between_the_thresholds() {
 
 #[test]
 fn linux_red_drops_at_its_upper_threshold_at_the_latest() {
-    let mut queue = red("linux");
-    queue["ramp"]["min"] = json!({"bytes": 5 * 1518});
-    queue["ramp"]["max"] = json!({"bytes": 15 * 1518});
-    queue["average"]["gentle"] = json!(false);
-    let results = through(queue);
+    let results = through(json!({
+        "kind": "red-linux", "limit": {"packets": 100}, "count_in_service": false,
+        "min_bytes": 5 * 1518, "max_bytes": 15 * 1518, "max_p_ppb": 100_000_000,
+        "weight_ppb": 2_000_000, "ecn": true, "mean_packet_bytes": 500,
+    }));
     let [full, early, ..] = drops(&results);
     assert!(early > 500 && early > 20 * full, "{early} {full}");
 }
@@ -76,7 +70,8 @@ fn linux_red_drops_at_its_upper_threshold_at_the_latest() {
 fn pie_holds_the_delay_that_it_is_told_to_hold() {
     let mut job = outcast();
     job["queue"] = json!({
-        "kind": "pie", "buffer": packets(1000), "ecn": true, "mean_packet_bytes": 1000,
+        "kind": "pie", "limit": {"packets": 1000}, "count_in_service": false,
+        "ecn": true, "mean_packet_bytes": 1000,
         "target_ps": seconds(0.015), "update_ps": seconds(0.015), "max_burst_ps": seconds(0.15),
     });
     job["link"]["rate_bps"] = json!(100_000_000);
@@ -102,23 +97,18 @@ fn mice_and_elephants(queue: &Value) -> Recorded {
     job["topology"]["links"][1]["rate_bps"] = json!(100_000_000);
     job["queue"] = queue.clone();
     job["classifier"] = json!({
-        "threshold_packets": 20, "flow_timeout_ps": seconds(1.0), "interval_ps": seconds(10.0),
-        "short_to_long_ppm": null,
+        "threshold_packets": 20, "flow_timeout_ps": seconds(1.0), "tuning": null,
     });
     run(&job)
 }
 
 #[test]
 fn rio_drops_of_long_flows_before_it_drops_of_short_ones() {
-    let ramp = |min, max, max_p_ppb| {
-        json!({
-            "min": {"packets": min}, "max": {"packets": max}, "max_p_ppb": max_p_ppb,
-        })
-    };
-    let average = &red("ns2")["average"];
     let results = mice_and_elephants(&json!({
-        "kind": "rio", "buffer": packets(100), "average": average,
-        "short": ramp(15, 35, 50_000_000), "long": ramp(5, 15, 100_000_000),
+        "kind": "rio", "limit": {"packets": 100}, "count_in_service": false,
+        "short_min": {"packets": 15}, "short_max": {"packets": 35}, "short_max_p_ppb": 50_000_000,
+        "long_min": {"packets": 5}, "long_max": {"packets": 15}, "long_max_p_ppb": 100_000_000,
+        "weight_ppb": 2_000_000, "gentle": true, "ecn": true, "mean_packet_bytes": 500,
     }));
     let by_flow = column(&results, "flows", "drops");
     let elephants = by_flow[..2].iter().sum::<f64>();
@@ -131,10 +121,9 @@ fn rio_drops_of_long_flows_before_it_drops_of_short_ones() {
 
 #[test]
 fn weighted_tail_drop_keeps_the_rest_of_the_buffer_for_the_higher_class() {
-    let share = |packets| json!({ "packets": packets });
     let results = mice_and_elephants(&json!({
-        "kind": "weighted-tail-drop", "buffer": packets(100),
-        "thresholds": [share(50), share(100), share(100), share(100)],
+        "kind": "weighted-tail-drop", "limit": {"packets": 100}, "count_in_service": false,
+        "thresholds_ppb": [500_000_000, 1_000_000_000],
     }));
     let [full, _, over_share, _] = drops(&results);
     let by_flow = column(&results, "flows", "drops");
@@ -145,7 +134,7 @@ fn weighted_tail_drop_keeps_the_rest_of_the_buffer_for_the_higher_class() {
 #[test]
 fn a_shaped_link_carries_the_rate_of_its_shaper_and_is_full() {
     let tbf = json!({
-        "kind": "tbf", "rate_bps": 100_000_000, "burst_bytes": 20_000, "cburst_bytes": null,
+        "kind": "tbf", "rate_bps": 100_000_000, "burst_bytes": 20_000,
         "hosts": false, "timer_lateness_ps": 10_000_000,
     });
     let htb = json!({
@@ -156,8 +145,7 @@ fn a_shaped_link_carries_the_rate_of_its_shaper_and_is_full() {
         let mut job = single_flow();
         job["shaper"] = shaper;
         job["queue"] = json!({
-            "kind": "drop-tail", "limit_bytes": 131_072, "limit_packets": null,
-            "count_in_service": false,
+            "kind": "drop-tail", "limit": {"bytes": 131_072}, "count_in_service": false,
         });
         let results = run(&job);
         // 1448 B of payload in what a shaper counts, 1518 B; the start takes its part

@@ -14,14 +14,14 @@ fn losses_at_a_port_are_told_from_drops_by_its_queue() {
 fn losses_at_a_port_are_told_from_drops_by_its_scheduler() {
     let mut job = outcast();
     job["queue"] = json!({
-        "kind": "scheduled", "scheduler": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null,
+        "kind": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null,
     });
     told_apart(job);
 }
 
 fn told_apart(mut job: Value) {
     job["losses"] = json!([
-        {"ports": ["edge0.0:0"], "packets": {"kind": "on-off", "drops": 4, "off_ps": seconds(0.01)}},
+        {"kind": "on-off", "at": {"named": ["edge0.0:0"]}, "drops": 4, "off_ps": seconds(0.01)},
     ]);
     let results = run(&job);
     let reason = column(&results, "drops", "reason");
@@ -48,8 +48,7 @@ fn told_apart(mut job: Value) {
 #[test]
 fn a_loss_at_a_port_that_is_not_there_names_its_field() {
     let mut job = outcast();
-    job["losses"] =
-        json!([{"ports": ["s9:0"], "packets": {"kind": "random", "probability_ppb": 1}}]);
+    job["losses"] = json!([{"kind": "random", "at": {"named": ["s9:0"]}, "probability_ppb": 1}]);
     let job = serde_json::from_value(job).unwrap();
     let error = fairport_plan::Plan::new(job).err().expect("refused");
     assert_eq!(

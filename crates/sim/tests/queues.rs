@@ -17,8 +17,8 @@ fn dctcp_through(queue: Value) -> Value {
 #[test]
 fn the_tables_agree_about_marks() {
     let results = run(&dctcp_through(json!({
-        "kind": "step-marking", "mark_above": {"packets": 20},
-        "buffer": {"limit_bytes": null, "limit_packets": 100, "count_in_service": false},
+        "kind": "step-marking", "limit": {"packets": 100}, "count_in_service": false,
+        "mark_above": {"packets": 20},
     })));
     let sum = |table, name| column(&results, table, name).iter().sum::<f64>() as usize;
     let rows = column(&results, "marks", "seq").len();
@@ -30,8 +30,8 @@ fn the_tables_agree_about_marks() {
 #[test]
 fn dctcp_keeps_the_queue_near_k_and_loses_nothing_after_its_start() {
     let results = run(&dctcp_through(json!({
-        "kind": "step-marking", "mark_above": {"packets": 20},
-        "buffer": {"limit_bytes": null, "limit_packets": 100, "count_in_service": false},
+        "kind": "step-marking", "limit": {"packets": 100}, "count_in_service": false,
+        "mark_above": {"packets": 20},
     })));
     let late = column(&results, "drops", "time_s");
     assert_eq!(late.iter().filter(|time_s| **time_s > 0.1).count(), 0);
@@ -44,29 +44,30 @@ fn dctcp_keeps_the_queue_near_k_and_loses_nothing_after_its_start() {
 
 /// A job's queue of each kind that decides at dequeue, small enough to drop and to mark.
 fn schedulers() -> Vec<Value> {
-    let codel = json!({"target_ps": 50_000_000, "interval_ps": 500_000_000, "ecn": true});
     vec![
-        json!({"scheduler": "sfq", "limit_packets": 40, "buckets": 4, "seed": 0, "placed": []}),
+        json!({"kind": "sfq", "limit_packets": 40, "buckets": 4, "seed": 0, "placed": []}),
         json!({
-            "scheduler": "linux-sfq", "limit_packets": 20, "depth_packets": 127, "divisor": 1024,
+            "kind": "linux-sfq", "limit_packets": 20, "depth_packets": 127, "divisor": 1024,
             "flows": 128, "quantum_bytes": null, "perturb_ps": seconds(0.05),
         }),
-        json!({"scheduler": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null}),
-        json!({"scheduler": "codel", "limit": {"packets": 100}, "codel": codel}),
+        json!({"kind": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null}),
         json!({
-            "scheduler": "fq-codel", "limit": {"packets": 30}, "codel": codel, "queues": 1024,
-            "quantum_bytes": 1518,
+            "kind": "codel", "limit": {"packets": 100}, "target_ps": 50_000_000,
+            "interval_ps": 500_000_000, "ecn": true,
         }),
-        json!({"scheduler": "strict-priority", "limit": {"bytes": 16_384}}),
-        json!({"scheduler": "shared-buffer", "memory_bytes": 65_536, "alpha": 0.5}),
+        json!({
+            "kind": "fq-codel", "limit": {"packets": 30}, "target_ps": 50_000_000,
+            "interval_ps": 500_000_000, "ecn": true, "queues": 1024, "quantum_bytes": 1518,
+        }),
+        json!({"kind": "strict-priority", "limit": {"bytes": 16_384}}),
+        json!({"kind": "shared-buffer", "memory_bytes": 65_536, "alpha": 0.5}),
     ]
 }
 
 #[test]
 fn whatever_a_scheduler_drops_when_the_tables_agree_and_the_line_is_full() {
-    for mut queue in schedulers() {
-        let name = queue["scheduler"].as_str().expect("a name").to_string();
-        queue["kind"] = json!("scheduled");
+    for queue in schedulers() {
+        let name = queue["kind"].as_str().expect("a name").to_string();
         let results = run(&dctcp_through(queue));
         let sum = |table, name| column(&results, table, name).iter().sum::<f64>() as usize;
         let drops = column(&results, "drops", "seq").len();
@@ -87,7 +88,7 @@ fn whatever_a_scheduler_drops_when_the_tables_agree_and_the_line_is_full() {
 fn a_drop_row_counts_from_its_packets_own_arrival() {
     // DRR drops packets that came earlier than the one that arrives: no arrival is dropped twice
     let queue = json!({
-        "kind": "scheduled", "scheduler": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null,
+        "kind": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null,
     });
     let results = run(&dctcp_through(queue));
     let ports = column(&results, "drops", "port");
@@ -110,7 +111,7 @@ fn who_shares_a_bucket_of_sfq_shares_its_part_of_the_line() {
     let mut job = outcast();
     job["duration_ps"] = json!(seconds(1.0));
     job["queue"] = json!({
-        "kind": "scheduled", "scheduler": "sfq", "limit_packets": 40, "buckets": 2, "seed": 0,
+        "kind": "sfq", "limit_packets": 40, "buckets": 2, "seed": 0,
         "placed": [["h1"], others],
     });
     let goodput = column(&run(&job), "flows", "goodput_bps");

@@ -38,7 +38,7 @@ fn job(request_bytes: u64, response_bytes: u64, think_s: f64) -> Value {
             "think": {"kind": "constant", "value_ps": seconds(think_s)}, "jitter_ps": 0,
         },
     }]);
-    job["queue"]["limit_bytes"] = json!(1_000_000);
+    job["queue"]["limit"]["bytes"] = json!(1_000_000);
     // longer than an ACK is delayed while the client thinks
     job["stacks"][0]["overrides"]["rto_min_ps"] = json!(seconds(0.2));
     job["link"]["clock_error_ppb"] = json!(0);
@@ -131,7 +131,7 @@ fn many() -> Value {
 fn what_is_asked_for_is_answered_once_even_where_requests_and_answers_are_lost() {
     let mut job = many();
     job["losses"] =
-        json!([{"ports": [], "packets": {"kind": "random", "probability_ppb": 10_000_000}}]);
+        json!([{"kind": "random", "at": "all-of-switches", "probability_ppb": 10_000_000}]);
     job["workloads"][0]["stop_ps"] = json!(seconds(0.5));
     job["duration_ps"] = json!(seconds(2.0));
     let results = run(&job); // conservation packet by packet is asserted in there

@@ -16,7 +16,7 @@ fn share_of_payload_rate(rate_bps: u64, delay_s: f64, mtu_bytes: u32, duration_s
     job["link"]["delay_ps"] = json!(seconds(delay_s));
     job["link"]["mtu_bytes"] = json!(mtu_bytes);
     job["link"]["clock_error_ppb"] = json!(0);
-    job["queue"]["limit_bytes"] = json!(2 * bdp_bytes + 100 * u64::from(mtu_bytes));
+    job["queue"]["limit"]["bytes"] = json!(2 * bdp_bytes + 100 * u64::from(mtu_bytes));
     job["switch"]["processing_delay_ps"] = json!(1_000_000);
     job["host"]["delay_ps"] = json!(1_000_000);
     job["host"]["processing"] = json!({"kind": "constant", "value_ps": 10_000});

@@ -12,7 +12,7 @@ fn flow_with(small_queue: bool) -> (f64, f64, f64) {
     job["duration_ps"] = json!(seconds(3.0));
     job["link"]["rate_bps"] = json!(100_000_000_u64);
     job["link"]["delay_ps"] = json!(seconds(1e-3));
-    job["queue"]["limit_bytes"] = json!(1_000_000);
+    job["queue"]["limit"]["bytes"] = json!(1_000_000);
     job["stacks"][0]["preset"] = json!("linux-6");
     job["stacks"][0]["overrides"] = json!({"small_queue": small_queue});
     job["probes"]["measure_from_ps"] = json!(seconds(1.0));

@@ -13,7 +13,7 @@ fn ends(hosts: std::ops::Range<usize>) -> Value {
 /// Only a workload, on the tree of the outcast with room in its buffers.
 fn job(senders: &Value, receivers: &Value, plan: &Value) -> Value {
     let mut job = outcast();
-    job["queue"]["limit_bytes"] = json!(1_000_000);
+    job["queue"]["limit"]["bytes"] = json!(1_000_000);
     job["flows"] = json!([]);
     job["workloads"] = json!([{
         "traffic": 0, "start_ps": 0, "senders": senders, "receivers": receivers, "plan": plan,

@@ -35,11 +35,13 @@ class Classifier(Section):
     it the threshold stays as it is."""
 
     def job(self) -> dict[str, Any]:
-        """The classifier as the engine takes it (`ClassifierJob`)."""
-        ratio = self.short_to_long
+        """The classifier as the engine reads it."""
+        tuning = None
+        if self.short_to_long is not None:
+            ratio = round(self.short_to_long * 10**6)
+            tuning = {"interval_ps": int(self.interval), "short_to_long_ppm": ratio}
         return {
             "threshold_packets": int(self.threshold),
             "flow_timeout_ps": int(self.flow_timeout),
-            "interval_ps": int(self.interval),
-            "short_to_long_ppm": None if ratio is None else round(ratio * 10**6),
+            "tuning": tuning,
         }

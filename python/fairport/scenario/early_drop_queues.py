@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import PositiveDuration, PositiveLimit, PositiveSize, refuse
-from fairport.scenario.queue import FifoQueue, Share, in_order, parts_per_billion, threshold
+from fairport.scenario.queue import FifoQueue, Share, in_order, length, parts_per_billion
 from fairport.scenario.units import Duration, Limit, Size
 
 
@@ -28,9 +27,10 @@ class _AveragingQueue(FifoQueue):
     thresholds are in bytes, a packet's probability is scaled by its size over this. The default is
     ns-2's."""
 
-    def average(self) -> dict[str, Any]:
-        """The averaging as the engine takes it (`AverageJob`)."""
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it: here, what all of these have."""
         return {
+            **super().job(),
             "weight_ppb": parts_per_billion(self.weight),
             "gentle": self.gentle,
             "ecn": self.ecn,
@@ -77,39 +77,25 @@ class Red(_AveragingQueue):
         return self
 
     def job(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
+        """The discipline as the engine reads it; Linux' variant is one of its own there."""
+        job = {**super().job(), "max_p_ppb": parts_per_billion(self.max_p)}
+        if self.variant == "linux":
+            del job["gentle"]
+            thresholds = {"min_bytes": int(self.min), "max_bytes": int(self.max)}
+            return {**job, "kind": "red-linux", **thresholds}
         return {
-            "buffer": self.buffer(),
+            **job,
             "variant": self.variant,
-            "ramp": _ramp(self.min, self.max, self.max_p),
-            "average": self.average(),
+            "min": length(self.min),
+            "max": length(self.max),
         }
 
 
-class _ShortAndLong(_AveragingQueue):
-    """What RIO and RIO-PS share: two ramps, of which the engine's RIO makes the same."""
-
-    def job(self) -> dict[str, Any]:
-        """The discipline as the engine takes it: RIO's."""
-        short, long = self.ramps()
-        return {
-            "kind": "rio",
-            "buffer": self.buffer(),
-            "short": short,
-            "long": long,
-            "average": self.average(),
-        }
-
-    @abstractmethod
-    def ramps(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """For packets of short flows, and for all others (`RampJob`)."""
-
-
-class Rio(_ShortAndLong):
+class Rio(_AveragingQueue):
     """RED with In and Out (Clark & Fang 1998, as ns-2 has it).
 
-    Short flows' packets, which the `[classifier]` tells, are judged by their own average, others
-    by the average of all. The defaults are ns-2.35's.
+    Drops of short flows' packets, which the `[classifier]` names, depend on their own average,
+    other drops on the average of all packets. The defaults are ns-2.35's.
     """
 
     kind: Literal["rio"]
@@ -139,15 +125,20 @@ class Rio(_ShortAndLong):
         in_order("long_min", self.long_min, "long_max", self.long_max)
         return self
 
-    def ramps(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """For packets of short flows, and for all others (`RampJob`)."""
-        return (
-            _ramp(self.short_min, self.short_max, self.short_max_p),
-            _ramp(self.long_min, self.long_max, self.long_max_p),
-        )
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it."""
+        return {
+            **super().job(),
+            "short_min": length(self.short_min),
+            "short_max": length(self.short_max),
+            "short_max_p_ppb": parts_per_billion(self.short_max_p),
+            "long_min": length(self.long_min),
+            "long_max": length(self.long_max),
+            "long_max_p_ppb": parts_per_billion(self.long_max_p),
+        }
 
 
-class RioPs(_ShortAndLong):
+class RioPs(_AveragingQueue):
     """RIO with preferential treatment to short flows (Guo & Matta 2001).
 
     RIO with thresholds that are shares of the buffer. Needs a `[classifier]`.
@@ -186,20 +177,11 @@ class RioPs(_ShortAndLong):
                 )
         return self
 
-    def ramps(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """For packets of short flows, and for all others (`RampJob`)."""
-        return (
-            self._shares(self.short_min, self.short_max, self.short_max_p),
-            self._shares(self.long_min, self.long_max, self.long_max_p),
-        )
-
-    def _shares(self, lower: float, upper: float, max_p: float) -> dict[str, Any]:
-        unit = "packets" if self.limit.in_packets else "bytes"
-        return {
-            "min": {unit: int(lower * self.limit)},
-            "max": {unit: int(upper * self.limit)},
-            "max_p_ppb": parts_per_billion(max_p),
-        }
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it."""
+        names = ("short_min", "short_max", "short_max_p", "long_min", "long_max", "long_max_p")
+        shares = {f"{name}_ppb": parts_per_billion(getattr(self, name)) for name in names}
+        return {**super().job(), **shares}
 
 
 class Pie(FifoQueue):
@@ -223,9 +205,9 @@ class Pie(FifoQueue):
     """A queue of at most two packets of this size is left alone."""
 
     def job(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
+        """The discipline as the engine reads it."""
         return {
-            "buffer": self.buffer(),
+            **super().job(),
             "target_ps": int(self.target),
             "update_ps": int(self.update),
             "max_burst_ps": int(self.max_burst),
@@ -248,22 +230,9 @@ class WeightedTailDrop(FifoQueue):
     above it."""
 
     def job(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
-        shares = [*self.thresholds, *[self.thresholds[-1]] * (4 - len(self.thresholds))]
-        unit = "packets" if self.limit.in_packets else "bytes"
-        return {
-            "buffer": self.buffer(),
-            "thresholds": [{unit: int(share * self.limit)} for share in shares],
-        }
-
-
-def _ramp(lower: Limit, upper: Limit, max_p: float) -> dict[str, Any]:
-    """Thresholds and probability as the engine takes them (`RampJob`)."""
-    return {
-        "min": threshold(lower),
-        "max": threshold(upper),
-        "max_p_ppb": parts_per_billion(max_p),
-    }
+        """The discipline as the engine reads it."""
+        shares = [parts_per_billion(share) for share in self.thresholds]
+        return {**super().job(), "thresholds_ppb": shares}
 
 
 def _same_unit(field: str, one: Limit, other_name: str, other: Limit) -> None:

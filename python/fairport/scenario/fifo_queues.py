@@ -8,7 +8,7 @@ from pydantic import model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import PositiveLimit
-from fairport.scenario.queue import FifoQueue, in_order, threshold
+from fairport.scenario.queue import FifoQueue, in_order, length
 from fairport.scenario.units import Limit
 
 
@@ -17,10 +17,6 @@ class DropTail(FifoQueue):
 
     kind: Literal["drop-tail"] = "drop-tail"
     """The queue discipline."""
-
-    def job(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
-        return self.buffer()
 
 
 class StepMarking(FifoQueue):
@@ -38,5 +34,5 @@ class StepMarking(FifoQueue):
         return self
 
     def job(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
-        return {"buffer": self.buffer(), "mark_above": threshold(self.mark_above)}
+        """The discipline as the engine reads it."""
+        return {**super().job(), "mark_above": length(self.mark_above)}

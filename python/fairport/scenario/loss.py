@@ -1,8 +1,7 @@
-"""[[loss]]: packets that are lost without a queue's doing."""
+"""[[loss]]: packets that are lost in front of a queue."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field
@@ -25,13 +24,13 @@ class Loss(Section):
     at: Annotated[list[str], BeforeValidator(_ports)] = Field(default=["all"])
     """Output ports, as in the table `ports`: "s0:0", a list of them, or "all" of switches."""
 
-    def job(self) -> dict[str, Any]:
-        """The place as the engine takes it (`LossJob`)."""
-        return {"ports": [] if self.at == ["all"] else self.at, "packets": self.packets()}
+    kind: str
+    """Which packets are lost."""
 
-    @abstractmethod
-    def packets(self) -> dict[str, Any]:
-        """Which packets (`LossKindJob`)."""
+    def job(self) -> dict[str, Any]:
+        """The losses as the engine reads them: here, what all of them have."""
+        at = "all-of-switches" if self.at == ["all"] else {"named": self.at}
+        return {"kind": self.kind, "at": at}
 
 
 class RandomLoss(Loss):
@@ -42,9 +41,9 @@ class RandomLoss(Loss):
     probability: Share
     """Of each packet."""
 
-    def packets(self) -> dict[str, Any]:
-        """Which packets (`LossKindJob`)."""
-        return {"kind": self.kind, "probability_ppb": parts_per_billion(self.probability)}
+    def job(self) -> dict[str, Any]:
+        """The losses as the engine reads them."""
+        return {**super().job(), "probability_ppb": parts_per_billion(self.probability)}
 
 
 class OnOffLoss(Loss):
@@ -57,9 +56,9 @@ class OnOffLoss(Loss):
     off: Duration
     """After a row until the next may begin, and before the first."""
 
-    def packets(self) -> dict[str, Any]:
-        """Which packets (`LossKindJob`)."""
-        return {"kind": self.kind, "drops": self.drops, "off_ps": int(self.off)}
+    def job(self) -> dict[str, Any]:
+        """The losses as the engine reads them."""
+        return {**super().job(), "drops": self.drops, "off_ps": int(self.off)}
 
 
 AnyLoss = Annotated[RandomLoss | OnOffLoss, Discriminator("kind")]

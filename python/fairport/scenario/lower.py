@@ -88,7 +88,7 @@ def lower(
                 "arbitration": scenario.switch.arbitration,
                 "departure_first": scenario.switch.departure_first,
             },
-            "queue": {"kind": scenario.queue.kind, **scenario.sized_queue().job()},
+            "queue": scenario.sized_queue().job(),
             "shaper": None if scenario.shaper is None else scenario.shaper.job(),
             "classifier": None if scenario.classifier is None else scenario.classifier.job(),
             "losses": [loss.job() for loss in scenario.loss],

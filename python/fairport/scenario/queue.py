@@ -1,8 +1,8 @@
 """[queue]: the discipline of every switch port, and what all disciplines share.
 
 A discipline is one class in `fifo_queues`, `early_drop_queues` or `scheduled_queues`, and one line
-in `queues`. Its fields are what a scenario says, with units; its `job` is what the engine is told
-(`QueueJob` of crates/plan/src/job/queue.rs).
+in `queues`. Its fields are what a scenario says, with units; its `job` is the configuration that
+the engine reads (`Config` in the discipline's file in crates/net), field by field.
 """
 
 from __future__ import annotations
@@ -37,9 +37,12 @@ class QueueDiscipline(Section):
     limit: PositiveLimit = Limit("128KiB")
     """Buffer of a port, in bytes ("16KiB") or in packets ("100 packets")."""
 
+    kind: str
+    """The queue discipline."""
+
     @abstractmethod
     def job(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
+        """The discipline as the engine reads it."""
 
     @property
     def phase(self) -> str:
@@ -53,12 +56,11 @@ class FifoQueue(QueueDiscipline):
     count_in_service: bool = False
     """Whether the packet that is being sent still takes its place (not so in ns-2, ns-3, Linux)."""
 
-    def buffer(self) -> dict[str, Any]:
-        """The buffer as the engine takes it (`BufferJob`)."""
-        in_packets = self.limit.in_packets
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it: here, what all of these have."""
         return {
-            "limit_bytes": None if in_packets else int(self.limit),
-            "limit_packets": int(self.limit) if in_packets else None,
+            "kind": self.kind,
+            "limit": length(self.limit),
             "count_in_service": self.count_in_service,
         }
 
@@ -69,13 +71,13 @@ class FifoQueue(QueueDiscipline):
         return f"{self.limit}, the packet in service {counts}"
 
 
-def threshold(length: Limit) -> dict[str, int]:
-    """A queue length as the engine takes it (`ThresholdJob`)."""
-    return {"packets" if length.in_packets else "bytes": int(length)}
+def length(limit: Limit) -> dict[str, int]:
+    """A length of a queue as the engine reads it (`Limit`)."""
+    return {"packets" if limit.in_packets else "bytes": int(limit)}
 
 
 def parts_per_billion(share: float) -> int:
-    """A share as the engine takes it."""
+    """A share as the engine reads it."""
     return round(share * _BILLION)
 
 

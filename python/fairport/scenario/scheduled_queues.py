@@ -5,33 +5,17 @@ The packet that is being sent never counts against their limits.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import PositiveDuration, PositiveLimit, PositiveSize, refuse
-from fairport.scenario.queue import QueueDiscipline, threshold
+from fairport.scenario.queue import QueueDiscipline, length
 from fairport.scenario.units import Duration, Limit, Size
 
 _LARGEST_COUNT = 1 << 16
 Count = Annotated[int, Field(ge=1, le=_LARGEST_COUNT)]
-
-
-class ScheduledQueue(QueueDiscipline):
-    """What disciplines that decide at dequeue share."""
-
-    kind: str
-    """The queue discipline."""
-
-    @abstractmethod
-    def scheduler(self) -> dict[str, Any]:
-        """The discipline as the engine takes it (`SchedulerJob`), without its kind."""
-
-    def job(self) -> dict[str, Any]:
-        """The discipline as the engine takes it."""
-        return {"kind": "scheduled", "scheduler": self.kind, **self.scheduler()}
 
 
 def _in_packets(queue: QueueDiscipline) -> int:
@@ -44,11 +28,11 @@ def _in_packets(queue: QueueDiscipline) -> int:
     return int(queue.limit)
 
 
-def _octets(size: Size | None) -> int | None:
+def _bytes(size: Size | None) -> int | None:
     return None if size is None else int(size)
 
 
-class Sfq(ScheduledQueue):
+class Sfq(QueueDiscipline):
     """Stochastic fair queueing as in ns-2: buckets take turns packet by packet."""
 
     own_limits: ClassVar[bool] = False
@@ -73,15 +57,16 @@ class Sfq(ScheduledQueue):
         if len(self.placed) > self.buckets:
             raise refuse(
                 f"has {len(self.placed)} lists for {self.buckets} buckets",
-                "give at most one list a bucket",
+                "give at most one list per bucket",
                 field="placed",
                 show_value=False,
             )
         return self
 
-    def scheduler(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it."""
         return {
+            "kind": self.kind,
             "limit_packets": _in_packets(self),
             "buckets": self.buckets,
             "seed": self.hash_seed,
@@ -89,7 +74,7 @@ class Sfq(ScheduledQueue):
         }
 
 
-class LinuxSfq(ScheduledQueue):
+class LinuxSfq(QueueDiscipline):
     """Stochastic fair queueing as in Linux: turns in bytes, the longest queue loses its tail."""
 
     own_limits: ClassVar[bool] = False
@@ -114,32 +99,37 @@ class LinuxSfq(ScheduledQueue):
         _in_packets(self)
         return self
 
-    def scheduler(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it."""
         return {
+            "kind": self.kind,
             "limit_packets": _in_packets(self),
             "depth_packets": self.depth,
             "divisor": self.divisor,
             "flows": self.flows,
-            "quantum_bytes": _octets(self.quantum),
+            "quantum_bytes": _bytes(self.quantum),
             "perturb_ps": int(self.perturb),
         }
 
 
-class Drr(ScheduledQueue):
-    """Deficit round robin: a queue a flow, equal bytes in turn."""
+class Drr(QueueDiscipline):
+    """Deficit round robin: one queue per flow, equal bytes in turn."""
 
     kind: Literal["drr"]
     """Deficit round robin (Shreedhar & Varghese 1995) over flows."""
     quantum: PositiveSize | None = None
     """Bytes of a flow's turn. The default is one packet of the MTU."""
 
-    def scheduler(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
-        return {"limit": threshold(self.limit), "quantum_bytes": _octets(self.quantum)}
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it."""
+        return {
+            "kind": self.kind,
+            "limit": length(self.limit),
+            "quantum_bytes": _bytes(self.quantum),
+        }
 
 
-class _Controlled(ScheduledQueue):
+class _Controlled(QueueDiscipline):
     """Settings of CoDel."""
 
     target: PositiveDuration = Duration("5ms")
@@ -159,9 +149,14 @@ class _Controlled(ScheduledQueue):
             )
         return self
 
-    def codel(self, ecn: bool) -> dict[str, Any]:
-        """CoDel's settings as the engine takes them (`CoDelJob`)."""
-        return {"target_ps": int(self.target), "interval_ps": int(self.interval), "ecn": ecn}
+    def codel(self) -> dict[str, Any]:
+        """What CoDel and FQ-CoDel have in common, as the engine reads it."""
+        return {
+            "kind": self.kind,
+            "limit": length(self.limit),
+            "target_ps": int(self.target),
+            "interval_ps": int(self.interval),
+        }
 
 
 class CoDel(_Controlled):
@@ -174,9 +169,9 @@ class CoDel(_Controlled):
     ecn: bool = False
     """Mark packets that can be marked instead of dropping them. Off in Linux."""
 
-    def scheduler(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
-        return {"limit": threshold(self.limit), "codel": self.codel(self.ecn)}
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it."""
+        return {**self.codel(), "ecn": self.ecn}
 
 
 class FqCoDel(_Controlled):
@@ -193,17 +188,17 @@ class FqCoDel(_Controlled):
     ecn: bool = True
     """Mark packets that can be marked instead of dropping them. On in Linux."""
 
-    def scheduler(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it."""
         return {
-            "limit": threshold(self.limit),
-            "codel": self.codel(self.ecn),
+            **self.codel(),
+            "ecn": self.ecn,
             "queues": self.queues,
-            "quantum_bytes": _octets(self.quantum),
+            "quantum_bytes": _bytes(self.quantum),
         }
 
 
-class StrictPriority(ScheduledQueue):
+class StrictPriority(QueueDiscipline):
     """Two queues: packets of short flows always go first."""
 
     kind: Literal["strict-priority"]
@@ -212,12 +207,12 @@ class StrictPriority(ScheduledQueue):
     limit: PositiveLimit = Limit("64KiB")
     """Room of each of the two queues, in bytes or in packets."""
 
-    def scheduler(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
-        return {"limit": threshold(self.limit)}
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it."""
+        return {"kind": self.kind, "limit": length(self.limit)}
 
 
-class SharedBuffer(ScheduledQueue):
+class SharedBuffer(QueueDiscipline):
     """One memory for all ports of a switch, with dynamic thresholds."""
 
     own_limits: ClassVar[bool] = False
@@ -239,6 +234,6 @@ class SharedBuffer(ScheduledQueue):
             )
         return self
 
-    def scheduler(self) -> dict[str, Any]:
-        """The discipline as the engine takes it, without its kind."""
-        return {"memory_bytes": int(self.limit), "alpha": self.alpha}
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it."""
+        return {"kind": self.kind, "memory_bytes": int(self.limit), "alpha": self.alpha}

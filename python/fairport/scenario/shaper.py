@@ -21,6 +21,14 @@ class _Shaper(Section):
     hosts: bool = True
     """Whether the hosts' own ports have it too, as Mininet's links do; else the switches' alone."""
 
+    def job(self) -> dict[str, Any]:
+        """The shaper as the engine reads it: here, what every shaper has."""
+        return {
+            "rate_bps": int(self.rate),
+            "timer_lateness_ps": int(self.timer_lateness),
+            "hosts": self.hosts,
+        }
+
 
 class TokenBucket(_Shaper):
     """Linux' `sch_tbf` without a peak rate."""
@@ -42,15 +50,8 @@ class TokenBucket(_Shaper):
         return Size.of(held + int(self.burst))
 
     def job(self) -> dict[str, Any]:
-        """The shaper as the engine takes it (`ShaperJob`)."""
-        return {
-            "kind": self.kind,
-            "rate_bps": int(self.rate),
-            "burst_bytes": int(self.burst),
-            "cburst_bytes": None,
-            "timer_lateness_ps": int(self.timer_lateness),
-            "hosts": self.hosts,
-        }
+        """The shaper as the engine reads it."""
+        return {"kind": self.kind, "burst_bytes": int(self.burst), **super().job()}
 
 
 class Htb(_Shaper):
@@ -67,15 +68,9 @@ class Htb(_Shaper):
     """What the bucket of the ceiling holds. The default is what `tc` takes by itself."""
 
     def job(self) -> dict[str, Any]:
-        """The shaper as the engine takes it (`ShaperJob`)."""
-        return {
-            "kind": self.kind,
-            "rate_bps": int(self.rate),
-            "burst_bytes": int(self.burst),
-            "cburst_bytes": int(self.cburst),
-            "timer_lateness_ps": int(self.timer_lateness),
-            "hosts": self.hosts,
-        }
+        """The shaper as the engine reads it."""
+        bursts = {"burst_bytes": int(self.burst), "cburst_bytes": int(self.cburst)}
+        return {"kind": self.kind, **bursts, **super().job()}
 
 
 Shaper = Annotated[TokenBucket | Htb, Field(discriminator="kind")]

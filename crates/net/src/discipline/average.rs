@@ -2,7 +2,7 @@
 //!
 //! Floyd & Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, section 4.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
 /// An exponentially weighted moving average of a queue, in whatever unit its samples have.
 ///
@@ -31,7 +31,7 @@ const NOTHING: f64 = 1e-9;
 impl Average {
     /// The average of an empty queue; a new sample counts with `weight`. A packet of typical size
     /// takes `packet_time` on the link, which is not zero.
-    pub(super) fn new(weight: f64, packet_time: Time) -> Self {
+    pub(super) fn new(weight: f64, packet_time: Duration) -> Self {
         let mut decay = Box::new([1.0 - weight; LONGEST_LOG]);
         for i in 1..LONGEST_LOG {
             decay[i] = decay[i - 1] * decay[i - 1];
@@ -49,7 +49,7 @@ impl Average {
     /// for `idle`: as if so many packets of typical size had met an empty queue meanwhile. Returns
     /// a number that [`Average::value`] is not above.
     #[inline]
-    pub(super) fn update(&mut self, queue: f64, idle: Time) -> f64 {
+    pub(super) fn update(&mut self, queue: f64, idle: Duration) -> f64 {
         if queue > 0.0 {
             self.value += self.weight * (queue - self.value());
         } else {
@@ -96,7 +96,7 @@ struct PacketTime {
 }
 
 impl PacketTime {
-    fn new(time: Time) -> Self {
+    fn new(time: Duration) -> Self {
         Self {
             ps: time.as_ps(),
             reciprocal: u64::MAX / time.as_ps(),
@@ -105,7 +105,7 @@ impl PacketTime {
 
     /// How many whole packets `span` is long.
     #[inline]
-    fn packets_in(self, span: Time) -> u64 {
+    fn packets_in(self, span: Duration) -> u64 {
         // The reciprocal is too small by 1 at most, so the quotient is right or one too small.
         let product = u128::from(span.as_ps()) * u128::from(self.reciprocal);
         let packets = (product >> 64) as u64;
@@ -119,30 +119,30 @@ mod tests {
 
     #[test]
     fn each_sample_counts_with_the_weight() {
-        let mut average = Average::new(0.25, Time::from_us(12));
-        assert!((average.update(8.0, Time::ZERO) - 2.0).abs() < 1e-12);
-        assert!((average.update(8.0, Time::ZERO) - 3.5).abs() < 1e-12);
-        average.update(0.0, Time::ZERO);
+        let mut average = Average::new(0.25, Duration::from_us(12));
+        assert!((average.update(8.0, Duration::ZERO) - 2.0).abs() < 1e-12);
+        assert!((average.update(8.0, Duration::ZERO) - 3.5).abs() < 1e-12);
+        average.update(0.0, Duration::ZERO);
         assert!((average.value() - 2.625).abs() < 1e-12);
     }
 
     #[test]
     fn an_idle_link_counts_as_packets_that_found_an_empty_queue() {
-        let [mut idle, mut busy] = [0, 1].map(|_| Average::new(0.25, Time::from_us(12)));
-        idle.update(8.0, Time::ZERO);
-        busy.update(8.0, Time::ZERO);
+        let [mut idle, mut busy] = [0, 1].map(|_| Average::new(0.25, Duration::from_us(12)));
+        idle.update(8.0, Duration::ZERO);
+        busy.update(8.0, Duration::ZERO);
         for _ in 0..3 {
-            busy.update(0.0, Time::ZERO);
+            busy.update(0.0, Duration::ZERO);
         }
         // 47 us are three packets of 12 us and a rest, and then comes the packet itself
-        idle.update(0.0, Time::from_us(47));
-        busy.update(0.0, Time::ZERO);
+        idle.update(0.0, Duration::from_us(47));
+        busy.update(0.0, Duration::ZERO);
         assert!((idle.value() - busy.value()).abs() < 1e-12);
     }
 
     #[test]
     fn an_empty_queue_that_nobody_asks_about_counts_when_others_wait_again() {
-        let [mut asked, mut silent] = [0, 1].map(|_| Average::new(0.25, Time::from_us(12)));
+        let [mut asked, mut silent] = [0, 1].map(|_| Average::new(0.25, Duration::from_us(12)));
         for (queue, idle_us) in [
             (8.0, 0),
             (0.0, 30),
@@ -151,8 +151,8 @@ mod tests {
             (0.0, 480),
             (3.0, 0),
         ] {
-            asked.update(queue, Time::from_us(idle_us));
-            let bound = silent.update(queue, Time::from_us(idle_us));
+            asked.update(queue, Duration::from_us(idle_us));
+            let bound = silent.update(queue, Duration::from_us(idle_us));
             assert!(bound >= asked.value());
         }
         assert!((asked.value() - silent.value()).abs() < 1e-12);
@@ -161,11 +161,11 @@ mod tests {
     #[test]
     fn the_reciprocal_divides_exactly() {
         for packet_ps in [1, 2, 3, 7, 672_000, 4_000_000, 12_144_000, (1 << 62) + 1] {
-            let packet_time = PacketTime::new(Time::from_ps(packet_ps));
+            let packet_time = PacketTime::new(Duration::from_ps(packet_ps));
             let powers = (0..64).map(|log| u64::MAX >> log);
             let multiples = (1..40).map(|n: u64| n.wrapping_mul(packet_ps));
             for ps in powers.chain(multiples).flat_map(|ps| [ps - 1, ps]) {
-                let packets = packet_time.packets_in(Time::from_ps(ps));
+                let packets = packet_time.packets_in(Duration::from_ps(ps));
                 assert_eq!(packets, ps / packet_ps, "{ps} / {packet_ps}");
             }
         }
@@ -174,8 +174,8 @@ mod tests {
     #[test]
     fn a_step_is_followed_to_63_percent_in_one_over_w_packets() {
         // F&J 1993 5.1: a queue that jumps from 0 to 1 and stays there
-        let mut average = Average::new(0.002, Time::from_us(12));
-        let after = (0..500).map(|_| average.update(1.0, Time::ZERO)).last();
+        let mut average = Average::new(0.002, Duration::from_us(12));
+        let after = (0..500).map(|_| average.update(1.0, Duration::ZERO)).last();
         assert!((after.expect("500 samples") - (1.0 - 0.998_f64.powi(500))).abs() < 1e-9);
     }
 }

@@ -3,16 +3,21 @@
 //! Floyd & Jacobson 1993, sections 4 and 7; Floyd, "Recommendation on using the gentle variant of
 //! RED", 2000; ns-2's `red.cc` for the variant `ns2`.
 
-use fairport_units::Time;
+use fairport_units::Duration;
+use serde::{Deserialize, Serialize};
 
 use super::{Backlog, DropTail};
+use crate::BuildError;
+use crate::limit::Limit;
+use crate::queue::context::positive_share;
 use crate::stream::Stream;
 
 /// Which of the known forms of RED decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Variant {
     /// the algorithm as the paper prints it
-    Paper,
+    FloydJacobson,
     /// ns-2's `red.cc`: `wait_` true, no early drop of the first packet above the threshold nor
     /// into a queue of at most one
     Ns2,
@@ -34,6 +39,39 @@ pub struct Ramp {
 }
 
 impl Ramp {
+    /// From `min` to `max`, which are in one unit. The names of the fields begin with `prefix`.
+    pub(super) fn new(
+        prefix: &str,
+        [min, max]: [Limit; 2],
+        max_p_ppb: u32,
+        gentle: bool,
+    ) -> Result<Self, BuildError> {
+        let refuse = |problem: String, remedy: &str| {
+            Err(BuildError::new(
+                format!("queue.{prefix}min"),
+                min,
+                problem,
+                remedy,
+            ))
+        };
+        let ((Limit::Packets(lower), Limit::Packets(upper))
+        | (Limit::Bytes(lower), Limit::Bytes(upper))) = (min, max)
+        else {
+            let problem = format!("is not in the unit of {prefix}max, {max}");
+            return refuse(problem, "give both in bytes or both in packets");
+        };
+        if lower >= upper {
+            let problem = format!("is not below {prefix}max, {max}");
+            return refuse(problem, "give the smaller one as min");
+        }
+        Ok(Self {
+            min: f64::from(lower),
+            max: f64::from(upper),
+            max_p: positive_share(&format!("{prefix}max_p"), max_p_ppb)?,
+            gentle,
+        })
+    }
+
     /// From which average on everything is dropped.
     #[inline]
     pub(super) fn end(&self) -> f64 {
@@ -66,6 +104,14 @@ pub enum QueueUnit {
 }
 
 impl QueueUnit {
+    /// The unit of a threshold; a typical packet has `mean_packet_bytes`.
+    pub(super) fn new(threshold: Limit, mean_packet_bytes: u32) -> Self {
+        match threshold {
+            Limit::Packets(_) => Self::Packets,
+            Limit::Bytes(_) => Self::Bytes(mean_packet_bytes.max(1)),
+        }
+    }
+
     #[inline]
     pub(super) fn of(self, backlog: Backlog) -> f64 {
         f64::from(match self {
@@ -82,7 +128,7 @@ pub struct EarlyDrop {
     pub weight: f64,
     /// unit of the queue, the averages and the thresholds
     pub unit: QueueUnit,
-    /// whose algorithm draws the gaps between drops
+    /// which algorithm draws the gaps between drops
     pub variant: Variant,
     /// mark ECN-capable packets instead of dropping them early
     pub ecn: bool,
@@ -90,7 +136,7 @@ pub struct EarlyDrop {
     pub buffer: DropTail,
     /// time that a packet of typical size takes on the link: how fast an average falls while the
     /// link is idle
-    pub packet_time: Time,
+    pub packet_time: Duration,
 }
 
 /// Whether a packet is dropped early: ns-2's drop types.
@@ -167,7 +213,7 @@ impl DropProbability {
             self.above = true;
             self.count_bytes = u64::from(frame_bytes);
             self.count = match self.variant {
-                Variant::Paper => 0.0,
+                Variant::FloydJacobson => 0.0,
                 Variant::Ns2 => {
                     self.count = 1.0;
                     return DropType::None;
@@ -191,8 +237,8 @@ impl DropProbability {
     fn chance(&self, average: f64, frame_bytes: u32) -> f64 {
         let base = self.ramp.probability(average);
         match (self.variant, self.unit) {
-            (Variant::Paper, QueueUnit::Packets) => spread(base, self.count),
-            (Variant::Paper, QueueUnit::Bytes(typical)) => {
+            (Variant::FloydJacobson, QueueUnit::Packets) => spread(base, self.count),
+            (Variant::FloydJacobson, QueueUnit::Bytes(typical)) => {
                 let size = f64::from(frame_bytes) / f64::from(typical);
                 spread((base * size).min(1.0), self.count)
             }
@@ -274,7 +320,7 @@ mod tests {
     fn gaps_between_drops_are_uniform_not_geometric() {
         // p = 0.05 at an average of 10: the n-th packet is drawn with 1 / (20 - n), which makes
         // the gaps uniform over 1..=19
-        let gaps = gaps(Variant::Paper, 10.0);
+        let gaps = gaps(Variant::FloydJacobson, 10.0);
         assert_eq!(
             (gaps.iter().min(), gaps.iter().max()),
             (Some(&1), Some(&19))
@@ -318,7 +364,7 @@ mod tests {
             max: 15000.0,
             ..RAMP
         };
-        let mut paper = DropProbability::new(ramp, Variant::Paper, QueueUnit::Bytes(1000));
+        let mut paper = DropProbability::new(ramp, Variant::FloydJacobson, QueueUnit::Bytes(1000));
         paper.count = 4.0;
         // p = 0.05 at 10 000 bytes, a tenth of it for 100 bytes: p / (1 - 4 p)
         assert!((paper.chance(10_000.0, 1000) - 0.0625).abs() < 1e-12);

@@ -1,8 +1,29 @@
 //! Drop-tail: a packet that does not fit is lost.
 
-use super::{Backlog, Reason, Verdict};
+use serde::{Deserialize, Serialize};
 
-/// A buffer limited in bytes, in packets, or in both; what arrives when it is full is dropped.
+use super::{Backlog, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use crate::BuildError;
+use crate::limit::Limit;
+use crate::queue::PortContext;
+
+/// A drop-tail queue as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what the buffer holds
+    pub limit: Limit,
+    /// whether the packet in service counts against the limit
+    pub count_in_service: bool,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<DropTail, BuildError> {
+        port.buffer(self.limit)
+    }
+}
+
+/// A buffer limited in bytes or in packets; what arrives when it is full is dropped.
 ///
 /// A limit in bytes admits a packet as long as the sum stays within the limit, so a short packet
 /// may still fit where a full-sized one does not (ns-3's `DropTailQueue` and Linux' `bfifo` do
@@ -14,6 +35,14 @@ pub struct DropTail {
 }
 
 impl DropTail {
+    /// A buffer of this limit.
+    pub fn new(limit: Limit) -> Self {
+        match limit {
+            Limit::Bytes(bytes) => Self::bytes(bytes),
+            Limit::Packets(packets) => Self::packets(packets),
+        }
+    }
+
     /// A buffer of `limit_bytes` bytes.
     pub fn bytes(limit_bytes: u32) -> Self {
         Self {
@@ -32,18 +61,26 @@ impl DropTail {
 
     /// Whether there is room for a packet of `frame_bytes`.
     #[inline]
-    pub(super) fn fits(&self, backlog: Backlog, frame_bytes: u32) -> bool {
+    pub fn fits(&self, backlog: Backlog, frame_bytes: u32) -> bool {
         backlog.packets < self.limit_packets
             && u64::from(backlog.bytes) + u64::from(frame_bytes) <= u64::from(self.limit_bytes)
     }
 
+    /// Accepts a packet of `frame_bytes` if there is room for it.
     #[inline]
-    pub(crate) fn admit(&self, backlog: Backlog, frame_bytes: u32) -> Verdict {
+    pub fn verdict(&self, backlog: Backlog, frame_bytes: u32) -> Verdict {
         if self.fits(backlog, frame_bytes) {
             Verdict::Accepted
         } else {
             Verdict::Dropped(Reason::Full)
         }
+    }
+}
+
+impl QueueDiscipline for DropTail {
+    #[inline]
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+        self.verdict(queue.backlog, packet.frame_bytes)
     }
 }
 
@@ -62,9 +99,9 @@ mod tests {
             bytes: 9 * 1518,
             packets: 9,
         };
-        assert_eq!(queue.admit(nine, 1518), Verdict::Accepted);
-        assert_eq!(queue.admit(ten, 1518), Verdict::Dropped(Reason::Full));
-        assert_eq!(queue.admit(ten, 64), Verdict::Accepted);
+        assert_eq!(queue.verdict(nine, 1518), Verdict::Accepted);
+        assert_eq!(queue.verdict(ten, 1518), Verdict::Dropped(Reason::Full));
+        assert_eq!(queue.verdict(ten, 64), Verdict::Accepted);
     }
 
     #[test]
@@ -74,11 +111,11 @@ mod tests {
             bytes: 11 * 64,
             packets: 11,
         };
-        assert_eq!(queue.admit(eleven, 64), Verdict::Dropped(Reason::Full));
+        assert_eq!(queue.verdict(eleven, 64), Verdict::Dropped(Reason::Full));
         let ten = Backlog {
             bytes: 10 * 9018,
             packets: 10,
         };
-        assert_eq!(queue.admit(ten, 9018), Verdict::Accepted);
+        assert_eq!(queue.verdict(ten, 9018), Verdict::Accepted);
     }
 }

@@ -1,6 +1,6 @@
 //! What the disciplines' tests put before them.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use super::{Backlog, PacketView, QueueView};
 
@@ -14,17 +14,18 @@ pub(super) fn frame(frame_bytes: u32) -> PacketView {
         flow: 0,
         class: 0,
         ecn: 0,
+        ingress_number: 0,
     }
 }
 
 /// A busy link behind a queue of frames of 1518 bytes.
 pub(super) fn full_frames(packets: u32) -> QueueView {
     QueueView {
-        now: Time::ZERO,
+        now: Instant::ZERO,
         backlog: Backlog {
             bytes: packets * 1518,
             packets,
         },
-        idle_at: Time::NEVER,
+        idle_at: Instant::NEVER,
     }
 }

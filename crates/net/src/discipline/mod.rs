@@ -1,32 +1,34 @@
 //! Queue disciplines that decide when a packet arrives, and serve first in, first out.
 //!
 //! Because they never change their mind, a port knows every departure at once and needs no event
-//! for it (DESIGN 4.1). A discipline is one file here, one variant of [`Discipline`] and its arm in
-//! [`Discipline::admit`]. A state of more than 8 bytes is boxed: drop-tail's ports are the many,
-//! and their cache lines are not to grow.
+//! for it. A discipline is one file here, which implements [`QueueDiscipline`], and one line in
+//! [`queue`](crate::queue).
 
 mod average;
 mod drop_probability;
-mod drop_tail;
+pub mod drop_tail;
 #[cfg(test)]
 mod fixtures;
-mod pie;
-mod red;
-mod red_linux;
-mod rio;
-mod step_marking;
-mod weighted_tail_drop;
+pub mod pie;
+pub mod red;
+pub mod red_linux;
+pub mod rio;
+pub mod rio_ps;
+pub mod step_marking;
+pub mod weighted_tail_drop;
 
-use fairport_units::Time;
+use std::fmt;
+
+use fairport_units::{Duration, Instant};
 
 use crate::packet::{ECN_BITS, NOT_ECT};
 pub use drop_probability::{EarlyDrop, QueueUnit, Ramp, Variant};
 pub use drop_tail::DropTail;
-pub use pie::{Pie, PieConfig};
+pub use pie::Pie;
 pub use red::Red;
-pub use red_linux::{RedLinux, RedLinuxConfig};
+pub use red_linux::RedLinux;
 pub use rio::Rio;
-pub use step_marking::{StepMarking, Threshold};
+pub use step_marking::StepMarking;
 pub use weighted_tail_drop::{WTD_CLASSES, WeightedTailDrop};
 
 /// What waits in a port's buffer.
@@ -48,17 +50,17 @@ pub(crate) const NOTHING: Backlog = Backlog {
 #[derive(Clone, Copy, Debug)]
 pub struct QueueView {
     /// the present
-    pub now: Time,
+    pub now: Instant,
     /// what waits, without the arriving packet
     pub backlog: Backlog,
     /// when the link has sent all that it holds, and is idle unless something is accepted before
-    pub idle_at: Time,
+    pub idle_at: Instant,
 }
 
 impl QueueView {
     /// How long the link has been idle.
     #[inline]
-    pub fn idle(&self) -> Time {
+    pub fn idle(&self) -> Duration {
         self.now.saturating_sub(self.idle_at)
     }
 }
@@ -74,6 +76,9 @@ pub struct PacketView {
     pub class: u8,
     /// ECN codepoint of its IP header
     pub ecn: u8,
+    /// number of the port of the node through which it came in; of the host's own port where its
+    /// route begins
+    pub ingress_number: u16,
 }
 
 impl PacketView {
@@ -125,45 +130,18 @@ impl Reason {
     pub const NAMES: [&'static str; 5] = ["full", "early", "share", "pushed-out", "loss"];
 }
 
-/// A port's queue discipline. An enum, not a trait object: the call is on the hot path.
-#[derive(Clone, Debug)]
-pub enum Discipline {
-    /// accept what fits
-    DropTail(DropTail),
-    /// accept what fits, and mark what finds more than a threshold before it
-    StepMarking(Box<StepMarking>),
-    /// drop or mark early and at random, by the average queue
-    Red(Box<Red>),
-    /// the same with Linux' integers
-    RedLinux(Box<RedLinux>),
-    /// RED with a favoured class
-    Rio(Box<Rio>),
-    /// drop or mark early and at random, by the queueing delay
-    Pie(Box<Pie>),
-    /// a threshold a class
-    WeightedTailDrop(Box<WeightedTailDrop>),
-}
+/// A discipline that decides when a packet arrives. The packets that it accepts are served first
+/// in, first out.
+///
+/// It does not hold the packets, and need not count them: each arrival comes with the backlog.
+pub trait QueueDiscipline: fmt::Debug + Send + Sync {
+    /// The verdict on a packet that arrives now. Calls are in order of time.
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict;
 
-impl Discipline {
-    /// The verdict on a packet that arrives now.
+    /// The packet that was accepted by the last [`QueueDiscipline::admit`] leaves the buffer at
+    /// `leaves`. For disciplines that keep counts of their own.
     #[inline]
-    pub fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
-        match self {
-            Self::DropTail(drop_tail) => drop_tail.admit(queue.backlog, packet.frame_bytes),
-            Self::StepMarking(step) => step.admit(queue.backlog, packet),
-            Self::Red(red) => red.admit(queue, packet),
-            Self::RedLinux(red) => red.admit(queue, packet),
-            Self::Rio(rio) => rio.admit(queue, packet),
-            Self::Pie(pie) => pie.admit(queue, packet),
-            Self::WeightedTailDrop(weighted) => weighted.admit(queue, packet),
-        }
-    }
-
-    /// The packet accepted last leaves the buffer at `leaves`.
-    #[inline]
-    pub(crate) fn on_accepted(&mut self, leaves: Time) {
-        if let Self::Rio(rio) = self {
-            rio.on_accepted(leaves);
-        }
+    fn on_accepted(&mut self, leaves: Instant) {
+        let _ = leaves;
     }
 }

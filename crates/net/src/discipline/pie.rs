@@ -5,26 +5,43 @@
 //! allows. With the cap of the adjustment (5.5) and de-randomization (5.4); without the optional
 //! switching off (5.3 of the same).
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
-use super::{DropTail, PacketView, QueueView, Reason, Verdict};
+use serde::{Deserialize, Serialize};
+
+use super::{DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use crate::BuildError;
+use crate::limit::Limit;
+use crate::queue::PortContext;
+use crate::queue::context::positive_time;
 use crate::stream::Stream;
 
-/// What a PIE queue is made of; the defaults are RFC 8033's.
-#[derive(Clone, Debug)]
-pub struct PieConfig {
-    /// the delay aimed at (`QDELAY_REF`, 15 ms)
-    pub target: Time,
+/// A PIE queue as the plan of a run gives it; in brackets the name and the value of RFC 8033.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what the buffer holds
+    pub limit: Limit,
+    /// whether the packet in service counts against the limit
+    pub count_in_service: bool,
+    /// the queueing delay aimed at (`QDELAY_REF`, 15 ms)
+    pub target_ps: Duration,
     /// from one update of the probability to the next (`T_UPDATE`, 15 ms)
-    pub update: Time,
+    pub update_ps: Duration,
     /// how long a queue that was short may grow unhindered (`MAX_BURST`, 150 ms)
-    pub max_burst: Time,
+    pub max_burst_ps: Duration,
+    /// a queue of at most two packets of this size is left alone (`MEAN_PKTSIZE`)
+    pub mean_packet_bytes: u32,
     /// mark ECN-capable packets while the probability is at most 0.1
     pub ecn: bool,
-    /// a queue of at most two such packets is left alone (`MEAN_PKTSIZE`)
-    pub mean_packet_bytes: u32,
-    /// what the buffer holds
-    pub buffer: DropTail,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<Pie, BuildError> {
+        positive_time("target", self.target_ps, "15ms")?;
+        positive_time("update", self.update_ps, "15ms")?;
+        Ok(Pie::new(self, port.buffer(self.limit)?, port.stream()))
+    }
 }
 
 /// Marks while the probability is at most this (`MAX_ECNTH`, RFC 8033 5.1).
@@ -33,45 +50,35 @@ const MARKS_UP_TO: f64 = 0.1;
 /// A PIE queue.
 #[derive(Clone, Debug)]
 pub struct Pie {
-    config: PieConfig,
+    buffer: DropTail,
+    target: Duration,
+    update_interval: Duration,
+    max_burst: Duration,
+    ecn: bool,
+    mean_packet_bytes: u32,
     controller: Controller,
     /// the probabilities since the last drop, added up
     accumulated: f64,
-    burst_left: Time,
-    next_update: Time,
+    burst_left: Duration,
+    next_update: Instant,
     stream: Stream,
 }
 
 impl Pie {
-    /// An empty queue that draws from `stream`.
-    pub fn new(config: PieConfig, stream: Stream) -> Self {
+    /// An empty queue in `buffer` that draws from `stream`.
+    pub fn new(config: &Config, buffer: DropTail, stream: Stream) -> Self {
         Self {
-            controller: Controller::new(config.target),
+            buffer,
+            target: config.target_ps,
+            update_interval: config.update_ps,
+            max_burst: config.max_burst_ps,
+            ecn: config.ecn,
+            mean_packet_bytes: config.mean_packet_bytes,
+            controller: Controller::new(config.target_ps),
             accumulated: 0.0,
-            burst_left: config.max_burst,
-            next_update: config.update,
+            burst_left: config.max_burst_ps,
+            next_update: Instant::ZERO + config.update_ps,
             stream,
-            config,
-        }
-    }
-
-    #[inline(never)] // so that the dispatcher is a jump
-    pub(super) fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
-        if self.next_update <= queue.now {
-            self.catch_up(queue);
-        }
-        if !self.config.buffer.fits(queue.backlog, packet.frame_bytes) {
-            self.accumulated = 0.0;
-            return Verdict::Dropped(Reason::Full);
-        }
-        if self.burst_left > Time::ZERO || !self.is_drawn(queue.backlog.bytes) {
-            return Verdict::Accepted;
-        }
-        if self.config.ecn && packet.is_ecn_capable() && self.controller.probability <= MARKS_UP_TO
-        {
-            Verdict::Marked
-        } else {
-            Verdict::Dropped(Reason::Early)
         }
     }
 
@@ -79,8 +86,8 @@ impl Pie {
     #[inline(never)] // so that the path of a short queue stays short
     fn is_drawn(&mut self, backlog_bytes: u32) -> bool {
         let probability = self.controller.probability;
-        let is_light = self.controller.delay < self.config.target / 2 && probability < 0.2;
-        if is_light || backlog_bytes <= 2 * self.config.mean_packet_bytes {
+        let is_light = self.controller.delay < self.target / 2 && probability < 0.2;
+        if is_light || backlog_bytes <= 2 * self.mean_packet_bytes {
             return false;
         }
         if probability == 0.0 {
@@ -103,17 +110,38 @@ impl Pie {
     fn catch_up(&mut self, queue: &QueueView) {
         while self.next_update <= queue.now {
             self.update(queue.idle_at.saturating_sub(self.next_update));
-            self.next_update += self.config.update;
+            self.next_update += self.update_interval;
         }
     }
 
-    fn update(&mut self, delay: Time) {
+    fn update(&mut self, delay: Duration) {
         let previous = self.controller.delay;
         self.controller.update(delay);
-        self.burst_left = self.burst_left.saturating_sub(self.config.update);
-        let half = self.config.target / 2;
+        self.burst_left = self.burst_left.saturating_sub(self.update_interval);
+        let half = self.target / 2;
         if self.controller.probability == 0.0 && delay < half && previous < half {
-            self.burst_left = self.config.max_burst; // 4.4
+            self.burst_left = self.max_burst; // 4.4
+        }
+    }
+}
+
+impl QueueDiscipline for Pie {
+    #[inline(never)] // so that the dispatcher is a jump
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+        if self.next_update <= queue.now {
+            self.catch_up(queue);
+        }
+        if !self.buffer.fits(queue.backlog, packet.frame_bytes) {
+            self.accumulated = 0.0;
+            return Verdict::Dropped(Reason::Full);
+        }
+        if self.burst_left > Duration::ZERO || !self.is_drawn(queue.backlog.bytes) {
+            return Verdict::Accepted;
+        }
+        if self.ecn && packet.is_ecn_capable() && self.controller.probability <= MARKS_UP_TO {
+            Verdict::Marked
+        } else {
+            Verdict::Dropped(Reason::Early)
         }
     }
 }
@@ -121,22 +149,22 @@ impl Pie {
 /// The drop probability, and how it follows the delay (4.2).
 #[derive(Clone, Debug)]
 struct Controller {
-    target: Time,
+    target: Duration,
     /// at the last update
-    delay: Time,
+    delay: Duration,
     probability: f64,
 }
 
 impl Controller {
-    fn new(target: Time) -> Self {
+    fn new(target: Duration) -> Self {
         Self {
             target,
-            delay: Time::ZERO,
+            delay: Duration::ZERO,
             probability: 0.0,
         }
     }
 
-    fn update(&mut self, delay: Time) {
+    fn update(&mut self, delay: Duration) {
         /// weight of the delay's distance from the target, 1/s
         const ALPHA: f64 = 0.125;
         /// weight of the delay's change, 1/s
@@ -148,7 +176,7 @@ impl Controller {
             step = step.min(0.02); // 5.5
         }
         self.probability += step;
-        if delay == Time::ZERO && self.delay == Time::ZERO {
+        if delay == Duration::ZERO && self.delay == Duration::ZERO {
             self.probability *= 0.98;
         }
         self.probability = self.probability.clamp(0.0, 1.0);
@@ -171,7 +199,7 @@ impl Controller {
 }
 
 /// Picoseconds as seconds: one division, which rounds alike on every machine.
-fn seconds(time: Time) -> f64 {
+fn seconds(time: Duration) -> f64 {
     time.as_ps() as f64 / 1e12
 }
 
@@ -181,19 +209,21 @@ mod tests {
     use crate::discipline::fixtures::{ECT0, frame, full_frames};
 
     fn pie(ecn: bool) -> Pie {
-        let config = PieConfig {
-            target: Time::from_ms(15),
-            update: Time::from_ms(15),
-            max_burst: Time::from_ms(150),
+        let config = Config {
+            limit: Limit::Packets(1000),
+            count_in_service: false,
+            target_ps: Duration::from_ms(15),
+            update_ps: Duration::from_ms(15),
+            max_burst_ps: Duration::from_ms(150),
             ecn,
             mean_packet_bytes: 1000,
-            buffer: DropTail::packets(1000),
         };
-        Pie::new(config, Stream::new(1, "test", 0))
+        let buffer = DropTail::new(config.limit);
+        Pie::new(&config, buffer, Stream::new(1, "test", 0))
     }
 
     /// The verdict at `now` on a packet that finds `delay` of queue before it.
-    fn admit(pie: &mut Pie, now: Time, delay: Time) -> Verdict {
+    fn admit(pie: &mut Pie, now: Instant, delay: Duration) -> Verdict {
         let packet = PacketView {
             ecn: ECT0,
             ..frame(1518)
@@ -208,28 +238,28 @@ mod tests {
 
     #[test]
     fn the_first_steps_are_those_of_the_formula() {
-        let mut controller = Controller::new(Time::from_ms(15));
+        let mut controller = Controller::new(Duration::from_ms(15));
         // from 0 to 35 ms: (0.125 · 0.020 + 1.25 · 0.035) / 2048 = 0.04625 / 2048
-        controller.update(Time::from_ms(35));
+        controller.update(Duration::from_ms(35));
         assert!((controller.probability - 0.046_25 / 2048.0).abs() < 1e-12);
         // it is between 10^-5 and 10^-4 now, and the delay stands: 0.0025 / 128 more
-        controller.update(Time::from_ms(35));
+        controller.update(Duration::from_ms(35));
         assert!((controller.probability - 0.046_25 / 2048.0 - 0.002_5 / 128.0).abs() < 1e-12);
     }
 
     #[test]
     fn a_large_probability_climbs_by_at_most_two_hundredths() {
-        let mut controller = Controller::new(Time::from_ms(15));
+        let mut controller = Controller::new(Duration::from_ms(15));
         controller.probability = 0.1;
-        controller.update(Time::from_ms(300));
+        controller.update(Duration::from_ms(300));
         assert!((controller.probability - 0.12).abs() < 1e-12);
     }
 
     #[test]
     fn without_a_queue_the_probability_decays() {
-        let mut controller = Controller::new(Time::from_ms(15));
+        let mut controller = Controller::new(Duration::from_ms(15));
         controller.probability = 0.5;
-        controller.update(Time::ZERO);
+        controller.update(Duration::ZERO);
         assert!((controller.probability - (0.5 - 0.001_875) * 0.98).abs() < 1e-12);
     }
 
@@ -238,25 +268,25 @@ mod tests {
         let mut pie = pie(false);
         let mut first_drop = None;
         for at in 0..3000 {
-            let now = Time::from_ms(at);
-            if admit(&mut pie, now, Time::from_ms(60)) != Verdict::Accepted {
+            let now = Instant::from_ms(at);
+            if admit(&mut pie, now, Duration::from_ms(60)) != Verdict::Accepted {
                 first_drop = first_drop.or(Some(now));
             }
         }
-        assert!(first_drop.is_some_and(|at| at > Time::from_ms(150)));
+        assert!(first_drop.is_some_and(|at| at > Instant::from_ms(150)));
         assert!(pie.controller.probability > 0.01);
     }
 
     #[test]
     fn gaps_between_drops_are_not_shorter_than_the_accumulated_probability_allows() {
         let mut pie = pie(false);
-        pie.burst_left = Time::ZERO;
-        pie.controller.delay = Time::from_ms(30);
+        pie.burst_left = Duration::ZERO;
+        pie.controller.delay = Duration::from_ms(30);
         pie.controller.probability = 0.05;
         let (mut gap, mut gaps) = (0, Vec::new());
         for _ in 0..10_000 {
             gap += 1;
-            if admit(&mut pie, Time::ZERO, Time::from_ms(30)) != Verdict::Accepted {
+            if admit(&mut pie, Instant::ZERO, Duration::from_ms(30)) != Verdict::Accepted {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
@@ -271,10 +301,10 @@ mod tests {
             (0.11, Verdict::Dropped(Reason::Early)),
         ] {
             let mut pie = pie(true);
-            pie.burst_left = Time::ZERO;
-            pie.controller.delay = Time::from_ms(30);
+            pie.burst_left = Duration::ZERO;
+            pie.controller.delay = Duration::from_ms(30);
             pie.controller.probability = probability;
-            let verdicts = (0..200).map(|_| admit(&mut pie, Time::ZERO, Time::from_ms(30)));
+            let verdicts = (0..200).map(|_| admit(&mut pie, Instant::ZERO, Duration::from_ms(30)));
             let cut: Vec<_> = verdicts.filter(|v| *v != Verdict::Accepted).collect();
             assert!(!cut.is_empty() && cut.iter().all(|verdict| *verdict == wanted));
         }

@@ -3,10 +3,57 @@
 //! Floyd & Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, as they
 //! print it or as ns-2 has it ([`Variant`]). Linux' integer version is in `red_linux.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use super::average::Average;
-use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Ramp};
-use super::{DropTail, PacketView, QueueView, Reason, Verdict};
+use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Ramp, Variant};
+use super::{DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use crate::BuildError;
+use crate::limit::Limit;
+use crate::queue::PortContext;
+use crate::queue::context::positive_share;
 use crate::stream::Stream;
+
+/// A RED queue as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what the buffer holds
+    pub limit: Limit,
+    /// whether the packet in service counts against the limit
+    pub count_in_service: bool,
+    /// which algorithm draws the gaps between drops
+    pub variant: Variant,
+    /// average below which nothing is dropped early
+    pub min: Limit,
+    /// average at which the probability of an early drop is `max_p_ppb`, in the unit of `min`
+    pub max: Limit,
+    /// probability at `max`, in parts of 10^9
+    pub max_p_ppb: u32,
+    /// weight of a new sample in the average, in parts of 10^9
+    pub weight_ppb: u32,
+    /// whether the probability climbs to 1 between `max` and twice `max` instead of jumping there
+    pub gentle: bool,
+    /// mark ECN-capable packets instead of dropping them early
+    pub ecn: bool,
+    /// typical size of a packet: how fast the average of an idle queue falls
+    pub mean_packet_bytes: u32,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<Red, BuildError> {
+        let ramp = Ramp::new("", [self.min, self.max], self.max_p_ppb, self.gentle)?;
+        let early_drop = EarlyDrop {
+            weight: positive_share("weight", self.weight_ppb)?,
+            unit: QueueUnit::new(self.min, self.mean_packet_bytes),
+            variant: self.variant,
+            ecn: self.ecn,
+            buffer: port.buffer(self.limit)?,
+            packet_time: port.packet_time(self.mean_packet_bytes),
+        };
+        Ok(Red::new(ramp, &early_drop, port.stream()))
+    }
+}
 
 /// A RED queue. A packet that finds it empty reads two cache lines, and draws no random number.
 #[derive(Clone, Debug)]
@@ -33,18 +80,7 @@ impl Red {
         }
     }
 
-    #[inline]
-    pub(super) fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
-        let waiting = self.unit.of(queue.backlog);
-        let bound = self.average.update(waiting, queue.idle());
-        let is_short = self.drop_probability.passes(bound, waiting);
-        if is_short && self.buffer.fits(queue.backlog, packet.frame_bytes) {
-            return Verdict::Accepted;
-        }
-        self.admit_above_min(waiting, queue, packet)
-    }
-
-    /// The same where the average is above `min`, or the buffer full.
+    /// The verdict where the average is above `min`, or the buffer full.
     #[inline(never)] // so that the path of a short queue stays short
     fn admit_above_min(&mut self, waiting: f64, queue: &QueueView, packet: &PacketView) -> Verdict {
         let average = self.average.value();
@@ -62,6 +98,19 @@ impl Red {
             DropType::Unforced if self.ecn && packet.is_ecn_capable() => Verdict::Marked,
             DropType::Unforced | DropType::Forced => Verdict::Dropped(Reason::Early),
         }
+    }
+}
+
+impl QueueDiscipline for Red {
+    #[inline]
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+        let waiting = self.unit.of(queue.backlog);
+        let bound = self.average.update(waiting, queue.idle());
+        let is_short = self.drop_probability.passes(bound, waiting);
+        if is_short && self.buffer.fits(queue.backlog, packet.frame_bytes) {
+            return Verdict::Accepted;
+        }
+        self.admit_above_min(waiting, queue, packet)
     }
 }
 

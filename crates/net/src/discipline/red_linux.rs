@@ -3,10 +3,55 @@
 //! `include/net/red.h` and `tc`'s `tc_red.c`: W = 2^-Wlog, the probability at `max` is
 //! (max - min) / 2^Plog, and the decay of an idle queue is looked up in a table of shifts.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
-use super::{DropTail, PacketView, QueueView, Reason, Verdict};
+use serde::{Deserialize, Serialize};
+
+use super::{DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use crate::BuildError;
+use crate::limit::{Limit, share};
+use crate::queue::PortContext;
+use crate::queue::context::positive_share;
 use crate::stream::Stream;
+
+/// A queue with Linux' RED as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what the buffer holds
+    pub limit: Limit,
+    /// whether the packet in service counts against the limit
+    pub count_in_service: bool,
+    /// average below which nothing is dropped early
+    pub min_bytes: u32,
+    /// average from which on every packet is dropped or marked
+    pub max_bytes: u32,
+    /// probability at `max_bytes`, in parts of 10^9; the power of two at or below it is taken
+    pub max_p_ppb: u32,
+    /// weight of a new sample in the average, in parts of 10^9; the power of two at or below it is
+    /// taken
+    pub weight_ppb: u32,
+    /// mark ECN-capable packets instead of dropping them early
+    pub ecn: bool,
+    /// typical size of a packet: how fast the average of an idle queue falls
+    pub mean_packet_bytes: u32,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<RedLinux, BuildError> {
+        if self.min_bytes >= self.max_bytes {
+            let min = Limit::Bytes(self.min_bytes);
+            let problem = format!("is not below max, {}", Limit::Bytes(self.max_bytes));
+            let remedy = "give the smaller one as min";
+            return Err(BuildError::new("queue.min", min, problem, remedy));
+        }
+        positive_share("max_p", self.max_p_ppb)?;
+        positive_share("weight", self.weight_ppb)?;
+        let packet_time = port.packet_time(self.mean_packet_bytes);
+        let buffer = port.buffer(self.limit)?;
+        Ok(RedLinux::new(self, buffer, packet_time, port.stream()))
+    }
+}
 
 /// Linux' RED: thresholds in bytes, not gentle, and an average above the upper threshold marks
 /// ECN-capable packets too (`harddrop` off).
@@ -30,37 +75,19 @@ pub struct RedLinux {
     stream: Stream,
 }
 
-/// What Linux' RED is made of.
-#[derive(Clone, Debug)]
-pub struct RedLinuxConfig {
-    /// bytes, below `max_bytes`
-    pub min_bytes: u32,
-    /// bytes
-    pub max_bytes: u32,
-    /// probability asked for at `max_bytes`; the power of two at or below it is taken
-    pub max_p: f64,
-    /// weight asked for; the power of two at or below it is taken
-    pub weight: f64,
-    /// what the buffer holds
-    pub buffer: DropTail,
-    /// time that a packet of typical size takes on the link
-    pub packet_time: Time,
-    /// mark ECN-capable packets instead of dropping them
-    pub ecn: bool,
-}
-
 impl RedLinux {
-    /// An empty queue that draws from `stream`.
-    pub fn new(config: &RedLinuxConfig, stream: Stream) -> Self {
-        let weight_log = log_at_or_below(config.weight);
+    /// An empty queue in `buffer` that draws from `stream`; a packet of typical size takes
+    /// `packet_time` on the link.
+    pub fn new(config: &Config, buffer: DropTail, packet_time: Duration, stream: Stream) -> Self {
+        let weight_log = log_at_or_below(share(config.weight_ppb));
         let range = f64::from(config.max_bytes - config.min_bytes);
         Self {
             min: u64::from(config.min_bytes) << weight_log,
             max: u64::from(config.max_bytes) << weight_log,
             weight_log,
-            mask: (1 << log_at_or_below(config.max_p / range)) - 1,
-            idle_shift: IdleTable::new(weight_log, config.packet_time),
-            buffer: config.buffer.clone(),
+            mask: (1 << log_at_or_below(share(config.max_p_ppb) / range)) - 1,
+            idle_shift: IdleTable::new(weight_log, packet_time),
+            buffer,
             ecn: config.ecn,
             average: 0,
             count: -1,
@@ -69,28 +96,7 @@ impl RedLinux {
         }
     }
 
-    #[inline(never)] // so that the dispatcher is a jump
-    pub(super) fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
-        let idle = queue.idle();
-        self.average = if idle > Time::ZERO {
-            self.idle_shift
-                .decay(self.average, idle.as_ps() / 1_000_000)
-        } else {
-            self.average - (self.average >> self.weight_log) + u64::from(queue.backlog.bytes)
-        };
-        let fits = self.buffer.fits(queue.backlog, packet.frame_bytes);
-        if self.average < self.min {
-            self.count = -1;
-            return if fits {
-                Verdict::Accepted
-            } else {
-                Verdict::Dropped(Reason::Full)
-            };
-        }
-        self.admit_above_min(fits, packet)
-    }
-
-    /// The same where the average is above `min`.
+    /// The verdict where the average is above `min`.
     #[inline(never)] // so that the path of a short queue stays short
     fn admit_above_min(&mut self, fits: bool, packet: &PacketView) -> Verdict {
         let is_early = if self.average >= self.max {
@@ -129,6 +135,29 @@ impl RedLinux {
     }
 }
 
+impl QueueDiscipline for RedLinux {
+    #[inline(never)] // so that the dispatcher is a jump
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+        let idle = queue.idle();
+        self.average = if idle > Duration::ZERO {
+            self.idle_shift
+                .decay(self.average, idle.as_ps() / 1_000_000)
+        } else {
+            self.average - (self.average >> self.weight_log) + u64::from(queue.backlog.bytes)
+        };
+        let fits = self.buffer.fits(queue.backlog, packet.frame_bytes);
+        if self.average < self.min {
+            self.count = -1;
+            return if fits {
+                Verdict::Accepted
+            } else {
+                Verdict::Dropped(Reason::Full)
+            };
+        }
+        self.admit_above_min(fits, packet)
+    }
+}
+
 /// n such that 2^-n is the greatest power of two that is not above `share`, which is over 0 and
 /// at most 1; 31 at most.
 fn log_at_or_below(share: f64) -> u32 {
@@ -147,7 +176,7 @@ struct IdleTable {
 }
 
 impl IdleTable {
-    fn new(weight_log: u32, packet_time: Time) -> Self {
+    fn new(weight_log: u32, packet_time: Duration) -> Self {
         let packet_us = packet_time.as_ps() as f64 / 1e6;
         let per_us = -libm::log(1.0 - 1.0 / f64::from(1_u32 << weight_log)) / packet_us;
         let longest_us = 31.0 / per_us;
@@ -185,16 +214,20 @@ mod tests {
 
     const MTU: u32 = 1518;
 
-    fn config() -> RedLinuxConfig {
-        RedLinuxConfig {
+    fn red(ecn: bool) -> RedLinux {
+        let config = Config {
+            limit: Limit::Bytes(100 * MTU),
+            count_in_service: false,
             min_bytes: 5 * MTU,
             max_bytes: 15 * MTU,
-            max_p: 0.1,
-            weight: 0.002,
-            buffer: DropTail::bytes(100 * MTU),
-            packet_time: Time::from_us(12),
-            ecn: false,
-        }
+            max_p_ppb: 100_000_000,
+            weight_ppb: 2_000_000,
+            ecn,
+            mean_packet_bytes: 1500,
+        };
+        let buffer = DropTail::new(config.limit);
+        let packet_time = Duration::from_us(12);
+        RedLinux::new(&config, buffer, packet_time, Stream::new(1, "test", 0))
     }
 
     #[test]
@@ -211,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_average_is_the_fixed_point_form_of_the_formula() {
-        let mut red = RedLinux::new(&config(), Stream::new(1, "test", 0));
+        let mut red = red(false);
         let mut exact = 0.0;
         let queue = full_frames(4);
         for _ in 0..1000 {
@@ -226,7 +259,7 @@ mod tests {
     fn idle_time_halves_the_average_by_a_table_of_natural_logarithms() {
         // W = 1/512, 12 us a packet: -ln(1 - 1/512) / 12 us = 1.629e-4 a us; 31 over that are
         // 190 323 us, and cells of 2^9 us are the first that fit 512 of them
-        let table = IdleTable::new(9, Time::from_us(12));
+        let table = IdleTable::new(9, Duration::from_us(12));
         assert_eq!(table.cell_log, 9);
         assert_eq!(table.shifts[11], 0); // 5632 us · 1.629e-4 = 0.92
         assert_eq!(table.shifts[12], 1); // 6144 us: 1.0009
@@ -243,7 +276,7 @@ mod tests {
     fn gaps_between_drops_follow_the_number_drawn() {
         // average held at 10 packets: (avg - min) · count reaches a uniform draw below 2^Plog,
         // so the gaps are uniform up to 2^Plog / (avg - min)
-        let mut red = RedLinux::new(&config(), Stream::new(1, "test", 0));
+        let mut red = red(false);
         red.average = u64::from(10 * MTU) << 9;
         let queue = full_frames(10);
         let longest = (red.mask + 1) / u64::from(5 * MTU) + 1;
@@ -266,10 +299,7 @@ mod tests {
             (false, Verdict::Dropped(Reason::Early)),
             (true, Verdict::Marked),
         ] {
-            let mut red = RedLinux::new(
-                &RedLinuxConfig { ecn, ..config() },
-                Stream::new(1, "test", 0),
-            );
+            let mut red = red(ecn);
             red.average = u64::from(16 * MTU) << 9;
             let queue = full_frames(16);
             let packet = PacketView {

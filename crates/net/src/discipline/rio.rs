@@ -8,13 +8,76 @@
 
 use std::collections::VecDeque;
 
-use fairport_units::Time;
+use fairport_units::Instant;
+use serde::{Deserialize, Serialize};
 
 use super::average::Average;
-use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Ramp};
-use super::{Backlog, DropTail, PacketView, QueueView, Reason, Verdict};
+use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Ramp, Variant};
+use super::{Backlog, DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use crate::BuildError;
 use crate::classifier::SHORT;
+use crate::limit::Limit;
+use crate::queue::PortContext;
+use crate::queue::context::positive_share;
 use crate::stream::Stream;
+
+/// A RIO queue as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what the buffer holds
+    pub limit: Limit,
+    /// whether the packet in service counts against the limit
+    pub count_in_service: bool,
+    /// average of short flows' packets below which none of them is dropped early; all thresholds
+    /// are in one unit
+    pub short_min: Limit,
+    /// average of short flows' packets at which the probability is `short_max_p_ppb`
+    pub short_max: Limit,
+    /// probability at `short_max`, in parts of 10^9
+    pub short_max_p_ppb: u32,
+    /// average of all packets below which none of the other flows is dropped early
+    pub long_min: Limit,
+    /// average of all packets at which the probability for the others is `long_max_p_ppb`
+    pub long_max: Limit,
+    /// probability at `long_max`, in parts of 10^9
+    pub long_max_p_ppb: u32,
+    /// weight of a new sample in the averages, in parts of 10^9
+    pub weight_ppb: u32,
+    /// whether the probabilities climb to 1 between `max` and twice `max` instead of jumping there
+    pub gentle: bool,
+    /// mark ECN-capable packets instead of dropping them early
+    pub ecn: bool,
+    /// typical size of a packet: how fast the averages of an idle queue fall
+    pub mean_packet_bytes: u32,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<Rio, BuildError> {
+        let ramp = |prefix, range, max_p_ppb| Ramp::new(prefix, range, max_p_ppb, self.gentle);
+        let short_range = [self.short_min, self.short_max];
+        let short = ramp("short_", short_range, self.short_max_p_ppb)?;
+        let long = ramp("long_", [self.long_min, self.long_max], self.long_max_p_ppb)?;
+        let unit = QueueUnit::new(self.short_min, self.mean_packet_bytes);
+        if unit != QueueUnit::new(self.long_min, self.mean_packet_bytes) {
+            return Err(BuildError::new(
+                "queue.short_min",
+                self.short_min,
+                format!("is not in the unit of long_min, {}", self.long_min),
+                "give all four thresholds in bytes, or all in packets",
+            ));
+        }
+        let early_drop = EarlyDrop {
+            weight: positive_share("weight", self.weight_ppb)?,
+            unit,
+            variant: Variant::Ns2,
+            ecn: self.ecn,
+            buffer: port.buffer(self.limit)?,
+            packet_time: port.packet_time(self.mean_packet_bytes),
+        };
+        Ok(Rio::new(short, long, &early_drop, port.stream()))
+    }
+}
 
 /// A RIO queue: one FIFO for both classes.
 ///
@@ -35,7 +98,7 @@ pub struct Rio {
     short: DropProbability,
     short_average: Average,
     /// when each of the waiting packets of short flows leaves the buffer, and its size
-    short_leaves: VecDeque<(Time, u32)>,
+    short_leaves: VecDeque<(Instant, u32)>,
     short_max: f64,
     long_max: f64,
     ecn: bool,
@@ -69,32 +132,7 @@ impl Rio {
         }
     }
 
-    #[inline]
-    pub(super) fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
-        self.release(queue.now);
-        let idle = queue.idle();
-        let is_short = packet.class == SHORT;
-        let total = self.unit.of(queue.backlog);
-        let mut bound = self.total_average.update(total, idle);
-        let (drop_probability, waiting) = if is_short {
-            let waiting = self.unit.of(self.short_backlog);
-            bound = self.short_average.update(waiting, idle);
-            (&mut self.short, waiting)
-        } else {
-            (&mut self.long, total)
-        };
-        if drop_probability.passes(bound, waiting)
-            && self.buffer.fits(queue.backlog, packet.frame_bytes)
-        {
-            if is_short {
-                self.entering = Some(packet.frame_bytes);
-            }
-            return Verdict::Accepted;
-        }
-        self.admit_above_min(waiting, queue, packet)
-    }
-
-    /// The same where the average is above `min`, or the buffer full.
+    /// The verdict where the average is above `min`, or the buffer full.
     #[inline(never)] // so that the path of a short queue stays short
     fn admit_above_min(&mut self, waiting: f64, queue: &QueueView, packet: &PacketView) -> Verdict {
         let frame_bytes = packet.frame_bytes;
@@ -123,18 +161,8 @@ impl Rio {
         verdict
     }
 
-    /// The packet accepted last leaves the buffer at `leaves`.
     #[inline]
-    pub(super) fn on_accepted(&mut self, leaves: Time) {
-        if let Some(frame_bytes) = self.entering.take() {
-            self.short_leaves.push_back((leaves, frame_bytes));
-            self.short_backlog.bytes += frame_bytes;
-            self.short_backlog.packets += 1;
-        }
-    }
-
-    #[inline]
-    fn release(&mut self, now: Time) {
+    fn release(&mut self, now: Instant) {
         while self.short_backlog.packets > 0
             && let Some((leaves, frame_bytes)) = self.short_leaves.front().copied()
             && leaves <= now
@@ -146,10 +174,47 @@ impl Rio {
     }
 }
 
+impl QueueDiscipline for Rio {
+    #[inline]
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+        self.release(queue.now);
+        let idle = queue.idle();
+        let is_short = packet.class == SHORT;
+        let total = self.unit.of(queue.backlog);
+        let mut bound = self.total_average.update(total, idle);
+        let (drop_probability, waiting) = if is_short {
+            let waiting = self.unit.of(self.short_backlog);
+            bound = self.short_average.update(waiting, idle);
+            (&mut self.short, waiting)
+        } else {
+            (&mut self.long, total)
+        };
+        if drop_probability.passes(bound, waiting)
+            && self.buffer.fits(queue.backlog, packet.frame_bytes)
+        {
+            if is_short {
+                self.entering = Some(packet.frame_bytes);
+            }
+            return Verdict::Accepted;
+        }
+        self.admit_above_min(waiting, queue, packet)
+    }
+
+    #[inline]
+    fn on_accepted(&mut self, leaves: Instant) {
+        if let Some(frame_bytes) = self.entering.take() {
+            self.short_leaves.push_back((leaves, frame_bytes));
+            self.short_backlog.bytes += frame_bytes;
+            self.short_backlog.packets += 1;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use fairport_units::Duration;
+
     use super::*;
-    use crate::discipline::Variant;
     use crate::discipline::fixtures::{ECT0, frame, full_frames};
 
     fn ramp(min: f64, max: f64, max_p: f64) -> Ramp {
@@ -170,7 +235,7 @@ mod tests {
             variant: Variant::Ns2,
             ecn,
             buffer: DropTail::packets(100),
-            packet_time: Time::from_us(12),
+            packet_time: Duration::from_us(12),
         };
         Rio::new(short, long, &config, Stream::new(1, "test", 0))
     }
@@ -186,7 +251,7 @@ mod tests {
     /// How many of 10 000 packets of a class are not simply accepted, at a queue of so many
     /// packets of which so many are of short flows, long after it has come to that.
     fn cut(rio: &mut Rio, class: u8, waiting: u32, short: u32) -> usize {
-        rio.short_leaves = (0..short).map(|_| (Time::NEVER, 1518)).collect();
+        rio.short_leaves = (0..short).map(|_| (Instant::NEVER, 1518)).collect();
         rio.short_backlog = full_frames(short).backlog;
         let mut admit = || rio.admit(&full_frames(waiting), &packet(class)) != Verdict::Accepted;
         let _settle = (0..10_000).filter(|_| admit()).count();
@@ -231,12 +296,12 @@ mod tests {
         let mut rio = rio(false);
         for at in 1..=3 {
             rio.admit(&full_frames(0), &packet(SHORT));
-            rio.on_accepted(Time::from_us(at));
+            rio.on_accepted(Instant::from_us(at));
             rio.admit(&full_frames(0), &packet(0));
-            rio.on_accepted(Time::from_us(at));
+            rio.on_accepted(Instant::from_us(at));
         }
         assert_eq!(rio.short_backlog, full_frames(3).backlog);
-        rio.release(Time::from_us(2));
+        rio.release(Instant::from_us(2));
         assert_eq!(rio.short_backlog, full_frames(1).backlog);
     }
 }

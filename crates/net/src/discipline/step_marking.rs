@@ -1,25 +1,28 @@
 //! Step marking: ECN at one threshold of the present queue, as DCTCP wants of its switches
 //! (Alizadeh et al., SIGCOMM 2010, 3.1; RFC 8257 3.1).
 
-use super::{Backlog, DropTail, PacketView, Verdict};
+use serde::{Deserialize, Serialize};
 
-/// A queue length in bytes or in packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Threshold {
-    /// bytes
-    Bytes(u32),
-    /// packets
-    Packets(u32),
+use super::{DropTail, PacketView, QueueDiscipline, QueueView, Verdict};
+use crate::BuildError;
+use crate::limit::Limit;
+use crate::queue::PortContext;
+
+/// A step-marking queue as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what the buffer holds
+    pub limit: Limit,
+    /// whether the packet in service counts against the limit
+    pub count_in_service: bool,
+    /// K
+    pub mark_above: Limit,
 }
 
-impl Threshold {
-    /// Whether this much waits, or more.
-    #[inline]
-    pub fn is_reached(self, backlog: Backlog) -> bool {
-        match self {
-            Self::Bytes(bytes) => backlog.bytes >= bytes,
-            Self::Packets(packets) => backlog.packets >= packets,
-        }
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<StepMarking, BuildError> {
+        Ok(StepMarking::new(port.buffer(self.limit)?, self.mark_above))
     }
 }
 
@@ -31,17 +34,20 @@ impl Threshold {
 #[derive(Clone, Debug)]
 pub struct StepMarking {
     buffer: DropTail,
-    threshold: Threshold,
+    threshold: Limit,
 }
 
 impl StepMarking {
     /// Marks when at least K = `threshold` waits before the arriving packet.
-    pub fn new(buffer: DropTail, threshold: Threshold) -> Self {
+    pub fn new(buffer: DropTail, threshold: Limit) -> Self {
         Self { buffer, threshold }
     }
+}
 
-    pub(super) fn admit(&self, backlog: Backlog, packet: &PacketView) -> Verdict {
-        match self.buffer.admit(backlog, packet.frame_bytes) {
+impl QueueDiscipline for StepMarking {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+        let backlog = queue.backlog;
+        match self.buffer.verdict(backlog, packet.frame_bytes) {
             Verdict::Accepted if packet.is_ecn_capable() && self.threshold.is_reached(backlog) => {
                 Verdict::Marked
             }
@@ -54,31 +60,20 @@ impl StepMarking {
 mod tests {
     use super::*;
     use crate::discipline::Reason;
-    use crate::packet::NOT_ECT;
-
-    const ECT_0: u8 = 0b10;
+    use crate::discipline::fixtures::{ECT0, frame, full_frames};
 
     fn view(ecn_capable: bool) -> PacketView {
         PacketView {
-            frame_bytes: 1518,
-            flow: 0,
-            class: 0,
-            ecn: if ecn_capable { ECT_0 } else { NOT_ECT },
-        }
-    }
-
-    fn full_frames(packets: u32) -> Backlog {
-        Backlog {
-            bytes: packets * 1518,
-            packets,
+            ecn: if ecn_capable { ECT0 } else { 0 },
+            ..frame(1518)
         }
     }
 
     #[test]
     fn with_k_20_the_21st_packet_is_the_first_to_be_marked() {
-        for threshold in [Threshold::Packets(20), Threshold::Bytes(20 * 1518)] {
-            let queue = StepMarking::new(DropTail::packets(100), threshold);
-            let verdict = |waiting| queue.admit(full_frames(waiting), &view(true));
+        for threshold in [Limit::Packets(20), Limit::Bytes(20 * 1518)] {
+            let mut queue = StepMarking::new(DropTail::packets(100), threshold);
+            let mut verdict = |waiting| queue.admit(&full_frames(waiting), &view(true));
             assert_eq!(verdict(19), Verdict::Accepted);
             assert_eq!(verdict(20), Verdict::Marked);
             assert_eq!(verdict(99), Verdict::Marked);
@@ -88,8 +83,8 @@ mod tests {
 
     #[test]
     fn a_packet_that_cannot_be_marked_is_not_dropped_early_either() {
-        let queue = StepMarking::new(DropTail::packets(100), Threshold::Packets(20));
-        let verdict = queue.admit(full_frames(50), &view(false));
+        let mut queue = StepMarking::new(DropTail::packets(100), Limit::Packets(20));
+        let verdict = queue.admit(&full_frames(50), &view(false));
         assert_eq!(verdict, Verdict::Accepted);
     }
 }

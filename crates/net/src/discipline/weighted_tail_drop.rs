@@ -5,12 +5,69 @@
 //! Drop"): a packet is dropped when the whole queue, not its class alone, has passed the
 //! threshold of its class.
 
-use super::{DropTail, PacketView, QueueView, Reason, Verdict};
+use serde::{Deserialize, Serialize};
+
+use super::{DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use crate::BuildError;
+use crate::limit::Limit;
+use crate::queue::PortContext;
 
 /// Classes with a threshold of their own; the last one's holds for the classes above it.
 pub const WTD_CLASSES: usize = 4;
 
-/// A drop-tail buffer with a threshold a class.
+/// A weighted tail-drop queue as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what the buffer holds
+    pub limit: Limit,
+    /// whether the packet in service counts against the limit
+    pub count_in_service: bool,
+    /// the share of `limit` that packets of class 0, 1, .. may fill, in parts of 10^9; the last
+    /// holds for the classes above it
+    pub thresholds_ppb: Vec<u32>,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<WeightedTailDrop, BuildError> {
+        let buffer = port.buffer(self.limit)?;
+        let given = self.thresholds_ppb.len();
+        if given == 0 || given > WTD_CLASSES {
+            let remedy = format!("give 1 to {WTD_CLASSES} shares");
+            let problem = "is not a number of thresholds that there can be";
+            return Err(BuildError::new("queue.thresholds", given, problem, remedy));
+        }
+        for class in 0..given {
+            self.check(class, port)?;
+        }
+        let threshold = |class: usize| DropTail::new(self.threshold(class.min(given - 1)));
+        Ok(WeightedTailDrop::new(
+            buffer,
+            std::array::from_fn(threshold),
+        ))
+    }
+
+    fn threshold(&self, class: usize) -> Limit {
+        self.limit.share(self.thresholds_ppb[class])
+    }
+
+    /// The threshold of a class must have room for a packet of the MTU.
+    fn check(&self, class: usize, port: &PortContext<'_>) -> Result<(), BuildError> {
+        let threshold = self.threshold(class);
+        match threshold {
+            Limit::Bytes(bytes) if bytes >= port.full_frame_bytes() => Ok(()),
+            Limit::Packets(packets) if packets > 0 => Ok(()),
+            _ => Err(BuildError::new(
+                format!("queue.thresholds.{class}"),
+                threshold,
+                "leaves no room for one packet",
+                "give a larger share, or a larger queue.limit",
+            )),
+        }
+    }
+}
+
+/// A drop-tail buffer with a threshold for each class.
 #[derive(Clone, Debug)]
 pub struct WeightedTailDrop {
     buffer: DropTail,
@@ -22,9 +79,11 @@ impl WeightedTailDrop {
     pub fn new(buffer: DropTail, thresholds: [DropTail; WTD_CLASSES]) -> Self {
         Self { buffer, thresholds }
     }
+}
 
+impl QueueDiscipline for WeightedTailDrop {
     #[inline(never)] // so that the dispatcher is a jump
-    pub(super) fn admit(&self, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
         let class = usize::from(packet.class).min(WTD_CLASSES - 1);
         let fits = |room: &DropTail| room.fits(queue.backlog, packet.frame_bytes);
         if !fits(&self.buffer) {
@@ -45,8 +104,8 @@ mod tests {
     #[test]
     fn the_lower_class_is_dropped_while_the_higher_one_still_gets_in() {
         let thresholds = [40, 60, 100, 100].map(DropTail::packets);
-        let queue = WeightedTailDrop::new(DropTail::packets(100), thresholds);
-        let verdict = |class, waiting| {
+        let mut queue = WeightedTailDrop::new(DropTail::packets(100), thresholds);
+        let mut verdict = |class, waiting| {
             let packet = PacketView {
                 class,
                 ..frame(1518)

@@ -25,7 +25,8 @@ use crate::observer::{Arrival, Observer};
 use crate::packet::CE;
 use crate::pool::Handle;
 use crate::port::{Kind, OutputPort};
-use crate::scheduler::{Addresses, Scheduler, Waiting, WaitingPackets};
+use crate::queue::Scheduler;
+use crate::scheduler::{Addresses, Offer, PacketScheduler, Waiting, WaitingPackets};
 use crate::topology::{NodeId, PortId, Topology};
 
 /// The queue of one such port.
@@ -79,7 +80,7 @@ pub(super) struct Revoked {
 /// All such ports of a network.
 pub(super) struct ScheduledPorts {
     ports: Vec<Scheduled>,
-    room: WaitingPackets,
+    waiting_packets: WaitingPackets,
     /// host number by node
     host_number: Vec<u32>,
     /// the ports of each node
@@ -96,7 +97,7 @@ impl ScheduledPorts {
         }
         Self {
             ports: Vec::new(),
-            room: WaitingPackets::default(),
+            waiting_packets: WaitingPackets::default(),
             host_number,
             ports_of: nodes.iter().map(|node| node.ports.clone()).collect(),
         }
@@ -135,12 +136,12 @@ impl ScheduledPorts {
     /// The port through which a packet came in that waits at the port of this `number`.
     fn ingress(&self, number: u32, waiting: &Waiting) -> PortId {
         let node = self.ports[number as usize].node;
-        self.ports_of[node.0 as usize][waiting.ingress_number as usize]
+        self.ports_of[node.0 as usize][waiting.packet.ingress_number as usize]
     }
 
     /// The packets that wait at any of them.
     pub(super) fn waiting(&self) -> impl Iterator<Item = Handle> {
-        self.room.iter()
+        self.waiting_packets.iter()
     }
 }
 
@@ -179,7 +180,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         header.route += 1;
         header.output = hop.next;
         let header = *header;
-        let view = header.view(self.framing.buffered_bytes(header.size_bytes));
+        let frame_bytes = self.framing.buffered_bytes(header.size_bytes);
+        let view = header.view(frame_bytes, ingress.number);
         let counts = port.counts(*ingress_arrivals, hop.arrivals);
         let is_lost = port.loses(now);
         if !is_lost && !port.waits && port.free_at() <= now {
@@ -187,25 +189,24 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let verdict = scheduled.scheduler.pass(now, &view);
             self.observer.verdict(now, id, &header, verdict);
             if verdict == Verdict::Accepted && !self.observer.watches(id) {
-                let frame_bytes = view.frame_bytes;
                 port.count_accepted(frame_bytes, frame_bytes);
                 let wire_bytes = frame_bytes + self.framing.gap_bytes();
                 if let (_, Some(due)) =
                     port.send(now, frame_bytes, wire_bytes, handle, &mut self.packets)
                 {
-                    self.events.insert(due, id.0, handle.place() as u32);
+                    self.events.insert(due, id.0, handle.index() as u32);
                 }
                 return Time::NEVER;
             }
-            let room = &mut self.scheduled.room;
-            room.enter(handle, now, view, ingress.number, counts);
+            let waiting_packets = &mut self.scheduled.waiting_packets;
+            waiting_packets.enter(handle, now, view, counts);
             self.pass_reported(id, number, handle, verdict);
             return Time::NEVER;
         }
-        let room = &mut self.scheduled.room;
-        room.enter(handle, now, view, ingress.number, counts);
+        let waiting_packets = &mut self.scheduled.waiting_packets;
+        waiting_packets.enter(handle, now, view, counts);
         if is_lost {
-            room[handle].is_here = false;
+            waiting_packets[handle].is_here = false;
             let backlog = scheduled.backlog;
             self.report(id, number, handle, backlog, Verdict::Dropped(Reason::Loss));
         } else {
@@ -217,7 +218,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// A packet that need not wait is refused, or passes a watched port.
     #[inline(never)]
     fn pass_reported(&mut self, id: PortId, number: u32, handle: Handle, verdict: Verdict) {
-        let waiting = &mut self.scheduled.room[handle];
+        let waiting = &mut self.scheduled.waiting_packets[handle];
         waiting.is_here = false;
         let frame_bytes = waiting.packet.frame_bytes;
         let arrival = waiting.counts.port_arrival;
@@ -230,18 +231,18 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let wire_bytes = frame_bytes + self.framing.gap_bytes();
         let (depart, due) = port.send(self.now, frame_bytes, wire_bytes, handle, &mut self.packets);
         if let Some(due) = due {
-            self.events.insert(due, id.0, handle.place() as u32);
+            self.events.insert(due, id.0, handle.index() as u32);
         }
         let packet = self.packets.get(handle);
         self.observer.departs(id, &packet, arrival, depart);
     }
 
-    /// A packet that is in the room has to wait, unless it is refused.
+    /// A packet has to wait, unless it is refused.
     #[inline(never)] // so that the way of a packet that passes stays short
     fn wait(&mut self, id: PortId, number: u32, handle: Handle) {
         let ScheduledPorts {
             ports,
-            room,
+            waiting_packets,
             host_number,
             ..
         } = &mut self.scheduled;
@@ -253,14 +254,13 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let (first, last) = self.routes.ends(hop);
             addresses(&self.ports, host_number, first, last)
         };
-        let verdict = scheduled
-            .scheduler
-            .enqueue(backlog, addresses, handle, room);
-        if !room.lost.is_empty() {
-            self.lose(id, number, self.now); // room is made before it is taken
+        let offer = Offer::new(handle, backlog, &addresses);
+        let verdict = scheduled.scheduler.enqueue(&offer, waiting_packets);
+        if !waiting_packets.dropped.is_empty() {
+            self.drop_queued(id, number, self.now); // room is made before it is taken
         }
         self.report(id, number, handle, backlog, verdict);
-        let waiting = &mut self.scheduled.room[handle];
+        let waiting = &mut self.scheduled.waiting_packets[handle];
         if verdict.is_accepted() {
             let port = &mut self.ports[id.0 as usize];
             let frame_bytes = waiting.packet.frame_bytes;
@@ -297,7 +297,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         backlog: Backlog,
         verdict: Verdict,
     ) {
-        let waiting = &self.scheduled.room[handle];
+        let waiting = &self.scheduled.waiting_packets[handle];
         self.observer.detail(&Arrival {
             time: self.now,
             port: id,
@@ -346,14 +346,18 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// The line of a port is free, and packets wait: sends the next, if the discipline has one left.
     #[inline]
     fn depart(&mut self, id: PortId, number: u32) {
-        let ScheduledPorts { ports, room, .. } = &mut self.scheduled;
+        let ScheduledPorts {
+            ports,
+            waiting_packets,
+            ..
+        } = &mut self.scheduled;
         let scheduled = &mut ports[number as usize];
         let port = &mut self.ports[id.0 as usize];
         let now = port.next_departure();
         scheduled.integrate(now, port);
-        let next = scheduled.scheduler.dequeue(now, room);
+        let next = scheduled.scheduler.dequeue(now, waiting_packets);
         if let Some(handle) = next {
-            let waiting = &mut room[handle];
+            let waiting = &mut waiting_packets[handle];
             scheduled.remove(waiting, port);
             let frame_bytes = waiting.packet.frame_bytes;
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
@@ -365,7 +369,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 &mut self.packets,
             );
             if let Some(due) = due {
-                self.events.insert(due, id.0, handle.place() as u32);
+                self.events.insert(due, id.0, handle.index() as u32);
             }
             let marked = waiting.marked;
             if marked {
@@ -381,8 +385,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 self.revise(id, number, handle, Verdict::Marked, [now, depart]);
             }
         }
-        if !self.scheduled.room.lost.is_empty() {
-            self.lose(id, number, now);
+        if !self.scheduled.waiting_packets.dropped.is_empty() {
+            self.drop_queued(id, number, now);
         }
     }
 
@@ -397,7 +401,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         verdict: Verdict,
         [time, depart]: [Time; 2],
     ) {
-        let waiting = &self.scheduled.room[handle];
+        let waiting = &self.scheduled.waiting_packets[handle];
         let packet = self.packets.get(handle);
         self.observer.verdict(time, id, &packet.header, verdict);
         self.observer.revised(&Arrival {
@@ -415,12 +419,16 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// Drops what the discipline has given up at `now` after all.
     #[inline(never)]
-    fn lose(&mut self, id: PortId, number: u32, now: Time) {
-        let mut lost = std::mem::take(&mut self.scheduled.room.lost);
+    fn drop_queued(&mut self, id: PortId, number: u32, now: Time) {
+        let mut lost = std::mem::take(&mut self.scheduled.waiting_packets.dropped);
         for (handle, reason) in lost.drain(..) {
-            let ScheduledPorts { ports, room, .. } = &mut self.scheduled;
+            let ScheduledPorts {
+                ports,
+                waiting_packets,
+                ..
+            } = &mut self.scheduled;
             let scheduled = &mut ports[number as usize];
-            let waiting = &mut room[handle];
+            let waiting = &mut waiting_packets[handle];
             scheduled.remove(waiting, &mut self.ports[id.0 as usize]);
             scheduled.revoked.packets += 1;
             scheduled.revoked.bytes += u64::from(waiting.packet.frame_bytes);
@@ -434,7 +442,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             self.dropped += 1;
             self.packets.release(handle);
         }
-        self.scheduled.room.lost = lost;
+        self.scheduled.waiting_packets.dropped = lost;
     }
 }
 

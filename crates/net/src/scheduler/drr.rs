@@ -3,10 +3,31 @@
 
 use std::collections::VecDeque;
 
-use super::WaitingPackets;
-use super::fifo::PacketFifo;
-use crate::discipline::{Backlog, DropTail, NOTHING, PacketView, Reason, Verdict};
-use crate::pool::Handle;
+use fairport_units::Instant;
+use serde::{Deserialize, Serialize};
+
+use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
+use crate::BuildError;
+use crate::discipline::{DropTail, NOTHING, PacketView, Reason, Verdict};
+use crate::limit::Limit;
+use crate::queue::PortContext;
+
+/// A DRR queue as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what the buffer of all flows holds
+    pub limit: Limit,
+    /// bytes of a flow's turn; without it, one packet of the MTU
+    pub quantum_bytes: Option<u32>,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<Drr, BuildError> {
+        let buffer = port.buffer(self.limit)?;
+        Ok(Drr::new(buffer, port.quantum(self.quantum_bytes)?))
+    }
+}
 
 #[derive(Clone, Debug, Default)]
 struct FlowQueue {
@@ -25,7 +46,7 @@ struct FlowQueue {
 /// longest, the newcomer is refused.
 #[derive(Clone, Debug)]
 pub struct Drr {
-    limit: DropTail,
+    buffer: DropTail,
     quantum_bytes: u32,
     queues: Vec<FlowQueue>,
     /// queues that no flow has
@@ -40,73 +61,15 @@ const NONE: u32 = u32::MAX;
 
 impl Drr {
     /// No queues yet; each flow's turn is `quantum_bytes` bytes, more than 0.
-    pub fn new(limit: DropTail, quantum_bytes: u32) -> Self {
+    pub fn new(buffer: DropTail, quantum_bytes: u32) -> Self {
         assert!(quantum_bytes > 0);
         Self {
-            limit,
+            buffer,
             quantum_bytes,
             queues: Vec::new(),
             free: Vec::new(),
             queue_of: Vec::new(),
             round: VecDeque::new(),
-        }
-    }
-
-    pub(super) fn enqueue(
-        &mut self,
-        mut backlog: Backlog,
-        packet: Handle,
-        room: &mut WaitingPackets,
-    ) -> Verdict {
-        let newcomer = room[packet].packet;
-        while self.limit.admit(backlog, newcomer.frame_bytes) != Verdict::Accepted {
-            let Some(longest) = self.longest_but(&newcomer) else {
-                return Verdict::Dropped(Reason::Share);
-            };
-            let fifo = &mut self.queues[longest as usize].fifo;
-            let victim = fifo.pop_last(room).expect("it is in the round");
-            backlog.bytes -= room[victim].packet.frame_bytes;
-            backlog.packets -= 1;
-            room.lose(victim, Reason::PushedOut);
-            if fifo.is_empty() {
-                self.round.retain(|queue| *queue != longest);
-                self.give_back(longest);
-            }
-        }
-        let index = self.queue_for(newcomer.flow);
-        self.queues[index as usize].fifo.push(packet, room);
-        Verdict::Accepted
-    }
-
-    /// A packet that is alone leaves nothing behind: its flow gives its queue back.
-    pub(super) fn pass(&self, packet: &PacketView) -> Verdict {
-        match self.limit.admit(NOTHING, packet.frame_bytes) {
-            Verdict::Accepted => Verdict::Accepted,
-            _ => Verdict::Dropped(Reason::Share),
-        }
-    }
-
-    pub(super) fn dequeue(&mut self, room: &WaitingPackets) -> Option<Handle> {
-        loop {
-            let index = *self.round.front()?;
-            let queue = &mut self.queues[index as usize];
-            if !queue.has_turn {
-                queue.has_turn = true;
-                queue.deficit += self.quantum_bytes;
-            }
-            let first = queue.fifo.first().expect("it is in the round");
-            let frame_bytes = room[first].packet.frame_bytes;
-            if frame_bytes <= queue.deficit {
-                queue.deficit -= frame_bytes;
-                let packet = queue.fifo.pop(room);
-                if queue.fifo.is_empty() {
-                    self.round.pop_front();
-                    self.give_back(index);
-                }
-                return packet;
-            }
-            queue.has_turn = false;
-            self.round.rotate_left(1);
         }
     }
 
@@ -158,15 +121,71 @@ impl Drr {
     }
 }
 
+impl PacketScheduler for Drr {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+        let mut backlog = offer.backlog;
+        let newcomer = packets[offer.packet].packet;
+        while !self.buffer.fits(backlog, newcomer.frame_bytes) {
+            let Some(longest) = self.longest_but(&newcomer) else {
+                return Verdict::Dropped(Reason::Share);
+            };
+            let fifo = &mut self.queues[longest as usize].fifo;
+            let victim = fifo.pop_last(packets).expect("it is in the round");
+            backlog.bytes -= packets[victim].packet.frame_bytes;
+            backlog.packets -= 1;
+            packets.drop_queued(victim, Reason::PushedOut);
+            if fifo.is_empty() {
+                self.round.retain(|queue| *queue != longest);
+                self.give_back(longest);
+            }
+        }
+        let index = self.queue_for(newcomer.flow);
+        self.queues[index as usize].fifo.push(offer.packet, packets);
+        Verdict::Accepted
+    }
+
+    /// A packet that is alone leaves nothing behind: its flow gives its queue back.
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Verdict {
+        if self.buffer.fits(NOTHING, packet.frame_bytes) {
+            Verdict::Accepted
+        } else {
+            Verdict::Dropped(Reason::Share)
+        }
+    }
+
+    fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
+        loop {
+            let index = *self.round.front()?;
+            let queue = &mut self.queues[index as usize];
+            if !queue.has_turn {
+                queue.has_turn = true;
+                queue.deficit += self.quantum_bytes;
+            }
+            let first = queue.fifo.first().expect("it is in the round");
+            let frame_bytes = packets[first].packet.frame_bytes;
+            if frame_bytes <= queue.deficit {
+                queue.deficit -= frame_bytes;
+                let packet = queue.fifo.pop(packets);
+                if queue.fifo.is_empty() {
+                    self.round.pop_front();
+                    self.give_back(index);
+                }
+                return packet;
+            }
+            queue.has_turn = false;
+            self.round.rotate_left(1);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::Scheduler;
     use super::super::fixtures::{TestPort, packet};
     use super::*;
 
-    fn port(limit_packets: u32, quantum_bytes: u32) -> TestPort {
-        let drr = Drr::new(DropTail::packets(limit_packets), quantum_bytes);
-        TestPort::new(Scheduler::Drr(drr))
+    fn port(limit_packets: u32, quantum_bytes: u32) -> TestPort<Drr> {
+        let buffer = DropTail::packets(limit_packets);
+        TestPort::new(Drr::new(buffer, quantum_bytes))
     }
 
     #[test]
@@ -209,7 +228,7 @@ mod tests {
             port.enter(packet(u32::from(n >= 7), 1500));
         }
         assert_eq!(port.enter(packet(1, 1500)), Verdict::Accepted); // 7 against 3
-        assert_eq!(port.lost(), [(0, Reason::PushedOut)]);
+        assert_eq!(port.dropped(), [(0, Reason::PushedOut)]);
         let refused = Verdict::Dropped(Reason::Share);
         assert_eq!(port.enter(packet(0, 1500)), refused); // 6 and itself against 4
     }

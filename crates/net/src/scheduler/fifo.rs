@@ -1,14 +1,13 @@
-//! A queue among several of one port: first in, first out, and no longer than its discipline lets
-//! it become.
+//! A first-in-first-out queue of packets, of which a scheduler may have many.
 
 use super::waiting::WaitingPackets;
 use crate::discipline::Backlog;
 use crate::pool::Handle;
 
-/// Packets in the order of their arrival, linked through their records, and how many bytes they
-/// are.
+/// Packets in the order of their arrival, linked through their records in [`WaitingPackets`].
+/// A packet may be in one such queue at a time.
 #[derive(Clone, Debug)]
-pub(super) struct PacketFifo {
+pub struct PacketFifo {
     /// the first and the last, where there are any
     first: Handle,
     last: Handle,
@@ -28,14 +27,15 @@ impl Default for PacketFifo {
 }
 
 impl PacketFifo {
+    /// Adds a packet behind all others.
     #[inline]
-    pub(super) fn push(&mut self, handle: Handle, room: &mut WaitingPackets) {
+    pub fn push(&mut self, handle: Handle, packets: &mut WaitingPackets) {
         if self.packets == 0 {
             self.first = handle;
         } else {
-            room[self.last].neighbours[1] = handle;
+            packets[self.last].neighbours[1] = handle;
         }
-        let waiting = &mut room[handle];
+        let waiting = &mut packets[handle];
         waiting.neighbours[0] = self.last;
         self.last = handle;
         self.packets += 1;
@@ -44,24 +44,24 @@ impl PacketFifo {
 
     /// The packet that arrived first.
     #[inline]
-    pub(super) fn first(&self) -> Option<Handle> {
+    pub fn first(&self) -> Option<Handle> {
         (self.packets > 0).then_some(self.first)
     }
 
     /// Takes the packet that arrived first.
     #[inline]
-    pub(super) fn pop(&mut self, room: &WaitingPackets) -> Option<Handle> {
+    pub fn pop(&mut self, packets: &WaitingPackets) -> Option<Handle> {
         let handle = self.first()?;
-        let waiting = &room[handle];
+        let waiting = &packets[handle];
         self.first = waiting.neighbours[1];
         self.leave(waiting.packet.frame_bytes);
         Some(handle)
     }
 
     /// Takes the packet that arrived last.
-    pub(super) fn pop_last(&mut self, room: &WaitingPackets) -> Option<Handle> {
+    pub fn pop_last(&mut self, packets: &WaitingPackets) -> Option<Handle> {
         let handle = (self.packets > 0).then_some(self.last)?;
-        let waiting = &room[handle];
+        let waiting = &packets[handle];
         self.last = waiting.neighbours[0];
         self.leave(waiting.packet.frame_bytes);
         Some(handle)
@@ -73,22 +73,26 @@ impl PacketFifo {
         self.bytes -= frame_bytes;
     }
 
+    /// Whether it holds no packet.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.packets == 0
     }
 
+    /// Packets that it holds.
     #[inline]
-    pub(super) fn packets(&self) -> u32 {
+    pub fn packets(&self) -> u32 {
         self.packets
     }
 
+    /// Bytes that it holds.
     #[inline]
-    pub(super) fn bytes(&self) -> u32 {
+    pub fn bytes(&self) -> u32 {
         self.bytes
     }
 
-    pub(super) fn backlog(&self) -> Backlog {
+    /// Both.
+    pub fn backlog(&self) -> Backlog {
         Backlog {
             bytes: self.bytes,
             packets: self.packets,

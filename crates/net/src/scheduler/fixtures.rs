@@ -1,13 +1,12 @@
 //! A port's stand-in for the tests of schedulers: gives packets their places and counts what waits.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use super::waiting::{Waiting, WaitingPackets};
-use super::{Addresses, Scheduler};
+use super::{Addresses, Handle, Offer, PacketScheduler};
 use crate::discipline::{Backlog, NOTHING, PacketView, Reason, Verdict};
 use crate::observer::Counts;
 use crate::packet::NOT_ECT;
-use crate::pool::Handle;
 
 /// A packet of a flow, whose class is the flow's number.
 pub(super) fn packet(flow: u32, frame_bytes: u32) -> PacketView {
@@ -16,25 +15,26 @@ pub(super) fn packet(flow: u32, frame_bytes: u32) -> PacketView {
         flow,
         class: flow as u8,
         ecn: NOT_ECT,
+        ingress_number: 0,
     }
 }
 
 /// A port that sends when the test asks it to.
-pub(super) struct TestPort {
-    pub(super) scheduler: Scheduler,
+pub(super) struct TestPort<S> {
+    pub(super) scheduler: S,
     pub(super) backlog: Backlog,
-    pub(super) now: Time,
-    room: WaitingPackets,
+    pub(super) now: Instant,
+    packets: WaitingPackets,
     entered: usize,
 }
 
-impl TestPort {
-    pub(super) fn new(scheduler: Scheduler) -> Self {
+impl<S: PacketScheduler> TestPort<S> {
+    pub(super) fn new(scheduler: S) -> Self {
         Self {
             scheduler,
             backlog: NOTHING,
-            now: Time::ZERO,
-            room: WaitingPackets::default(),
+            now: Instant::ZERO,
+            packets: WaitingPackets::default(),
             entered: 0,
         }
     }
@@ -49,31 +49,30 @@ impl TestPort {
             flow_arrival: 0,
             port_accepted: 0,
         };
-        self.room.enter(handle, self.now, packet, 0, counts);
+        self.packets.enter(handle, self.now, packet, counts);
         let addresses = || Addresses {
             source: packet.flow,
             destination: 99,
         };
-        let lost = self.room.lost.len();
-        let verdict = self
-            .scheduler
-            .enqueue(self.backlog, addresses, handle, &mut self.room);
+        let dropped = self.packets.dropped.len();
+        let offer = Offer::new(handle, self.backlog, &addresses);
+        let verdict = self.scheduler.enqueue(&offer, &mut self.packets);
         if verdict.is_accepted() {
             self.backlog.packets += 1;
             self.backlog.bytes += packet.frame_bytes;
         }
-        self.forget_lost(lost);
+        self.forget_dropped(dropped);
         verdict
     }
 
     /// The packet that is sent now.
     pub(super) fn send(&mut self) -> Option<Waiting> {
-        let lost = self.room.lost.len();
-        let sent = self.scheduler.dequeue(self.now, &mut self.room);
-        self.forget_lost(lost);
+        let dropped = self.packets.dropped.len();
+        let sent = self.scheduler.dequeue(self.now, &mut self.packets);
+        self.forget_dropped(dropped);
         let handle = sent?;
         self.forget(handle);
-        Some(self.room[handle])
+        Some(self.packets[handle])
     }
 
     /// The flows of the packets that are sent until none is left.
@@ -83,24 +82,24 @@ impl TestPort {
             .collect()
     }
 
-    /// What was dropped after it had been let in, since this was last asked: flows and reasons.
-    pub(super) fn lost(&mut self) -> Vec<(u32, Reason)> {
-        let room = &mut self.room;
-        let lost = std::mem::take(&mut room.lost);
-        let flow = |(handle, reason)| (room[handle].packet.flow, reason);
-        lost.into_iter().map(flow).collect()
+    /// What was dropped after it had been accepted, since the last call: flows and reasons.
+    pub(super) fn dropped(&mut self) -> Vec<(u32, Reason)> {
+        let packets = &mut self.packets;
+        let dropped = std::mem::take(&mut packets.dropped);
+        let flow = |(handle, reason)| (packets[handle].packet.flow, reason);
+        dropped.into_iter().map(flow).collect()
     }
 
-    /// What has been lost besides the first `before` waits no longer.
-    fn forget_lost(&mut self, before: usize) {
-        for place in before..self.room.lost.len() {
-            let (handle, _) = self.room.lost[place];
+    /// What has been dropped besides the first `before` waits no longer.
+    fn forget_dropped(&mut self, before: usize) {
+        for index in before..self.packets.dropped.len() {
+            let (handle, _) = self.packets.dropped[index];
             self.forget(handle);
         }
     }
 
     fn forget(&mut self, handle: Handle) {
         self.backlog.packets -= 1;
-        self.backlog.bytes -= self.room[handle].packet.frame_bytes;
+        self.backlog.bytes -= self.packets[handle].packet.frame_bytes;
     }
 }

@@ -1,25 +1,45 @@
 //! FQ-CoDel (RFC 8290): flows hashed to queues, served by deficit round robin, those that are not
 //! backlogged first, each under `CoDel`.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
-use super::codel::{CoDelConfig, Control};
-use super::fifo::PacketFifo;
-use super::{WaitingPackets, hash};
+use super::codel::{Control, Parameters};
+use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash};
+use crate::BuildError;
 use crate::discipline::{Backlog, DropTail, NOTHING, PacketView, Reason, Verdict};
-use crate::pool::Handle;
+use crate::limit::Limit;
+use crate::queue::PortContext;
+use crate::queue::context::positive;
 
-/// What an administrator sets.
-#[derive(Clone, Debug)]
-pub struct FqCoDelConfig {
-    /// the room for all queues together
-    pub limit: DropTail,
+/// An FQ-CoDel queue as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what the buffer of all queues holds
+    pub limit: Limit,
+    /// acceptable time in a queue (RFC 8289: 5 ms)
+    pub target_ps: Duration,
+    /// how long it must have been exceeded, about a round trip (RFC 8289: 100 ms)
+    pub interval_ps: Duration,
+    /// mark ECN-capable packets instead of dropping them
+    pub ecn: bool,
     /// queues that flows are hashed to (RFC 8290: 1024)
     pub queues: u32,
-    /// bytes of a queue's turn, more than 0
-    pub quantum_bytes: u32,
-    /// of each queue
-    pub codel: CoDelConfig,
+    /// bytes of a queue's turn; without it, one packet of the MTU
+    pub quantum_bytes: Option<u32>,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<FqCoDel, BuildError> {
+        Ok(FqCoDel::new(
+            port.buffer(self.limit)?,
+            positive("queues", self.queues)?,
+            port.quantum(self.quantum_bytes)?,
+            Parameters::new(self.target_ps, self.interval_ps, self.ecn, port)?,
+            port.stream().up_to(u64::MAX),
+        ))
+    }
 }
 
 /// Which list a queue is in.
@@ -165,11 +185,11 @@ impl Lists {
 #[repr(C)] // what a packet needs that passes comes first
 pub struct FqCoDel {
     passed: Option<Passed>,
-    limit: DropTail,
+    buffer: DropTail,
     queues: Box<[FlowQueue]>,
     seed: u64,
     lists: Lists,
-    codel: CoDelConfig,
+    codel: Parameters,
 }
 
 /// A packet that passed, and that the lists do not know of yet.
@@ -183,9 +203,16 @@ struct Passed {
 const DROP_BATCH: u32 = 64;
 
 impl FqCoDel {
-    /// Empty queues; the seed is that of the hash.
-    pub fn new(config: FqCoDelConfig, seed: u64) -> Self {
-        assert!(config.queues > 0 && config.quantum_bytes > 0);
+    /// So many empty queues in one `buffer`, whose turns have `quantum_bytes`; neither is 0. The
+    /// seed is that of the hash.
+    pub fn new(
+        buffer: DropTail,
+        queues: u32,
+        quantum_bytes: u32,
+        codel: Parameters,
+        seed: u64,
+    ) -> Self {
+        assert!(queues > 0 && quantum_bytes > 0);
         let empty = FlowQueue {
             credits: 0,
             membership: Membership::None,
@@ -195,57 +222,21 @@ impl FqCoDel {
         };
         Self {
             passed: None,
-            queues: vec![empty; config.queues as usize].into_boxed_slice(),
+            queues: vec![empty; queues as usize].into_boxed_slice(),
             seed,
             lists: Lists {
                 new: List::EMPTY,
                 old: List::EMPTY,
-                quantum_bytes: config.quantum_bytes,
+                quantum_bytes,
             },
-            limit: config.limit,
-            codel: config.codel,
+            buffer,
+            codel,
         }
-    }
-
-    pub(super) fn enqueue(
-        &mut self,
-        mut backlog: Backlog,
-        packet: Handle,
-        room: &mut WaitingPackets,
-    ) -> Verdict {
-        let PacketView {
-            frame_bytes, flow, ..
-        } = room[packet].packet;
-        while self.limit.admit(backlog, frame_bytes) != Verdict::Accepted {
-            if backlog.packets == 0 {
-                return Verdict::Dropped(Reason::Full);
-            }
-            self.drop_from_fattest(&mut backlog, room);
-        }
-        if let Some(passed) = self.passed.take() {
-            self.begin_anew(passed);
-        }
-        let index = self.queue_of(flow);
-        self.lists.activate(index, &mut self.queues);
-        self.queues[index as usize].fifo.push(packet, room);
-        Verdict::Accepted
     }
 
     #[inline]
     fn queue_of(&self, flow: u32) -> u32 {
         hash::queue_of(u64::from(flow), self.seed, self.queues.len() as u32)
-    }
-
-    #[inline]
-    pub(super) fn pass(&mut self, packet: &PacketView) -> Verdict {
-        if self.limit.admit(NOTHING, packet.frame_bytes) != Verdict::Accepted {
-            return Verdict::Dropped(Reason::Full);
-        }
-        self.passed = Some(Passed {
-            flow: packet.flow,
-            frame_bytes: packet.frame_bytes,
-        });
-        Verdict::Accepted
     }
 
     /// The line was idle before this packet: no queue but its own is on the lists, and that is empty
@@ -260,29 +251,10 @@ impl FqCoDel {
         queue.credits -= i64::from(passed.frame_bytes);
     }
 
-    pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingPackets) -> Option<Handle> {
-        let (queues, lists) = (&mut *self.queues, &mut self.lists);
-        while let Some(index) = lists.turn(queues) {
-            let FlowQueue {
-                control,
-                fifo,
-                credits,
-                ..
-            } = &mut queues[index as usize];
-            if let Some(packet) = control.dequeue(now, fifo, &self.codel, room) {
-                *credits -= i64::from(room[packet].packet.frame_bytes);
-                return Some(packet);
-            }
-            lists.retire(index, queues);
-        }
-        self.passed = None;
-        None
-    }
-
     /// Drops from the head of the queue with most bytes, of several the first in the lists: half
     /// of its packets, at most a batch.
     #[inline(never)]
-    fn drop_from_fattest(&mut self, backlog: &mut Backlog, room: &mut WaitingPackets) {
+    fn drop_from_fattest(&mut self, backlog: &mut Backlog, packets: &mut WaitingPackets) {
         let bytes = |index: u32| self.queues[index as usize].fifo.bytes();
         let lists = [self.lists.new, self.lists.old].into_iter();
         let mut fattest = (NONE, 0);
@@ -295,38 +267,86 @@ impl FqCoDel {
             return;
         };
         for _ in 0..(queue.fifo.packets() / 2).clamp(1, DROP_BATCH) {
-            let Some(packet) = queue.fifo.pop(room) else {
+            let Some(packet) = queue.fifo.pop(packets) else {
                 return;
             };
-            backlog.bytes -= room[packet].packet.frame_bytes;
+            backlog.bytes -= packets[packet].packet.frame_bytes;
             backlog.packets -= 1;
-            room.lose(packet, Reason::PushedOut);
+            packets.drop_queued(packet, Reason::PushedOut);
         }
+    }
+}
+
+impl PacketScheduler for FqCoDel {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+        let mut backlog = offer.backlog;
+        let PacketView {
+            frame_bytes, flow, ..
+        } = packets[offer.packet].packet;
+        while !self.buffer.fits(backlog, frame_bytes) {
+            if backlog.packets == 0 {
+                return Verdict::Dropped(Reason::Full);
+            }
+            self.drop_from_fattest(&mut backlog, packets);
+        }
+        if let Some(passed) = self.passed.take() {
+            self.begin_anew(passed);
+        }
+        let index = self.queue_of(flow);
+        self.lists.activate(index, &mut self.queues);
+        self.queues[index as usize].fifo.push(offer.packet, packets);
+        Verdict::Accepted
+    }
+
+    #[inline]
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Verdict {
+        if !self.buffer.fits(NOTHING, packet.frame_bytes) {
+            return Verdict::Dropped(Reason::Full);
+        }
+        self.passed = Some(Passed {
+            flow: packet.flow,
+            frame_bytes: packet.frame_bytes,
+        });
+        Verdict::Accepted
+    }
+
+    fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
+        let (queues, lists) = (&mut *self.queues, &mut self.lists);
+        while let Some(index) = lists.turn(queues) {
+            let FlowQueue {
+                control,
+                fifo,
+                credits,
+                ..
+            } = &mut queues[index as usize];
+            if let Some(packet) = control.dequeue(now, fifo, &self.codel, packets) {
+                *credits -= i64::from(packets[packet].packet.frame_bytes);
+                return Some(packet);
+            }
+            lists.retire(index, queues);
+        }
+        self.passed = None;
+        None
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Scheduler;
     use super::super::fixtures::{TestPort, packet};
     use super::*;
 
-    fn port(limit_packets: u32) -> TestPort {
-        let config = FqCoDelConfig {
-            limit: DropTail::packets(limit_packets),
-            queues: 1024,
-            quantum_bytes: 1518,
-            codel: CoDelConfig {
-                target: Time::from_ms(5),
-                interval: Time::from_ms(100),
-                ecn: true,
-                max_packet_bytes: 1518,
-            },
+    fn port(limit_packets: u32) -> TestPort<FqCoDel> {
+        let codel = Parameters {
+            target: Duration::from_ms(5),
+            interval: Duration::from_ms(100),
+            ecn: true,
+            max_packet_bytes: 1518,
         };
-        TestPort::new(Scheduler::FqCoDel(FqCoDel::new(config, 1)))
+        let buffer = DropTail::packets(limit_packets);
+        TestPort::new(FqCoDel::new(buffer, 1024, 1518, codel, 1))
     }
 
-    fn next(port: &mut TestPort) -> Option<u32> {
+    fn next(port: &mut TestPort<FqCoDel>) -> Option<u32> {
         port.send().map(|sent| sent.packet.flow)
     }
 
@@ -378,6 +398,6 @@ mod tests {
             port.enter(packet(u32::from(n >= 80), 1518));
         });
         assert_eq!(port.enter(packet(1, 1518)), Verdict::Accepted);
-        assert_eq!(port.lost(), vec![(0, Reason::PushedOut); 40]);
+        assert_eq!(port.dropped(), vec![(0, Reason::PushedOut); 40]);
     }
 }

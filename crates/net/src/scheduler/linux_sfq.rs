@@ -4,18 +4,21 @@
 
 use std::collections::VecDeque;
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
-use super::fifo::PacketFifo;
-use super::{WaitingPackets, hash};
-use crate::discipline::{Backlog, Reason, Verdict};
-use crate::pool::Handle;
+use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash};
+use crate::BuildError;
+use crate::discipline::{PacketView, Reason, Verdict};
+use crate::queue::PortContext;
+use crate::queue::context::positive;
 use crate::stream::Stream;
 
-/// What `tc qdisc add .. sfq` sets.
-#[derive(Clone, Debug)]
-pub struct LinuxSfqConfig {
-    /// packets in all
+/// A queue with Linux' SFQ as the plan of a run gives it: what `tc qdisc add .. sfq` sets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// packets in all queues
     pub limit_packets: u32,
     /// packets of one queue
     pub depth_packets: u32,
@@ -23,10 +26,21 @@ pub struct LinuxSfqConfig {
     pub divisor: u32,
     /// queues that may hold packets at the same time
     pub flows: u32,
-    /// bytes of a queue's turn, more than 0
-    pub quantum_bytes: u32,
-    /// how often flows are hashed anew; [`Time::ZERO`] for never
-    pub perturb: Time,
+    /// bytes of a queue's turn; without it, one packet of the MTU
+    pub quantum_bytes: Option<u32>,
+    /// how often flows are hashed anew; 0 for never
+    pub perturb_ps: Duration,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<LinuxSfq, BuildError> {
+        positive("limit", self.limit_packets)?;
+        positive("depth", self.depth_packets)?;
+        positive("divisor", self.divisor)?;
+        positive("flows", self.flows)?;
+        let quantum_bytes = port.quantum(self.quantum_bytes)?;
+        Ok(LinuxSfq::new(self.clone(), quantum_bytes, port.stream()))
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -39,102 +53,42 @@ struct Bucket {
 /// SFQ as in Linux.
 #[derive(Clone, Debug)]
 pub struct LinuxSfq {
-    config: LinuxSfqConfig,
+    config: Config,
+    quantum_bytes: u32,
     buckets: Vec<Bucket>,
     /// the buckets that hold packets, the next to be served first
     round: VecDeque<u32>,
     seed: u64,
     stream: Stream,
-    perturb_at: Time,
+    perturb_at: Instant,
 }
 
 impl LinuxSfq {
-    /// Empty queues; `stream` gives the hash its seeds.
-    pub fn new(config: LinuxSfqConfig, mut stream: Stream) -> Self {
-        assert!(config.divisor > 0 && config.quantum_bytes > 0);
+    /// Empty queues, whose turns have `quantum_bytes`; `stream` gives the hash its seeds.
+    pub fn new(config: Config, quantum_bytes: u32, mut stream: Stream) -> Self {
+        assert!(config.divisor > 0 && quantum_bytes > 0);
         Self {
+            quantum_bytes,
             buckets: vec![Bucket::default(); config.divisor as usize],
             round: VecDeque::new(),
             seed: stream.up_to(u64::MAX),
             stream,
-            perturb_at: match config.perturb {
-                Time::ZERO => Time::NEVER,
-                perturb => perturb,
+            perturb_at: match config.perturb_ps {
+                Duration::ZERO => Instant::NEVER,
+                perturb => Instant::ZERO + perturb,
             },
             config,
         }
     }
 
-    pub(super) fn enqueue(
-        &mut self,
-        backlog: Backlog,
-        packet: Handle,
-        room: &mut WaitingPackets,
-    ) -> Verdict {
-        self.perturb(room[packet].arrived, room);
-        let own = self.bucket_of(room[packet].packet.flow);
-        let bucket = &self.buckets[own as usize];
-        let is_new = bucket.fifo.is_empty();
-        if bucket.fifo.packets() >= self.config.depth_packets
-            || (is_new && self.round.len() as u32 >= self.config.flows)
-        {
-            return Verdict::Dropped(Reason::Share);
-        }
-        if backlog.packets >= self.config.limit_packets {
-            // With the newcomer there is one too many: the last of the longest goes.
-            let longest = self.longest(own);
-            if longest == own {
-                return Verdict::Dropped(Reason::Share);
-            }
-            let victim = &mut self.buckets[longest as usize].fifo;
-            if let Some(last) = victim.pop_last(room) {
-                room.lose(last, Reason::PushedOut);
-            }
-            if victim.is_empty() {
-                self.round.retain(|bucket| *bucket != longest);
-            }
-        }
-        self.push(own, packet, room);
-        Verdict::Accepted
-    }
-
-    /// A packet that is alone leaves nothing behind: its queue begins anew with the next.
-    pub(super) fn pass(&mut self, now: Time) -> Verdict {
-        self.perturb_empty(now);
-        let config = &self.config;
-        if config.depth_packets == 0 || config.flows == 0 || config.limit_packets == 0 {
-            return Verdict::Dropped(Reason::Share);
-        }
-        Verdict::Accepted
-    }
-
-    pub(super) fn dequeue(&mut self, now: Time, room: &mut WaitingPackets) -> Option<Handle> {
-        self.perturb(now, room);
-        loop {
-            let next = self.round.pop_front()?;
-            let bucket = &mut self.buckets[next as usize];
-            if bucket.allot <= 0 {
-                bucket.allot += i64::from(self.config.quantum_bytes);
-                self.round.push_back(next);
-                continue;
-            }
-            let packet = bucket.fifo.pop(room).expect("it is in the round");
-            if !bucket.fifo.is_empty() {
-                bucket.allot -= i64::from(room[packet].packet.frame_bytes);
-                self.round.push_front(next); // until its turn is used up
-            }
-            return Some(packet);
-        }
-    }
-
     /// A new queue goes to the end of the round, with a whole turn.
-    fn push(&mut self, index: u32, packet: Handle, room: &mut WaitingPackets) {
+    fn push(&mut self, index: u32, packet: Handle, packets: &mut WaitingPackets) {
         let bucket = &mut self.buckets[index as usize];
         if bucket.fifo.is_empty() {
-            bucket.allot = i64::from(self.config.quantum_bytes);
+            bucket.allot = i64::from(self.quantum_bytes);
             self.round.push_back(index);
         }
-        bucket.fifo.push(packet, room);
+        bucket.fifo.push(packet, packets);
     }
 
     /// The bucket with most packets once `newcomer` has one more; of several the newcomer's, then
@@ -156,66 +110,125 @@ impl LinuxSfq {
 
     /// Draws a new hash when it is time, and moves what waits; each flow keeps its order.
     #[inline]
-    fn perturb(&mut self, now: Time, room: &mut WaitingPackets) {
+    fn perturb(&mut self, now: Instant, packets: &mut WaitingPackets) {
         if now >= self.perturb_at {
             self.draw_hash(now);
-            self.move_all(room);
+            self.move_all(packets);
         }
     }
 
     /// Draws a new hash when it is time, where nothing waits.
     #[inline]
-    fn perturb_empty(&mut self, now: Time) {
+    fn perturb_empty(&mut self, now: Instant) {
         if now >= self.perturb_at {
             self.draw_hash(now);
         }
     }
 
     #[cold]
-    fn draw_hash(&mut self, now: Time) {
+    fn draw_hash(&mut self, now: Instant) {
         while self.perturb_at <= now {
-            self.perturb_at += self.config.perturb;
+            self.perturb_at += self.config.perturb_ps;
         }
         self.seed = self.stream.up_to(u64::MAX);
     }
 
     #[cold]
-    fn move_all(&mut self, room: &mut WaitingPackets) {
+    fn move_all(&mut self, packets: &mut WaitingPackets) {
         let mut waiting = Vec::new();
         for index in std::mem::take(&mut self.round) {
             let fifo = &mut self.buckets[index as usize].fifo;
-            waiting.extend(std::iter::from_fn(|| fifo.pop(room)));
+            waiting.extend(std::iter::from_fn(|| fifo.pop(packets)));
         }
         for packet in waiting {
-            let index = self.bucket_of(room[packet].packet.flow);
-            self.push(index, packet, room);
+            let index = self.bucket_of(packets[packet].packet.flow);
+            self.push(index, packet, packets);
+        }
+    }
+}
+
+impl PacketScheduler for LinuxSfq {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+        let packet = offer.packet;
+        self.perturb(packets[packet].arrived, packets);
+        let own = self.bucket_of(packets[packet].packet.flow);
+        let bucket = &self.buckets[own as usize];
+        let is_new = bucket.fifo.is_empty();
+        if bucket.fifo.packets() >= self.config.depth_packets
+            || (is_new && self.round.len() as u32 >= self.config.flows)
+        {
+            return Verdict::Dropped(Reason::Share);
+        }
+        if offer.backlog.packets >= self.config.limit_packets {
+            // With the newcomer there is one too many: the last of the longest goes.
+            let longest = self.longest(own);
+            if longest == own {
+                return Verdict::Dropped(Reason::Share);
+            }
+            let victim = &mut self.buckets[longest as usize].fifo;
+            if let Some(last) = victim.pop_last(packets) {
+                packets.drop_queued(last, Reason::PushedOut);
+            }
+            if victim.is_empty() {
+                self.round.retain(|bucket| *bucket != longest);
+            }
+        }
+        self.push(own, packet, packets);
+        Verdict::Accepted
+    }
+
+    /// A packet that is alone leaves nothing behind: its queue begins anew with the next.
+    fn pass(&mut self, now: Instant, _: &PacketView) -> Verdict {
+        self.perturb_empty(now);
+        let config = &self.config;
+        if config.depth_packets == 0 || config.flows == 0 || config.limit_packets == 0 {
+            return Verdict::Dropped(Reason::Share);
+        }
+        Verdict::Accepted
+    }
+
+    fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
+        self.perturb(now, packets);
+        loop {
+            let next = self.round.pop_front()?;
+            let bucket = &mut self.buckets[next as usize];
+            if bucket.allot <= 0 {
+                bucket.allot += i64::from(self.quantum_bytes);
+                self.round.push_back(next);
+                continue;
+            }
+            let packet = bucket.fifo.pop(packets).expect("it is in the round");
+            if !bucket.fifo.is_empty() {
+                bucket.allot -= i64::from(packets[packet].packet.frame_bytes);
+                self.round.push_front(next); // until its turn is used up
+            }
+            return Some(packet);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Scheduler;
     use super::super::fixtures::{TestPort, packet};
     use super::*;
 
-    fn port(limit_packets: u32, quantum_bytes: u32, perturb: Time) -> TestPort {
-        let config = LinuxSfqConfig {
+    fn port(limit_packets: u32, quantum_bytes: u32, perturb: Duration) -> TestPort<LinuxSfq> {
+        let config = Config {
             limit_packets,
             depth_packets: 127,
             divisor: 1024,
             flows: 128,
-            quantum_bytes,
-            perturb,
+            quantum_bytes: None,
+            perturb_ps: perturb,
         };
-        let sfq = LinuxSfq::new(config, Stream::new(1, "test", 0));
-        TestPort::new(Scheduler::LinuxSfq(sfq))
+        let stream = Stream::new(1, "test", 0);
+        TestPort::new(LinuxSfq::new(config, quantum_bytes, stream))
     }
 
     #[test]
     fn a_turn_is_counted_in_octets() {
         // flow 0 has packets of 500 bytes, flow 1 of 1500: three of the one for one of the other
-        let mut port = port(127, 1500, Time::ZERO);
+        let mut port = port(127, 1500, Duration::ZERO);
         for _ in 0..6 {
             port.enter(packet(0, 500));
         }
@@ -227,7 +240,7 @@ mod tests {
 
     #[test]
     fn where_all_is_full_the_longest_queue_loses_its_last_packet() {
-        let mut port = port(10, 1518, Time::ZERO);
+        let mut port = port(10, 1518, Duration::ZERO);
         for _ in 0..10 {
             port.enter(packet(0, 1518));
         }
@@ -235,7 +248,7 @@ mod tests {
         let refused = Verdict::Dropped(Reason::Share);
         assert_eq!(port.enter(packet(0, 1518)), refused);
         assert_eq!(port.enter(packet(1, 1518)), Verdict::Accepted);
-        assert_eq!(port.lost(), [(0, Reason::PushedOut)]);
+        assert_eq!(port.dropped(), [(0, Reason::PushedOut)]);
         let sent = port.flows_sent();
         assert_eq!(sent.iter().filter(|flow| **flow == 0).count(), 9);
         assert_eq!(sent.len(), 10);
@@ -243,7 +256,7 @@ mod tests {
 
     #[test]
     fn no_flow_gets_more_than_its_depth() {
-        let mut port = port(1000, 1518, Time::ZERO);
+        let mut port = port(1000, 1518, Duration::ZERO);
         (0..200).for_each(|_| {
             port.enter(packet(0, 64));
         });
@@ -252,19 +265,15 @@ mod tests {
 
     #[test]
     fn a_new_hash_loses_nothing_and_keeps_each_flow_in_order() {
-        let mut port = port(127, 1518, Time::from_secs(10));
+        let mut port = port(127, 1518, Duration::from_secs(10));
         for n in 0..100 {
-            port.now = Time::from_ns(u64::from(n));
+            port.now = Instant::from_ns(u64::from(n));
             port.enter(packet(n % 7, 1518));
         }
-        let seed = |port: &TestPort| match &port.scheduler {
-            Scheduler::LinuxSfq(sfq) => sfq.seed,
-            _ => unreachable!("it is SFQ"),
-        };
-        let before = seed(&port);
-        port.now = Time::from_secs(10);
+        let before = port.scheduler.seed;
+        port.now = Instant::from_secs(10);
         let sent: Vec<_> = std::iter::from_fn(|| port.send()).collect();
-        assert_ne!(seed(&port), before);
+        assert_ne!(port.scheduler.seed, before);
         assert_eq!(sent.len(), 100);
         for flow in 0..7 {
             let of_flow = sent.iter().filter(|waiting| waiting.packet.flow == flow);

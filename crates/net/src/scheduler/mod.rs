@@ -1,159 +1,132 @@
 //! Queue disciplines that decide when a packet leaves: which of those that wait goes next, and
 //! whether one that waited is dropped or marked after all.
 //!
-//! A port with one of these keeps its packets here until it sends them (`network/scheduled.rs`). A discipline is one file, one variant of [`Scheduler`] and its arms.
+//! A port with one of these keeps its packets here until it sends them (`network/scheduled.rs`). A
+//! discipline is one file here, which implements [`PacketScheduler`], and one line in
+//! [`queue`](crate::queue).
 
-mod codel;
-mod drr;
+pub mod codel;
+pub mod drr;
 mod fifo;
 #[cfg(test)]
 mod fixtures;
-mod fq_codel;
+pub mod fq_codel;
 mod hash;
-mod linux_sfq;
-mod sfq;
-mod shared_buffer;
-mod strict_priority;
+pub mod linux_sfq;
+pub mod sfq;
+pub mod shared_buffer;
+pub mod strict_priority;
 mod waiting;
 
-use fairport_units::Time;
+use std::fmt;
+
+use fairport_units::Instant;
 
 use crate::discipline::{Backlog, PacketView, Verdict};
-use crate::pool::Handle;
-pub use codel::{CoDel, CoDelConfig};
+pub use crate::pool::Handle;
+pub use codel::CoDel;
 pub use drr::Drr;
-pub use fq_codel::{FqCoDel, FqCoDelConfig};
-pub use linux_sfq::{LinuxSfq, LinuxSfqConfig};
+pub use fifo::PacketFifo;
+pub use fq_codel::FqCoDel;
+pub use linux_sfq::LinuxSfq;
 pub use sfq::Sfq;
 pub use shared_buffer::{SharedBuffer, SwitchMemory};
 pub use strict_priority::StrictPriority;
-pub(crate) use waiting::{Waiting, WaitingPackets};
+pub use waiting::{Waiting, WaitingPackets};
 
-/// Between which hosts a packet goes, by their numbers.
+/// The hosts that a packet goes between, by their numbers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Addresses {
+pub struct Addresses {
     /// at which its route begins
-    pub(crate) source: u32,
+    pub source: u32,
     /// at which its route ends
-    pub(crate) destination: u32,
+    pub destination: u32,
 }
 
-/// A port's queue discipline. An enum, not a trait object, as
-/// [`Discipline`](crate::discipline::Discipline) is.
-#[derive(Clone, Debug)]
-pub enum Scheduler {
-    /// stochastic fair queueing as in ns-2
-    Sfq(Sfq),
-    /// stochastic fair queueing as in Linux
-    LinuxSfq(LinuxSfq),
-    /// deficit round robin over flows
-    Drr(Drr),
-    /// drops at the head by the time in the queue
-    CoDel(CoDel),
-    /// fair queueing with `CoDel`
-    FqCoDel(FqCoDel),
-    /// packets of short flows first
-    StrictPriority(StrictPriority),
-    /// one memory for the ports of a switch
-    SharedBuffer(SharedBuffer),
+/// An arriving packet that a scheduler may queue.
+pub struct Offer<'a> {
+    /// its record is in the [`WaitingPackets`]
+    pub packet: Handle,
+    /// what waits at the port, without the packet
+    pub backlog: Backlog,
+    addresses: &'a dyn Fn() -> Addresses,
 }
 
-impl Scheduler {
+impl<'a> Offer<'a> {
+    /// Of a packet with these addresses.
+    pub fn new(packet: Handle, backlog: Backlog, addresses: &'a dyn Fn() -> Addresses) -> Self {
+        Self {
+            packet,
+            backlog,
+            addresses,
+        }
+    }
+
+    /// The hosts that the packet goes between; it takes a look at its route to find out.
+    pub fn addresses(&self) -> Addresses {
+        (self.addresses)()
+    }
+}
+
+/// A discipline that decides when a packet leaves.
+///
+/// It holds the handles of the packets that it accepts, in queues such as [`PacketFifo`], and may
+/// drop each later with [`WaitingPackets::drop_queued`]. Whatever it accepts it must give back by
+/// [`PacketScheduler::dequeue`] or drop, exactly once.
+pub trait PacketScheduler: fmt::Debug + Send + Sync {
+    /// Queues an arriving packet, or refuses it. To make room it may drop others that it holds.
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict;
+
+    /// The packet to be sent at `now`; none when nothing is left. Packets may be dropped instead of
+    /// being sent.
+    fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle>;
+
+    /// The verdict on a packet that is sent as it arrives, if it is accepted, because the line is
+    /// free and no packet waits: what happens to a packet that is queued and taken out again,
+    /// without its queue.
+    fn pass(&mut self, now: Instant, packet: &PacketView) -> Verdict;
+
     /// Whether what waits at other ports of its switch counts, too.
     #[inline]
-    pub(crate) fn shares_memory(&self) -> bool {
-        matches!(self, Self::SharedBuffer(_))
-    }
-
-    /// Queues an arriving packet, which has its record in the `room`, or refuses it. `backlog` is
-    /// what waits at the port without it; packets that have to go so that it can come are lost in
-    /// the room. `addresses` takes a while to find out.
-    #[inline]
-    pub(crate) fn enqueue(
-        &mut self,
-        backlog: Backlog,
-        addresses: impl FnOnce() -> Addresses,
-        packet: Handle,
-        room: &mut WaitingPackets,
-    ) -> Verdict {
-        match self {
-            Self::Sfq(sfq) => sfq.enqueue(backlog, addresses(), packet, room),
-            Self::LinuxSfq(sfq) => sfq.enqueue(backlog, packet, room),
-            Self::Drr(drr) => drr.enqueue(backlog, packet, room),
-            Self::CoDel(codel) => codel.enqueue(backlog, packet, room),
-            Self::FqCoDel(fq_codel) => fq_codel.enqueue(backlog, packet, room),
-            Self::StrictPriority(pair) => pair.enqueue(packet, room),
-            Self::SharedBuffer(shared) => shared.enqueue(packet, room),
-        }
-    }
-
-    /// The verdict on a packet that is sent as it arrives, if it is let in, because the line is free
-    /// and nobody waits: what a packet does that is queued and taken out again, without its queue.
-    #[inline]
-    pub(crate) fn pass(&mut self, now: Time, packet: &PacketView) -> Verdict {
-        match self {
-            Self::Sfq(sfq) => sfq.pass(),
-            Self::LinuxSfq(sfq) => sfq.pass(now),
-            Self::Drr(drr) => drr.pass(packet),
-            Self::CoDel(codel) => codel.pass(packet),
-            Self::FqCoDel(fq_codel) => fq_codel.pass(packet),
-            Self::StrictPriority(pair) => pair.pass(packet),
-            Self::SharedBuffer(shared) => shared.pass(packet),
-        }
-    }
-
-    /// The packet to be sent at `now`; none when nothing is left. Packets that are dropped instead
-    /// of being sent are lost in the `room`.
-    #[inline]
-    pub(crate) fn dequeue(&mut self, now: Time, room: &mut WaitingPackets) -> Option<Handle> {
-        match self {
-            Self::Sfq(sfq) => sfq.dequeue(room),
-            Self::LinuxSfq(sfq) => sfq.dequeue(now, room),
-            Self::Drr(drr) => drr.dequeue(room),
-            Self::CoDel(codel) => codel.dequeue(now, room),
-            Self::FqCoDel(fq_codel) => fq_codel.dequeue(now, room),
-            Self::StrictPriority(pair) => pair.dequeue(room),
-            Self::SharedBuffer(shared) => shared.dequeue(room),
-        }
+    fn shares_memory(&self) -> bool {
+        false
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use fairport_units::Duration;
+
     use super::fixtures::{TestPort, packet};
     use super::*;
     use crate::discipline::DropTail;
+    use crate::queue::Scheduler;
     use crate::stream::Stream;
 
     fn schedulers() -> Vec<Scheduler> {
-        let limit = DropTail::packets(12);
-        let codel = CoDelConfig {
-            target: Time::from_us(20),
-            interval: Time::from_us(100),
+        let buffer = || DropTail::packets(12);
+        let codel = codel::Parameters {
+            target: Duration::from_us(20),
+            interval: Duration::from_us(100),
             ecn: false,
             max_packet_bytes: 1518,
         };
-        let fq_codel = FqCoDelConfig {
-            limit: limit.clone(),
-            queues: 4,
-            quantum_bytes: 1000,
-            codel,
-        };
-        let linux_sfq = LinuxSfqConfig {
+        let linux_sfq = linux_sfq::Config {
             limit_packets: 12,
             depth_packets: 12,
             divisor: 4,
             flows: 4,
-            quantum_bytes: 1000,
-            perturb: Time::from_us(500),
+            quantum_bytes: None,
+            perturb_ps: Duration::from_us(500),
         };
+        let stream = Stream::new(1, "queue", 0);
         vec![
             Scheduler::Sfq(Sfq::new(12, 4, 1, Vec::new())),
-            Scheduler::LinuxSfq(LinuxSfq::new(linux_sfq, Stream::new(1, "queue", 0))),
-            Scheduler::Drr(Drr::new(limit.clone(), 500)),
-            Scheduler::CoDel(CoDel::new(limit.clone(), codel)),
-            Scheduler::FqCoDel(FqCoDel::new(fq_codel, 1)),
-            Scheduler::StrictPriority(StrictPriority::new(limit)),
+            Scheduler::LinuxSfq(LinuxSfq::new(linux_sfq, 1000, stream)),
+            Scheduler::Drr(Drr::new(buffer(), 500)),
+            Scheduler::Codel(CoDel::new(buffer(), codel)),
+            Scheduler::FqCodel(FqCoDel::new(buffer(), 4, 1000, codel, 1)),
+            Scheduler::StrictPriority(StrictPriority::new(buffer())),
             Scheduler::SharedBuffer(SharedBuffer::new(SwitchMemory::new(20_000), 2.0)),
         ]
     }
@@ -180,20 +153,20 @@ mod tests {
                     sent.push(first.packet.frame_bytes);
                 }
             }
-            port.now += Time::from_us(12);
+            port.now += Duration::from_us(12);
             while let Some(next) = port.send() {
                 sent.push(next.packet.frame_bytes);
-                port.now += Time::from_us(12);
+                port.now += Duration::from_us(12);
             }
         }
-        (verdicts, sent, port.lost().len())
+        (verdicts, sent, port.dropped().len())
     }
 
     #[test]
     fn a_packet_that_passes_leaves_what_one_leaves_that_is_queued_and_taken_out() {
-        for scheduler in schedulers() {
-            let passed = outcome(scheduler.clone(), true);
-            assert!(passed == outcome(scheduler.clone(), false), "{scheduler:?}");
+        for (one, other) in schedulers().into_iter().zip(schedulers()) {
+            let name = format!("{one:?}");
+            assert!(outcome(one, true) == outcome(other, false), "{name}");
         }
     }
 }

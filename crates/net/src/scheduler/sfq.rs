@@ -4,16 +4,76 @@
 
 use std::collections::VecDeque;
 
-use super::fifo::PacketFifo;
-use super::{Addresses, WaitingPackets, hash};
-use crate::discipline::{Backlog, NOTHING, Reason, Verdict};
-use crate::pool::Handle;
+use fairport_units::Instant;
+use serde::{Deserialize, Serialize};
+
+use super::{Addresses, Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash};
+use crate::BuildError;
+use crate::discipline::{Backlog, NOTHING, PacketView, Reason, Verdict};
+use crate::queue::PortContext;
+use crate::queue::context::positive;
+
+/// An SFQ queue as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// packets in all buckets
+    pub limit_packets: u32,
+    /// number of buckets
+    pub buckets: u32,
+    /// of the hash; without it, the run's
+    pub seed: Option<u64>,
+    /// names of hosts: what the hosts of the n-th list send goes into the n-th bucket
+    pub placed: Vec<Vec<String>>,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<Sfq, BuildError> {
+        Ok(Sfq::new(
+            positive("limit", self.limit_packets)?,
+            positive("buckets", self.buckets)?,
+            self.seed.unwrap_or(port.seed()),
+            self.bucket_of_hosts(port)?,
+        ))
+    }
+
+    /// The bucket of each host that is placed in one, by host number.
+    fn bucket_of_hosts(&self, port: &PortContext<'_>) -> Result<Vec<Option<u32>>, BuildError> {
+        if self.placed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut bucket_of = vec![None; port.hosts()];
+        for (bucket, names) in self.placed.iter().enumerate() {
+            for (i, name) in names.iter().enumerate() {
+                let refuse = |problem: &str, remedy: String| {
+                    let field = format!("queue.placed.{bucket}.{i}");
+                    BuildError::new(field, name, problem, remedy)
+                };
+                let number = port.host_number(name).ok_or_else(|| {
+                    let remedy = format!("name one of the {} hosts", port.hosts());
+                    refuse("is not a host of the topology", remedy)
+                })?;
+                let place = &mut bucket_of[number as usize];
+                if place.is_some() {
+                    let remedy = "place each host once".to_string();
+                    return Err(refuse("is placed already", remedy));
+                }
+                if bucket as u32 >= self.buckets {
+                    let remedy = "give no more lists than there are buckets".to_string();
+                    return Err(refuse("is placed in a bucket that there is not", remedy));
+                }
+                *place = Some(bucket as u32);
+            }
+        }
+        Ok(bucket_of)
+    }
+}
 
 /// SFQ as in ns-2.
 ///
 /// The bucket depends on the source's and the destination's address alone, so all flows of a pair
-/// of hosts share one. With few buckets the flows that share one share its part of the line, and so
-/// who shares with whom decides the result: `placed` settles it, the seed draws it.
+/// of hosts share one. With few buckets, the result depends on which flows share one: `placed` says
+/// it, otherwise the seed draws it.
 #[derive(Clone, Debug)]
 pub struct Sfq {
     limit_packets: u32,
@@ -52,47 +112,43 @@ impl Sfq {
         })
     }
 
-    pub(super) fn enqueue(
-        &mut self,
-        backlog: Backlog,
-        addresses: Addresses,
-        packet: Handle,
-        room: &mut WaitingPackets,
-    ) -> Verdict {
-        let bucket = self.bucket_of(addresses);
-        let verdict = self.admit(backlog, self.buckets[bucket as usize].packets());
-        if verdict == Verdict::Accepted {
-            let fifo = &mut self.buckets[bucket as usize];
-            if fifo.is_empty() {
-                self.round.push_back(bucket);
-            }
-            fifo.push(packet, room);
-        }
-        verdict
-    }
-
-    /// A packet that is alone leaves nothing behind.
-    pub(super) fn pass(&self) -> Verdict {
-        self.admit(NOTHING, 0)
-    }
-
-    /// The rule of shares, for a packet whose bucket `has` so many.
-    fn admit(&self, backlog: Backlog, has: u32) -> Verdict {
+    /// The rule of shares, for a packet whose bucket holds so many.
+    fn verdict(&self, backlog: Backlog, queued: u32) -> Verdict {
         let buckets = self.buckets.len() as u32;
         let free = self.limit_packets.saturating_sub(backlog.packets);
         if free == 0 {
             return Verdict::Dropped(Reason::Full);
         }
-        if has >= free / 2 || (free < buckets && has > self.limit_packets / buckets) {
+        if queued >= free / 2 || (free < buckets && queued > self.limit_packets / buckets) {
             return Verdict::Dropped(Reason::Share);
         }
         Verdict::Accepted
     }
+}
 
-    pub(super) fn dequeue(&mut self, room: &WaitingPackets) -> Option<Handle> {
+impl PacketScheduler for Sfq {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+        let bucket = self.bucket_of(offer.addresses());
+        let queued = self.buckets[bucket as usize].packets();
+        let verdict = self.verdict(offer.backlog, queued);
+        if verdict == Verdict::Accepted {
+            if queued == 0 {
+                self.round.push_back(bucket);
+            }
+            self.buckets[bucket as usize].push(offer.packet, packets);
+        }
+        verdict
+    }
+
+    /// A packet that is alone leaves nothing behind.
+    fn pass(&mut self, _: Instant, _: &PacketView) -> Verdict {
+        self.verdict(NOTHING, 0)
+    }
+
+    fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
         let bucket = self.round.pop_front()?;
         let fifo = &mut self.buckets[bucket as usize];
-        let packet = fifo.pop(room);
+        let packet = fifo.pop(packets);
         if !fifo.is_empty() {
             self.round.push_back(bucket);
         }
@@ -102,23 +158,17 @@ impl Sfq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Scheduler;
     use super::super::fixtures::{TestPort, packet};
     use super::*;
 
     /// Four buckets for 40 packets (Prakash 2012, as the paper's ns-2 run had them); host n is
     /// placed in bucket n, and sends flow n.
-    fn four_buckets() -> TestPort {
-        TestPort::new(Scheduler::Sfq(Sfq::new(
-            40,
-            4,
-            0,
-            (0..4).map(Some).collect(),
-        )))
+    fn four_buckets() -> TestPort<Sfq> {
+        TestPort::new(Sfq::new(40, 4, 0, (0..4).map(Some).collect()))
     }
 
     /// Sends a flow's packets until one is refused.
-    fn fill(port: &mut TestPort, flow: u32) -> Verdict {
+    fn fill(port: &mut TestPort<Sfq>, flow: u32) -> Verdict {
         loop {
             let verdict = port.enter(packet(flow, 1000));
             if verdict != Verdict::Accepted {

@@ -5,10 +5,34 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::WaitingPackets;
-use super::fifo::PacketFifo;
+use fairport_units::Instant;
+use serde::{Deserialize, Serialize};
+
+use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
+use crate::BuildError;
 use crate::discipline::{PacketView, Reason, Verdict};
-use crate::pool::Handle;
+use crate::queue::PortContext;
+
+/// A shared buffer as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// memory of each switch
+    pub memory_bytes: u32,
+    /// a queue's threshold over the free memory
+    pub alpha: f64,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<SharedBuffer, BuildError> {
+        if self.alpha.is_nan() || self.alpha <= 0.0 {
+            let (problem, remedy) = ("lets no packet in", "give a number above 0, such as 1.0");
+            return Err(BuildError::new("queue.alpha", self.alpha, problem, remedy));
+        }
+        let memory = port.switch_memory(self.memory_bytes);
+        Ok(SharedBuffer::new(memory, self.alpha))
+    }
+}
 
 /// The memory that the ports of one switch share. A clone is the same memory.
 ///
@@ -65,18 +89,7 @@ impl SharedBuffer {
         }
     }
 
-    pub(super) fn enqueue(&mut self, packet: Handle, room: &mut WaitingPackets) -> Verdict {
-        let view = room[packet].packet;
-        let verdict = self.pass(&view);
-        if verdict == Verdict::Accepted {
-            self.memory.take(view.frame_bytes);
-            self.fifo.push(packet, room);
-        }
-        verdict
-    }
-
-    /// A packet that goes on at once takes no memory.
-    pub(super) fn pass(&self, packet: &PacketView) -> Verdict {
+    fn verdict(&self, packet: &PacketView) -> Verdict {
         let free = self.memory.free_bytes();
         if packet.frame_bytes > free {
             return Verdict::Dropped(Reason::Full);
@@ -87,23 +100,45 @@ impl SharedBuffer {
         }
         Verdict::Accepted
     }
+}
 
-    pub(super) fn dequeue(&mut self, room: &WaitingPackets) -> Option<Handle> {
-        let packet = self.fifo.pop(room)?;
-        self.memory.give_back(room[packet].packet.frame_bytes);
+impl PacketScheduler for SharedBuffer {
+    /// What is queued at the other ports of the switch counts, too.
+    #[inline]
+    fn shares_memory(&self) -> bool {
+        true
+    }
+
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+        let view = packets[offer.packet].packet;
+        let verdict = self.verdict(&view);
+        if verdict == Verdict::Accepted {
+            self.memory.take(view.frame_bytes);
+            self.fifo.push(offer.packet, packets);
+        }
+        verdict
+    }
+
+    /// A packet that goes on at once takes no memory.
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Verdict {
+        self.verdict(packet)
+    }
+
+    fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
+        let packet = self.fifo.pop(packets)?;
+        self.memory.give_back(packets[packet].packet.frame_bytes);
         Some(packet)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Scheduler;
     use super::super::fixtures::{TestPort, packet};
     use super::*;
 
     /// Fills the ports in turn until none takes any more; returns what each holds.
-    fn filled(ports: &mut [TestPort]) -> Vec<u32> {
-        let enter = |port: &mut TestPort| port.enter(packet(0, 100));
+    fn filled(ports: &mut [TestPort<SharedBuffer>]) -> Vec<u32> {
+        let enter = |port: &mut TestPort<SharedBuffer>| port.enter(packet(0, 100));
         loop {
             let verdicts: Vec<Verdict> = ports.iter_mut().map(enter).collect();
             if verdicts.iter().all(|verdict| *verdict != Verdict::Accepted) {
@@ -113,9 +148,9 @@ mod tests {
         ports.iter().map(|port| port.backlog.bytes).collect()
     }
 
-    fn ports(n: usize, alpha: f64) -> Vec<TestPort> {
+    fn ports(n: usize, alpha: f64) -> Vec<TestPort<SharedBuffer>> {
         let memory = SwitchMemory::new(1_200_000);
-        let port = || Scheduler::SharedBuffer(SharedBuffer::new(memory.clone(), alpha));
+        let port = || SharedBuffer::new(memory.clone(), alpha);
         (0..n).map(|_| TestPort::new(port())).collect()
     }
 

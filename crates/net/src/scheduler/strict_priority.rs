@@ -1,10 +1,28 @@
 //! Strict priority: two queues, of which the second is served only while the first is empty.
 
-use super::WaitingPackets;
-use super::fifo::PacketFifo;
+use fairport_units::Instant;
+use serde::{Deserialize, Serialize};
+
+use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
+use crate::BuildError;
 use crate::classifier::SHORT;
 use crate::discipline::{DropTail, NOTHING, PacketView, Verdict};
-use crate::pool::Handle;
+use crate::limit::Limit;
+use crate::queue::PortContext;
+
+/// A pair of queues in strict priority as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what each of the two queues holds
+    pub limit: Limit,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<StrictPriority, BuildError> {
+        Ok(StrictPriority::new(port.buffer(self.limit)?))
+    }
+}
 
 /// A pair of first-in-first-out queues, each with a buffer of its own: the first for packets of
 /// the class [`SHORT`], the second for all others. A packet in service is not interrupted.
@@ -25,37 +43,37 @@ impl StrictPriority {
             fifos: Default::default(),
         }
     }
+}
 
-    pub(super) fn enqueue(&mut self, packet: Handle, room: &mut WaitingPackets) -> Verdict {
-        let view = room[packet].packet;
+impl PacketScheduler for StrictPriority {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+        let view = packets[offer.packet].packet;
         let fifo = &mut self.fifos[usize::from(view.class != SHORT)];
-        let verdict = self.limit.admit(fifo.backlog(), view.frame_bytes);
+        let verdict = self.limit.verdict(fifo.backlog(), view.frame_bytes);
         if verdict == Verdict::Accepted {
-            fifo.push(packet, room);
+            fifo.push(offer.packet, packets);
         }
         verdict
     }
 
-    pub(super) fn pass(&self, packet: &PacketView) -> Verdict {
-        self.limit.admit(NOTHING, packet.frame_bytes)
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Verdict {
+        self.limit.verdict(NOTHING, packet.frame_bytes)
     }
 
-    pub(super) fn dequeue(&mut self, room: &WaitingPackets) -> Option<Handle> {
+    fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
         let [first, second] = &mut self.fifos;
-        first.pop(room).or_else(|| second.pop(room))
+        first.pop(packets).or_else(|| second.pop(packets))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Scheduler;
     use super::super::fixtures::{TestPort, packet};
     use super::*;
     use crate::discipline::Reason;
 
-    fn port(limit_packets: u32) -> TestPort {
-        let pair = StrictPriority::new(DropTail::packets(limit_packets));
-        TestPort::new(Scheduler::StrictPriority(pair))
+    fn port(limit_packets: u32) -> TestPort<StrictPriority> {
+        TestPort::new(StrictPriority::new(DropTail::packets(limit_packets)))
     }
 
     #[test]

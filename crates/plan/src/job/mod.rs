@@ -3,16 +3,14 @@
 //! The Python front validates what a person wrote and lowers it to this. Times are integer
 //! picoseconds, rates bit/s, sizes octets, clock errors parts of 10^9. Unknown fields are refused.
 
-mod queue;
 pub mod workload;
 
 use fairport_net::arbitration::Rule;
 use fairport_net::processing::Processing;
+use fairport_net::{QueueConfig, classifier, loss, shaper};
 use fairport_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-pub use queue::*;
 
 /// One run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -34,14 +32,14 @@ pub struct Job {
     /// what every switch has
     pub switch: SwitchJob,
     /// what every switch port's buffer has
-    pub queue: QueueJob,
+    pub queue: QueueConfig,
     /// what holds packets back before the line
-    pub shaper: Option<ShaperJob>,
+    pub shaper: Option<shaper::Config>,
     /// what tells short flows from long ones at the edge; without it all packets are of class 0
-    pub classifier: Option<ClassifierJob>,
+    pub classifier: Option<classifier::Config>,
     /// where packets are lost that no queue drops
     #[serde(default)]
-    pub losses: Vec<LossJob>,
+    pub losses: Vec<loss::Config>,
     /// what every host has
     pub host: HostJob,
     /// the TCP stacks that flows refer to
@@ -150,7 +148,7 @@ pub enum TopologyJob {
     },
 }
 
-/// A link of a graph; what is left out is as in [`LinkJob`] and [`BufferJob`].
+/// A link of a graph; what is left out is as in [`LinkJob`] and [`QueueConfig`].
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphLinkJob {
@@ -164,7 +162,7 @@ pub struct GraphLinkJob {
     pub limit_bytes: Option<u32>,
 }
 
-/// What some links have of their own; what is left out is as in [`LinkJob`] and [`QueueJob`].
+/// What some links have of their own; what is left out is as in [`LinkJob`] and [`QueueConfig`].
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OptionsJob {
@@ -249,76 +247,6 @@ pub struct SwitchJob {
     pub arbitration: Rule,
     /// whether a departure makes room for an arrival of the same picosecond
     pub departure_first: bool,
-}
-
-/// A shaper at every switch port, and perhaps at every host's; see [`fairport_net::shaper`].
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct ShaperJob {
-    /// which
-    pub kind: ShaperKindJob,
-    /// what it lets through in the long run
-    pub rate_bps: Rate,
-    /// what it lets through at once
-    pub burst_bytes: u32,
-    /// the same of the ceiling, for `htb`
-    pub cburst_bytes: Option<u32>,
-    /// the end of a wait for tokens is late by up to this
-    pub timer_lateness_ps: Time,
-    /// whether the hosts' own ports have it too
-    pub hosts: bool,
-}
-
-/// Which shaper.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ShaperKindJob {
-    /// token bucket filter
-    Tbf,
-    /// a class of the hierarchical token bucket
-    Htb,
-}
-
-/// The edge classifier; see [`fairport_net::classifier`].
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClassifierJob {
-    /// so many packets of a flow are short
-    pub threshold_packets: u32,
-    /// a flow that was silent for longer has ended
-    pub flow_timeout_ps: Time,
-    /// how often the threshold is tuned
-    pub interval_ps: Time,
-    /// short flows for each long one, in parts of 10^6; without it the threshold stays
-    pub short_to_long_ppm: Option<u64>,
-}
-
-/// A place where packets are lost.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct LossJob {
-    /// names of the output ports; without any, all of switches
-    pub ports: Vec<String>,
-    /// which packets
-    pub packets: LossKindJob,
-}
-
-/// Which packets are lost, see [`fairport_net::loss::Loss`].
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum LossKindJob {
-    /// each with a probability
-    Random {
-        /// parts of 10^9
-        probability_ppb: u64,
-    },
-    /// so many in a row, then none for a while
-    OnOff {
-        /// packets of a run, 1 and more
-        drops: u32,
-        /// between two runs
-        off_ps: Time,
-    },
 }
 
 /// What every host has.

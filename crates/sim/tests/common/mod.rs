@@ -22,7 +22,7 @@ pub(crate) fn outcast() -> Value {
             "processing_delay_ps": 25_000_000, "arbitration": "round-robin", "departure_first": true,
         },
         "queue": {
-            "kind": "drop-tail", "limit_bytes": 16_384, "limit_packets": null, "count_in_service": true,
+            "kind": "drop-tail", "limit": {"bytes": 16_384}, "count_in_service": true,
         },
         "host": {
             "delay_ps": 80_000_000, "delay_spread_ps": 20_000_000, "queue_packets": 1000,

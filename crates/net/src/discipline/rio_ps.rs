@@ -1,0 +1,63 @@
+//! RIO-PS: RIO with preferential treatment to short flows, with thresholds that are shares of the
+//! buffer (Guo & Matta, "The War Between Mice and Elephants", ICNP 2001).
+
+use serde::{Deserialize, Serialize};
+
+use super::{Rio, rio};
+use crate::BuildError;
+use crate::limit::Limit;
+use crate::queue::PortContext;
+
+/// A RIO-PS queue as the plan of a run gives it; what ends in `_ppb` is in parts of 10^9.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what the buffer holds
+    pub limit: Limit,
+    /// whether the packet in service counts against the limit
+    pub count_in_service: bool,
+    /// average of short flows' packets, as a share of `limit`, below which none of them is dropped
+    /// early
+    pub short_min_ppb: u32,
+    /// average of short flows' packets, as a share of `limit`, at which the probability is
+    /// `short_max_p_ppb`
+    pub short_max_ppb: u32,
+    /// probability at `short_max_ppb`
+    pub short_max_p_ppb: u32,
+    /// average of all packets, as a share of `limit`, below which none of the other flows is
+    /// dropped early
+    pub long_min_ppb: u32,
+    /// average of all packets, as a share of `limit`, at which the probability for the others is
+    /// `long_max_p_ppb`
+    pub long_max_ppb: u32,
+    /// probability at `long_max_ppb`
+    pub long_max_p_ppb: u32,
+    /// weight of a new sample in the averages
+    pub weight_ppb: u32,
+    /// whether the probabilities climb to 1 between `max` and twice `max` instead of jumping there
+    pub gentle: bool,
+    /// mark ECN-capable packets instead of dropping them early
+    pub ecn: bool,
+    /// typical size of a packet: how fast the averages of an idle queue fall
+    pub mean_packet_bytes: u32,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<Rio, BuildError> {
+        let rio = rio::Config {
+            limit: self.limit,
+            count_in_service: self.count_in_service,
+            short_min: self.limit.share(self.short_min_ppb),
+            short_max: self.limit.share(self.short_max_ppb),
+            short_max_p_ppb: self.short_max_p_ppb,
+            long_min: self.limit.share(self.long_min_ppb),
+            long_max: self.limit.share(self.long_max_ppb),
+            long_max_p_ppb: self.long_max_p_ppb,
+            weight_ppb: self.weight_ppb,
+            gentle: self.gentle,
+            ecn: self.ecn,
+            mean_packet_bytes: self.mean_packet_bytes,
+        };
+        rio.build(port)
+    }
+}

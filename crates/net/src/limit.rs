@@ -1,0 +1,77 @@
+//! A length of a queue: a buffer's limit, or a threshold below it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::discipline::Backlog;
+
+/// A length of a queue, in bytes or in packets: `{"bytes": 16384}` or `{"packets": 100}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// bytes, headers of frames included
+    Bytes(u32),
+    /// packets
+    Packets(u32),
+}
+
+impl Limit {
+    /// Whether this much is queued, or more.
+    #[inline]
+    pub fn is_reached(self, backlog: Backlog) -> bool {
+        match self {
+            Self::Bytes(bytes) => backlog.bytes >= bytes,
+            Self::Packets(packets) => backlog.packets >= packets,
+        }
+    }
+
+    /// So many parts of 10^9 of it, at most all of it, rounded down. A share such as 1/3 is not a
+    /// whole number of parts; it is taken to be half a part larger, so that a third of 30 is 10.
+    #[must_use]
+    pub fn share(self, ppb: u32) -> Self {
+        let part = |length: u32| {
+            let length = u64::from(length);
+            let half_parts = 2 * u64::from(ppb) + 1;
+            (half_parts * length / 2_000_000_000).min(length) as u32
+        };
+        match self {
+            Self::Bytes(bytes) => Self::Bytes(part(bytes)),
+            Self::Packets(packets) => Self::Packets(part(packets)),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => write!(f, "{bytes} B"),
+            Self::Packets(packets) => write!(f, "{packets} packets"),
+        }
+    }
+}
+
+/// Parts of 10^9 as a share of 1.
+pub(crate) fn share(ppb: u32) -> f64 {
+    f64::from(ppb) / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_a_limit_has_its_unit_and_is_rounded_down() {
+        assert_eq!(
+            Limit::Packets(11).share(500_000_000),
+            Limit::Packets(5),
+            "half of 11"
+        );
+        assert_eq!(Limit::Packets(30).share(333_333_333), Limit::Packets(10));
+        assert_eq!(Limit::Bytes(20_000).share(150_000_000), Limit::Bytes(3000));
+        assert_eq!(
+            Limit::Bytes(u32::MAX).share(1_000_000_000),
+            Limit::Bytes(u32::MAX)
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! The queue of a switch port: which disciplines there are, and how a configuration becomes one.
+//!
+//! A new discipline is one file and one line. The file holds its `Config`, which serde reads from
+//! the plan of a run, and its state. The line is in the list at the end of this file: the first
+//! part lists the disciplines that decide when a packet arrives and serve first in, first out
+//! ([`QueueDiscipline`](crate::discipline::QueueDiscipline)), the second those that decide when a
+//! packet leaves ([`PacketScheduler`](crate::scheduler::PacketScheduler)). From the list come
+//! [`QueueConfig`] and the two enums through which a port calls its discipline without a virtual
+//! function. A discipline from outside this crate needs no line here: see [`CustomQueues`].
+
+pub(crate) mod context;
+mod custom;
+
+use fairport_units::Instant;
+use serde::{Deserialize, Serialize};
+
+use crate::BuildError;
+use crate::discipline::{
+    DropTail, PacketView, Pie, QueueDiscipline, QueueView, Red, RedLinux, Rio, StepMarking,
+    Verdict, WeightedTailDrop, drop_tail, pie, red, red_linux, rio, rio_ps, step_marking,
+    weighted_tail_drop,
+};
+use crate::scheduler::{
+    CoDel, Drr, FqCoDel, Handle, LinuxSfq, Offer, PacketScheduler, Sfq, SharedBuffer,
+    StrictPriority, WaitingPackets, codel, drr, fq_codel, linux_sfq, sfq, shared_buffer,
+    strict_priority,
+};
+
+pub use context::{NetworkContext, PortContext};
+pub use custom::{Config as CustomConfig, CustomQueue, CustomQueues};
+
+/// Which packets are accepted at a port, and which of them goes next.
+#[derive(Debug)]
+pub enum Queueing {
+    /// first in, first out: decided when a packet arrives
+    Fifo {
+        /// which packets are accepted
+        discipline: Discipline,
+        /// when a packet stops counting against the buffer's limit
+        release: BufferRelease,
+    },
+    /// decided when a packet leaves; the packet in service does not count against the limit
+    Scheduled(Box<Scheduler>),
+}
+
+/// When a packet stops counting against the buffer's limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferRelease {
+    /// when its last bit is sent: the packet in service counts
+    EndOfService,
+    /// when its first bit is sent
+    StartOfService,
+}
+
+impl BufferRelease {
+    fn new(count_in_service: bool) -> Self {
+        if count_in_service {
+            Self::EndOfService
+        } else {
+            Self::StartOfService
+        }
+    }
+}
+
+macro_rules! queues {
+    (
+        decide_on_arrival {
+            $($(#[$fifo_doc:meta])* $Fifo:ident($FifoConfig:ty) => $FifoState:ty,)*
+        }
+        decide_on_departure {
+            $($(#[$scheduler_doc:meta])* $Sched:ident($SchedConfig:ty) => $SchedState:ty,)*
+        }
+    ) => {
+        /// The queue of every switch port, as the plan of a run gives it.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind", rename_all = "kebab-case")]
+        pub enum QueueConfig {
+            $($(#[$fifo_doc])* $Fifo($FifoConfig),)*
+            $($(#[$scheduler_doc])* $Sched($SchedConfig),)*
+            /// a discipline from outside this crate
+            Custom(CustomConfig),
+        }
+
+        impl QueueConfig {
+            /// The empty queue of one port.
+            ///
+            /// # Errors
+            /// If this port cannot have such a queue; the error names the field.
+            pub fn build(&self, port: &PortContext<'_>) -> Result<Queueing, BuildError> {
+                match self {
+                    $(Self::$Fifo(config) => Ok(Queueing::Fifo {
+                        discipline: Discipline::$Fifo(config.build(port)?.into()),
+                        release: BufferRelease::new(config.count_in_service),
+                    }),)*
+                    $(Self::$Sched(config) => {
+                        let scheduler = Scheduler::$Sched(config.build(port)?);
+                        Ok(Queueing::Scheduled(Box::new(scheduler)))
+                    })*
+                    Self::Custom(config) => config.build(port),
+                }
+            }
+        }
+
+        /// The discipline of a first-in-first-out port. An enum, not a trait object: the call is on
+        /// the hot path. A state of more than 8 bytes is boxed: most ports are drop-tail, and their
+        /// cache lines must stay few.
+        #[derive(Debug)]
+        pub enum Discipline {
+            $($(#[$fifo_doc])* $Fifo($FifoState),)*
+            /// a discipline from outside this crate
+            Custom(Box<dyn QueueDiscipline>),
+        }
+
+        impl QueueDiscipline for Discipline {
+            #[inline]
+            fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+                match self {
+                    $(Self::$Fifo(discipline) => discipline.admit(queue, packet),)*
+                    Self::Custom(discipline) => discipline.admit(queue, packet),
+                }
+            }
+
+            #[inline]
+            fn on_accepted(&mut self, leaves: Instant) {
+                match self {
+                    $(Self::$Fifo(discipline) => discipline.on_accepted(leaves),)*
+                    Self::Custom(discipline) => discipline.on_accepted(leaves),
+                }
+            }
+        }
+
+        /// The discipline of a port that decides when a packet leaves. An enum, not a trait object,
+        /// as [`Discipline`] is.
+        #[derive(Debug)]
+        pub enum Scheduler {
+            $($(#[$scheduler_doc])* $Sched($SchedState),)*
+            /// a discipline from outside this crate
+            Custom(Box<dyn PacketScheduler>),
+        }
+
+        impl PacketScheduler for Scheduler {
+            #[inline]
+            fn shares_memory(&self) -> bool {
+                match self {
+                    $(Self::$Sched(scheduler) => scheduler.shares_memory(),)*
+                    Self::Custom(scheduler) => scheduler.shares_memory(),
+                }
+            }
+
+            #[inline]
+            fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+                match self {
+                    $(Self::$Sched(scheduler) => scheduler.enqueue(offer, packets),)*
+                    Self::Custom(scheduler) => scheduler.enqueue(offer, packets),
+                }
+            }
+
+            #[inline]
+            fn pass(&mut self, now: Instant, packet: &PacketView) -> Verdict {
+                match self {
+                    $(Self::$Sched(scheduler) => scheduler.pass(now, packet),)*
+                    Self::Custom(scheduler) => scheduler.pass(now, packet),
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
+                match self {
+                    $(Self::$Sched(scheduler) => scheduler.dequeue(now, packets),)*
+                    Self::Custom(scheduler) => scheduler.dequeue(now, packets),
+                }
+            }
+        }
+    };
+}
+
+queues! {
+    decide_on_arrival {
+        /// drop what does not fit
+        DropTail(drop_tail::Config) => DropTail,
+        /// drop-tail that marks what finds more than a threshold in the queue
+        StepMarking(step_marking::Config) => Box<StepMarking>,
+        /// drop or mark early and at random, by the average queue
+        Red(red::Config) => Box<Red>,
+        /// RED with Linux' integers
+        RedLinux(red_linux::Config) => Box<RedLinux>,
+        /// RED with a favoured class
+        Rio(rio::Config) => Box<Rio>,
+        /// RIO with thresholds that are shares of the limit
+        RioPs(rio_ps::Config) => Box<Rio>,
+        /// drop or mark early and at random, by the queueing delay
+        Pie(pie::Config) => Box<Pie>,
+        /// drop-tail with a threshold for each class
+        WeightedTailDrop(weighted_tail_drop::Config) => Box<WeightedTailDrop>,
+    }
+    decide_on_departure {
+        /// stochastic fair queueing as in ns-2
+        Sfq(sfq::Config) => Sfq,
+        /// stochastic fair queueing as in Linux
+        LinuxSfq(linux_sfq::Config) => LinuxSfq,
+        /// deficit round robin over flows
+        Drr(drr::Config) => Drr,
+        /// drops at the head by the time in the queue
+        Codel(codel::Config) => CoDel,
+        /// fair queueing with `CoDel`
+        FqCodel(fq_codel::Config) => FqCoDel,
+        /// packets of short flows first
+        StrictPriority(strict_priority::Config) => StrictPriority,
+        /// one memory for all ports of a switch
+        SharedBuffer(shared_buffer::Config) => SharedBuffer,
+    }
+}

@@ -1,0 +1,184 @@
+//! What a queue is built for: a port, and the network that it is in.
+//!
+//! Here are also the checks that several disciplines share.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use fairport_units::{Duration, Rate};
+
+use crate::discipline::DropTail;
+use crate::limit::{Limit, share};
+use crate::queue::CustomQueues;
+use crate::scheduler::SwitchMemory;
+use crate::stream::Stream;
+use crate::{BuildError, NodeId, PortId, Topology};
+
+/// The network that queues are built for.
+#[derive(Debug)]
+pub struct NetworkContext<'a> {
+    topology: &'a Topology,
+    seed: u64,
+    full_frame_bytes: u32,
+    customs: &'a CustomQueues,
+    /// by name
+    host_numbers: BTreeMap<&'a str, u32>,
+    /// of each switch that has one already
+    memories: RefCell<BTreeMap<NodeId, SwitchMemory>>,
+}
+
+impl<'a> NetworkContext<'a> {
+    /// All random streams derive from the run's `seed`; a packet of the MTU takes
+    /// `full_frame_bytes` in a buffer; `customs` are the disciplines from outside this crate.
+    pub fn new(
+        topology: &'a Topology,
+        seed: u64,
+        full_frame_bytes: u32,
+        customs: &'a CustomQueues,
+    ) -> Self {
+        let names = topology.hosts().iter().zip(0..);
+        Self {
+            topology,
+            seed,
+            full_frame_bytes,
+            customs,
+            host_numbers: names
+                .map(|(host, number)| (topology.node(*host).name.as_str(), number))
+                .collect(),
+            memories: RefCell::default(),
+        }
+    }
+
+    /// One of its ports, whose queue is emptied at `rate`.
+    pub fn port(&'a self, port: PortId, rate: Rate) -> PortContext<'a> {
+        PortContext {
+            network: self,
+            port,
+            rate,
+        }
+    }
+}
+
+/// The port that a queue is built for.
+#[derive(Clone, Copy, Debug)]
+pub struct PortContext<'a> {
+    network: &'a NetworkContext<'a>,
+    port: PortId,
+    rate: Rate,
+}
+
+impl PortContext<'_> {
+    /// The seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.network.seed
+    }
+
+    /// The random numbers of this port's discipline.
+    pub fn stream(&self) -> Stream {
+        Stream::new(self.seed(), "queue", u64::from(self.port.0))
+    }
+
+    /// Bytes that a packet of the MTU takes in the buffer.
+    pub fn full_frame_bytes(&self) -> u32 {
+        self.network.full_frame_bytes
+    }
+
+    /// The time that a packet of this size takes on the link.
+    pub fn packet_time(&self, bytes: u32) -> Duration {
+        let ps = 8 * 1_000_000_000_000 * u128::from(bytes.max(1)) / u128::from(self.rate.as_bps());
+        Duration::from_ps(ps.max(1) as u64)
+    }
+
+    /// A buffer of this limit, or of the limit that the port's link has of its own.
+    ///
+    /// # Errors
+    /// If it has no room for a packet of the MTU.
+    pub fn buffer(&self, limit: Limit) -> Result<DropTail, BuildError> {
+        let own = self.network.topology.port(self.port).options.limit_bytes;
+        let limit = own.map_or(limit, Limit::Bytes);
+        let (problem, remedy) = match limit {
+            Limit::Bytes(bytes) if bytes < self.full_frame_bytes() => (
+                format!(
+                    "is smaller than one full frame of {} B",
+                    self.full_frame_bytes()
+                ),
+                "give room for at least one packet, such as \"16KiB\"",
+            ),
+            Limit::Packets(0) => (
+                "holds nothing".to_string(),
+                "give a limit, such as \"16KiB\" or \"11 packets\"",
+            ),
+            _ => return Ok(DropTail::new(limit)),
+        };
+        Err(BuildError::new("queue.limit", limit, problem, remedy))
+    }
+
+    /// The bytes of a turn: those given, or one packet of the MTU.
+    ///
+    /// # Errors
+    /// If a turn has no bytes.
+    pub fn quantum(&self, given: Option<u32>) -> Result<u32, BuildError> {
+        positive("quantum", given.unwrap_or(self.full_frame_bytes()))
+    }
+
+    /// The number of the host of this name.
+    pub fn host_number(&self, name: &str) -> Option<u32> {
+        self.network.host_numbers.get(name).copied()
+    }
+
+    /// Hosts in the network.
+    pub fn hosts(&self) -> usize {
+        self.network.topology.hosts().len()
+    }
+
+    /// The memory that the ports of this port's switch share: of `size_bytes`, unless a port of the
+    /// switch has asked for it before.
+    pub fn switch_memory(&self, size_bytes: u32) -> SwitchMemory {
+        let switch = self.network.topology.port(self.port).node;
+        let mut memories = self.network.memories.borrow_mut();
+        let memory = memories.entry(switch);
+        memory
+            .or_insert_with(|| SwitchMemory::new(size_bytes))
+            .clone()
+    }
+
+    /// The disciplines from outside this crate.
+    pub(super) fn customs(&self) -> &CustomQueues {
+        self.network.customs
+    }
+}
+
+/// Refuses 0 for the field of this name.
+pub(crate) fn positive(field: &str, value: u32) -> Result<u32, BuildError> {
+    if value > 0 {
+        return Ok(value);
+    }
+    let field = format!("queue.{field}");
+    let remedy = "give a value above 0";
+    Err(BuildError::new(field, 0, "holds nothing", remedy))
+}
+
+/// Refuses a span of no time for the field of this name.
+pub(crate) fn positive_time(
+    field: &str,
+    span: Duration,
+    example: &str,
+) -> Result<Duration, BuildError> {
+    if span > Duration::ZERO {
+        return Ok(span);
+    }
+    let remedy = format!("give a time above 0, such as \"{example}\"");
+    let field = format!("queue.{field}");
+    Err(BuildError::new(field, "0s", "is no time at all", remedy))
+}
+
+/// A probability or a weight, in parts of 10^9, as a number above 0 and at most 1.
+pub(crate) fn positive_share(field: &str, ppb: u32) -> Result<f64, BuildError> {
+    if ppb > 0 && ppb <= 1_000_000_000 {
+        return Ok(share(ppb));
+    }
+    let field = format!("queue.{field}");
+    let problem = "is not above 0 and at most 1";
+    let remedy = "give a share such as 0.1";
+    Err(BuildError::new(field, share(ppb), problem, remedy))
+}
