@@ -127,6 +127,7 @@ fn into_dict(py: Python<'_>, recorded: Recorded) -> PyResult<Bound<'_, PyDict>> 
     dict.set_item("measure_from_s", recorded.measure_from.as_secs_f64())?;
     dict.set_item("measure_to_s", recorded.measure_to.as_secs_f64())?;
     dict.set_item("simulated_s", recorded.simulated.as_secs_f64())?;
+    dict.set_item("decisions_left_out", recorded.decisions_left_out)?;
     dict.set_item("names", names)?;
     dict.set_item("tables", tables)?;
     Ok(dict)

@@ -1,18 +1,21 @@
-//! What is recorded of every flow: round-trip times, timeouts, and what arrived within the
-//! measurement.
+//! What is recorded of every flow: round-trip times, timeouts, decisions of its sender, and what
+//! arrived within the measurement.
 //!
 //! A flow's goodput is counted by arrival: a byte of new data counts if it arrives at the receiving
 //! host within the measurement, whether or not a hole before it delays its delivery. So no byte that
 //! arrived before the measurement counts when the hole is filled, and goodput cannot exceed the line
 //! by more than the packet whose last bit arrives first.
 
-use fairport_tcp::{Counters, Timeout};
+use fairport_tcp::{Counters, Decision, Timeout};
 use fairport_units::{Duration, Instant};
 
 use crate::column::Table;
 use crate::rtt::{RttHistogram, RttSummary};
 use crate::series::Progress;
-use crate::tables::{RttBin, RttBins, TimeoutRow, Timeouts};
+use crate::tables::{DecisionRow, Decisions, RttBin, RttBins, TimeoutRow, Timeouts};
+
+/// Rows of the table of decisions, at most: a bound on its memory. The first ones are kept.
+pub const MOST_DECISIONS: u64 = 1_000_000;
 
 /// One flow's record. There may be a million of them: what is large is for watched flows only.
 pub struct FlowRecord {
@@ -71,6 +74,8 @@ impl FlowRecord {
 pub struct FlowLog {
     flows: Vec<FlowRecord>,
     timeouts: Timeouts,
+    decisions: Decisions,
+    decided: u64,
     /// flows from this number on are not watched sample by sample
     watched: u32,
     from: Instant,
@@ -83,6 +88,8 @@ impl FlowLog {
         Self {
             flows: Vec::new(),
             timeouts: Timeouts::default(),
+            decisions: Decisions::default(),
+            decided: 0,
             watched,
             from: Instant::ZERO,
             to: Instant::NEVER,
@@ -149,6 +156,31 @@ impl FlowLog {
         });
     }
 
+    /// The sender of a flow decided something; recorded for watched flows.
+    pub fn decision(&mut self, now: Instant, flow: u32, decision: &Decision) {
+        if flow >= self.watched {
+            return;
+        }
+        self.decided += 1;
+        if self.decided > MOST_DECISIONS {
+            return;
+        }
+        self.decisions.push(DecisionRow {
+            time_s: now,
+            flow,
+            what: decision.what as u8,
+            cause: decision.cause as u8,
+            cwnd_before_bytes: decision.cwnd_before_bytes,
+            cwnd_after_bytes: decision.cwnd_after_bytes,
+            ssthresh_bytes: Some(decision.ssthresh_bytes),
+        });
+    }
+
+    /// Decisions that there was no room for.
+    pub fn decisions_left_out(&self) -> u64 {
+        self.decided.saturating_sub(MOST_DECISIONS)
+    }
+
     /// Begins the measurement: what has arrived so far, flow by flow as `progress` says, does not
     /// count, nor do the RTTs.
     pub fn begin(&mut self, now: Instant, progress: impl Iterator<Item = Progress>) {
@@ -173,8 +205,8 @@ impl FlowLog {
         }
     }
 
-    /// The tables of timeouts and of RTT samples.
-    pub fn into_tables(self) -> [Table; 2] {
+    /// The tables of timeouts, of decisions and of RTT samples.
+    pub fn into_tables(self) -> [Table; 3] {
         let mut bins = RttBins::default();
         for (flow, record) in (0..).zip(&self.flows) {
             for (rtt_s, samples) in record.histogram.iter().flat_map(RttHistogram::bins) {
@@ -185,13 +217,19 @@ impl FlowLog {
                 });
             }
         }
-        [self.timeouts.into_table(), bins.into_table()]
+        [
+            self.timeouts.into_table(),
+            self.decisions.into_table(),
+            bins.into_table(),
+        ]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::Column;
+    use fairport_tcp::{DecisionCause, DecisionKind};
 
     fn progress(delivered_bytes: u64, arrived_bytes: u64) -> Progress {
         Progress {
@@ -211,6 +249,28 @@ mod tests {
     }
 
     #[test]
+    fn decisions_are_recorded_of_watched_flows() {
+        let mut log = FlowLog::new(1);
+        let decision = Decision {
+            what: DecisionKind::EcnReduction,
+            cause: DecisionCause::Mark,
+            cwnd_before_bytes: 20_000,
+            cwnd_after_bytes: 10_000,
+            ssthresh_bytes: u64::MAX,
+        };
+        for flow in [0, 1] {
+            log.add_flow();
+            log.decision(Instant::from_ms(5), flow, &decision);
+        }
+        let [_, decisions, _] = log.into_tables();
+        assert_eq!(decisions.rows(), 1);
+        let cause = Column::U8(vec![DecisionCause::Mark as u8]);
+        assert_eq!(decisions.column("cause"), Some(&cause));
+        let none = Column::U64(vec![u64::MAX]);
+        assert_eq!(decisions.column("ssthresh_bytes"), Some(&none));
+    }
+
+    #[test]
     fn samples_of_the_measurement_are_those_between_its_begin_and_its_end() {
         let mut log = FlowLog::new(1);
         log.add_flow();
@@ -224,7 +284,7 @@ mod tests {
         assert_eq!((record.rtt().min_s(), record.rtt().max_s()), (0.004, 0.004));
         let interval = record.take_interval();
         assert_eq!((interval.min_s(), interval.max_s()), (0.001, 0.009));
-        let [_, rtt] = log.into_tables();
+        let [.., rtt] = log.into_tables();
         assert_eq!(rtt.rows(), 1);
     }
 }

@@ -25,7 +25,7 @@ pub use column::{Column, Table};
 pub use content::Content;
 pub use counter::Counter;
 pub use fingerprint::Fingerprint;
-pub use flow_log::{FlowLog, FlowRecord};
+pub use flow_log::{FlowLog, FlowRecord, MOST_DECISIONS};
 pub use recorded::{Recorded, names};
 pub use recorder::{Losses, Recorder};
 pub use rtt::{RttHistogram, RttSummary};

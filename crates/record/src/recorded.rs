@@ -1,7 +1,7 @@
 //! Everything that a run leaves.
 
 use fairport_net::discipline::Reason;
-use fairport_tcp::TimeoutCause;
+use fairport_tcp::{DecisionCause, DecisionKind, TimeoutCause};
 use fairport_units::{Duration, Instant};
 
 use crate::column::Table;
@@ -27,7 +27,9 @@ pub struct Recorded {
     pub measure_to: Instant,
     /// how long was simulated
     pub simulated: Duration,
-    /// lists of names: ports, reasons of drops, causes of timeouts
+    /// decisions of watched flows that the table `decisions` had no room for
+    pub decisions_left_out: u64,
+    /// lists of names: ports, reasons of drops, causes of timeouts and of decisions, and so on
     pub names: Vec<(&'static str, Vec<String>)>,
     /// the tables
     pub tables: Vec<Table>,
@@ -47,6 +49,8 @@ pub fn names() -> Vec<(&'static str, Vec<String>)> {
     vec![
         ("reason", list(&Reason::NAMES)),
         ("cause", list(&TimeoutCause::NAMES)),
+        ("what", list(DecisionKind::NAMES)),
+        ("decision_cause", list(DecisionCause::NAMES)),
         ("fate", list(&FATES)),
         ("protocol", list(&PROTOCOLS)),
     ]

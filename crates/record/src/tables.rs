@@ -199,6 +199,26 @@ table! {
 }
 
 table! {
+    /// What the senders of watched flows decided: why a window or a phase changed.
+    Decisions of DecisionRow in "decisions" {
+        /// when
+        time_s: Instant,
+        /// the flow
+        flow: u32,
+        /// what was decided
+        what: u8,
+        /// why
+        cause: u8,
+        /// the congestion window before
+        cwnd_before_bytes: u64,
+        /// the congestion window after
+        cwnd_after_bytes: u64,
+        /// the slow-start threshold after
+        ssthresh_bytes: Option<u64>,
+    }
+}
+
+table! {
     /// The RTT samples of the watched flows, as histograms: one row per bin that is not empty.
     RttBins of RttBin in "rtt" {
         /// the flow
@@ -344,6 +364,7 @@ mod tests {
     fn a_row_takes_what_its_columns_take() {
         assert_eq!(QueueRows::ROW_BYTES, 8 + 4 + 8 + 8);
         assert_eq!(SeriesRows::ROW_BYTES, 8 + 4 + 9 * 8);
+        assert_eq!(Decisions::ROW_BYTES, 8 + 4 + 1 + 1 + 3 * 8);
         assert_eq!(Drops::ROW_BYTES, 8 + 5 * 4 + 1 + 4 * 8);
     }
 }

@@ -1,7 +1,8 @@
 //! An estimate of the memory that a run needs, from its plan alone.
 
 use fairport_plan::Plan;
-use fairport_record::tables::{Drops, QueueRows, SeriesRows};
+use fairport_record::MOST_DECISIONS;
+use fairport_record::tables::{Decisions, Drops, QueueRows, SeriesRows};
 
 /// A flow's record and its row, and those of its connection while it runs, spread over all flows.
 const FLOW_BYTES: u64 = 1_000;
@@ -16,10 +17,13 @@ const QUEUE_NUMBER_BYTES: u64 = size_of::<u32>() as u64;
 /// because they are handed on.
 pub fn memory_bytes(plan: &Plan) -> u64 {
     let expected = plan.expected();
+    // a drop causes one recovery or timeout at most, with some three decisions
+    let decisions = expected.drops.saturating_mul(3).min(MOST_DECISIONS);
     let tables = [
         expected.series_rows.saturating_mul(SeriesRows::ROW_BYTES),
         expected.queue_rows.saturating_mul(QueueRows::ROW_BYTES),
         expected.drops.saturating_mul(Drops::ROW_BYTES),
+        decisions.saturating_mul(Decisions::ROW_BYTES),
     ];
     let tables = tables.into_iter().fold(0, u64::saturating_add);
     let parts = [

@@ -27,6 +27,7 @@ impl Simulation {
         let packet_hops = self.network.packet_hops();
         let log = self.hosts.reports.log;
         let (measure_from, measure_to) = (log.from(), log.to());
+        let decisions_left_out = log.decisions_left_out();
         tables.extend([self.series.into_table(), self.queue.into_table()]);
         tables.extend(log.into_tables());
         tables.extend(self.network.into_observer().into_tables());
@@ -38,6 +39,7 @@ impl Simulation {
             measure_from,
             measure_to,
             simulated: self.duration,
+            decisions_left_out,
             names,
             tables,
         }

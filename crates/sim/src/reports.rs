@@ -3,7 +3,7 @@
 use fairport_plan::flow::{Side, Start};
 use fairport_plan::{MeasureFrom, MeasurementRule};
 use fairport_record::{FlowLog, Progress};
-use fairport_tcp::{Events, Timeout};
+use fairport_tcp::{Decision, Events, Timeout};
 use fairport_units::{Duration, Instant};
 
 /// Something about a flow that concerns more than its hosts.
@@ -202,6 +202,12 @@ impl Events for FlowEvents<'_> {
     fn timeout(&mut self, timeout: Timeout) {
         if self.is_sender || self.reports.state(self.flow).is_two_way {
             self.reports.log.timeout(self.flow, &timeout);
+        }
+    }
+
+    fn decision(&mut self, now: Instant, decision: Decision) {
+        if self.is_sender {
+            self.reports.log.decision(now, self.flow, &decision);
         }
     }
 
