@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from fairport import metrics, tables
+from fairport.backends import columns
 from fairport.result import Result
 from fairport.scenario.load import load
 
@@ -18,6 +19,7 @@ PORTS = ["edge0.0:0", "edge0.0:1", "edge0.0:2", "agg0.0:0"]
 RECEIVER, LONE, UPLINK, UPPER = range(4)
 LINE_BPS = 1_000_000_000
 FRAME_BYTES = 1518
+NONE = np.iinfo(np.uint64).max  # a number that does not exist, as the engine writes it
 SLOT_S = (FRAME_BYTES + 20) * 8 / LINE_BPS
 STACKS = [{"preset": "linux-2.6", "overrides": {"congestion_control": "bic"}}]
 
@@ -26,7 +28,7 @@ def run(**how: Any) -> Result:
     """A made-up result; the arguments are those of `raw`."""
     data, hosts = raw(**how)
     seed = how.get("seed", 1)
-    made = tables.from_core(data, "outcast-1", hosts, STACKS, ["bulk"])
+    made = columns.from_core(data, "outcast-1", hosts, STACKS, ["bulk"])
     summary = metrics.summary(
         made,
         scenario="outcast",
@@ -88,7 +90,7 @@ def raw(
         "start_s": rng.uniform(0, 0.001, n),
         "established_s": rng.uniform(0.001, 0.002, n),
         "end_s": nan,
-        "size_bytes": zero,
+        "size_bytes": np.full(n, NONE, np.uint64),
         "delivered_bytes": delivered,
         "measured_bytes": delivered,
         "goodput_bps": delivered * 8.0 / duration_s,
@@ -116,6 +118,8 @@ def raw(
         "names": {
             "port": PORTS,
             "reason": ["queue full"],
+            "fate": ["forwarded", "dropped"],
+            "protocol": ["tcp", "udp"],
             "cause": ["syn", "tail", "lost-retransmit", "few-dup-acks"],
         },
         "tables": {
@@ -211,7 +215,7 @@ def _series(
     rtt[stalled & (n > 1)] = np.nan
     cwnd = (1448 * np.clip(noise * 5, 1, None).round()).astype(np.uint64)
     delivered = np.cumsum(goodput * interval_s / 8, axis=0).astype(np.uint64)
-    ssthresh = np.full(steps * n, tables.SCHEMA["series"][4].absent, np.uint64)
+    ssthresh = np.full(steps * n, NONE, np.uint64)
     return {
         "time_s": time_s,
         "flow": np.tile(np.arange(n, dtype=np.uint32), steps),

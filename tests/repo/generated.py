@@ -30,14 +30,13 @@ def columns() -> str:
 
 
 def _table(name: str) -> str:
-    rows = ["| column | type | unit | null | |", "|---|---|---|---|---|"]
+    rows = ["| column | type | unit | null | meaning |", "|---|---|---|---|---|"]
     for column in tables.SCHEMA[name]:
         dtype = _DTYPES[column.dtype]
         # a sentence may begin with a column's name, which stays as it is
         first, _, rest = column.text.partition(" ")
         meaning = f"{first if '_' in first else first[:1].upper() + first[1:]} {rest}".strip()
-        nullable = "yes" if "null" in column.text or column.absent is not None else ""
-        rows.append(f"| `{column.name}` | {dtype} | {column.unit} | {nullable} | {meaning} |")
+        rows.append(f"| `{column.name}` | {dtype} | {column.unit} | {column.null} | {meaning} |")
     return f"## {name}\n\n" + "\n".join(rows)
 
 

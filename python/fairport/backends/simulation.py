@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from fairport import _core, tables
+from fairport import _core
+from fairport.backends import columns
 from fairport.backends.protocol import Estimate, Progress, Recorded
 from fairport.errors import ScenarioError
 from fairport.result import run_id
@@ -53,7 +54,7 @@ class PreparedSimulation:
         raw = self.simulation.run(report)
         wall_s = time.perf_counter() - begin
         return Recorded(
-            tables=tables.from_core(
+            tables=columns.from_core(
                 raw,
                 run_id(self.scenario),
                 self.simulation.hosts,

@@ -1,0 +1,100 @@
+"""From the arrays that the engine returns to the tables of `fairport.tables`.
+
+The engine numbers hosts, ports, stacks and kinds; the numbers are indices into lists of names. A
+number that does not exist is the largest of its type, and NaN in a column of f64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fairport.tables import SCHEMA, Column, Tables, empty
+
+# The list of names in which a column's numbers are indices, where its own name is not the list's.
+_LISTS = {
+    "src": "host",
+    "dst": "host",
+    "ingress_port": "port",
+    "blackout_of": "port",
+    ("decisions", "cause"): "decision_cause",
+}
+# Columns made of another column's numbers: a stack says its congestion control, too.
+_SOURCES = {"workload": "traffic", "congestion_control": "stack"}
+
+
+def from_core(
+    raw: Mapping[str, Any],
+    run_id: str,
+    hosts: Sequence[str],
+    stacks: Sequence[Mapping[str, Any]],
+    workloads: Sequence[str],
+) -> Tables:
+    """The tables of what `_core.Simulation.run` returned.
+
+    `hosts` are the host names in the engine's order, `stacks` the job's stacks (`preset`,
+    `overrides`), `workloads` the kinds of the scenario's traffic. A table that the engine did not
+    fill has no rows; a column that it did not fill is null.
+    """
+    lists: dict[str, Sequence[str]] = {
+        **raw["names"],
+        "host": hosts,
+        "stack": [stack["preset"] for stack in stacks],
+        "congestion_control": [_congestion_control(stack) for stack in stacks],
+        "workload": workloads,
+    }
+    names = {kind: pl.Series(kind, values, pl.String) for kind, values in lists.items()}
+    return {table: _frame(table, raw["tables"].get(table), run_id, names) for table in SCHEMA}
+
+
+def source(column: Column) -> str:
+    """What the engine calls the column that this one is made of."""
+    return _SOURCES.get(column.name, column.name)
+
+
+def _congestion_control(stack: Mapping[str, Any]) -> str:
+    """What the stack says, or else what its preset does."""
+    own = stack["overrides"].get("congestion_control")
+    if own is None:
+        from fairport import _core
+
+        own = _core.preset(stack["preset"])["congestion_control"]
+    return str(own)
+
+
+def _frame(
+    table: str,
+    raw: Mapping[str, np.ndarray] | None,
+    run_id: str,
+    names: Mapping[str, pl.Series],
+) -> pl.DataFrame:
+    if raw is None:
+        return empty(table)
+    rows = len(next(iter(raw.values())))
+    data = {}
+    for column in SCHEMA[table]:
+        values = raw.get(source(column))
+        if values is None and column.nullable:
+            data[column.name] = pl.Series(column.name, [None] * rows, column.dtype)
+        elif values is None:
+            raise ValueError(f"the engine has no {table}.{column.name}, which is never null")
+        elif column.dtype == pl.String:
+            kind = _LISTS.get((table, column.name)) or _LISTS.get(column.name, column.name)
+            data[column.name] = names[kind].gather(values).alias(column.name)
+        else:
+            data[column.name] = _numbers(column, values)
+    frame = pl.DataFrame(data, schema={c.name: c.dtype for c in SCHEMA[table]})
+    return frame.select(pl.lit(run_id).alias("run_id"), pl.all())
+
+
+def _numbers(column: Column, values: np.ndarray) -> pl.Series:
+    series = pl.Series(column.name, values)
+    if series.dtype.is_float():
+        return series.fill_nan(None)
+    if column.nullable:
+        none = np.iinfo(values.dtype).max
+        return series.to_frame().select(pl.col(column.name).replace(none, None)).to_series()
+    return series
