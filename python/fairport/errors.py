@@ -1,7 +1,7 @@
 """Errors in the input, with four parts: where, what value, what is wrong, and how to fix it.
 
-There is one base, `InputError`. A part of the program that does not know the file or the whole field
-raises its own kind with what it knows, and `InputError.placed` adds the rest further out.
+There is one base, `InputError`. A part of the program that does not know the file or the whole
+field raises its own kind with what it knows, and `InputError.placed` adds the rest further out.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ def run(
     """Runs, writes everything into `folder` (None: nothing), returns the summary over all seeds.
 
     One seed fills the folder itself, several a folder each in it, `seed-1` and so on. The folder
-    appears whole, after the last run. `files` in the summary returned are paths from where the user
-    stands.
+    appears whole, after the last run. `files` in the summary returned are relative to the
+    working directory.
     """
     # bad input is refused here, before anything is made
     results = closing(run_many(scenario, seeds, backend=backend, jobs=jobs, progress=progress))

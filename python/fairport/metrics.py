@@ -25,7 +25,7 @@ SCHEMA_VERSION = 1
 
 By = Literal["ingress", "flow", "port"]
 
-# What a run is counted within, and the running count of arrivals that tells whether it goes on.
+# What a run is counted within, and the running count of arrivals that shows whether it continues.
 _MEMBER: dict[By, tuple[list[str], str]] = {
     "ingress": (["port", "ingress_port"], "ingress_arrival"),
     "flow": (["port", "flow"], "flow_arrival"),
@@ -68,8 +68,8 @@ def blackouts(drops: pl.DataFrame) -> pl.DataFrame:
 def window_correlation(series: pl.DataFrame, from_s: float) -> pl.DataFrame:
     """How alike each two flows' congestion windows move from `from_s` on: Pearson's correlation.
 
-    Columns: `flow`, `other`, `correlation`, null for a window that stands still. Samples count at
-    which both flows have one.
+    Columns: `flow`, `other`, `correlation`, null for a window that does not change. Samples
+    count at which both flows have one.
     """
     windows = series.filter(pl.col("time_s") >= from_s).select("flow", "time_s", "cwnd_bytes")
     rows = []
@@ -228,7 +228,7 @@ def rtt_by(rtt: pl.DataFrame, group: str) -> pl.DataFrame:
 
 
 def bottleneck(ports: pl.DataFrame) -> dict[str, Any] | None:
-    """The port where most flows meet a queue that drops; of several, the one with most drops.
+    """The port of a queue that drops which most flows pass; of several, the one with most drops.
 
     Most drops alone would name a port upstream, through which the lone flow does not even go.
     Without any drop it is the busiest port.

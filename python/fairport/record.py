@@ -1,7 +1,7 @@
 """What a study keeps of a run: the summary and small tables, some kilobytes.
 
 A run's own tables grow with its duration (every drop, every sample of a queue); a record does not.
-It is one file, a ZIP archive of one JSON document and Parquet tables: its checksums tell a damaged
+It is one file, a ZIP archive of one JSON document and Parquet tables: its checksums show a damaged
 one.
 """
 

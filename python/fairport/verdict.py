@@ -3,7 +3,7 @@
 **Outcast** (Prakash et al. 2012): the hop class with fewest flows gets less than half of the mean
 goodput of the class with most flows. Half, because the paper calls 1:6 flows, where the lone flow
 gets about half, the onset; Jain's index hardly moves at all there (0.98 at half of twelve peers).
-Of several classes with equally few flows the one with the least goodput is judged; classes
+Of several classes with equally few flows the one with the least goodput counts; classes
 with equally many flows are peers of one another, and none of them is an outcast.
 """
 
@@ -58,7 +58,7 @@ def _sentence(
     established: Mapping[str, int],
 ) -> str:
     if not classes:
-        return "There are no flows to judge."
+        return "There are no flows to compare."
     if not any(established.values()):
         return "No flow was ever established: every handshake was lost."
     if all(one["goodput_bps_max"] <= 0 for one in classes.values()):
@@ -91,7 +91,7 @@ def _sentence(
 
 
 def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str) -> str:
-    """Classes besides the one that is judged which get less than half, too."""
+    """Other classes that get less than half, too."""
     starved = [
         f"the {name} flows get {ratio_in_words(one['throughput_ratio'])} it"
         for name, one in classes.items()

@@ -62,7 +62,7 @@ def test_a_run_writes_its_folder(fairport: Command, tmp_path: Path) -> None:
     assert manifest["fingerprint"] == summary["fingerprint"]
     assert manifest["schema_version"] == summary["schema_version"]
     assert manifest["scenario_resolved"]["duration"] == "20ms"
-    # in `files` on stdout are paths from where the user stands
+    # in `files` on stdout are paths relative to the working directory
     assert str(Path("results", "outcast", "report.html")) in outcome.out
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["outcast"]
 

@@ -128,7 +128,7 @@ def changed(part: str, index: int, **values: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("document", "told", "hint"),
+    ("document", "shown", "hint"),
     [
         (without("edges", 0, "rate"), "link a - s: rate: is missing", '"1Gbps"'),
         (
@@ -151,13 +151,13 @@ def changed(part: str, index: int, **values: Any) -> dict[str, Any]:
     ],
 )
 def test_a_mistake_in_a_file_is_named(
-    tmp_path: Path, document: dict[str, Any], told: str, hint: str
+    tmp_path: Path, document: dict[str, Any], shown: str, hint: str
 ) -> None:
     path = tmp_path / "net.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(ScenarioError) as error:
         imported(path)
-    assert str(error.value).startswith(f"{path}: {told}")
+    assert str(error.value).startswith(f"{path}: {shown}")
     assert hint in error.value.remedy
 
 

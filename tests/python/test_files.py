@@ -248,7 +248,7 @@ def test_a_fifo_is_written_to_and_stays_a_fifo(tmp_path: Path) -> None:
 def test_a_device_is_written_to_and_stays_a_device(
     fairport: Command, tmp_path: Path, name: str
 ) -> None:
-    # a link to a device stands for the device, which only root could make here
+    # a link to a device is the device, which only root could make here
     place = tmp_path / name
     if name == "link":
         place.symlink_to("/dev/null")

@@ -4,7 +4,7 @@ import pytest
 from fairport.verdict import verdict
 
 
-def judge(classes, share=None, connected=None):
+def verdict_on(classes, share=None, connected=None):
     """Verdict on classes given as {name: (flows, mean goodput in Mbit/s)}."""
     most = max(classes, key=lambda name: (classes[name][0], name))
     reference = classes[most][1]
@@ -23,7 +23,7 @@ def judge(classes, share=None, connected=None):
 
 
 def test_the_papers_fifteen_to_one_is_an_outcast():
-    found = judge({"2-hop": (1, 12.3), "4-hop": (2, 37.0), "6-hop": (12, 71.3)}, share=0.83)
+    found = verdict_on({"2-hop": (1, 12.3), "4-hop": (2, 37.0), "6-hop": (12, 71.3)}, share=0.83)
     assert found["outcast"] is True
     assert found["ratio"] == pytest.approx(0.1725, abs=1e-3)
     assert found["sentence"] == (
@@ -45,24 +45,26 @@ def test_the_papers_fifteen_to_one_is_an_outcast():
     ],
 )
 def test_from_starved_to_favoured(lone, outcast, words):
-    found = judge({"2-hop": (1, lone), "6-hop": (12, 100.0)}, share=0.5)
+    found = verdict_on({"2-hop": (1, lone), "6-hop": (12, 100.0)}, share=0.5)
     assert found["outcast"] is outcast
     assert words in found["sentence"]
 
 
 def test_an_outcast_that_never_timed_out():
-    found = judge({"2-hop": (1, 10.0), "6-hop": (12, 70.0)})
+    found = verdict_on({"2-hop": (1, 10.0), "6-hop": (12, 70.0)})
     assert found["sentence"].endswith("outcast; no retransmission timer of its own expired.")
 
 
 def test_several_outcast_flows_take_the_plural():
-    sentence = judge({"2-hop": (2, 10.0), "6-hop": (24, 35.0)}, share=1.0)["sentence"]
+    sentence = verdict_on({"2-hop": (2, 10.0), "6-hop": (24, 35.0)}, share=1.0)["sentence"]
     assert sentence.startswith("The 2 2-hop flows get 0.29 of their 6-hop peers' goodput: outcast")
     assert "of their standstill" in sentence
 
 
 def test_another_class_that_starves_is_named_too():
-    sentence = judge({"2-hop": (3, 20.0), "4-hop": (12, 3.0), "6-hop": (112, 10.0)})["sentence"]
+    sentence = verdict_on({"2-hop": (3, 20.0), "4-hop": (12, 3.0), "6-hop": (112, 10.0)})[
+        "sentence"
+    ]
     assert sentence == (
         "The 3 2-hop flows get 2 times their 6-hop peers' goodput: no outcast, they are favoured; "
         "the 4-hop flows get 0.30 of it."
@@ -70,36 +72,36 @@ def test_another_class_that_starves_is_named_too():
 
 
 def test_one_class_has_no_outcast_by_its_place():
-    found = judge({"6-hop": (12, 70.0)})
+    found = verdict_on({"6-hop": (12, 70.0)})
     assert (found["outcast"], found["ratio"]) == (False, None)
     assert "none is an outcast by its place; the slowest of the 12 gets 0.67" in found["sentence"]
 
 
 def test_equally_large_classes_have_no_lone_one():
-    found = judge({"2-hop": (3, 10.0), "6-hop": (3, 70.0)})
+    found = verdict_on({"2-hop": (3, 10.0), "6-hop": (3, 70.0)})
     assert found["outcast"] is False
     assert found["sentence"].startswith("There are as many 2-hop and 6-hop flows")
 
 
 def test_a_flow_alone_is_judged_against_nobody():
-    assert judge({"6-hop": (1, 940.0)})["sentence"].startswith("The 6-hop flow is alone")
+    assert verdict_on({"6-hop": (1, 940.0)})["sentence"].startswith("The 6-hop flow is alone")
 
 
 def test_handshakes_that_are_lost():
     classes = {"2-hop": (1, 0.0), "6-hop": (12, 70.0)}
-    assert "never established" in judge(classes, connected={"2-hop": 0})["sentence"]
-    nobody = judge({"2-hop": (1, 0.0), "6-hop": (12, 0.0)}, connected={"2-hop": 0, "6-hop": 0})
+    assert "never established" in verdict_on(classes, connected={"2-hop": 0})["sentence"]
+    nobody = verdict_on({"2-hop": (1, 0.0), "6-hop": (12, 0.0)}, connected={"2-hop": 0, "6-hop": 0})
     assert nobody["sentence"].startswith("No flow was ever established")
     assert nobody["outcast"] is False
 
 
 def test_peers_that_deliver_nothing():
-    found = judge({"2-hop": (1, 300.0), "6-hop": (12, 0.0)})
+    found = verdict_on({"2-hop": (1, 300.0), "6-hop": (12, 0.0)})
     assert found["outcast"] is False
     assert "the 6-hop flows deliver nothing" in found["sentence"]
-    assert "delivered anything" in judge({"6-hop": (12, 0.0)})["sentence"]
-    assert judge_nothing()["sentence"] == "There are no flows to judge."
+    assert "delivered anything" in verdict_on({"6-hop": (12, 0.0)})["sentence"]
+    assert verdict_on_nothing()["sentence"] == "There are no flows to compare."
 
 
-def judge_nothing():
+def verdict_on_nothing():
     return verdict({}, {}, {})

@@ -1,4 +1,4 @@
-"""Papers as data, and `fairport reproduce`: files that cannot be judged, claims that are."""
+"""Papers as data, and `fairport reproduce`: files that are refused, claims that are checked."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ def test_a_ratio_of_variants_is_taken_seed_by_seed(quick: list[Reproduced]) -> N
     assert spread == Spread.of(pairs)
     order = {"metric": "rtt_mean_s", "hop_class": "6-hop", "over": ["n6", "n6"]}
     claim = Claim.model_validate(CLAIM | order | {"rising": ["n12", "n6"]})
-    judged = replace(one_to_n, entry=replace(one_to_n.entry, claims=[claim])).verdicts[0]
-    assert judged.ours == [spread, Spread(1, 1, 1)]
+    checked = replace(one_to_n, entry=replace(one_to_n.entry, claims=[claim])).verdicts[0]
+    assert checked.ours == [spread, Spread(1, 1, 1)]
     steps = Spread.of([1 - pair for pair in pairs])
-    assert judged.order is not None
-    assert judged.order.steps == [judged.order.whole] == [steps]
-    assert f"; from end to end {steps.median:.3g} (" in judged.ours_in_words
+    assert checked.order is not None
+    assert checked.order.steps == [checked.order.whole] == [steps]
+    assert f"; from end to end {steps.median:.3g} (" in checked.ours_in_words
 
 
 @pytest.mark.parametrize(

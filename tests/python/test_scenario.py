@@ -100,13 +100,13 @@ def test_published_figures_say_where_they_were_read(name: str) -> None:
 
 
 def test_what_decides_phases_is_told() -> None:
-    told = phase_parameters(load("outcast"))
-    assert told["host"].startswith("30us + U(0, 20us) each way")
-    assert "25us" in told["switch"]
-    assert "round-robin" in told["switch"]
-    assert "50ppm" in told["link"]
-    assert "16KiB" in told["queue"]
-    assert "U(0, 10ms)" in told["start"]
+    shown = phase_parameters(load("outcast"))
+    assert shown["host"].startswith("30us + U(0, 20us) each way")
+    assert "25us" in shown["switch"]
+    assert "round-robin" in shown["switch"]
+    assert "50ppm" in shown["link"]
+    assert "16KiB" in shown["queue"]
+    assert "U(0, 10ms)" in shown["start"]
 
 
 def test_the_package_is_the_loader(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Topologies and routing as scenarios ask for them, and where the flows' paths meet."""
+"""Topologies and routing as scenarios ask for them, and which ports the flows share."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_an_export_goes_to_a_file_or_to_stdout(fairport: Command, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "shown"),
     [
         (("--format", "gml"), 'error: --format: "gml" is not a format'),
         (("--format", "dot", "--out", "."), 'error: --out: "." cannot be written: is a folder'),
@@ -287,9 +287,9 @@ def test_an_export_goes_to_a_file_or_to_stdout(fairport: Command, tmp_path: Path
     ],
 )
 def test_an_export_that_cannot_be_says_why(
-    fairport: Command, arguments: tuple[str, ...], told: str
+    fairport: Command, arguments: tuple[str, ...], shown: str
 ) -> None:
     outcome = fairport("topology", "export", "two-switch", *arguments)
     assert outcome.status == 2
-    assert outcome.err.startswith(told)
+    assert outcome.err.startswith(shown)
     assert outcome.err.splitlines()[1].startswith("hint: ")

@@ -46,7 +46,7 @@ class Estimate:
     memory_bytes: int
     """Memory of this process at the end of the run."""
     wall_s: float | None
-    """Time that the run takes; None where only the run itself can tell, as in a simulation."""
+    """Time that the run takes; None if only the run itself shows it, as in a simulation."""
 
 
 @dataclass(frozen=True, slots=True)

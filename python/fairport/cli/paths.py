@@ -1,4 +1,4 @@
-"""`fairport paths`: the way of every flow, port by port, and where flows meet."""
+"""`fairport paths`: the path of every flow, port by port, and the ports that flows share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def paths(
         typer.Option(metavar="FILE", help="Draw them: a .png or .svg file.", show_default=False),
     ] = None,
 ) -> None:
-    """Print every flow's path, and where flows meet."""
+    """Print every flow's path, and the ports that flows share."""
     from fairport import figures
     from fairport.cli import output
     from fairport.layout import network, sharing

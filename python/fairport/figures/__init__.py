@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fairport.result import Result
     from fairport.study.comparison import Comparison
 
-# In the order in which they tell the story; each is a module of this package.
+# In the order of the report; each is a module of this package.
 KINDS = ("goodput", "bars", "drop_runs", "queue", "cwnd", "rtt")
 # Of runs whose summary has what they show, under the same name.
 _OF_SOME = ("fct", "requests")

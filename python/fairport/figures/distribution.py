@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, told apart by line style as well.
+# Okabe and Ito's colours; line styles differ as well.
 LOOKS = (("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":"))
 NOTE = "dots: 50th, 95th, 99th percentile"
 _QUANTILES = (0.5, 0.95, 0.99)

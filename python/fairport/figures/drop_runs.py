@@ -88,7 +88,7 @@ def _by_ingress(panel: Axes, drops: pl.DataFrame) -> None:
 
 
 def _places(groups: int) -> tuple[list[NDArray[Any]], list[float]]:
-    """Where the bars of each group stand beside one another, and how wide they are."""
+    """The positions of the bars of each group beside one another, and their width."""
     width = 0.8 / groups
     return [_LENGTHS + (i - (groups - 1) / 2) * width for i in range(groups)], [
         width * 0.92

@@ -115,7 +115,7 @@ def mean(values: Floats) -> Floats:
 
 
 def edges(times: Floats) -> Floats:
-    """Begin and end of each step, so that a value that stands alone between gaps is seen too."""
+    """Begin and end of each step, so that a single value between gaps is seen too."""
     half = (times[1] - times[0]) / 2 if len(times) > 1 else times[0]
     return np.column_stack([times - half, times + half]).ravel()
 

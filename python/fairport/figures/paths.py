@@ -1,4 +1,4 @@
-"""The network in layers, with the paths of the flows drawn over it: who meets whom, and where.
+"""The network in layers, with the paths of the flows drawn over it: which share which ports.
 
 Not one of a run's figures: it needs no run, and can show one scenario under several routings.
 """

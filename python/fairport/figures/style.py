@@ -1,8 +1,8 @@
 """How figures look: sizes, colours, fonts, and the frame that every kind of figure shares.
 
 Sizes are for print: at the width of a journal's column (3.4 in) the smallest letters are still
-6 pt. Colours are those of Okabe & Ito (2008), told apart by colour-blind readers; a hop class has
-the same colour in every figure.
+6 pt. Colours are those of Okabe & Ito (2008), which colour-blind readers can distinguish; a hop
+class has the same colour in every figure.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _RC: Any = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Colour of a hop class, and the hatch and marker that tell it apart in black and white."""
+    """Colour of a hop class, and the hatch and marker that distinguish it in black and white."""
 
     colour: str
     hatch: str

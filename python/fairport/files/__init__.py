@@ -2,7 +2,7 @@
 
 Everything is first written beside its final place under a hidden name, `.NAME.TOKEN.partial`, and
 then renamed. The writer holds a lock on it, which the kernel releases when the process ends however
-it ends. So the next writer of the same name can tell what a killed one left behind, and removes it.
+it ends. So the next writer of the same name recognises what a killed one left, and removes it.
 
 - `atomic_file`: a file that a user names, with a clear error; devices, FIFOs and links are kept.
 - `replace_file`: a small file of Fairport's own, by its content.

@@ -1,4 +1,4 @@
-"""Which flows meet at which ports, and where the bottleneck is to be expected."""
+"""Which flows share which ports, and where the bottleneck is to be expected."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def shared_ports(network: Network) -> list[SharedPort]:
     """The ports that data passes, the one with the smallest share first.
 
     Of equal shares, the one with more ingress ports first: behind it flows come in line and no
-    longer meet. Senders' own ports are left out, unless they pass on what is for others.
+    longer share a port. Senders' own ports are left out, unless they pass on what is for others.
     """
     rates, peers = network.rates_bps(), network.entered_by()
     flows: Counter[str] = Counter()
@@ -55,7 +55,7 @@ def shared_ports(network: Network) -> list[SharedPort]:
 
 
 def expected_bottleneck(network: Network) -> SharedPort | None:
-    """The port where the flows' shares are smallest; none where no two flows meet."""
+    """The port where the flows' shares are smallest; none if no two flows share one."""
     shared = [port for port in shared_ports(network) if port.flows > 1]
     return shared[0] if shared else None
 
@@ -114,7 +114,7 @@ def _more(others: int) -> str:
 
 
 def port_rows(network: Network) -> list[dict[str, Any]]:
-    """A row a port where flows meet."""
+    """One row per port that flows share."""
     bottleneck = expected_bottleneck(network)
     return [
         {

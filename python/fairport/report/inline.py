@@ -43,7 +43,7 @@ def picture(result: Result, kind: str, folder: Path) -> str:
 
 
 def _alternative(result: Result, kind: str) -> str:
-    """What a reader who does not see the figure is told."""
+    """The text for a reader who does not see the figure."""
     rates = ", ".join(
         f"{name} {one['goodput_bps_mean'] / 1e6:.3g}"
         for name, one in result.summary["classes"].items()
@@ -64,7 +64,7 @@ def _as_element(document: str, kind: str, label: str) -> str:
     """An SVG document as an element: no prolog, ids of its own, the page's colours."""
     text = document[document.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    # Coordinates to a hundredth of a point: half the size, and no eye can tell.
+    # Coordinates to a hundredth of a point: half the size, and no eye sees the difference.
     text = re.sub(r'\bd="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()), text)
     text = re.sub(r'\bid="', f'id="{kind}-', text)
     text = text.replace("url(#", f"url(#{kind}-").replace('href="#', f'href="#{kind}-')

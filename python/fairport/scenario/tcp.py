@@ -139,8 +139,8 @@ class TcpSettings(Section):
     abc_limit: int | None = Field(default=None, ge=0, le=1_000_000)
     """Segments that an ACK may add in slow start under `abc` (L of RFC 3465: 2); 0: no limit."""
     duplicate_acks_deliver: bool | None = None
-    """Without SACK, under `abc`, the window grows for a segment when a duplicate ACK reports it, and
-    not once more when it is acknowledged (Linux)."""
+    """Without SACK, under `abc`, the window grows for a segment when a duplicate ACK reports it,
+    and not once more when it is acknowledged (Linux)."""
     window_use_by_round: bool | None = None
     """Whether the window was used is asked of a whole window of data, and in slow start half of it
     will do (Linux since 3.16); without, of the moment when the sender last stopped."""

@@ -164,7 +164,7 @@ def reproduce(
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> list[Reproduced]:
-    """Runs experiments and judges their claims.
+    """Runs experiments and checks their claims.
 
     All runs of all experiments are one list for the pool: what its `store` has (None: the user's)
     is not run again, so what was interrupted goes on where it stopped.

@@ -1,7 +1,7 @@
 """A number over the seeds: its median and quartiles, and what they say of an order of variants.
 
 Every variant of an experiment runs with the same seeds, and a seed draws the same starts, delays
-and clocks in each. So variants are compared seed by seed, and what is judged is the difference.
+and clocks in each. So variants are compared seed by seed, and the difference decides.
 An order holds by the middle half of these differences, which says the same as a sign test of three
 seeds in four, asks for no distribution (ratios of a starved flow have none with a variance), and
 is what the page shows anyway:
