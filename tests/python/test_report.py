@@ -1,4 +1,4 @@
-"""The report is one page that needs no other file, says what the run showed, and can be read by all."""
+"""The report is one page that needs no other file and can be read by all."""
 
 import re
 from dataclasses import replace
