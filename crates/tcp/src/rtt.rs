@@ -32,6 +32,7 @@ pub(crate) struct RttEstimator {
     base: u64,
     backoff: u32,
     syn_backoff_lasts: bool,
+    ack_ends_backoff: bool,
 }
 
 impl RttEstimator {
@@ -53,6 +54,7 @@ impl RttEstimator {
             base: settings.rto_initial_ps,
             backoff: 0,
             syn_backoff_lasts: settings.syn_backoff_lasts,
+            ack_ends_backoff: settings.ack_ends_backoff,
         }
     }
 
@@ -72,6 +74,14 @@ impl RttEstimator {
             RtoRule::Linux => self.sample_linux(rtt, una, nxt),
         }
         self.backoff = 0;
+    }
+
+    /// New data was acknowledged without a round-trip time.
+    #[inline]
+    pub(crate) fn no_sample(&mut self) {
+        if self.ack_ends_backoff {
+            self.backoff = 0;
+        }
     }
 
     /// What a clock shows that has ticks: `now` less the reading when the segment was sent.

@@ -129,6 +129,9 @@ pub struct Settings {
     /// Restart the retransmission timer when the first outstanding segment is sent again (Linux); off:
     /// the timer goes on (RFC 6298 5).
     pub rto_restarts_on_retransmit: bool,
+    /// An acknowledgement of new data ends the doubling of the timeout (ns-3); off: it lasts until there
+    /// is a new round-trip time (RFC 6298 5.7, Karn).
+    pub ack_ends_backoff: bool,
     /// One tick of the clock: G of RFC 6298, and the unit of the timestamps option.
     pub clock_granularity_ps: u64,
     /// Round-trip times are measured as the difference of two readings of a clock with this tick, and

@@ -217,6 +217,25 @@ fn without_timestamps_the_timeout_stays_backed_off_until_a_segment_is_sent_once(
 }
 
 #[test]
+fn in_ns3_an_ack_of_new_data_ends_the_backoff_without_a_round_trip_time() {
+    for (ends, expected) in [(true, [0, 1, 0]), (false, [0, 1, 2])] {
+        let settings = linux(&json!({"timestamps": false, "ack_ends_backoff": ends}));
+        let mut pair = Pair::same(&settings, ONE_WAY)
+            .connected()
+            .losing(&[9, 10, 12]);
+        pair.client.write(10 * 1460);
+        pair.run();
+        pair.client.write(1460);
+        pair.run();
+        let timeouts = &pair.client_log.timeouts;
+        let backoffs: Vec<u32> = timeouts.iter().map(|it| it.backoff).collect();
+        assert_eq!(backoffs, expected);
+        // the last timeout is as long as the first again, or four times as long
+        assert_eq!(timeouts[2].rto, timeouts[0].rto * (1 << expected[2]));
+    }
+}
+
+#[test]
 fn a_lost_syn_is_sent_again_after_the_initial_timeout_doubling() {
     let mut lost = 0;
     let mut pair = Pair::same(&linux(&json!({})), ONE_WAY).judged(move |_| {

@@ -99,6 +99,9 @@ class TcpSettings(Section):
     rto_restarts_on_retransmit: bool | None = None
     """The retransmission timer restarts when the first unacknowledged segment is sent again
     (Linux)."""
+    ack_ends_backoff: bool | None = None
+    """An ACK of new data ends the doubling of the timeout (ns-3); off: it lasts until the next RTT
+    sample (RFC 6298)."""
     clock_granularity: Duration | None = None
     """G of RFC 6298, and the tick of the timestamps."""
     rtt_tick: Duration | None = None
@@ -222,6 +225,7 @@ ENGINE_NAMES: dict[str, str] = {
     "syn_linear_timeouts": "syn_linear_timeouts",
     "syn_backoff_lasts": "syn_backoff_lasts",
     "rto_restarts_on_retransmit": "rto_restarts_on_retransmit",
+    "ack_ends_backoff": "ack_ends_backoff",
     "clock_granularity": "clock_granularity_ps",
     "rtt_tick": "rtt_tick_ps",
     "clock_tick": "clock_tick_ps",

@@ -29,6 +29,7 @@ preset! {
     syn_linear_timeouts = 4, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_syn_linear_timeouts = 4 from 6.5 on";
     syn_backoff_lasts = false, "net/ipv4/tcp_metrics.c, tcp_init_metrics: TCP_TIMEOUT_FALLBACK = 3 s";
     rto_restarts_on_retransmit = true, "net/ipv4/tcp_output.c, tcp_xmit_retransmit_queue: rearm_timer for the head";
+    ack_ends_backoff = false, "net/ipv4/tcp_input.c, tcp_ack_update_rtt: with the next sample";
     clock_granularity_ps = Time::from_ms(1).as_ps(), "include/net/tcp.h, TCP_TS_HZ = 1000";
     rtt_tick_ps = 0, "net/ipv4/tcp_input.c, tcp_rtt_estimator: microseconds, from 3.15 on";
     clock_tick_ps = Time::from_ms(1).as_ps(), "ours: CONFIG_HZ = 1000 of kernel/Kconfig.hz; distributions build 250 or 1000";

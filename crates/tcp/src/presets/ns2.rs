@@ -29,6 +29,7 @@ preset! {
     syn_linear_timeouts = 0, "tcp/tcp.cc, TcpAgent::rtt_backoff doubles at once";
     syn_backoff_lasts = true, "tcp/tcp.cc, TcpAgent::newack: t_backoff_ is 1 again with the next sample";
     rto_restarts_on_retransmit = false, "ours: left out, though tcp/tcp-newreno.cc, NewRenoTcpAgent::dupack_action calls reset_rtx_timer at a fast retransmit";
+    ack_ends_backoff = false, "tcp/tcp.cc, TcpAgent::newack: t_backoff_ is 1 again with the next sample";
     clock_granularity_ps = Time::from_ms(10).as_ps(), "tcl/lib/ns-default.tcl, tcpTick_ 0.01";
     rtt_tick_ps = Time::from_ms(10).as_ps(), "tcp/tcp.cc, TcpAgent::rtt_update: ticks of tcpTick_ 0.01, one at least";
     clock_tick_ps = 0, "tcp/tcp.cc, TcpAgent::set_rtx_timer: an event at the exact time";

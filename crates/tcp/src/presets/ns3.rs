@@ -29,6 +29,7 @@ preset! {
     syn_linear_timeouts = 0, "src/internet/model/tcp-socket-base.cc, SendEmptyPacket: m_cnTimeout doubles at once";
     syn_backoff_lasts = false, "src/internet/model/tcp-socket-base.cc, SendEmptyPacket: a timeout of its own for the SYN";
     rto_restarts_on_retransmit = false, "src/internet/model/tcp-socket-base.cc, SendDataPacket schedules m_retxEvent only where none runs";
+    ack_ends_backoff = true, "src/internet/model/tcp-socket-base.cc, NewAck: m_rto is worked out anew from the estimates";
     clock_granularity_ps = Time::from_ms(1).as_ps(), "src/internet/model/tcp-socket-base.cc, ClockGranularity; tcp-option-ts.cc counts milliseconds";
     rtt_tick_ps = Time::from_ms(1).as_ps(), "src/internet/model/tcp-socket-base.cc, CalculateRttSample: by timestamps of 1 ms; where those show no difference it takes 1 us, we a tick";
     clock_tick_ps = 0, "src/internet/model/tcp-socket-base.cc, NewAck: an event at the exact time";

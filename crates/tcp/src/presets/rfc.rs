@@ -29,6 +29,7 @@ preset! {
     syn_linear_timeouts = 0, "RFC 6298 5.5";
     syn_backoff_lasts = false, "RFC 6298 5.7";
     rto_restarts_on_retransmit = false, "RFC 6298 5: what is sent again does not restart it";
+    ack_ends_backoff = false, "RFC 6298 5.7, note: until there is a sample";
     clock_granularity_ps = Time::from_ms(1).as_ps(), "RFC 7323 5.4: a tick of 1 ms to 1 s";
     rtt_tick_ps = 0, "ours: exact";
     clock_tick_ps = 0, "ours: exact";

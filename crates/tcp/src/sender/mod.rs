@@ -433,6 +433,8 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.rtt.sample(now, rtt, ack, self.board.nxt());
             events.rtt_sample(now, rtt);
+        } else {
+            self.rtt.no_sample();
         }
         self.timeouts = 0;
         (acked, rtt)
