@@ -64,7 +64,7 @@ pub struct RateSample {
 
 /// What the sender knows of an ACK once it has taken it in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AckFacts {
+pub(crate) struct FlightFacts {
     pub(crate) newly_delivered: u64,
     /// all that was ever marked lost
     pub(crate) lost: u64,
@@ -149,7 +149,7 @@ impl DeliveryRate {
     }
 
     /// The ACK is taken in; everything below segment `head` is acknowledged.
-    pub(crate) fn sample(&mut self, now: Time, head: u64, facts: &AckFacts) -> RateSample {
+    pub(crate) fn sample(&mut self, now: Time, head: u64, facts: &FlightFacts) -> RateSample {
         let newly_lost = facts.lost - self.totals.lost;
         self.totals.lost = facts.lost;
         self.totals.delivered += facts.newly_delivered;
@@ -218,8 +218,8 @@ mod tests {
         Time::from_ms(ms)
     }
 
-    fn facts(newly_delivered: u64) -> AckFacts {
-        AckFacts {
+    fn facts(newly_delivered: u64) -> FlightFacts {
+        FlightFacts {
             newly_delivered,
             lost: 0,
             lone_short: false,
@@ -322,7 +322,7 @@ mod tests {
         let sample = rate.sample(
             ms(50),
             0,
-            &AckFacts {
+            &FlightFacts {
                 lost: 2,
                 ..facts(0)
             },

@@ -4,9 +4,11 @@
 //! instead of what counts as lost. If then anything is acknowledged that was never sent again, the
 //! network was late and nothing was lost.
 
+use super::AckFacts;
+
 /// What an ACK says after a timeout.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AckFacts {
+pub(super) struct Evidence {
     pub(crate) advances: bool,
     /// it reaches the end of what was sent before the timeout
     pub(crate) complete: bool,
@@ -18,6 +20,20 @@ pub(crate) struct AckFacts {
     pub(crate) sent_new: bool,
     /// there is new data, and the peer's window takes it
     pub(crate) has_new: bool,
+}
+
+impl Evidence {
+    /// Of an ACK, in an episode that began when `SND.NXT` was `point`.
+    pub(super) fn new(ack: &AckFacts, point: u64, complete: bool, nxt: u64) -> Self {
+        Self {
+            advances: ack.advances,
+            complete,
+            delivers_original: ack.arrived.is_some_and(|it| it.first_once_end <= point),
+            shows_gap: ack.newly_sacked || ack.is_duplicate,
+            sent_new: nxt > point,
+            has_new: ack.new_data.unsent && ack.new_data.fits,
+        }
+    }
 }
 
 /// The state of one timeout's repair.
@@ -46,7 +62,7 @@ impl Frto {
     }
 
     /// Whether an ACK shows that the timeout was needless.
-    pub(crate) fn on_ack(&mut self, facts: AckFacts) -> bool {
+    pub(super) fn on_ack(&mut self, facts: Evidence) -> bool {
         self.prefers_new = false;
         if !self.active {
             return false;
@@ -72,7 +88,7 @@ impl Frto {
 mod tests {
     use super::*;
 
-    const ADVANCE: AckFacts = AckFacts {
+    const ADVANCE: Evidence = Evidence {
         advances: true,
         complete: false,
         delivers_original: false,
@@ -92,7 +108,7 @@ mod tests {
         let mut frto = timed_out();
         assert!(!frto.on_ack(ADVANCE));
         assert!(frto.prefers_new());
-        let original = AckFacts {
+        let original = Evidence {
             delivers_original: true,
             sent_new: true,
             ..ADVANCE
@@ -104,7 +120,7 @@ mod tests {
     fn a_gap_after_new_data_shows_a_real_loss() {
         let mut frto = timed_out();
         frto.on_ack(ADVANCE);
-        let gap = AckFacts {
+        let gap = Evidence {
             advances: false,
             shows_gap: true,
             sent_new: true,
@@ -112,7 +128,7 @@ mod tests {
         };
         assert!(!frto.on_ack(gap));
         assert!(!frto.prefers_new());
-        let original = AckFacts {
+        let original = Evidence {
             delivers_original: true,
             ..ADVANCE
         };
@@ -122,7 +138,7 @@ mod tests {
     #[test]
     fn without_new_data_the_repair_goes_on() {
         let mut frto = timed_out();
-        let nothing = AckFacts {
+        let nothing = Evidence {
             has_new: false,
             ..ADVANCE
         };

@@ -1,21 +1,46 @@
-//! Loss recovery: what to send again, when, and how much is in the network meanwhile.
+//! Loss recovery: what is lost, what to send again and when, and when the window falls for it.
 //!
-//! One file an algorithm. All work on the marks of the [`Scoreboard`]; how far the window goes
-//! down is the congestion control's matter.
+//! One machine: the facts of an ACK go in ([`AckFacts`]), decisions come out ([`Outcome`], [`Detected`]).
+//! It works on the marks of the [`Scoreboard`]. How far the window falls is congestion control's matter;
+//! the sender applies both. One file per algorithm.
+//!
+//! A walk, for an ACK:
+//! - `Sender::on_ack` (`sender/ack.rs`) puts it on the scoreboard and collects its facts.
+//! - [`Recovery::on_ack`] says whether the episode under way goes on, is complete or was needless
+//!   ([`undo`], [`frto`]), and whether a tail loss probe repaired a loss ([`tlp`]).
+//! - [`Recovery::detect`] looks for losses. RACK marks a segment lost where [`rack::detect`] says
+//!   so, in `scoreboard/overdue.rs`; three SACKed segments do in `scoreboard/marks.rs`, at the call of
+//!   [`rfc6675`]; three duplicate ACKs do in [`newreno`].
+//! - Recovery is entered in `Sender::enter_recovery` (`sender/episode.rs`): there the window falls, at
+//!   once, or on each later ACK by [`prr`] or [`rate_halving`] in `Sender::reduce_window_by`.
+//! - A timeout enters `Sender::on_timeout` (`sender/timeout.rs`) and [`Recovery::enter_loss`].
 
+mod facts;
 pub(crate) mod frto;
 mod newreno;
 mod prr;
 pub(crate) mod rack;
 mod rate_halving;
 pub(crate) mod reduction;
-mod sack;
+mod reordering;
+mod rfc6675;
 pub(crate) mod tlp;
 pub(crate) mod undo;
 
+use fairport_units::{Duration, Instant};
+
+pub(crate) use self::facts::{AckFacts, Change, Detected, Dsack, Look, NewData, Outcome};
+use self::frto::Frto;
 use self::newreno::NewReno;
-use self::sack::Sack;
+use self::rack::Rack;
+use self::reduction::{Reduction, ReductionSample};
+use self::reordering::Reordering;
+use self::rfc6675::Rfc6675;
+use self::tlp::TailProbe;
+use self::undo::{Before, Undo};
+use crate::decision::DecisionCause;
 use crate::scoreboard::Scoreboard;
+use crate::settings::Settings;
 
 /// Segments of a flight that cannot cause three duplicate ACKs.
 const SMALL_FLIGHT: u64 = 3;
@@ -31,36 +56,73 @@ pub enum State {
     Loss,
 }
 
-/// Static dispatch over the algorithms.
+/// What shows a loss. Static dispatch.
 #[derive(Debug)]
-enum Algorithm {
-    NewReno(NewReno),
-    Sack(Sack),
+enum Detection {
+    /// Three duplicate ACKs: without SACK.
+    DuplicateAcks(NewReno),
+    /// SACKed segments above a hole.
+    Sack(Rfc6675),
+    /// Time, since a segment that was sent later arrived.
+    Time(Rack),
 }
 
-/// The recovery of one sender.
+/// The loss recovery of one sender.
 #[derive(Debug)]
 pub(crate) struct Recovery {
-    algorithm: Algorithm,
     state: State,
     /// `SND.NXT` when the present or last episode began: it ends when that is acknowledged
     point: u64,
     /// the first lost segment goes out whatever the window says
     retransmit_now: bool,
+    limited_transmit: bool,
+    early_retransmit: bool,
+    /// each ACK says which transmissions arrived: all but the plain algorithms of the RFCs need that
+    tracks_deliveries: bool,
+    detection: Detection,
+    reordering: Reordering,
+    undo: Undo,
+    probe: Option<TailProbe>,
+    reduction: Option<Reduction>,
+    frto: Option<Frto>,
+    /// segments that duplicate SACKs reported: more than were sent again are not believed
+    dsacked: u64,
 }
 
 impl Recovery {
-    pub(crate) fn new(sack: bool, limited_transmit: bool, isn: u64) -> Self {
-        let algorithm = if sack {
-            Algorithm::Sack(Sack::new(limited_transmit))
+    /// For a connection with SACK or without; `rtt` is the handshake's.
+    pub(crate) fn new(settings: &Settings, sack: bool, isn: u64, rtt: Option<Duration>) -> Self {
+        let detection = if !sack {
+            Detection::DuplicateAcks(NewReno::new())
+        } else if settings.rack {
+            Detection::Time(Rack::default())
         } else {
-            Algorithm::NewReno(NewReno::new(limited_transmit))
+            Detection::Sack(Rfc6675::new(settings.fack))
         };
+        let probe = (sack && settings.tail_loss_probe).then(|| {
+            TailProbe::new(
+                Duration::from_ps(settings.timer_slack_ps),
+                Duration::from_ps(settings.rto_min_ps),
+            )
+        });
+        let reduction = Reduction::new(settings.window_reduction).filter(|_| sack);
+        let frto = (sack && settings.frto).then(Frto::default);
+        let extended = settings.rack || settings.fack || settings.undo;
         Self {
-            algorithm,
             state: State::Open,
             point: isn,
             retransmit_now: false,
+            limited_transmit: settings.limited_transmit,
+            early_retransmit: settings.early_retransmit,
+            tracks_deliveries: sack
+                && (extended || probe.is_some() || reduction.is_some() || frto.is_some()),
+            detection,
+            reordering: Reordering::new(rtt),
+            undo: Undo::new(settings.undo),
+            probe,
+            reduction,
+            frto,
+            dsacked: 0,
         }
     }
 
@@ -69,143 +131,470 @@ impl Recovery {
         self.state
     }
 
-    /// What is estimated to be in the network, in the window's unit.
+    /// Whether each ACK is to say which transmissions arrived.
+    #[inline]
+    pub(crate) fn tracks_deliveries(&self) -> bool {
+        self.tracks_deliveries
+    }
+
+    /// Whether SACK blocks are looked at.
+    #[inline]
+    pub(crate) fn uses_sack(&self) -> bool {
+        !matches!(self.detection, Detection::DuplicateAcks(_))
+    }
+
+    /// Whether the facts of an ACK are to say what new data there is.
+    #[inline]
+    pub(crate) fn asks_for_new_data(&self) -> bool {
+        self.state == State::Loss || self.early_retransmit
+    }
+
+    /// Whether the window falls gradually.
+    pub(crate) fn reduces_gradually(&self) -> bool {
+        self.reduction.is_some()
+    }
+
+    /// How often something came late, and by how much.
+    pub(crate) fn reordering(&self) -> &Reordering {
+        &self.reordering
+    }
+
+    /// Segments that came twice, as duplicate SACKs reported.
+    pub(crate) fn dsacked(&self) -> u64 {
+        self.dsacked
+    }
+
+    /// What is estimated to be in the network, in the window's unit. Before recovery each SACKed segment
+    /// lets a new one out (RFC 6675 5 step 3.3), and so do the first two duplicate ACKs (RFC 3042), unless limited
+    /// transmit is off.
     #[inline]
     pub(crate) fn pipe(&self, board: &Scoreboard) -> u64 {
-        match &self.algorithm {
-            Algorithm::NewReno(it) => it.pipe(self.state, board),
-            Algorithm::Sack(it) => it.pipe(self.state, board),
+        if self.state == State::Open && !self.limited_transmit {
+            return board.outstanding();
+        }
+        match &self.detection {
+            Detection::DuplicateAcks(it) => it.pipe(board),
+            Detection::Sack(_) | Detection::Time(_) => board.pipe(),
         }
     }
 
-    /// A duplicate ACK came (RFC 5681 2).
-    #[inline]
-    pub(crate) fn on_duplicate(&mut self, board: &Scoreboard) {
-        if let Algorithm::NewReno(it) = &mut self.algorithm {
-            it.on_duplicate(self.state, board);
-        }
-    }
-
-    /// Segments of which duplicate ACKs have told that they left the network, without SACK.
-    pub(crate) fn told(&self) -> u64 {
-        match &self.algorithm {
-            Algorithm::NewReno(it) => it.duplicates(),
-            Algorithm::Sack(_) => 0,
+    /// Segments that duplicate ACKs reported to have left the network, without SACK.
+    pub(crate) fn duplicates(&self) -> u64 {
+        match &self.detection {
+            Detection::DuplicateAcks(it) => it.duplicates(),
+            Detection::Sack(_) | Detection::Time(_) => 0,
         }
     }
 
     /// Whether any duplicate ACK came since `SND.UNA` last moved, or anything above is SACKed.
     pub(crate) fn saw_duplicates(&self, board: &Scoreboard) -> bool {
-        match &self.algorithm {
-            Algorithm::NewReno(it) => it.saw_duplicates(),
-            Algorithm::Sack(_) => board.sacked() > 0,
+        match &self.detection {
+            Detection::DuplicateAcks(it) => it.duplicates() > 0,
+            Detection::Sack(_) | Detection::Time(_) => board.sacked() > 0,
         }
     }
 
-    /// Whether a loss shows that is to start fast recovery.
+    /// Whether duplicate SACKs of so many more segments are believed, of `retransmits` ever.
+    pub(crate) fn believes(&self, segments: u64, retransmits: u64) -> bool {
+        self.dsacked + segments <= retransmits
+    }
+
+    /// An ACK came: what it means for the episode under way, before losses are looked for.
     #[inline]
-    pub(crate) fn is_due(&self, board: &Scoreboard) -> bool {
-        self.state == State::Open
-            && match &self.algorithm {
-                Algorithm::NewReno(it) => it.is_due(board, self.point),
-                Algorithm::Sack(_) => board.has_lost(),
-            }
-    }
-
-    /// Whether a small flight shows a loss as far as it can: all of its segments but one are
-    /// SACKed, or were counted by duplicate ACKs (RFC 5827 3.2). The first is marked lost then.
-    pub(crate) fn is_due_early(&mut self, board: &mut Scoreboard) -> bool {
-        let segments = board.segments();
-        if self.state != State::Open || !(2..=SMALL_FLIGHT).contains(&segments) {
-            return false;
+    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, ack: &AckFacts) -> Outcome {
+        if self.tracks_deliveries {
+            self.note_deliveries(board, ack);
         }
-        let seen = match &self.algorithm {
-            Algorithm::NewReno(it) if board.una() > self.point => it.duplicates(),
-            Algorithm::NewReno(_) => 0,
-            Algorithm::Sack(_) => board.sacked_segments(),
+        let repaired = self.probe.as_mut().is_some_and(|it| it.on_ack(ack));
+        let probe_repaired = repaired && self.state == State::Open;
+        if ack.marked {
+            self.undo.prove();
+        }
+        let change = match self.state {
+            State::Open if !self.undo.all_duplicates() => Change::None,
+            _ => self.advance(board, ack),
         };
-        let due = seen + 1 >= segments;
-        if due {
-            board.mark_head_lost();
-        }
-        due
-    }
-
-    /// Starts fast recovery.
-    pub(crate) fn enter_fast(&mut self, board: &mut Scoreboard) {
-        self.state = State::Fast;
-        self.point = board.nxt();
-        self.retransmit_now = true;
-        if let Algorithm::NewReno(it) = &mut self.algorithm {
-            it.enter(board);
-        }
-    }
-
-    /// The retransmission timer fired: all that is not SACKed is lost.
-    pub(crate) fn enter_loss(&mut self, board: &mut Scoreboard) {
-        board.mark_all_lost();
-        self.state = State::Loss;
-        self.point = board.nxt();
-        self.retransmit_now = false;
-        if let Algorithm::NewReno(it) = &mut self.algorithm {
-            it.reset();
-        }
-    }
-
-    /// The same, where the scoreboard was marked already.
-    pub(crate) fn enter_loss_marked(&mut self, board: &Scoreboard) {
-        self.state = State::Loss;
-        self.point = board.nxt();
-        self.retransmit_now = false;
-    }
-
-    /// What was sent when the episode began ends here.
-    #[inline]
-    pub(crate) fn point(&self) -> u64 {
-        self.point
-    }
-
-    /// The episode ends where one that it takes over would have.
-    pub(crate) fn set_point(&mut self, point: u64) {
-        self.point = point;
-    }
-
-    /// The episode covers what was sent since it began, too (F-RTO).
-    pub(crate) fn extend(&mut self, board: &Scoreboard) {
-        self.point = board.nxt();
-    }
-
-    /// The episode is over.
-    pub(crate) fn reopen(&mut self) {
-        self.state = State::Open;
-        self.retransmit_now = false;
-        if let Algorithm::NewReno(it) = &mut self.algorithm {
-            it.reset();
-        }
-    }
-
-    /// Losses are found by time: holes that may still be on their way are left alone.
-    pub(crate) fn rely_on_time(&mut self) {
-        if let Algorithm::Sack(it) = &mut self.algorithm {
-            it.rely_on_time();
-        }
-    }
-
-    /// `SND.UNA` moved by `acked`, in the window's unit.
-    #[inline]
-    pub(crate) fn on_advance(&mut self, board: &mut Scoreboard, acked: u64) {
-        let complete = board.una() >= self.point;
-        if let Algorithm::NewReno(it) = &mut self.algorithm {
-            if self.state == State::Fast && !complete {
-                it.on_partial(board, acked);
+        if let Detection::DuplicateAcks(it) = &mut self.detection {
+            if !ack.advances {
+                if ack.is_duplicate && !board.is_empty() {
+                    it.on_duplicate(self.state, board);
+                }
+            } else if self.state == State::Fast {
+                it.on_partial(board, ack.acked);
                 self.retransmit_now = true;
             } else {
                 it.reset();
             }
         }
-        if complete {
-            self.state = State::Open;
-            self.retransmit_now = false;
+        Outcome {
+            probe_repaired,
+            change,
+        }
+    }
+
+    /// What arrived, in which order, and what arrived twice.
+    #[inline]
+    fn note_deliveries(&mut self, board: &Scoreboard, ack: &AckFacts) {
+        if let Some(arrived) = &ack.arrived {
+            let since = |sent: Option<Instant>| sent.map(|sent| ack.now - sent);
+            self.reordering
+                .on_delivery(ack.now, since(arrived.sent_once));
+            if let (Detection::Time(rack), Some(rtt)) = (&mut self.detection, since(arrived.sent)) {
+                rack.on_delivery(rtt);
+            }
+            if arrived.late_by > 0 && self.state != State::Loss {
+                self.reordering.on_late(arrived.late_by);
+                if let Detection::Sack(it) = &mut self.detection {
+                    it.on_reordering();
+                }
+            }
+        }
+        if let Some(dsack) = &ack.dsack {
+            self.note_dsack(board, ack.ack, dsack);
+        }
+    }
+
+    #[cold]
+    fn note_dsack(&mut self, board: &Scoreboard, ack: u64, dsack: &Dsack) {
+        self.dsacked += u64::from(dsack.segments);
+        self.undo.on_duplicate(dsack.end, dsack.segments);
+        let of_probe = self
+            .probe
+            .as_ref()
+            .is_some_and(|it| it.is_answer(dsack.end));
+        if let Detection::Time(rack) = &mut self.detection
+            && !of_probe
+            && self.reordering.seen() > 0
+        {
+            rack.on_needless(ack, board.nxt());
+        }
+    }
+
+    /// The episode under way: does it end (`tcp_fastretrans_alert`)?
+    fn advance(&mut self, board: &mut Scoreboard, ack: &AckFacts) -> Change {
+        let complete = board.una() >= self.point;
+        let sign = self.undo.sign(ack.echoed);
+        match (self.state, sign) {
+            (State::Open, _) => self.take_back(board, false, DecisionCause::Dsack),
+            (State::Fast, _) if complete => {
+                self.note_recovered(sign.is_none());
+                self.reopen();
+                sign.map_or(Change::Recovered, |cause| {
+                    self.take_back(board, false, cause)
+                })
+            }
+            (State::Fast, _)
+                if ack.advances
+                    && self.undo.is_original(ack.echoed)
+                    && board.retransmitted() == 0 =>
+            {
+                // while a retransmission is out, more may have been late (`tcp_try_undo_partial`)
+                self.reopen();
+                self.take_back(board, true, DecisionCause::Timestamps)
+            }
+            (State::Fast, Some(DecisionCause::Dsack)) => {
+                self.note_recovered(false);
+                self.reopen();
+                self.take_back(board, false, DecisionCause::Dsack)
+            }
+            (State::Fast, _) => Change::None,
+            (State::Loss, _) => self.repair_timeout(board, ack, complete, sign),
+        }
+    }
+
+    /// The timeout that is being repaired: was it needless, or is it repaired (`tcp_process_loss`)?
+    fn repair_timeout(
+        &mut self,
+        board: &mut Scoreboard,
+        ack: &AckFacts,
+        complete: bool,
+        sign: Option<DecisionCause>,
+    ) -> Change {
+        let mut needless = sign.filter(|_| ack.advances);
+        if needless.is_none()
+            && let Some(frto) = &mut self.frto
+        {
+            let evidence = frto::Evidence::new(ack, self.point, complete, board.nxt());
+            if frto.on_ack(evidence) {
+                needless = Some(DecisionCause::Frto);
+            }
+            if frto.prefers_new() {
+                // the episode covers what is sent from now on, too
+                self.point = board.nxt();
+            }
+        }
+        match (needless, sign) {
+            (Some(cause), _) => {
+                self.reopen();
+                self.take_back(board, true, cause)
+            }
+            (None, Some(cause)) if complete => {
+                self.reopen();
+                self.take_back(board, false, cause)
+            }
+            (None, None) if complete => {
+                self.reopen();
+                Change::RepairedTimeout
+            }
+            _ => Change::None,
+        }
+    }
+
+    /// The reduction was needless; `nothing_lost`, neither is anything lost that was marked.
+    fn take_back(
+        &mut self,
+        board: &mut Scoreboard,
+        nothing_lost: bool,
+        cause: DecisionCause,
+    ) -> Change {
+        if nothing_lost {
+            board.unmark_lost();
+        }
+        if let Some(frto) = &mut self.frto {
+            frto.give_up();
+        }
+        board.look_again();
+        Change::Undone {
+            before: self.undo.take_back(),
+            cause,
+        }
+    }
+
+    fn note_recovered(&mut self, needed: bool) {
+        if let Detection::Time(rack) = &mut self.detection {
+            rack.on_recovered(needed);
+        }
+    }
+
+    /// The episode is over.
+    fn reopen(&mut self) {
+        self.state = State::Open;
+        self.retransmit_now = false;
+        if let Detection::DuplicateAcks(it) = &mut self.detection {
+            it.reset();
+        }
+    }
+}
+
+/// Losses.
+impl Recovery {
+    /// Marks what is lost, and says whether fast recovery is to start.
+    #[inline]
+    pub(crate) fn detect(&mut self, board: &mut Scoreboard, look: Look) -> Detected {
+        let open = self.state == State::Open;
+        let nothing = match &self.detection {
+            Detection::DuplicateAcks(it) => !open || it.duplicates() == 0,
+            Detection::Sack(_) if !self.tracks_deliveries && !self.early_retransmit => {
+                // only a new SACK block can show a loss
+                !(look.newly_sacked || (open && board.has_lost()))
+            }
+            Detection::Sack(_) | Detection::Time(_) => open && board.is_in_order(),
+        };
+        if nothing {
+            return Detected::default();
+        }
+        let mut detected = self.look_for_losses(board, look);
+        if detected.enters.is_none() && self.early_retransmit && look.idle {
+            detected.enters = self.detect_early(board);
+        }
+        detected
+    }
+
+    fn look_for_losses(&mut self, board: &mut Scoreboard, look: Look) -> Detected {
+        let (lost, retransmitted) = (board.lost(), board.retransmitted());
+        let mut wait = None;
+        let (newly_lost, cause) = match &mut self.detection {
+            Detection::DuplicateAcks(it) => {
+                let enters = it
+                    .is_due(board, self.point)
+                    .then_some(DecisionCause::DuplicateAcks);
+                return Detected {
+                    enters,
+                    ..Detected::default()
+                };
+            }
+            Detection::Sack(it) => {
+                let again = it.mark_lost(board, self.state == State::Fast);
+                (board.lost().saturating_sub(lost) + again, it.cause())
+            }
+            Detection::Time(rack) if board.has_news() => {
+                let sacked = board.sacked() / board.unit();
+                let recovering = self.state != State::Open;
+                let window = rack.window(&self.reordering, recovering, sacked, look.srtt);
+                let (newly_lost, next) = board.mark_overdue(look.now, rack.rtt() + window);
+                wait = next;
+                (newly_lost, DecisionCause::Rack)
+            }
+            Detection::Time(_) => (0, DecisionCause::Rack),
+        };
+        let enters = match self.state {
+            State::Open => board.has_lost(),
+            // a retransmission after the timeout was lost as well
+            State::Loss => board.retransmitted() < retransmitted && newly_lost > 0,
+            State::Fast => false,
+        };
+        Detected {
+            lost: newly_lost,
+            wait,
+            enters: enters.then_some(cause),
+        }
+    }
+
+    /// Whether a small flight shows a loss as far as it can: all of its segments but one are
+    /// SACKed, or were counted by duplicate ACKs (RFC 5827 3.2). The first is marked lost then.
+    fn detect_early(&self, board: &mut Scoreboard) -> Option<DecisionCause> {
+        let segments = board.segments();
+        if self.state != State::Open
+            || self.tracks_deliveries
+            || !(2..=SMALL_FLIGHT).contains(&segments)
+        {
+            return None;
+        }
+        let seen = match &self.detection {
+            Detection::DuplicateAcks(it) if board.una() > self.point => it.duplicates(),
+            Detection::DuplicateAcks(_) => 0,
+            Detection::Sack(_) | Detection::Time(_) => board.sacked_segments(),
+        };
+        (seen + 1 >= segments).then(|| {
+            board.mark_head_lost();
+            DecisionCause::EarlyRetransmit
+        })
+    }
+
+    /// Starts fast recovery, with the window as it was `before` it falls. `needed`: a mark calls for the
+    /// reduction, whatever becomes of the losses.
+    pub(crate) fn enter_fast(&mut self, board: &mut Scoreboard, before: Before, needed: bool) {
+        self.begin_episode(board, before);
+        if needed {
+            self.undo.prove();
+        }
+        self.state = State::Fast;
+        self.point = board.nxt();
+        self.retransmit_now = true;
+        if let Detection::DuplicateAcks(it) = &mut self.detection {
+            it.enter(board);
+        }
+    }
+
+    /// The episode ends where the reduction would have that it continues.
+    pub(crate) fn set_point(&mut self, point: u64) {
+        self.point = point;
+    }
+
+    /// A timeout: what is not SACKed is lost. `lowered`, the window before, if the threshold falls for it;
+    /// `further`, it is not the first of its series.
+    pub(crate) fn enter_loss(
+        &mut self,
+        board: &mut Scoreboard,
+        now: Instant,
+        lowered: Option<Before>,
+        further: bool,
+    ) {
+        match lowered {
+            Some(before) => self.begin_episode(board, before),
+            None => self.forget_probe(),
+        }
+        if let Some(frto) = &mut self.frto {
+            frto.begin(self.state == State::Open || further);
+        }
+        match &mut self.detection {
+            Detection::DuplicateAcks(it) => {
+                board.mark_all_lost();
+                it.reset();
+            }
+            Detection::Sack(_) => board.mark_all_lost(),
+            Detection::Time(rack) => board.mark_timed_out(now, rack.rtt()),
+        }
+        self.state = State::Loss;
+        self.point = board.nxt();
+        self.retransmit_now = false;
+    }
+
+    fn begin_episode(&mut self, board: &Scoreboard, before: Before) {
+        let again = board.retransmitted().div_ceil(board.unit()) as u32;
+        let probes = self.probe.as_ref().map_or(0, TailProbe::repeated);
+        self.undo.begin(board.una(), again + probes, before);
+        self.forget_probe();
+    }
+
+    fn forget_probe(&mut self) {
+        if let Some(probe) = &mut self.probe {
+            probe.forget();
+        }
+    }
+}
+
+/// The window and what goes out.
+impl Recovery {
+    /// A gradual reduction begins with a window of `cwnd`; false if the window falls at once.
+    pub(crate) fn begin_reduction(&mut self, cwnd: u64) -> bool {
+        match &mut self.reduction {
+            Some(reduction) => {
+                reduction.begin(cwnd);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// A gradual reduction begins for a mark: there is nothing to take back, and no probe any more
+    /// (`tcp_enter_cwr`).
+    pub(crate) fn begin_cwr(&mut self, cwnd: u64) {
+        self.begin_reduction(cwnd);
+        self.undo.forget();
+        self.forget_probe();
+    }
+
+    /// The window after an ACK, in a gradual reduction; none if it stays.
+    pub(crate) fn reduced_window(&mut self, sample: &ReductionSample) -> Option<u64> {
+        self.reduction.as_mut()?.window(sample)
+    }
+
+    /// The window at the end of a reduction.
+    pub(crate) fn final_window(&self, cwnd: u64, ssthresh: u64) -> u64 {
+        match &self.reduction {
+            Some(it) => it.end(cwnd, ssthresh),
+            None => ssthresh,
+        }
+    }
+
+    /// So much went out during a reduction, in the window's unit.
+    #[inline]
+    pub(crate) fn count_sent(&mut self, amount: u64) {
+        if let Some(reduction) = &mut self.reduction {
+            reduction.on_sent(amount);
+        }
+    }
+
+    /// A segment was sent again when the timestamp clock showed `stamp`.
+    pub(crate) fn on_retransmit(&mut self, stamp: u32) {
+        self.undo.on_retransmit(stamp);
+    }
+
+    /// The tail loss probe, where there is one.
+    #[inline]
+    pub(crate) fn probe(&self) -> Option<&TailProbe> {
+        self.probe.as_ref()
+    }
+
+    /// The same.
+    #[inline]
+    pub(crate) fn probe_mut(&mut self) -> Option<&mut TailProbe> {
+        self.probe.as_mut()
+    }
+
+    /// Whether new data goes before what counts as lost (F-RTO).
+    #[inline]
+    pub(crate) fn prefers_new(&self) -> bool {
+        self.frto.as_ref().is_some_and(Frto::prefers_new)
+    }
+
+    /// F-RTO could send no new data: if none went out before, lost segments go on.
+    pub(crate) fn no_new_data(&mut self, nxt: u64) {
+        if nxt == self.point
+            && let Some(frto) = &mut self.frto
+        {
+            frto.give_up();
         }
     }
 
@@ -221,12 +610,11 @@ impl Recovery {
     }
 
     /// What else is worth sending again when the window is open and there is no new data to send:
-    /// holes that may still be on their way (RFC 6675 4, `NextSeg` rule 3).
+    /// holes that may still be on their way (RFC 6675 4, `NextSeg` rule 3). RACK would mistake the times
+    /// of what is not lost.
     pub(crate) fn next_speculative(&self, board: &mut Scoreboard) -> Option<u64> {
-        match &self.algorithm {
-            Algorithm::Sack(it) if self.state == State::Fast && it.speculates() => {
-                board.next_hole()
-            }
+        match &self.detection {
+            Detection::Sack(_) if self.state == State::Fast => board.next_hole(),
             _ => None,
         }
     }

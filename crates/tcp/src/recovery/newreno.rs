@@ -17,16 +17,14 @@ const DUP_THRESH: u32 = 3;
 
 #[derive(Debug)]
 pub(super) struct NewReno {
-    limited_transmit: bool,
     duplicates: u32,
     /// what duplicate ACKs say has left the network, in the window's unit
     inflation: u64,
 }
 
 impl NewReno {
-    pub(super) fn new(limited_transmit: bool) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            limited_transmit,
             duplicates: 0,
             inflation: 0,
         }
@@ -38,15 +36,13 @@ impl NewReno {
         self.inflation = 0;
     }
 
-    /// In state Open, limited transmit allows two segments beyond the window (RFC 3042 2).
+    /// In state Open two duplicate ACKs count, which is limited transmit (RFC 3042 2).
     #[inline]
-    pub(super) fn pipe(&self, state: State, board: &Scoreboard) -> u64 {
-        if state == State::Open && !self.limited_transmit {
-            return board.outstanding();
-        }
+    pub(super) fn pipe(&self, board: &Scoreboard) -> u64 {
         board.pipe().saturating_sub(self.inflation)
     }
 
+    /// A duplicate ACK came (RFC 5681 2).
     pub(super) fn on_duplicate(&mut self, state: State, board: &Scoreboard) {
         self.duplicates = self.duplicates.saturating_add(1);
         let counts = match state {
@@ -59,12 +55,9 @@ impl NewReno {
         }
     }
 
+    #[inline]
     pub(super) fn duplicates(&self) -> u64 {
         u64::from(self.duplicates)
-    }
-
-    pub(super) fn saw_duplicates(&self) -> bool {
-        self.duplicates > 0
     }
 
     /// Only what was sent after the last episode counts (RFC 6582 3.2 step 1): duplicate ACKs may
@@ -74,6 +67,7 @@ impl NewReno {
         self.duplicates >= DUP_THRESH && board.una() > point
     }
 
+    /// Fast recovery starts: the first segment is lost.
     pub(super) fn enter(&mut self, board: &mut Scoreboard) {
         board.mark_head_lost();
         self.inflation = u64::from(self.duplicates.min(DUP_THRESH)) * board.unit();

@@ -5,124 +5,98 @@
 //! a lost retransmission shows like any other loss, and small windows are served too.
 //!
 //! The window is zero while no reordering was seen and loss is likely, else a quarter of the
-//! smallest round-trip time, a quarter more for each round trip in which a duplicate SACK told of a
+//! smallest round-trip time, a quarter more for each round trip in which a duplicate SACK reported a
 //! needless retransmission, up to SRTT.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
-/// SACKed segments that are taken for loss as long as no reordering was seen
-/// (`tcp_reordering`), and what this may grow to (`tcp_max_reordering`).
-const DUP_THRESH: u64 = 3;
-const DUP_THRESH_MAX: u64 = 300;
+use super::reordering::Reordering;
+
 /// Recoveries for which a widened window is kept (`TCP_RACK_RECOVERY_THRESH`).
 const PERSISTENCE: u32 = 16;
 /// Quarters of the round-trip time at most.
 const STEPS_MAX: u64 = 255;
-/// For how long a smallest round-trip time holds: 300 s (`tcp_min_rtt_wlen`) in two halves.
-const HALF_MEMORY: Time = Time::from_secs(150);
 
-/// The smallest round-trip time of the last 150 to 300 s.
-#[derive(Clone, Copy, Debug)]
-struct MinRtt {
-    since: Time,
-    now: Time,
-    before: Time,
+/// A transmission in the order that RACK looks at: by time, and within one instant by position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Transmission {
+    pub(crate) sent: Instant,
+    /// where the segment ends
+    pub(crate) end: u64,
 }
 
-impl MinRtt {
-    #[inline]
-    fn sample(&mut self, now: Time, rtt: Time) {
-        if now.saturating_sub(self.since) > HALF_MEMORY {
-            self.before = self.now;
-            self.now = rtt;
-            self.since = now;
-        }
-        self.now = self.now.min(rtt);
-    }
+/// What RACK says of a transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Nothing that was sent later has arrived.
+    Open,
+    /// It may be late; it is lost after this time.
+    Late(Duration),
+    /// It is lost.
+    Lost,
+}
 
-    #[inline]
-    fn get(&self) -> Time {
-        self.now.min(self.before)
+/// Whether a transmission is lost at `now` (RFC 8985 6.2 step 5). `latest` is the last sent of those that
+/// have arrived, `allowed` its round trip and the reordering window.
+#[inline]
+pub(crate) fn detect(
+    transmission: Transmission,
+    latest: Transmission,
+    allowed: Duration,
+    now: Instant,
+) -> Arrival {
+    if transmission >= latest {
+        return Arrival::Open;
+    }
+    let due = transmission.sent.saturating_add(allowed);
+    if due > now {
+        Arrival::Late(due - now)
+    } else {
+        Arrival::Lost
     }
 }
 
 /// What RACK knows besides the times on the scoreboard.
 #[derive(Debug)]
-pub(crate) struct Rack {
-    min_rtt: MinRtt,
+pub(super) struct Rack {
     /// of the transmission that was delivered last
-    rtt: Time,
-    /// times that something came late
-    reordering_seen: u64,
-    dup_thresh: u64,
+    rtt: Duration,
+    /// quarters of the smallest round-trip time
     steps: u64,
     /// recoveries until the window is narrow again
     persistence: u32,
-    /// duplicate SACKs count again once this is acknowledged: one step a round trip
+    /// duplicate SACKs count again once this is acknowledged: one step per round trip
     round_end: u64,
 }
 
-impl Rack {
-    /// Where the handshake had measured `rtt`.
-    pub(crate) fn new(rtt: Option<Time>) -> Self {
-        let rtt = rtt.unwrap_or(Time::NEVER);
+impl Default for Rack {
+    fn default() -> Self {
         Self {
-            min_rtt: MinRtt {
-                since: Time::ZERO,
-                now: rtt,
-                before: Time::NEVER,
-            },
-            rtt: Time::ZERO,
-            reordering_seen: 0,
-            dup_thresh: DUP_THRESH,
+            rtt: Duration::ZERO,
             steps: 1,
             persistence: 0,
             round_end: 0,
         }
     }
+}
 
-    /// The smallest round-trip time; [`Time::NEVER`] before the first.
+impl Rack {
+    /// The round-trip time of the transmission that was delivered last. After that time a segment is lost
+    /// when a timeout fired (`tcp_timeout_mark_lost`).
+    pub(super) fn rtt(&self) -> Duration {
+        self.rtt
+    }
+
+    /// A transmission was delivered after `rtt`.
     #[inline]
-    pub(crate) fn min_rtt(&self) -> Time {
-        self.min_rtt.get()
+    pub(super) fn on_delivery(&mut self, rtt: Duration) {
+        self.rtt = rtt;
     }
 
-    /// A transmission was delivered that took `rtt`; `once`, what was sent once took that.
-    #[inline]
-    pub(crate) fn on_delivery(&mut self, now: Time, rtt: Option<Time>, once: Option<Time>) {
-        if let Some(rtt) = rtt {
-            self.rtt = rtt;
-        }
-        if let Some(once) = once {
-            self.min_rtt.sample(now, once);
-        }
-    }
-
-    /// Something came `segments` later than what was sent after it (`tcp_check_sack_reordering`).
-    pub(crate) fn on_reordering(&mut self, segments: u64) {
-        self.reordering_seen += 1;
-        self.dup_thresh = self.dup_thresh.max(segments).min(DUP_THRESH_MAX);
-    }
-
-    /// Whether the window grows for what is SACKed above a hole, too: where things come late as a rule
-    /// (`tcp_may_raise_cwnd`).
-    pub(crate) fn raises_on_sack(&self) -> bool {
-        self.dup_thresh > DUP_THRESH
-    }
-
-    /// How often something came late.
-    pub(crate) fn reordering_seen(&self) -> u64 {
-        self.reordering_seen
-    }
-
-    /// Segments by which something may come late without counting as lost (`tcpi_reordering`).
-    pub(crate) fn reordering(&self) -> u64 {
-        self.dup_thresh
-    }
-
-    /// A retransmission was needless, says a duplicate SACK with an ACK up to `una`.
-    pub(crate) fn on_needless(&mut self, una: u64, nxt: u64) {
-        if self.reordering_seen > 0 && una >= self.round_end {
+    /// A retransmission was needless, says a duplicate SACK with an ACK up to `una`, on a path that
+    /// reorders.
+    pub(super) fn on_needless(&mut self, una: u64, nxt: u64) {
+        if una >= self.round_end {
             self.steps = (self.steps + 1).min(STEPS_MAX);
             self.persistence = PERSISTENCE;
             self.round_end = nxt;
@@ -130,7 +104,7 @@ impl Rack {
     }
 
     /// A recovery ended; `needed`, or else what was sent again had arrived.
-    pub(crate) fn on_recovered(&mut self, needed: bool) {
+    pub(super) fn on_recovered(&mut self, needed: bool) {
         if needed {
             self.persistence = self.persistence.saturating_sub(1);
         } else {
@@ -143,22 +117,18 @@ impl Rack {
 
     /// How long a segment may be late: the reordering window (`tcp_rack_reo_wnd`) when `sacked`
     /// segments are SACKed.
-    fn window(&self, recovering: bool, sacked: u64, srtt: Time) -> Time {
-        if self.reordering_seen == 0 && (recovering || sacked >= self.dup_thresh) {
-            return Time::ZERO;
+    pub(super) fn window(
+        &self,
+        path: &Reordering,
+        recovering: bool,
+        sacked: u64,
+        srtt: Option<Duration>,
+    ) -> Duration {
+        if path.seen() == 0 && (recovering || sacked >= path.degree()) {
+            return Duration::ZERO;
         }
-        let quarters = (self.min_rtt.get().as_ps() / 4).saturating_mul(self.steps);
-        Time::from_ps(quarters).min(srtt)
-    }
-
-    /// After how long a segment is lost that was sent before what was delivered last.
-    pub(crate) fn span(&self, recovering: bool, sacked: u64, srtt: Option<Time>) -> Time {
-        self.rtt + self.window(recovering, sacked, srtt.unwrap_or(Time::ZERO))
-    }
-
-    /// After how long a segment is lost when a timeout fired (`tcp_timeout_mark_lost`).
-    pub(crate) fn timed_out_span(&self) -> Time {
-        self.rtt
+        let quarters = (path.min_rtt().as_ps() / 4).saturating_mul(self.steps);
+        Duration::from_ps(quarters).min(srtt.unwrap_or(Duration::ZERO))
     }
 }
 
@@ -166,42 +136,51 @@ impl Rack {
 mod tests {
     use super::*;
 
-    const RTT: Time = Time::from_ms(40);
+    const RTT: Duration = Duration::from_ms(40);
 
     #[test]
-    fn without_reordering_seen_three_sacked_segments_leave_no_room() {
-        let rack = Rack::new(Some(RTT));
-        assert_eq!(rack.window(false, 2, RTT), RTT / 4);
-        assert_eq!(rack.window(false, 3, RTT), Time::ZERO);
-        assert_eq!(rack.window(true, 1, RTT), Time::ZERO);
+    fn a_segment_is_lost_once_a_later_one_arrived_and_its_time_has_passed() {
+        let at = |ms, end| Transmission {
+            sent: Instant::from_ms(ms),
+            end,
+        };
+        let now = Instant::from_ms(60);
+        let lost = |transmission| detect(transmission, at(20, 3000), RTT, now);
+        assert_eq!(lost(at(20, 4000)), Arrival::Open);
+        assert_eq!(lost(at(20, 2000)), Arrival::Lost);
+        // within one instant the order is that of the data
+        let wider = RTT + Duration::from_ms(5);
+        assert_eq!(
+            detect(at(20, 2000), at(20, 3000), wider, now),
+            Arrival::Late(Duration::from_ms(5))
+        );
+        assert_eq!(lost(at(19, 9000)), Arrival::Lost);
     }
 
     #[test]
-    fn a_duplicate_sack_a_round_trip_widens_the_window_by_a_quarter_up_to_srtt() {
-        let mut rack = Rack::new(Some(RTT));
-        rack.on_needless(100, 200);
-        assert_eq!(rack.window(false, 0, RTT), RTT / 4);
-        rack.on_reordering(2);
+    fn without_reordering_seen_three_sacked_segments_leave_no_room() {
+        let (rack, path) = (Rack::default(), Reordering::new(Some(RTT)));
+        let window = |recovering, sacked| rack.window(&path, recovering, sacked, Some(RTT));
+        assert_eq!(window(false, 2), RTT / 4);
+        assert_eq!(window(false, 3), Duration::ZERO);
+        assert_eq!(window(true, 1), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_duplicate_sack_per_round_trip_widens_the_window_by_a_quarter_up_to_srtt() {
+        let (mut rack, mut path) = (Rack::default(), Reordering::new(Some(RTT)));
+        path.on_late(2);
         for (una, quarters) in [(100, 2), (150, 2), (200, 3), (300, 4), (400, 4)] {
             rack.on_needless(una, una + 100);
-            assert_eq!(rack.window(true, 9, RTT), RTT / 4 * quarters, "at {una}");
+            let window = rack.window(&path, true, 9, Some(RTT));
+            assert_eq!(window, RTT / 4 * quarters, "at {una}");
         }
         // sixteen recoveries later it is narrow again
         for _ in 0..15 {
             rack.on_recovered(true);
         }
-        assert_eq!(rack.window(true, 9, RTT), RTT);
+        assert_eq!(rack.window(&path, true, 9, Some(RTT)), RTT);
         rack.on_recovered(true);
-        assert_eq!(rack.window(true, 9, RTT), RTT / 4);
-    }
-
-    #[test]
-    fn the_smallest_round_trip_is_forgotten_after_300_seconds() {
-        let mut rack = Rack::new(Some(RTT));
-        let longer = Some(RTT * 2);
-        for s in 1..=320 {
-            rack.on_delivery(Time::from_secs(s), longer, longer);
-        }
-        assert_eq!(rack.min_rtt(), RTT * 2);
+        assert_eq!(rack.window(&path, true, 9, Some(RTT)), RTT / 4);
     }
 }

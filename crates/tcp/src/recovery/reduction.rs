@@ -1,5 +1,5 @@
-//! How the window comes down to the threshold in fast recovery and after a mark, where not at once:
-//! one file an algorithm.
+//! How the window is reduced to the threshold in fast recovery and after a mark, where not at once.
+//! One file per algorithm.
 
 use super::prr::Prr;
 use super::rate_halving::RateHalving;

@@ -1,41 +1,21 @@
 //! Tail loss probes (RFC 8985 7), as Linux has them (`tcp_send_loss_probe`).
 //!
-//! Where the last segments of a flight are lost no ACK tells of it. After about two round trips a
-//! probe goes out, new data or the last segment again, whose ACK does; only if that fails too
-//! is the retransmission timer waited for. A probe that repaired the only loss hides it from
+//! Where the last segments of a flight are lost, no ACK shows it. After about two round trips a
+//! probe goes out, new data or the last segment again, whose ACK does; only if that fails too, the sender
+//! waits for the retransmission timer. A probe that repaired the only loss hides it from
 //! congestion control, unless the end of the episode shows whether both copies arrived.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
-/// What an ACK says of the probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// Nothing: there is none, or it is not known yet.
-    Pending,
-    /// The probe was not needed.
-    Needless,
-    /// The probe repaired a loss: congestion control has to know (RFC 8985 7.4.2).
-    Repaired,
-}
-
-/// What the end of an episode is told by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AckFacts {
-    pub(crate) ack: u64,
-    pub(crate) advances: bool,
-    /// where a duplicate SACK of one segment ended
-    pub(crate) duplicate_end: Option<u64>,
-    /// it neither moved anything nor carried anything
-    pub(crate) is_pure_duplicate: bool,
-}
+use super::AckFacts;
 
 /// The probe of one sender.
 #[derive(Debug)]
 pub(crate) struct TailProbe {
     /// added to the smoothed round trips: timers of the kernel take two ticks
-    slack: Time,
+    slack: Duration,
     /// for a lone segment, whose ACK may be delayed
-    delayed_ack: Time,
+    delayed_ack: Duration,
     /// `SND.NXT` after the probe, while its episode lasts
     high: Option<u64>,
     /// it was the last segment again
@@ -45,7 +25,7 @@ pub(crate) struct TailProbe {
 }
 
 impl TailProbe {
-    pub(crate) fn new(slack: Time, delayed_ack: Time) -> Self {
+    pub(crate) fn new(slack: Duration, delayed_ack: Duration) -> Self {
         Self {
             slack,
             delayed_ack,
@@ -57,11 +37,11 @@ impl TailProbe {
 
     /// How long to wait for an ACK (RFC 8985 7.2) of what `lone` says is one segment only.
     #[inline]
-    pub(crate) fn timeout(&self, srtt: Time, lone: bool) -> Time {
+    pub(crate) fn timeout(&self, srtt: Duration, lone: bool) -> Duration {
         srtt * 2 + if lone { self.delayed_ack } else { self.slack }
     }
 
-    /// One is out that was not judged yet: there is no second (RFC 8985 7.3).
+    /// One is out, and it is not known yet what became of it: there is no second (RFC 8985 7.3).
     #[inline]
     pub(crate) fn is_out(&self) -> bool {
         self.high.is_some()
@@ -90,44 +70,40 @@ impl TailProbe {
         self.high == Some(end)
     }
 
-    /// Judges the probe by an ACK (`tcp_process_tlp_ack`).
+    /// Whether an ACK shows that the probe repaired a loss: congestion control has to know (RFC 8985
+    /// 7.4.2; `tcp_process_tlp_ack`).
     #[inline]
-    pub(crate) fn on_ack(&mut self, facts: &AckFacts) -> Verdict {
-        let Some(high) = self.high else {
-            return Verdict::Pending;
+    pub(crate) fn on_ack(&mut self, ack: &AckFacts) -> bool {
+        let Some(high) = self.high.filter(|high| ack.ack >= *high) else {
+            return false;
         };
-        if facts.ack < high {
-            return Verdict::Pending;
+        let copied = ack
+            .dsack
+            .is_some_and(|it| it.segments == 1 && it.end == high);
+        let needless = !self.repeats || copied;
+        let repaired = !needless && ack.ack > high;
+        if needless || repaired || ack.is_duplicate {
+            self.high = None;
         }
-        let verdict = if !self.repeats || facts.duplicate_end == Some(high) {
-            Verdict::Needless
-        } else if facts.ack > high {
-            Verdict::Repaired
-        } else if facts.is_pure_duplicate && !facts.advances {
-            Verdict::Needless
-        } else {
-            return Verdict::Pending;
-        };
-        self.high = None;
-        verdict
+        repaired
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Dsack;
     use super::*;
 
     fn facts(ack: u64) -> AckFacts {
         AckFacts {
             ack,
             advances: true,
-            duplicate_end: None,
-            is_pure_duplicate: false,
+            ..AckFacts::default()
         }
     }
 
     fn probed(repeats: bool) -> TailProbe {
-        let mut probe = TailProbe::new(Time::from_ms(2), Time::from_ms(200));
+        let mut probe = TailProbe::new(Duration::from_ms(2), Duration::from_ms(200));
         probe.on_sent(1000, repeats);
         probe
     }
@@ -135,34 +111,42 @@ mod tests {
     #[test]
     fn it_waits_two_round_trips_and_for_a_lone_segment_a_delayed_ack_too() {
         let probe = probed(true);
-        let srtt = Time::from_ms(10);
-        assert_eq!(probe.timeout(srtt, false), Time::from_ms(22));
-        assert_eq!(probe.timeout(srtt, true), Time::from_ms(220));
+        let srtt = Duration::from_ms(10);
+        assert_eq!(probe.timeout(srtt, false), Duration::from_ms(22));
+        assert_eq!(probe.timeout(srtt, true), Duration::from_ms(220));
     }
 
     #[test]
     fn an_ack_beyond_a_repeated_segment_without_a_duplicate_sack_is_a_repaired_loss() {
         let mut probe = probed(true);
-        assert_eq!(probe.on_ack(&facts(900)), Verdict::Pending);
-        assert_eq!(probe.on_ack(&facts(1000)), Verdict::Pending);
-        assert_eq!(probe.on_ack(&facts(1001)), Verdict::Repaired);
+        assert!(!probe.on_ack(&facts(900)));
+        assert!(!probe.on_ack(&facts(1000)));
+        assert!(probe.is_out());
+        assert!(probe.on_ack(&facts(1001)));
         assert!(!probe.is_out());
     }
 
     #[test]
     fn a_duplicate_sack_or_a_duplicate_ack_says_that_both_copies_arrived() {
-        let told = AckFacts {
-            duplicate_end: Some(1000),
+        let mut by_dsack = probed(true);
+        assert!(!by_dsack.on_ack(&AckFacts {
+            dsack: Some(Dsack {
+                end: 1000,
+                segments: 1
+            }),
             ..facts(1000)
-        };
-        assert_eq!(probed(true).on_ack(&told), Verdict::Needless);
-        let plain = AckFacts {
+        }));
+        let mut by_duplicate = probed(true);
+        assert!(!by_duplicate.on_ack(&AckFacts {
             advances: false,
-            is_pure_duplicate: true,
+            is_duplicate: true,
             ..facts(1000)
-        };
-        assert_eq!(probed(true).on_ack(&plain), Verdict::Needless);
+        }));
         // new data as a probe hides nothing
-        assert_eq!(probed(false).on_ack(&facts(1001)), Verdict::Needless);
+        let mut by_new_data = probed(false);
+        assert!(!by_new_data.on_ack(&facts(1001)));
+        for probe in [by_dsack, by_duplicate, by_new_data] {
+            assert!(!probe.is_out());
+        }
     }
 }

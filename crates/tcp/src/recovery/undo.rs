@@ -1,22 +1,25 @@
-//! Taking a reduction of the window back that was needless, as Linux does (`tcp_try_undo_*`).
+//! Undo: a reduction of the window that was needless is taken back, as Linux does (`tcp_try_undo_*`).
 //!
 //! Two signs show it: each retransmission of the episode was reported by a duplicate SACK (RFC
-//! 3708), or an ACK echoes a timestamp from before the first retransmission (Eifel, RFC 3522;
-//! the response: RFC 4015).
+//! 3708), or an ACK echoes a timestamp from before the first retransmission, so that the original
+//! caused it (Eifel, RFC 3522; the response: RFC 4015). Without SACK there is the second alone. F-RTO
+//! is a third ([`super::frto`]), and takes the same record back.
+
+use crate::decision::DecisionCause;
 
 /// One episode of recovery: what it changed, and what may show that it was needless.
 #[derive(Debug)]
 pub(crate) struct Undo {
-    /// the two signs are heeded; F-RTO needs the record only
-    heeds_acks: bool,
+    /// the two signs count; F-RTO needs the record only
+    reads_acks: bool,
     /// `SND.UNA` when it began; none: there is nothing to take back
     marker: Option<u64>,
-    /// retransmissions of which no duplicate SACK told; none: there was none yet
-    untold: Option<u32>,
+    /// retransmissions that no duplicate SACK reported; none: there was none yet
+    unreported: Option<u32>,
     /// timestamp of the first retransmission
     stamp: Option<u32>,
     window: Before,
-    /// a mark called for the reduction: it stands, even if nothing was lost
+    /// a mark called for the reduction: it is kept, even if nothing was lost
     proven: bool,
 }
 
@@ -28,11 +31,11 @@ pub(crate) struct Before {
 }
 
 impl Undo {
-    pub(crate) fn new(heeds_acks: bool) -> Self {
+    pub(crate) fn new(reads_acks: bool) -> Self {
         Self {
-            heeds_acks,
+            reads_acks,
             marker: None,
-            untold: None,
+            unreported: None,
             stamp: None,
             window: Before::default(),
             proven: false,
@@ -43,7 +46,7 @@ impl Undo {
     pub(crate) fn begin(&mut self, una: u64, out: u32, window: Before) {
         self.marker = Some(una);
         self.proven = false;
-        self.untold = (out > 0).then_some(out);
+        self.unreported = (out > 0).then_some(out);
         if out == 0 {
             self.stamp = None;
         }
@@ -57,39 +60,46 @@ impl Undo {
 
     /// A segment was sent again when the timestamp clock showed `stamp`.
     pub(crate) fn on_retransmit(&mut self, stamp: u32) {
-        self.untold = Some(self.untold.unwrap_or(0) + 1);
+        self.unreported = Some(self.unreported.unwrap_or(0) + 1);
         self.stamp.get_or_insert(stamp);
     }
 
-    /// A duplicate SACK told of `segments` up to `end`.
+    /// A duplicate SACK reported `segments` up to `end`.
     pub(crate) fn on_duplicate(&mut self, end: u64, segments: u32) {
         if self.marker.is_some_and(|marker| end > marker)
-            && let Some(untold) = &mut self.untold
+            && let Some(unreported) = &mut self.unreported
         {
-            *untold = untold.saturating_sub(segments);
+            *unreported = unreported.saturating_sub(segments);
         }
     }
 
-    /// Whether every retransmission was told to be a duplicate.
+    /// Whether every retransmission was reported to be a duplicate.
     #[inline]
     pub(crate) fn all_duplicates(&self) -> bool {
-        self.heeds_acks && self.marker.is_some() && self.untold == Some(0)
+        self.reads_acks && self.marker.is_some() && self.unreported == Some(0)
     }
 
     /// Whether the echoed timestamp is older than the first retransmission (`tcp_packet_delayed`).
+    #[inline]
     pub(crate) fn is_original(&self, echoed: Option<u32>) -> bool {
-        self.heeds_acks
+        self.reads_acks
             && self.marker.is_some()
             && matches!((self.stamp, echoed), (Some(stamp), Some(echoed))
                 if echoed != 0 && echoed.wrapping_sub(stamp).cast_signed() < 0)
     }
 
-    /// Either sign (`tcp_may_undo`).
-    pub(crate) fn is_needless(&self, echoed: Option<u32>) -> bool {
-        self.all_duplicates() || self.is_original(echoed)
+    /// Either sign, if there is one (`tcp_may_undo`).
+    #[inline]
+    pub(crate) fn sign(&self, echoed: Option<u32>) -> Option<DecisionCause> {
+        if self.all_duplicates() {
+            Some(DecisionCause::Dsack)
+        } else {
+            self.is_original(echoed)
+                .then_some(DecisionCause::Timestamps)
+        }
     }
 
-    /// A mark came (`prior_ssthresh = 0`).
+    /// A mark came, so the reduction is kept (`prior_ssthresh = 0`).
     pub(crate) fn prove(&mut self) {
         self.proven = true;
     }
@@ -102,7 +112,7 @@ impl Undo {
     /// Ends the episode; what the window was before, unless it was taken back already or was called
     /// for.
     pub(crate) fn take_back(&mut self) -> Option<Before> {
-        self.untold = None;
+        self.unreported = None;
         self.stamp = None;
         self.marker
             .take()

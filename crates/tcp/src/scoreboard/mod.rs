@@ -10,9 +10,11 @@
 
 mod deliveries;
 mod marks;
+mod overdue;
 mod overtaken;
+mod rate;
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 pub(crate) use self::deliveries::Arrived;
 use self::deliveries::{Deliveries, Resent};
@@ -36,7 +38,7 @@ const RESENT: u8 = 16;
 struct Record {
     start: u64,
     /// of the latest transmission
-    sent: Time,
+    sent: Instant,
     payload: u16,
     flags: u8,
 }
@@ -75,7 +77,7 @@ pub(crate) struct Acked {
     /// in the window's unit
     pub(crate) amount: u64,
     /// when the oldest of them was sent that was neither retransmitted nor SACKed before
-    pub(crate) sent: Option<Time>,
+    pub(crate) sent: Option<Instant>,
     /// whether any of them was retransmitted: Karn's rule
     pub(crate) retransmitted: bool,
 }
@@ -239,7 +241,7 @@ impl Scoreboard {
 
     /// Puts new data on record.
     #[inline]
-    pub(crate) fn push(&mut self, now: Time, chunk: Chunk) {
+    pub(crate) fn push(&mut self, now: Instant, chunk: Chunk) {
         assert!(chunk.start == self.nxt, "new data follows what was sent");
         if self.segments() > self.mask as u64 {
             self.grow();
@@ -366,7 +368,7 @@ impl Scoreboard {
     }
 
     /// Records that the segment was sent again.
-    pub(crate) fn retransmit(&mut self, now: Time, ordinal: u64) {
+    pub(crate) fn retransmit(&mut self, now: Instant, ordinal: u64) {
         let unit = self.unit;
         let record = self.record_mut(ordinal);
         assert!(!record.is(SACKED | RETRANSMITTED));

@@ -1,5 +1,7 @@
 //! The running sums against a recount, under any sequence of events.
 
+use fairport_units::Duration;
+
 use super::*;
 use crate::segment::SackBlock;
 use crate::seq;
@@ -78,7 +80,7 @@ proptest! {
         steps in prop::collection::vec(any_step(), 1..120),
     ) {
         let mut board = Scoreboard::new(seq::first(u32::MAX - 4000), unit);
-        let mut now = Time::ZERO;
+        let mut now = Instant::ZERO;
         if by_time {
             board.track_deliveries();
         }
@@ -130,17 +132,17 @@ proptest! {
                     }
                 }
                 Step::Timeout => board.mark_all_lost(),
-                Step::Wait(ms) => now += Time::from_ms(ms),
+                Step::Wait(ms) => now += Duration::from_ms(ms),
                 Step::MarkByTime(ms) if by_time => {
                     let before = board.pipe();
                     let in_order = board.is_in_order();
-                    let (lost, wait) = board.mark_lost_by_time(now, Time::from_ms(ms));
+                    let (lost, wait) = board.mark_overdue(now, Duration::from_ms(ms));
                     prop_assert!(board.pipe() + lost <= before);
                     prop_assert!(!in_order || (lost, wait) == (0, None));
-                    prop_assert!(wait.is_none_or(|wait| wait <= Time::from_ms(ms)));
+                    prop_assert!(wait.is_none_or(|wait| wait <= Duration::from_ms(ms)));
                 }
                 Step::Overdue(ms) if by_time => {
-                    board.mark_overdue_lost(now, Time::from_ms(ms));
+                    board.mark_timed_out(now, Duration::from_ms(ms));
                     prop_assert!(board.is_empty() || board.next_lost() == Some(board.head));
                 }
                 Step::Unmark if by_time => board.unmark_lost(),
@@ -169,7 +171,7 @@ fn a_segment_is_lost_once_three_above_it_are_sacked() {
             payload: 100,
             fin: false,
         };
-        board.push(Time::ZERO, chunk);
+        board.push(Instant::ZERO, chunk);
     }
     for (number, lost) in [(1, 0), (3, 0), (4, 1), (5, 2)] {
         let at = seq::wire(start + number * 100);
@@ -188,7 +190,7 @@ fn fill(board: &mut Scoreboard, segments: u64) {
     while board.segments() < segments {
         let start = board.nxt();
         board.push(
-            Time::ZERO,
+            Instant::ZERO,
             Chunk {
                 start,
                 payload: 100,

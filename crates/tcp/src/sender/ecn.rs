@@ -3,11 +3,10 @@
 //!
 //! As in Linux the episode ends when something above `SND.NXT` of its beginning is acknowledged, so
 //! that CWR has reached the peer; until then the window does not grow, and a loss does not
-//! lower it again. With PRR it comes down by and by (`TCP_CA_CWR`, [`super::repair`]), without at
+//! lower it again. With PRR it is reduced gradually (`TCP_CA_CWR`, [`super::episode`]), without it at
 //! once.
 
 use super::Sender;
-use super::repair::Repair;
 use crate::recovery::State;
 use crate::segment::Flags;
 
@@ -18,7 +17,7 @@ pub(super) struct Reaction {
     cwr_due: bool,
     /// `SND.NXT` when the window last began to fall for ECE
     point: u64,
-    /// the window comes down by and by
+    /// the window is reduced gradually
     reduces: bool,
     /// delivered by ACKs with ECE, in the window's unit
     delivered: u64,
@@ -49,10 +48,7 @@ impl Sender {
         };
         self.ecn = Some(reaction);
         self.congestion.on_echo(ack, self.board.nxt());
-        let later = self
-            .repair
-            .as_ref()
-            .is_some_and(|it| it.comes_down_slowly());
+        let later = self.recovery.reduces_gradually();
         if marked && !later && ack > reaction.point && self.recovery.state() == State::Open {
             let before = self.congestion.window().cwnd;
             self.congestion.on_mark();
@@ -65,7 +61,7 @@ impl Sender {
         }
     }
 
-    /// Of what an ACK acknowledged, what its peer says to have been marked.
+    /// Bytes or segments that the receiver reported as CE-marked, of those that an ACK acknowledged.
     #[inline]
     pub(super) fn marked_of(&self, acked: u64) -> u64 {
         if self.ecn.is_some_and(|reaction| reaction.echoed) {
@@ -81,7 +77,7 @@ impl Sender {
         self.ecn.is_some_and(|reaction| una <= reaction.point)
     }
 
-    /// The window begins to come down by and by.
+    /// A gradual reduction begins.
     pub(super) fn begin_cwr(&mut self) {
         self.ecn = Some(Reaction {
             cwr_due: true,
@@ -104,33 +100,34 @@ impl Sender {
             .map_or(0, |reaction| reaction.delivered / self.board.unit())
     }
 
-    /// Whether it does.
+    /// Whether a gradual reduction for a mark is under way.
     #[inline]
     pub(super) fn is_in_cwr(&self) -> bool {
         self.ecn.is_some_and(|reaction| reaction.reduces)
     }
 
-    /// When what was sent until then is acknowledged, it has come down.
+    /// `SND.NXT` when the reduction began: it ends when that is acknowledged.
     pub(super) fn cwr_point(&self) -> u64 {
         self.ecn.map_or(0, |reaction| reaction.point)
     }
 
-    /// Ends it once something beyond is acknowledged.
-    pub(super) fn leave_cwr(&mut self, repair: &Repair) {
+    /// Ends the gradual reduction once something beyond its point is acknowledged.
+    #[inline]
+    pub(super) fn leave_cwr(&mut self) {
         if self.is_in_cwr() && self.board.una() > self.cwr_point() {
             self.end_cwr();
-            self.end_reduction(repair);
+            self.end_reduction();
         }
     }
 
-    /// Loss recovery takes over, if the window was coming down: until what was acknowledged.
+    /// Loss recovery takes over from a gradual reduction, if there is one: returns where that ends.
     pub(super) fn end_cwr(&mut self) -> Option<u64> {
         let reaction = self.ecn.as_mut().filter(|reaction| reaction.reduces)?;
         reaction.reduces = false;
         Some(std::mem::take(&mut reaction.point))
     }
 
-    /// The window fell for a loss or a timeout, which CWR tells as well.
+    /// The window fell for a loss or a timeout, which CWR reports as well.
     pub(super) fn queue_cwr(&mut self) {
         if let Some(reaction) = &mut self.ecn {
             reaction.cwr_due = true;

@@ -1,7 +1,7 @@
 //! What holds a segment back that both windows allow: the pacer, the host's own queue, and the wait for
 //! a whole burst.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use super::Sender;
 use crate::offload::Offer;
@@ -16,7 +16,7 @@ const HEADERS_BYTES: u64 = 40;
 impl Sender {
     /// Whether the pacer or the host holds back what is to be sent.
     #[inline]
-    pub(super) fn is_held(&mut self, timers: &mut Timers, now: Time) -> bool {
+    pub(super) fn is_held(&mut self, timers: &mut Timers, now: Instant) -> bool {
         let amid_burst = self.offload.as_ref().is_some_and(|it| it.is_amid());
         (self.pacer.is_some() && !amid_burst && self.waits_for_pace(timers, now))
             || (self.small_queue.is_some() && !amid_burst && self.waits_for_host(timers, now))
@@ -24,7 +24,7 @@ impl Sender {
 
     /// Whether new data waits for more to go with it.
     #[inline(never)]
-    pub(super) fn waits_for_burst(&mut self, now: Time) -> bool {
+    pub(super) fn waits_for_burst(&mut self, now: Instant) -> bool {
         let offer = self.offer();
         let sends = self.offload.as_mut().is_none_or(|it| it.sends(now, &offer));
         if !sends {
@@ -60,7 +60,7 @@ impl Sender {
 
     /// Whether the pacer holds back what is to be sent.
     #[inline(never)]
-    fn waits_for_pace(&mut self, timers: &mut Timers, now: Time) -> bool {
+    fn waits_for_pace(&mut self, timers: &mut Timers, now: Instant) -> bool {
         let cwnd_bytes = self.octets(self.congestion.window().cwnd);
         let has_unsent = self.has_unsent();
         let Some(pacer) = &mut self.pacer else {
@@ -76,7 +76,7 @@ impl Sender {
 
     /// Whether enough of this flow waits in the host.
     #[inline]
-    fn waits_for_host(&mut self, timers: &mut Timers, now: Time) -> bool {
+    fn waits_for_host(&mut self, timers: &mut Timers, now: Instant) -> bool {
         let cwnd_bytes = self.octets(self.congestion.window().cwnd);
         let Some(queue) = &mut self.small_queue else {
             return false;
@@ -92,7 +92,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn is_over_the_limit(&mut self, timers: &mut Timers, now: Time, segment_bytes: u64) -> bool {
+    fn is_over_the_limit(&mut self, timers: &mut Timers, now: Instant, segment_bytes: u64) -> bool {
         let load = self.load();
         let recovers = self.recovery.state() != State::Open;
         let burst_bytes = match &self.offload {
@@ -113,7 +113,7 @@ impl Sender {
 
     /// A segment with `payload` octets left.
     #[inline(never)]
-    pub(super) fn pace(&mut self, timers: &mut Timers, now: Time, payload: u16) {
+    pub(super) fn pace(&mut self, timers: &mut Timers, now: Instant, payload: u16) {
         if self.before_ack.is_some() {
             self.note_restart(now);
         }
@@ -140,7 +140,7 @@ impl Sender {
 
     /// A packet with data will have left the host at `departs`.
     #[inline]
-    pub(crate) fn queued(&mut self, departs: Time, bytes: u32) {
+    pub(crate) fn queued(&mut self, departs: Instant, bytes: u32) {
         if let Some(queue) = &mut self.small_queue {
             queue.queued(departs, bytes);
         }

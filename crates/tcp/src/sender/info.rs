@@ -1,15 +1,11 @@
 //! The sender's answers to [`crate::info`].
 
-use fairport_units::Instant;
+use fairport_units::{Duration, Instant};
 
 use super::Sender;
-use super::repair::Repair;
 use crate::info::{CaState, Info};
 use crate::recovery::State;
 use crate::report::Events;
-
-/// Where reordering is not looked for (RFC 5681 3.2).
-const DUP_THRESH: u64 = 3;
 
 impl Sender {
     /// See [`Info`].
@@ -24,7 +20,7 @@ impl Sender {
             State::Fast => CaState::Recovery,
             State::Loss => CaState::Loss,
         };
-        let repair = self.repair.as_deref();
+        let path = self.recovery.reordering();
         Info {
             ca_state,
             snd_cwnd: segments(window.cwnd),
@@ -37,12 +33,13 @@ impl Sender {
             rto: self.rtt.rto(),
             backoff: self.rtt.backoff(),
             rtt: self.rtt.srtt(),
-            reordering: repair.map_or(DUP_THRESH, Repair::reordering),
-            reord_seen: repair.map_or(0, Repair::reordering_seen),
+            reordering: path.degree(),
+            reord_seen: path.seen(),
             total_retrans: self.counters.retransmits,
-            delivered: 1 + self.board.delivered_segments() + repair.map_or(0, Repair::copies_told),
+            delivered: 1 + self.board.delivered_segments() + self.recovery.dsacked(),
             delivered_ce: self.delivered_ce(),
-            min_rtt: repair.and_then(Repair::min_rtt),
+            min_rtt: Some(path.min_rtt())
+                .filter(|it| self.recovery.tracks_deliveries() && *it < Duration::NEVER),
         }
     }
 

@@ -1,38 +1,37 @@
-//! The sending half: what an ACK means, what a timeout means. What goes out is in `transmit`.
+//! The sending half. What an ACK does is in `ack`, what a loss does to the window in `episode`, what a
+//! timeout does in `timeout`, what goes out in `transmit`.
 
+mod ack;
 mod ecn;
-mod eifel;
+mod episode;
 mod holds;
 mod info;
+mod loss_timers;
 mod peer_window;
 mod rate;
-mod repair;
 mod timeout;
 mod transmit;
 mod window_use;
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use self::ecn::Reaction;
 use self::peer_window::PeerWindow;
 use self::rate::BeforeAck;
-use self::repair::Repair;
 use self::window_use::WindowUse;
 use crate::clock::TimestampClock;
-use crate::congestion::{AckSample, Congestion};
+use crate::congestion::Congestion;
 use crate::offload::Offload;
 use crate::pacing::Pacer;
-use crate::recovery::undo::Undo;
-use crate::recovery::{Recovery, State};
-use crate::report::{Counters, Events, Gauges};
+use crate::recovery::Recovery;
+use crate::report::{Counters, Gauges};
 use crate::rtt::RttEstimator;
-use crate::scoreboard::{Acked, Chunk, Scoreboard};
-use crate::segment::Segment;
+use crate::scoreboard::{Chunk, Scoreboard};
 use crate::seq;
 use crate::settings::Settings;
 use crate::sizing::Sizing;
 use crate::small_queue::SmallQueue;
-use crate::timers::{Timer, Timers};
+use crate::timers::Timers;
 
 /// Where the stream of an application that never stops ends: farther than any connection comes.
 const ENDLESS: u64 = u64::MAX / 2;
@@ -41,7 +40,7 @@ const ENDLESS: u64 = u64::MAX / 2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Agreed {
     /// when
-    pub(crate) at: Time,
+    pub(crate) at: Instant,
     /// of what is drawn at random
     pub(crate) seed: u64,
     /// largest payload of a data segment, options taken out
@@ -68,10 +67,6 @@ pub(crate) struct Sender {
     peer: PeerWindow,
     congestion: Congestion,
     recovery: Recovery,
-    /// RACK, TLP, PRR, undo, F-RTO, where any of it is on
-    repair: Option<Box<Repair>>,
-    /// undo without SACK, where that is on
-    eifel: Option<Box<Undo>>,
     rtt: RttEstimator,
     clock: TimestampClock,
     /// largest payload of a data segment
@@ -88,13 +83,10 @@ pub(crate) struct Sender {
     small_queue: Option<Box<SmallQueue>>,
     /// where both sides use ECN
     ecn: Option<Reaction>,
-    sack: bool,
     nagle: bool,
     minshall: bool,
     /// where the last short segment ended (Linux's `snd_sml`)
     short_end: u64,
-    /// RFC 5827
-    early_retransmit: bool,
     /// the timer restarts when the first outstanding segment is sent again
     restart_on_head: bool,
     /// a duplicate ACK counts a segment as delivered, which is not counted once more when `SND.UNA` moves
@@ -111,8 +103,8 @@ pub(crate) struct Sender {
     timeouts: u32,
     /// timeouts of the handshake that do not double the timeout
     linear_timeouts: u64,
-    /// what the kernel adds to the timers of `repair`
-    timer_slack: Time,
+    /// what the kernel adds to the timer of late segments
+    timer_slack: Duration,
     /// the first octet of data
     start: u64,
     counters: Counters,
@@ -127,9 +119,7 @@ impl Sender {
             board: Scoreboard::new(start, congestion.window().unit()),
             write_end: start,
             peer: PeerWindow::default(),
-            recovery: Recovery::new(settings.sack, settings.limited_transmit, start - 1),
-            repair: None,
-            eifel: None,
+            recovery: Recovery::new(settings, settings.sack, start - 1, None),
             rtt: RttEstimator::new(settings),
             clock: TimestampClock::new(settings.clock_granularity_ps),
             payload: settings.mss_bytes,
@@ -139,11 +129,9 @@ impl Sender {
             small_queue: SmallQueue::new(settings, congestion.pacing_rate().is_some()),
             offload: settings.segmentation_offload.then(Box::default),
             ecn: None,
-            sack: settings.sack,
             nagle: settings.nagle,
             minshall: settings.minshall,
             short_end: 0,
-            early_retransmit: settings.early_retransmit,
             restart_on_head: settings.rto_restarts_on_retransmit,
             counts_duplicates: settings.duplicate_acks_deliver && settings.abc,
             usage: WindowUse::new(settings, congestion.sets_window()),
@@ -154,7 +142,7 @@ impl Sender {
             probes: 0,
             timeouts: 0,
             linear_timeouts: 0,
-            timer_slack: Time::from_ps(settings.timer_slack_ps),
+            timer_slack: Duration::from_ps(settings.timer_slack_ps),
             start,
             counters: Counters::default(),
         }
@@ -179,26 +167,18 @@ impl Sender {
         window: u64,
     ) {
         self.payload = agreed.payload;
-        self.sack = agreed.sack;
         self.congestion = Congestion::new(settings, agreed.payload);
         if self.counters.timeouts > 0 {
             self.congestion.start_small();
         }
         self.board = Scoreboard::new(self.start, self.congestion.window().unit());
-        self.recovery = Recovery::new(agreed.sack, settings.limited_transmit, self.start - 1);
+        self.recovery = Recovery::new(settings, agreed.sack, self.start - 1, self.rtt.srtt());
         self.peer = PeerWindow::open(agreed.peer_window_scale, peer_nxt, self.start, window);
         self.rtt.handshake_done();
         timers.stop_retransmission();
-        if agreed.sack
-            && let Some(repair) = Repair::new(settings, self.rtt.srtt())
-        {
+        if self.recovery.tracks_deliveries() {
             self.board.track_deliveries();
-            if repair.is_by_time() {
-                self.recovery.rely_on_time();
-            }
-            self.repair = Some(repair);
         }
-        self.eifel = (settings.undo && !agreed.sack).then(|| Box::new(Undo::new(true)));
         self.begin_rate(agreed);
     }
 
@@ -263,207 +243,13 @@ impl Sender {
 
     /// The value of the timestamp clock.
     #[inline]
-    pub(crate) fn timestamp(&self, now: Time) -> u32 {
+    pub(crate) fn timestamp(&self, now: Instant) -> u32 {
         self.clock.value(now)
     }
 
     #[inline]
     pub(crate) fn rtt(&self) -> &RttEstimator {
         &self.rtt
-    }
-
-    /// Takes in the acknowledgement, the window and the SACK blocks of a segment. False if it
-    /// acknowledges what was not sent.
-    #[inline]
-    pub(crate) fn on_ack(
-        &mut self,
-        timers: &mut Timers,
-        now: Time,
-        segment: &Segment,
-        events: &mut impl Events,
-    ) -> bool {
-        if self.before_ack.is_some() {
-            self.note_before_ack();
-        }
-        let una = self.board.una();
-        let ack = seq::unwrap(una, segment.ack);
-        if ack > self.board.nxt() {
-            return false;
-        }
-        if ack < una {
-            return self.on_old_ack(timers, now, ack, segment, events);
-        }
-        if self.ecn.is_some() {
-            self.on_echo(ack, segment.flags);
-        }
-        let window_changed = self.peer.update(segment, ack, ack > una);
-        if let Some(mut repair) = self.repair.take() {
-            self.on_ack_repaired(
-                timers,
-                &mut repair,
-                now,
-                (ack, segment),
-                window_changed,
-                events,
-            );
-            self.repair = Some(repair);
-            return true;
-        }
-        if ack > una {
-            self.on_advance(timers, now, ack, segment, events);
-        } else if segment.sequence_length() == 0 && !window_changed && !self.board.is_empty() {
-            self.recovery.on_duplicate(&self.board);
-        }
-        if self.sack && segment.options.has_sacks() {
-            let mut news = false;
-            for block in segment.options.sacks() {
-                news |= self.board.sack(block);
-            }
-            if news {
-                self.board.mark_lost_by_sack();
-            }
-        }
-        if self.recovery.is_due(&self.board)
-            || (self.early_retransmit
-                && !self.has_unsent()
-                && self.recovery.is_due_early(&mut self.board))
-        {
-            let before = self.present_window();
-            self.note_episode(before);
-            self.reduce_window();
-            self.recovery.enter_fast(&mut self.board);
-            self.counters.fast_recoveries += 1;
-        }
-        true
-    }
-
-    /// An acknowledgement that was overtaken: its SACK blocks may tell something new still. False if it
-    /// is older than any that can be under way (RFC 5961 5.2).
-    #[cold]
-    #[inline(never)]
-    fn on_old_ack(
-        &mut self,
-        timers: &mut Timers,
-        now: Time,
-        ack: u64,
-        segment: &Segment,
-        events: &mut impl Events,
-    ) -> bool {
-        let una = self.board.una();
-        if ack + self.peer.largest().min(una - self.start) < una {
-            return false;
-        }
-        if segment.options.has_sacks()
-            && let Some(mut repair) = self.repair.take()
-        {
-            self.on_ack_repaired(timers, &mut repair, now, (ack, segment), true, events);
-            self.repair = Some(repair);
-        }
-        true
-    }
-
-    /// The congestion control's answer to a loss.
-    fn reduce_window(&mut self) {
-        self.queue_cwr();
-        let window = self.congestion.window();
-        // unless an undo has taken the reduction back meanwhile
-        let stands = window.cwnd == window.ssthresh && self.is_reduced(self.board.una());
-        if stands && !self.congestion.halves_on_loss() {
-            return;
-        }
-        let before = self.congestion.window().cwnd;
-        self.congestion.on_loss();
-        self.begin_epoch(before);
-    }
-
-    /// The window has fallen from `before`, for a loss or a mark.
-    fn begin_epoch(&mut self, before: u64) {
-        if let Some(sizing) = &mut self.sizing {
-            sizing.on_loss(before, self.congestion.window().ssthresh);
-        }
-    }
-
-    /// `SND.UNA` moves to `ack`.
-    #[inline]
-    fn on_advance(
-        &mut self,
-        timers: &mut Timers,
-        now: Time,
-        ack: u64,
-        segment: &Segment,
-        events: &mut impl Events,
-    ) {
-        let (acked, rtt) = self.take_ack(now, ack, segment, events);
-        if self.board.is_empty() {
-            timers.stop_retransmission();
-        } else {
-            // RFC 6298 5.3
-            timers.start(Timer::Retransmission, now, self.rtt.rto());
-        }
-        if self.recovery.state() != State::Open && self.eifel.is_some() {
-            self.heed_echo(segment);
-        }
-        let state = self.recovery.state();
-        let told = if self.counts_duplicates {
-            // what fills the hole is news at least
-            let most = u64::from(acked.segments).saturating_sub(1);
-            self.recovery.told().min(most)
-        } else {
-            0
-        };
-        self.recovery.on_advance(&mut self.board, acked.amount);
-        let delivered = acked.amount.saturating_sub(told * self.board.unit());
-        self.grow(now, delivered, acked.segments - told as u32, rtt, state);
-    }
-
-    /// Takes what is acknowledged off the scoreboard, and the round-trip time that it tells.
-    #[inline]
-    fn take_ack(
-        &mut self,
-        now: Time,
-        ack: u64,
-        segment: &Segment,
-        events: &mut impl Events,
-    ) -> (Acked, Option<Time>) {
-        let acked = self.board.ack(ack);
-        let rtt = match acked.sent {
-            Some(sent) if !acked.retransmitted => Some(now - sent),
-            _ => self.echoed_rtt(now, segment),
-        };
-        if let Some(rtt) = rtt {
-            self.rtt.sample(now, rtt, ack, self.board.nxt());
-            events.rtt_sample(now, rtt);
-        } else {
-            self.rtt.no_sample();
-        }
-        self.timeouts = 0;
-        (acked, rtt)
-    }
-
-    /// Tells congestion control of an ACK that moved `SND.UNA`.
-    #[inline]
-    fn grow(&mut self, now: Time, acked: u64, segments: u32, rtt: Option<Time>, state: State) {
-        self.congestion.on_ack(&AckSample {
-            now,
-            acked,
-            segments,
-            marked: self.marked_of(acked),
-            rtt,
-            srtt: self.rtt.srtt(),
-            una: self.board.una(),
-            nxt: self.board.nxt(),
-            state,
-            limited: self.is_window_limited() && !self.is_reduced(self.board.una()),
-        });
-        self.note_growth(now);
-    }
-
-    /// What the timestamps option says of a round trip (RFC 7323 4): where a segment was
-    /// retransmitted, the echo tells which transmission is acknowledged.
-    #[cold]
-    fn echoed_rtt(&self, now: Time, segment: &Segment) -> Option<Time> {
-        let timestamps = segment.options.timestamps()?;
-        self.clock.since(now, timestamps.ecr)
     }
 
     /// An amount in the window's unit, in octets.

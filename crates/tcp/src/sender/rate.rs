@@ -1,11 +1,11 @@
 //! For a congestion control that asks how fast the network delivers: what each ACK tells, when the
 //! application leaves gaps, when sending begins again.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use super::{Agreed, Sender};
 use crate::congestion::AckSample;
-use crate::delivery_rate::AckFacts;
+use crate::delivery_rate::FlightFacts;
 
 /// How the sender stood before an ACK. All but `una` in the window's unit.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl Sender {
 
     /// An ACK is taken in.
     #[inline]
-    pub(crate) fn after_ack(&mut self, now: Time) {
+    pub(crate) fn after_ack(&mut self, now: Instant) {
         if self.before_ack.is_some() {
             self.tell_rate(now);
         }
@@ -54,14 +54,14 @@ impl Sender {
 
     /// Tells congestion control of the ACK, whether it acknowledges anything new or not.
     #[inline(never)]
-    fn tell_rate(&mut self, now: Time) {
+    fn tell_rate(&mut self, now: Instant) {
         let Some(before) = &self.before_ack else {
             return;
         };
         let newly_delivered = before.held - (self.board.outstanding() - self.board.sacked());
         let advanced = self.board.una() - before.una;
         let in_flight = self.recovery.pipe(&self.board);
-        let facts = AckFacts {
+        let facts = FlightFacts {
             newly_delivered,
             lost: self.board.lost_ever(),
             lone_short: before.sacked == 0 && advanced > 0 && advanced < u64::from(self.payload),
@@ -103,7 +103,7 @@ impl Sender {
     }
 
     /// A segment goes out: whether it is the only one in flight, after a gap.
-    pub(super) fn note_restart(&mut self, now: Time) {
+    pub(super) fn note_restart(&mut self, now: Instant) {
         if self.board.pipe() <= self.board.unit() && self.board.is_rate_limited() {
             self.congestion.on_restart(now);
         }

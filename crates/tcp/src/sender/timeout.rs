@@ -1,27 +1,28 @@
 //! The timer fires: a retransmission timeout, or a probe of the peer's closed window.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use super::Sender;
+use crate::decision::DecisionKind;
 use crate::report::{Events, Timeout, TimeoutCause};
 use crate::seq;
 use crate::timers::{Expired, Timer, Timers};
 
 impl Sender {
     /// The SYN or SYN-ACK goes out: wait for its answer, unless that is done already.
-    pub(crate) fn await_handshake(&mut self, timers: &mut Timers, now: Time) {
+    pub(crate) fn await_handshake(&mut self, timers: &mut Timers, now: Instant) {
         if !timers.is_running(Timer::Handshake) {
             timers.start(Timer::Handshake, now, self.rtt.rto());
         }
     }
 
     /// The handshake measured a round-trip time.
-    pub(crate) fn handshake_rtt(&mut self, now: Time, rtt: Time) {
+    pub(crate) fn handshake_rtt(&mut self, now: Instant, rtt: Duration) {
         self.rtt.sample(now, rtt, self.start, self.start);
     }
 
     /// Where the SYN was sent again, its echoed timestamp says how long the round trip took.
-    pub(crate) fn handshake_echo(&mut self, now: Time, echoed: u32) {
+    pub(crate) fn handshake_echo(&mut self, now: Instant, echoed: u32) {
         if let Some(rtt) = self.clock.since(now, echoed) {
             self.handshake_rtt(now, rtt);
         }
@@ -34,7 +35,7 @@ impl Sender {
     }
 
     /// Waits for the peer to open its window, longer each time.
-    pub(super) fn await_window(&mut self, timers: &mut Timers, now: Time) {
+    pub(super) fn await_window(&mut self, timers: &mut Timers, now: Instant) {
         let wait = self.rtt.backed_off(self.probes);
         timers.start(Timer::Persist, now, wait);
     }
@@ -43,7 +44,7 @@ impl Sender {
     pub(crate) fn on_timer(
         &mut self,
         timers: &mut Timers,
-        now: Time,
+        now: Instant,
         events: &mut impl Events,
     ) -> bool {
         if timers.deadline(Timer::SmallQueue) <= now {
@@ -68,11 +69,11 @@ impl Sender {
                 true
             }
             Timer::TailProbe => {
-                self.on_tail_timer(timers, now);
+                self.on_tail_timer(timers, now, events);
                 false
             }
             Timer::Reordering => {
-                self.on_reordering_timer(timers, now);
+                self.on_reordering_timer(timers, now, events);
                 false
             }
             Timer::Retransmission => {
@@ -90,7 +91,7 @@ impl Sender {
     fn on_timeout(
         &mut self,
         timers: &mut Timers,
-        now: Time,
+        now: Instant,
         expired: Expired,
         events: &mut impl Events,
     ) {
@@ -114,15 +115,13 @@ impl Sender {
                 sizing.on_further_loss(after);
             }
         }
-        if let Some(mut repair) = self.repair.take() {
-            self.enter_loss_repaired(&mut repair, now, lowers_threshold.then_some(before));
-            self.repair = Some(repair);
-        } else {
-            if lowers_threshold {
-                self.note_episode(before);
-            }
-            self.recovery.enter_loss(&mut self.board);
-        }
+        let lowered = lowers_threshold.then_some(before);
+        self.recovery
+            .enter_loss(&mut self.board, now, lowered, self.timeouts > 0);
+        self.end_cwr();
+        self.congestion
+            .set_window(self.board.pipe() + self.board.unit());
+        self.report_decision(now, DecisionKind::Rto, cause.into(), before, events);
         self.timeouts += 1;
         self.rtt.back_off();
         timers.start(Timer::Retransmission, now, self.rtt.rto());
@@ -131,7 +130,7 @@ impl Sender {
     fn report(
         &mut self,
         expired: Expired,
-        now: Time,
+        now: Instant,
         cause: TimeoutCause,
         events: &mut impl Events,
     ) {

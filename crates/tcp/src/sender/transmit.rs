@@ -1,6 +1,6 @@
 //! What goes out: lost segments first, then new data, as far as both windows allow.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use super::{Outgoing, Sender};
 use crate::recovery::State;
@@ -11,7 +11,7 @@ impl Sender {
     /// The next segment to send now, if any. Asked again and again at each event, it sends back
     /// to back what the windows allow.
     #[inline]
-    pub(crate) fn poll(&mut self, timers: &mut Timers, now: Time) -> Option<Outgoing> {
+    pub(crate) fn poll(&mut self, timers: &mut Timers, now: Instant) -> Option<Outgoing> {
         if self.probe {
             return self.probe_window(timers, now);
         }
@@ -26,9 +26,9 @@ impl Sender {
         }
         let window = self.congestion.window();
         let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
-        if self.recovery.state() != State::Open && self.prefers_new() {
+        if self.recovery.state() != State::Open && self.recovery.prefers_new() {
             let chunk = self.poll_new_first(timers, now, open);
-            if chunk.is_some() || self.prefers_new() {
+            if chunk.is_some() || self.recovery.prefers_new() {
                 self.note_use(now, open);
                 return chunk.map(Outgoing::Data);
             }
@@ -105,12 +105,27 @@ impl Sender {
         }
     }
 
+    /// Sends new data, and waits for its acknowledgement.
     #[inline]
-    pub(super) fn send_new(&mut self, timers: &mut Timers, now: Time, chunk: Chunk) {
-        // RFC 6298 5.1
-        if self.repair.is_none() && !timers.is_running(Timer::Retransmission) {
+    pub(super) fn send_new(&mut self, timers: &mut Timers, now: Instant, chunk: Chunk) {
+        self.send_unwatched(timers, now, chunk);
+        let waits = timers.is_running(Timer::Retransmission)
+            || timers.is_running(Timer::TailProbe)
+            || timers.is_running(Timer::Reordering);
+        if !waits {
+            // RFC 6298 5.1
             timers.start(Timer::Retransmission, now, self.rtt.rto());
         }
+        if self.recovery.probe().is_some() {
+            let head_sent = self.board.head_sent().unwrap_or(now);
+            self.await_tail(timers, now, head_sent);
+        }
+        self.count_in_reduction(chunk);
+    }
+
+    /// Sends new data; the timers stay as they are.
+    #[inline]
+    pub(super) fn send_unwatched(&mut self, timers: &mut Timers, now: Instant, chunk: Chunk) {
         if self.board.is_empty() {
             self.restart_after_idle(now);
         }
@@ -130,14 +145,21 @@ impl Sender {
             self.pace(timers, now, chunk.payload);
         }
         self.counters.segments_sent += 1;
-        if self.repair.is_some() {
-            self.on_sent_repaired(timers, now, chunk, false);
+    }
+
+    /// A segment went out while the window is reduced.
+    #[inline]
+    fn count_in_reduction(&mut self, chunk: Chunk) {
+        if self.recovery.state() == State::Fast || self.is_in_cwr() {
+            let bytes = u64::from(chunk.payload).max(1);
+            let amount = if self.board.unit() == 1 { 1 } else { bytes };
+            self.recovery.count_sent(amount);
         }
     }
 
     /// Sends a segment again, unless the peer took back the window that it lies in; the first one
     /// goes out even so (RFC 9293 3.8.6).
-    fn retransmit(&mut self, timers: &mut Timers, now: Time, ordinal: u64) -> Option<Chunk> {
+    fn retransmit(&mut self, timers: &mut Timers, now: Instant, ordinal: u64) -> Option<Chunk> {
         let chunk = self.board.chunk(ordinal);
         let is_head = chunk.start == self.board.una();
         let length = chunk.end() - chunk.start;
@@ -157,11 +179,8 @@ impl Sender {
         if is_head && self.restart_on_head && !timers.is_running(Timer::Reordering) {
             timers.start(Timer::Retransmission, now, self.rtt.rto());
         }
-        if self.repair.is_some() {
-            self.on_sent_repaired(timers, now, chunk, true);
-        } else if let Some(undo) = &mut self.eifel {
-            undo.on_retransmit(self.clock.value(now));
-        }
+        self.recovery.on_retransmit(self.clock.value(now));
+        self.count_in_reduction(chunk);
         Some(chunk)
     }
 
@@ -169,7 +188,7 @@ impl Sender {
     /// Like Linux's, the probe is empty and lies just below the window (RFC 9293 3.8.6.1 sends an
     /// octet).
     #[cold]
-    fn probe_window(&mut self, timers: &mut Timers, now: Time) -> Option<Outgoing> {
+    fn probe_window(&mut self, timers: &mut Timers, now: Instant) -> Option<Outgoing> {
         self.probe = false;
         if let Some(chunk) = self.tail_probe(timers, now) {
             return Some(Outgoing::Data(chunk));
@@ -189,5 +208,22 @@ impl Sender {
             return Some(Outgoing::Data(chunk));
         }
         Some(Outgoing::Probe)
+    }
+
+    /// F-RTO's new data, if the window is `open`; if none could be sent, lost segments go on.
+    fn poll_new_first(&mut self, timers: &mut Timers, now: Instant, open: bool) -> Option<Chunk> {
+        if open && let Some(chunk) = self.next_whatever_nagle() {
+            self.send_new(timers, now, chunk);
+            return Some(chunk);
+        }
+        self.recovery.no_new_data(self.board.nxt());
+        None
+    }
+
+    pub(super) fn next_whatever_nagle(&mut self) -> Option<Chunk> {
+        let nagle = std::mem::replace(&mut self.nagle, false);
+        let chunk = self.next_new();
+        self.nagle = nagle;
+        chunk
     }
 }

@@ -2,7 +2,7 @@
 //! used (RFC 2861, RFC 7661; Linux's `tcp_cwnd_validate`, `tcp_is_cwnd_limited`,
 //! `tcp_slow_start_after_idle_check`).
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use super::Sender;
 use crate::recovery::State;
@@ -24,9 +24,9 @@ pub(super) struct WindowUse {
     shrinks: bool,
     /// the most that was outstanding since the window was last used, and when that was
     used: u64,
-    used_at: Time,
+    used_at: Instant,
     /// data was last sent
-    sent_at: Time,
+    sent_at: Instant,
 }
 
 impl WindowUse {
@@ -39,8 +39,8 @@ impl WindowUse {
             seen: 0,
             shrinks: settings.slow_start_after_idle && !sets_window,
             used: 0,
-            used_at: Time::ZERO,
-            sent_at: Time::ZERO,
+            used_at: Instant::ZERO,
+            sent_at: Instant::ZERO,
         }
     }
 }
@@ -48,7 +48,7 @@ impl WindowUse {
 impl Sender {
     /// The sender stops, with the window `open` or full.
     #[inline]
-    pub(super) fn note_use(&mut self, now: Time, open: bool) {
+    pub(super) fn note_use(&mut self, now: Instant, open: bool) {
         let nxt = self.board.nxt();
         let it = &mut self.usage;
         if !it.by_round {
@@ -72,7 +72,7 @@ impl Sender {
     }
 
     /// The sender waits for the pacer, which `uses` the window or leaves it idle.
-    pub(super) fn note_paced(&mut self, now: Time, uses: bool) {
+    pub(super) fn note_paced(&mut self, now: Instant, uses: bool) {
         if self.usage.by_round {
             let window = self.congestion.window();
             let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
@@ -96,13 +96,13 @@ impl Sender {
 
     /// The window grew for an ACK, so that its use was just judged.
     #[inline]
-    pub(super) fn note_growth(&mut self, now: Time) {
+    pub(super) fn note_growth(&mut self, now: Instant) {
         self.usage.used_at = now;
     }
 
     /// A window that was not used for a timeout's time comes half the way down to what was used
     /// (`tcp_cwnd_application_limited`, RFC 2861 3.2).
-    fn shrink_unused(&mut self, now: Time, out: u64) {
+    fn shrink_unused(&mut self, now: Instant, out: u64) {
         if self.is_window_limited() {
             self.usage.used = 0;
             self.usage.used_at = now;
@@ -122,7 +122,7 @@ impl Sender {
     /// New data goes out and nothing is outstanding: each timeout's time since data was last sent
     /// halves the window, down to the initial one (RFC 2861 3.1; `tcp_cwnd_restart`).
     #[cold]
-    pub(super) fn restart_after_idle(&mut self, now: Time) {
+    pub(super) fn restart_after_idle(&mut self, now: Instant) {
         let idle = now.saturating_sub(self.usage.sent_at);
         let rto = self.rtt.rto();
         self.congestion.on_idle(now, idle);
@@ -136,7 +136,7 @@ impl Sender {
 
     /// Data goes out.
     #[inline]
-    pub(super) fn note_sent(&mut self, now: Time) {
+    pub(super) fn note_sent(&mut self, now: Instant) {
         self.usage.sent_at = now;
     }
 }

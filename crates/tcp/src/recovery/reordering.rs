@@ -1,0 +1,105 @@
+//! What the path is like, from what arrives: its smallest round-trip time, and how late things come
+//! (`tcp_min_rtt`, `tcp_check_sack_reordering`).
+
+use fairport_units::{Duration, Instant};
+
+/// SACKed segments that are taken for loss as long as no reordering was seen
+/// (`tcp_reordering`), and what this may grow to (`tcp_max_reordering`).
+pub(crate) const DUP_THRESH: u64 = 3;
+const DUP_THRESH_MAX: u64 = 300;
+/// For how long a smallest round-trip time holds: 300 s (`tcp_min_rtt_wlen`) in two halves.
+const HALF_MEMORY: Duration = Duration::from_secs(150);
+
+/// The smallest round-trip time of the last 150 to 300 s.
+#[derive(Clone, Copy, Debug)]
+struct MinRtt {
+    since: Instant,
+    now: Duration,
+    before: Duration,
+}
+
+impl MinRtt {
+    #[inline]
+    fn sample(&mut self, now: Instant, rtt: Duration) {
+        if now.saturating_sub(self.since) > HALF_MEMORY {
+            self.before = self.now;
+            self.now = rtt;
+            self.since = now;
+        }
+        self.now = self.now.min(rtt);
+    }
+}
+
+/// Reordering on the path.
+#[derive(Debug)]
+pub(crate) struct Reordering {
+    min_rtt: MinRtt,
+    seen: u64,
+    degree: u64,
+}
+
+impl Reordering {
+    /// None seen. `rtt` is the handshake's.
+    pub(super) fn new(rtt: Option<Duration>) -> Self {
+        Self {
+            min_rtt: MinRtt {
+                since: Instant::ZERO,
+                now: rtt.unwrap_or(Duration::NEVER),
+                before: Duration::NEVER,
+            },
+            seen: 0,
+            degree: DUP_THRESH,
+        }
+    }
+
+    /// The smallest round-trip time; [`Duration::NEVER`] before the first.
+    #[inline]
+    pub(crate) fn min_rtt(&self) -> Duration {
+        self.min_rtt.now.min(self.min_rtt.before)
+    }
+
+    /// What was sent only once took `rtt`.
+    #[inline]
+    pub(super) fn on_delivery(&mut self, now: Instant, rtt: Option<Duration>) {
+        if let Some(rtt) = rtt {
+            self.min_rtt.sample(now, rtt);
+        }
+    }
+
+    /// Something came `segments` later than what was sent after it.
+    pub(super) fn on_late(&mut self, segments: u64) {
+        self.seen += 1;
+        self.degree = self.degree.max(segments).min(DUP_THRESH_MAX);
+    }
+
+    /// How often something came late.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Segments by which something may come late without counting as lost (`tcpi_reordering`).
+    pub(crate) fn degree(&self) -> u64 {
+        self.degree
+    }
+
+    /// Whether the window grows for what is SACKed above a hole, too: where things come late as a
+    /// rule (`tcp_may_raise_cwnd`).
+    pub(crate) fn raises_on_sack(&self) -> bool {
+        self.degree > DUP_THRESH
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_round_trip_is_forgotten_after_300_seconds() {
+        let rtt = Duration::from_ms(40);
+        let mut it = Reordering::new(Some(rtt));
+        for s in 1..=320 {
+            it.on_delivery(Instant::from_secs(s), Some(rtt * 2));
+        }
+        assert_eq!(it.min_rtt(), rtt * 2);
+    }
+}

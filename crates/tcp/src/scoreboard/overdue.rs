@@ -1,0 +1,226 @@
+//! What is lost by time: the marks that RACK sets ([`crate::recovery::rack`]), and those of a timeout.
+//!
+//! What was sent once is in the order of its transmissions on the ring, so a mark that only goes
+//! forward finds what is overdue among it. Retransmissions are in a queue of their own. Each
+//! transmission is looked at until it is delivered or lost, and then never again.
+
+use std::collections::VecDeque;
+
+use fairport_units::{Duration, Instant};
+
+use super::deliveries::{Deliveries, Resent};
+use super::{Chunk, LOST, RESENT, RETRANSMITTED, SACKED, Scoreboard};
+use crate::recovery::rack::{self, Arrival, Transmission};
+
+impl Scoreboard {
+    /// Marks as lost what RACK says is lost ([`rack::detect`]): what was sent before the latest delivered
+    /// transmission, longer ago than `allowed` (a round trip and the reordering window). Returns
+    /// how much was newly lost, in the window's unit, and how long until the next one is overdue,
+    /// if there is any. (The kernel waits for the last that may be late, and looks
+    /// again at each ACK as here.)
+    pub(crate) fn mark_overdue(
+        &mut self,
+        now: Instant,
+        allowed: Duration,
+    ) -> (u64, Option<Duration>) {
+        let Some(mut deliveries) = self.deliveries.take() else {
+            return (0, None);
+        };
+        deliveries.news = false;
+        let before = self.lost;
+        let latest = deliveries.latest;
+        let detect = |it: Transmission| rack::detect(it, latest, allowed, now);
+        let wait = self.mark_first_transmissions(detect);
+        let lost = self.lost - before;
+        let (again, wait_again) = self.mark_retransmissions(&mut deliveries, detect);
+        self.deliveries = Some(deliveries);
+        let wait = match (wait, wait_again) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        (lost + again, wait)
+    }
+
+    fn mark_first_transmissions(
+        &mut self,
+        detect: impl Fn(Transmission) -> Arrival,
+    ) -> Option<Duration> {
+        let mut ordinal = self.lost_below.max(self.head);
+        let mut wait = None;
+        while ordinal < self.tail {
+            let unit = self.unit;
+            let record = self.record_mut(ordinal);
+            // what was sent again is in its own queue
+            if !record.is(SACKED | LOST | RETRANSMITTED) {
+                match detect(record.transmission()) {
+                    Arrival::Open => break,
+                    Arrival::Late(by) => {
+                        wait = Some(by);
+                        break;
+                    }
+                    Arrival::Lost => {
+                        record.flags |= LOST;
+                        let weight = Self::weight(unit, record);
+                        self.lost += weight;
+                        self.lost_ever += weight;
+                    }
+                }
+            }
+            ordinal += 1;
+        }
+        self.lost_below = self.lost_below.max(ordinal);
+        wait
+    }
+
+    fn mark_retransmissions(
+        &mut self,
+        deliveries: &mut Deliveries,
+        detect: impl Fn(Transmission) -> Arrival,
+    ) -> (u64, Option<Duration>) {
+        let mut again = 0;
+        while let Some(resent) = deliveries.resent.front().copied() {
+            if self.is_under_way(&resent) {
+                match detect(self.record(resent.ordinal).transmission()) {
+                    Arrival::Open => return (again, None),
+                    Arrival::Late(by) => return (again, Some(by)),
+                    Arrival::Lost => {
+                        again += self.lose_again(resent.ordinal);
+                        deliveries.again.push_back(resent.ordinal);
+                    }
+                }
+            }
+            deliveries.resent.pop_front();
+        }
+        (again, None)
+    }
+
+    /// Whether nothing was heard of the retransmission, and it is the segment's last.
+    pub(super) fn is_under_way(&self, resent: &Resent) -> bool {
+        (self.head..self.tail).contains(&resent.ordinal) && {
+            let record = self.record(resent.ordinal);
+            record.is(RETRANSMITTED) && !record.is(SACKED) && record.sent == resent.sent
+        }
+    }
+
+    /// The segment's retransmission was lost.
+    pub(super) fn lose_again(&mut self, ordinal: u64) -> u64 {
+        let unit = self.unit;
+        let record = self.record_mut(ordinal);
+        let weight = Self::weight(unit, record);
+        let was_lost = record.is(LOST);
+        record.flags = (record.flags | LOST) & !RETRANSMITTED;
+        self.retransmitted -= weight;
+        if !was_lost {
+            self.lost += weight;
+        }
+        self.lost_ever += weight;
+        weight
+    }
+
+    /// The first segment whose retransmission was lost and that was not sent since.
+    #[inline]
+    pub(super) fn next_lost_again(&mut self) -> Option<u64> {
+        let mut deliveries = self.deliveries.take()?;
+        let mut found = None;
+        while let Some(&ordinal) = deliveries.again.front() {
+            if ordinal >= self.head && !self.record(ordinal).is(SACKED | RETRANSMITTED) {
+                found = Some(ordinal);
+                break;
+            }
+            deliveries.again.pop_front();
+        }
+        self.deliveries = Some(deliveries);
+        found
+    }
+
+    /// What was lost once more is found with everything else.
+    pub(super) fn forget_lost_again(&mut self) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.again.clear();
+        }
+    }
+
+    /// After a timeout: the first segment is lost, and whatever was sent more than `span` ago;
+    /// what was sent since may still arrive (Linux's `tcp_timeout_mark_lost`). A first segment that
+    /// was SACKed takes all SACKs with it (RFC 2018 8).
+    pub(crate) fn mark_timed_out(&mut self, now: Instant, span: Duration) {
+        if self.is_empty() || self.record(self.head).is(SACKED) {
+            self.mark_all_lost();
+            return;
+        }
+        let mut again = VecDeque::new();
+        let (head, unit) = (self.head, self.unit);
+        let (mut lost, mut newly, mut retransmitted) = (0, 0, 0);
+        let mut prefix = true;
+        for ordinal in head..self.tail {
+            let record = self.record_mut(ordinal);
+            if !record.is(SACKED) {
+                let overdue = ordinal == head || record.sent.saturating_add(span) <= now;
+                let weight = Self::weight(unit, record);
+                if overdue {
+                    if !record.is(LOST) || record.is(RETRANSMITTED) {
+                        newly += weight;
+                    }
+                    record.flags = (record.flags | LOST) & !RETRANSMITTED;
+                }
+                let flags = record.flags;
+                lost += weight * u64::from(flags & LOST != 0);
+                retransmitted += weight * u64::from(flags & RETRANSMITTED != 0);
+                prefix &= flags & (LOST | RETRANSMITTED) != 0;
+                if overdue && !prefix {
+                    again.push_back(ordinal);
+                }
+            }
+            if prefix {
+                self.lost_below = self.lost_below.max(ordinal + 1);
+            }
+        }
+        self.lost = lost;
+        self.lost_ever += newly;
+        self.retransmitted = retransmitted;
+        self.next = head;
+        if !again.is_empty() {
+            // the first segment goes first all the same
+            again.push_front(head);
+        }
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.again = again;
+        }
+    }
+
+    /// The episode was needless: nothing is lost (`tcp_undo_cwnd_reduction`). What was sent again
+    /// is in the network twice.
+    pub(crate) fn unmark_lost(&mut self) {
+        for ordinal in self.head..self.tail {
+            let record = self.record_mut(ordinal);
+            if !record.is(SACKED) {
+                record.flags &= !LOST;
+            }
+        }
+        self.lost = 0;
+        self.lost_below = self.head;
+        self.next = self.head;
+        self.forget_lost_again();
+    }
+
+    /// Losses are to be looked for although nothing new was delivered.
+    pub(crate) fn look_again(&mut self) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.news = true;
+        }
+    }
+
+    /// The last segment goes out again as a probe; it counts as in the network once (Linux's
+    /// `tcp_send_loss_probe`). None if it was SACKed.
+    pub(crate) fn repeat_last(&mut self, now: Instant) -> Option<Chunk> {
+        let last = self.tail.checked_sub(1).filter(|last| *last >= self.head)?;
+        let record = self.record_mut(last);
+        if record.is(SACKED) {
+            return None;
+        }
+        record.sent = now;
+        record.flags |= RESENT;
+        self.note_sent(last, now);
+        Some(self.chunk(last))
+    }
+}

@@ -1,0 +1,69 @@
+//! How fast the network delivers: the scoreboard's part of [`crate::delivery_rate`].
+
+use fairport_units::Instant;
+
+use super::deliveries::Deliveries;
+use super::{RESENT, Scoreboard};
+use crate::delivery_rate::{DeliveryRate, FlightFacts, RateSample};
+
+impl Scoreboard {
+    /// From now on each ACK can tell how fast the network delivers.
+    pub(crate) fn measure_rate(&mut self) {
+        let deliveries = self
+            .deliveries
+            .get_or_insert_with(|| Box::new(Deliveries::new()));
+        deliveries.rate = Some(Box::default());
+    }
+
+    fn rate(&mut self) -> Option<&mut DeliveryRate> {
+        self.deliveries.as_mut()?.rate.as_deref_mut()
+    }
+
+    /// New data went out, where rates may be measured.
+    pub(crate) fn note_sent_last(&mut self, now: Instant) {
+        self.note_sent(self.tail - 1, now);
+    }
+
+    /// A segment goes out, new or again.
+    #[inline]
+    pub(super) fn note_sent(&mut self, ordinal: u64, now: Instant) {
+        if self.deliveries.as_ref().is_some_and(|it| it.rate.is_some()) {
+            self.stamp(ordinal, now);
+        }
+    }
+
+    #[inline(never)]
+    fn stamp(&mut self, ordinal: u64, now: Instant) {
+        let idle =
+            self.head == ordinal && self.tail == ordinal + 1 && !self.record(ordinal).is(RESENT);
+        if let Some(rate) = self.rate() {
+            rate.on_sent(ordinal, now, idle);
+        }
+    }
+
+    /// An ACK comes that is to tell the rate.
+    pub(crate) fn begin_rate(&mut self) {
+        if let Some(rate) = self.rate() {
+            rate.begin_ack();
+        }
+    }
+
+    /// What it tells.
+    pub(crate) fn sample_rate(&mut self, now: Instant, facts: &FlightFacts) -> Option<RateSample> {
+        let head = self.head;
+        Some(self.rate()?.sample(now, head, facts))
+    }
+
+    /// The application leaves a gap, or what is sent is held small, while so much is in flight.
+    pub(crate) fn limit_rate(&mut self, in_flight: u64) {
+        if let Some(rate) = self.rate() {
+            rate.limit(in_flight);
+        }
+    }
+
+    /// Whether the application left a gap of late, where rates are measured.
+    pub(crate) fn is_rate_limited(&self) -> bool {
+        let rate = self.deliveries.as_ref().and_then(|it| it.rate.as_ref());
+        rate.is_some_and(|it| it.is_limited())
+    }
+}

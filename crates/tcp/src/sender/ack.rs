@@ -1,0 +1,309 @@
+//! What an ACK does: it goes on the scoreboard, its facts go to loss recovery, the window grows or
+//! falls, and the timers are set again (Linux: `tcp_ack`).
+
+use fairport_units::{Duration, Instant};
+
+use super::Sender;
+use crate::congestion::AckSample;
+use crate::recovery::{AckFacts, Change, Detected, Dsack, Look, NewData, State};
+use crate::report::Events;
+use crate::scoreboard::Acked;
+use crate::segment::{Flags, SackBlock, Segment};
+use crate::seq;
+use crate::timers::Timers;
+
+impl Sender {
+    /// Takes in the acknowledgement, the window and the SACK blocks of a segment. False if it
+    /// acknowledges what was not sent.
+    #[inline]
+    pub(crate) fn on_ack(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        segment: &Segment,
+        events: &mut impl Events,
+    ) -> bool {
+        if self.before_ack.is_some() {
+            self.note_before_ack();
+        }
+        let una = self.board.una();
+        let ack = seq::unwrap(una, segment.ack);
+        if ack > self.board.nxt() {
+            return false;
+        }
+        let old = ack < una;
+        if old && !(self.is_recent(ack) && self.reads_old_acks(segment)) {
+            return self.is_recent(ack);
+        }
+        if self.ecn.is_some() && !old {
+            self.on_echo(ack, segment.flags);
+        }
+        let window_changed = old || self.peer.update(segment, ack, ack > una);
+        if ack == una && self.is_mere_data(segment) {
+            return true;
+        }
+        let mut facts = AckFacts::new(now, ack, ack > una);
+        self.take_in(&mut facts, segment, window_changed, events);
+        let detected = self.recover(&facts, events);
+        if old {
+            if let Some(wait) = detected.wait {
+                self.await_reordering(timers, now, wait);
+            }
+            return true;
+        }
+        if facts.marked {
+            self.count_marked(facts.delivered);
+            if self.recovery.state() == State::Open {
+                self.enter_cwr();
+            }
+        }
+        if self.recovery.tracks_deliveries()
+            && (facts.advances
+                || (facts.newly_sacked && self.recovery.reordering().raises_on_sack()))
+        {
+            self.grow(&facts, self.recovery.state());
+        }
+        self.reduce_window_by(facts.delivered, facts.advances && detected.lost == 0);
+        if let Some(wait) = detected.wait {
+            self.await_reordering(timers, now, wait);
+        } else if facts.advances {
+            if self.board.is_empty() {
+                timers.stop_retransmission();
+            } else if !self.await_tail(timers, now, now) {
+                // RFC 6298 5.3
+                self.restart_timer(timers, now);
+            }
+        }
+        true
+    }
+
+    /// Whether a segment that acknowledges nothing new is of no interest here at all: it carries data to an
+    /// endpoint that has nothing outstanding.
+    #[inline]
+    fn is_mere_data(&self, segment: &Segment) -> bool {
+        segment.payload > 0
+            && self.board.is_empty()
+            && !segment.options.has_sacks()
+            && !segment.flags.contains(Flags::ECE)
+    }
+
+    /// Whether an acknowledgement below `SND.UNA` can still be under way (RFC 5961 5.2).
+    #[cold]
+    fn is_recent(&self, ack: u64) -> bool {
+        let una = self.board.una();
+        ack + self.peer.largest().min(una - self.start) >= una
+    }
+
+    /// Whether an acknowledgement that was overtaken is of interest: its SACK blocks alone count, and the
+    /// window stays (`old_ack` of `tcp_ack`).
+    #[cold]
+    fn reads_old_acks(&self, segment: &Segment) -> bool {
+        segment.options.has_sacks() && self.recovery.tracks_deliveries()
+    }
+
+    /// Loss recovery: how the ACK changes the episode under way, and what it shows to be lost.
+    #[inline]
+    fn recover(&mut self, facts: &AckFacts, events: &mut impl Events) -> Detected {
+        let before = self.recovery.state();
+        let outcome = self.recovery.on_ack(&mut self.board, facts);
+        if outcome.probe_repaired {
+            self.reduce_for_probe(facts.now, events);
+        }
+        if before == State::Open {
+            self.leave_cwr();
+        }
+        if outcome.change != Change::None {
+            self.change_episode(facts.now, outcome.change, events);
+        }
+        if facts.advances && !self.recovery.tracks_deliveries() {
+            // the RFCs' order: an ACK counts by the state that it finds
+            let undone = matches!(outcome.change, Change::Undone { .. });
+            self.grow(facts, if undone { State::Open } else { before });
+        }
+        let look = Look {
+            now: facts.now,
+            srtt: self.rtt.srtt(),
+            newly_sacked: facts.newly_sacked,
+            idle: !facts.new_data.unsent,
+        };
+        let detected = self.recovery.detect(&mut self.board, look);
+        if let Some(cause) = detected.enters {
+            self.enter_recovery(facts.now, cause, facts.marked, events);
+        }
+        detected
+    }
+
+    /// Puts the ACK on the scoreboard and collects what it says.
+    #[inline]
+    fn take_in(
+        &mut self,
+        facts: &mut AckFacts,
+        segment: &Segment,
+        window_changed: bool,
+        events: &mut impl Events,
+    ) {
+        facts.marked = self.ecn.is_some() && segment.flags.contains(Flags::ECE);
+        facts.echoed = segment.options.timestamps().map(|it| it.ecr);
+        if self.recovery.asks_for_new_data() {
+            facts.new_data = NewData {
+                unsent: self.has_unsent(),
+                fits: self.peer.room(self.board.nxt()) > 0,
+            };
+        }
+        if self.recovery.tracks_deliveries() {
+            self.take_in_deliveries(facts, segment, events);
+        } else {
+            self.take_in_amounts(facts, segment, events);
+        }
+        facts.is_duplicate = !facts.advances
+            && !facts.newly_sacked
+            && !window_changed
+            && segment.sequence_length() == 0;
+    }
+
+    /// What the ACK acknowledges and SACKs.
+    #[inline]
+    fn take_in_amounts(
+        &mut self,
+        facts: &mut AckFacts,
+        segment: &Segment,
+        events: &mut impl Events,
+    ) {
+        if facts.advances {
+            let acked = self.take_ack(facts, segment, events);
+            let counted = if self.counts_duplicates {
+                // what fills the hole is newly delivered at least
+                let most = u64::from(acked.segments).saturating_sub(1);
+                self.recovery.duplicates().min(most)
+            } else {
+                0
+            };
+            facts.delivered = acked.amount.saturating_sub(counted * self.board.unit());
+            facts.segments = acked.segments - counted as u32;
+        }
+        if self.recovery.uses_sack() && segment.options.has_sacks() {
+            facts.newly_sacked = self.take_sacks(segment);
+        }
+    }
+
+    /// The same, and which transmissions arrived.
+    #[inline(never)]
+    fn take_in_deliveries(
+        &mut self,
+        facts: &mut AckFacts,
+        segment: &Segment,
+        events: &mut impl Events,
+    ) {
+        let now = facts.now;
+        let left = self.board.outstanding() - self.board.sacked();
+        let trusted = now.saturating_sub(self.recovery.reordering().min_rtt());
+        // RFC 8985 6.2 step 2 looks at the echo as well, which the kernel does not; that of an ACK
+        // above a gap is older than what is SACKed
+        let since = self.clock.since(now, facts.echoed.unwrap_or(0));
+        let echoed_at = since.map(|since| now.saturating_sub(since));
+        let highest = self
+            .board
+            .begin_ack(echoed_at.map_or(trusted, |at| trusted.min(at + self.clock.tick())));
+        if facts.advances {
+            let acked = self.take_ack(facts, segment, events);
+            facts.segments = acked.segments;
+        }
+        self.board.trust(trusted);
+        facts.newly_sacked = self.take_sacks(segment);
+        facts.arrived = Some(self.board.arrived(highest));
+        facts.delivered = left - (self.board.outstanding() - self.board.sacked());
+        match self.board.unit() {
+            // as the kernel counts: what was SACKed before is not delivered again
+            1 => facts.segments = facts.delivered as u32,
+            unit if !facts.advances => facts.segments = facts.delivered.div_ceil(unit) as u32,
+            _ => {}
+        }
+        facts.dsack = self.duplicate_sack(facts.ack, segment);
+    }
+
+    /// Takes what is acknowledged off the scoreboard, and the round-trip time that it shows.
+    #[inline]
+    fn take_ack(
+        &mut self,
+        facts: &mut AckFacts,
+        segment: &Segment,
+        events: &mut impl Events,
+    ) -> Acked {
+        let now = facts.now;
+        let acked = self.board.ack(facts.ack);
+        facts.acked = acked.amount;
+        facts.rtt = match acked.sent {
+            Some(sent) if !acked.retransmitted => Some(now - sent),
+            _ => self.echoed_rtt(now, segment),
+        };
+        if let Some(rtt) = facts.rtt {
+            self.rtt.sample(now, rtt, facts.ack, self.board.nxt());
+            events.rtt_sample(now, rtt);
+        } else {
+            self.rtt.no_sample();
+        }
+        self.timeouts = 0;
+        acked
+    }
+
+    /// Takes in the SACK blocks; true if they report anything new.
+    fn take_sacks(&mut self, segment: &Segment) -> bool {
+        let mut new = false;
+        for block in segment.options.sacks() {
+            new |= self.board.sack(block);
+        }
+        new
+    }
+
+    /// The first block reports a duplicate if it is below the ACK or within the second (RFC 2883
+    /// 4.1, 4.2; `tcp_check_dsack`).
+    fn duplicate_sack(&self, ack: u64, segment: &Segment) -> Option<Dsack> {
+        let mut blocks = segment.options.sacks();
+        let position = |block: SackBlock| {
+            let start = seq::unwrap(ack, block.start);
+            (start, seq::unwrap(ack, block.end))
+        };
+        let (start, end) = position(blocks.next()?);
+        let duplicate = start < ack
+            || blocks
+                .next()
+                .map(position)
+                .is_some_and(|(from, to)| from <= start && end <= to);
+        if !duplicate || start >= end || start < self.start || end > self.board.nxt() {
+            return None;
+        }
+        let segments = (end - start).div_ceil(u64::from(self.payload));
+        let believed = self.recovery.believes(segments, self.counters.retransmits);
+        believed.then_some(Dsack {
+            end,
+            segments: segments.min(u64::from(u32::MAX)) as u32,
+        })
+    }
+
+    /// What the timestamps option says of a round trip (RFC 7323 4): where a segment was
+    /// retransmitted, the echo shows which transmission is acknowledged.
+    #[cold]
+    fn echoed_rtt(&self, now: Instant, segment: &Segment) -> Option<Duration> {
+        let timestamps = segment.options.timestamps()?;
+        self.clock.since(now, timestamps.ecr)
+    }
+
+    /// Reports an ACK to congestion control, which may let the window grow. `state` is that of loss
+    /// recovery.
+    #[inline]
+    fn grow(&mut self, facts: &AckFacts, state: State) {
+        self.congestion.on_ack(&AckSample {
+            now: facts.now,
+            acked: facts.delivered,
+            segments: facts.segments,
+            marked: self.marked_of(facts.delivered),
+            rtt: facts.rtt,
+            srtt: self.rtt.srtt(),
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+            state,
+            limited: self.is_window_limited() && !self.is_reduced(self.board.una()),
+        });
+        self.note_growth(facts.now);
+    }
+}

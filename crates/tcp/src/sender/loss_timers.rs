@@ -1,0 +1,141 @@
+//! The timers that take the place of the retransmission timer: for the tail's probe, and
+//! for segments that may be late.
+
+use fairport_units::{Duration, Instant};
+
+use super::Sender;
+use crate::decision::{DecisionCause, DecisionKind};
+use crate::recovery::{Look, State};
+use crate::report::Events;
+use crate::scoreboard::Chunk;
+use crate::timers::{Timer, Timers};
+
+impl Sender {
+    /// Waits for an ACK of the tail before it is probed, where there is no sign of loss
+    /// (`tcp_schedule_loss_probe`), but not longer than a timeout from `rto_start`. False if no probe
+    /// is called for.
+    #[inline]
+    pub(super) fn await_tail(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        rto_start: Instant,
+    ) -> bool {
+        let Some(probe) = self.recovery.probe() else {
+            return false;
+        };
+        let board = &self.board;
+        if board.is_empty()
+            || self.recovery.state() != State::Open
+            || board.sacked() > 0
+            || board.has_lost()
+        {
+            return false;
+        }
+        let rto = self.rtt.rto();
+        let timeout = match self.rtt.srtt() {
+            Some(srtt) => probe.timeout(srtt, board.segments() == 1),
+            None => rto,
+        };
+        let mut deadline = now.saturating_add(timeout);
+        let rto_end = rto_start.saturating_add(rto);
+        if rto_end > now {
+            deadline = deadline.min(rto_end);
+        }
+        timers.start_until(Timer::TailProbe, now, deadline);
+        true
+    }
+
+    pub(super) fn await_reordering(&self, timers: &mut Timers, now: Instant, wait: Duration) {
+        let wait = wait.saturating_add(self.timer_slack).min(self.rtt.rto());
+        timers.start(Timer::Reordering, now, wait);
+    }
+
+    /// The retransmission timer runs again: for what is left of it, if another timer had its place
+    /// (`tcp_rearm_rto`).
+    #[inline]
+    pub(super) fn restart_timer(&mut self, timers: &mut Timers, now: Instant) {
+        let rto = self.rtt.rto();
+        let replaced = timers.is_running(Timer::TailProbe) || timers.is_running(Timer::Reordering);
+        match self.board.head_sent() {
+            Some(sent) if replaced => {
+                let deadline = sent.saturating_add(rto).max(now + Duration::from_us(1));
+                timers.start_until(Timer::Retransmission, sent, deadline);
+            }
+            _ => timers.start(Timer::Retransmission, now, rto),
+        }
+    }
+
+    /// The tail is to be probed, unless a probe is out already.
+    pub(super) fn on_tail_timer(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        events: &mut impl Events,
+    ) {
+        match self.recovery.probe_mut() {
+            Some(probe) if !probe.is_out() => {
+                probe.due = true;
+                self.probe = true;
+                timers.start(Timer::Retransmission, now, self.rtt.rto());
+                let present = self.present_window();
+                let (what, cause) = (DecisionKind::TailLossProbe, DecisionCause::ProbeTimer);
+                self.report_decision(now, what, cause, present, events);
+            }
+            _ => self.restart_timer(timers, now),
+        }
+    }
+
+    /// The probe of the tail, if it is due: new data whatever the congestion window says, or else
+    /// the last segment again (RFC 8985 7.3).
+    pub(super) fn tail_probe(&mut self, timers: &mut Timers, now: Instant) -> Option<Chunk> {
+        let probe = self.recovery.probe_mut()?;
+        if !std::mem::take(&mut probe.due) || self.board.is_empty() {
+            return None;
+        }
+        let new = self.next_whatever_nagle();
+        if let Some(chunk) = new {
+            self.send_unwatched(timers, now, chunk);
+        }
+        let sent = new.or_else(|| {
+            let again = self.board.repeat_last(now)?;
+            self.counters.segments_sent += 1;
+            self.counters.retransmits += 1;
+            Some(again)
+        })?;
+        let nxt = self.board.nxt();
+        if let Some(probe) = self.recovery.probe_mut() {
+            probe.on_sent(nxt, new.is_none());
+        }
+        Some(sent)
+    }
+
+    /// What may have been late is late now (`tcp_rack_reo_timeout`).
+    pub(super) fn on_reordering_timer(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        events: &mut impl Events,
+    ) {
+        self.board.look_again();
+        let state = self.recovery.state();
+        let look = Look {
+            now,
+            srtt: self.rtt.srtt(),
+            newly_sacked: false,
+            idle: false,
+        };
+        let detected = self.recovery.detect(&mut self.board, look);
+        if let Some(cause) = detected.enters {
+            self.enter_recovery(now, cause, false, events);
+        }
+        if detected.lost > 0 && state != State::Fast {
+            let unit = self.board.unit();
+            self.reduce_window_by(unit, false);
+        }
+        match detected.wait {
+            Some(wait) => self.await_reordering(timers, now, wait),
+            None => self.restart_timer(timers, now),
+        }
+    }
+}
