@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, Tag, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import PositiveDuration, PositiveLimit, PositiveSize, refuse
@@ -243,3 +243,13 @@ def _same_unit(field: str, one: Limit, other_name: str, other: Limit) -> None:
             field=field,
             show_value=False,  # it may be a default
         )
+
+
+# every discipline of this file, with its kind
+Queues = (
+    Annotated[Red, Tag("red")]
+    | Annotated[Rio, Tag("rio")]
+    | Annotated[RioPs, Tag("rio-ps")]
+    | Annotated[Pie, Tag("pie")]
+    | Annotated[WeightedTailDrop, Tag("weighted-tail-drop")]
+)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import Tag, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import PositiveLimit
@@ -36,3 +36,7 @@ class StepMarking(FifoQueue):
     def job(self) -> dict[str, Any]:
         """The discipline as the engine reads it."""
         return {**super().job(), "mark_above": length(self.mark_above)}
+
+
+# every discipline of this file, with its kind
+Queues = Annotated[DropTail, Tag("drop-tail")] | Annotated[StepMarking, Tag("step-marking")]

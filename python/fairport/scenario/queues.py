@@ -1,22 +1,15 @@
-"""Which queue disciplines there are; without a `kind` it is drop-tail."""
+"""Which queue disciplines there are; without a `kind` it is drop-tail.
+
+A discipline is a class in one of three files, and its name in the union at the end of that file.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Discriminator, Tag
+from pydantic import Discriminator
 
-from fairport.scenario.early_drop_queues import Pie, Red, Rio, RioPs, WeightedTailDrop
-from fairport.scenario.fifo_queues import DropTail, StepMarking
-from fairport.scenario.scheduled_queues import (
-    CoDel,
-    Drr,
-    FqCoDel,
-    LinuxSfq,
-    Sfq,
-    SharedBuffer,
-    StrictPriority,
-)
+from fairport.scenario import early_drop_queues, fifo_queues, scheduled_queues
 
 
 def _kind(queue: Any) -> str:
@@ -26,19 +19,6 @@ def _kind(queue: Any) -> str:
 
 
 Queue = Annotated[
-    Annotated[DropTail, Tag("drop-tail")]
-    | Annotated[StepMarking, Tag("step-marking")]
-    | Annotated[Red, Tag("red")]
-    | Annotated[Rio, Tag("rio")]
-    | Annotated[RioPs, Tag("rio-ps")]
-    | Annotated[Pie, Tag("pie")]
-    | Annotated[WeightedTailDrop, Tag("weighted-tail-drop")]
-    | Annotated[Sfq, Tag("sfq")]
-    | Annotated[LinuxSfq, Tag("linux-sfq")]
-    | Annotated[Drr, Tag("drr")]
-    | Annotated[CoDel, Tag("codel")]
-    | Annotated[FqCoDel, Tag("fq-codel")]
-    | Annotated[StrictPriority, Tag("strict-priority")]
-    | Annotated[SharedBuffer, Tag("shared-buffer")],
+    fifo_queues.Queues | early_drop_queues.Queues | scheduled_queues.Queues,
     Discriminator(_kind),
 ]

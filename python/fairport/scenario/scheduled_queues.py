@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, Tag, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import PositiveDuration, PositiveLimit, PositiveSize, refuse
@@ -237,3 +237,15 @@ class SharedBuffer(QueueDiscipline):
     def job(self) -> dict[str, Any]:
         """The discipline as the engine reads it."""
         return {"kind": self.kind, "memory_bytes": int(self.limit), "alpha": self.alpha}
+
+
+# every discipline of this file, with its kind
+Queues = (
+    Annotated[Sfq, Tag("sfq")]
+    | Annotated[LinuxSfq, Tag("linux-sfq")]
+    | Annotated[Drr, Tag("drr")]
+    | Annotated[CoDel, Tag("codel")]
+    | Annotated[FqCoDel, Tag("fq-codel")]
+    | Annotated[StrictPriority, Tag("strict-priority")]
+    | Annotated[SharedBuffer, Tag("shared-buffer")]
+)
