@@ -40,7 +40,7 @@ def summary(flows: pl.DataFrame, from_s: float, to_s: float) -> dict[str, Any] |
     """Completion times and slowdowns of all transfers and by group of size; None without any.
 
     Quantiles are those of the completed transfers, by the nearest rank; `flows` less `completed`
-    were still under way at the end and are in none of them.
+    had not completed at the end and are in none of them.
     """
     ours = transfers(flows, from_s, to_s)
     if ours.is_empty():
@@ -67,7 +67,7 @@ def _quantiles(values: pl.Series, name: str, unit: str) -> dict[str, Any]:
 
 
 def sentence(figures: dict[str, Any]) -> str:
-    """What became of all transfers, in one sentence."""
+    """The outcome of all transfers, in one sentence."""
     whole = figures["all"]
     done = f"{whole['completed']} of {whole['flows']} flows completed"
     if not whole["completed"]:
@@ -110,7 +110,7 @@ def requests_summary(requests: pl.DataFrame, from_s: float, to_s: float) -> dict
 
 
 def requests_sentence(figures: dict[str, Any]) -> str:
-    """What became of all requests, in one sentence."""
+    """The outcome of all requests, in one sentence."""
     done = f"{figures['answered']} of {figures['requests']} requests were answered"
     if not figures["answered"]:
         return f"{done}."
@@ -121,7 +121,7 @@ def requests_sentence(figures: dict[str, Any]) -> str:
 
 
 def udp_summary(flows: pl.DataFrame) -> dict[str, Any] | None:
-    """What the sources of datagrams sent, lost and delivered; None without any."""
+    """What UDP sources sent, lost and delivered; None without any."""
     udp = flows.filter(pl.col("protocol") == "udp")
     if udp.is_empty():
         return None

@@ -1,4 +1,4 @@
-"""An experiment: a scenario with one seed or several, run, written down, summed up."""
+"""An experiment: a scenario with one or more seeds is run, written and summarised."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def run(
 ) -> dict[str, Any]:
     """Runs, writes everything into `folder` (None: nothing), returns the summary over all seeds.
 
-    One seed fills the folder itself, several a folder each in it, `seed-1` and so on. The folder
-    appears whole, after the last run. `files` in the summary returned are relative to the
+    One seed fills the folder itself; several fill one folder each in it, `seed-1` and so on. The
+    folder appears complete, after the last run. `files` in the returned summary are paths from the
     working directory.
     """
-    # bad input is refused here, before anything is made
+    # Bad input is refused here, before anything is written.
     results = closing(run_many(scenario, seeds, backend=backend, jobs=jobs, progress=progress))
     if folder is None:
         with results as runs:
             return summarise([result.summary for result in runs])
     if figures:
-        # what draws takes as long to import as a run of seconds takes, and both can be had at once
+        # Importing what draws takes as long as a run of some seconds, so it is done meanwhile.
         Thread(target=import_module, args=["fairport.report"]).start()
     summaries = []
     with atomic_folder(folder, force=force) as partial, results as runs:

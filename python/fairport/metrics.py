@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fairport import completion
 from fairport.tables import Tables
-from fairport.verdict import verdict
+from fairport.verdict import Waiting, verdict
 
 SCHEMA_VERSION = 1
 
@@ -66,10 +66,10 @@ def blackouts(drops: pl.DataFrame) -> pl.DataFrame:
 
 
 def window_correlation(series: pl.DataFrame, from_s: float) -> pl.DataFrame:
-    """How alike each two flows' congestion windows move from `from_s` on: Pearson's correlation.
+    """Pearson's correlation of each two flows' congestion windows, from `from_s` on.
 
-    Columns: `flow`, `other`, `correlation`, null for a window that does not change. Samples
-    count at which both flows have one.
+    Columns: `flow`, `other`, `correlation`, null for a window that does not change. Samples count at
+    which both flows have one.
     """
     windows = series.filter(pl.col("time_s") >= from_s).select("flow", "time_s", "cwnd_bytes")
     rows = []
@@ -84,7 +84,7 @@ def window_correlation(series: pl.DataFrame, from_s: float) -> pl.DataFrame:
 
 
 def ingress_summary(drops: pl.DataFrame) -> pl.DataFrame:
-    """What each ingress port lost at each port: most drops first.
+    """Drops at each port by ingress port, most drops first.
 
     Columns: `port`, `ingress_port`, `flows` hit, `drops`, `blackouts`, `drops_in_blackouts`,
     `longest_run` in packets.
@@ -137,24 +137,42 @@ def timeout_runs(timeouts: pl.DataFrame, drops: pl.DataFrame) -> pl.DataFrame:
 def blackout_timeout_share(
     timeouts: pl.DataFrame, from_s: float, to_s: float, longest_harmless: int = 2
 ) -> float | None:
-    """Part of the standstill in [from_s, to_s] that follows drop runs longer than 2 packets.
+    """Share of the waiting time in [from_s, to_s] that follows drop runs longer than 2 packets.
 
-    `timeouts` is what `timeout_runs` returned, for the flows in question. Runs of 3 and more
-    take the whole of a small window, so no three duplicate ACKs come back (RFC 5681 3.2). None
-    when nothing stood still.
+    `timeouts` is what `timeout_runs` returned, for the flows in question. Runs of 3 or more
+    take the whole of a small window, so three duplicate ACKs cannot come back (RFC 5681 3.2). None
+    when no flow waited for a timer.
     """
+    in_all, after_runs = _waited_s(timeouts, from_s, to_s, longest_harmless)
+    return after_runs / in_all if in_all > 0 else None
+
+
+def waiting(caused: pl.DataFrame, flows: int, from_s: float, to_s: float) -> Waiting:
+    """How long so many flows waited for timers in [from_s, to_s], and after what.
+
+    `caused` is what `timeout_runs` returned, for these flows.
+    """
+    in_all, _ = _waited_s(caused, from_s, to_s)
+    share = blackout_timeout_share(caused, from_s, to_s)
+    return Waiting(in_all / flows, to_s - from_s, share)
+
+
+def _waited_s(
+    timeouts: pl.DataFrame, from_s: float, to_s: float, longest_harmless: int = 2
+) -> tuple[float, float]:
+    """Seconds within [from_s, to_s]: in all, and after drop runs longer than that."""
     period = pl.col("end_s").clip(from_s, to_s) - pl.col("start_s").clip(from_s, to_s)
     after_run = pl.col("run_length").fill_null(0) > longest_harmless
     in_all, after_runs = timeouts.select(
         period.sum().alias("in_all"), period.filter(after_run).sum().alias("after_runs")
     ).row(0)
-    return after_runs / in_all if in_all > 0 else None
+    return in_all, after_runs
 
 
 def jain_index(rates: pl.Series) -> float | None:
     """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 for equal rates, 1/n for one taker.
 
-    None when nobody has any rate.
+    None when all rates are zero.
     """
     squares = float((rates * rates).sum())
     return float(rates.sum()) ** 2 / (len(rates) * squares) if squares > 0 else None
@@ -228,10 +246,10 @@ def rtt_by(rtt: pl.DataFrame, group: str) -> pl.DataFrame:
 
 
 def bottleneck(ports: pl.DataFrame) -> dict[str, Any] | None:
-    """The port of a queue that drops which most flows pass; of several, the one with most drops.
+    """Of the ports that drop, the one that most flows pass; of several, the one with most drops.
 
-    Most drops alone would name a port upstream, through which the lone flow does not even go.
-    Without any drop it is the busiest port.
+    The port with most drops alone could be one upstream that the lone flow does not pass. Without
+    any drop it is the busiest port.
     """
     worst = ports.sort(
         pl.when(pl.col("drops") > 0).then("flows").otherwise(0),
@@ -259,7 +277,7 @@ def summary(
     backend: str = "simulation",
     valid: bool = True,
 ) -> dict[str, Any]:
-    """The summary of one run, ready for JSON; `files` is for whoever writes them to fill.
+    """The summary of one run, ready for JSON. Its `files` are filled when they are written.
 
     `utilisation` is of the line, not of its payload rate: the share of the time that the wire
     behind the bottleneck port was sending, framing included.
@@ -274,18 +292,21 @@ def summary(
     caused = timeout_runs(tables["timeouts"], drops).join(
         flows.select("flow", hop_class()), on="flow", how="left"
     )
-    shares = {
-        name: blackout_timeout_share(
-            caused.filter(pl.col("hop_class") == name), measure_from_s, measure_to_s
+    waited = {
+        name: waiting(
+            caused.filter(pl.col("hop_class") == name),
+            one["flows"],
+            measure_from_s,
+            measure_to_s,
         )
-        for name in classes
+        for name, one in classes.items()
     }
-    judgement = verdict(classes, shares, established(flows))
+    found = verdict(classes, waited, established(flows))
     if (fct or requests) and "bulk" not in everything["workload"]:
-        # short transfers are not peers in goodput: what counts is how long each took
+        # Short transfers are compared by how long each took, not by goodput.
         sentences = [completion.sentence(fct)] if fct else []
         sentences += [completion.requests_sentence(requests)] if requests else []
-        judgement |= {"outcast": False, "ratio": None, "sentence": " ".join(sentences)}
+        found |= {"outcast": False, "ratio": None, "sentence": " ".join(sentences)}
     return {
         "schema_version": SCHEMA_VERSION,
         "scenario": scenario,
@@ -310,7 +331,7 @@ def summary(
         "rounds": completion.rounds_summary(tables["rounds"]),
         "requests": requests,
         "udp": completion.udp_summary(everything),
-        "verdict": judgement,
+        "verdict": found,
         "files": [],
     }
 

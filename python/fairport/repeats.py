@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-# of these the sum or the list says more than the median
+# Of these the sum says more than the median.
 _SUMMED = ("wall_s", "packet_hops")
 
 
@@ -14,8 +14,8 @@ def summarise(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The summary over several runs of one scenario.
 
     It has the keys of a single one, with medians for numbers, and `runs`: the summaries of each.
-    `wall_s` and `packet_hops` are totals; `fingerprint` is null, each run has its own; `outcast` is
-    what more than half of the runs are.
+    `wall_s` and `packet_hops` are totals; `fingerprint` is null, because each run has its own;
+    `outcast` is what holds for more than half of the runs.
     """
     if len(summaries) == 1:
         return summaries[0]
@@ -44,7 +44,7 @@ def _over(values: list[Any]) -> Any:
         return statistics.median(present)
     if isinstance(first, dict):
         return {key: _over([value.get(key) for value in present]) for key in first}
-    # texts and lists: what all agree on
+    # texts and lists: the value that all share
     return first if all(value == first for value in present) else None
 
 

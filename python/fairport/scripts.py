@@ -1,4 +1,4 @@
-"""Packetdrill scripts as files: which they are, and what came of each."""
+"""Packetdrill scripts as files: finding and running them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fairport.errors import InputError
 
 @dataclass(frozen=True)
 class ScriptResult:
-    """What came of one script."""
+    """The outcome of one script."""
 
     path: Path
     stack: str = ""
     failure: dict[str, Any] | None = None
-    """`kind`, `line`, `time_s`, `expected`, `actual` of the first thing that does not hold."""
+    """`kind`, `line`, `time_s`, `expected`, `actual` of the first line that does not hold."""
     notes: list[dict[str, Any]] = field(default_factory=list)
-    """`line` and `text` of what was not taken into account."""
+    """`line` and `text` of what the engine ignored."""
     error: str = ""
     """Why the script cannot be run at all."""
 
@@ -77,7 +77,7 @@ def find(paths: Iterable[Path]) -> list[Path]:
 
 
 def run(path: Path, stack: str | None = None) -> ScriptResult:
-    """Run one script against a stack, by default the one that it names, or today's Linux.
+    """Runs one script against a stack: by default the one that it names, or today's Linux.
 
     Raises InputError for a stack that does not exist.
     """

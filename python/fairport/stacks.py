@@ -1,4 +1,4 @@
-"""The stack presets: every setting as a scenario writes it, what it means, where it comes from."""
+"""The stack presets: every setting as a scenario writes it, its meaning and its source."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Stack:
         return {"stack": self.name, "about": self.about, "settings": settings}
 
     def to_toml(self) -> str:
-        """For people: a [tcp] that a scenario can hold, commented."""
+        """For people: a commented [tcp] section for a scenario."""
         parts = [f'# {self.about}\n[tcp]\nstack = "{self.name}"\n']
         for setting in self.settings:
             parts.append(f"\n{_comment(setting.meaning)}{_comment(f'Source: {setting.source}')}")

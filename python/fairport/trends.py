@@ -1,4 +1,4 @@
-"""How a run went over time, in two hundred steps: what figures over time need of it.
+"""A run over time in two hundred steps, which is what figures over time need.
 
 A run's own tables have one row per drop and per sample of a flow; these are means over the steps,
 small enough to keep.

@@ -1,48 +1,62 @@
 """The verdict on a run, in one computed sentence: who is starved, how much, and after what.
 
-**Outcast** (Prakash et al. 2012): the hop class with fewest flows gets less than half of the mean
-goodput of the class with most flows. Half, because the paper calls 1:6 flows, where the lone flow
-gets about half, the onset; Jain's index hardly moves at all there (0.98 at half of twelve peers).
-Of several classes with equally few flows the one with the least goodput counts; classes
-with equally many flows are peers of one another, and none of them is an outcast.
+**Outcast** (Prakash et al. 2012): the hop class with fewest flows, the *lone class*, gets less than
+half of the mean goodput of the class with most flows. Half, because the paper calls 1:6 flows the
+onset, and the lone flow gets about half there; Jain's index is still 0.98. Of several classes with
+equally few flows, the lone class is the one with the least goodput. If all classes have equally
+many flows, there is no lone class and no outcast.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 OUTCAST_BELOW = 0.5
-# Within this factor of its peers a class is said to be at parity with them.
+# Within this factor of its peers' goodput a class is at parity with them.
 PARITY = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How long the flows of a class waited for retransmission timers within the measurement."""
+
+    mean_s: float
+    """Per flow."""
+    of_s: float
+    """Length of the measurement."""
+    after_drop_runs: float | None
+    """Share of it that followed three or more consecutive drops at the flow's ingress port; None
+    when no flow waited."""
 
 
 def verdict(
     classes: Mapping[str, Mapping[str, Any]],
-    blackout_shares: Mapping[str, float | None],
+    waiting: Mapping[str, Waiting],
     established: Mapping[str, int],
 ) -> dict[str, Any]:
     """The summary's `verdict`: outcast, ratio, blackout_timeout_share, sentence.
 
-    `blackout_shares` and `established` are by hop class: the part of its standstill that follows
-    drop runs of 3 and more, and how many of its flows ever connected.
+    `waiting` and `established` are by hop class; `established` says how many of its flows ever
+    connected.
     """
     lone, peers = lone_and_peers(classes)
     ratio = classes[lone]["throughput_ratio"] if lone else None
     return {
         "outcast": ratio is not None and ratio < OUTCAST_BELOW,
         "ratio": ratio,
-        "blackout_timeout_share": blackout_shares.get(lone) if lone else None,
-        "sentence": _sentence(classes, lone, peers, blackout_shares, established),
+        "blackout_timeout_share": waiting[lone].after_drop_runs if lone else None,
+        "sentence": _sentence(classes, lone, peers, waiting, established),
     }
 
 
 def lone_and_peers(classes: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-    """The class that may be an outcast and the class that it is compared with; "" for none."""
+    """The lone class and the class that it is compared with; "" where there is none."""
     if not classes:
         return "", ""
     counts = {name: one["flows"] for name, one in classes.items()}
-    # Of equals the later, as `throughput_ratio` has it: more hops.
+    # Of equally large classes the one with most hops, as for `throughput_ratio`.
     peers = max(reversed(counts), key=counts.__getitem__)
     few = [name for name, count in counts.items() if count < counts[peers]]
     if not few:
@@ -54,11 +68,11 @@ def _sentence(
     classes: Mapping[str, Mapping[str, Any]],
     lone: str,
     peers: str,
-    blackout_shares: Mapping[str, float | None],
+    waiting: Mapping[str, Waiting],
     established: Mapping[str, int],
 ) -> str:
     if not classes:
-        return "There are no flows to compare."
+        return "There are no TCP flows to compare."
     if not any(established.values()):
         return "No flow was ever established: every handshake was lost."
     if all(one["goodput_bps_max"] <= 0 for one in classes.values()):
@@ -72,7 +86,6 @@ def _sentence(
     if ratio is None:
         return f"{subject} {verb('has', 'have')} the line alone: the {peers} flows deliver nothing."
     its = verb("its", "their")
-    share = blackout_shares.get(lone)
     gets = f"{subject} {verb('gets', 'get')} {ratio_in_words(ratio)} {its} {peers} peers' goodput"
     if ratio >= 1 / PARITY:
         found = f"no outcast, {verb('it is', 'they are')} favoured"
@@ -80,20 +93,29 @@ def _sentence(
         found = "parity, no outcast"
     else:
         found = "outcast" if ratio < OUTCAST_BELOW else "at a disadvantage, but no outcast"
-        if share is None:
-            found += f"; no retransmission timer of {its} own expired"
-        else:
-            found += (
-                f"; {100 * share:.0f} % of {its} standstill is timeouts that follow drop runs of "
-                f"3 and more packets at {its} ingress port"
-            )
-    return f"{gets}: {found}{_other_starved(classes, lone)}."
+        found += f"; {_waited(waiting[lone], verb('it', 'each'), its)}"
+    return f"{gets}: {found}{_other_starved(classes, lone, peers)}."
 
 
-def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str) -> str:
+def _waited(waiting: Waiting, it: str, its: str) -> str:
+    """How long a flow of the class waited, as a clause."""
+    if waiting.after_drop_runs is None:
+        return f"no retransmission timer of {its} own expired"
+    share = f"{100 * waiting.after_drop_runs:.0f} %"
+    return (
+        f"{it} spent {_seconds(waiting.mean_s)} of {_seconds(waiting.of_s)} s waiting for timeouts, and"
+        f" {share} of that time followed three or more consecutive drops at {its} ingress port"
+    )
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+
+
+def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str, peers: str) -> str:
     """Other classes that get less than half, too."""
     starved = [
-        f"the {name} flows get {ratio_in_words(one['throughput_ratio'])} it"
+        f"the {name} flows get {ratio_in_words(one['throughput_ratio'])} the {peers} goodput"
         for name, one in classes.items()
         if name != lone and one["throughput_ratio"] < OUTCAST_BELOW
     ]
@@ -104,24 +126,24 @@ def _without_lone_class(classes: Mapping[str, Mapping[str, Any]]) -> str:
     names = " and ".join(classes)
     flows = sum(one["flows"] for one in classes.values())
     if flows == 1:
-        return f"The {names} flow is alone: there is nobody to be unfair to."
+        return f"The {names} flow is alone: there is no other flow to compare it with."
     worst = min(one["goodput_bps_min"] for one in classes.values())
     best = max(one["goodput_bps_max"] for one in classes.values())
     spread = f"the slowest of the {flows} gets {ratio_in_words(worst / best)} the fastest"
     if len(classes) == 1:
-        return f"All flows are {names}, so none is an outcast by its place; {spread}."
-    return f"There are as many {names} flows, so none is the lone one; {spread}."
+        return f"All flows are {names}, so there is no lone class; {spread}."
+    return f"There are equally many {names} flows, so there is no lone class; {spread}."
 
 
 def _subject(name: str, flows: int) -> tuple[str, Callable[[str, str], str]]:
-    """The sentence's subject, and what chooses between singular and plural for it."""
+    """The sentence's subject, and a function that chooses singular or plural for it."""
     if flows == 1:
         return f"The {name} flow", lambda one, _: one
     return f"The {flows} {name} flows", lambda _, many: many
 
 
 def ratio_in_words(ratio: float) -> str:
-    """Two digits that mean something: "0.16 of", "0.0031 of", "2.4 times"."""
+    """With two significant digits: "0.16 of", "0.0031 of", "2.4 times"."""
     if ratio >= 1.005:
         return f"{ratio:.3g} times" if ratio < 1000 else f"{ratio:,.0f} times".replace(",", " ")
     return f"{ratio:.2f} of" if ratio >= 0.01 or ratio == 0 else f"{ratio:.2g} of"

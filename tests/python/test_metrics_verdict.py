@@ -1,7 +1,7 @@
 """The verdict is computed from the run, and says what is the case in each of them."""
 
 import pytest
-from fairport.verdict import verdict
+from fairport.verdict import Waiting, verdict
 
 
 def verdict_on(classes, share=None, connected=None):
@@ -19,7 +19,8 @@ def verdict_on(classes, share=None, connected=None):
         for name, (flows, mean) in classes.items()
     }
     established = {name: flows for name, (flows, _) in classes.items()} | (connected or {})
-    return verdict(summary, dict.fromkeys(classes, share), established)
+    waiting = Waiting(mean_s=0 if share is None else 8.8, of_s=10, after_drop_runs=share)
+    return verdict(summary, dict.fromkeys(classes, waiting), established)
 
 
 def test_the_papers_fifteen_to_one_is_an_outcast():
@@ -27,8 +28,9 @@ def test_the_papers_fifteen_to_one_is_an_outcast():
     assert found["outcast"] is True
     assert found["ratio"] == pytest.approx(0.1725, abs=1e-3)
     assert found["sentence"] == (
-        "The 2-hop flow gets 0.17 of its 6-hop peers' goodput: outcast; 83 % of its standstill is "
-        "timeouts that follow drop runs of 3 and more packets at its ingress port."
+        "The 2-hop flow gets 0.17 of its 6-hop peers' goodput: outcast; it spent 8.8 of 10 s "
+        "waiting for timeouts, and 83 % of that time followed three or more consecutive drops at "
+        "its ingress port."
     )
 
 
@@ -58,7 +60,7 @@ def test_an_outcast_that_never_timed_out():
 def test_several_outcast_flows_take_the_plural():
     sentence = verdict_on({"2-hop": (2, 10.0), "6-hop": (24, 35.0)}, share=1.0)["sentence"]
     assert sentence.startswith("The 2 2-hop flows get 0.29 of their 6-hop peers' goodput: outcast")
-    assert "of their standstill" in sentence
+    assert "; each spent 8.8 of 10 s waiting for timeouts" in sentence
 
 
 def test_another_class_that_starves_is_named_too():
@@ -67,20 +69,20 @@ def test_another_class_that_starves_is_named_too():
     ]
     assert sentence == (
         "The 3 2-hop flows get 2 times their 6-hop peers' goodput: no outcast, they are favoured; "
-        "the 4-hop flows get 0.30 of it."
+        "the 4-hop flows get 0.30 of the 6-hop goodput."
     )
 
 
 def test_one_class_has_no_outcast_by_its_place():
     found = verdict_on({"6-hop": (12, 70.0)})
     assert (found["outcast"], found["ratio"]) == (False, None)
-    assert "none is an outcast by its place; the slowest of the 12 gets 0.67" in found["sentence"]
+    assert "there is no lone class; the slowest of the 12 gets 0.67" in found["sentence"]
 
 
 def test_equally_large_classes_have_no_lone_one():
     found = verdict_on({"2-hop": (3, 10.0), "6-hop": (3, 70.0)})
     assert found["outcast"] is False
-    assert found["sentence"].startswith("There are as many 2-hop and 6-hop flows")
+    assert found["sentence"].startswith("There are equally many 2-hop and 6-hop flows")
 
 
 def test_a_flow_alone_is_judged_against_nobody():
@@ -100,7 +102,7 @@ def test_peers_that_deliver_nothing():
     assert found["outcast"] is False
     assert "the 6-hop flows deliver nothing" in found["sentence"]
     assert "delivered anything" in verdict_on({"6-hop": (12, 0.0)})["sentence"]
-    assert verdict_on_nothing()["sentence"] == "There are no flows to compare."
+    assert verdict_on_nothing()["sentence"] == "There are no TCP flows to compare."
 
 
 def verdict_on_nothing():

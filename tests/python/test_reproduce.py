@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from fairport import published
 from fairport.figures.papers import sweep
 from fairport.papers import catalogue
 from fairport.papers.catalogue import PaperError
@@ -113,7 +114,7 @@ def test_a_claim_that_cannot_be_judged_is_refused(change: dict[str, Any], proble
 def test_a_claim_without_a_field_names_file_field_and_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = Path(catalogue.papers.__file__).parent
+    source = Path(str(published.papers_folder()))
     place = tmp_path / "prakash2012" / "fifteen-to-one"
     place.mkdir(parents=True)
     for name in ("paper.toml", "fifteen-to-one/experiment.toml"):
@@ -122,7 +123,7 @@ def test_a_claim_without_a_field_names_file_field_and_remedy(
     claim = {key: value for key, value in CLAIM.items() if key != "where"} | {"below": 1.0}
     lines = [f"{key} = {json.dumps(value)}" for key, value in claim.items()]
     (place / "claims.toml").write_text("\n".join(["[[claim]]", *lines]), encoding="utf-8")
-    monkeypatch.setattr(catalogue.resources, "files", lambda _: tmp_path)
+    monkeypatch.setattr(published, "papers_folder", lambda: tmp_path)
     catalogue.entry.cache_clear()
     try:
         with pytest.raises(PaperError) as refused:
@@ -161,7 +162,7 @@ def test_experiments_of_a_paper_have_the_settings_of_their_platform() -> None:
 
 
 def test_a_paper_lists_every_folder_that_it_has() -> None:
-    source = Path(catalogue.papers.__file__).parent
+    source = Path(str(published.papers_folder()))
     folders = {f"{file.parts[-3]}/{file.parts[-2]}" for file in source.glob("*/*/experiment.toml")}
     assert set(experiment_names()) == folders
     assert len(experiment_names()) == len(folders)

@@ -1,4 +1,4 @@
-"""The command line. One file a command, and no logic in any of them.
+"""The command line: one file per command, without logic.
 
 What a command needs is imported when it runs, so that `fairport --help` stays quick.
 """
@@ -24,7 +24,7 @@ def main() -> None:
         received.append(signal.Signals(number))
         raise KeyboardInterrupt
 
-    # who ends a job or closes a terminal leaves nothing half written either
+    # A job that is ended or a terminal that is closed leaves nothing half written either.
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -38,9 +38,9 @@ def main() -> None:
     except SystemExit as ended:
         if ended.code != INTERRUPTED:
             raise
-    # Folders and the terminal are as they were: the interpreter's own tidying up, which takes
-    # some tenths of a second once figures have been drawn, would serve nobody.
+    # Folders and the terminal are as they were. The interpreter's own clean-up takes some tenths of
+    # a second once figures have been drawn, and is not needed.
     with suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
-    os._exit(128 + received[-1])  # as shells have it: 130 for Ctrl-C
+    os._exit(128 + received[-1])  # as shells report it: 130 for Ctrl-C

@@ -1,4 +1,4 @@
-"""The commands, gathered; errors and interruptions become one message and an exit status."""
+"""All commands. An error or an interruption becomes one message and an exit status."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class _Commands(TyperGroup):
                 print(f"hint: {error.remedy}", file=sys.stderr)
             raise typer.Exit(BAD_INPUT) from None
         except BrokenPipeError:
-            raise  # who reads no further is no error; typer ends without a word
+            raise  # a reader that has left is no error; typer ends without a message
         except OSError as error:
-            # what is written and read by name has errors of its own: this is a stream
+            # Named files have errors of their own, so this is one of the streams.
             print(f"error: {error.filename or 'stdout'}: {error.strerror}", file=sys.stderr)
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt as pressed:

@@ -67,9 +67,9 @@ def compare(
     quiet: Quiet = False,
     jobs: Jobs = None,
 ) -> None:
-    """Compare fixes: which works here, and what it needs.
+    """Compare fixes: which ones work in this scenario, and what they need.
 
-    Finished runs are kept (`fairport store`): the same runs are not run again.
+    Finished runs are kept (`fairport store`) and are not run again.
     """
     from fairport.cli import compare_table, output
     from fairport.cli.progress import pool_bar
@@ -100,9 +100,7 @@ def compare(
                 progress=bar,
             )
     except KeyboardInterrupt:
-        raise Interrupted(
-            "the runs that are done are kept, and the same command goes on from there"
-        ) from None
+        raise Interrupted("finished runs are kept; the same command continues from there") from None
     if folder is not None:
         save(comparison, folder, force=force, figures=not no_figures, csv=csv)
     if json:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-# what goes into a pipe is for programs to read by lines, so nothing is folded there
+# What goes into a pipe is read by programs, line by line, so nothing is folded there.
 _PIPE_WIDTH = 10_000
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands have, each said once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 Force = Annotated[
-    bool, typer.Option("--force", help="Replace the results folder when the new one is complete.")
+    bool, typer.Option("--force", help="Replace an earlier result when the new one is complete.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Write the tables as CSV too.")]
@@ -19,7 +19,7 @@ Quiet = Annotated[
 Jobs = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=1, help="Runs at a time.  [default: one a processor]", show_default=False
+        metavar="N", min=1, help="Runs at a time.  [default: one per processor]", show_default=False
     ),
 ]
 BackendName = Annotated[

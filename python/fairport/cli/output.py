@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def print_text(text: str) -> None:
-    """As it is."""
+    """Prints a text unchanged."""
     sys.stdout.write(text)
 
 
 def print_json(document: Any) -> None:
-    """For programs."""
+    """Prints JSON, for programs."""
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
-    """A listing as a table, one column a key."""
+    """Prints a listing as a table with one column per key."""
     table = new_table()
     for key in rows[0]:
         table.add_column(key)
@@ -34,7 +34,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_comparison(comparison: Mapping[str, Any]) -> None:
-    """What a rerun found."""
+    """Prints what a rerun found."""
     word = "the same" if comparison["same"] else "DIFFERENT"
     print_text(
         f"{comparison['run_id']}: {word}: fingerprint {comparison['fingerprint']}"
@@ -44,8 +44,8 @@ def print_comparison(comparison: Mapping[str, Any]) -> None:
 
 
 def new_table() -> Table:
-    """A table as all commands print them."""
+    """A table in the style of all commands."""
     from rich.table import Table
 
-    # without lines: the table of a run fits 80 columns so
+    # Without lines, so that the table of a run fits 80 columns.
     return Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")

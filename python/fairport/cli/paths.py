@@ -19,7 +19,7 @@ def paths(
         typer.Option(metavar="FILE", help="Draw them: a .png or .svg file.", show_default=False),
     ] = None,
 ) -> None:
-    """Print every flow's path, and the ports that flows share."""
+    """Print every flow's path and the ports that flows share."""
     from fairport import figures
     from fairport.cli import output
     from fairport.layout import network, sharing
@@ -36,7 +36,7 @@ def paths(
         output.print_json(sharing.document(built))
         return
     output.print_rows(sharing.flow_rows(built))
-    meeting = sharing.port_rows(built)
-    if meeting:
+    shared = sharing.port_rows(built)
+    if shared:
         output.print_text("\n")
-        output.print_rows(meeting)
+        output.print_rows(shared)

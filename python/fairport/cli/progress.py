@@ -1,4 +1,4 @@
-"""The progress bar: simulated time, packet-hops a second, time left.
+"""The progress bar: simulated time, packet-hops per second, time left.
 
 On stderr, in a terminal only.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bar(scenario: Scenario, runs: int, *, shown: bool) -> Iterator[Progress | None]:
-    """A callback for the backend that moves the bar; None when nobody would see it."""
+    """A callback for the backend that moves the bar; None when there is no bar."""
     if not (shown and err().is_terminal):
         yield None
         return
@@ -70,7 +70,7 @@ def pool_bar(name: str, *, shown: bool) -> Iterator[Callable[[Done], None] | Non
 
         def move(done: Done) -> None:
             elapsed = bar.tasks[task].elapsed
-            reused = f" ({done.reused} more were kept)" if done.reused else ""
+            reused = f" ({done.reused} more from the store)" if done.reused else ""
             speed = f"{done.packet_hops / elapsed / 1e6:.1f} M packet-hops/s, " if elapsed else ""
             state = f"{done.runs:.1f} of {done.of} runs{reused}, {speed}left"
             bar.update(task, completed=done.runs, total=done.of, state=state)

@@ -1,4 +1,4 @@
-"""`fairport reproduce`: what papers published, beside what comes out here."""
+"""`fairport reproduce`: published results, run again and compared."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def reproduce(
     quiet: Quiet = False,
     jobs: Jobs = None,
 ) -> None:
-    """Run what papers published again, claim by claim.
+    """Run published experiments again and compare the results, claim by claim.
 
-    Finished runs are kept (`fairport store`): what was interrupted goes on where it stopped.
+    Finished runs are kept (`fairport store`), so an interrupted command continues where it stopped.
     """
     from fairport.cli import output, reproduce_table
     from fairport.cli.progress import pool_bar
@@ -65,9 +65,7 @@ def reproduce(
         with pool_bar("reproduce", shown=not quiet) as bar:
             done = run(wanted, quick=quick, jobs=jobs, progress=bar)
     except KeyboardInterrupt:
-        raise Interrupted(
-            "the runs that are done are kept, and the same command goes on from there"
-        ) from None
+        raise Interrupted("finished runs are kept; the same command continues from there") from None
     if folder is not None:
         reproduction.save(done, folder, force=force)
     if json:

@@ -21,7 +21,7 @@ _STYLES = {"holds": "green", "differs": "bold red", "not comparable": "dim"}
 
 
 def listing(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """The experiments, a row each, with what the last run of each gave."""
+    """One row per experiment, with the result of its last run."""
     store = Store()
     return [
         {

@@ -23,9 +23,9 @@ def rerun(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Run a run again: is the result the same?
+    """Run a run again and compare the fingerprints.
 
-    Exit status 1: it is not.
+    Exit status 1: they differ.
     """
     from fairport import experiment
     from fairport.cli import output

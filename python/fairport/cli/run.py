@@ -1,4 +1,4 @@
-"""`fairport run`: runs a scenario, prints what came of it, writes a folder."""
+"""`fairport run`: runs a scenario, prints its result, writes a folder."""
 
 from __future__ import annotations
 

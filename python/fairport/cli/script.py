@@ -23,17 +23,17 @@ def script(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The stack. By default the one that a script names, or today's Linux.",
+            help="The stack.  [default: the one that the script names, or today's Linux]",
             show_default=False,
         ),
     ] = None,
     quiet: Quiet = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, an entry a script.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, one entry per script.")] = False,
 ) -> None:
     """Run packetdrill scripts against the TCP stacks.
 
-    Exit status 1: one does not hold; 2: one cannot be read. Nothing in back-quotes is executed.
-    What a script says and the engine does not take into account is listed as notes on stderr.
+    Exit status 1: a script does not hold; 2: a script cannot be read. Nothing in back-quotes is
+    executed. Lines that the engine ignores are listed as notes on stderr.
     """
     from fairport.cli import output
     from fairport.cli.console import err

@@ -1,4 +1,4 @@
-"""`fairport store`: the runs that are kept so that they are not run again."""
+"""`fairport store`: the runs that are kept, so that they are not run again."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from fairport.cli.options import Json
 
 
 def store(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove them all.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all of them.")] = False,
     json: Json = False,
 ) -> None:
-    """Say what runs are kept, and where; or remove them.
+    """Say how many runs are kept and where, or remove them.
 
-    These are runs of `compare` and `reproduce`, so that none is run twice. FAIRPORT_STORE names
+    `compare` and `reproduce` keep their runs, so that none is run twice. FAIRPORT_STORE names
     another folder.
     """
     from fairport.cli import output

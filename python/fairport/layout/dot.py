@@ -1,4 +1,4 @@
-"""The network for Graphviz: a layer a rank, port numbers at the links' ends."""
+"""The network for Graphviz: one rank per layer, port numbers at the links' ends."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def dot(network: Network) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As DOT quotes: as JSON does, for texts without control characters."""
+    """Quoted for DOT, which is as JSON does for texts without control characters."""
     return json.dumps(text, ensure_ascii=False)

@@ -1,7 +1,7 @@
 """The network as a Mininet script: the same hosts, switches, links, port numbers and paths.
 
 Mininet's links are shapers (HTB and netem), not the ports of a switch, and its clock is the
-machine's: what differs is said in the script.
+machine's. The script says what differs.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class FairportTopo(Topo):  # type: ignore[misc]
 
 
 def install(net: Any) -> None:
-    """The rules; a packet that leaves by the port it came in by needs a word of its own."""
+    """The rules. A packet that leaves by the port it came in by needs another action."""
     for switch, ingress, sender, receiver, output in RULES:
         action = "in_port" if ingress == output else f"output:{output}"
         match = f"in_port={ingress},ip,nw_src={sender},nw_dst={receiver}"

@@ -20,14 +20,14 @@ class Node:
     name: str
     is_host: bool
     forwards: bool
-    """Whether it passes on what is for others: switches do, and hosts of a BCube."""
+    """Whether it forwards for others: switches do, and hosts of a BCube."""
     height: int
-    """Links to the nearest host: 0 for hosts, 1 for edge switches, one more a layer."""
+    """Links to the nearest host: 0 for hosts, 1 for edge switches, one more per layer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link, both ways alike."""
+    """A link, the same in both directions."""
 
     ends: tuple[str, str]
     """Names of the nodes that it joins."""
@@ -36,7 +36,7 @@ class Link:
     rate_bps: int
     delay_ps: int
     limit_bytes: int | None
-    """Buffer of the two ports, where they have one of their own."""
+    """Buffer of the two ports, where it differs from the scenario's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Flow:
     src: str
     dst: str
     hops: int
-    """Links between the two by the shortest way, however the flow is routed."""
+    """Links of the shortest path between the two, however the flow is routed."""
     forward: tuple[Route, ...]
     backward: tuple[Route, ...]
 

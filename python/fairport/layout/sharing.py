@@ -1,4 +1,4 @@
-"""Which flows share which ports, and where the bottleneck is to be expected."""
+"""Which flows share which ports, and where the bottleneck is expected."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from fairport.layout.network import Flow, Network
 
 @dataclass(frozen=True, slots=True)
 class SharedPort:
-    """A port that data of one flow or more passes."""
+    """A port that data of at least one flow passes."""
 
     port: str
     rate_bps: int
     flows: int
     weight: float
-    """Flows again, but of one with several paths only the part of them that come by here."""
+    """Number of flows, where a flow with several paths counts by the share of them through here."""
     by_ingress: dict[str, int]
-    """Flows by the port through which they come to this one's node, in the order of their numbers
-    of flows; empty at the senders. A sprayed flow counts at every port that it comes through."""
+    """Flows by the ingress port of this port's node, most flows first; empty at the senders. A
+    sprayed flow counts at every port that it comes through."""
 
     @property
     def share_bps(self) -> float:
-        """What each flow could have at most, were all alike."""
+        """The largest rate of each flow if all flows had the same."""
         return self.rate_bps / self.weight
 
 
 def shared_ports(network: Network) -> list[SharedPort]:
     """The ports that data passes, the one with the smallest share first.
 
-    Of equal shares, the one with more ingress ports first: behind it flows come in line and no
-    longer share a port. Senders' own ports are left out, unless they pass on what is for others.
+    Of equal shares, the one with more ingress ports first: behind it flows arrive on one link and no
+    longer compete. Senders' own ports are left out, unless they forward for others.
     """
     rates, peers = network.rates_bps(), network.entered_by()
     flows: Counter[str] = Counter()
@@ -50,12 +50,12 @@ def shared_ports(network: Network) -> list[SharedPort]:
         SharedPort(port, rates[port], flows[port], weights[port], dict(ingress[port].most_common()))
         for port in ingress
     ]
-    # to the bit/s: sums of thirds are not always whole
+    # to the bit/s, because sums of thirds are not always whole
     return sorted(shared, key=lambda one: (round(one.share_bps), -len(one.by_ingress), one.port))
 
 
 def expected_bottleneck(network: Network) -> SharedPort | None:
-    """The port where the flows' shares are smallest; none if no two flows share one."""
+    """The port where the flows' shares are smallest; None when no two flows share a port."""
     shared = [port for port in shared_ports(network) if port.flows > 1]
     return shared[0] if shared else None
 
@@ -96,7 +96,7 @@ def document(network: Network) -> dict[str, Any]:
 
 
 def flow_rows(network: Network) -> list[dict[str, Any]]:
-    """A row a flow: its path, or one of its paths and how many more there are."""
+    """One row per flow: its path, or one of its paths and how many more there are."""
     return [
         {
             "flow": number if number < network.listed else None,
@@ -114,7 +114,7 @@ def _more(others: int) -> str:
 
 
 def port_rows(network: Network) -> list[dict[str, Any]]:
-    """One row per port that flows share."""
+    """One row per port that several flows share."""
     bottleneck = expected_bottleneck(network)
     return [
         {
@@ -130,7 +130,7 @@ def port_rows(network: Network) -> list[dict[str, Any]]:
 
 
 def _inputs(by_ingress: dict[str, int]) -> str:
-    """As in "s0:2: 12, s0:1: 1"; many that are alike in one: "12 ports: 1 each"."""
+    """As in "s0:2: 12, s0:1: 1"; many equal ones together: "12 ports: 1 each"."""
     ports_with: dict[int, list[str]] = {}
     for port, count in by_ingress.items():
         ports_with.setdefault(count, []).append(port)
