@@ -68,8 +68,8 @@ def blackouts(drops: pl.DataFrame) -> pl.DataFrame:
 def window_correlation(series: pl.DataFrame, from_s: float) -> pl.DataFrame:
     """Pearson's correlation of each two flows' congestion windows, from `from_s` on.
 
-    Columns: `flow`, `other`, `correlation`, null for a window that does not change. Samples count at
-    which both flows have one.
+    Columns: `flow`, `other`, `correlation`, null for a window that does not change. Only samples
+    count at which both flows have one.
     """
     windows = series.filter(pl.col("time_s") >= from_s).select("flow", "time_s", "cwnd_bytes")
     rows = []

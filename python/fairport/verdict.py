@@ -103,8 +103,8 @@ def _waited(waiting: Waiting, it: str, its: str) -> str:
         return f"no retransmission timer of {its} own expired"
     share = f"{100 * waiting.after_drop_runs:.0f} %"
     return (
-        f"{it} spent {_seconds(waiting.mean_s)} of {_seconds(waiting.of_s)} s waiting for timeouts, and"
-        f" {share} of that time followed three or more consecutive drops at {its} ingress port"
+        f"{it} spent {_seconds(waiting.mean_s)} of {_seconds(waiting.of_s)} s waiting for timeouts,"
+        f" and {share} of that time followed three or more consecutive drops at {its} ingress port"
     )
 
 

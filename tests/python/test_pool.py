@@ -116,9 +116,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_time_goes_on(
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == ""
-    assert err == (
-        "interrupted: the runs that are done are kept, and the same command goes on from there\n"
-    )
+    assert err == ("interrupted: finished runs are kept; the same command continues from there\n")
     assert list(tmp_path.iterdir()) == []
     assert 3 <= store.size()[0] < 120
     assert not list(store_of_its_own.rglob("*.partial"))

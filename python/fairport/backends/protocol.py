@@ -16,8 +16,8 @@ A run goes through three steps, each with one duty:
   ScenarioError for a scenario that this backend cannot run, with the field of the scenario's file.
   It leaves nothing behind on the machine (no namespaces, no files), because a prepared run is not
   always run.
-- `Prepared.estimate` and `Prepared.key` describe the run. They cost little, because a study asks
-  for them for every scenario before its first run.
+- `Prepared.estimate` and `Prepared.key` describe the run. A study asks for them for every scenario
+  before its first run, so nothing large is built for them.
 - `Prepared.run(progress)` runs it once and returns what it recorded. It cleans up after itself also
   when it raises. `progress` may raise KeyboardInterrupt: then the run ends at once.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,10 @@ def run_many(
     jobs = min(jobs, len(seeds))
     first = chosen.prepare(scenario, seeds[0])
     memory.require(first.estimate.memory_bytes * jobs, scenario.file)
+    prepared = chain([first], (chosen.prepare(scenario, seed) for seed in seeds[1:]))
     if jobs == 1:
-        return (run_prepared(chosen, chosen.prepare(scenario, seed), progress) for seed in seeds)
-    return _in_threads(chosen, scenario, seeds, jobs, progress)
+        return (run_prepared(chosen, one, progress) for one in prepared)
+    return _in_threads(chosen, prepared, jobs, progress)
 
 
 def run_prepared(backend: Backend, prepared: Prepared, progress: Progress | None) -> Result:
@@ -66,8 +68,7 @@ def run_prepared(backend: Backend, prepared: Prepared, progress: Progress | None
 
 def _in_threads(
     backend: Backend,
-    scenario: Scenario,
-    seeds: Sequence[int],
+    prepared: Iterable[Prepared],
     jobs: int,
     progress: Progress | None,
 ) -> Generator[Result, None, None]:
@@ -78,11 +79,10 @@ def _in_threads(
         if progress is not None:
             progress(seed, simulated_s, packet_hops)
 
-    def begin(seed: int, submit: Submit[Result]) -> Future[Result]:
-        prepared = backend.prepare(scenario, seed)
-        return submit(lambda: run_prepared(backend, prepared, report))
+    def begin(one: Prepared, submit: Submit[Result]) -> Future[Result]:
+        return submit(lambda: run_prepared(backend, one, report))
 
-    return in_order(seeds, begin, threads=jobs, ahead=jobs, stop=stop)
+    return in_order(prepared, begin, threads=jobs, ahead=jobs, stop=stop)
 
 
 def _result(backend: Backend, scenario: Scenario, recorded: Recorded) -> Result:

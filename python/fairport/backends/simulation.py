@@ -23,7 +23,7 @@ NAME = "simulation"
 
 @dataclass(frozen=True)
 class PreparedSimulation:
-    """A scenario with its seed, lowered to a job, and the network that was built for it."""
+    """A scenario with its seed, lowered to a job and planned; the network is built when it runs."""
 
     scenario: Scenario
     job: Job
@@ -38,7 +38,7 @@ class PreparedSimulation:
 
     @property
     def estimate(self) -> Estimate:
-        """Memory by the engine's own rule; how long it takes depends on what happens in it."""
+        """Memory by the engine's own rule. The time depends on what happens in the run."""
         return Estimate(memory_bytes=self.simulation.memory_bytes, wall_s=None)
 
     def run(self, progress: Progress | None = None) -> Recorded:
@@ -78,7 +78,7 @@ class Simulation:
     name = NAME
 
     def prepare(self, scenario: Scenario, seed: int) -> PreparedSimulation:
-        """Checks a scenario with this seed and builds its network. Raises ScenarioError."""
+        """Checks a scenario with this seed and plans its run. Raises ScenarioError."""
         if seed != scenario.seed:
             scenario = scenario.patch({"seed": seed})
         job = _lowered(scenario)

@@ -32,8 +32,8 @@ class SharedPort:
 def shared_ports(network: Network) -> list[SharedPort]:
     """The ports that data passes, the one with the smallest share first.
 
-    Of equal shares, the one with more ingress ports first: behind it flows arrive on one link and no
-    longer compete. Senders' own ports are left out, unless they forward for others.
+    Of equal shares, the one with more ingress ports first: behind it flows arrive on one link and
+    compete no longer. Senders' own ports are left out, unless they forward for others.
     """
     rates, peers = network.rates_bps(), network.entered_by()
     flows: Counter[str] = Counter()
