@@ -73,6 +73,22 @@ _SIZE = Column(
 )
 _TRAFFIC = _u32("traffic", "which [[traffic]] of the scenario it is of, from 0")
 
+ABOUT: dict[str, str] = {
+    "flows": "One row per flow.",
+    "series": "One row per flow and interval, of the flows that the probes watch.",
+    "drops": "One row per dropped packet.",
+    "marks": "One row per marked packet.",
+    "timeouts": "One row per expiry of a retransmission timer.",
+    "decisions": "One row per decision that moves a sender's window, of the flows that the probes watch.",
+    "queue": "One row per port and interval, of the ports that the probes watch.",
+    "ports": "One row per output port.",
+    "rtt": "A histogram of round-trip times: one row per flow and bin that has samples.",
+    "rounds": "One row per round of an incast, or per periodic transfer.",
+    "requests": "One row per request of a client.",
+    "trace": "One row per packet that arrived at the traced port.",
+}
+"""What a row of each table is."""
+
 SCHEMA: dict[str, tuple[Column, ...]] = {
     "flows": (
         _FLOW,

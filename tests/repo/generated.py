@@ -1,4 +1,4 @@
-"""Reference pages made from the program: every table's columns, every stack's settings.
+"""Pages made from the program: every table's columns, every stack's settings, the layers.
 
 `make docs` renews what is between the pages' markers; a test compares the two.
 """
@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 from fairport import tables
 from fairport.stacks import stack, stack_names
+from test_layers import CRATES, PYTHON
 
 ROOT = Path(__file__).parents[2]
 _DTYPES: Mapping[type[pl.DataType], str] = {
@@ -25,19 +26,16 @@ _DTYPES: Mapping[type[pl.DataType], str] = {
 
 
 def columns() -> str:
-    """One section per table: its columns with type, unit, whether null is possible, meaning."""
+    """One section per table: its columns with type, unit, meaning, and when a value is null."""
     return "\n\n".join(_table(name) for name in tables.SCHEMA)
 
 
 def _table(name: str) -> str:
-    rows = ["| column | type | unit | null | meaning |", "|---|---|---|---|---|"]
+    rows = [_row(["column", "type", "unit", "", "null"]), "|---|---|---|---|---|"]
     for column in tables.SCHEMA[name]:
         dtype = _DTYPES[column.dtype]
-        # a sentence may begin with a column's name, which stays as it is
-        first, _, rest = column.text.partition(" ")
-        meaning = f"{first if '_' in first else first[:1].upper() + first[1:]} {rest}".strip()
-        rows.append(f"| `{column.name}` | {dtype} | {column.unit} | {column.null} | {meaning} |")
-    return f"## {name}\n\n" + "\n".join(rows)
+        rows.append(_row([f"`{column.name}`", dtype, column.unit, column.text, column.null]))
+    return f"## {name}\n\n{tables.ABOUT[name]}\n\n" + "\n".join(rows)
 
 
 def settings() -> str:
@@ -67,6 +65,16 @@ def sources() -> str:
     return "\n".join(rows)
 
 
+def layers() -> str:
+    """The layers of Python and of the crates, the top first."""
+    parts = []
+    for title, lists in (("Crates", CRATES), ("Python", PYTHON)):
+        lines = [", ".join(f"`{name}`" for name in sorted(names)) for names in reversed(lists)]
+        numbered = (f"| {len(lines) - at} | {line} |" for at, line in enumerate(lines))
+        parts.append("\n".join([f"| {title} | |", "|---|---|", *numbered]))
+    return "\n\n".join(parts)
+
+
 def _value(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {one}" for key, one in value.items())
@@ -79,6 +87,7 @@ def _row(cells: list[str]) -> str:
 
 # page -> marker -> what makes its content
 PAGES: dict[Path, dict[str, Callable[[], str]]] = {
+    ROOT / "docs" / "architecture.md": {"layers": layers},
     ROOT / "docs" / "reference" / "tables.md": {"columns": columns},
     ROOT / "docs" / "reference" / "stacks.md": {"settings": settings, "sources": sources},
 }
