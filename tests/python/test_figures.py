@@ -139,7 +139,7 @@ def test_a_hop_class_of_datagrams_alone_is_no_class_of_the_figures(traffic, tmp_
     network = {"topology": {"kind": "fat-tree", "k": 4}, "queue": {"limit": "16KiB"}}
     result = fp.run({"name": "udp", "duration": "30ms", **network, "traffic": traffic})
     figures.draw_all(result, tmp_path)
-    compared = "6-hop (1 flow)" if len(traffic) == 2 else "no flows of TCP to compare"
+    compared = "6-hop (1 flow)" if len(traffic) == 2 else "no TCP flows to compare"
     for kind in ("goodput", "bars", "cwnd", "rtt"):
         drawn = words(figures.draw(result, kind), tmp_path)
         assert compared in drawn

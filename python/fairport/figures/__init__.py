@@ -1,4 +1,4 @@
-"""The figures of a run, one file a kind: its `TITLE`, its `CAPTION` and `draw(result) -> Figure`.
+"""The figures of a run, one file per kind: `TITLE`, `CAPTION` and `draw(result) -> Figure`.
 
 Nothing heavy is imported until something is drawn, and pyplot never is: figures are objects, so
 that drawing needs no display and leaves no state behind.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # In the order of the report; each is a module of this package.
 KINDS = ("goodput", "bars", "drop_runs", "queue", "cwnd", "rtt")
-# Of runs whose summary has what they show, under the same name.
+# Only for runs whose summary has an entry of the same name.
 _OF_SOME = ("fct", "requests")
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 TITLE = "Goodput of each flow"
 CAPTION = (
-    "One bar a flow, over three spans of the same run, as the paper shows them: what is unfair "
-    "early and evens out later is chance, what stays is structure. The line is the mean of "
-    "the class, the dotted one the fair share."
+    "One bar per flow, over three spans of the same run, as in the paper. Unfairness that evens "
+    "out with time is chance; what remains over the whole run is structure. The line is the mean "
+    "of the class, the dotted line the fair share."
 )
 SPANS = (0.2, 0.4, 1.0)
 MANY = 40
@@ -35,7 +35,7 @@ def draw(result: Result) -> Figure:
     panels = rows[0]
     count = sum(len(one.flows) for one in classes)
     gap = max(0.6, 0.03 * count)
-    # Slits between many thin bars would shimmer.
+    # Gaps between many thin bars would flicker.
     width = 0.86 if count <= MANY else 1.0
     for panel in panels[1:]:
         panel.sharey(panels[0])

@@ -1,4 +1,4 @@
-"""A comparison of fixes: a panel a measure, a line a fix, best first."""
+"""A comparison of fixes: one panel per measure, one line per fix, best first."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 TITLE = "Which fix works"
 CAPTION = (
-    "Each grey dot is a run, the large one the median over the seeds, the bar the middle half of "
-    "them. The band is what counts as an equal share."
+    "Each grey dot is a run, the large dot is the median over the seeds, and the bar spans the "
+    "middle half. The band is the range that counts as an equal share."
 )
 _WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.12
 _TOP_IN, _GAP_IN, _BOTTOM_IN = 0.62, 0.72, 0.62

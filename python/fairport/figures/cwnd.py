@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 TITLE = "Congestion window over time"
 CAPTION = (
-    "The sender's window. Below four segments (about 6 kB) a loss cannot bring three duplicate "
-    "ACKs, so it costs a timeout: a class that lives down there is one burst of drops away from "
-    "standing still."
+    "The sender's window. Below four segments (about 6 kB) a loss cannot cause three duplicate "
+    "ACKs, so it costs a timeout. A class with such small windows stops after a single burst of "
+    "drops."
 )
 
 
 def draw(result: Result) -> Figure:
-    """One panel a hop class: flows thin, their mean thick."""
+    """One panel per hop class: flows thin, their mean thick."""
     picture, panels, classes = over_time.frame(result, TITLE, "cwnd (kB)")
     top = 0.0
     for panel, one in zip(panels, classes, strict=False):

@@ -1,4 +1,4 @@
-"""Cumulative distributions: the share of what took so long and less, and its quantiles."""
+"""Cumulative distributions, and their quantiles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def line(axes: Axes, name: str, values: pl.Series, look: tuple[str, str]) -> boo
 
 
 def frame(axes: Axes, x_label: str) -> None:
-    """What all of them share: the axes, from the fastest to the slowest."""
+    """The axes that all of them share, from the fastest to the slowest."""
     least, most = axes.dataLim.intervalx
     if most > _DECADE * least:
         axes.set_xscale("log")

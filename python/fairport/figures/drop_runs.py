@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 TITLE = "Drop runs"
 CAPTION = (
-    "How many packets in a row are lost. By flow: consecutive packets of one flow, averaged over "
-    "the flows of a hop class; a dot is one flow. By ingress port: consecutive packets of one "
-    "ingress port. A run of three and more that falls on one flow takes the tail of its window and "
-    "ends in a timeout; the same run spread over many flows costs each of them a packet, which "
-    "fast retransmit repairs."
+    "How many consecutive packets are dropped. By flow: consecutive packets of one flow, averaged "
+    "over the flows of a hop class; a dot is one flow. By ingress port: consecutive packets of "
+    "one ingress port. A run of three or more on one flow takes the tail of its window and causes "
+    "a timeout. The same run spread over many flows costs each of them one packet, which fast "
+    "retransmit repairs."
 )
 # The last bin holds everything from here on.
 LONGEST = 10
@@ -104,7 +104,7 @@ def _histogram(runs: pl.DataFrame) -> NDArray[np.intp]:
 def _scale(panel: Axes, heights: list[NDArray[Any]]) -> None:
     """A logarithmic axis with room for the legend above the bars."""
     seen = np.concatenate([one[one > 0] for one in heights])
-    # A bar of one run must be seen, and so must an average of less than one.
+    # A bar of one run must be visible, and so must an average below one.
     low, high = seen.min() / 2, max(seen.max(), panel.dataLim.y1)
     rows = 1 if len(heights) <= 3 else 2
     panel.set_yscale("log")

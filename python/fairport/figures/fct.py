@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 TITLE = "Slowdown by size"
 CAPTION = (
-    "How many times longer transfers took than in the empty network, as the share of transfers "
-    "with that slowdown and less, one line a group of size. A transfer alone is above 1 by its "
-    "handshake and slow start. The dots are the 50th, 95th and 99th percentiles."
+    "How many times longer transfers took than in the empty network: the share of transfers with "
+    "at most that slowdown, one line per group of sizes. A transfer alone is above 1 because of "
+    "its handshake and slow start. The dots are the 50th, 95th and 99th percentiles."
 )
 
 
 def draw(result: Result) -> Figure:
-    """One panel: a cumulative distribution a group."""
+    """One panel: one cumulative distribution per group."""
     picture, rows = style.frame(result, TITLE, [2.4], [])
     axes = rows[0][0]
     measure = result.summary["measure"]

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 TITLE = "Goodput over time"
 CAPTION = (
-    "What each flow delivers, by hop class, all on one scale. The dotted line is the fair share: "
-    "the total goodput divided by the number of flows. A starved flow lies at zero for long "
-    "stretches, with rare bursts between."
+    "Goodput of each flow, by hop class, all on one scale. The dotted line is the fair share: the "
+    "total goodput divided by the number of flows. A starved flow delivers nothing for long "
+    "periods, with short bursts between them."
 )
 
 
 def draw(result: Result) -> Figure:
-    """One panel a hop class: flows thin, their mean thick."""
+    """One panel per hop class: flows thin, their mean thick."""
     picture, panels, classes = over_time.frame(result, TITLE, "goodput (Mbit/s)")
     rates = metrics.compared(result.flows)["goodput_bps"].to_numpy() / 1e6
     fair = float(rates.mean()) if len(rates) else 0.0
@@ -49,7 +49,7 @@ def draw(result: Result) -> Figure:
 
 
 def _idle(result: Result, one: style.HopClass) -> str:
-    """In what part of the probe's intervals a flow of the class delivers nothing."""
+    """The share of the probe's intervals in which a flow of the class delivers nothing."""
     mine = result.series.filter(pl.col("flow").is_in(one.flows))
     interval_ms = result.scenario.probes.series_interval.seconds * 1e3
     idle = 100 * (mine["goodput_bps"].to_numpy() == 0).mean()

@@ -1,4 +1,4 @@
-"""Panels over time by hop class: what goodput, window and RTT have in common."""
+"""Panels over time by hop class, for goodput, window and RTT."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fairport.figures import style
 if TYPE_CHECKING:
     from fairport.result import Result
 
-# About as many points as a column of print can show apart; of a single thin line, more.
+# About as many points as a printed column resolves; for a single thin line, more.
 MAX_POINTS = 240
 MAX_POINTS_ALONE = 1000
-# Above this many flows, thin lines are a blot and a band says more.
+# Above this many flows, thin lines are unreadable and a band shows more.
 MAX_LINES = 24
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 def frame(
     result: Result, title: str, unit: str
 ) -> tuple[style.Picture, list[Axes], list[style.HopClass]]:
-    """A picture with one panel a hop class, all on the same axes."""
+    """A picture with one panel per hop class, all on the same axes."""
     classes = style.compared_classes(result)
     tall = 0.95 if len(classes) > 1 else 1.9 if classes else 0.6
     count = max(len(classes), 1)
@@ -121,7 +121,7 @@ def edges(times: Floats) -> Floats:
 
 
 def note(picture: style.Picture, classes: list[style.HopClass]) -> None:
-    """Says what the lines of `lines` are."""
+    """Explains the lines of `lines`."""
     text = "thick: mean of the class, thin: each flow"
     if any(len(one.flows) > MAX_LINES for one in classes):
         text += f" (more than {MAX_LINES}: band of the middle 90 %)"

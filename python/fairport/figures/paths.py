@@ -1,6 +1,6 @@
 """The network in layers, with the paths of the flows drawn over it: which share which ports.
 
-Not one of a run's figures: it needs no run, and can show one scenario under several routings.
+It is no figure of a run: it needs no run, and can show one scenario under several routings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PANEL_IN = 2.0
 _HEAD_IN = 0.62
 _FOOT_IN = 0.42
 _GAP_IN = 0.34
-# a name is written into every node of a layer while there is room for it
+# Up to this many nodes per layer have their names written into them.
 _MOST_NAMED = 24
 _SPREAD_POINTS = 2.2
 _THICKEST_POINTS = 4.5

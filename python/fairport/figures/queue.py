@@ -19,9 +19,9 @@ CAPTION = (
     "Above: bytes in the buffer over the whole run; the band reaches from the least to the "
     "greatest sample of each step. Below: every packet around one blackout, by the port through "
     "which it came in, and how long the accepted ones waited for the wire. It is the longest "
-    "blackout of the ingress port that the class with the lowest throughput ratio uses, within the "
-    "measurement. While packets of that port are dropped one after the other, packets of other "
-    "ports are accepted."
+    "blackout of the ingress port that the class with the lowest throughput ratio uses, within "
+    "the measurement. While packets of that port are dropped one after the other, packets of "
+    "other ports are accepted."
 )
 
 

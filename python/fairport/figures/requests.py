@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 TITLE = "Response times"
 CAPTION = (
-    "How long clients waited from their request to the last byte of the answer, as the share of "
-    "requests answered within that time and less, one line a [[traffic]] of requests. The dots are "
-    "the 50th, 95th and 99th percentiles. The first request of a connection includes its handshake."
+    "How long clients waited from their request to the last byte of the answer: the share of "
+    "requests answered within that time, one line per [[traffic]] of requests. The dots are the "
+    "50th, 95th and 99th percentiles. The first request of a connection includes its handshake."
 )
 
 
 def draw(result: Result) -> Figure:
-    """One panel: a cumulative distribution a traffic."""
+    """One panel: one cumulative distribution per traffic."""
     picture, rows = style.frame(result, TITLE, [2.4], [])
     axes = rows[0][0]
     measure, start = result.summary["measure"], pl.col("start_s")

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 TITLE = "Round-trip time over time"
 CAPTION = (
-    "RTT samples of each hop class: the line is their mean, the band reaches from the least to "
-    "the greatest. The classes differ by the length of their paths; the height of the band is "
-    "queueing. Gaps are times without a sample: all of the class stood still."
+    "RTT samples of each hop class: the line is the mean, the band reaches from the least to the "
+    "greatest. The classes differ by the length of their paths; the height of the band is "
+    "queueing. In a gap no flow of the class had a sample: all of them waited for a timeout."
 )
 
 
 def draw(result: Result) -> Figure:
-    """One panel a hop class: mean, and the band from min to max over its flows."""
+    """One panel per hop class: the mean, and the band from min to max over its flows."""
     picture, panels, classes = over_time.frame(result, TITLE, "RTT (ms)")
     top = 0.0
     for panel, one in zip(panels, classes, strict=False):

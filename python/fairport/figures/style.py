@@ -32,9 +32,9 @@ GRID = "#dde3e8"
 PAPER = "#ffffff"
 BLUE = "#0072b2"
 
-NO_FLOWS = "no flows of TCP to compare"
+NO_FLOWS = "no TCP flows to compare"
 
-# Margins round the axes in inches: they hold tick labels and names of axes at these font sizes.
+# Margins around the axes in inches: they hold tick labels and axis names at these font sizes.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.6, 0.2, 0.5, 0.56
 
 _RC: Any = {
@@ -132,7 +132,7 @@ def count(number: int, what: str) -> str:
 
 
 def three_digits(value: float) -> str:
-    """With three digits that mean something, and never a power of ten: "0.233", "1,360"."""
+    """With three significant digits, and never a power of ten: "0.233", "1,360"."""
     return f"{value:.3g}" if value < 1000 else f"{float(f'{value:.3g}'):,.0f}"
 
 
@@ -173,7 +173,7 @@ def save(picture: Figure, path: Path) -> None:
         if path.suffix == ".svg":
             picture.savefig(path, metadata={"Date": None})
         else:
-            # Packing harder takes longer than drawing did, for a tenth of the size.
+            # More compression takes longer than drawing, for a tenth of the size.
             pack = {"compress_level": 3}
             picture.savefig(path, dpi=PNG_DPI, metadata={"Software": None}, pil_kwargs=pack)
 
@@ -200,8 +200,7 @@ def panels(
 ) -> tuple[Picture, list[list[Axes]]]:
     """A picture with rows of axes of the given heights and gaps, its title and what it is of.
 
-    The place of everything is computed here rather than by a layout engine, which would draw each
-    figure twice to find it.
+    All positions are computed here. A layout engine would draw each figure twice to find them.
     """
     height = _TOP + sum(heights_in) + sum(gaps_in) + _BOTTOM
     picture = Picture(figsize=(WIDTH_IN, height))
@@ -235,7 +234,7 @@ def panels(
 
 
 def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> None:
-    """Names a panel above its left corner, with a detail in grey behind it."""
+    """Names a panel above its left corner, followed by a detail in grey."""
     above: dict[str, Any] = {
         "textcoords": "offset points",
         "va": "bottom",
@@ -249,7 +248,7 @@ def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> N
 
 
 def note(picture: Picture, text: str) -> None:
-    """What lines and marks are, in small grey letters at the lower right."""
+    """Explains lines and marks, in small grey letters at the lower right."""
     picture.text(
         1 - _RIGHT / WIDTH_IN,
         0.06 / picture.get_figheight(),
@@ -272,7 +271,7 @@ def fair_share(axes: Axes, fair: float) -> None:
 
 
 def label_line(axes: Axes, text: str, height: float) -> None:
-    """Says above its right end what a horizontal line is."""
+    """Labels a horizontal line, above its right end."""
     axes.annotate(
         text,
         (1, height),
@@ -287,6 +286,6 @@ def label_line(axes: Axes, text: str, height: float) -> None:
 
 
 def say(axes: Axes, text: str) -> None:
-    """Writes in the middle of a panel why there is nothing in it."""
+    """Writes in the middle of an empty panel why it is empty."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=MUTED)
     axes.set_axis_off()

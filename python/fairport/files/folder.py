@@ -78,7 +78,7 @@ def add_to_list(folder: Path, names: Iterable[str]) -> None:
 
 @contextmanager
 def _made(folder: Path) -> Iterator[Path]:
-    """The forerunner of a folder; why it cannot be made is said with a remedy of its own."""
+    """The forerunner of a folder. If it cannot be made, the error has its own remedy."""
     with ExitStack() as stack:
         try:
             partial = stack.enter_context(partial_folder(folder))

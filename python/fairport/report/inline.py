@@ -1,4 +1,4 @@
-"""Figures within a page: SVG made part of the document, or PNG where that is smaller."""
+"""Figures within a page: SVG as part of the document, or PNG where that is smaller."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAGE_COLOURS = {
     style.BLUE: "blue",
 }
 
-# Above this a picture of pixels is the smaller one, and lighter for a browser.
+# Above this size a PNG is smaller, and easier for a browser.
 SVG_LIMIT_BYTES = 300_000
 
 
@@ -52,7 +52,7 @@ def _alternative(result: Result, kind: str) -> str:
 
 
 def embed(svg: Path, kind: str, alternative: str) -> str:
-    """The figure in these files as HTML; `alternative` is for who does not see it."""
+    """The figure in these files as HTML; `alternative` is its description in words."""
     label = html.escape(alternative, quote=True)
     if svg.stat().st_size > SVG_LIMIT_BYTES:
         data = base64.b64encode(svg.with_suffix(".png").read_bytes()).decode("ascii")

@@ -1,4 +1,4 @@
-"""The pages' templates, filled in: texts are escaped, and a name that is not given is an error."""
+"""The pages' templates: texts are escaped, and a name without a value is an error."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Studies: many runs as one question. The pool and its store, the fixes, the comparison."""
+"""Studies: many runs that answer one question. The pool, its store, the fixes, the comparison."""

@@ -1,4 +1,4 @@
-"""What a comparison found: a row a fix, a ranking, a figure, a folder."""
+"""What a comparison found: one row per fix, and a ranking."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Candidate:
     scenario: Scenario
     fix: Fix | None = None
     refusal: InputError | None = None
-    """Why the fix cannot be had in this scenario."""
+    """Why the fix does not apply to this scenario."""
 
     @property
     def needs(self) -> list[str]:
-        """What the fix asks of a network."""
+        """What the fix needs of a network."""
         return list(self.fix.needs) if self.fix else []
 
     @property
     def why_not(self) -> str | None:
-        """Why it cannot be had, in the words of a scenario's file."""
+        """Why it does not apply, in the words of a scenario's file."""
         if self.refusal is None:
             return None
         where = f"{self.refusal.field}: " if self.refusal.field else ""
@@ -52,17 +52,17 @@ class Comparison:
     scenario: Scenario
     seeds: Sequence[int]
     candidates: Sequence[Candidate]
-    """The scenario as it is ("none") and each fix, in the order that was asked for."""
+    """The scenario as it is ("none") and each fix, in the given order."""
     groups: Groups
     runs: pl.DataFrame
-    """One row a run: `fix`, `seed`, and what `study.measures` measures."""
+    """One row per run: `fix`, `seed`, and what `study.measures` measures."""
     drop_runs: pl.DataFrame
     """How many drop runs by flow of each length: `fix`, `seed`, `group` (lone, peers, others),
     `length` in packets, `runs`."""
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row a fix, "none" first: of each measure its median and quartiles over the seeds.
+        """One row per fix, "none" first: of each measure its median and quartiles over the seeds.
 
         `not_applicable` says why a fix has no numbers.
         """
@@ -94,7 +94,7 @@ class Comparison:
 
     @cached_property
     def conclusion(self) -> str:
-        """What all of it comes to, in one sentence."""
+        """The comparison in one sentence."""
         none = self.table.row(0, named=True)
         return ranking.conclusion(self.ranking, none, self.groups)
 

@@ -1,4 +1,4 @@
-"""What the last run of an experiment gave, kept beside the records so that listing takes no time.
+"""The result of the last run of an experiment, kept with the records so that listing is fast.
 
 How many of its claims are in each state, as a note of the store. It counts only as long as the
 experiment, its claims and its platform are the same.
