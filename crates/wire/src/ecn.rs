@@ -5,7 +5,7 @@ use fairport_tcp::Ecn;
 use crate::checksum::update;
 use crate::error::{Fault, Layer, ParseError};
 
-/// What became of the wish to mark a packet.
+/// What a mark did to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// The packet has the mark now.

@@ -148,7 +148,7 @@ proptest! {
     fn a_wrong_checksum_stays_wrong_under_a_mark(frame in any_frame(), flip in 1..=u16::MAX) {
         let parsed = Frame::parse(Captured::whole(&frame)).expect("a legal frame");
         let at = parsed.network_offset();
-        if let Network::Ipv4(packet) = parsed.network {
+        if let Network::Ipv4(_) = parsed.network {
             let mut wrong = frame.clone();
             wrong[at + 10] ^= (flip >> 8) as u8;
             wrong[at + 11] ^= flip as u8;
