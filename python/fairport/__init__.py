@@ -16,6 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fairport._core import CustomError as CustomError
     from fairport._core import __version__ as __version__
     from fairport.backends.run import run as run
     from fairport.backends.run import run_many as run_many
@@ -35,6 +36,7 @@ _HOME = {
     "run": "fairport.backends.run",
     "run_many": "fairport.backends.run",
     "Comparison": "fairport.study.comparison",
+    "CustomError": "fairport._core",
     "InputError": "fairport.errors",
     "ScenarioError": "fairport.errors",
     "Result": "fairport.result",
@@ -47,6 +49,7 @@ _HOME = {
 
 __all__ = [
     "Comparison",
+    "CustomError",
     "InputError",
     "Result",
     "Scenario",

@@ -1,7 +1,7 @@
 """The engine: crates/python."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, final
 
 __version__: str
 
@@ -13,10 +13,168 @@ class JobError(ValueError):
     problem: str
     remedy: str
 
+class CustomError(RuntimeError):
+    """A user's class raised an exception, which is the cause, or gave an impossible answer."""
+
+@final
+class Port:
+    """The switch port that a queue discipline is made for."""
+
+    @property
+    def name(self) -> str:
+        """As in the tables: "edge0.0:2"."""
+    @property
+    def rate_bps(self) -> int:
+        """The rate at which its queue is emptied."""
+    @property
+    def limit_bytes(self) -> int | None:
+        """`queue.limit`, if it is in bytes; headers of frames count."""
+    @property
+    def limit_packets(self) -> int | None:
+        """`queue.limit`, if it is in packets."""
+    @property
+    def full_frame_bytes(self) -> int:
+        """What a packet of the MTU takes in the buffer."""
+    @property
+    def seed(self) -> int:
+        """Seed for everything random: another one for each port and each run."""
+
+@final
+class Queue:
+    """A port's queue as an arriving packet finds it."""
+
+    @property
+    def now_s(self) -> float:
+        """Seconds since the start of the run."""
+    @property
+    def backlog_bytes(self) -> int:
+        """Bytes that wait, without the arriving packet."""
+    @property
+    def backlog_packets(self) -> int:
+        """Packets that wait, without the arriving packet."""
+    @property
+    def idle_s(self) -> float:
+        """How long the link has been idle; 0 for schedulers."""
+
+@final
+class Packet:
+    """A packet that arrives at a port, or waits there."""
+
+    @property
+    def size_bytes(self) -> int:
+        """What it takes in the buffer."""
+    @property
+    def flow(self) -> int:
+        """Its flow; both directions have the same number."""
+    @property
+    def traffic_class(self) -> int:
+        """0, or 1 where the edge classifier found a short flow."""
+    @property
+    def is_ecn_capable(self) -> bool:
+        """Whether it may be marked."""
+    @property
+    def ingress(self) -> int:
+        """The number of the switch's port through which it came in."""
+    @property
+    def arrived_s(self) -> float:
+        """When it arrived at the port."""
+    def mark(self) -> None:
+        """Sets its mark (CE): for a packet that a scheduler holds and that is_ecn_capable."""
+    def drop(self, reason: Literal["full", "early", "share", "pushed-out"] = "early") -> None:
+        """Drops a packet that a scheduler holds and has taken off its own queue."""
+
+@final
+class Connection:
+    """What a congestion control may know of its connection when it is made."""
+
+    @property
+    def segment_bytes(self) -> int:
+        """Payload of a full segment."""
+    @property
+    def unit(self) -> int:
+        """A full segment in the window's unit: 1 where windows count segments, else its bytes."""
+
+@final
+class Established:
+    """The handshake is complete."""
+
+    @property
+    def rtt_s(self) -> float | None:
+        """The round-trip time that the handshake measured."""
+    @property
+    def seed(self) -> int:
+        """Seed for everything random: another one for each connection and each run."""
+
+@final
+class Window:
+    """The congestion window and the slow-start threshold, in segments or bytes (`unit`)."""
+
+    cwnd: int
+    """The congestion window; at least one segment."""
+    ssthresh: int
+    """The slow-start threshold; 2**64 - 1 before the first loss."""
+    @property
+    def unit(self) -> int:
+        """A full segment in the window's unit."""
+    @property
+    def initial(self) -> int:
+        """The window at the start."""
+    @property
+    def is_in_slow_start(self) -> bool:
+        """Whether `cwnd` is below `ssthresh`."""
+    def grow_as_newreno(self, ack: Ack) -> None:
+        """Slow start, then a segment per window of data (RFC 5681)."""
+    def slow_start(self, ack: Ack) -> bool:
+        """Grows the window if it is in slow start; False in congestion avoidance."""
+    def grow_one_per(self, every: int, ack: Ack) -> None:
+        """Congestion avoidance: a segment more for every `every` that is acknowledged."""
+    def lower_threshold(self, ssthresh: int) -> None:
+        """Sets the threshold, to two segments at least (RFC 5681)."""
+
+@final
+class Ack:
+    """An ACK that acknowledges new data."""
+
+    @property
+    def now_s(self) -> float:
+        """When it arrived, in seconds since the start of the run."""
+    @property
+    def acked(self) -> int:
+        """Newly acknowledged data, in the window's unit."""
+    @property
+    def segments(self) -> int:
+        """Newly acknowledged segments."""
+    @property
+    def marked(self) -> int:
+        """The part of `acked` that the receiver reported as CE-marked."""
+    @property
+    def rtt_s(self) -> float | None:
+        """The round-trip time of this ACK, where there is one (Karn's rule)."""
+    @property
+    def srtt_s(self) -> float | None:
+        """The smoothed round-trip time."""
+    @property
+    def una(self) -> int:
+        """First byte that is not acknowledged, as a position in the stream."""
+    @property
+    def nxt(self) -> int:
+        """Next byte to be sent, likewise."""
+    @property
+    def recovery(self) -> Literal["open", "fast", "loss"]:
+        """The state of loss recovery: nothing lost, fast recovery, after a timeout."""
+    @property
+    def may_grow(self) -> bool:
+        """Whether the window may grow: it was used, and nothing is being recovered."""
+
 class Simulation:
     """One run: planned when it is made; its network is built when it runs."""
 
-    def __init__(self, job_json: str) -> None: ...
+    def __init__(
+        self,
+        job_json: str,
+        disciplines: dict[str, Callable[..., Any]] | None = None,
+        congestion_controls: dict[str, Callable[..., Any]] | None = None,
+    ) -> None: ...
     @property
     def hosts(self) -> list[str]: ...
     @property
@@ -29,7 +187,11 @@ def presets() -> list[str]: ...
 def preset(name: str) -> dict[str, Any]: ...
 def preset_sources(name: str) -> tuple[str, dict[str, str]]: ...
 def run_script(text: str, stack: str | None = None) -> dict[str, Any]: ...
-def estimate(job_json: str) -> int:
+def estimate(
+    job_json: str,
+    disciplines: dict[str, Callable[..., Any]] | None = None,
+    congestion_controls: dict[str, Callable[..., Any]] | None = None,
+) -> int:
     """Bytes of memory that a run of the job will need, about. Checks the job; builds no network."""
 
 def layout(job_json: str) -> dict[str, Any]: ...

@@ -36,6 +36,10 @@ class SecondHand:
         return self.inner.key.replace("simulation-", "copyist-")
 
     @property
+    def is_kept(self) -> bool:
+        return self.inner.is_kept
+
+    @property
     def estimate(self) -> Estimate:
         return replace(self.inner.estimate, memory_bytes=self.backend.needs_bytes)
 

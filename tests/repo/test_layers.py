@@ -27,7 +27,7 @@ PYTHON = (
         "quantities",
         "verdict",
     },
-    {"files", "published", "tables", "workloads"},
+    {"custom", "files", "published", "tables", "workloads"},
     # What is asked for, and what tables mean.
     {"scenario", "metrics", "trends"},
     {"blackouts", "repeats", "result", "scripts", "stacks"},

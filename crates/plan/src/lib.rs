@@ -5,6 +5,7 @@
 //! simulator: workloads and sources of datagrams take the time as an argument, and serve real hosts
 //! as well.
 
+mod customs;
 mod ends;
 mod expected;
 pub mod flow;
@@ -23,6 +24,7 @@ mod watch;
 mod wiring;
 pub mod workload;
 
+pub use customs::Customs;
 pub use expected::Expected;
 pub use fairport_net::BuildError;
 pub use flow_factory::FlowFactory;

@@ -10,13 +10,13 @@ use fairport_net::arbitration::Arbiter;
 use fairport_net::classifier::Classifier;
 use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
-use fairport_net::queue::CustomQueues;
 use fairport_net::stream::Stream;
-use fairport_net::{BuildError, PortId, Topology};
+use fairport_net::{BuildError, PortId, QueueConfig, Topology};
 use fairport_tcp::Settings;
 use fairport_units::{Duration, Instant};
 use serde::Serialize;
 
+use crate::customs::Customs;
 use crate::ends::{HostNumbers, listed_flows, workload_ends};
 use crate::expected::Expected;
 use crate::flow::ListedFlow;
@@ -46,7 +46,7 @@ pub struct Plan {
     watch: Watch,
     expected: Expected,
     #[serde(skip)]
-    customs: CustomQueues,
+    customs: Customs,
 }
 
 /// When is measured. The measurement ends with the run, if not before.
@@ -76,14 +76,14 @@ impl Plan {
     /// # Errors
     /// If the job asks for something impossible; the error names the field.
     pub fn new(job: Job) -> Result<Self, BuildError> {
-        Self::with_queues(job, CustomQueues::default())
+        Self::with_customs(job, Customs::default())
     }
 
-    /// The same with queue disciplines from outside the tree.
+    /// The same with queue disciplines and congestion controls from outside this repository.
     ///
     /// # Errors
     /// If the job asks for something impossible; the error names the field.
-    pub fn with_queues(job: Job, customs: CustomQueues) -> Result<Self, BuildError> {
+    pub fn with_customs(job: Job, customs: Customs) -> Result<Self, BuildError> {
         let topology = with_fabric(&job)?;
         if job.duration_ps == Duration::ZERO {
             let remedy = "simulate for longer than 0 s";
@@ -95,7 +95,7 @@ impl Plan {
             ));
         }
         wiring::check_processing(job.host.processing)?;
-        let stacks = stacks(&job.stacks, job.link.mtu_bytes)?;
+        let stacks = stacks(&job.stacks, job.link.mtu_bytes, &customs.controllers)?;
         let hosts = HostNumbers::new(&topology);
         let mut router = Router::new(&job, &topology)?;
         let flows = listed_flows(&job, &hosts)?;
@@ -173,7 +173,12 @@ impl Plan {
 
     /// Every port's configuration, with its empty queue, in the order of the topology's ports.
     pub fn ports(&self) -> Vec<PortConfig> {
-        let wiring = Wiring::new(&self.job, &self.topology, &self.timing, &self.customs);
+        let wiring = Wiring::new(
+            &self.job,
+            &self.topology,
+            &self.timing,
+            &self.customs.queues,
+        );
         let wiring = wiring.expect("checked");
         let ports = (0..self.topology.ports().len() as u32).map(PortId);
         ports
@@ -274,15 +279,16 @@ fn check_ports(
     job: &Job,
     topology: &Topology,
     timing: &Timing,
-    customs: &CustomQueues,
+    customs: &Customs,
 ) -> Result<(), BuildError> {
-    let wiring = Wiring::new(job, topology, timing, customs)?;
+    let wiring = Wiring::new(job, topology, timing, &customs.queues)?;
+    let is_custom = matches!(job.queue, QueueConfig::Custom(_));
     let mut checked = HashSet::new();
     for (id, port) in (0..).zip(topology.ports()) {
         let options = port.options;
         let at_host = topology.node(port.node).is_host;
         let kind = (options.rate, options.delay, options.limit_bytes, at_host);
-        if checked.insert(kind) {
+        if checked.insert(kind) || is_custom {
             wiring.port(PortId(id))?;
         }
     }

@@ -1,12 +1,17 @@
 //! The TCP stacks of a job: presets, and the settings in which they differ.
 
 use fairport_net::BuildError;
-use fairport_tcp::{SettingError, Settings};
+use fairport_tcp::{Controllers, SettingError, Settings};
 
 use crate::job::StackJob;
 
-/// Settings for each stack of the job; each segment of theirs must fit the MTU.
-pub fn stacks(jobs: &[StackJob], mtu_bytes: u32) -> Result<Vec<Settings>, BuildError> {
+/// Settings for each stack of the job; each segment of theirs must fit the MTU. A congestion control may
+/// be one of `controllers`.
+pub fn stacks(
+    jobs: &[StackJob],
+    mtu_bytes: u32,
+    controllers: &Controllers,
+) -> Result<Vec<Settings>, BuildError> {
     let build = |(i, job): (usize, &StackJob)| {
         let preset = Settings::preset(&job.preset).ok_or_else(|| {
             let remedy = format!("use one of {}", Settings::PRESETS.join(", "));
@@ -23,7 +28,9 @@ pub fn stacks(jobs: &[StackJob], mtu_bytes: u32) -> Result<Vec<Settings>, BuildE
             problem: error.problem,
             remedy: error.remedy,
         };
-        let settings = preset.with(&job.overrides).map_err(in_stack)?;
+        let settings = preset
+            .with_controllers(&job.overrides, controllers)
+            .map_err(in_stack)?;
         settings.validate().map_err(in_stack)?;
         let header = match settings.fixed_header_bytes {
             0 => 40,

@@ -3,9 +3,11 @@
 //! The engine runs without the interpreter's lock, in slices of some milliseconds; between them
 //! signals are looked at and progress is reported, so that Ctrl-C ends a run at once.
 
+mod custom;
 mod drill;
 
-use fairport_plan::{BuildError, Job, Plan, TopologyJob};
+use custom::Failures;
+use fairport_plan::{BuildError, Customs, Job, Plan, TopologyJob};
 use fairport_sim::{Column, Recorded, Simulation};
 use fairport_tcp::{Preset, Settings};
 use numpy::IntoPyArray;
@@ -49,16 +51,19 @@ fn parse<'a, T: serde::Deserialize<'a>>(py: Python<'_>, json: &'a str) -> PyResu
     })
 }
 
-fn plan(py: Python<'_>, job_json: &str) -> PyResult<Plan> {
+fn plan(py: Python<'_>, job_json: &str, customs: Customs, failures: &Failures) -> PyResult<Plan> {
     let job: Job = parse(py, job_json)?;
-    py.detach(|| Plan::new(job))
-        .map_err(|error| job_error(py, &error))
+    let plan = py.detach(|| Plan::with_customs(job, customs));
+    // the user's exception says more than what followed from it
+    failures.check()?;
+    plan.map_err(|error| job_error(py, &custom::in_python(error)))
 }
 
 /// One run: planned when it is made; its network is built when it runs.
 #[pyclass(name = "Simulation", module = "fairport._core")]
 struct PySimulation {
     plan: Option<Plan>,
+    failures: Failures,
     #[pyo3(get)]
     hosts: Vec<String>,
     #[pyo3(get)]
@@ -69,14 +74,24 @@ struct PySimulation {
 
 #[pymethods]
 impl PySimulation {
+    /// `disciplines` and `congestion_controls` are classes of the user's own, by name.
     #[new]
-    fn new(py: Python<'_>, job_json: &str) -> PyResult<Self> {
-        let plan = plan(py, job_json)?;
+    #[pyo3(signature = (job_json, disciplines=None, congestion_controls=None))]
+    fn new(
+        py: Python<'_>,
+        job_json: &str,
+        disciplines: Option<&Bound<'_, PyDict>>,
+        congestion_controls: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let failures = Failures::default();
+        let customs = custom::customs(disciplines, congestion_controls, &failures)?;
+        let plan = plan(py, job_json, customs, &failures)?;
         Ok(Self {
             hosts: plan.host_names(),
             ports: plan.port_names(),
             memory_bytes: fairport_sim::memory_bytes(&plan),
             plan: Some(plan),
+            failures,
         })
     }
 
@@ -93,11 +108,13 @@ impl PySimulation {
         let mut simulation = py.detach(|| Simulation::new(plan));
         while !py.detach(|| simulation.advance(HOPS_PER_SLICE)) {
             py.check_signals()?;
+            self.failures.check()?;
             if let Some(progress) = progress {
                 let simulated_s = simulation.simulated().as_secs_f64();
                 progress.call1((simulated_s, simulation.packet_hops()))?;
             }
         }
+        self.failures.check()?;
         into_dict(py, py.detach(|| simulation.into_recorded()))
     }
 }
@@ -181,10 +198,20 @@ fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> 
         .collect())
 }
 
-/// Bytes of memory that a run of the job will need, about. Checks the job; builds no network.
+/// Bytes of memory that a run of the job will need, about. Checks the job; builds no network. The
+/// classes are those of [`PySimulation`].
 #[pyfunction]
-fn estimate(py: Python<'_>, job_json: &str) -> PyResult<u64> {
-    Ok(fairport_sim::memory_bytes(&plan(py, job_json)?))
+#[pyo3(signature = (job_json, disciplines=None, congestion_controls=None))]
+fn estimate(
+    py: Python<'_>,
+    job_json: &str,
+    disciplines: Option<&Bound<'_, PyDict>>,
+    congestion_controls: Option<&Bound<'_, PyDict>>,
+) -> PyResult<u64> {
+    let failures = Failures::default();
+    let customs = custom::customs(disciplines, congestion_controls, &failures)?;
+    let plan = plan(py, job_json, customs, &failures)?;
+    Ok(fairport_sim::memory_bytes(&plan))
 }
 
 /// A job's network and its flows' paths, without a run.
@@ -204,6 +231,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("JobError", module.py().get_type::<JobError>())?;
     module.add_class::<PySimulation>()?;
+    custom::add_to(module)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(preset, module)?)?;
     module.add_function(wrap_pyfunction!(preset_sources, module)?)?;

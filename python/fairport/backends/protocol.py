@@ -87,6 +87,13 @@ class Prepared(Protocol):
         """
 
     @property
+    def is_kept(self) -> bool:
+        """Whether the store of runs may keep the result.
+
+        False where more than the key decides it: code of the user's own.
+        """
+
+    @property
     def estimate(self) -> Estimate:
         """What the run is going to need."""
 

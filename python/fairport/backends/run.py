@@ -16,6 +16,7 @@ from fairport.backends.protocol import Backend, Prepared, Progress, Recorded
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result, run_id
 from fairport.scenario import Scenario, load
+from fairport.scenario.user_code import Factory
 
 
 def run(
@@ -23,14 +24,22 @@ def run(
     seed: int | None = None,
     *,
     backend: str = backends.DEFAULT,
+    disciplines: Mapping[str, Factory] | None = None,
+    congestion_controls: Mapping[str, Factory] | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Runs a scenario once. `seed` replaces the scenario's seed.
 
+    `disciplines` and `congestion_controls` are classes of your own, by the names that the scenario
+    calls them (docs/extending.md). Where one raises an exception, CustomError is raised with the
+    exception as its cause.
+
     Raises InputError for an unknown backend, ScenarioError for a scenario that cannot be run,
     ResourceError when the run needs more memory than the machine has left.
     """
-    scenario = load(scenario)
+    scenario = load(scenario).with_user_code(
+        disciplines=disciplines, congestion_controls=congestion_controls
+    )
     chosen = backends.get(backend)
     prepared = chosen.prepare(scenario, scenario.seed if seed is None else seed)
     memory.require(prepared.estimate.memory_bytes, scenario.file)
@@ -125,6 +134,8 @@ def _result(backend: Backend, scenario: Scenario, recorded: Recorded) -> Result:
         "scenario": scenario.to_toml(),
         "scenario_resolved": scenario.resolved(),
     }
+    if scenario.user_code:
+        manifest["user_code"] = scenario.user_code.described()
     return Result(
         scenario=scenario,
         seed=scenario.seed,

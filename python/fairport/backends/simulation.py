@@ -31,10 +31,20 @@ class PreparedSimulation:
 
     @property
     def key(self) -> str:
-        """Hash of the job without its seed."""
+        """Hash of the job without its seed, and of which classes of the user's own it runs."""
         document = {key: value for key, value in self.job.document.items() if key != "seed"}
         content = json.dumps(document, sort_keys=True).encode()
+        if not self.is_kept:
+            content += repr(self.scenario.user_code).encode()
         return f"{NAME}-{hashlib.blake2b(content, digest_size=16).hexdigest()}"
+
+    @property
+    def is_kept(self) -> bool:
+        """Not where code of the user's own decides the result: it may change between two runs."""
+        controls = [stack["overrides"].get("congestion_control", "") for stack in self.job.stacks]
+        return self.job.document["queue"]["kind"] != "custom" and not any(
+            control.startswith("custom:") for control in controls
+        )
 
     @property
     def estimate(self) -> Estimate:
@@ -83,7 +93,11 @@ class Simulation:
             scenario = scenario.patch({"seed": seed})
         job = _lowered(scenario)
         try:
-            simulation = _core.Simulation(json.dumps(job.document))
+            simulation = _core.Simulation(
+                json.dumps(job.document),
+                dict(scenario.user_code.disciplines),
+                dict(scenario.user_code.congestion_controls),
+            )
         except _core.JobError as error:
             raise _refused(scenario, job, error) from None
         return PreparedSimulation(scenario, job, simulation)

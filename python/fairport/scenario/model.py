@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
@@ -23,6 +24,7 @@ from fairport.scenario.tcp import HostTcp, TcpSettings
 from fairport.scenario.topology import Fabric, FatTree, Topology
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.units import Duration, Limit
+from fairport.scenario.user_code import Factory, UserCode
 
 
 def _published(paper: str) -> str:
@@ -77,6 +79,7 @@ class Scenario(Section):
     """How finely time series are sampled."""
 
     _file: str = PrivateAttr(default="")
+    _user_code: UserCode = PrivateAttr(default=UserCode())
 
     @model_validator(mode="after")
     def _holds_a_packet(self) -> Self:
@@ -204,7 +207,11 @@ class Scenario(Section):
 
     def __eq__(self, other: object) -> bool:
         """Equal in every field, wherever they were read from."""
-        return isinstance(other, Scenario) and self.__dict__ == other.__dict__
+        return (
+            isinstance(other, Scenario)
+            and self.__dict__ == other.__dict__
+            and self._user_code == other._user_code
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -212,6 +219,23 @@ class Scenario(Section):
     def file(self) -> str:
         """Where it was read from, for messages: a file, or the name of a built-in scenario."""
         return self._file or self.name
+
+    @property
+    def user_code(self) -> UserCode:
+        """The user's own classes that the scenario may name; no part of a file."""
+        return self._user_code
+
+    def with_user_code(
+        self,
+        *,
+        disciplines: Mapping[str, Factory] | None = None,
+        congestion_controls: Mapping[str, Factory] | None = None,
+    ) -> Scenario:
+        """A copy whose runs know these classes, by the names that the scenario calls them."""
+        copy = self.model_copy()
+        added = UserCode(disciplines or {}, congestion_controls or {})
+        copy._user_code = self._user_code | added
+        return copy
 
     def document(self) -> dict[str, Any]:
         """What its author wrote, as a TOML document: units as written, defaults left out."""

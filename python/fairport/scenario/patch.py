@@ -18,7 +18,11 @@ def patched(scenario: Scenario, overrides: Mapping[str, Any]) -> Scenario:
     for path, value in overrides.items():
         # a later path may reach into this value, which is its caller's
         _set(document, path, copy.deepcopy(value), scenario.file)
-    return validate(document, scenario.file)
+    result = validate(document, scenario.file)
+    code = scenario.user_code
+    return result.with_user_code(
+        disciplines=code.disciplines, congestion_controls=code.congestion_controls
+    )
 
 
 def read_assignments(assignments: Iterable[str]) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Discriminator
+from pydantic import Discriminator, Tag
 
 from fairport.scenario import early_drop_queues, fifo_queues, scheduled_queues
+from fairport.scenario.custom_queue import CustomQueue
 
 
 def _kind(queue: Any) -> str:
@@ -19,6 +20,9 @@ def _kind(queue: Any) -> str:
 
 
 Queue = Annotated[
-    fifo_queues.Queues | early_drop_queues.Queues | scheduled_queues.Queues,
+    fifo_queues.Queues
+    | early_drop_queues.Queues
+    | scheduled_queues.Queues
+    | Annotated[CustomQueue, Tag("custom")],
     Discriminator(_kind),
 ]

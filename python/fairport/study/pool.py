@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
 from threading import Lock
+from typing import NamedTuple
 
 from fairport import backends
 from fairport.backends import memory, protocol
@@ -71,13 +72,19 @@ def run_all(
     return _run_in_threads(chosen, tasks, keys, jobs, store, _Tally(keys, store, progress))
 
 
-Key = tuple[str, int]
-"""What decides a run's result (`Prepared.key`), and its seed."""
+class Key(NamedTuple):
+    """What decides a run's result, besides the version of the program."""
+
+    run: str
+    """`Prepared.key`."""
+    seed: int
+    is_kept: bool
+    """`Prepared.is_kept`: whether the store may have the record."""
 
 
 def _check(backend: Backend, tasks: Sequence[Task]) -> tuple[list[Key], int]:
     """The key of each task, and what the largest of the runs needs, in bytes."""
-    known: dict[int, str] = {}
+    known: dict[int, Key] = {}
     needed_bytes = 1
     keys = []
     for scenario, seed in tasks:
@@ -87,8 +94,8 @@ def _check(backend: Backend, tasks: Sequence[Task]) -> tuple[list[Key], int]:
             estimate = prepared.estimate
             memory.require(estimate.memory_bytes, scenario.file)
             needed_bytes = max(needed_bytes, estimate.memory_bytes)
-            known[id(scenario)] = prepared.key
-        keys.append((known[id(scenario)], seed))
+            known[id(scenario)] = Key(prepared.key, seed, prepared.is_kept)
+        keys.append(known[id(scenario)]._replace(seed=seed))
     return keys, needed_bytes
 
 
@@ -108,8 +115,8 @@ def _run_in_threads(
         prepared = backend.prepare(scenario, seed)
         result = run_prepared(backend, prepared, tally.report(index, scenario))
         record = Record.of(result)
-        if store is not None:
-            store.put(*key, record)
+        if store is not None and key.is_kept:
+            store.put(key.run, key.seed, record)
         tally.add(index, 1.0, record.summary["packet_hops"])
         return record
 
@@ -118,7 +125,9 @@ def _run_in_threads(
         for other, future in begun:
             if other == key:
                 return future
-        known = store.get(*key) if store is not None else None
+        known = None
+        if store is not None and key.is_kept:
+            known = store.get(key.run, key.seed)
         future = Future[Record]() if known is not None else submit(lambda: record_of(index))
         if known is not None:
             future.set_result(known)
@@ -136,7 +145,9 @@ class _Tally:
 
     def __init__(self, keys: Sequence[Key], store: Store | None, progress: Progress | None) -> None:
         self._progress = progress
-        self._reused = 0 if store is None else sum(store.has(*key) for key in keys)
+        self._reused = 0
+        if store is not None:
+            self._reused = sum(key.is_kept and store.has(key.run, key.seed) for key in keys)
         self._runs = len(keys) - self._reused
         self._share: dict[int, float] = {}
         self._hops: dict[int, int] = {}

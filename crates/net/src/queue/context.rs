@@ -68,6 +68,16 @@ pub struct PortContext<'a> {
 }
 
 impl PortContext<'_> {
+    /// The port as results name it: `edge0.0:2`.
+    pub fn name(&self) -> String {
+        self.network.topology.port_name(self.port)
+    }
+
+    /// The rate at which its queue is emptied.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
     /// The seed of the run.
     pub fn seed(&self) -> u64 {
         self.network.seed

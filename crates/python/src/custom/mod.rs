@@ -1,0 +1,146 @@
+//! Queue disciplines and congestion controls that are Python classes.
+//!
+//! The engine runs without the interpreter's lock. It is taken here alone: for each call of a user's
+//! object. An exception cannot pass through the engine. The first one is kept ([`Failures`]), the
+//! object answers harmlessly from then on, and the run ends with the exception at the end of its slice.
+
+mod controller;
+mod queue;
+mod values;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fairport_plan::{BuildError, Customs};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+create_exception!(
+    fairport._core,
+    CustomError,
+    PyRuntimeError,
+    "A user's class raised an exception, which is the cause, or gave an impossible answer."
+);
+
+/// The user's classes by name, as a run is given them.
+pub(crate) fn customs(
+    disciplines: Option<&Bound<'_, PyDict>>,
+    congestion_controls: Option<&Bound<'_, PyDict>>,
+    failures: &Failures,
+) -> PyResult<Customs> {
+    let mut customs = Customs::default();
+    for (name, class) in entries(disciplines)? {
+        let origin = Origin::new("queue discipline", &name, &class, failures);
+        customs
+            .queues
+            .add(name, queue::factory(class.unbind(), origin));
+    }
+    for (name, class) in entries(congestion_controls)? {
+        let origin = Origin::new("congestion control", &name, &class, failures);
+        customs
+            .controllers
+            .add(&name, controller::factory(class.unbind(), origin));
+    }
+    Ok(customs)
+}
+
+fn entries<'py>(given: Option<&Bound<'py, PyDict>>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    let mut entries = Vec::new();
+    for (name, class) in given.into_iter().flatten() {
+        if !class.is_callable() {
+            let class = class.repr()?;
+            let problem = format!("{name} is {class}, which is no class and no factory");
+            return Err(PyTypeError::new_err(problem));
+        }
+        entries.push((name.extract()?, class));
+    }
+    Ok(entries)
+}
+
+/// An error about a name that no class was given for, with what to do in Python.
+pub(crate) fn in_python(mut error: BuildError) -> BuildError {
+    let argument = if error.field == "queue.name" {
+        Some(("disciplines", error.value.as_str()))
+    } else {
+        let name = error.value.strip_prefix("custom:");
+        name.map(|name| ("congestion_controls", name))
+    };
+    if let Some((argument, name)) = argument {
+        error.remedy = format!("give its class: `fp.run(.., {argument}={{\"{name}\": Class}})`");
+    }
+    error
+}
+
+/// Whose code it is: for messages.
+#[derive(Clone, Debug)]
+struct Origin {
+    /// "queue discipline" or "congestion control"
+    kind: &'static str,
+    /// the name in the scenario
+    name: Arc<str>,
+    /// the class, or whatever makes its objects
+    class: Arc<str>,
+    failures: Failures,
+}
+
+impl Origin {
+    fn new(kind: &'static str, name: &str, class: &Bound<'_, PyAny>, failures: &Failures) -> Self {
+        let class_name = class
+            .getattr("__qualname__")
+            .or_else(|_| class.repr().map(Bound::into_any))
+            .map_or_else(|_| name.to_owned(), |class| class.to_string());
+        Self {
+            kind,
+            name: name.into(),
+            class: class_name.into(),
+            failures: failures.clone(),
+        }
+    }
+
+    /// Keeps the exception that this method raised, if it is the first of the run.
+    #[cold]
+    fn failed(&self, py: Python<'_>, method: &str, cause: PyErr) {
+        let Self {
+            kind, name, class, ..
+        } = self;
+        let called = if method.is_empty() {
+            format!("`{class}`")
+        } else {
+            format!("`{class}.{method}`")
+        };
+        let error = CustomError::new_err(format!("{called} failed ({kind} `{name}`): {cause}"));
+        error.set_cause(py, Some(cause));
+        self.failures.keep(error);
+    }
+}
+
+/// The first exception of a run's user code.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failures(Arc<Mutex<Option<PyErr>>>);
+
+impl Failures {
+    fn keep(&self, error: PyErr) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+    }
+
+    /// Raises the exception, if there was one.
+    pub(crate) fn check(&self) -> PyResult<()> {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Adds what user code sees to the module.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("CustomError", module.py().get_type::<CustomError>())?;
+    module.add_class::<values::Queue>()?;
+    module.add_class::<values::Packet>()?;
+    module.add_class::<values::Port>()?;
+    module.add_class::<controller::Connection>()?;
+    module.add_class::<controller::Established>()?;
+    module.add_class::<controller::Window>()?;
+    module.add_class::<controller::Ack>()?;
+    Ok(())
+}

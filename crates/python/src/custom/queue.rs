@@ -1,0 +1,349 @@
+//! A queue discipline that is a Python class: one object per switch port.
+//!
+//! A class with `admit` decides when a packet arrives, one with `enqueue` and `dequeue` when a packet
+//! leaves. A scheduler's object holds packets; the handles stay here, and what it gives back is checked,
+//! so that no mistake of it can lose a packet or send one twice.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use fairport_net::BuildError;
+use fairport_net::discipline::{Backlog, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use fairport_net::limit::Limit;
+use fairport_net::queue::{CustomQueue, PortContext};
+use fairport_net::scheduler::{Handle, Offer, PacketScheduler, WaitingPackets};
+use fairport_units::Instant;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Origin;
+use super::values::{Change, Changes, Packet, Port, Queue, verdict};
+
+const NOTHING: Backlog = Backlog {
+    bytes: 0,
+    packets: 0,
+};
+
+/// What makes the queue of each port from the user's class.
+pub(super) fn factory(
+    class: Py<PyAny>,
+    origin: Origin,
+) -> impl Fn(&Value, &PortContext<'_>) -> Result<CustomQueue, BuildError> + Send + Sync {
+    move |parameters, context| {
+        let limit = limit(parameters)?;
+        // the same checks as those of every other discipline
+        context.buffer(limit)?;
+        let port = Port::new(context, limit);
+        let made = Python::attach(|py| {
+            make(py, &class, &origin, parameters, port).map_err(|error| {
+                origin.failed(py, "", error);
+            })
+        });
+        Ok(made
+            .unwrap_or_else(|()| CustomQueue::Discipline(Box::new(PyDiscipline::failed(&origin)))))
+    }
+}
+
+/// The limit, which the plan has beside the user's own parameters.
+fn limit(parameters: &Value) -> Result<Limit, BuildError> {
+    let given = parameters.get("limit").unwrap_or(&Value::Null);
+    Limit::deserialize(given).map_err(|error| {
+        let remedy = "give a limit, such as \"16KiB\" or \"11 packets\"";
+        BuildError::new(
+            "queue.limit",
+            given,
+            format!("is not a limit: {error}"),
+            remedy,
+        )
+    })
+}
+
+fn make(
+    py: Python<'_>,
+    class: &Py<PyAny>,
+    origin: &Origin,
+    parameters: &Value,
+    port: Port,
+) -> PyResult<CustomQueue> {
+    let mut own = parameters.clone();
+    if let Value::Object(own) = &mut own {
+        own.remove("limit");
+    }
+    let own = py
+        .import("json")?
+        .call_method1("loads", (own.to_string(),))?
+        .cast_into::<PyDict>()?;
+    let object = class.bind(py).call((port,), Some(&own))?;
+    if let Some(admit) = object.getattr_opt("admit")? {
+        return Ok(CustomQueue::Discipline(Box::new(PyDiscipline {
+            origin: origin.clone(),
+            admit: Some(admit.unbind()),
+        })));
+    }
+    let enqueue = object.getattr_opt("enqueue")?;
+    let dequeue = object.getattr_opt("dequeue")?;
+    let Some((enqueue, dequeue)) = enqueue.zip(dequeue) else {
+        let problem = "it has neither `admit` nor `enqueue` and `dequeue`";
+        return Err(PyTypeError::new_err(problem));
+    };
+    Ok(CustomQueue::Scheduler(Box::new(PyScheduler {
+        origin: origin.clone(),
+        methods: Some([enqueue.unbind(), dequeue.unbind()]),
+        held: BTreeMap::new(),
+        given: 0,
+        changes: Changes::default(),
+    })))
+}
+
+/// A user's object that decides when a packet arrives.
+struct PyDiscipline {
+    origin: Origin,
+    /// None once it has failed: everything is dropped, until the run ends
+    admit: Option<Py<PyAny>>,
+}
+
+impl PyDiscipline {
+    fn failed(origin: &Origin) -> Self {
+        Self {
+            origin: origin.clone(),
+            admit: None,
+        }
+    }
+}
+
+impl fmt::Debug for PyDiscipline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PyDiscipline")
+            .field(&self.origin.class)
+            .finish()
+    }
+}
+
+impl QueueDiscipline for PyDiscipline {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+        let Some(admit) = &self.admit else {
+            return Verdict::Dropped(Reason::Full);
+        };
+        let answer = Python::attach(|py| {
+            let seen = Packet::at_arrival(*packet, queue.now);
+            let answer = admit.bind(py).call1((Queue::at_arrival(queue), seen));
+            answer
+                .and_then(|answer| verdict(&answer, packet))
+                .map_err(|error| self.origin.failed(py, "admit", error))
+        });
+        answer.unwrap_or_else(|()| {
+            self.admit = None;
+            Verdict::Dropped(Reason::Full)
+        })
+    }
+}
+
+/// A user's object that decides when a packet leaves.
+struct PyScheduler {
+    origin: Origin,
+    /// `enqueue` and `dequeue`; None once it has failed: what waits is sent in order, and the rest is
+    /// dropped, until the run ends
+    methods: Option<[Py<PyAny>; 2]>,
+    /// by number, the packets that the object holds; without a handle one that need not wait
+    held: BTreeMap<u64, Option<Handle>>,
+    /// packets that the object was given so far
+    given: u64,
+    changes: Changes,
+}
+
+impl fmt::Debug for PyScheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PyScheduler")
+            .field(&self.origin.class)
+            .finish()
+    }
+}
+
+/// An arriving packet as it is offered to a user's object.
+struct Arriving {
+    view: PacketView,
+    arrived: Instant,
+    backlog: Backlog,
+    handle: Option<Handle>,
+}
+
+impl PyScheduler {
+    /// Asks the object whether it takes a packet, and holds the packet's handle if it does.
+    fn offer(&mut self, py: Python<'_>, arriving: &Arriving) -> PyResult<Verdict> {
+        let Some([enqueue, _]) = &self.methods else {
+            return Ok(Verdict::Dropped(Reason::Full));
+        };
+        let serial = self.given;
+        self.given += 1;
+        let queue = Queue::of_scheduler(arriving.arrived, arriving.backlog);
+        let packet = Packet::held(arriving.view, arriving.arrived, serial, &self.changes);
+        let answer = enqueue.bind(py).call1((queue, packet))?;
+        let verdict = verdict(&answer, &arriving.view)?;
+        if verdict.is_accepted() {
+            self.held.insert(serial, arriving.handle);
+        }
+        Ok(verdict)
+    }
+
+    /// Asks the object for the packet to be sent. Its number is no longer held.
+    fn next(&mut self, py: Python<'_>, now: Instant) -> PyResult<Option<u64>> {
+        let Some([_, dequeue]) = &self.methods else {
+            return Ok(None);
+        };
+        let answer = dequeue.bind(py).call1((now.as_secs_f64(),))?;
+        if answer.is_none() {
+            return Ok(None);
+        }
+        let packet = answer.cast::<Packet>().map_err(PyErr::from)?;
+        Ok(Some(packet.get().serial().unwrap_or(u64::MAX)))
+    }
+
+    /// Does to packets what the object has done to them since the last time; not to the one of number
+    /// `arriving`.
+    fn apply(&mut self, arriving: Option<u64>, packets: &mut WaitingPackets) -> PyResult<()> {
+        for (serial, change) in self.changes.take() {
+            let handle = self.held.get(&serial).copied().flatten();
+            let Some(handle) = handle.filter(|_| arriving != Some(serial)) else {
+                return Err(not_held(change));
+            };
+            match change {
+                Change::Mark => packets[handle].marked = true,
+                Change::Drop(reason) => {
+                    self.held.remove(&serial);
+                    packets.drop_queued(handle, reason);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An answer of the object, or the harmless one after its first failure.
+    fn or_fail<T>(&mut self, py: Python<'_>, method: &str, answer: PyResult<T>) -> Option<T> {
+        answer
+            .map_err(|error| {
+                self.origin.failed(py, method, error);
+                self.methods = None;
+            })
+            .ok()
+    }
+
+    /// The oldest packet: what goes next once the object has failed.
+    fn oldest(&mut self) -> Option<Handle> {
+        self.held.pop_first().and_then(|(_, handle)| handle)
+    }
+}
+
+fn not_held(change: Change) -> PyErr {
+    let change = match change {
+        Change::Mark => "marked",
+        Change::Drop(_) => "dropped",
+    };
+    PyRuntimeError::new_err(format!(
+        "it {change} a packet that it does not hold: one that it refused, sent or dropped before, or \
+         that is just arriving"
+    ))
+}
+
+impl PacketScheduler for PyScheduler {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+        let waiting = &packets[offer.packet];
+        let arriving = Arriving {
+            view: waiting.packet,
+            arrived: waiting.arrived,
+            backlog: offer.backlog,
+            handle: Some(offer.packet),
+        };
+        let serial = self.given;
+        let verdict = Python::attach(|py| {
+            let answer = self.offer(py, &arriving);
+            let answer = answer.and_then(|verdict| {
+                self.apply(Some(serial), packets)?;
+                Ok(verdict)
+            });
+            self.or_fail(py, "enqueue", answer)
+        });
+        verdict.unwrap_or_else(|| {
+            self.held.remove(&serial);
+            Verdict::Dropped(Reason::Full)
+        })
+    }
+
+    fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
+        if self.methods.is_none() {
+            return self.oldest();
+        }
+        let sent = Python::attach(|py| {
+            let answer = self.next(py, now).and_then(|serial| {
+                self.apply(None, packets)?;
+                match serial {
+                    None if self.held.is_empty() => Ok(None),
+                    None => Err(PyRuntimeError::new_err(format!(
+                        "it returned None while {} packets wait",
+                        self.held.len()
+                    ))),
+                    Some(serial) => self.held.remove(&serial).map(Some).ok_or_else(|| {
+                        let problem = "it returned a packet that it does not hold: one that it \
+                                       refused, sent or dropped before";
+                        PyRuntimeError::new_err(problem)
+                    }),
+                }
+            });
+            self.or_fail(py, "dequeue", answer)
+        });
+        match sent {
+            Some(sent) => sent.flatten(),
+            None => self.oldest(),
+        }
+    }
+
+    fn pass(&mut self, now: Instant, packet: &PacketView) -> Verdict {
+        let arriving = Arriving {
+            view: *packet,
+            arrived: now,
+            backlog: NOTHING,
+            handle: None,
+        };
+        let serial = self.given;
+        let verdict = Python::attach(|py| {
+            let offered = self.offer(py, &arriving);
+            let verdict = self.or_fail(py, "enqueue", offered)?;
+            if !verdict.is_accepted() {
+                return Some(verdict);
+            }
+            let sent = self.next(py, now);
+            let passed = sent.and_then(|sent| self.passed(verdict, serial, sent));
+            self.or_fail(py, "dequeue", passed)
+        });
+        verdict.unwrap_or_else(|| {
+            self.held.remove(&serial);
+            Verdict::Dropped(Reason::Full)
+        })
+    }
+}
+
+impl PyScheduler {
+    /// The verdict on a packet that was queued and taken out again at once.
+    fn passed(
+        &mut self,
+        mut verdict: Verdict,
+        serial: u64,
+        sent: Option<u64>,
+    ) -> PyResult<Verdict> {
+        self.held.remove(&serial);
+        for (changed, change) in self.changes.take() {
+            verdict = match change {
+                _ if changed != serial => return Err(not_held(change)),
+                Change::Mark => Verdict::Marked,
+                Change::Drop(reason) => Verdict::Dropped(reason),
+            };
+        }
+        if sent.is_some_and(|sent| sent != serial) || sent.is_none() == verdict.is_accepted() {
+            let problem = "it did not return the only packet that it holds";
+            return Err(PyRuntimeError::new_err(problem));
+        }
+        Ok(verdict)
+    }
+}

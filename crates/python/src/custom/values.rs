@@ -1,0 +1,249 @@
+//! What a queue discipline of a user's own sees: its port, the queue and packets.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fairport_net::discipline::{Backlog, PacketView, QueueView, Reason, Verdict};
+use fairport_net::limit::Limit;
+use fairport_net::queue::PortContext;
+use fairport_units::{Duration, Instant};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// The port that a discipline is made for.
+#[pyclass(frozen, module = "fairport._core", name = "Port")]
+#[derive(Clone)]
+pub(crate) struct Port {
+    #[pyo3(get)]
+    name: String,
+    #[pyo3(get)]
+    rate_bps: u64,
+    #[pyo3(get)]
+    limit_bytes: Option<u32>,
+    #[pyo3(get)]
+    limit_packets: Option<u32>,
+    #[pyo3(get)]
+    full_frame_bytes: u32,
+    #[pyo3(get)]
+    seed: u64,
+}
+
+impl Port {
+    pub(super) fn new(port: &PortContext<'_>, limit: Limit) -> Self {
+        let (limit_bytes, limit_packets) = match limit {
+            Limit::Bytes(bytes) => (Some(bytes), None),
+            Limit::Packets(packets) => (None, Some(packets)),
+        };
+        Self {
+            name: port.name(),
+            rate_bps: port.rate().as_bps(),
+            limit_bytes,
+            limit_packets,
+            full_frame_bytes: port.full_frame_bytes(),
+            seed: port.stream().up_to(u64::MAX),
+        }
+    }
+}
+
+/// A port's queue as an arriving packet finds it.
+#[pyclass(frozen, module = "fairport._core", name = "Queue")]
+pub(crate) struct Queue {
+    now: Instant,
+    backlog: Backlog,
+    idle: Duration,
+}
+
+impl Queue {
+    pub(super) fn at_arrival(queue: &QueueView) -> Self {
+        Self {
+            now: queue.now,
+            backlog: queue.backlog,
+            idle: queue.idle(),
+        }
+    }
+
+    /// Of a port that decides when a packet leaves.
+    pub(super) fn of_scheduler(now: Instant, backlog: Backlog) -> Self {
+        Self {
+            now,
+            backlog,
+            idle: Duration::ZERO,
+        }
+    }
+}
+
+#[pymethods]
+impl Queue {
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.now.as_secs_f64()
+    }
+
+    #[getter]
+    fn backlog_bytes(&self) -> u32 {
+        self.backlog.bytes
+    }
+
+    #[getter]
+    fn backlog_packets(&self) -> u32 {
+        self.backlog.packets
+    }
+
+    #[getter]
+    fn idle_s(&self) -> f64 {
+        self.idle.as_secs_f64()
+    }
+}
+
+/// What user code did to packets that its scheduler holds, and what the engine has not seen yet.
+#[derive(Clone, Default)]
+pub(super) struct Changes(Arc<Mutex<Vec<(u64, Change)>>>);
+
+/// What user code did to one packet.
+#[derive(Clone, Copy)]
+pub(super) enum Change {
+    Mark,
+    Drop(Reason),
+}
+
+impl Changes {
+    fn add(&self, serial: u64, change: Change) {
+        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        list.push((serial, change));
+    }
+
+    /// All, in their order. None is left.
+    pub(super) fn take(&self) -> Vec<(u64, Change)> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A packet that arrives at a port, or waits there.
+#[pyclass(frozen, module = "fairport._core", name = "Packet")]
+pub(crate) struct Packet {
+    view: PacketView,
+    arrived: Instant,
+    /// its number, and where its scheduler hears of what is done to it; none where it is only admitted
+    held: Option<(u64, Changes)>,
+}
+
+impl Packet {
+    pub(super) fn at_arrival(view: PacketView, now: Instant) -> Self {
+        Self {
+            view,
+            arrived: now,
+            held: None,
+        }
+    }
+
+    pub(super) fn held(view: PacketView, arrived: Instant, serial: u64, changes: &Changes) -> Self {
+        Self {
+            view,
+            arrived,
+            held: Some((serial, changes.clone())),
+        }
+    }
+
+    /// Its number among those that its scheduler was given.
+    pub(super) fn serial(&self) -> Option<u64> {
+        self.held.as_ref().map(|(serial, _)| *serial)
+    }
+
+    fn change(&self, change: Change) -> PyResult<()> {
+        let Some((serial, changes)) = &self.held else {
+            let problem = "admit says what happens to a packet by what it returns";
+            return Err(PyValueError::new_err(problem));
+        };
+        changes.add(*serial, change);
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Packet {
+    #[getter]
+    fn size_bytes(&self) -> u32 {
+        self.view.frame_bytes
+    }
+
+    #[getter]
+    fn flow(&self) -> u32 {
+        self.view.flow
+    }
+
+    #[getter]
+    fn traffic_class(&self) -> u8 {
+        self.view.class
+    }
+
+    #[getter]
+    fn is_ecn_capable(&self) -> bool {
+        self.view.is_ecn_capable()
+    }
+
+    #[getter]
+    fn ingress(&self) -> u16 {
+        self.view.ingress_number
+    }
+
+    #[getter]
+    fn arrived_s(&self) -> f64 {
+        self.arrived.as_secs_f64()
+    }
+
+    /// Marks a packet that a scheduler holds: its ECN codepoint becomes CE.
+    fn mark(&self) -> PyResult<()> {
+        can_mark(&self.view)?;
+        self.change(Change::Mark)
+    }
+
+    /// Drops a packet that a scheduler holds.
+    #[pyo3(signature = (reason = "early"))]
+    fn drop(&self, reason: &str) -> PyResult<()> {
+        self.change(Change::Drop(read_reason(reason)?))
+    }
+}
+
+fn can_mark(packet: &PacketView) -> PyResult<()> {
+    if packet.is_ecn_capable() {
+        return Ok(());
+    }
+    let problem = "a packet can be marked only where packet.is_ecn_capable";
+    Err(PyValueError::new_err(problem))
+}
+
+fn read_reason(word: &str) -> PyResult<Reason> {
+    match word {
+        "full" => Ok(Reason::Full),
+        "early" => Ok(Reason::Early),
+        "share" => Ok(Reason::Share),
+        "pushed-out" => Ok(Reason::PushedOut),
+        _ => {
+            let problem = format!("{word:?} is not a reason: full, early, share or pushed-out");
+            Err(PyValueError::new_err(problem))
+        }
+    }
+}
+
+/// What user code answers to an arriving packet: true or "accept", "mark", false or a reason to drop.
+pub(super) fn verdict(answer: &Bound<'_, PyAny>, packet: &PacketView) -> PyResult<Verdict> {
+    if let Ok(accepts) = answer.extract::<bool>() {
+        return Ok(if accepts {
+            Verdict::Accepted
+        } else {
+            Verdict::Dropped(Reason::Full)
+        });
+    }
+    match answer.extract::<&str>() {
+        Ok("accept") => Ok(Verdict::Accepted),
+        Ok("mark") => can_mark(packet).map(|()| Verdict::Marked),
+        Ok(reason) if read_reason(reason).is_ok() => read_reason(reason).map(Verdict::Dropped),
+        _ => {
+            let problem = format!(
+                "{} is not a verdict: return True, False, \"accept\", \"mark\", or as the reason \
+                 for a drop \"full\", \"early\", \"share\" or \"pushed-out\"",
+                answer.repr()?
+            );
+            Err(PyTypeError::new_err(problem))
+        }
+    }
+}
