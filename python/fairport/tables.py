@@ -79,7 +79,7 @@ ABOUT: dict[str, str] = {
     "drops": "One row per dropped packet.",
     "marks": "One row per marked packet.",
     "timeouts": "One row per expiry of a retransmission timer.",
-    "decisions": "One row per decision that moves a sender's window, of the flows that the probes watch.",
+    "decisions": "One row per decision that moves a window, of the flows that the probes watch.",
     "queue": "One row per port and interval, of the ports that the probes watch.",
     "ports": "One row per output port.",
     "rtt": "A histogram of round-trip times: one row per flow and bin that has samples.",
