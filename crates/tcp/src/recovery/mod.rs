@@ -77,6 +77,8 @@ pub(crate) struct Recovery {
     retransmit_now: bool,
     limited_transmit: bool,
     early_retransmit: bool,
+    /// a duplicate ACK counts a segment as delivered, which is not counted once more when `SND.UNA` moves
+    duplicates_deliver: bool,
     /// each ACK says which transmissions arrived: all but the plain algorithms of the RFCs need that
     tracks_deliveries: bool,
     detection: Detection,
@@ -114,6 +116,7 @@ impl Recovery {
             retransmit_now: false,
             limited_transmit: settings.limited_transmit,
             early_retransmit: settings.early_retransmit,
+            duplicates_deliver: settings.duplicate_acks_deliver && settings.abc,
             tracks_deliveries: sack
                 && (extended || probe.is_some() || reduction.is_some() || frto.is_some()),
             detection,
@@ -178,11 +181,15 @@ impl Recovery {
         }
     }
 
-    /// Segments that duplicate ACKs reported to have left the network, without SACK.
-    pub(crate) fn duplicates(&self) -> u64 {
+    /// Of `segments` newly acknowledged, those that duplicate ACKs had counted as delivered already.
+    /// What fills the hole is newly delivered at least.
+    #[inline]
+    pub(crate) fn counted_before(&self, segments: u32) -> u64 {
         match &self.detection {
-            Detection::DuplicateAcks(it) => it.duplicates(),
-            Detection::Sack(_) | Detection::Time(_) => 0,
+            Detection::DuplicateAcks(it) if self.duplicates_deliver => {
+                it.duplicates().min(u64::from(segments).saturating_sub(1))
+            }
+            _ => 0,
         }
     }
 

@@ -91,7 +91,7 @@ impl Sender {
     #[cold]
     fn is_recent(&self, ack: u64) -> bool {
         let una = self.board.una();
-        ack + self.peer.largest().min(una - self.start) >= una
+        ack + self.peer.largest().min(una - self.stream.start) >= una
     }
 
     /// Whether an acknowledgement that was overtaken is of interest: its SACK blocks alone count, and the
@@ -171,13 +171,7 @@ impl Sender {
     ) {
         if facts.advances {
             let acked = self.take_ack(facts, segment, events);
-            let counted = if self.counts_duplicates {
-                // what fills the hole is newly delivered at least
-                let most = u64::from(acked.segments).saturating_sub(1);
-                self.recovery.duplicates().min(most)
-            } else {
-                0
-            };
+            let counted = self.recovery.counted_before(acked.segments);
             facts.delivered = acked.amount.saturating_sub(counted * self.board.unit());
             facts.segments = acked.segments - counted as u32;
         }
@@ -242,7 +236,7 @@ impl Sender {
         } else {
             self.rtt.no_sample();
         }
-        self.timeouts = 0;
+        self.rto.timeouts = 0;
         acked
     }
 
@@ -269,10 +263,10 @@ impl Sender {
                 .next()
                 .map(position)
                 .is_some_and(|(from, to)| from <= start && end <= to);
-        if !duplicate || start >= end || start < self.start || end > self.board.nxt() {
+        if !duplicate || start >= end || start < self.stream.start || end > self.board.nxt() {
             return None;
         }
-        let segments = (end - start).div_ceil(u64::from(self.payload));
+        let segments = (end - start).div_ceil(u64::from(self.stream.payload));
         let believed = self.recovery.believes(segments, self.counters.retransmits);
         believed.then_some(Dsack {
             end,

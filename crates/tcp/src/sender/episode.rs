@@ -37,9 +37,9 @@ impl Sender {
             Decision {
                 what,
                 cause,
-                cwnd_before_bytes: self.octets(before.cwnd),
-                cwnd_after_bytes: self.octets(window.cwnd),
-                ssthresh_bytes: self.octets(window.ssthresh),
+                cwnd_before_bytes: self.bytes(before.cwnd),
+                cwnd_after_bytes: self.bytes(window.cwnd),
+                ssthresh_bytes: self.bytes(window.ssthresh),
             },
         );
     }
@@ -127,7 +127,7 @@ impl Sender {
 
     /// The window has fallen from `before`, for a loss or a mark.
     pub(super) fn begin_epoch(&mut self, before: u64) {
-        if let Some(sizing) = &mut self.sizing {
+        if let Some(sizing) = &mut self.policies.sizing {
             sizing.on_loss(before, self.congestion.window().ssthresh);
         }
     }
@@ -183,7 +183,7 @@ impl Sender {
     pub(super) fn timeout_lowers_threshold(&self) -> bool {
         match self.recovery.state() {
             State::Open => !self.is_in_cwr() || self.board.una() >= self.cwr_point(),
-            State::Loss => self.timeouts == 0,
+            State::Loss => self.rto.timeouts == 0,
             State::Fast => false,
         }
     }

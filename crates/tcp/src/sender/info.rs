@@ -25,7 +25,7 @@ impl Sender {
             ca_state,
             snd_cwnd: segments(window.cwnd),
             snd_ssthresh: (window.ssthresh < u64::MAX).then(|| segments(window.ssthresh)),
-            snd_mss: self.payload,
+            snd_mss: self.stream.payload,
             unacked: segments(self.board.outstanding()),
             sacked: segments(self.board.sacked()),
             lost: segments(self.board.lost()),
@@ -53,6 +53,6 @@ impl Sender {
 
     /// Whether a short segment waits while data is unacknowledged.
     pub(crate) fn set_nagle(&mut self, nagle: bool) {
-        self.nagle = nagle;
+        self.stream.nagle = nagle;
     }
 }

@@ -47,7 +47,7 @@ impl Sender {
     }
 
     pub(super) fn await_reordering(&self, timers: &mut Timers, now: Instant, wait: Duration) {
-        let wait = wait.saturating_add(self.timer_slack).min(self.rtt.rto());
+        let wait = wait.saturating_add(self.rto.slack).min(self.rtt.rto());
         timers.start(Timer::Reordering, now, wait);
     }
 
@@ -76,7 +76,7 @@ impl Sender {
         match self.recovery.probe_mut() {
             Some(probe) if !probe.is_out() => {
                 probe.due = true;
-                self.probe = true;
+                self.persist.due = true;
                 timers.start(Timer::Retransmission, now, self.rtt.rto());
                 let present = self.present_window();
                 let (what, cause) = (DecisionKind::TailLossProbe, DecisionCause::ProbeTimer);

@@ -64,10 +64,16 @@ impl Sender {
         let facts = FlightFacts {
             newly_delivered,
             lost: self.board.lost_ever(),
-            lone_short: before.sacked == 0 && advanced > 0 && advanced < u64::from(self.payload),
+            lone_short: before.sacked == 0
+                && advanced > 0
+                && advanced < u64::from(self.stream.payload),
             prior_in_flight: before.in_flight,
             in_flight,
-            next_departure: self.pacer.as_ref().map_or(now, |it| it.next_departure()),
+            next_departure: self
+                .policies
+                .pacer
+                .as_ref()
+                .map_or(now, |it| it.next_departure()),
         };
         if let Some(rate) = self.board.sample_rate(now, &facts) {
             let ack = AckSample {
@@ -92,9 +98,9 @@ impl Sender {
     /// The application writes more: whether it had left a gap (`tcp_rate_check_app_limited`).
     pub(super) fn note_gap(&mut self) {
         let board = &self.board;
-        let unsent = self.write_end.saturating_sub(board.nxt());
+        let unsent = self.stream.write_end.saturating_sub(board.nxt());
         let in_flight = self.recovery.pipe(board);
-        let gap = unsent < u64::from(self.payload)
+        let gap = unsent < u64::from(self.stream.payload)
             && in_flight < self.congestion.window().cwnd
             && board.lost() <= board.retransmitted();
         if gap {

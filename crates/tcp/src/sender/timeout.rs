@@ -6,7 +6,32 @@ use super::Sender;
 use crate::decision::DecisionKind;
 use crate::report::{Events, Timeout, TimeoutCause};
 use crate::seq;
+use crate::settings::Settings;
 use crate::timers::{Expired, Timer, Timers};
+
+/// The timeouts of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RtoSeries {
+    /// in a row, without `SND.UNA` moving
+    pub(super) timeouts: u32,
+    /// timeouts of the handshake that do not double the timeout
+    pub(super) linear_timeouts: u64,
+    /// the timer restarts when the first outstanding segment is sent again
+    pub(super) restarts_on_head: bool,
+    /// what the kernel adds to the timer of late segments
+    pub(super) slack: Duration,
+}
+
+impl RtoSeries {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            timeouts: 0,
+            linear_timeouts: 0,
+            restarts_on_head: settings.rto_restarts_on_retransmit,
+            slack: Duration::from_ps(settings.timer_slack_ps),
+        }
+    }
+}
 
 impl Sender {
     /// The SYN or SYN-ACK goes out: wait for its answer, unless that is done already.
@@ -18,7 +43,8 @@ impl Sender {
 
     /// The handshake measured a round-trip time.
     pub(crate) fn handshake_rtt(&mut self, now: Instant, rtt: Duration) {
-        self.rtt.sample(now, rtt, self.start, self.start);
+        self.rtt
+            .sample(now, rtt, self.stream.start, self.stream.start);
     }
 
     /// Where the SYN was sent again, its echoed timestamp says how long the round trip took.
@@ -30,14 +56,8 @@ impl Sender {
 
     /// No timer is to fire any more.
     pub(crate) fn abort(&mut self) {
-        self.pacer = None;
-        self.small_queue = None;
-    }
-
-    /// Waits for the peer to open its window, longer each time.
-    pub(super) fn await_window(&mut self, timers: &mut Timers, now: Instant) {
-        let wait = self.rtt.backed_off(self.probes);
-        timers.start(Timer::Persist, now, wait);
+        self.policies.pacer = None;
+        self.policies.small_queue = None;
     }
 
     /// Does what is due. True if the handshake's segment is to be sent again.
@@ -55,14 +75,14 @@ impl Sender {
         };
         match expired.timer {
             Timer::Persist => {
-                self.probe = true;
-                self.probes += 1;
+                self.persist.due = true;
+                self.persist.probes += 1;
                 self.await_window(timers, now);
                 false
             }
             Timer::Handshake => {
                 self.report(expired, now, TimeoutCause::Syn, events);
-                if self.counters.timeouts > self.linear_timeouts {
+                if self.counters.timeouts > self.rto.linear_timeouts {
                     self.rtt.back_off();
                 }
                 timers.stop_retransmission();
@@ -107,7 +127,7 @@ impl Sender {
         let before = self.present_window();
         self.congestion.on_timeout(lowers_threshold);
         self.queue_cwr();
-        if let Some(sizing) = &mut self.sizing {
+        if let Some(sizing) = &mut self.policies.sizing {
             let after = self.congestion.window().cwnd;
             if lowers_threshold {
                 sizing.on_loss(before.cwnd, after);
@@ -117,12 +137,12 @@ impl Sender {
         }
         let lowered = lowers_threshold.then_some(before);
         self.recovery
-            .enter_loss(&mut self.board, now, lowered, self.timeouts > 0);
+            .enter_loss(&mut self.board, now, lowered, self.rto.timeouts > 0);
         self.end_cwr();
         self.congestion
             .set_window(self.board.pipe() + self.board.unit());
         self.report_decision(now, DecisionKind::Rto, cause.into(), before, events);
-        self.timeouts += 1;
+        self.rto.timeouts += 1;
         self.rtt.back_off();
         timers.start(Timer::Retransmission, now, self.rtt.rto());
     }
@@ -135,7 +155,7 @@ impl Sender {
         events: &mut impl Events,
     ) {
         let seq = match cause {
-            TimeoutCause::Syn => self.start - 1,
+            TimeoutCause::Syn => self.stream.start - 1,
             _ => self.board.una(),
         };
         self.counters.timeouts += 1;

@@ -12,11 +12,11 @@ impl Sender {
     /// to back what the windows allow.
     #[inline]
     pub(crate) fn poll(&mut self, timers: &mut Timers, now: Instant) -> Option<Outgoing> {
-        if self.probe {
+        if self.persist.due {
             return self.probe_window(timers, now);
         }
         if self.board.is_empty() && !self.has_unsent() {
-            if let Some(pacer) = &mut self.pacer {
+            if let Some(pacer) = &mut self.policies.pacer {
                 pacer.rest(timers);
             }
             return None;
@@ -41,7 +41,7 @@ impl Sender {
         }
         if open {
             if let Some(chunk) = self.next_new() {
-                if self.offload.is_some() && self.waits_for_burst(now) {
+                if self.policies.offload.is_some() && self.waits_for_burst(now) {
                     return None;
                 }
                 self.send_new(timers, now, chunk);
@@ -53,16 +53,16 @@ impl Sender {
                 return Some(Outgoing::Data(chunk));
             }
         }
-        if let Some(pacer) = &mut self.pacer {
+        if let Some(pacer) = &mut self.policies.pacer {
             pacer.rest(timers);
         }
-        if let Some(offload) = &mut self.offload {
+        if let Some(offload) = &mut self.policies.offload {
             offload.end();
         }
         self.note_use(now, open);
         if self.board.is_empty() && !timers.is_running(Timer::Persist) {
             // the congestion window lets one segment out always: it is the peer's that does not
-            self.probes = 0;
+            self.persist.probes = 0;
             self.await_window(timers, now);
         }
         None
@@ -74,19 +74,25 @@ impl Sender {
     #[inline]
     pub(super) fn next_new(&mut self) -> Option<Chunk> {
         let start = self.board.nxt();
-        let unsent = self.write_end - start.min(self.write_end);
-        let mut full = self.peer.segment_limit(self.payload);
-        if let Some(sizing) = &mut self.sizing {
+        let unsent = self.stream.unsent(start);
+        let mut full = self.peer.segment_limit(self.stream.payload);
+        if let Some(sizing) = &mut self.policies.sizing {
             full = sizing.payload(start, full, self.congestion.window().cwnd);
         }
         let full = u64::from(full);
         let payload = unsent.min(full);
         let room = self.peer.room(start);
-        let fin = self.closing && !self.fin_sent && payload == unsent && payload < room;
+        let fin =
+            self.stream.closing && !self.stream.fin_sent && payload == unsent && payload < room;
         if (payload == 0 && !fin) || payload > room {
             return None;
         }
-        if payload < full && self.nagle && !fin && self.is_unacknowledged() {
+        if payload < full
+            && !fin
+            && self
+                .stream
+                .holds_short(self.board.una(), self.board.is_empty())
+        {
             return None;
         }
         Some(Chunk {
@@ -94,15 +100,6 @@ impl Sender {
             payload: payload as u16,
             fin,
         })
-    }
-
-    /// Whether what Nagle's rule waits for is unacknowledged: anything, or a short segment.
-    fn is_unacknowledged(&self) -> bool {
-        if self.minshall {
-            self.short_end > self.board.una()
-        } else {
-            !self.board.is_empty()
-        }
     }
 
     /// Sends new data, and waits for its acknowledgement.
@@ -130,16 +127,16 @@ impl Sender {
             self.restart_after_idle(now);
         }
         self.note_sent(now);
-        self.fin_sent |= chunk.fin;
-        if chunk.payload < self.payload && self.sizing.is_none() {
+        self.stream.fin_sent |= chunk.fin;
+        if chunk.payload < self.stream.payload && self.policies.sizing.is_none() {
             // a drawn size counts as a full one
-            self.short_end = chunk.start + u64::from(chunk.payload);
+            self.stream.short_end = chunk.start + u64::from(chunk.payload);
         }
         self.board.push(now, chunk);
-        if let Some(offload) = &mut self.offload {
+        if let Some(offload) = &mut self.policies.offload {
             offload.on_sent(now, u64::from(chunk.payload));
         }
-        if self.pacer.is_some() {
+        if self.policies.pacer.is_some() {
             // who asks for rates paces
             self.board.note_sent_last(now);
             self.pace(timers, now, chunk.payload);
@@ -167,47 +164,21 @@ impl Sender {
             return None;
         }
         self.board.retransmit(now, ordinal);
-        if let Some(offload) = &mut self.offload {
+        if let Some(offload) = &mut self.policies.offload {
             offload.end();
         }
         self.note_sent(now);
-        if self.pacer.is_some() {
+        if self.policies.pacer.is_some() {
             self.pace(timers, now, chunk.payload);
         }
         self.counters.segments_sent += 1;
         self.counters.retransmits += 1;
-        if is_head && self.restart_on_head && !timers.is_running(Timer::Reordering) {
+        if is_head && self.rto.restarts_on_head && !timers.is_running(Timer::Reordering) {
             timers.start(Timer::Retransmission, now, self.rtt.rto());
         }
         self.recovery.on_retransmit(self.clock.value(now));
         self.count_in_reduction(chunk);
         Some(chunk)
-    }
-
-    /// The persist timer fired: send what little fits, or else a segment that must be answered.
-    /// Like Linux's, the probe is empty and lies just below the window (RFC 9293 3.8.6.1 sends an
-    /// octet).
-    #[cold]
-    fn probe_window(&mut self, timers: &mut Timers, now: Instant) -> Option<Outgoing> {
-        self.probe = false;
-        if let Some(chunk) = self.tail_probe(timers, now) {
-            return Some(Outgoing::Data(chunk));
-        }
-        if !self.board.is_empty() || !self.has_unsent() {
-            return self.poll(timers, now);
-        }
-        let start = self.board.nxt();
-        let fits = self.peer.room(start).min(self.write_end - start);
-        let chunk = self.next_new().or((fits > 0).then_some(Chunk {
-            start,
-            payload: fits.min(u64::from(self.payload)) as u16,
-            fin: false,
-        }));
-        if let Some(chunk) = chunk {
-            self.send_new(timers, now, chunk);
-            return Some(Outgoing::Data(chunk));
-        }
-        Some(Outgoing::Probe)
     }
 
     /// F-RTO's new data, if the window is `open`; if none could be sent, lost segments go on.
@@ -221,9 +192,9 @@ impl Sender {
     }
 
     pub(super) fn next_whatever_nagle(&mut self) -> Option<Chunk> {
-        let nagle = std::mem::replace(&mut self.nagle, false);
+        let nagle = std::mem::replace(&mut self.stream.nagle, false);
         let chunk = self.next_new();
-        self.nagle = nagle;
+        self.stream.nagle = nagle;
         chunk
     }
 }

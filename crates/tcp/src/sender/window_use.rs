@@ -55,7 +55,7 @@ impl Sender {
             it.limited = !open;
             return;
         }
-        if it.seen == nxt && (open || self.write_end <= nxt) {
+        if it.seen == nxt && (open || self.stream.write_end <= nxt) {
             // it did not try
             return;
         }

@@ -1,32 +1,69 @@
-//! What holds a segment back that both windows allow: the pacer, the host's own queue, and the wait for
-//! a whole burst.
+//! What decides, besides the windows, when data leaves and in what pieces: payload sizing, the pacer,
+//! bursts, and the limit on the host's own queue.
 
 use fairport_units::Instant;
 
 use super::Sender;
-use crate::offload::Offer;
-use crate::pacing::Load;
+use crate::offload::{Offer, Offload};
+use crate::pacing::{Load, Pacer};
 use crate::recovery::State;
+use crate::settings::Settings;
+use crate::sizing::Sizing;
 use crate::small_queue::SmallQueue;
 use crate::timers::Timers;
 
 /// IP and TCP headers without options.
 const HEADERS_BYTES: u64 = 40;
 
+/// The policies of one sender; what is none does not apply.
+#[derive(Debug)]
+pub(super) struct Policies {
+    /// draws payloads; none: they are the largest
+    pub(super) sizing: Option<Box<Sizing>>,
+    /// spaces segments; none: they leave back to back
+    pub(super) pacer: Option<Box<Pacer>>,
+    /// sends bursts; none: single segments
+    pub(super) offload: Option<Box<Offload>>,
+    /// limits what waits in the host; none: any amount
+    pub(super) small_queue: Option<Box<SmallQueue>>,
+}
+
+impl Policies {
+    /// `has_rate`: congestion control sets the pacing rate.
+    pub(super) fn new(settings: &Settings, has_rate: bool, seed: u64) -> Self {
+        Self {
+            sizing: Sizing::new(settings, seed),
+            pacer: Pacer::new(settings, has_rate, seed),
+            offload: settings.segmentation_offload.then(Box::default),
+            small_queue: SmallQueue::new(settings, has_rate),
+        }
+    }
+}
+
 impl Sender {
     /// Whether the pacer or the host holds back what is to be sent.
     #[inline]
     pub(super) fn is_held(&mut self, timers: &mut Timers, now: Instant) -> bool {
-        let amid_burst = self.offload.as_ref().is_some_and(|it| it.is_amid());
-        (self.pacer.is_some() && !amid_burst && self.waits_for_pace(timers, now))
-            || (self.small_queue.is_some() && !amid_burst && self.waits_for_host(timers, now))
+        let amid_burst = self
+            .policies
+            .offload
+            .as_ref()
+            .is_some_and(|it| it.is_amid());
+        (self.policies.pacer.is_some() && !amid_burst && self.waits_for_pace(timers, now))
+            || (self.policies.small_queue.is_some()
+                && !amid_burst
+                && self.waits_for_host(timers, now))
     }
 
     /// Whether new data waits for more to go with it.
     #[inline(never)]
     pub(super) fn waits_for_burst(&mut self, now: Instant) -> bool {
         let offer = self.offer();
-        let sends = self.offload.as_mut().is_none_or(|it| it.sends(now, &offer));
+        let sends = self
+            .policies
+            .offload
+            .as_mut()
+            .is_none_or(|it| it.sends(now, &offer));
         if !sends {
             // what waits would fill the window
             self.note_use(now, false);
@@ -40,10 +77,10 @@ impl Sender {
         let open = cwnd.saturating_sub(self.recovery.pipe(&self.board));
         let load = self.load();
         Offer {
-            room: self.octets(open).min(self.peer.room(nxt)),
+            room: self.bytes(open).min(self.peer.room(nxt)),
             window: load.cwnd_bytes.min(self.peer.size()),
-            unsent: self.write_end - nxt.min(self.write_end),
-            segment: u64::from(self.payload.max(1)),
+            unsent: self.stream.unsent(nxt),
+            segment: u64::from(self.stream.payload.max(1)),
             paced: load.linux_bytes_in(SmallQueue::SPAN),
             rtt_min: self.rtt.least(),
             srtt: self.rtt.srtt(),
@@ -55,15 +92,18 @@ impl Sender {
     /// Whether the segment that left last goes on with a burst.
     #[inline]
     pub(crate) fn continues_burst(&self) -> bool {
-        self.offload.as_ref().is_some_and(|it| it.follows())
+        self.policies
+            .offload
+            .as_ref()
+            .is_some_and(|it| it.follows())
     }
 
     /// Whether the pacer holds back what is to be sent.
     #[inline(never)]
     fn waits_for_pace(&mut self, timers: &mut Timers, now: Instant) -> bool {
-        let cwnd_bytes = self.octets(self.congestion.window().cwnd);
+        let cwnd_bytes = self.bytes(self.congestion.window().cwnd);
         let has_unsent = self.has_unsent();
-        let Some(pacer) = &mut self.pacer else {
+        let Some(pacer) = &mut self.policies.pacer else {
             return false;
         };
         let waits = !pacer.allows(timers, now);
@@ -77,12 +117,12 @@ impl Sender {
     /// Whether enough of this flow waits in the host.
     #[inline]
     fn waits_for_host(&mut self, timers: &mut Timers, now: Instant) -> bool {
-        let cwnd_bytes = self.octets(self.congestion.window().cwnd);
-        let Some(queue) = &mut self.small_queue else {
+        let cwnd_bytes = self.bytes(self.congestion.window().cwnd);
+        let Some(queue) = &mut self.policies.small_queue else {
             return false;
         };
-        let segment_bytes = u64::from(self.payload) + HEADERS_BYTES;
-        if self.offload.is_none()
+        let segment_bytes = u64::from(self.stream.payload) + HEADERS_BYTES;
+        if self.policies.offload.is_none()
             && (queue.is_short(timers, now, segment_bytes)
                 || queue.is_within_window(cwnd_bytes, self.rtt.srtt()))
         {
@@ -95,11 +135,11 @@ impl Sender {
     fn is_over_the_limit(&mut self, timers: &mut Timers, now: Instant, segment_bytes: u64) -> bool {
         let load = self.load();
         let recovers = self.recovery.state() != State::Open;
-        let burst_bytes = match &self.offload {
+        let burst_bytes = match &self.policies.offload {
             None => segment_bytes,
             Some(_) => self.offer().burst(),
         };
-        let Some(queue) = &mut self.small_queue else {
+        let Some(queue) = &mut self.policies.small_queue else {
             return false;
         };
         let waits = !queue.allows(timers, now, burst_bytes, &load, recovers);
@@ -118,7 +158,7 @@ impl Sender {
             self.note_restart(now);
         }
         let load = self.load();
-        if let Some(pacer) = &mut self.pacer {
+        if let Some(pacer) = &mut self.policies.pacer {
             pacer.on_sent(timers, now, u64::from(payload), &load);
         }
     }
@@ -127,9 +167,9 @@ impl Sender {
     fn load(&self) -> Load {
         let window = self.congestion.window();
         Load {
-            cwnd_bytes: self.octets(window.cwnd),
-            out_bytes: self.octets(self.board.outstanding()),
-            ssthresh_bytes: self.octets(window.ssthresh),
+            cwnd_bytes: self.bytes(window.cwnd),
+            out_bytes: self.bytes(self.board.outstanding()),
+            ssthresh_bytes: self.bytes(window.ssthresh),
             srtt: self.rtt.srtt(),
             rate: self.congestion.pacing_rate(),
             sent: self.counters.segments_sent,
@@ -141,7 +181,7 @@ impl Sender {
     /// A packet with data will have left the host at `departs`.
     #[inline]
     pub(crate) fn queued(&mut self, departs: Instant, bytes: u32) {
-        if let Some(queue) = &mut self.small_queue {
+        if let Some(queue) = &mut self.policies.small_queue {
             queue.queued(departs, bytes);
         }
     }

@@ -1,0 +1,50 @@
+//! The peer's window is closed: it is probed, less often each time (RFC 9293 3.8.6.1).
+
+use fairport_units::Instant;
+
+use super::{Outgoing, Sender};
+use crate::scoreboard::Chunk;
+use crate::timers::{Timer, Timers};
+
+/// Probes that a timer asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Persist {
+    /// the peer's window, or the tail of the flight, is to be probed with the next poll
+    pub(super) due: bool,
+    /// probes of the window in a row
+    pub(super) probes: u32,
+}
+
+impl Sender {
+    /// Waits for the peer to open its window, longer each time.
+    pub(super) fn await_window(&mut self, timers: &mut Timers, now: Instant) {
+        let wait = self.rtt.backed_off(self.persist.probes);
+        timers.start(Timer::Persist, now, wait);
+    }
+
+    /// The persist timer fired: send what little fits, or else a segment that must be answered.
+    /// Like Linux's, the probe is empty and lies just below the window (RFC 9293 3.8.6.1 sends an
+    /// octet).
+    #[cold]
+    pub(super) fn probe_window(&mut self, timers: &mut Timers, now: Instant) -> Option<Outgoing> {
+        self.persist.due = false;
+        if let Some(chunk) = self.tail_probe(timers, now) {
+            return Some(Outgoing::Data(chunk));
+        }
+        if !self.board.is_empty() || !self.has_unsent() {
+            return self.poll(timers, now);
+        }
+        let start = self.board.nxt();
+        let fits = self.peer.room(start).min(self.stream.write_end - start);
+        let chunk = self.next_new().or((fits > 0).then_some(Chunk {
+            start,
+            payload: fits.min(u64::from(self.stream.payload)) as u16,
+            fin: false,
+        }));
+        if let Some(chunk) = chunk {
+            self.send_new(timers, now, chunk);
+            return Some(Outgoing::Data(chunk));
+        }
+        Some(Outgoing::Probe)
+    }
+}
