@@ -144,8 +144,30 @@ fn a_call_that_returns_otherwise_is_a_failure() {
     assert_eq!(it.actual, "it returned -1 EBADF");
     let it = failure("+0 getsockopt(4, SOL_TCP, TCP_MAXSEG, [900], [4]) = 0");
     assert_eq!(it.actual, "it is 1000");
-    let it = failure("+0 epoll_wait(4, ...) = 1");
-    assert_eq!(it.kind, FailureKind::Unsupported);
+}
+
+#[test]
+fn what_is_not_modelled_fails_with_that_reason_whatever_its_arguments_are() {
+    for (call, reason) in [
+        ("epoll_wait(4, ...) = 1", "`epoll_wait` is not modelled"),
+        ("ioctl(9, SIOCINQ, [0]) = 0", "`ioctl` is not modelled"),
+        (
+            "sendfile(..., 4, [0], 100) = 100",
+            "`sendfile` is not modelled",
+        ),
+        (
+            "sendto(4, ..., 100, MSG_FASTOPEN, ..., ...) = 100",
+            "TCP Fast Open is not modelled",
+        ),
+        (
+            "socket(..., SOCK_STREAM, IPPROTO_TCP) = 5\n+0 connect(5, ..., ...) = 0",
+            "a second connection is not modelled",
+        ),
+    ] {
+        let it = failure(&format!("+0 {call}"));
+        assert_eq!(it.kind, FailureKind::Unsupported, "{call}");
+        assert_eq!(it.actual, reason, "{call}");
+    }
 }
 
 #[test]

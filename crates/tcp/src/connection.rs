@@ -124,7 +124,8 @@ impl Connection {
         self.sender.write_endless();
     }
 
-    /// The application is done: FIN follows the last octet written.
+    /// The application is done: FIN follows the last byte written, also where the handshake is not over
+    /// yet. RFC 9293 3.10.4 would drop the connection then; that is [`Self::abort`].
     pub fn close(&mut self) {
         self.finished = false;
         self.sender.close();

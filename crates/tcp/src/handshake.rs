@@ -1,10 +1,12 @@
 //! Opening a connection: SYN, SYN-ACK, what they agree on, and RST (RFC 9293 3.5, 3.10.7).
 //!
+//! A segment that belongs to no connection is answered with a RST, and a RST that may be forged with
+//! a challenge ACK (RFC 5961), of which there is no limit per second here.
+//!
 //! Left out: simultaneous open (a SYN that crosses ours is ignored, and the timers repair nothing
-//! then), data on a SYN, giving up (a SYN and data are sent again for ever), and a RST of our own
-//! but the application's ([`Connection::abort`]).
+//! then), data on a SYN, and giving up (a SYN and data are sent again for ever).
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use crate::checks::{MSS_MIN, TIMESTAMP_BYTES};
 use crate::connection::Connection;
@@ -22,7 +24,7 @@ pub(crate) enum Phase {
     SynSent,
     SynReceived,
     Established,
-    /// by the peer
+    /// by the peer, or given up by the application
     Reset,
 }
 
@@ -37,10 +39,12 @@ pub(crate) struct Handshake {
     /// the SYN or SYN-ACK is to be sent
     pub(crate) due: bool,
     /// when the SYN or SYN-ACK was first sent
-    sent: Option<Time>,
+    sent: Option<Instant>,
     sent_again: bool,
     /// what the peer's SYN said
     peer: Option<SynOptions>,
+    /// the RST that a segment of no connection is to be answered with
+    answer: Option<Segment>,
 }
 
 impl Handshake {
@@ -52,8 +56,33 @@ impl Handshake {
             sent: None,
             sent_again: false,
             peer: None,
+            answer: None,
         }
     }
+}
+
+/// What a segment is answered with that belongs to no connection (RFC 9293 3.10.7.1).
+fn refusal(segment: &Segment) -> Option<Segment> {
+    if segment.flags.contains(Flags::RST) {
+        return None;
+    }
+    let rst = Segment {
+        flags: Flags::RST,
+        fixed_header: segment.fixed_header,
+        ..Segment::default()
+    };
+    Some(if segment.flags.contains(Flags::ACK) {
+        Segment {
+            seq: segment.ack,
+            ..rst
+        }
+    } else {
+        Segment {
+            ack: segment.seq.wrapping_add(segment.sequence_length()),
+            flags: Flags::RST | Flags::ACK,
+            ..rst
+        }
+    })
 }
 
 impl Connection {
@@ -61,23 +90,27 @@ impl Connection {
     #[cold]
     pub(crate) fn on_handshake(
         &mut self,
-        now: Time,
+        now: Instant,
         segment: &Segment,
         ecn: Ecn,
         events: &mut impl Events,
     ) {
         let has = |flags| segment.flags.contains(flags);
         match self.phase {
-            Phase::Reset => {}
+            Phase::Reset => self.handshake.answer = refusal(segment),
             Phase::Listen => {
-                if has(Flags::SYN) && !segment.flags.intersects(Flags::ACK | Flags::RST) {
+                if has(Flags::ACK) {
+                    self.handshake.answer = refusal(segment);
+                } else if has(Flags::SYN) && !has(Flags::RST) {
                     self.take_syn(segment);
                     self.handshake.due = true;
                     self.phase = Phase::SynReceived;
                 }
             }
             Phase::SynSent => {
-                if has(Flags::ACK) && segment.ack == seq::wire(self.sender.start()) {
+                if has(Flags::ACK) && segment.ack != seq::wire(self.sender.start()) {
+                    self.handshake.answer = refusal(segment);
+                } else if has(Flags::ACK) {
                     if has(Flags::RST) {
                         self.reset();
                     } else if has(Flags::SYN) {
@@ -92,12 +125,15 @@ impl Connection {
     }
 
     /// A segment after the peer's SYN.
-    fn on_late(&mut self, now: Time, segment: &Segment, ecn: Ecn, events: &mut impl Events) {
+    fn on_late(&mut self, now: Instant, segment: &Segment, ecn: Ecn, events: &mut impl Events) {
         let in_place = segment.seq == seq::wire(self.receiver.nxt());
         if segment.flags.contains(Flags::RST) {
-            // one that is merely within the window may be forged (RFC 5961 3.2)
             if in_place {
                 self.reset();
+            } else if self.phase == Phase::Established && self.receiver.accepts(segment) {
+                // one that is merely within the window may be forged: the peer that has sent it
+                // answers the challenge with another, in place (RFC 5961 3.2)
+                self.receiver.acks.at_once();
             }
         } else if segment.flags.contains(Flags::SYN) {
             // our answer was lost
@@ -115,8 +151,12 @@ impl Connection {
         }
     }
 
+    /// The connection is gone.
     pub(crate) fn reset(&mut self) {
         self.phase = Phase::Reset;
+        self.ecn = false;
+        self.codepoint = Ecn::NotEct;
+        self.handshake.due = false;
         self.timers.stop_all();
         self.sender.abort();
         self.receiver.abort();
@@ -157,7 +197,7 @@ impl Connection {
     /// The peer has answered; its window is shifted by `window_shift`: not in a SYN.
     fn establish(
         &mut self,
-        now: Time,
+        now: Instant,
         segment: &Segment,
         window_shift: u8,
         events: &mut impl Events,
@@ -200,7 +240,10 @@ impl Connection {
 
     /// The SYN or SYN-ACK, if it is to be sent.
     #[cold]
-    pub(crate) fn poll_handshake(&mut self, now: Time) -> Option<Segment> {
+    pub(crate) fn poll_handshake(&mut self, now: Instant) -> Option<Segment> {
+        if let Some(rst) = self.handshake.answer.take() {
+            return Some(rst);
+        }
         if !std::mem::take(&mut self.handshake.due) {
             return None;
         }

@@ -14,6 +14,28 @@ use super::{Due, Runner};
 use crate::ast::{Call, Expr};
 use crate::outcome::{Failure, FailureKind, Note, shown};
 
+/// The calls that take a socket first. Any other is refused with that reason, whatever its arguments.
+const CALLS: &[&str] = &[
+    "bind",
+    "listen",
+    "accept",
+    "accept4",
+    "connect",
+    "write",
+    "send",
+    "sendto",
+    "writev",
+    "sendmsg",
+    "read",
+    "recv",
+    "recvfrom",
+    "shutdown",
+    "close",
+    "fcntl",
+    "setsockopt",
+    "getsockopt",
+];
+
 const O_RDWR: i64 = 2;
 const O_NONBLOCK: i64 = 0x800;
 
@@ -195,6 +217,12 @@ impl Runner {
             self.sockets.open.insert(expected, socket);
             return Ok(ok(expected));
         }
+        if !CALLS.contains(&call.name.as_str()) {
+            return Err(self.unsupported(line, &format!("`{}` is not modelled", call.name)));
+        }
+        if mentions(&call.arguments, "MSG_FASTOPEN") {
+            return Err(self.unsupported(line, "TCP Fast Open is not modelled"));
+        }
         if !self.sockets.open.contains_key(&fd) {
             return Ok(error("EBADF"));
         }
@@ -208,12 +236,12 @@ impl Runner {
             "connect" => self.connect(line, call, fd),
             "write" | "send" | "sendto" | "writev" | "sendmsg" => self.send(line, call, fd),
             "read" | "recv" | "recvfrom" => Ok(self.receive(fd, number(2).unwrap_or(0))),
-            "shutdown" => Ok(self.shutdown(call)),
+            "shutdown" => Ok(self.shutdown(call, fd)),
             "close" => Ok(self.close(fd)),
             "fcntl" => Ok(self.fcntl(call, fd)),
             "setsockopt" => Ok(self.set_option(line, call, fd)),
             "getsockopt" => self.get_option(line, call, fd),
-            name => Err(self.unsupported(line, &format!("`{name}` is not modelled"))),
+            name => unreachable!("{name} is one of the calls"),
         }
     }
 
@@ -249,6 +277,9 @@ impl Runner {
     }
 
     fn connect(&mut self, line: u32, call: &Call, fd: i64) -> Result<Returned, Failure> {
+        if self.sockets.connected.is_some_and(|it| it != fd) {
+            return Err(self.unsupported(line, "a second connection is not modelled"));
+        }
         if let Some(endpoint) = &self.endpoint {
             return Ok(match endpoint.established {
                 Some(_) => ok(0),
@@ -312,10 +343,10 @@ impl Runner {
         }
     }
 
-    fn shutdown(&mut self, call: &Call) -> Returned {
+    fn shutdown(&mut self, call: &Call, fd: i64) -> Returned {
         let reads_only = mentions(&call.arguments[1..], "SHUT_RD")
             || call.arguments.get(1) == Some(&Expr::Number(0));
-        if !reads_only {
+        if !reads_only && self.sockets.connected == Some(fd) {
             self.end_of_data();
         }
         ok(0)
@@ -324,6 +355,11 @@ impl Runner {
     fn end_of_data(&mut self) {
         let now = self.now;
         if let Some(endpoint) = &mut self.endpoint {
+            if endpoint.established.is_none() && !endpoint.connection.is_reset() {
+                // RFC 9293 3.10.4, SYN-SENT: there is no connection, and nothing to say to the peer
+                endpoint.abort(now);
+                return;
+            }
             endpoint.outbox.close();
             endpoint.pump(now);
         }

@@ -34,14 +34,15 @@ impl PeerWindow {
     }
 
     /// Takes the window of a segment that acknowledges up to `ack`, unless an older segment says
-    /// it (RFC 9293 3.10.7.4). True if its size changed.
+    /// it (RFC 9293 3.10.7.4). Of two that cannot be told apart by their numbers, the larger window is
+    /// the newer, but a window of zero is taken always (`tcp_may_update_window`). True if the size changed.
     #[inline]
     pub(super) fn update(&mut self, segment: &Segment, ack: u64, advances: bool) -> bool {
         let size = u64::from(segment.window) << self.scale;
         let said_at = seq::unwrap(self.said_at, segment.seq);
         let newer = advances
             || said_at > self.said_at
-            || (said_at == self.said_at && ack + size > self.end);
+            || (said_at == self.said_at && (size == 0 || ack + size > self.end));
         if !newer {
             return false;
         }
