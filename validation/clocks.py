@@ -17,7 +17,7 @@ from validation.markdown import table
 
 SCENARIO = "outcast-1-to-12"
 
-# The ports that all 6-hop flows pass on their way down, and the one where they meet the 2-hop ones.
+# The ports that all 6-hop flows pass on their way down, and the one shared with the 2-hop ones.
 TRAIN = ("core0:0", "agg0.0:0")
 BOTTLENECK = "edge0.0:0"
 GROUPS_PPM = {

@@ -56,7 +56,7 @@ class Case:
 
     @property
     def end_s(self) -> float:
-        """Windows take longer to tell than shares."""
+        """Windows take longer to show a result than shares."""
         return 2.0 if self.samples else 1.0
 
     def draw(self) -> tuple[list[float], list[float]]:

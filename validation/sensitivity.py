@@ -18,7 +18,7 @@ from validation.markdown import table
 CLASSES = ("2-hop", "4-hop", "6-hop")
 EQUAL_PROCESSING = {"kind": "constant", "value": "2500ns"}
 
-# what lets two packets meet in the same picosecond again and again
+# what lets two packets arrive in the same picosecond again and again
 FROZEN: dict[str, Any] = {
     "host.processing": {"kind": "constant", "value": "0s"},
     "link.clock_error": "0ppm",

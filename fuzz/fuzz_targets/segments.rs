@@ -1,8 +1,8 @@
 //! Two endpoints with any settings, and a network that does to their segments what it likes: loses,
 //! holds back, repeats and marks them, and, if it forges, makes up some of its own.
 //!
-//! Whatever happens nothing panics, sending ends, and no octet goes outside of the peer's window. Where
-//! nothing is forged, every octet that was written is delivered once and in order, and a connection
+//! Whatever happens nothing panics, sending ends, and no byte goes outside of the peer's window. Where
+//! nothing is forged, every byte that was written is delivered once and in order, and a connection
 //! that both sides close ends.
 
 #![no_main]
@@ -84,7 +84,7 @@ impl Forged {
     }
 }
 
-/// An endpoint, and what it was told and has sent.
+/// An endpoint, and what it has received and sent.
 struct End {
     connection: Connection,
     written: u64,
@@ -92,7 +92,7 @@ struct End {
     closed: bool,
     /// the shift of the windows that its peer announces
     scale: u8,
-    /// the highest octet that the peer's window ever reached, by the loosest reading
+    /// the highest byte that the peer's window ever reached, by the loosest reading
     limit: u64,
     out: VecDeque<(Segment, Ecn)>,
     last: Segment,

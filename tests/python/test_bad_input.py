@@ -309,8 +309,8 @@ def test_a_mistake_in_a_file_is_named(
     file = tmp_path / "mine.toml"
     assert line in SCENARIO
     file.write_text(SCENARIO.replace(line, instead), encoding="utf-8")
-    told, remedy = refused(fairport, file)
-    assert told.startswith(f"mine.toml: {error}")
+    message, remedy = refused(fairport, file)
+    assert message.startswith(f"mine.toml: {error}")
     assert hint in remedy
 
 

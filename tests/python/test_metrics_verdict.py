@@ -85,7 +85,7 @@ def test_equally_large_classes_have_no_lone_one():
     assert found["sentence"].startswith("There are equally many 2-hop and 6-hop flows")
 
 
-def test_a_flow_alone_is_judged_against_nobody():
+def test_a_flow_alone_is_compared_with_nobody():
     assert verdict_on({"6-hop": (1, 940.0)})["sentence"].startswith("The 6-hop flow is alone")
 
 

@@ -106,7 +106,7 @@ def test_a_ratio_of_variants_is_taken_seed_by_seed(quick: list[Reproduced]) -> N
         ({"below": 1.0, "belwo": 1.0}, "is not a field of a claim"),
     ],
 )
-def test_a_claim_that_cannot_be_judged_is_refused(change: dict[str, Any], problem: str) -> None:
+def test_a_claim_that_cannot_be_checked_is_refused(change: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         Claim.model_validate(CLAIM | change)
 

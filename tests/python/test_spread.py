@@ -13,7 +13,7 @@ def test_quartiles_of_one_to_five_are_two_three_four() -> None:
     assert Spread.of([None]) == Spread(None, None, None)
 
 
-def test_an_order_is_judged_seed_by_seed() -> None:
+def test_an_order_is_decided_seed_by_seed() -> None:
     # seeds differ by far more than variants do, and yet each of them rises by one
     order = Order.of([[10, 20, 30], [11, 21, 31]])
     assert order.whole == Spread(1, 1, 1)

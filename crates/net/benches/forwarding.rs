@@ -266,7 +266,7 @@ fn main() {
             .collect();
         per_hop.sort_by(f64::total_cmp);
         println!(
-            "forwarding, {}: {:.1} ns a packet-hop (median of 7)",
+            "forwarding, {}: {:.1} ns per packet-hop (median of 7)",
             kind.name, per_hop[3]
         );
     }

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// A network cannot be built: which field, its value, what is wrong with it, how to mend it.
+/// A network cannot be built: which field, its value, what is wrong with it, how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{field}: `{value}` {problem}; {remedy}")]
 pub struct BuildError {
@@ -12,7 +12,7 @@ pub struct BuildError {
     pub value: String,
     /// what is wrong with it, to be read after the value
     pub problem: String,
-    /// how to mend it
+    /// how to fix it
     pub remedy: String,
 }
 

@@ -7,7 +7,7 @@ pub trait Content: Copy {
     /// The sequence number on the wire, for the tables of packets.
     fn seq(&self) -> u32;
 
-    /// What tells this packet from the other packets of its flow, for the fingerprint: it must be
+    /// What distinguishes this packet from the other packets of its flow, for the fingerprint: it must be
     /// equal wherever the same packet is sent.
     fn identity(&self) -> u64;
 }

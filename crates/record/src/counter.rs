@@ -20,7 +20,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// A packet arrives at a port; returns the counts, this packet included. `flow` tells apart the
+    /// A packet arrives at a port; returns the counts, this packet included. `flow` distinguishes the
     /// two directions of a connection.
     pub fn arrive(&mut self, port: PortId, ingress: PortId, flow: u64) -> Counts {
         let [arrived, accepted] = self.ports.entry(port).or_default();

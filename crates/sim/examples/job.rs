@@ -1,4 +1,4 @@
-//! Runs a job and prints what a packet-hop took: for profilers, which see no interpreter here.
+//! Runs a job and prints the time per packet-hop: for profilers, which see no interpreter here.
 //! `cargo run --release -p fairport-sim --example job JOB.json`
 
 use std::time::Instant;
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let results = simulation.into_recorded();
     let hops = results.packet_hops;
     println!(
-        "{:.1} ns a packet-hop, {hops} of them, fingerprint {:016x}",
+        "{:.1} ns per packet-hop, {hops} of them, fingerprint {:016x}",
         nanoseconds / hops as f64,
         results.fingerprint
     );

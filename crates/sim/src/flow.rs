@@ -19,9 +19,9 @@ pub(crate) struct Endpoint {
     pub(crate) sent: u64,
     /// packets
     pub(crate) received: u64,
-    /// octets that its application has written; `u64::MAX`: without end
+    /// bytes that its application has written; `u64::MAX`: without end
     pub(crate) written: u64,
-    /// octets from the other end that are news when they are there; `u64::MAX`: none are
+    /// bytes from the other end at which the workload is woken; `u64::MAX`: none
     pub(crate) awaits: u64,
 }
 
@@ -62,7 +62,7 @@ impl TcpFlow {
         flow
     }
 
-    /// The application on one side has so many octets more to send.
+    /// The application on one side has so many bytes more to send.
     pub(crate) fn write(&mut self, side: Side, bytes: u64) {
         let end = &mut self.ends[side as usize];
         end.connection.write(bytes);

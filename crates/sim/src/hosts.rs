@@ -53,7 +53,7 @@ pub(crate) struct Endpoints {
     pub(crate) live: Vec<Option<LiveFlow>>,
     /// by host number
     pub(crate) outputs: Vec<Output>,
-    /// what tells short flows from long ones
+    /// separates short flows from long ones
     pub(crate) classifier: Option<Classifier>,
     pub(crate) timers: Timers,
     pub(crate) timers_fired: u64,
@@ -167,7 +167,7 @@ fn transmit(
 /// A packet's first output: its host's NIC, which the network knows.
 const NIC: PortId = PortId(0);
 
-/// A datagram looks like a segment without acknowledgement: `seq` counts octets, as TCP's.
+/// A datagram looks like a segment without acknowledgement: `seq` counts bytes, as TCP's.
 fn send_datagram(
     network: &mut Network<Segment, Recorder>,
     output: &mut Output,

@@ -6,7 +6,7 @@ use common::{column, run, seconds, single_flow};
 use serde_json::json;
 
 /// One flow with a window of so many segments over a gigabit and about 0.5 ms, which 45 would fill:
-/// goodput in bit/s, and the most that waited at the sender's NIC, in octets. The host needs
+/// goodput in bit/s, and the most that waited at the sender's NIC, in bytes. The host needs
 /// `processing_us` for a segment and the NIC 12.3 us.
 fn flow_with(offload: bool, window_segments: u64, processing_us: u64) -> (f64, f64) {
     let mut job = single_flow();

@@ -12,7 +12,7 @@ const SWITCH_S: f64 = 25e-6;
 
 /// From one application to the other, over the two links of an empty network: an IP packet.
 fn packet_s(ip_bytes: f64) -> f64 {
-    // IEEE 802.3 adds 38 octets
+    // IEEE 802.3 adds 38 bytes
     2.0 * HOST_S + SWITCH_S + 2.0 * (ip_bytes + 38.0) * 8.0 / RATE_BPS
 }
 
@@ -58,7 +58,7 @@ fn a_response_takes_both_ways_and_the_first_one_a_handshake_more() {
     job["workloads"][0]["plan"]["requests"] = json!(20);
     let results = run(&job);
     let both_ways = segment_s(100.0) + segment_s(1000.0);
-    // SYN and SYN-ACK have 20 octets of options; a new connection acknowledges the request at once,
+    // SYN and SYN-ACK have 20 bytes of options; a new connection acknowledges the request at once,
     // and the answer waits behind that ACK. From then on ACKs ride on data.
     let first = 2.0 * packet_s(60.0) + both_ways + (52.0 + 38.0) * 8.0 / RATE_BPS;
     let times = requests(&results, "response_s");

@@ -6,7 +6,7 @@ use common::{column, run, seconds, single_flow};
 use serde_json::json;
 
 /// One flow of today's Linux, whose own link of 100 Mbit/s is its bottleneck, over a round trip of 4 ms:
-/// goodput in bit/s, the longest round trip in s, and the most that waited in the host, in octets.
+/// goodput in bit/s, the longest round trip in s, and the most that waited in the host, in bytes.
 fn flow_with(small_queue: bool) -> (f64, f64, f64) {
     let mut job = single_flow();
     job["duration_ps"] = json!(seconds(3.0));

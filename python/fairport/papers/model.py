@@ -311,7 +311,7 @@ class Claim(Section):
     differs: str = ""
     """Where it differs: what was tried to explain it."""
     not_comparable: str = ""
-    """Why it cannot be held against a run of ours."""
+    """Why it cannot be compared with a run of ours."""
 
     @property
     def expectation(self) -> str:
@@ -330,7 +330,7 @@ class Claim(Section):
         return self.published
 
     @model_validator(mode="after")
-    def _can_be_judged(self) -> Self:
+    def _can_be_checked(self) -> Self:
         if self.metric not in METRICS:
             known = ", ".join(METRICS)
             raise refuse("is not a metric", f"use one of {known}", field="metric")

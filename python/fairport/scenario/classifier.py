@@ -1,4 +1,4 @@
-"""[classifier]: which packets are of short flows, as the edge routers of RIO-PS tell them."""
+"""[classifier]: which packets are of short flows, as at the edge routers of RIO-PS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _ratio(value: float) -> float:
 
 
 class Classifier(Section):
-    """What tells short flows from long ones where they enter the network (Guo & Matta 2001).
+    """What separates short flows from long ones where they enter the network (Guo & Matta 2001).
 
     The switch counts each flow's packets: the first are of a short flow (class 1), the rest of a
     long one (class 0). Each direction of a connection is a flow of its own.

@@ -19,7 +19,7 @@ def _ports(value: Any) -> Any:
 
 
 class Loss(Section):
-    """A place where packets are lost before they meet the queue; they take no time on the link."""
+    """A place where packets are lost before they reach the queue; they take no time on the link."""
 
     at: Annotated[list[str], BeforeValidator(_ports)] = Field(default=["all"])
     """Output ports, as in the table `ports`: "s0:0", a list of them, or "all" of switches."""

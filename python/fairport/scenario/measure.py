@@ -36,4 +36,4 @@ class Probes(Section):
     """Flows with rows in the tables `series` and `rtt`: those of the lowest numbers. The others
     have their row in `flows` alone."""
     ports: int = Field(default=100, ge=0, lt=2**32)
-    """Ports with rows in the table `queue`: those where the data of most flows may meet."""
+    """Ports with rows in the table `queue`: those that the data of most flows may share."""

@@ -38,7 +38,7 @@ class Scenario(Section):
     """One experiment: a network, its hosts and their TCP, the traffic, the time."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
-    """Short name; results go to `results/NAME` unless told otherwise."""
+    """Short name; results go to `results/NAME` unless `--out` says otherwise."""
     description: str = ""
     """What the scenario is about, for people."""
     paper: Annotated[str, AfterValidator(_published)] | None = None
@@ -62,7 +62,7 @@ class Scenario(Section):
     shaper: Shaper | None = None
     """What holds packets back before the line, as `tc` does on Mininet's links."""
     classifier: Classifier | None = None
-    """What tells short flows from long ones where they enter the network."""
+    """What separates short flows from long ones where they enter the network."""
     host: Host = Host()
     """Every host."""
     tcp: TcpSettings = TcpSettings()
@@ -134,7 +134,7 @@ class Scenario(Section):
     def _classes_are_told(self) -> Self:
         if self.queue.kind in ("rio", "rio-ps") and self.classifier is None:
             raise refuse(
-                "needs a [classifier] to tell short flows from long ones",
+                "needs a [classifier] to separate short flows from long ones",
                 'add one, such as [classifier] threshold = "50 packets"',
                 field="queue.kind",
             )

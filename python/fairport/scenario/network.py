@@ -1,4 +1,4 @@
-"""[link], [switch], [host]: what a packet meets on its way.
+"""[link], [switch], [host]: what a packet passes on its way.
 
 The defaults are those of a data-centre LAN of 1 Gbit/s. Delays, their spread and every rule for
 ties are here in the open, because outcast is an effect of phase: exactly equal delays freeze it.
@@ -41,7 +41,7 @@ class Switch(Section):
     arbitration: Literal["round-robin", "fixed", "random"] = "round-robin"
     """Order in which packets that arrive in the same picosecond for one output are taken."""
     departure_first: bool = True
-    """Whether a departure frees its buffer before an arrival of the same picosecond is judged."""
+    """Whether a departure frees its buffer before an arrival of the same picosecond is admitted."""
 
 
 class Host(Section):

@@ -123,12 +123,12 @@ class TcpSettings(Section):
     every second ACK (Linux up to 3.1); in proportion to what is delivered (PRR, RFC 6937). The
     latter two need SACK."""
     dsack: bool | None = None
-    """The receiver tells of what came twice (RFC 2883)."""
+    """The receiver reports data that arrived twice (RFC 2883)."""
     undo: bool | None = None
     """A reduction that proves needless is taken back, by DSACK or timestamps (RFC 3708, 4015);
     without SACK by timestamps alone."""
     frto: bool | None = None
-    """After a timeout new data tell whether it was needless (F-RTO, RFC 5682)."""
+    """After a timeout new data show whether it was needless (F-RTO, RFC 5682)."""
     early_retransmit: bool | None = None
     """Fewer duplicates suffice when fewer segments are under way (RFC 5827)."""
     limited_transmit: bool | None = None

@@ -124,7 +124,7 @@ class Reproduced:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """One a claim, in their order."""
-        return [self._judge(claim) for claim in self.entry.claims]
+        return [self._verdict(claim) for claim in self.entry.claims]
 
     def over_seeds(self, metric: str, variant: str, of: Of, over: str = "") -> Spread:
         """A metric in a variant, or its ratio to that in another, seed by seed."""
@@ -139,7 +139,7 @@ class Reproduced:
             for one, other in zip(values, self._values(metric, over, of), strict=True)
         ]
 
-    def _judge(self, claim: Claim) -> Verdict:
+    def _verdict(self, claim: Claim) -> Verdict:
         of = Of(claim.hop_class, claim.length, claim.traffic, claim.sizes)
         names = claim.rising or claim.falling or [self.entry.variant(claim.variant).name]
         overs = claim.over if isinstance(claim.over, list) else [claim.over] * len(names)

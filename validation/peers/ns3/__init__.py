@@ -21,7 +21,7 @@ VERSION = "3.44"
 WHEEL_TO_OPTIMISED = 1.64
 # In the picosecond in which a packet leaves a port and another arrives, ns-3 handles the arrival
 # first: events of one instant run in the order in which they were scheduled, and an arrival is
-# scheduled a propagation delay earlier than the end of the transmission that it meets.
+# scheduled a propagation delay earlier than the end of the transmission then under way.
 TIES = {"departure_first": False}
 SIMULATED_S = 2
 REPEATS = 3

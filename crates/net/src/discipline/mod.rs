@@ -91,7 +91,7 @@ impl PacketView {
 
 /// What becomes of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)] // a tag of its own: it is looked at several times a packet-hop
+#[repr(u8)] // a tag of its own: it is looked at several times per packet-hop
 pub enum Verdict {
     /// it is queued
     Accepted,

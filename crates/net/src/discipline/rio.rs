@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn short_packets_are_judged_by_their_own_average_and_long_ones_by_all() {
+    fn short_packets_follow_their_own_average_and_long_ones_that_of_all() {
         // 12 packets, 2 of them short: an average of 2 cuts nothing; for long packets p is
         // 0.2 · 7/10 = 0.14, and with wait the mean gap 1.5 / p - 0.5 = 10.2
         let mut rio = rio(false);

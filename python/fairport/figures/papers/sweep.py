@@ -96,7 +96,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
 
 
 def published(entry: Entry, drawing: Drawing) -> dict[str, float]:
-    """The paper's numbers, by variant: those that ours are held against, and what else is known."""
+    """The paper's numbers, by variant: those of claims, and what else is known."""
     numbers = {
         one.name: one.published.measures[drawing.measure]
         for one in entry.variants

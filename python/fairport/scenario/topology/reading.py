@@ -103,7 +103,7 @@ def _kind(path: Path, node: Any, data: dict[str, Any]) -> str:
         return str(kind)
     if not data:
         problem = "is at an end of a link and is not described, or has no `kind`"
-        remedy = 'give the node the attribute kind = "host" or "switch", or mend the link\'s end'
+        remedy = 'give the node the attribute kind = "host" or "switch", or fix the link\'s end'
         raise ScenarioError(problem, file=str(path), field="node", value=str(node), remedy=remedy)
     where = f"node {node}: kind"
     if kind is None:
