@@ -181,9 +181,12 @@ impl FlowLog {
         self.decided.saturating_sub(MOST_DECISIONS)
     }
 
-    /// Begins the measurement: what has arrived so far, flow by flow as `progress` says, does not
-    /// count, nor do the RTTs.
+    /// Begins the measurement, unless it has ended: what has arrived so far, flow by flow as `progress`
+    /// says, does not count, nor do the RTTs.
     pub fn begin(&mut self, now: Instant, progress: impl Iterator<Item = Progress>) {
+        if self.to != Instant::NEVER {
+            return;
+        }
         self.from = now;
         for (flow, progress) in self.flows.iter_mut().zip(progress) {
             flow.arrived_before = progress.arrived_bytes;
@@ -246,6 +249,16 @@ mod tests {
         log.begin(Instant::from_ms(1), [progress(10_000, 15_000)].into_iter());
         log.end(Instant::from_ms(2), [progress(16_460, 16_460)].into_iter());
         assert_eq!(log.flow(0).measured_bytes(), 1460);
+    }
+
+    #[test]
+    fn a_measurement_that_has_ended_does_not_begin_anew() {
+        let mut log = FlowLog::new(0);
+        log.add_flow();
+        log.end(Instant::from_ms(2), [progress(5000, 5000)].into_iter());
+        log.begin(Instant::from_ms(3), [progress(9000, 9000)].into_iter());
+        assert_eq!((log.from(), log.to()), (Instant::ZERO, Instant::from_ms(2)));
+        assert_eq!(log.flow(0).measured_bytes(), 5000);
     }
 
     #[test]
