@@ -104,3 +104,8 @@ def test_decisions_say_what_a_sender_decided_and_why():
     assert not ends.is_empty()
     assert {"loss"} <= set(ends["cause"])
     assert (ends["cwnd_before_bytes"] >= ends["cwnd_after_bytes"]).all()
+    fired = decisions.filter(pl.col("what") == "rto")
+    timeouts = run.tables["timeouts"]
+    assert fired.height > 0
+    assert fired["time_s"].to_list() == timeouts["end_s"].to_list()
+    assert fired["cause"].to_list() == ("rto-" + timeouts["cause"]).to_list()

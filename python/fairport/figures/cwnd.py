@@ -1,10 +1,12 @@
-"""Congestion window over time."""
+"""Congestion window over time, and what the senders decided."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairport.figures import over_time, style
@@ -14,22 +16,68 @@ if TYPE_CHECKING:
 
 TITLE = "Congestion window over time"
 CAPTION = (
-    "The sender's window. Below four segments (about 6 kB) a loss cannot cause three duplicate "
+    "The sender's window, and below it when senders decided something: a timeout (RTO), the "
+    "beginning of a fast recovery, the undo of a needless reduction, a reduction for an ECN mark, "
+    "the end of slow start. Below four segments (about 6 kB) a loss cannot cause three duplicate "
     "ACKs, so it costs a timeout. A class with such small windows stops after a single burst of "
     "drops."
 )
 
+# The decisions that are drawn, from the top; those that did not happen in the run have no row.
+# A row says by its place which kind it is: colours are for hop classes.
+_MARKS = {
+    "rto": "RTO",
+    "enter-recovery": "recovery",
+    "undo": "undo",
+    "ecn-reduction": "ECN",
+    "slow-start-end": "slow start",
+}
+_ROW_IN = 0.1
+# More marks than this in a row cannot be seen apart.
+_MOST_MARKS = 500
+
 
 def draw(result: Result) -> Figure:
-    """One panel per hop class: flows thin, their mean thick."""
-    picture, panels, classes = over_time.frame(result, TITLE, "cwnd (kB)")
+    """One panel per hop class: flows thin, their mean thick, decisions as marks below."""
+    decisions = result.tables["decisions"]
+    shown = set(decisions["what"].unique())
+    kinds = [kind for kind in _MARKS if kind in shown]
+    if not kinds:
+        picture, panels, classes = over_time.frame(result, TITLE, "cwnd (kB)")
+        strips: list[Axes] = []
+    else:
+        picture, panels, strips, classes = over_time.frame_with_strips(
+            result, TITLE, "cwnd (kB)", _ROW_IN * len(kinds)
+        )
     top = 0.0
     for panel, one in zip(panels, classes, strict=False):
         values = over_time.lines(panel, one, result, "cwnd_bytes", 1e3)
         top = max(top, float(np.nanpercentile(values, 99.5)))
         average = style.three_digits(float(np.nanmean(values)))
         style.panel_title(panel, one.label, one.look.colour, f"mean {average} kB")
+    for strip, one in zip(strips, classes, strict=False):
+        _marks(strip, decisions.filter(pl.col("flow").is_in(one.flows)), kinds, result)
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1.0))
         over_time.note(picture, classes)
+    if strips:
+        style.left_note(picture, "marks: decisions (slow start: its end)")
     return picture
+
+
+def _marks(strip: Axes, decisions: pl.DataFrame, kinds: list[str], result: Result) -> None:
+    """One row of marks per kind of decision; where they lie too close, one for several."""
+    step = over_time.end_s(result) / _MOST_MARKS
+    for row, kind in enumerate(kinds):
+        times = decisions.filter(pl.col("what") == kind)["time_s"].to_numpy()
+        apart = (np.unique(np.floor(times / step)) + 0.5) * step if len(times) else times
+        bottom = len(kinds) - 1 - row
+        strip.vlines(apart, bottom + 0.12, bottom + 0.88, color=style.INK, linewidth=0.5)
+    strip.set_ylim(0, len(kinds))
+    strip.set_yticks(
+        [len(kinds) - 0.5 - row for row in range(len(kinds))],
+        [_MARKS[kind] for kind in kinds],
+        fontsize=6.5,
+    )
+    strip.grid(visible=False)
+    strip.spines["left"].set_visible(False)

@@ -28,10 +28,51 @@ def frame(
 ) -> tuple[style.Picture, list[Axes], list[style.HopClass]]:
     """A picture with one panel per hop class, all on the same axes."""
     classes = style.compared_classes(result)
-    tall = 0.95 if len(classes) > 1 else 1.9 if classes else 0.6
+    tall = _tall(classes)
     count = max(len(classes), 1)
     picture, rows = style.frame(result, title, [tall] * count, [0.27] * (count - 1))
     panels = [row[0] for row in rows]
+    return picture, panels, _prepare(result, picture, panels, classes, unit)
+
+
+def frame_with_strips(
+    result: Result, title: str, unit: str, strip_in: float
+) -> tuple[style.Picture, list[Axes], list[Axes], list[style.HopClass]]:
+    """The same with a strip of that height under each panel, on the panel's time axis."""
+    classes = style.compared_classes(result)
+    if not classes or result.series.is_empty():
+        picture, panels, classes = frame(result, title, unit)
+        return picture, panels, [], classes
+    heights = [_tall(classes), strip_in] * len(classes)
+    gaps = ([0.05, 0.27] * len(classes))[:-1]
+    picture, rows = style.frame(result, title, heights, gaps)
+    panels, strips = [row[0] for row in rows[::2]], [row[0] for row in rows[1::2]]
+    classes = _prepare(result, picture, panels, classes, "")
+    style.y_label(picture, panels[:1], unit)  # between two panels it would cross a strip's labels
+    for panel, strip in zip(panels, strips, strict=True):
+        strip.sharex(panel)
+        for axes in (panel, strip):
+            axes.tick_params(labelbottom=False, length=0)
+        panel.spines["bottom"].set_visible(False)
+    strips[-1].tick_params(axis="x", labelbottom=True, length=3)
+    strips[-1].set_xlabel(panels[-1].get_xlabel(), labelpad=2)
+    panels[-1].set_xlabel("")
+    return picture, panels, strips, classes
+
+
+def _tall(classes: list[style.HopClass]) -> float:
+    """Height of a panel, in inches."""
+    return 0.95 if len(classes) > 1 else 1.9 if classes else 0.6
+
+
+def _prepare(
+    result: Result,
+    picture: style.Picture,
+    panels: list[Axes],
+    classes: list[style.HopClass],
+    unit: str,
+) -> list[style.HopClass]:
+    """Joins and names the panels' axes; the classes that there is something to draw of."""
     for panel in panels[1:]:
         panel.sharex(panels[0])
         panel.sharey(panels[0])
@@ -40,11 +81,12 @@ def frame(
     if result.series.is_empty() or not classes:
         for panel in panels:
             style.say(panel, "no samples" if classes else style.NO_FLOWS)
-        return picture, panels, []
+        return []
     panels[-1].set_xlabel("time (s)", labelpad=2)
-    style.y_label(picture, panels, unit)
+    if unit:
+        style.y_label(picture, panels, unit)
     panels[0].set_xlim(0, end_s(result))
-    return picture, panels, classes
+    return classes
 
 
 def end_s(result: Result) -> float:
@@ -121,8 +163,8 @@ def edges(times: Floats) -> Floats:
 
 
 def note(picture: style.Picture, classes: list[style.HopClass]) -> None:
-    """Explains the lines of `lines`."""
-    text = "thick: mean of the class, thin: each flow"
+    """Says what the lines of `lines` are."""
+    text = "thick: mean, thin: each flow"
     if any(len(one.flows) > MAX_LINES for one in classes):
-        text += f" (more than {MAX_LINES}: band of the middle 90 %)"
+        text += ", band: middle 90 %"
     style.note(picture, text)

@@ -259,6 +259,12 @@ def note(picture: Picture, text: str) -> None:
     )
 
 
+def left_note(picture: Picture, text: str) -> None:
+    """The same at the lower left."""
+    place = (0.1 / WIDTH_IN, 0.06 / picture.get_figheight())
+    picture.text(*place, text, ha="left", color=MUTED, fontsize=7)
+
+
 def y_label(picture: Picture, panels: Sequence[Axes], text: str) -> None:
     """Names the vertical axis of `panels`, once, in the middle of them."""
     middle = (panels[0].get_position().y1 + panels[-1].get_position().y0) / 2
