@@ -82,8 +82,9 @@ class Prepared(Protocol):
     def key(self) -> str:
         """What decides the run's result besides the seed and the version of the program.
 
-        The store of runs finds a result by it. Letters, digits and `-`; it begins with the
-        backend's name. Names and comments of the scenario are no part of it.
+        The store of runs finds a result by it, and it is the name of a folder: the backend's name,
+        `-`, a hash of 32 hexadecimal digits, and what else decides there (letters, digits and
+        `-._+`, such as a kernel's release). The scenario's name and comments are not part of it.
         """
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fairport import metrics
+from fairport.quantities import QUANTITIES, Quantity
 
 if TYPE_CHECKING:
     from fairport.record import Record
@@ -32,20 +33,10 @@ class Of:
 class Metric:
     """A number of a run, and how people are shown it."""
 
-    title: str
+    quantity: Quantity
     value: Value
-    unit: str = ""
-    factor: float = 1
-    """From the base unit to `unit`."""
-    form: str = ".3g"
     of_class: bool = False
     """Whether it is of a hop class."""
-
-    def shown(self, value: float | None) -> str:
-        """With its unit."""
-        if value is None:
-            return "none"
-        return f"{format(value * self.factor, self.form)} {self.unit}".rstrip()
 
 
 def _of_class(key: str) -> Value:
@@ -228,65 +219,76 @@ def _round_goodput(record: Record, _: Of) -> float | None:
 
 METRICS = {
     "throughput_ratio": Metric(
-        "throughput ratio", _of_class("throughput_ratio"), form=".3f", of_class=True
+        QUANTITIES["throughput_ratio"], _of_class("throughput_ratio"), of_class=True
     ),
-    "goodput_spread": Metric("largest over smallest goodput", _spread, form=".2f", of_class=True),
-    "rtt_mean_s": Metric("mean RTT", _of_class("rtt_mean_s"), "ms", 1e3, ".3f", of_class=True),
-    "timeouts": Metric("timeouts", _of_class("timeouts"), form=".0f", of_class=True),
+    "goodput_spread": Metric(
+        Quantity("largest over smallest goodput", form=".2f"), _spread, of_class=True
+    ),
+    "rtt_mean_s": Metric(QUANTITIES["rtt_mean_s"], _of_class("rtt_mean_s"), of_class=True),
+    "timeouts": Metric(Quantity("timeouts", form=".0f"), _of_class("timeouts"), of_class=True),
     "timeout_period_s": Metric(
-        "timeout period", _of_class("timeout_period_s"), "s", 1, ".2f", of_class=True
+        QUANTITIES["timeout_period_s"], _of_class("timeout_period_s"), of_class=True
     ),
     "drop_run_share": Metric(
-        "share of drop runs of that length", _share_of_runs, "%", 100, ".1f", of_class=True
-    ),
-    "longer_drop_run_share": Metric(
-        "share of longer drop runs", _share_of_longer_runs, "%", 100, ".2f", of_class=True
-    ),
-    "drop_runs_apart": Metric(
-        "part of the drop runs' histogram apart from the others'",
-        _runs_apart,
-        "%",
-        100,
-        ".1f",
+        Quantity("share of drop runs of that length", "%", 100, ".1f"),
+        _share_of_runs,
         of_class=True,
     ),
-    "goodput_bps_total": Metric(
-        "total goodput", _of_run("goodput_bps_total"), "Mbit/s", 1e-6, ".1f"
+    "longer_drop_run_share": Metric(
+        Quantity("share of longer drop runs", "%", 100, ".2f"), _share_of_longer_runs, of_class=True
     ),
-    "utilisation": Metric("utilisation", _of_run("utilisation"), form=".3f"),
+    "drop_runs_apart": Metric(
+        Quantity("part of the drop runs' histogram apart from the others'", "%", 100, ".1f"),
+        _runs_apart,
+        of_class=True,
+    ),
+    "goodput_bps_total": Metric(QUANTITIES["goodput_bps_total"], _of_run("goodput_bps_total")),
+    "utilisation": Metric(Quantity("utilisation", form=".3f"), _of_run("utilisation")),
     "goodput_bps_of_traffic": Metric(
-        "goodput of all its flows", _goodput_of_traffic, "kbit/s", 1e-3, ".0f"
+        Quantity("goodput of all its flows", "kbit/s", 0.001, ".0f"), _goodput_of_traffic
     ),
-    "goodput_ratio_of_traffic": Metric("goodput ratio", _goodput_ratio_of_traffic, form=".3f"),
-    "fct_mean_s": Metric("mean completion time", _fct_mean, "s", 1, ".3g"),
-    "fct_max_s": Metric("longest completion time", _fct_max, "s", 1, ".3g"),
-    "fct_variation": Metric("coefficient of variation", _fct_variation),
-    "jain_index_of_launches": Metric("Jain index of launches", _jain_of_launches, form=".3f"),
-    "timeouts_total": Metric("timeouts of all its flows", _sum_of("timeouts"), form=".0f"),
+    "goodput_ratio_of_traffic": Metric(
+        Quantity("goodput ratio", form=".3f"), _goodput_ratio_of_traffic
+    ),
+    "fct_mean_s": Metric(Quantity("mean completion time", "s", 1, ".3g"), _fct_mean),
+    "fct_max_s": Metric(Quantity("longest completion time", "s", 1, ".3g"), _fct_max),
+    "fct_variation": Metric(Quantity("coefficient of variation"), _fct_variation),
+    "jain_index_of_launches": Metric(
+        Quantity("Jain index of launches", form=".3f"), _jain_of_launches
+    ),
+    "timeouts_total": Metric(
+        Quantity("timeouts of all its flows", form=".0f"), _sum_of("timeouts")
+    ),
     "timeout_period_s_total": Metric(
-        "timeout period of all its flows", _sum_of("timeout_period_s"), "s", 1, ".2f"
+        Quantity("timeout period of all its flows", "s", 1, ".2f"), _sum_of("timeout_period_s")
     ),
-    "segments_per_byte": Metric("segments sent", _segments_per_byte, "/MB", 1e6, ".0f"),
-    "blackouts": Metric("blackouts of that length and more", _blackouts, form=".0f"),
+    "segments_per_byte": Metric(
+        Quantity("segments sent", "/MB", 1000000.0, ".0f"), _segments_per_byte
+    ),
+    "blackouts": Metric(Quantity("blackouts of that length and more", form=".0f"), _blackouts),
     "blackout_length": Metric(
-        "mean length of the bottleneck's blackouts", _blackout_length, "packets", 1, ".2f"
+        Quantity("mean length of the bottleneck's blackouts", "packets", 1, ".2f"), _blackout_length
     ),
-    "window_correlation": Metric("correlation of windows", _window_correlation, form=".2f"),
+    "window_correlation": Metric(
+        Quantity("correlation of windows", form=".2f"), _window_correlation
+    ),
     "bottleneck_queue_bytes": Metric(
-        "mean queue of the bottleneck", _bottleneck_queue, "kB", 1e-3, ".1f"
+        Quantity("mean queue of the bottleneck", "kB", 0.001, ".1f"), _bottleneck_queue
     ),
     "bottleneck_signal_share": Metric(
-        "drop and mark share of the bottleneck", _bottleneck_signals, "%", 100, ".2f"
+        Quantity("drop and mark share of the bottleneck", "%", 100, ".2f"), _bottleneck_signals
     ),
-    "power": Metric("goodput over RTT", _power, "Mbit/s/s", 1e-6, ".3g"),
-    "round_goodput_bps": Metric("goodput within rounds", _round_goodput, "Mbit/s", 1e-6, ".0f"),
+    "power": Metric(Quantity("goodput over RTT", "Mbit/s/s", 1e-06, ".3g"), _power),
+    "round_goodput_bps": Metric(
+        Quantity("goodput within rounds", "Mbit/s", 1e-06, ".0f"), _round_goodput
+    ),
     "jain_index_of_senders": Metric(
-        "Jain index over senders", _goodput_per_sender_jain, form=".3f"
+        Quantity("Jain index over senders", form=".3f"), _goodput_per_sender_jain
     ),
-    "enqueued_x2": Metric("P(X2 finds room)", _of_model("x2"), form=".3f"),
-    "enqueued_y2": Metric("P(Y2 finds room)", _of_model("y2"), form=".3f"),
-    "enqueued_both": Metric("P(both find room)", _of_model("both"), form=".3f"),
-    "enqueued_neither": Metric("P(neither finds room)", _of_model("neither"), form=".3f"),
-    "jain_index": Metric("Jain index", _of_run("jain_index"), form=".3f"),
+    "enqueued_x2": Metric(Quantity("P(X2 finds room)", form=".3f"), _of_model("x2")),
+    "enqueued_y2": Metric(Quantity("P(Y2 finds room)", form=".3f"), _of_model("y2")),
+    "enqueued_both": Metric(Quantity("P(both find room)", form=".3f"), _of_model("both")),
+    "enqueued_neither": Metric(Quantity("P(neither finds room)", form=".3f"), _of_model("neither")),
+    "jain_index": Metric(QUANTITIES["jain_index"], _of_run("jain_index")),
 }
 """By the names that claims use."""

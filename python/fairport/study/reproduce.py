@@ -96,7 +96,7 @@ class Verdict:
     def _shown(self, value: float | None) -> str:
         if self.claim.over and value is not None:
             return format(value, ".3g")  # a ratio of two numbers has no unit
-        return self.metric.shown(value)
+        return self.metric.quantity.with_unit(value)
 
     def document(self) -> dict[str, Any]:
         """For programs: what `--json` prints."""

@@ -33,7 +33,7 @@ _BEYOND_RECORDS = {"cli", "figures", "papers", "report", "storage", "study"}
 _MARK = "fairport-store"
 _MARK_TEXT = "Fairport keeps records of runs here. `fairport store --clear` removes them.\n"
 _VERSION = re.compile(r"\d+\.\d+\.\d+\S*-[0-9a-f]{12}")
-_OWN_FILE = re.compile(r"[a-z]+-[0-9a-f]{32}/\d+\.record|reproduced/[\w.-]+\.json")
+_OWN_FILE = re.compile(r"[a-z]+-[0-9a-f]{32}[\w.+-]*/\d+\.record|reproduced/[\w.-]+\.json")
 
 
 class StoreWarning(UserWarning):

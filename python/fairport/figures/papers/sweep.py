@@ -67,7 +67,7 @@ def _step(one: Variant) -> str:
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """The median over the seeds and the quartiles."""
     places = _Places(done.entry.variants)
-    metric = METRICS[drawing.measure]
+    quantity = METRICS[drawing.measure].quantity
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
     handles = [
         _series(panel, done, drawing, places, number) for number in range(len(places.series))
@@ -77,14 +77,14 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
         if one.name in numbers:
             # at one place of a line the colour says of which it is; side by side, the place does
             edge = places.colour(one.series) if places.joined and places.series[1:] else style.INK
-            height = numbers[one.name] * metric.factor
+            height = numbers[one.name] * quantity.factor
             panel.plot(places.of(one), height, **marks.PUBLISHED | {"markeredgecolor": edge})
     if numbers:
         handles.append(marks.published_handle())
     panel.set_xticks(range(len(places.steps)), places.steps)
     panel.set_xlim(-0.4, len(places.steps) - 0.6)
     panel.set_xlabel(drawing.x_label)
-    panel.set_ylabel(f"{metric.title} ({metric.unit})" if metric.unit else metric.title)
+    panel.set_ylabel(quantity.label)
     picture.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=len(handles),
         columnspacing=1.2 if len(handles) < 5 else 0.8,
@@ -134,7 +134,7 @@ def _series(
     spreads = [done.over_seeds(drawing.measure, one.name, of) for one in members]
     q1, median, q3 = (
         np.array([getattr(one, part) for one in spreads], dtype=float)
-        * METRICS[drawing.measure].factor
+        * METRICS[drawing.measure].quantity.factor
         for part in ("q1", "median", "q3")
     )
     where = [places.of(one) for one in members]
