@@ -75,7 +75,7 @@ def test_a_cdf_may_have_comments_commas_and_a_unit() -> None:
 
 def test_the_load_is_of_the_senders_links_together() -> None:
     workload = lowered({"kind": "poisson", "load": 0.6, "from": "h0..h3", "flows": 7}).workloads[0]
-    plan = workload["plan"]
+    plan = workload["pattern"]
     assert (plan["load_ppm"], plan["capacity_bps"], plan["flows"]) == (600_000, 4 * 10**9, 7)
     assert len(workload["senders"]), len(workload["receivers"]) == (4, 16)
 
@@ -101,7 +101,7 @@ def test_flows_one_after_another_stop_in_the_opposite_order() -> None:
 def test_a_fixed_total_is_split_evenly_among_the_senders() -> None:
     incast = {"kind": "incast", "from": "h1..h3", "to": "h0"}
     plans = [
-        lowered(incast | size).workloads[0]["plan"] for size in ({"block": "1kB"}, {"total": "1kB"})
+        lowered(incast | size).workloads[0]["pattern"] for size in ({"block": "1kB"}, {"total": "1kB"})
     ]
     assert [plan["block_bytes"] for plan in plans] == [1000, 334]
 
@@ -154,7 +154,7 @@ def test_a_workload_that_cannot_be_is_refused(
 
 
 def test_a_load_above_1_can_be_allowed() -> None:
-    plan = lowered({"kind": "poisson", "load": 1.2, "overload": True}).workloads[0]["plan"]
+    plan = lowered({"kind": "poisson", "load": 1.2, "overload": True}).workloads[0]["pattern"]
     assert plan["load_ppm"] == 1_200_000
 
 
@@ -347,7 +347,7 @@ def test_quantiles_of_response_times_are_by_the_nearest_rank_and_count_what_was_
 
 
 def test_a_thought_that_is_a_time_alone_is_always_as_long() -> None:
-    plan = lowered(ASKS | {"think": "1ms"}).workloads[0]["plan"]
+    plan = lowered(ASKS | {"think": "1ms"}).workloads[0]["pattern"]
     assert plan["think"] == {"kind": "constant", "value_ps": 10**9}
 
 
@@ -356,7 +356,7 @@ def test_a_thought_that_is_a_time_alone_is_always_as_long() -> None:
     [("20kB", 20_000), ("1B..99B", 50), ("web-search", 1_711_250)],
 )
 def test_sizes_are_fixed_uniform_or_of_a_distribution(sizes: str, mean_bytes: float) -> None:
-    plan = lowered(ASKS | {"response": sizes}).workloads[0]["plan"]
+    plan = lowered(ASKS | {"response": sizes}).workloads[0]["pattern"]
     points = tuple(map(tuple, plan["response"]["points"]))
     assert Cdf(points, plan["response"]["unit_bytes"]).mean_bytes == pytest.approx(mean_bytes)
 

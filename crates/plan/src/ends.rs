@@ -6,7 +6,7 @@ use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId, Topology};
 use fairport_units::Duration;
 
-use crate::flow::{End, ListedFlow, Origin, Start};
+use crate::flow::{Application, End, FlowSpec, ListedFlow, Origin};
 use crate::job::workload::{EndJob, WorkloadJob};
 use crate::job::{FlowJob, Job};
 use crate::udp::Udp;
@@ -49,23 +49,24 @@ pub(crate) fn listed_flows(
         }
         let jitter = Stream::new(job.seed, "start", i as u64).up_to(flow.start_jitter_ps.as_ps());
         let start = flow.start_ps + Duration::from_ps(jitter);
-        let how = Start {
+        let size_bytes = flow.size_bytes;
+        let spec = FlowSpec {
             src,
             dst,
-            size_bytes: flow.size_bytes,
-            request_bytes: None,
-            udp: flow.udp.map(|udp| Udp::new(&udp)),
-            persistent: false,
-            origin: Origin {
-                traffic: flow.traffic,
-                workload: Origin::LISTED,
-                token: 0,
+            application: match &flow.udp {
+                None => Application::Transfer { size_bytes },
+                Some(udp) => Application::Datagrams {
+                    source: Udp::new(udp),
+                    size_bytes,
+                },
             },
+            traffic: flow.traffic,
+            origin: Origin::Listed,
         };
         Ok(ListedFlow {
             start,
             stop: flow.stop_ps.map(|stop| stop.max(start)),
-            how,
+            spec,
         })
     };
     job.flows.iter().enumerate().map(build).collect()

@@ -46,7 +46,8 @@ impl Expected {
         workloads: &Workloads,
         watch: &Watch,
     ) -> Self {
-        let generated = workloads.expected_flows(job.duration_ps, job.link.rate_bps);
+        let generated =
+            workloads.expected_flows(Instant::ZERO + job.duration_ps, job.link.rate_bps);
         let flows = (listed.len() as u64).saturating_add(generated);
         let watched_flows = flows.min(u64::from(job.probes.watched_flows));
         let rows = |interval: Duration| job.duration_ps.as_ps() / interval.as_ps().max(1);
@@ -81,7 +82,7 @@ fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) 
     let flows = (0..).zip(listed).step_by(step);
     let (mut bytes, mut count) = (0, 0);
     for (number, flow) in flows {
-        let [src, dst] = [flow.how.src.host, flow.how.dst.host];
+        let [src, dst] = [flow.spec.src.host, flow.spec.dst.host];
         bytes += router.paths(topology, number, src, dst).bytes();
         count += 1;
     }
@@ -103,14 +104,14 @@ fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[List
     let mut offered_bps = vec![0.0; topology.ports().len()];
     let mut sources = Vec::new();
     for (number, flow) in (0..).zip(listed) {
-        let Some(source) = &flow.how.udp else {
+        let Some(source) = flow.spec.application.datagrams() else {
             continue;
         };
-        let datagrams = datagrams(source, flow, end);
+        let datagrams = datagrams(&source, flow, end);
         let packet = (u32::from(source.payload_bytes) + udp::HEADER_BYTES) as u16;
         let wire_bytes = framing.buffered_bytes(packet) + framing.gap_bytes();
         let bps = 8.0 * f64::from(wire_bytes) / source.gap.as_secs_f64().max(1e-12);
-        let pair = [flow.how.src.host, flow.how.dst.host];
+        let pair = [flow.spec.src.host, flow.spec.dst.host];
         // of several paths, each carries an equal part
         let paths = router.forward(topology, number, pair);
         for port in paths.iter().flatten() {
@@ -142,6 +143,10 @@ fn datagrams(source: &Udp, flow: &ListedFlow, end: Instant) -> u64 {
     };
     let in_time = span.as_ps() as f64 * share / source.gap.as_ps().max(1) as f64;
     let payload = u64::from(source.payload_bytes.max(1));
-    let of_size = flow.how.size_bytes.map(|bytes| bytes.div_ceil(payload));
+    let of_size = flow
+        .spec
+        .application
+        .size_bytes()
+        .map(|bytes| bytes.div_ceil(payload));
     (in_time as u64).min(of_size.unwrap_or(u64::MAX))
 }

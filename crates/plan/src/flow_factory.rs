@@ -4,7 +4,7 @@ use fairport_net::Topology;
 use fairport_tcp::Settings;
 use fairport_units::{Duration, Instant};
 
-use crate::flow::{FlowSpec, Start};
+use crate::flow::{Application, Flow, FlowSpec};
 use crate::ideal::EmptyNetwork;
 use crate::paths::FlowPaths;
 use crate::router::Router;
@@ -44,9 +44,9 @@ impl FlowFactory {
     }
 
     /// The paths of the flow of this number.
-    pub fn paths(&mut self, topology: &Topology, number: u32, how: &Start) -> FlowPaths {
+    pub fn paths(&mut self, topology: &Topology, number: u32, spec: &FlowSpec) -> FlowPaths {
         self.router
-            .paths(topology, number, how.src.host, how.dst.host)
+            .paths(topology, number, spec.src.host, spec.dst.host)
     }
 
     /// The flow of this number, which starts at `start`, and its paths.
@@ -55,21 +55,25 @@ impl FlowFactory {
         topology: &Topology,
         number: u32,
         start: Instant,
-        how: Start,
-    ) -> (FlowSpec, FlowPaths) {
-        let paths = self.paths(topology, number, &how);
-        let ideal = if how.udp.is_some() || how.persistent {
-            Duration::NEVER
-        } else {
-            let stack = self.stack(how.src.stack);
-            self.empty.completion(&how, &paths.forward[0], stack)
+        spec: FlowSpec,
+    ) -> (Flow, FlowPaths) {
+        let paths = self.paths(topology, number, &spec);
+        let ideal = match spec.application {
+            Application::Transfer {
+                size_bytes: Some(bytes),
+            } => {
+                let stack = self.stack(spec.src.stack);
+                self.empty
+                    .completion(bytes, spec.src.host, &paths.forward[0], stack)
+            }
+            _ => Duration::NEVER,
         };
-        let spec = FlowSpec {
+        let flow = Flow {
             start,
-            how,
+            spec,
             hops: paths.hops,
             ideal,
         };
-        (spec, paths)
+        (flow, paths)
     }
 }

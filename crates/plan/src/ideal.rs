@@ -10,8 +10,6 @@ use fairport_net::framing::Framing;
 use fairport_tcp::Settings;
 use fairport_units::{Duration, Rate};
 
-use crate::flow::Start;
-
 /// Rates and constant delays of the network's ports.
 #[derive(Clone, Debug)]
 pub(crate) struct EmptyNetwork {
@@ -35,12 +33,14 @@ impl EmptyNetwork {
         }
     }
 
-    /// From the start of a TCP flow to the delivery of its last byte; [`Duration::NEVER`] for one
-    /// without end.
-    pub(crate) fn completion(&self, flow: &Start, path: &[PortId], stack: &Settings) -> Duration {
-        let Some(size_bytes) = flow.size_bytes else {
-            return Duration::NEVER;
-        };
+    /// From the start of a TCP flow of this size and sender to the delivery of its last byte.
+    pub(crate) fn completion(
+        &self,
+        size_bytes: u64,
+        sender: u32,
+        path: &[PortId],
+        stack: &Settings,
+    ) -> Duration {
         let stamps = if stack.timestamps { 12 } else { 0 }; // RFC 7323 3.2, padded
         let payload = stack.mss_bytes - stamps;
         let headers = match stack.fixed_header_bytes {
@@ -61,7 +61,7 @@ impl EmptyNetwork {
             let (rate, latency) = self.links[port.0 as usize];
             latency + time_of(first, rate)
         });
-        let start = self.outputs[flow.src.host as usize];
+        let start = self.outputs[sender as usize];
         hops.fold(start, |sum, hop| sum + hop) + time_of(total - first, slowest)
     }
 }

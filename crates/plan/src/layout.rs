@@ -80,7 +80,7 @@ pub fn layout(job: &Job) -> Result<Layout, BuildError> {
     let mut router = Router::new(job, &topology)?;
     let listed = listed_flows(job, &hosts)?;
     let workloads = workload_ends(job, &hosts)?;
-    let listed_pairs = listed.iter().map(|flow| [flow.how.src, flow.how.dst]);
+    let listed_pairs = listed.iter().map(|flow| [flow.spec.src, flow.spec.dst]);
     let pairs = listed_pairs.chain(workloads.iter().flat_map(Ends::pairs));
     let flows = (0..).zip(pairs).map(|(number, ends)| {
         let ends = ends.map(|end| end.host);

@@ -255,9 +255,9 @@ pub struct Parts {
 fn workloads(job: &Job, flows: &[ListedFlow], ends: &[Ends]) -> Workloads {
     let mut workloads = Workloads::default();
     for (number, flow) in (0..).zip(flows) {
-        workloads.schedule.at(flow.start, Action::Open(number));
+        workloads.schedule.add(flow.start, Action::Open(number));
         if let Some(stop) = flow.stop {
-            workloads.schedule.at(stop, Action::Stop(number));
+            workloads.schedule.add(stop, Action::Stop(number));
         }
     }
     for (workload, ends) in job.workloads.iter().zip(ends) {

@@ -12,7 +12,7 @@ use crate::job::{Job, PerJob, RoutingJob, TopologyJob};
 use crate::paths::FlowPaths;
 
 /// The routing policy of a run. Hosts are meant by their numbers.
-pub struct Router {
+pub(crate) struct Router {
     policy: Box<dyn Routing>,
     distances: ShortestPaths,
 }
@@ -22,7 +22,7 @@ impl Router {
     ///
     /// # Errors
     /// If the topology does not suit the policy; the error names the field.
-    pub fn new(job: &Job, topology: &Topology) -> Result<Self, BuildError> {
+    pub(crate) fn new(job: &Job, topology: &Topology) -> Result<Self, BuildError> {
         let policy: Box<dyn Routing> = match job.routing {
             RoutingJob::DestinationSuffix => Box::new(DestinationSuffix::new(topology)),
             RoutingJob::Ecmp => Box::new(Ecmp::new(topology, job.seed)),
@@ -43,7 +43,13 @@ impl Router {
     }
 
     /// The paths of a flow from one host to another, there and back.
-    pub fn paths(&mut self, topology: &Topology, flow: u32, src: u32, dst: u32) -> FlowPaths {
+    pub(crate) fn paths(
+        &mut self,
+        topology: &Topology,
+        flow: u32,
+        src: u32,
+        dst: u32,
+    ) -> FlowPaths {
         // by the shortest way, whatever way the policy takes: so a flow's hop class says where it
         // comes from
         let links = self.distances.links(topology, src as usize, dst as usize);

@@ -7,7 +7,7 @@ use crate::job::StackJob;
 
 /// Settings for each stack of the job; each segment of theirs must fit the MTU. A congestion control may
 /// be one of `controllers`.
-pub fn stacks(
+pub(crate) fn stacks(
     jobs: &[StackJob],
     mtu_bytes: u32,
     controllers: &Controllers,

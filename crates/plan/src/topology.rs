@@ -10,7 +10,7 @@ use fairport_units::{Rate, Time};
 use crate::job::{GraphLinkJob, Job, OptionsJob, TopologyJob};
 
 /// The job's topology, with what links between switches have of their own.
-pub fn with_fabric(job: &Job) -> Result<Topology, BuildError> {
+pub(crate) fn with_fabric(job: &Job) -> Result<Topology, BuildError> {
     let mut topology = topology(&job.topology)?;
     let links = topology.set_fabric(options(&job.fabric));
     let given = [

@@ -11,7 +11,7 @@ use crate::sampling::exponential;
 pub const HEADER_BYTES: u32 = 28;
 
 /// How a source sends. Rates are of the payload.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Udp {
     /// payload of a datagram
     pub payload_bytes: u16,
@@ -45,7 +45,7 @@ impl Udp {
 }
 
 /// When the next datagram comes.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Pattern {
     /// a gap after the last one
     Constant,

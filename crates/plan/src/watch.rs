@@ -49,7 +49,7 @@ impl Watch {
             next_number: 0,
         };
         for flow in flows {
-            counter.count([flow.how.src.host, flow.how.dst.host]);
+            counter.count([flow.spec.src.host, flow.spec.dst.host]);
         }
         for ends in workloads {
             counter.count_workload(ends);

@@ -49,7 +49,7 @@ impl Simulation {
             finished: false,
         };
         for flow in flows {
-            simulation.add_flow(flow.start, flow.how);
+            simulation.add_flow(flow.start, flow.spec);
         }
         simulation
     }

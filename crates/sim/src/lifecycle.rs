@@ -7,7 +7,7 @@
 use fairport_net::routing::Path;
 use fairport_net::stream::Stream;
 use fairport_plan::FlowPaths;
-use fairport_plan::flow::{End, Start};
+use fairport_plan::flow::{End, FlowSpec};
 use fairport_plan::workload::Action;
 use fairport_tcp::Connection;
 use fairport_units::Instant;
@@ -19,14 +19,14 @@ use crate::udp::UdpFlow;
 
 impl Simulation {
     /// Gives a flow that starts at `start` its number and its record.
-    pub(crate) fn add_flow(&mut self, start: Instant, how: Start) -> (u32, FlowPaths) {
+    pub(crate) fn add_flow(&mut self, start: Instant, spec: FlowSpec) -> (u32, FlowPaths) {
         let number = self.flows.len() as u32;
-        let (spec, paths) = self.factory.create(&self.topology, number, start, how);
+        let (flow, paths) = self.factory.create(&self.topology, number, start, spec);
         paths.count(&mut self.flows_through);
-        self.flows.push(spec);
+        self.flows.push(flow);
         self.hosts.live.push(None);
         self.hosts.timers.add_flow();
-        self.hosts.reports.add_flow(&how);
+        self.hosts.reports.add_flow(&spec.application);
         self.network.observer_mut().add_flow();
         (number, paths)
     }
@@ -35,12 +35,12 @@ impl Simulation {
     pub(crate) fn run_action(&mut self, now: Instant) {
         match self.workloads.schedule.pop() {
             Some(Action::Open(flow)) => {
-                let how = self.flows[flow as usize].how;
-                let paths = self.factory.paths(&self.topology, flow, &how);
+                let spec = self.flows[flow as usize].spec;
+                let paths = self.factory.paths(&self.topology, flow, &spec);
                 self.open(now, flow, &paths);
             }
-            Some(Action::Start(how)) => {
-                let (flow, paths) = self.add_flow(now, how);
+            Some(Action::Start(spec)) => {
+                let (flow, paths) = self.add_flow(now, spec);
                 self.open(now, flow, &paths);
             }
             Some(Action::Write(flow, side, bytes)) => self.write(now, flow, side, bytes),
@@ -57,8 +57,8 @@ impl Simulation {
         for (now, event) in self.hosts.reports.take_pending() {
             match event {
                 PendingEvent::Delivered(flow, from) => {
-                    let origin = self.flows[flow as usize].how.origin;
-                    self.workloads.arrived(from, origin, now, flow);
+                    let origin = self.flows[flow as usize].spec.origin;
+                    self.workloads.delivered(from, origin, now, flow);
                 }
                 PendingEvent::Over(flow) => self.finish_flow(now, flow),
             }
@@ -68,17 +68,22 @@ impl Simulation {
     /// A flow's connection is opened, or its source of datagrams begins.
     fn open(&mut self, now: Instant, flow: u32, paths: &FlowPaths) {
         self.release_drained();
-        let how = self.flows[flow as usize].how;
-        let (src, dst) = (how.src.host, how.dst.host);
+        let FlowSpec {
+            src,
+            dst,
+            application,
+            ..
+        } = self.flows[flow as usize].spec;
+        let size_bytes = application.size_bytes();
         let seed = self.factory.seed();
         let mut route = |direction: u32, ways: &[Path]| {
             let stream = Stream::new(seed, "spray", u64::from(2 * flow + direction));
             self.network.routes_mut().add_all(ways, stream)
         };
         let forward = route(0, &paths.forward);
-        if let Some(source) = how.udp {
+        if let Some(source) = application.datagrams() {
             let stream = Stream::new(seed, "udp", u64::from(flow));
-            let udp = UdpFlow::new(source, stream, [src, forward], how.size_bytes, now);
+            let udp = UdpFlow::new(source, stream, [src.host, forward], size_bytes, now);
             self.hosts.timers.arm(2 * flow, udp.next_at());
             self.hosts.live[flow as usize] = Some(LiveFlow::Udp(Box::new(udp)));
             self.hosts.reports.established(flow, now);
@@ -87,7 +92,7 @@ impl Simulation {
         let backward = route(1, &paths.backward);
         let mut seeds = Stream::new(seed, "tcp", u64::from(flow));
         let factory = &self.factory;
-        let asks = how.request_bytes.is_some();
+        let request_bytes = application.request_bytes();
         let mut end = |end: End, opens: bool, route: u32, written: u64| {
             let settings = factory.stack(end.stack);
             let connection = if opens {
@@ -98,14 +103,28 @@ impl Simulation {
             let connection = connection.with_seed(seeds.up_to(u64::MAX));
             Endpoint::new(connection, end.host, route, written)
         };
-        let mut sender = end(how.src, !asks, forward, how.size_bytes.unwrap_or(u64::MAX));
-        let receiver = end(how.dst, asks, backward, how.request_bytes.unwrap_or(0));
-        if how.size_bytes.is_some() && !how.persistent {
+        let mut sender = end(
+            src,
+            request_bytes.is_none(),
+            forward,
+            size_bytes.unwrap_or(u64::MAX),
+        );
+        let receiver = end(
+            dst,
+            request_bytes.is_some(),
+            backward,
+            request_bytes.unwrap_or(0),
+        );
+        if size_bytes.is_some() && !application.stays_open() {
             sender.connection.close();
         }
-        let tcp = TcpFlow::new([sender, receiver], self.topology.hosts()[dst as usize]);
+        let tcp = TcpFlow::new([sender, receiver], self.topology.hosts()[dst.host as usize]);
         self.hosts.live[flow as usize] = Some(LiveFlow::Tcp(tcp));
-        let opener = if asks { Side::Receiver } else { Side::Sender };
+        let opener = if request_bytes.is_some() {
+            Side::Receiver
+        } else {
+            Side::Sender
+        };
         self.hosts
             .transmit(&mut self.network, now, 2 * flow + opener as u32);
     }
@@ -118,8 +137,7 @@ impl Simulation {
         tcp.write(side, bytes);
         if side == Side::Sender {
             self.hosts.reports.log.flow_mut(flow).finished_at = Instant::NEVER;
-            let spec = &mut self.flows[flow as usize];
-            spec.how.size_bytes = spec.how.size_bytes.map(|so_far| so_far + bytes);
+            self.flows[flow as usize].spec.application.add(bytes);
         }
         self.hosts
             .transmit(&mut self.network, now, 2 * flow + side as u32);

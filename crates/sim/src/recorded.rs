@@ -75,36 +75,38 @@ impl Simulation {
     }
 
     fn flow(&self, flow: u32) -> Flow {
-        let spec = &self.flows[flow as usize];
+        let planned = &self.flows[flow as usize];
         let log = &self.hosts.reports.log;
         let record = log.flow(flow);
         let live = self.hosts.live[flow as usize].as_ref();
         let counters = live.map_or(record.counters, LiveFlow::counters);
         let delivered_bytes = self.hosts.progress(flow).delivered_bytes;
-        let is_complete = spec.how.size_bytes == Some(delivered_bytes) && !spec.how.persistent;
+        let application = &planned.spec.application;
+        let is_complete =
+            application.size_bytes() == Some(delivered_bytes) && !application.stays_open();
         let measured_bytes = record.measured_bytes();
         let losses = self.network.observer().losses(flow);
         Flow {
             flow,
-            src: spec.how.src.host,
-            dst: spec.how.dst.host,
-            hops: spec.hops,
-            traffic: spec.how.origin.traffic,
-            protocol: u8::from(spec.how.udp.is_some()),
-            stack: spec.how.src.stack,
-            start_s: spec.start,
+            src: planned.spec.src.host,
+            dst: planned.spec.dst.host,
+            hops: planned.hops,
+            traffic: planned.spec.traffic,
+            protocol: u8::from(application.datagrams().is_some()),
+            stack: planned.spec.src.stack,
+            start_s: planned.start,
             established_s: record.established_at,
             end_s: record.finished_at,
-            size_bytes: spec.how.size_bytes,
+            size_bytes: application.size_bytes(),
             delivered_bytes,
             measured_bytes,
             goodput_bps: measured_bytes as f64 * 8.0 / (log.to() - log.from()).as_secs_f64(),
             fct_s: if is_complete {
-                record.finished_at - spec.start
+                record.finished_at - planned.start
             } else {
                 Duration::NEVER
             },
-            ideal_fct_s: spec.ideal,
+            ideal_fct_s: planned.ideal,
             segments_sent: counters.segments_sent,
             retransmits: counters.retransmits,
             fast_recoveries: counters.fast_recoveries,

@@ -1,6 +1,6 @@
 //! What the hosts report of their flows: into the record, and to the loop as events that are pending.
 
-use fairport_plan::flow::{Side, Start};
+use fairport_plan::flow::{Application, Side};
 use fairport_plan::{MeasureFrom, MeasurementRule};
 use fairport_record::{FlowLog, Progress};
 use fairport_tcp::{Decision, Events, Timeout};
@@ -28,10 +28,10 @@ pub(crate) struct FlowState {
 }
 
 impl FlowState {
-    fn new(how: &Start) -> Self {
+    fn new(application: &Application) -> Self {
         Self {
-            open_ends: if how.persistent { 0 } else { 2 },
-            is_two_way: how.request_bytes.is_some(),
+            open_ends: if application.stays_open() { 0 } else { 2 },
+            is_two_way: application.request_bytes().is_some(),
             sent: 0,
             received: 0,
         }
@@ -81,9 +81,9 @@ impl Reports {
     }
 
     /// Adds the next flow.
-    pub(crate) fn add_flow(&mut self, how: &Start) {
+    pub(crate) fn add_flow(&mut self, application: &Application) {
         self.log.add_flow();
-        self.flows.push(FlowState::new(how));
+        self.flows.push(FlowState::new(application));
     }
 
     /// What the driver keeps of a flow.

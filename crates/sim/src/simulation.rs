@@ -2,7 +2,7 @@
 
 use fairport_net::{Network, PortId, Topology};
 use fairport_plan::FlowFactory;
-use fairport_plan::flow::FlowSpec;
+use fairport_plan::flow::Flow;
 use fairport_plan::workload::Workloads;
 use fairport_record::{QueueSamples, Recorder, Series};
 use fairport_tcp::Segment;
@@ -31,7 +31,7 @@ pub struct Simulation {
     pub(crate) workloads: Workloads,
     /// flows that are over, with packets still under way: number and routes
     pub(crate) draining: Vec<(u32, [Option<u32>; 2])>,
-    pub(crate) flows: Vec<FlowSpec>,
+    pub(crate) flows: Vec<Flow>,
     /// data flows routed through each port
     pub(crate) flows_through: Vec<u32>,
     /// how fast each port's clock runs, in parts of 10^9

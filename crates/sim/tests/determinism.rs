@@ -53,7 +53,7 @@ fn paced_answers() -> Value {
     job["workloads"] = json!([{
         "traffic": 0, "start_ps": 0, "stop_ps": null,
         "senders": [end("h0")], "receivers": [end("h1"), end("h3")],
-        "plan": {
+        "pattern": {
             "kind": "request-response", "connections": 2, "requests": null,
             "request": sizes(100, 1000), "response": sizes(9999, 10_000),
             "think": {"kind": "exponential", "mean_ps": 100_000_000}, "jitter_ps": 0,

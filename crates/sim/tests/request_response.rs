@@ -32,7 +32,7 @@ fn job(request_bytes: u64, response_bytes: u64, think_s: f64) -> Value {
     job["flows"] = json!([]);
     job["workloads"] = json!([{
         "traffic": 0, "start_ps": 0, "senders": end("b"), "receivers": end("a"),
-        "plan": {
+        "pattern": {
             "kind": "request-response", "connections": 1, "requests": null,
             "request": of_size(request_bytes), "response": of_size(response_bytes),
             "think": {"kind": "constant", "value_ps": seconds(think_s)}, "jitter_ps": 0,
@@ -55,7 +55,7 @@ fn requests(results: &Recorded, name: &str) -> Vec<f64> {
 #[test]
 fn a_response_takes_both_ways_and_the_first_one_a_handshake_more() {
     let mut job = job(100, 1000, 0.01);
-    job["workloads"][0]["plan"]["requests"] = json!(20);
+    job["workloads"][0]["pattern"]["requests"] = json!(20);
     let results = run(&job);
     let both_ways = segment_s(100.0) + segment_s(1000.0);
     // SYN and SYN-ACK have 20 bytes of options; a new connection acknowledges the request at once,
@@ -116,13 +116,13 @@ fn many() -> Value {
     let workload = &mut many["workloads"][0];
     workload["senders"] = ends(0..4);
     workload["receivers"] = ends(3..15);
-    workload["plan"]["connections"] = json!(2);
-    workload["plan"]["jitter_ps"] = json!(seconds(0.001));
-    workload["plan"]["request"] =
+    workload["pattern"]["connections"] = json!(2);
+    workload["pattern"]["jitter_ps"] = json!(seconds(0.001));
+    workload["pattern"]["request"] =
         json!({"points": [[10, 0], [20_000, 1_000_000_000]], "unit_bytes": 1});
-    workload["plan"]["response"] =
+    workload["pattern"]["response"] =
         json!({"points": [[1, 0], [90_000, 1_000_000_000]], "unit_bytes": 1});
-    workload["plan"]["think"] = json!({"kind": "exponential", "mean_ps": seconds(0.001)});
+    workload["pattern"]["think"] = json!({"kind": "exponential", "mean_ps": seconds(0.001)});
     many["flows"] = json!([]);
     many
 }

@@ -16,7 +16,7 @@ fn job(senders: &Value, receivers: &Value, plan: &Value) -> Value {
     job["queue"]["limit"]["bytes"] = json!(1_000_000);
     job["flows"] = json!([]);
     job["workloads"] = json!([{
-        "traffic": 0, "start_ps": 0, "senders": senders, "receivers": receivers, "plan": plan,
+        "traffic": 0, "start_ps": 0, "senders": senders, "receivers": receivers, "pattern": plan,
     }]);
     job
 }

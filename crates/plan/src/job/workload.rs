@@ -1,7 +1,7 @@
 //! The workloads of a job: what starts flows while the run goes on.
 
 use fairport_net::processing::Processing;
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 /// A host, and the stack that it uses for this traffic.
@@ -21,21 +21,21 @@ pub struct WorkloadJob {
     /// which part of the traffic it is, for the tables
     pub traffic: u32,
     /// when it begins
-    pub start_ps: Time,
+    pub start_ps: Instant,
     /// from when on it starts nothing; without it, it goes on to the end
-    pub stop_ps: Option<Time>,
+    pub stop_ps: Option<Instant>,
     /// who may send
     pub senders: Vec<EndJob>,
     /// who may receive
     pub receivers: Vec<EndJob>,
     /// what it does
-    pub plan: PlanJob,
+    pub pattern: WorkloadPattern,
 }
 
 /// What a workload does.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum PlanJob {
+pub enum WorkloadPattern {
     /// barrier-synchronised blocks from all senders to the one receiver
     Incast(IncastJob),
     /// Poisson arrivals between random pairs
@@ -59,9 +59,9 @@ pub struct IncastJob {
     /// how many rounds; without it, to the end
     pub rounds: Option<u32>,
     /// between the end of a round and the next one
-    pub pause_ps: Time,
+    pub pause_ps: Duration,
     /// every block starts later by a time of its own, uniform up to this
-    pub jitter_ps: Time,
+    pub jitter_ps: Duration,
     /// whether a sender keeps one connection for all rounds
     pub persistent: bool,
 }
@@ -97,9 +97,9 @@ pub struct PeriodicJob {
     /// of each transfer
     pub size_bytes: u64,
     /// from launch to launch
-    pub period_ps: Time,
+    pub period_ps: Duration,
     /// every launch is later by a time of its own, uniform up to this
-    pub jitter_ps: Time,
+    pub jitter_ps: Duration,
     /// whether a sender keeps one connection for all transfers
     pub persistent: bool,
 }
@@ -119,7 +119,7 @@ pub struct RequestResponseJob {
     /// from an answer's arrival to the next request
     pub think: Processing,
     /// every connection is opened later by a time of its own, uniform up to this
-    pub jitter_ps: Time,
+    pub jitter_ps: Duration,
 }
 
 /// Flows as a file lists them: four columns of one length.
@@ -127,7 +127,7 @@ pub struct RequestResponseJob {
 #[serde(deny_unknown_fields)]
 pub struct TraceJob {
     /// after the workload's own start, in order
-    pub start_ps: Vec<Time>,
+    pub start_ps: Vec<Duration>,
     /// index into the senders
     pub src: Vec<u32>,
     /// index into the receivers, of another host
@@ -143,11 +143,11 @@ pub struct WebJob {
     /// users; they share the receivers evenly
     pub sessions: u32,
     /// between the first pages of two users, on average
-    pub session_gap_mean_ps: Time,
+    pub session_gap_mean_ps: Duration,
     /// from a page's last object to the next page, on average
-    pub think_mean_ps: Time,
+    pub think_mean_ps: Duration,
     /// between the starts of two objects of a page, on average
-    pub object_gap_mean_ps: Time,
+    pub object_gap_mean_ps: Duration,
     /// objects of a page: fewest and most, all equally likely
     pub objects: [u64; 2],
     /// smallest and largest object, packets

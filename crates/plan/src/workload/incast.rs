@@ -2,7 +2,7 @@
 //! when all blocks have arrived, the next round begins.
 
 use fairport_net::stream::Stream;
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Instant, Rate};
 
 use super::{Ends, Key, OwnFlow, Round, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
@@ -15,12 +15,12 @@ pub(crate) struct Incast {
     receiver: End,
     block_bytes: u64,
     rounds: u32,
-    pause: Time,
-    jitter: Time,
+    pause: Duration,
+    jitter: Duration,
     /// by sender, where its connection stays open
     connections: Option<Vec<Option<u32>>>,
     stream: Stream,
-    begins_at: Time,
+    begins_at: Instant,
     round: u32,
     /// blocks of the round that have not arrived
     missing: usize,
@@ -46,7 +46,7 @@ impl Incast {
 }
 
 impl Workload for Incast {
-    fn expected_flows(&self, span: Time, rate: Rate) -> u64 {
+    fn expected_flows(&self, span: Duration, rate: Rate) -> u64 {
         let senders = self.senders.len() as u64;
         if self.connections.is_some() {
             return senders;
@@ -59,15 +59,15 @@ impl Workload for Incast {
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {
-        context.wake(self.begins_at, 0);
+        context.wake_at(self.begins_at, 0);
     }
 
     /// A round begins.
-    fn wake(&mut self, now: Time, _token: u64, context: &mut WorkloadContext<'_>) {
+    fn on_wake(&mut self, now: Instant, _token: u64, context: &mut WorkloadContext<'_>) {
         self.begins_at = now;
         self.missing = self.senders.len();
         for (i, src) in self.senders.iter().enumerate() {
-            let at = now + Time::from_ps(self.stream.up_to(self.jitter.as_ps()));
+            let at = now + Duration::from_ps(self.stream.up_to(self.jitter.as_ps()));
             let connection = self.connections.as_ref().and_then(|known| known[i]);
             match connection {
                 Some(flow) => context.write(at, flow, self.block_bytes),
@@ -85,7 +85,7 @@ impl Workload for Incast {
         }
     }
 
-    fn complete(&mut self, now: Time, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
+    fn on_complete(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         if let Some(connections) = &mut self.connections {
             connections[flow.token as usize] = Some(flow.number);
         }
@@ -94,7 +94,7 @@ impl Workload for Incast {
             return;
         }
         let bytes = self.block_bytes * self.senders.len() as u64;
-        context.round_ended(Round {
+        context.log_round(Round {
             number: self.round,
             flow: None,
             start: self.begins_at,
@@ -103,7 +103,7 @@ impl Workload for Incast {
         });
         self.round += 1;
         if self.round < self.rounds {
-            context.wake(now + self.pause, 0);
+            context.wake_at(now + self.pause, 0);
         }
     }
 }

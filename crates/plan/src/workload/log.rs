@@ -1,16 +1,19 @@
 //! What workloads have done: rounds that are over, and requests with their answers.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
-/// What is over as a whole: a row of the rounds table.
+/// A round that is over: a row of the rounds table.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
     /// from 0
     pub number: u32,
-    /// the one flow that it was of, if it was of one
+    /// the flow that it was of, if it was of only one
     pub flow: Option<u32>,
-    pub start: Time,
-    pub end: Time,
+    /// when it began
+    pub start: Instant,
+    /// when all of its data was delivered
+    pub end: Instant,
+    /// what was delivered
     pub bytes: u64,
 }
 
@@ -19,29 +22,33 @@ pub struct Round {
 pub struct Exchange {
     /// on its connection, from 0
     pub number: u32,
-    /// none: the first one's connection never came about
+    /// none: the connection of a first request was never opened
     pub flow: Option<u32>,
-    /// when the client made it; the first one opens the connection
-    pub start: Time,
-    /// when the client had the whole answer; [`Time::NEVER`]: not yet
-    pub end: Time,
+    /// when the client sent it; the first one opens the connection
+    pub start: Instant,
+    /// when the client had the whole answer; [`Instant::NEVER`]: not yet
+    pub end: Instant,
+    /// size of the request
     pub request_bytes: u64,
+    /// size of the answer
     pub response_bytes: u64,
 }
 
 impl Exchange {
-    /// From the request to the whole answer; [`Time::NEVER`] without an answer.
-    pub fn response_time(&self) -> Time {
+    /// From the request to the whole answer; [`Duration::NEVER`] without an answer.
+    pub fn response_time(&self) -> Duration {
         match self.end {
-            Time::NEVER => Time::NEVER,
+            Instant::NEVER => Duration::NEVER,
             end => end - self.start,
         }
     }
 }
 
-/// Everything that is over, and the requests that are not, each with the traffic that it is of.
+/// Every round that is over and every request, each with the number of its part of the traffic.
 #[derive(Debug, Default)]
 pub struct Log {
+    /// rounds that are over
     pub rounds: Vec<(u32, Round)>,
+    /// requests, answered or not
     pub exchanges: Vec<(u32, Exchange)>,
 }

@@ -7,7 +7,7 @@
 //! what each took.
 
 use fairport_net::stream::Stream;
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Instant, Rate};
 
 use super::{Ends, Key, OwnFlow, Round, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
@@ -20,10 +20,10 @@ struct Source {
     /// its connection, where that stays open
     connection: Option<u32>,
     /// under way since
-    launched: Option<Time>,
+    launched: Option<Instant>,
     /// so far
     transfers: u32,
-    /// when it should have been launched while it was busy
+    /// whether a launch fell into the transfer under way
     waits: bool,
 }
 
@@ -33,11 +33,11 @@ pub(crate) struct Periodic {
     sources: Vec<Source>,
     receiver: End,
     bytes: u64,
-    period: Time,
-    jitter: Time,
+    period: Duration,
+    jitter: Duration,
     is_persistent: bool,
     stream: Stream,
-    start: Time,
+    start: Instant,
 }
 
 impl Periodic {
@@ -61,7 +61,7 @@ impl Periodic {
         }
     }
 
-    fn launch(&mut self, at: Time, number: usize, context: &mut WorkloadContext<'_>) {
+    fn launch(&mut self, at: Instant, number: usize, context: &mut WorkloadContext<'_>) {
         let source = &mut self.sources[number];
         source.launched = Some(at);
         if let Some(flow) = source.connection {
@@ -80,29 +80,29 @@ impl Periodic {
 }
 
 impl Workload for Periodic {
-    fn expected_flows(&self, span: Time, _rate: Rate) -> u64 {
+    fn expected_flows(&self, span: Duration, _rate: Rate) -> u64 {
         let launches = span.as_ps() / self.period.as_ps().max(1) + 1;
         let each = if self.is_persistent { 1 } else { launches };
         self.sources.len() as u64 * each
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {
-        context.wake(self.start, 0);
+        context.wake_at(self.start, 0);
     }
 
-    fn wake(&mut self, now: Time, _token: u64, context: &mut WorkloadContext<'_>) {
+    fn on_wake(&mut self, now: Instant, _token: u64, context: &mut WorkloadContext<'_>) {
         for number in 0..self.sources.len() {
-            let at = now + Time::from_ps(self.stream.up_to(self.jitter.as_ps()));
+            let at = now + Duration::from_ps(self.stream.up_to(self.jitter.as_ps()));
             if self.sources[number].launched.is_some() {
                 self.sources[number].waits = true;
             } else {
                 self.launch(at, number, context);
             }
         }
-        context.wake(now + self.period, 0);
+        context.wake_at(now + self.period, 0);
     }
 
-    fn complete(&mut self, now: Time, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
+    fn on_complete(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let number = flow.token as usize;
         let source = &mut self.sources[number];
         let launched = source.launched.take();
@@ -110,7 +110,7 @@ impl Workload for Periodic {
         if self.is_persistent {
             source.connection = Some(flow.number);
         }
-        context.round_ended(Round {
+        context.log_round(Round {
             number: source.transfers,
             flow: Some(flow.number),
             start: launched,

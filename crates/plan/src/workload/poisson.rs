@@ -5,7 +5,7 @@
 //! the receiver among those that are not its sender.
 
 use fairport_net::stream::Stream;
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Instant, Rate};
 
 use super::{Ends, Key, OwnFlow, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
@@ -19,12 +19,12 @@ pub(crate) struct Poisson {
     receivers: Vec<End>,
     sizes: Cdf,
     /// between two arrivals
-    mean_gap: Time,
+    mean_gap: Duration,
     left: u64,
     arrivals: Stream,
     pairs: Stream,
     draws: Stream,
-    start: Time,
+    start: Instant,
 }
 
 impl Poisson {
@@ -35,7 +35,7 @@ impl Poisson {
         Self {
             senders: ends.senders.clone(),
             receivers: ends.receivers.clone(),
-            mean_gap: Time::from_ps((gap_s * 1e12) as u64),
+            mean_gap: Duration::from_ps((gap_s * 1e12) as u64),
             sizes,
             left: job.flows.unwrap_or(u64::MAX),
             arrivals: Stream::new(key.seed, "poisson-arrivals", key.index),
@@ -56,25 +56,25 @@ impl Poisson {
         }
     }
 
-    fn plan_next(&mut self, after: Time, context: &mut WorkloadContext<'_>) {
+    fn schedule_next(&mut self, after: Instant, context: &mut WorkloadContext<'_>) {
         if self.left > 0 {
             self.left -= 1;
-            context.wake(after + exponential(&mut self.arrivals, self.mean_gap), 0);
+            context.wake_at(after + exponential(&mut self.arrivals, self.mean_gap), 0);
         }
     }
 }
 
 impl Workload for Poisson {
-    fn expected_flows(&self, span: Time, _rate: Rate) -> u64 {
+    fn expected_flows(&self, span: Duration, _rate: Rate) -> u64 {
         let arrivals = span.as_ps() / self.mean_gap.as_ps().max(1);
         self.left.min(arrivals)
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {
-        self.plan_next(self.start, context);
+        self.schedule_next(self.start, context);
     }
 
-    fn wake(&mut self, now: Time, _token: u64, context: &mut WorkloadContext<'_>) {
+    fn on_wake(&mut self, now: Instant, _token: u64, context: &mut WorkloadContext<'_>) {
         let (src, dst) = self.pair();
         let transfer = Transfer {
             src,
@@ -84,8 +84,8 @@ impl Workload for Poisson {
             token: 0,
         };
         context.start(now, &transfer);
-        self.plan_next(now, context);
+        self.schedule_next(now, context);
     }
 
-    fn complete(&mut self, _now: Time, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
+    fn on_complete(&mut self, _now: Instant, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
 }

@@ -7,7 +7,7 @@
 
 use fairport_net::processing::Processing;
 use fairport_net::stream::Stream;
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Instant, Rate};
 
 use super::{Ends, Exchange, Key, OwnFlow, Workload, WorkloadContext};
 use crate::flow::End;
@@ -39,8 +39,8 @@ pub(crate) struct RequestResponse {
     request_sizes: Cdf,
     response_sizes: Cdf,
     think: Processing,
-    jitter: Time,
-    start: Time,
+    jitter: Duration,
+    start: Instant,
 }
 
 impl RequestResponse {
@@ -73,33 +73,33 @@ impl RequestResponse {
 }
 
 impl Workload for RequestResponse {
-    fn expected_flows(&self, _span: Time, _rate: Rate) -> u64 {
+    fn expected_flows(&self, _span: Duration, _rate: Rate) -> u64 {
         self.dialogues.len() as u64
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {
         for (token, dialogue) in (0..).zip(&mut self.dialogues) {
-            let jitter = Time::from_ps(dialogue.stream.up_to(self.jitter.as_ps()));
-            context.wake(self.start + jitter, token);
+            let jitter = Duration::from_ps(dialogue.stream.up_to(self.jitter.as_ps()));
+            context.wake_at(self.start + jitter, token);
         }
     }
 
     /// A client asks.
-    fn wake(&mut self, now: Time, token: u64, context: &mut WorkloadContext<'_>) {
+    fn on_wake(&mut self, now: Instant, token: u64, context: &mut WorkloadContext<'_>) {
         let dialogue = &mut self.dialogues[token as usize];
         let request_bytes = self.request_sizes.draw(&mut dialogue.stream);
         dialogue.response_bytes = self.response_sizes.draw(&mut dialogue.stream);
-        dialogue.row = context.asked(Exchange {
+        dialogue.row = context.log_request(Exchange {
             number: dialogue.requests,
             flow: dialogue.flow,
             start: now,
-            end: Time::NEVER,
+            end: Instant::NEVER,
             request_bytes,
             response_bytes: dialogue.response_bytes,
         });
         dialogue.requests += 1;
         match dialogue.flow {
-            Some(flow) => context.ask(now, flow, request_bytes),
+            Some(flow) => context.request(now, flow, request_bytes),
             None => context.connect(
                 now,
                 [dialogue.client, dialogue.server],
@@ -110,19 +110,19 @@ impl Workload for RequestResponse {
     }
 
     /// The request has reached the server.
-    fn asked(&mut self, now: Time, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
+    fn on_request(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let dialogue = &mut self.dialogues[flow.token as usize];
         dialogue.flow = Some(flow.number);
         context.answer(now, flow.number, dialogue.response_bytes);
     }
 
     /// The client has the answer.
-    fn complete(&mut self, now: Time, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
+    fn on_complete(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let dialogue = &mut self.dialogues[flow.token as usize];
-        context.answered(dialogue.row, flow.number, now);
+        context.log_answer(dialogue.row, flow.number, now);
         if dialogue.requests < self.requests {
             let think = self.think.draw(&mut dialogue.stream);
-            context.wake(now + think, u64::from(flow.token));
+            context.wake_at(now + think, u64::from(flow.token));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use fairport_units::Instant;
 
-use crate::flow::{Side, Start};
+use crate::flow::{FlowSpec, Side};
 
 /// Something to be done at a set time.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub enum Action {
     /// a flow that the job lists opens its connection
     Open(u32),
     /// a flow that has no number yet starts
-    Start(Start),
+    Start(FlowSpec),
     /// a flow's application on that side has so many bytes more to send
     Write(u32, Side, u64),
     /// a flow's application stops: what it has not sent yet, it never will
@@ -60,7 +60,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// Adds an action.
-    pub fn at(&mut self, time: Instant, action: Action) {
+    pub fn add(&mut self, time: Instant, action: Action) {
         let serial = self.serial;
         self.serial += 1;
         self.heap.push(Entry {
@@ -89,7 +89,7 @@ mod tests {
     fn actions_of_one_instant_come_in_the_order_in_which_they_were_added() {
         let mut schedule = Schedule::default();
         for (us, flow) in [(2, 0), (1, 1), (2, 2), (1, 3)] {
-            schedule.at(Instant::from_us(us), Action::Open(flow));
+            schedule.add(Instant::from_us(us), Action::Open(flow));
         }
         assert_eq!(schedule.next_at(), Instant::from_us(1));
         let flows = std::iter::from_fn(|| match schedule.pop()? {

@@ -1,6 +1,6 @@
 //! A trace played back: flows with their starts, ends and sizes as a file lists them.
 
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Instant, Rate};
 
 use super::{Ends, Key, OwnFlow, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
@@ -12,7 +12,7 @@ pub(crate) struct Trace {
     senders: Vec<End>,
     receivers: Vec<End>,
     rows: TraceJob,
-    begins: Time,
+    begins: Instant,
     next: usize,
 }
 
@@ -27,23 +27,23 @@ impl Trace {
         }
     }
 
-    fn plan_next(&self, context: &mut WorkloadContext<'_>) {
+    fn schedule_next(&self, context: &mut WorkloadContext<'_>) {
         if let Some(start) = self.rows.start_ps.get(self.next) {
-            context.wake(self.begins + *start, 0);
+            context.wake_at(self.begins + *start, 0);
         }
     }
 }
 
 impl Workload for Trace {
-    fn expected_flows(&self, _span: Time, _rate: Rate) -> u64 {
+    fn expected_flows(&self, _span: Duration, _rate: Rate) -> u64 {
         self.rows.start_ps.len() as u64
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {
-        self.plan_next(context);
+        self.schedule_next(context);
     }
 
-    fn wake(&mut self, now: Time, _token: u64, context: &mut WorkloadContext<'_>) {
+    fn on_wake(&mut self, now: Instant, _token: u64, context: &mut WorkloadContext<'_>) {
         let row = self.next;
         let transfer = Transfer {
             src: self.senders[self.rows.src[row] as usize],
@@ -54,8 +54,8 @@ impl Workload for Trace {
         };
         context.start(now, &transfer);
         self.next += 1;
-        self.plan_next(context);
+        self.schedule_next(context);
     }
 
-    fn complete(&mut self, _now: Time, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
+    fn on_complete(&mut self, _now: Instant, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
 }

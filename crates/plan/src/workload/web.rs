@@ -6,7 +6,7 @@
 //! left out.
 
 use fairport_net::stream::Stream;
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Instant, Rate};
 
 use super::{Ends, Key, OwnFlow, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
@@ -27,13 +27,13 @@ struct Session {
 pub(crate) struct Web {
     servers: Vec<End>,
     sessions: Vec<Session>,
-    session_gap: Time,
-    think: Time,
-    object_gap: Time,
+    session_gap: Duration,
+    think: Duration,
+    object_gap: Duration,
     objects: [u64; 2],
     sizes: BoundedPareto,
     packet_bytes: u64,
-    start: Time,
+    start: Instant,
     starts: Stream,
 }
 
@@ -67,7 +67,7 @@ impl Web {
 }
 
 impl Workload for Web {
-    fn expected_flows(&self, span: Time, _rate: Rate) -> u64 {
+    fn expected_flows(&self, span: Duration, _rate: Rate) -> u64 {
         let page = u64::midpoint(self.objects[0], self.objects[1]);
         let pages = span.as_ps() / self.think.as_ps().max(1) + 1;
         self.sessions.len() as u64 * pages * page
@@ -77,13 +77,13 @@ impl Workload for Web {
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {
         let mut at = self.start;
         for number in 0..self.sessions.len() {
-            context.wake(at, number as u64);
+            context.wake_at(at, number as u64);
             at += exponential(&mut self.starts, self.session_gap);
         }
     }
 
     /// A user asks for a page.
-    fn wake(&mut self, now: Time, token: u64, context: &mut WorkloadContext<'_>) {
+    fn on_wake(&mut self, now: Instant, token: u64, context: &mut WorkloadContext<'_>) {
         let session = &mut self.sessions[token as usize];
         let stream = &mut session.stream;
         let servers = self
@@ -108,12 +108,12 @@ impl Workload for Web {
         }
     }
 
-    fn complete(&mut self, now: Time, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
+    fn on_complete(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let session = &mut self.sessions[flow.token as usize];
         session.missing -= 1;
         if session.missing == 0 {
             let think = exponential(&mut session.stream, self.think);
-            context.wake(now + think, u64::from(flow.token));
+            context.wake_at(now + think, u64::from(flow.token));
         }
     }
 }

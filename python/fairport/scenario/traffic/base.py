@@ -69,8 +69,8 @@ class TrafficSection(Section):
 
     def workload(self, ends: Ends) -> dict[str, Any] | None:
         """What starts flows during the run, as the engine takes it (`WorkloadJob`)."""
-        plan = self.plan(ends)
-        if plan is None:
+        pattern = self.workload_pattern(ends)
+        if pattern is None:
             return None
 
         def jobs(hosts: Sequence[str]) -> list[dict[str, Any]]:
@@ -82,11 +82,11 @@ class TrafficSection(Section):
             "stop_ps": None if self.stop is None else int(self.stop),
             "senders": jobs(ends.senders),
             "receivers": jobs(ends.receivers),
-            "plan": {"kind": self.kind, **plan},
+            "pattern": {"kind": self.kind, **pattern},
         }
 
-    def plan(self, ends: Ends) -> dict[str, Any] | None:
-        """What it does during the run (`PlanJob`); none where all flows are known before."""
+    def workload_pattern(self, ends: Ends) -> dict[str, Any] | None:
+        """What it does during the run (`WorkloadPattern`); none if all flows are known before."""
         del ends
         return None
 

@@ -39,7 +39,7 @@ class Incast(ToOneReceiver):
             )
         return self
 
-    def plan(self, ends: Ends) -> dict[str, Any]:
+    def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What it does during the run (`IncastJob`)."""
         if self.block is not None:
             block = int(self.block)

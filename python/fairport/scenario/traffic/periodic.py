@@ -23,7 +23,7 @@ class Periodic(ToOneReceiver):
     connections: Literal["new", "persistent"] = "new"
     """Whether each transfer has a connection of its own, or each sender one, idle in between."""
 
-    def plan(self, ends: Ends) -> dict[str, Any]:
+    def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What it does during the run (`PeriodicJob`)."""
         del ends
         return {

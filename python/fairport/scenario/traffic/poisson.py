@@ -49,7 +49,7 @@ class Poisson(TrafficSection):
         """Who sends, and who receives."""
         return self.senders, self.receivers
 
-    def plan(self, ends: Ends) -> dict[str, Any]:
+    def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What it does during the run (`PoissonJob`)."""
         if self.load > 1 and not self.overload:
             raise TrafficError(

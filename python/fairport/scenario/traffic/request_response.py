@@ -46,7 +46,7 @@ class RequestResponse(TrafficSection):
         """What the two are called."""
         return "servers", "clients"
 
-    def plan(self, ends: Ends) -> dict[str, Any]:
+    def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What it does during the run (`RequestResponseJob`)."""
         del ends
         return {

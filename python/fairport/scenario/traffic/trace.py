@@ -40,7 +40,7 @@ class Trace(TrafficSection):
         """What the two are called."""
         return "file", "file"
 
-    def plan(self, ends: Ends) -> dict[str, Any]:
+    def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What it does during the run (`TraceJob`)."""
         rows = self._rows
 

@@ -72,7 +72,7 @@ class Web(TrafficSection):
         """What the two are called."""
         return "servers", "clients"
 
-    def plan(self, ends: Ends) -> dict[str, Any]:
+    def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What it does during the run (`WebJob`)."""
         del ends
         return {

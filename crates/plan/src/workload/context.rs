@@ -1,0 +1,120 @@
+//! The workload context: what a workload may do.
+
+use fairport_units::Instant;
+
+use super::{Action, Exchange, Log, Round, Schedule};
+use crate::flow::{Application, End, FlowSpec, Origin, Side};
+
+/// Where a workload schedules its actions and logs what is over.
+pub(crate) struct WorkloadContext<'a> {
+    pub(super) schedule: &'a mut Schedule,
+    pub(super) log: &'a mut Log,
+    pub(super) traffic: u32,
+    pub(super) workload: u32,
+    /// from when on the workload starts nothing
+    pub(super) stop_at: Instant,
+}
+
+/// A flow that a workload starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) src: End,
+    pub(crate) dst: End,
+    pub(crate) bytes: u64,
+    /// whether its connection stays open for further transfers
+    pub(crate) persistent: bool,
+    /// the workload's own number for it
+    pub(crate) token: u32,
+}
+
+impl WorkloadContext<'_> {
+    /// Starts a flow at a time, unless the workload has stopped by then.
+    pub(crate) fn start(&mut self, at: Instant, transfer: &Transfer) {
+        let size_bytes = transfer.bytes;
+        let application = if transfer.persistent {
+            Application::Persistent { size_bytes }
+        } else {
+            Application::Transfer {
+                size_bytes: Some(size_bytes),
+            }
+        };
+        let spec = self.spec([transfer.src, transfer.dst], application, transfer.token);
+        self.unless_stopped(at, Action::Start(spec));
+    }
+
+    /// A client opens a connection to a server and sends a first request. The flow is from the
+    /// server to the client.
+    pub(crate) fn connect(
+        &mut self,
+        now: Instant,
+        [client, server]: [End; 2],
+        request_bytes: u64,
+        token: u32,
+    ) {
+        let application = Application::RequestResponse {
+            request_bytes,
+            size_bytes: 0,
+        };
+        let spec = self.spec([server, client], application, token);
+        self.schedule.add(now, Action::Start(spec));
+    }
+
+    fn spec(&self, [src, dst]: [End; 2], application: Application, token: u32) -> FlowSpec {
+        FlowSpec {
+            src,
+            dst,
+            application,
+            traffic: self.traffic,
+            origin: Origin::Workload {
+                index: self.workload,
+                token,
+            },
+        }
+    }
+
+    fn unless_stopped(&mut self, at: Instant, action: Action) {
+        if at < self.stop_at {
+            self.schedule.add(at, action);
+        }
+    }
+
+    /// The sender of a persistent flow sends more, unless the workload has stopped by then.
+    pub(crate) fn write(&mut self, at: Instant, flow: u32, bytes: u64) {
+        self.unless_stopped(at, Action::Write(flow, Side::Sender, bytes));
+    }
+
+    /// The client of an open connection sends a further request.
+    pub(crate) fn request(&mut self, now: Instant, flow: u32, bytes: u64) {
+        let action = Action::Write(flow, Side::Receiver, bytes);
+        self.schedule.add(now, action);
+    }
+
+    /// The server answers a request, whether or not the workload has stopped meanwhile.
+    pub(crate) fn answer(&mut self, now: Instant, flow: u32, bytes: u64) {
+        self.schedule
+            .add(now, Action::Write(flow, Side::Sender, bytes));
+    }
+
+    /// Wakes the workload at a time, unless it has stopped by then.
+    pub(crate) fn wake_at(&mut self, at: Instant, token: u64) {
+        self.unless_stopped(at, Action::Wake(self.workload, token));
+    }
+
+    /// Logs a request; returns its row in the log.
+    pub(crate) fn log_request(&mut self, exchange: Exchange) -> usize {
+        self.log.exchanges.push((self.traffic, exchange));
+        self.log.exchanges.len() - 1
+    }
+
+    /// Logs that the request of that row was answered on that flow.
+    pub(crate) fn log_answer(&mut self, row: usize, flow: u32, now: Instant) {
+        let (_, exchange) = &mut self.log.exchanges[row];
+        exchange.flow = Some(flow);
+        exchange.end = now;
+    }
+
+    /// Logs a round that is over.
+    pub(crate) fn log_round(&mut self, round: Round) {
+        self.log.rounds.push((self.traffic, round));
+    }
+}
