@@ -1,8 +1,8 @@
 //! One endpoint of a connection: the handshake, and the two halves that it opens.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
-use crate::ecn::Ecn;
+use crate::ecn::{Ecn, EcnUse};
 use crate::handshake::{Handshake, Phase};
 use crate::receiver::{OwnRtt, Receiver};
 use crate::report::{Counters, Events, Gauges};
@@ -27,11 +27,7 @@ pub struct Connection {
     pub(crate) timestamps: bool,
     /// both sides use SACK
     pub(crate) sack: bool,
-    /// both sides use ECN; before the handshake: this one would
-    pub(crate) ecn: bool,
-    /// every segment is ECN-capable, not only new data (RFC 8257 3.5; Linux's DCTCP)
-    pub(crate) ecn_on_all: bool,
-    pub(crate) codepoint: Ecn,
+    pub(crate) ecn: EcnUse,
     /// by which the windows that go out are shifted
     pub(crate) window_scale: u8,
     fixed_header: u8,
@@ -90,9 +86,11 @@ impl Connection {
             phase,
             timestamps: settings.timestamps,
             sack: settings.sack,
-            ecn: settings.ecn || needs_ecn,
-            codepoint: Ecn::NotEct,
-            ecn_on_all: needs_ecn,
+            ecn: EcnUse {
+                on: settings.ecn || needs_ecn,
+                on_all: needs_ecn,
+                codepoint: Ecn::NotEct,
+            },
             window_scale: settings.window_scale,
             fixed_header: settings.fixed_header_bytes,
             paws: settings.paws,
@@ -140,13 +138,19 @@ impl Connection {
 
     /// A segment came, in a packet without ECN.
     #[inline]
-    pub fn on_segment(&mut self, now: Time, segment: &Segment, events: &mut impl Events) {
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment, events: &mut impl Events) {
         self.on_packet(now, segment, Ecn::NotEct, events);
     }
 
     /// A segment came, in a packet with this codepoint.
     #[inline]
-    pub fn on_packet(&mut self, now: Time, segment: &Segment, ecn: Ecn, events: &mut impl Events) {
+    pub fn on_packet(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        ecn: Ecn,
+        events: &mut impl Events,
+    ) {
         if self.phase == Phase::Established && !segment.flags.intersects(Flags::SYN | Flags::RST) {
             self.on_established(now, segment, ecn, events);
         } else {
@@ -158,7 +162,7 @@ impl Connection {
     #[inline]
     pub(crate) fn on_established(
         &mut self,
-        now: Time,
+        now: Instant,
         segment: &Segment,
         ecn: Ecn,
         events: &mut impl Events,
@@ -188,7 +192,7 @@ impl Connection {
             self.receiver.note_timestamp(segment);
         }
         if segment.sequence_length() > 0 {
-            if self.ecn {
+            if self.ecn.on {
                 let cwr = segment.flags.contains(Flags::CWR);
                 self.receiver.note_mark(ecn == Ecn::Ce, cwr);
             }
@@ -225,7 +229,7 @@ impl Connection {
     }
 
     /// Does what is due at `now`; nothing, if that is before [`Self::poll_timer`].
-    pub fn on_timer(&mut self, now: Time, events: &mut impl Events) {
+    pub fn on_timer(&mut self, now: Instant, events: &mut impl Events) {
         let rto = self.sender.rtt().rto();
         self.receiver.acks.on_timer(&mut self.timers, now, rto);
         self.sender.pass_decisions(now, events);
@@ -238,8 +242,8 @@ impl Connection {
     /// The next segment to send at `now`; call it until it says `None`. [`Self::codepoint`] says in
     /// what packet it goes out.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if self.ecn {
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if self.ecn.on {
             self.poll_with_ecn(now)
         } else {
             self.poll_segment(now)
@@ -256,8 +260,8 @@ impl Connection {
     /// The packet of the segment that [`Self::poll_transmit`] gave last will have left this host at
     /// `departs`. A host without a queue of its own need not say so.
     #[inline]
-    pub fn queued_until(&mut self, departs: Time, segment: &Segment) {
-        if segment.payload > 0 && departs != Time::NEVER {
+    pub fn queued_until(&mut self, departs: Instant, segment: &Segment) {
+        if segment.payload > 0 && departs != Instant::NEVER {
             self.sender.queued(departs, segment.wire_bytes());
         }
     }
@@ -265,12 +269,12 @@ impl Connection {
     /// The ECN codepoint of the segment that [`Self::poll_transmit`] gave last.
     #[inline]
     pub fn codepoint(&self) -> Ecn {
-        self.codepoint
+        self.ecn.codepoint
     }
 
     /// New data is ECN-capable, and nothing else unless the stack says so (RFC 3168 6.1).
     #[inline(never)]
-    fn poll_with_ecn(&mut self, now: Time) -> Option<Segment> {
+    fn poll_with_ecn(&mut self, now: Instant) -> Option<Segment> {
         let opens = self.phase != Phase::Established;
         let nxt = self.sender.nxt();
         let (mut segment, echoes) = match self.receiver.take_earlier() {
@@ -288,7 +292,7 @@ impl Connection {
         if is_new && self.sender.take_cwr() {
             segment.flags |= Flags::CWR;
         }
-        self.codepoint = if is_new || self.ecn_on_all {
+        self.ecn.codepoint = if is_new || self.ecn.on_all {
             Ecn::Ect0
         } else {
             Ecn::NotEct
@@ -297,7 +301,7 @@ impl Connection {
     }
 
     #[inline]
-    fn poll_segment(&mut self, now: Time) -> Option<Segment> {
+    fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
         if self.phase != Phase::Established {
             return self.poll_handshake(now);
         }
@@ -327,7 +331,7 @@ impl Connection {
 
     /// An empty segment with everything that the receiver has to say.
     #[inline]
-    fn acknowledgement(&mut self, now: Time) -> Segment {
+    fn acknowledgement(&mut self, now: Instant) -> Segment {
         let mut segment = self.segment(now, self.sender.nxt());
         if self.sack {
             self.receiver.report(&mut segment.options);
@@ -338,7 +342,7 @@ impl Connection {
 
     /// A segment at `position` with what every segment carries.
     #[inline]
-    pub(crate) fn segment(&self, now: Time, position: u64) -> Segment {
+    pub(crate) fn segment(&self, now: Instant, position: u64) -> Segment {
         let mut segment = Segment {
             seq: seq::wire(position),
             ack: seq::wire(self.receiver.nxt()),
@@ -358,9 +362,9 @@ impl Connection {
 
     /// When [`Self::on_timer`] has something to do, if ever.
     #[inline]
-    pub fn poll_timer(&self) -> Option<Time> {
+    pub fn poll_timer(&self) -> Option<Instant> {
         let deadline = self.timers.next();
-        (deadline != Time::NEVER).then_some(deadline)
+        (deadline != Instant::NEVER).then_some(deadline)
     }
 
     /// Octets of data that were delivered to the application, in order.

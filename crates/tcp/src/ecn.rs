@@ -33,6 +33,17 @@ impl Ecn {
     }
 }
 
+/// The use of ECN by one endpoint.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EcnUse {
+    /// both sides use it; before the handshake: this one would
+    pub(crate) on: bool,
+    /// every segment is ECN-capable, not only new data (RFC 8257 3.5; Linux's DCTCP)
+    pub(crate) on_all: bool,
+    /// that of the segment that was sent last
+    pub(crate) codepoint: Ecn,
+}
+
 /// The receiver's side: when ACKs carry ECE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Echo {

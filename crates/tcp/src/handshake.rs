@@ -154,8 +154,8 @@ impl Connection {
     /// The connection is gone.
     pub(crate) fn reset(&mut self) {
         self.phase = Phase::Reset;
-        self.ecn = false;
-        self.codepoint = Ecn::NotEct;
+        self.ecn.on = false;
+        self.ecn.codepoint = Ecn::NotEct;
         self.handshake.due = false;
         self.timers.stop_all();
         self.sender.abort();
@@ -187,9 +187,9 @@ impl Connection {
         // RFC 3168 6.1.1: a SYN offers with both, its answer agrees with ECE alone
         let asked = segment.flags.contains(Flags::ECE);
         let offered = segment.flags.contains(Flags::CWR);
-        self.ecn &= asked && offered == (self.phase == Phase::Listen);
-        if !self.ecn {
-            self.codepoint = Ecn::NotEct;
+        self.ecn.on &= asked && offered == (self.phase == Phase::Listen);
+        if !self.ecn.on {
+            self.ecn.codepoint = Ecn::NotEct;
         }
         self.handshake.peer = Some(peer);
     }
@@ -230,7 +230,7 @@ impl Connection {
         if self.timestamps {
             self.receiver.use_timestamps();
         }
-        if self.ecn {
+        if self.ecn.on {
             self.sender.use_ecn();
             self.receiver.use_ecn(self.sender.needs_ecn());
         }
@@ -271,13 +271,13 @@ impl Connection {
         });
         if answers {
             segment.flags |= Flags::ACK;
-            if self.ecn {
+            if self.ecn.on {
                 segment.flags |= Flags::ECE;
             }
             segment.ack = seq::wire(self.receiver.nxt());
         }
         let falls_back = settings.ecn_fallback && self.handshake.sent_again;
-        if !answers && self.ecn && !falls_back {
+        if !answers && self.ecn.on && !falls_back {
             segment.flags |= Flags::ECE | Flags::CWR;
         }
         if self.timestamps {

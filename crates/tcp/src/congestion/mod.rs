@@ -49,14 +49,14 @@ impl Congestion {
     }
 
     /// The handshake is over and took a round trip of `rtt`. The same `seed` draws the same.
-    pub(crate) fn begin(&mut self, now: Instant, rtt: Option<Duration>, seed: u64) {
+    pub(crate) fn on_established(&mut self, now: Instant, rtt: Option<Duration>, seed: u64) {
         let start = Start { now, rtt, seed };
         self.algorithm.on_established(&mut self.window, &start);
     }
 
     /// The SYN had to be sent again: start with one segment (RFC 5681 3.1; Linux forgives one
     /// loss).
-    pub(crate) fn start_small(&mut self) {
+    pub(crate) fn start_with_one_segment(&mut self) {
         self.window.cwnd = self.window.unit();
     }
 
@@ -143,7 +143,7 @@ impl Congestion {
 
     /// A reduction was needless: window and threshold are again at least what they were
     /// (`tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`).
-    pub(crate) fn take_back(&mut self, cwnd: u64, ssthresh: u64) {
+    pub(crate) fn undo(&mut self, cwnd: u64, ssthresh: u64) {
         self.algorithm.on_undo();
         if !self.algorithm.sets_window() {
             self.window.cwnd = self.window.cwnd.max(cwnd);
@@ -157,7 +157,7 @@ impl Congestion {
     }
 
     /// After a gap of the application the first segment went out, with nothing else in flight.
-    pub(crate) fn on_restart(&mut self, now: Instant) {
+    pub(crate) fn on_resume(&mut self, now: Instant) {
         self.algorithm.on_resume(&mut self.window, now);
     }
 
@@ -195,12 +195,12 @@ impl Congestion {
 
     /// An ACK up to `una` came to a sender that uses ECN. What it acknowledges is said by
     /// [`Self::on_ack`] later.
-    pub(crate) fn on_echo(&mut self, una: u64, nxt: u64) {
+    pub(crate) fn on_ecn_ack(&mut self, una: u64, nxt: u64) {
         self.algorithm.on_ecn_ack(una, nxt);
     }
 
     /// See [`Controller::reduces_after_mark`].
-    pub(crate) fn halves_on_loss(&self) -> bool {
+    pub(crate) fn reduces_after_mark(&self) -> bool {
         self.algorithm.reduces_after_mark()
     }
 

@@ -47,7 +47,7 @@ impl Sender {
             ..reaction
         };
         self.ecn = Some(reaction);
-        self.congestion.on_echo(ack, self.board.nxt());
+        self.congestion.on_ecn_ack(ack, self.board.nxt());
         let later = self.recovery.reduces_gradually();
         if marked && !later && ack > reaction.point && self.recovery.state() == State::Open {
             let before = self.congestion.window().cwnd;

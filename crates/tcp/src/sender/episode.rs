@@ -63,7 +63,7 @@ impl Sender {
         if let Some(point) = under_way {
             // the reduction for a mark goes on, and is over when it would have been
             self.recovery.set_point(point);
-            if self.congestion.halves_on_loss() {
+            if self.congestion.reduces_after_mark() {
                 self.congestion.reduce_threshold();
             }
         } else {
@@ -103,7 +103,7 @@ impl Sender {
             Change::RepairedTimeout => (DecisionKind::LeaveRecovery, DecisionCause::Acknowledged),
             Change::Undone { before, cause } => {
                 if let Some(Before { cwnd, ssthresh }) = before {
-                    self.congestion.take_back(cwnd, ssthresh);
+                    self.congestion.undo(cwnd, ssthresh);
                 }
                 (DecisionKind::Undo, cause)
             }
@@ -117,7 +117,7 @@ impl Sender {
         let window = self.congestion.window();
         // unless an undo has taken the reduction back meanwhile
         let reduced = window.cwnd == window.ssthresh && self.is_reduced(self.board.una());
-        if reduced && !self.congestion.halves_on_loss() {
+        if reduced && !self.congestion.reduces_after_mark() {
             return;
         }
         let before = self.congestion.window().cwnd;

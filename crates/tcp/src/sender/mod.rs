@@ -125,7 +125,7 @@ impl Sender {
         self.stream.payload = agreed.payload;
         self.congestion = Congestion::new(settings, agreed.payload);
         if self.counters.timeouts > 0 {
-            self.congestion.start_small();
+            self.congestion.start_with_one_segment();
         }
         self.board = Scoreboard::new(self.stream.start, self.congestion.window().unit());
         self.recovery = Recovery::new(

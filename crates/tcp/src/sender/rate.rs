@@ -25,7 +25,7 @@ impl Sender {
             self.board.measure_rate();
         }
         self.congestion
-            .begin(agreed.at, self.rtt.srtt(), agreed.seed);
+            .on_established(agreed.at, self.rtt.srtt(), agreed.seed);
     }
 
     /// An ACK comes.
@@ -111,7 +111,7 @@ impl Sender {
     /// A segment goes out: whether it is the only one in flight, after a gap.
     pub(super) fn note_restart(&mut self, now: Instant) {
         if self.board.pipe() <= self.board.unit() && self.board.is_rate_limited() {
-            self.congestion.on_restart(now);
+            self.congestion.on_resume(now);
         }
     }
 }

@@ -14,6 +14,7 @@ mod aggregation;
 mod bandwidth;
 mod long_term;
 mod probe_rtt;
+mod state;
 mod window;
 
 use std::cmp::Ordering;
@@ -23,6 +24,7 @@ use fairport_units::{Duration, Instant};
 use self::aggregation::Aggregation;
 use self::bandwidth::{Bandwidth, UNIT_GAIN, WindowedMax};
 use self::long_term::{LongTerm, PolicerChange, Signs};
+use self::state::{Cycle, FullPipe, MinRtt, Mode, Pace, Recovery, Round};
 use super::{AckSample, Controller, Setup, Start, Window};
 use crate::decision::{DecisionCause, DecisionKind};
 use crate::delivery_rate::{RateSample, Totals};
@@ -61,22 +63,6 @@ const NOMINAL_RTT: Duration = Duration::from_ms(1);
 /// Two policed rates that differ by less, in bytes per second, are the same: 4 kbit/s.
 const POLICED_SAME: u64 = 500;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    Startup,
-    Drain,
-    ProbeBandwidth,
-    ProbeRtt,
-}
-
-/// Whether startup has filled the pipe.
-#[derive(Debug, Default)]
-struct FullPipe {
-    reached: bool,
-    bandwidth: Bandwidth,
-    rounds: u32,
-}
-
 /// The state of one sender. Amounts are in the window's unit.
 #[derive(Debug)]
 pub(super) struct Bbr {
@@ -86,35 +72,16 @@ pub(super) struct Bbr {
     random: Random,
     mode: Mode,
     bandwidth: WindowedMax,
-    rounds: u64,
-    /// a round is over when a segment is delivered that was sent after so much had been
-    round_end: u64,
-    round_starts: bool,
-    min_rtt: Option<Duration>,
-    min_rtt_at: Instant,
-    /// when the flight may grow again; none: it has not shrunk yet
-    probe_rtt_end: Option<Instant>,
-    probe_rtt_round_done: bool,
-    /// samples are low because the flight is held small
-    holds_small: bool,
+    round: Round,
+    min_rtt: MinRtt,
     /// sending began again after a gap of the application
     restarts: bool,
     full_pipe: FullPipe,
-    phase: usize,
-    phase_from: Instant,
+    cycle: Cycle,
     long_term: LongTerm,
     aggregation: Aggregation,
-    /// loss recovery's state at the last ACK
-    recovery: State,
-    /// in the first round of a recovery
-    conserves: bool,
-    /// the window before a recovery or a probe of the round trip
-    window_before: u64,
-    gain: u64,
-    window_gain: u64,
-    /// bytes per second
-    rate: u64,
-    saw_rtt: bool,
+    recovery: Recovery,
+    pace: Pace,
     totals: Totals,
 }
 
@@ -129,38 +96,26 @@ impl Bbr {
             random: Random::new(0, PURPOSE),
             mode: Mode::Startup,
             bandwidth: WindowedMax::new(BANDWIDTH_ROUNDS),
-            rounds: 0,
-            round_end: 0,
-            round_starts: false,
-            min_rtt: None,
-            min_rtt_at: Instant::ZERO,
-            probe_rtt_end: None,
-            probe_rtt_round_done: false,
-            holds_small: false,
+            round: Round::default(),
+            min_rtt: MinRtt::default(),
             restarts: false,
             full_pipe: FullPipe::default(),
-            phase: 0,
-            phase_from: Instant::ZERO,
+            cycle: Cycle::default(),
             long_term: LongTerm::new(Bandwidth::of(POLICED_SAME * 100 * unit, same_s)),
             aggregation: Aggregation::default(),
-            recovery: State::Open,
-            conserves: false,
-            window_before: 0,
-            gain: HIGH_GAIN,
-            window_gain: HIGH_GAIN,
-            rate: 0,
-            saw_rtt: false,
+            recovery: Recovery::default(),
+            pace: Pace::default(),
             totals: Totals::default(),
         }
     }
 
     /// The window is about to fall, for a recovery or a probe of the round trip: it is kept for the end.
     fn keep_window(&mut self, window: &Window) {
-        let good = self.recovery == State::Open && self.mode != Mode::ProbeRtt;
-        self.window_before = if good {
+        let good = self.recovery.state == State::Open && self.mode != Mode::ProbeRtt;
+        self.recovery.window_before = if good {
             window.cwnd
         } else {
-            self.window_before.max(window.cwnd)
+            self.recovery.window_before.max(window.cwnd)
         };
     }
 
@@ -172,25 +127,25 @@ impl Bbr {
     }
 
     fn update_bandwidth(&mut self, window: &mut Window, now: Instant, sample: &RateSample) {
-        self.round_starts = false;
+        self.round.starts = false;
         let Some(interval) = sample.interval else {
             return;
         };
-        if sample.prior_delivered >= self.round_end {
-            self.round_end = sample.totals.delivered;
-            self.rounds += 1;
-            self.round_starts = true;
-            self.conserves = false;
+        if sample.prior_delivered >= self.round.end {
+            self.round.end = sample.totals.delivered;
+            self.round.number += 1;
+            self.round.starts = true;
+            self.recovery.conserves = false;
         }
         let probes = self.mode == Mode::ProbeBandwidth;
-        self.detect_policer(window, now, Signs::of(sample, self.round_starts, probes));
+        self.detect_policer(window, now, Signs::of(sample, self.round.starts, probes));
         let measured = Bandwidth::of(sample.delivered, interval);
         // a lower rate of an application that had less to send says nothing of the path
         if !sample.app_limited || measured >= self.bandwidth.get() {
-            self.bandwidth.update(self.rounds, measured);
+            self.bandwidth.update(self.round.number, measured);
         }
         if sample.newly_delivered > 0 {
-            if self.round_starts {
+            if self.round.starts {
                 self.aggregation.on_round();
             }
             let (at, newly) = (sample.totals.delivered_at, sample.newly_delivered);
@@ -204,7 +159,7 @@ impl Bbr {
         let cause = match self.long_term.on_ack(signs) {
             PolicerChange::None => return,
             PolicerChange::Found => {
-                self.gain = UNIT_GAIN;
+                self.pace.gain = UNIT_GAIN;
                 DecisionCause::PolicerFound
             }
             PolicerChange::Expired => {
@@ -232,13 +187,13 @@ impl Bbr {
 
     /// The cycle begins at any phase but the one that gives back.
     fn begin_cycle(&mut self) {
-        self.phase = CYCLE.len() - 1 - self.random.up_to(CYCLE.len() as u64 - 2) as usize;
+        self.cycle.phase = CYCLE.len() - 1 - self.random.up_to(CYCLE.len() as u64 - 2) as usize;
         self.next_phase();
     }
 
     fn next_phase(&mut self) {
-        self.phase = (self.phase + 1) % CYCLE.len();
-        self.phase_from = self.totals.delivered_at;
+        self.cycle.phase = (self.cycle.phase + 1) % CYCLE.len();
+        self.cycle.since = self.totals.delivered_at;
     }
 
     /// A phase takes a round trip; probing lasts until the flight shows it or something is lost, and
@@ -247,14 +202,15 @@ impl Bbr {
         if self.mode != Mode::ProbeBandwidth {
             return;
         }
-        let spent = self.totals.delivered_at.saturating_sub(self.phase_from);
-        let full_length = self.min_rtt.is_some_and(|rtt| spent > rtt);
+        let spent = self.totals.delivered_at.saturating_sub(self.cycle.since);
+        let full_length = self.min_rtt.value.is_some_and(|rtt| spent > rtt);
         let max = self.bandwidth.get();
         let flying = || self.in_network(now, sample.prior_in_flight, sample.next_departure);
-        let over = match self.gain.cmp(&UNIT_GAIN) {
+        let over = match self.pace.gain.cmp(&UNIT_GAIN) {
             Ordering::Equal => full_length,
             Ordering::Greater => {
-                full_length && (sample.newly_lost > 0 || flying() >= self.flight(max, self.gain))
+                full_length
+                    && (sample.newly_lost > 0 || flying() >= self.flight(max, self.pace.gain))
             }
             Ordering::Less => full_length || flying() <= self.flight(max, UNIT_GAIN),
         };
@@ -264,7 +220,7 @@ impl Bbr {
     }
 
     fn find_full_pipe(&mut self, sample: &RateSample) {
-        if self.full_pipe.reached || !self.round_starts || sample.app_limited {
+        if self.full_pipe.reached || !self.round.starts || sample.app_limited {
             return;
         }
         let max = self.bandwidth.get();
@@ -292,27 +248,27 @@ impl Bbr {
     }
 
     fn update_gains(&mut self) {
-        (self.gain, self.window_gain) = match self.mode {
+        (self.pace.gain, self.pace.window_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
             Mode::ProbeBandwidth if self.long_term.rate().is_some() => (UNIT_GAIN, WINDOW_GAIN),
-            Mode::ProbeBandwidth => (CYCLE[self.phase], WINDOW_GAIN),
+            Mode::ProbeBandwidth => (CYCLE[self.cycle.phase], WINDOW_GAIN),
             Mode::ProbeRtt => (UNIT_GAIN, UNIT_GAIN),
         };
     }
 
     /// Before anything is measured: the first window in a round trip.
     fn set_first_rate(&mut self, cwnd: u64, rtt: Option<Duration>) {
-        self.saw_rtt = rtt.is_some();
+        self.pace.saw_rtt = rtt.is_some();
         let over = rtt.unwrap_or(NOMINAL_RTT).max(Duration::from_us(1));
-        self.rate = self.paced(Bandwidth::of(cwnd, over), HIGH_GAIN);
+        self.pace.rate = self.paced(Bandwidth::of(cwnd, over), HIGH_GAIN);
     }
 
     /// Until the pipe is full the rate only rises.
     fn set_rate(&mut self, gain: u64) {
         let rate = self.paced(self.estimate(), gain);
-        if self.full_pipe.reached || rate > self.rate {
-            self.rate = rate;
+        if self.full_pipe.reached || rate > self.pace.rate {
+            self.pace.rate = rate;
         }
     }
 
@@ -326,8 +282,8 @@ impl Bbr {
 impl Controller for Bbr {
     fn on_established(&mut self, window: &mut Window, start: &Start) {
         self.random = Random::new(start.seed, PURPOSE);
-        self.min_rtt = start.rtt;
-        self.min_rtt_at = start.now;
+        self.min_rtt.value = start.rtt;
+        self.min_rtt.at = start.now;
         self.aggregation.restart(start.now);
         self.totals.delivered_at = start.now;
         self.long_term.reset(self.totals);
@@ -347,10 +303,10 @@ impl Controller for Bbr {
         self.drain(ack.now, window, rate);
         self.update_min_rtt(ack.now, window, rate);
         self.update_gains();
-        if !self.saw_rtt {
+        if !self.pace.saw_rtt {
             self.set_first_rate(window.cwnd, rate.rtt);
         }
-        self.set_rate(self.gain);
+        self.set_rate(self.pace.gain);
         self.set_window(window, ack.state, rate);
     }
 
@@ -360,7 +316,7 @@ impl Controller for Bbr {
 
     /// A timeout counts as the end of a round with a loss.
     fn on_timeout(&mut self, window: &mut Window) {
-        self.recovery = State::Loss;
+        self.recovery.state = State::Loss;
         self.full_pipe.bandwidth = Bandwidth::ZERO;
         let signs = Signs {
             totals: self.totals,
@@ -403,12 +359,12 @@ impl Controller for Bbr {
     }
 
     fn is_probing_rtt(&self) -> bool {
-        self.holds_small
+        self.min_rtt.is_probed
     }
 
     #[inline]
     fn pacing_rate(&self) -> Option<u64> {
-        Some(self.rate)
+        Some(self.pace.rate)
     }
 }
 

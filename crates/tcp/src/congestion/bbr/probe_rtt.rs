@@ -20,22 +20,22 @@ impl Bbr {
         window: &mut Window,
         sample: &RateSample,
     ) {
-        let expired = now > self.min_rtt_at + MIN_RTT_LASTS;
+        let expired = now > self.min_rtt.at + MIN_RTT_LASTS;
         if let Some(rtt) = sample.rtt {
-            let lower = self.min_rtt.is_none_or(|known| rtt <= known);
+            let lower = self.min_rtt.value.is_none_or(|known| rtt <= known);
             if lower || (expired && !sample.ack_delayed) {
-                self.min_rtt = Some(rtt);
-                self.min_rtt_at = now;
+                self.min_rtt.value = Some(rtt);
+                self.min_rtt.at = now;
             }
         }
         if expired && !self.restarts && self.mode != Mode::ProbeRtt {
             let cause = DecisionCause::MinRttExpired;
             self.enter(window, now, Mode::ProbeRtt, cause);
             self.keep_window(window);
-            self.probe_rtt_end = None;
+            self.min_rtt.probe_end = None;
         }
-        self.holds_small = self.mode == Mode::ProbeRtt;
-        if self.holds_small {
+        self.min_rtt.is_probed = self.mode == Mode::ProbeRtt;
+        if self.min_rtt.is_probed {
             self.hold_small(now, window, sample);
         }
         self.restarts &= sample.newly_delivered == 0;
@@ -43,30 +43,30 @@ impl Bbr {
 
     /// The flight is small for 200 ms and a round at least.
     fn hold_small(&mut self, now: Instant, window: &mut Window, sample: &RateSample) {
-        if self.probe_rtt_end.is_some() {
-            self.probe_rtt_round_done |= self.round_starts;
-            if self.probe_rtt_round_done {
+        if self.min_rtt.probe_end.is_some() {
+            self.min_rtt.probe_round_done |= self.round.starts;
+            if self.min_rtt.probe_round_done {
                 self.end_probe_rtt(now, window);
             }
         } else if sample.in_flight <= WINDOW_MIN * self.unit {
-            self.probe_rtt_end = Some(now + PROBE_RTT_LASTS);
-            self.probe_rtt_round_done = false;
-            self.round_end = sample.totals.delivered;
+            self.min_rtt.probe_end = Some(now + PROBE_RTT_LASTS);
+            self.min_rtt.probe_round_done = false;
+            self.round.end = sample.totals.delivered;
         }
     }
 
     /// Unless it is too early, the flight may grow again.
     pub(super) fn end_probe_rtt(&mut self, now: Instant, window: &mut Window) {
-        if self.probe_rtt_end.is_none_or(|end| now <= end) {
+        if self.min_rtt.probe_end.is_none_or(|end| now <= end) {
             return;
         }
-        self.min_rtt_at = now;
+        self.min_rtt.at = now;
         let mode = if self.full_pipe.reached {
             Mode::ProbeBandwidth
         } else {
             Mode::Startup
         };
         self.enter(window, now, mode, DecisionCause::MinRttMeasured);
-        window.cwnd = window.cwnd.max(self.window_before);
+        window.cwnd = window.cwnd.max(self.recovery.window_before);
     }
 }

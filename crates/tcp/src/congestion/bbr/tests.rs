@@ -77,7 +77,8 @@ impl Path {
                 .push_back((at, self.totals.delivered, delivered_at, self.first_sent));
             self.free_at = self.free_at.max(at) + SPACING;
             self.arrivals.push_back(self.free_at - SPACING + RTT);
-            let gap = u128::from(Duration::from_secs(1).as_ps()) * 1448 / u128::from(self.bbr.rate);
+            let gap =
+                u128::from(Duration::from_secs(1).as_ps()) * 1448 / u128::from(self.bbr.pace.rate);
             self.next_departure = at + Duration::from_ps(gap as u64);
         }
     }
@@ -125,8 +126,8 @@ impl Path {
 
     /// On to the first ACK of another round.
     fn round(&mut self) {
-        let round = self.bbr.rounds;
-        while self.bbr.rounds == round {
+        let round = self.bbr.round.number;
+        while self.bbr.round.number == round {
             self.ack();
         }
     }
@@ -150,7 +151,7 @@ impl Path {
 fn startup_doubles_the_rate_each_round_until_the_pipe_is_full() {
     let mut path = Path::new(1);
     // the first window of 10 in a round trip, at 2.885 times its rate
-    let first = path.bbr.rate;
+    let first = path.bbr.pace.rate;
     assert_eq!(first, (10 * 1448 * 25 * 739 / 256) * 99 / 100);
     path.round();
     let mut rates = Vec::new();
@@ -169,7 +170,7 @@ fn startup_doubles_the_rate_each_round_until_the_pipe_is_full() {
 fn drain_takes_the_queue_away_and_sets_the_threshold() {
     let mut path = Path::new(1);
     path.run_to(Mode::Drain);
-    assert_eq!(path.bbr.gain, 88);
+    assert_eq!(path.bbr.pace.gain, 88);
     let queued = path.in_flight();
     assert!(queued > 2 * PRODUCT, "{queued}");
     // the product, three bursts of 2, an even number
@@ -190,23 +191,23 @@ fn the_cycle_has_eight_phases_of_a_round_trip_and_begins_at_any_but_the_second()
     for seed in 0..60 {
         let mut path = Path::new(seed);
         path.run_to(Mode::ProbeBandwidth);
-        first_phases.insert(path.bbr.phase);
+        first_phases.insert(path.bbr.cycle.phase);
     }
     assert_eq!(Vec::from_iter(first_phases), [0, 2, 3, 4, 5, 6, 7]);
 
     let mut path = Path::new(1);
     path.run_to(Mode::ProbeBandwidth);
-    while path.bbr.phase != 0 {
+    while path.bbr.cycle.phase != 0 {
         path.ack();
     }
     let start = path.now;
     let mut gains = Vec::new();
     let mut starts = Vec::new();
     while gains.len() < 8 {
-        let phase = path.bbr.phase;
-        gains.push(path.bbr.gain);
+        let phase = path.bbr.cycle.phase;
+        gains.push(path.bbr.pace.gain);
         starts.push(path.now);
-        while path.bbr.phase == phase {
+        while path.bbr.cycle.phase == phase {
             path.ack();
         }
     }
@@ -230,8 +231,8 @@ fn the_smallest_round_trip_is_measured_anew_every_ten_seconds_with_four_segments
     let mut path = Path::new(1);
     path.run_to(Mode::ProbeBandwidth);
     // the path has grown longer by less than its queue, so that the first round trip never comes back
-    path.bbr.min_rtt = Some(Duration::from_ms(39));
-    path.bbr.min_rtt_at = path.now;
+    path.bbr.min_rtt.value = Some(Duration::from_ms(39));
+    path.bbr.min_rtt.at = path.now;
     let from = path.now;
     path.run_to(Mode::ProbeRtt);
     let waited = path.now - from;
@@ -239,11 +240,11 @@ fn the_smallest_round_trip_is_measured_anew_every_ten_seconds_with_four_segments
         waited > Duration::from_secs(10) && waited < Duration::from_ms(10_010),
         "{waited}"
     );
-    let before = path.bbr.window_before;
+    let before = path.bbr.recovery.window_before;
     assert!(before > PRODUCT);
     assert_eq!(path.window.cwnd, 4);
     assert!(path.bbr.is_probing_rtt());
-    while path.bbr.probe_rtt_end.is_none() {
+    while path.bbr.min_rtt.probe_end.is_none() {
         path.ack();
     }
     let small_from = path.now;
@@ -254,7 +255,7 @@ fn the_smallest_round_trip_is_measured_anew_every_ten_seconds_with_four_segments
         small_for > Duration::from_ms(200) && small_for < Duration::from_ms(200) + RTT * 2,
         "{small_for}"
     );
-    assert_eq!(path.bbr.min_rtt, Some(RTT));
+    assert_eq!(path.bbr.min_rtt.value, Some(RTT));
     assert!(path.window.cwnd >= before.min(path.bbr.target()));
 }
 
@@ -272,9 +273,9 @@ fn a_recovery_keeps_the_flight_for_a_round_and_then_brings_the_window_back() {
     path.ack();
     // what is in flight, and what was delivered
     assert_eq!(path.window.cwnd, path.in_flight() + 1);
-    assert!(path.bbr.conserves);
+    assert!(path.bbr.recovery.conserves);
     path.round();
-    assert!(!path.bbr.conserves);
+    assert!(!path.bbr.recovery.conserves);
     path.state = State::Open;
     path.ack();
     assert!(
@@ -310,5 +311,5 @@ fn a_gap_of_the_application_leaves_the_bandwidth_as_it_was() {
     }
     assert_eq!(path.bbr.bandwidth.get(), known);
     path.bbr.on_resume(&mut path.window, path.now);
-    assert_eq!(path.bbr.rate, path.bbr.paced(known, UNIT_GAIN));
+    assert_eq!(path.bbr.pace.rate, path.bbr.paced(known, UNIT_GAIN));
 }

@@ -23,14 +23,14 @@ const BURST_SEGMENTS_MAX: u64 = 127;
 impl Bbr {
     /// What a burst carries on a host with segmentation offload.
     fn quantum(&self) -> u64 {
-        let least = if self.rate < SINGLE_BELOW { 1 } else { 2 };
-        let bytes = (self.rate >> BURST_SHIFT).min(BURST_BYTES_MAX);
+        let least = if self.pace.rate < SINGLE_BELOW { 1 } else { 2 };
+        let bytes = (self.pace.rate >> BURST_SHIFT).min(BURST_BYTES_MAX);
         (bytes / self.segment_bytes).clamp(least, BURST_SEGMENTS_MAX) * self.unit
     }
 
     /// The bandwidth's worth of a smallest round trip.
     fn product(&self, bandwidth: Bandwidth, gain: u64) -> u64 {
-        match self.min_rtt {
+        match self.min_rtt.value {
             Some(rtt) => bandwidth.amount_at(gain, rtt).next_multiple_of(self.unit),
             None => WINDOW_INITIAL * self.unit,
         }
@@ -39,7 +39,7 @@ impl Bbr {
     /// With what the hosts hold: three bursts, and an even number of segments for delayed ACKs.
     fn with_bursts(&self, amount: u64) -> u64 {
         let whole = (amount + 3 * self.quantum()).next_multiple_of(2 * self.unit);
-        let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
+        let probes = self.mode == Mode::ProbeBandwidth && self.cycle.phase == 0;
         whole + if probes { 2 * self.unit } else { 0 }
     }
 
@@ -51,7 +51,7 @@ impl Bbr {
     /// What of `in_flight` will be in the network when the pacer lets the next segment out.
     pub(super) fn in_network(&self, now: Instant, in_flight: u64, next_departure: Instant) -> u64 {
         let delivered = self.estimate().amount(next_departure.saturating_sub(now));
-        let burst = if self.gain > UNIT_GAIN {
+        let burst = if self.pace.gain > UNIT_GAIN {
             self.quantum()
         } else {
             0
@@ -78,7 +78,7 @@ impl Bbr {
 
     pub(super) fn target(&self) -> u64 {
         let estimate = self.estimate();
-        let mut target = self.product(estimate, self.window_gain);
+        let mut target = self.product(estimate, self.pace.window_gain);
         if self.full_pipe.reached {
             target += self.aggregation.allowance(estimate);
         }
@@ -92,18 +92,18 @@ impl Bbr {
         if sample.newly_lost > 0 {
             window.cwnd = window.cwnd.saturating_sub(sample.newly_lost).max(self.unit);
         }
-        if state == State::Fast && self.recovery != State::Fast {
-            self.conserves = true;
-            self.round_end = sample.totals.delivered;
+        if state == State::Fast && self.recovery.state != State::Fast {
+            self.recovery.conserves = true;
+            self.round.end = sample.totals.delivered;
             window.cwnd = kept;
-        } else if self.recovery != State::Open && state == State::Open {
-            window.cwnd = window.cwnd.max(self.window_before);
-            self.conserves = false;
+        } else if self.recovery.state != State::Open && state == State::Open {
+            window.cwnd = window.cwnd.max(self.recovery.window_before);
+            self.recovery.conserves = false;
         }
-        self.recovery = state;
-        if self.conserves {
+        self.recovery.state = state;
+        if self.recovery.conserves {
             window.cwnd = window.cwnd.max(kept);
         }
-        self.conserves
+        self.recovery.conserves
     }
 }
