@@ -51,7 +51,7 @@ pub struct LinkLayout {
     pub rate_bps: u64,
     /// propagation delay, its own or the network's
     pub delay_ps: u64,
-    /// buffer of the ports at its ends where it has one of its own, octets
+    /// buffer of the ports at its ends where it has one of its own, in bytes
     pub limit_bytes: Option<u32>,
 }
 

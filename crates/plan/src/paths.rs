@@ -14,7 +14,7 @@ pub struct FlowPaths {
 }
 
 impl FlowPaths {
-    /// What the paths and the routes made of them take, octets.
+    /// What the paths and the routes made of them take, in bytes.
     pub fn bytes(&self) -> u64 {
         let path = |path: &Path| Routes::bytes(path.len()) + 4 * path.len() as u64;
         self.forward.iter().chain(&self.backward).map(path).sum()

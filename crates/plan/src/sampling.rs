@@ -18,7 +18,7 @@ pub(crate) const CERTAIN_PPB: u64 = 1_000_000_000;
 pub(crate) struct Cdf {
     /// value in units, and the probability of it and less in parts of 10^9
     points: Vec<(u64, u64)>,
-    /// octets of a unit: 1 where values are octets
+    /// bytes of a unit: 1 if values are bytes
     unit_bytes: u64,
 }
 
@@ -34,7 +34,7 @@ impl Cdf {
         Self { points, unit_bytes }
     }
 
-    /// The mean of what is drawn, octets; what the first point leaves out is of its own value.
+    /// The mean of what is drawn, in bytes; what the first point leaves out is of its own value.
     pub(crate) fn mean_bytes(&self) -> f64 {
         let (first, below) = self.points[0];
         let steps = self.points.windows(2).map(|pair| {
@@ -45,7 +45,7 @@ impl Cdf {
         sum / CERTAIN_PPB as f64 * self.unit_bytes as f64
     }
 
-    /// A size, in whole units and at least one, octets.
+    /// A size, in whole units and at least one, in bytes.
     pub(crate) fn draw(&self, stream: &mut Stream) -> u64 {
         /// fractions of a part of 10^9
         const FRACTION_BITS: u32 = 48;

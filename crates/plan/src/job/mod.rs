@@ -1,7 +1,7 @@
 //! The job: everything that decides a run's result, in base units, as JSON.
 //!
 //! The Python front validates what a person wrote and lowers it to this. Times are integer
-//! picoseconds, rates bit/s, sizes octets, clock errors parts of 10^9. Unknown fields are refused.
+//! picoseconds, rates bit/s, sizes bytes, clock errors parts of 10^9. Unknown fields are refused.
 
 pub mod workload;
 
@@ -35,7 +35,7 @@ pub struct Job {
     pub queue: QueueConfig,
     /// what holds packets back before the line
     pub shaper: Option<shaper::Config>,
-    /// what tells short flows from long ones at the edge; without it all packets are of class 0
+    /// what separates short flows from long ones at the edge; without it all packets are of class 0
     pub classifier: Option<classifier::Config>,
     /// where packets are lost that no queue drops
     #[serde(default)]
@@ -346,7 +346,7 @@ pub struct ProbesJob {
     /// flows with rows in the tables series and rtt: those of the lowest numbers
     #[serde(default = "watched_flows")]
     pub watched_flows: u32,
-    /// ports with rows in the table queue: those where the data of most flows meets
+    /// ports with rows in the table queue: those that the data of most flows may share
     #[serde(default = "watched_ports")]
     pub watched_ports: u32,
 }

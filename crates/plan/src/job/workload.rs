@@ -86,7 +86,7 @@ pub struct PoissonJob {
 pub struct CdfJob {
     /// values in units, and the probability of each and less, in parts of 10^9
     pub points: Vec<(u64, u64)>,
-    /// octets of a unit
+    /// bytes of a unit
     pub unit_bytes: u64,
 }
 

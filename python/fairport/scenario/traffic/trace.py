@@ -72,7 +72,7 @@ class Trace(TrafficSection):
                 rows = rows.with_columns(pl.col(column).cast(dtype))
             except pl.exceptions.InvalidOperationError:
                 what = "texts" if dtype == pl.String else "numbers"
-                raise self._refused(f"has more than {what} in {column}", "mend them") from None
+                raise self._refused(f"has more than {what} in {column}", "fix them") from None
         size, start = pl.col("size_bytes"), pl.col("start_s")
         self._none(rows, pl.any_horizontal(pl.all().is_null()), "has an empty field")
         self._none(rows, size <= 0, "has a size of {size_bytes}")
@@ -100,7 +100,7 @@ class Trace(TrafficSection):
         found = rows.with_row_index("row").filter(wrong).head(1)
         if not found.is_empty():
             row = found.row(0, named=True)
-            raise self._refused(f"{problem.format(**row)} in flow {row['row']}", "mend that row")
+            raise self._refused(f"{problem.format(**row)} in flow {row['row']}", "fix that row")
 
     def _refused(self, problem: str, remedy: str) -> TrafficError:
         return TrafficError(problem, field="file", value=self.path, remedy=remedy)

@@ -42,7 +42,7 @@ class Web(TrafficSection):
     @model_validator(mode="before")
     @classmethod
     def _lists_are_pairs(cls, data: Any) -> Any:
-        # TOML has lists, and a strict model takes them for tuples only if told so
+        # TOML has lists, and a strict model takes them for tuples only if they are declared so
         if isinstance(data, dict):
             pairs = ("objects", "object_packets")
             data = {
