@@ -26,7 +26,7 @@ FROM_S = 0.25
 HOST_US = 30
 SPREAD_US = 20
 SWITCH_US = 25
-# 6 links against 2: four switches more, two of which stand for themselves
+# 6 links against 2: four switches more, two of which are in the program
 FAR_US = 2 * SWITCH_US
 PROCESSING_US = 5
 QUEUE_PACKETS = 100

@@ -14,7 +14,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def between_markers(file: Path, name: str, content: str) -> None:
-    """Replaces what stands between `<!-- name: begin -->` and `<!-- name: end -->`."""
+    """Replaces what is between `<!-- name: begin -->` and `<!-- name: end -->`."""
     text = file.read_text(encoding="utf-8")
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)

@@ -118,7 +118,7 @@ def test_a_fixed_total_is_split_evenly_among_the_senders() -> None:
         (
             {"kind": "incast", "from": "all", "to": "h0", "block": "1kB", "total": "1kB"},
             "block",
-            "cannot stand beside",
+            "cannot be combined with",
         ),
         ({"kind": "udp", "from": "h1", "to": "h0"}, "rate", "is missing"),
         (

@@ -3,7 +3,7 @@
 What a fence's language means:
 
 - `console`: lines that begin with `$ ` are commands, run in one folder per document; the lines
-  under a command, if any, are its output on stdout. A line `...` stands for any number of lines.
+  under a command, if any, are its output on stdout. A line `...` means any number of lines.
   `git` and `make` lines are not run: the Makefile must have the target.
 - `python`: a whole program. A `text` block right below is what it prints. If its first line is a
   comment with the name of a file of the repository, it is a piece of that file instead.

@@ -76,7 +76,7 @@ struct Extras {
     losses: Vec<Loss>,
 }
 
-/// Where a port stands in the topology.
+/// Where a port is in the topology.
 pub(crate) struct Location {
     /// the node at the far end of its link
     pub(crate) far_node: NodeId,

@@ -75,7 +75,7 @@ fn flow_queues(job: &Job, topology: &Topology) -> u64 {
     switches.map(|node| node.ports.len() as u64).sum()
 }
 
-/// What the routes of all listed flows take. Of many flows, evenly chosen ones stand for the others.
+/// What the routes of all listed flows take. Of many flows, evenly chosen ones represent the others.
 fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) -> u64 {
     const MOST: usize = 1_000;
     let step = listed.len().div_ceil(MOST).max(1);

@@ -123,7 +123,7 @@ macro_rules! plain_cells {
 
 plain_cells!(u8 => U8, u32 => U32, u64 => U64, f64 => F64);
 
-/// Integers that may be missing: the largest number stands for none.
+/// Integers that may be missing: the largest number means none.
 macro_rules! optional_cells {
     ($($type:ty => $column:ident),+) => {$(
         impl Cell for Option<$type> {

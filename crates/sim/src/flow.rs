@@ -11,7 +11,7 @@ use crate::udp::UdpFlow;
 /// One end of a TCP flow.
 pub(crate) struct Endpoint {
     pub(crate) connection: Connection,
-    /// where it stands, as an index into the senders' servers
+    /// its host, as an index into the senders' servers
     pub(crate) host: u32,
     /// what its packets carry at the start
     pub(crate) route: u32,
@@ -70,7 +70,7 @@ impl TcpFlow {
         self.announce(side);
     }
 
-    /// The side that stands at this host.
+    /// The side at this host.
     #[inline]
     pub(crate) fn side_at(&self, host: NodeId) -> Side {
         if self.receiver == host {

@@ -3,7 +3,7 @@
 //!
 //! They are newtypes so that a rate cannot be added to a time. All arithmetic is on integers:
 //! the same scenario gives the same numbers on every machine, and nothing drifts.
-//! This crate is the ground that both the network and TCP stand on; it knows of neither.
+//! Both the network and TCP use this crate; it knows of neither.
 
 mod bytes;
 mod rate;

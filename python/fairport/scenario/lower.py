@@ -18,7 +18,7 @@ from fairport.scenario.traffic.base import Ends, ToOneReceiver, TrafficError
 
 _DEFAULT_STACK = "linux-2.6"
 
-# a layer of TCP settings and where it stands in the scenario
+# a layer of TCP settings and its place in the scenario
 Layer = tuple[str, TcpSettings]
 
 
@@ -179,7 +179,7 @@ def _host_layers(scenario: Scenario, hosts: Sequence[str]) -> dict[str, list[Lay
 
 @contextmanager
 def _naming(scenario: Scenario, path: str, selector: Any) -> Iterator[None]:
-    """Says where in the scenario a selector stands that names a host which is not there."""
+    """Says where in the scenario a selector is that names a host which is not there."""
     try:
         yield
     except SelectorError as error:

@@ -120,6 +120,6 @@ def _words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
 
 
 def _heading(path: list[str | int]) -> str:
-    """How TOML begins a table that stands there: [host.processing], [[traffic]]."""
+    """How TOML begins a table of that place: [host.processing], [[traffic]]."""
     names = ".".join(part for part in path if isinstance(part, str))
     return f"[[{names}]]" if isinstance(path[-1], int) else f"[{names}]"

@@ -14,7 +14,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _on_one_line(schema: Any) -> Any:
-    """The schema with its descriptions as single lines: they are wrapped where they stand."""
+    """The schema with its descriptions as single lines: they are wrapped where they are shown."""
     if isinstance(schema, dict):
         return {
             key: " ".join(value.split())

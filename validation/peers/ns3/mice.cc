@@ -249,7 +249,7 @@ main(int argc, char* argv[])
     red.SetRootQueueDisc("ns3::RedQueueDisc", "MinTh", DoubleValue(redMin), "MaxTh", DoubleValue(redMax), "MaxSize",
                          QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, queue)), "LInterm", DoubleValue(10), "QW",
                          DoubleValue(1. / 512), "LinkBandwidth", StringValue(rate), "MeanPktSize", UintegerValue(MSS + 40));
-    const bool isRed = redMax > 0; // it stands above a device that takes one packet
+    const bool isRed = redMax > 0; // it is above a device that takes one packet
     join(switches.Get(0), switches.Get(1), rate, 40, isRed ? 1 : queue, isRed ? &red : nullptr);
 
     Transfers ofShort{100 * MSS, Seconds(10)}, ofLong{10000 * MSS, Seconds(1)};

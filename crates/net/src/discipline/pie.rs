@@ -242,7 +242,7 @@ mod tests {
         // from 0 to 35 ms: (0.125 · 0.020 + 1.25 · 0.035) / 2048 = 0.04625 / 2048
         controller.update(Duration::from_ms(35));
         assert!((controller.probability - 0.046_25 / 2048.0).abs() < 1e-12);
-        // it is between 10^-5 and 10^-4 now, and the delay stands: 0.0025 / 128 more
+        // it is between 10^-5 and 10^-4 now, and the delay is constant: 0.0025 / 128 more
         controller.update(Duration::from_ms(35));
         assert!((controller.probability - 0.046_25 / 2048.0 - 0.002_5 / 128.0).abs() < 1e-12);
     }

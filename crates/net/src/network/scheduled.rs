@@ -38,7 +38,7 @@ struct Scheduled {
     /// until when the backlog's integral has been taken
     integrated_to: Time,
     revoked: Revoked,
-    /// where it stands
+    /// the switch that it belongs to
     node: NodeId,
 }
 
@@ -103,7 +103,7 @@ impl ScheduledPorts {
         }
     }
 
-    /// Adds a port that stands at `node`; returns its number among these.
+    /// Adds a port of `node`; returns its number among these.
     pub(super) fn add(&mut self, node: NodeId, scheduler: Scheduler) -> u32 {
         self.ports.push(Scheduled {
             backlog: NOTHING,

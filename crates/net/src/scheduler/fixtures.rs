@@ -1,4 +1,4 @@
-//! A port's stand-in for the tests of schedulers: gives packets their places and counts what waits.
+//! A port for the tests of schedulers: gives packets their places and counts what waits.
 
 use fairport_units::Instant;
 

@@ -9,7 +9,7 @@
 //!
 //! Hosts 4, switches 3, links 6. The figure itself is not in the texts that this project holds: that
 //! S1 has a port of its own at the receiver's switch and S2 and S4 share another is what the
-//! paper's experiments need; that they stand on a line is assumed.
+//! paper's experiments need; that they are on a line is assumed.
 
 use super::{LinkOptions, Topology};
 

@@ -3,7 +3,7 @@
 //!
 //! The period counts from launch to launch. Where the last transfer is still under way, the next
 //! one waits for it: a source has one transfer at a time. A transfer has a connection of its own, or
-//! each source keeps one, which then stands idle between transfers; a row of the rounds table says
+//! each source keeps one, which is then idle between transfers; a row of the rounds table says
 //! what each took.
 
 use fairport_net::stream::Stream;

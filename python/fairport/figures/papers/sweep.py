@@ -35,7 +35,7 @@ _LARGEST_SPAN = 20
 
 @dataclass(frozen=True)
 class _Places:
-    """Where on the horizontal axis each variant stands."""
+    """The place of each variant on the horizontal axis."""
 
     variants: Sequence[Variant]
 

@@ -33,7 +33,7 @@ class Incast(ToOneReceiver):
     @model_validator(mode="after")
     def _one_of_two_sizes(self) -> Self:
         if (self.block is None) == (self.total is None):
-            problem = "is missing" if self.block is None else "cannot stand beside `total`"
+            problem = "is missing" if self.block is None else "cannot be combined with `total`"
             raise refuse(
                 problem, 'give one of `block = "128KiB"` and `total = "1MiB"`', field="block"
             )
