@@ -144,8 +144,8 @@ pub struct Settings {
     /// What the kernel adds to the timers of tail loss probes and of late segments
     /// (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack_ps: u64,
-    /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as the four
-    /// below and F-RTO do: without it they are off, and a window falls at once.
+    /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as forward
+    /// acknowledgement, tail loss probes and F-RTO do: without it they are off.
     pub rack: bool,
     /// Without `rack`: what lies three segments below the highest SACKed one is lost, SACKed or not in
     /// between, and so is a retransmission that later data overtook (forward acknowledgement,
@@ -153,7 +153,8 @@ pub struct Settings {
     pub fack: bool,
     /// Probe the tail of a flight after two round trips (RFC 8985 7).
     pub tail_loss_probe: bool,
-    /// How the window comes down in fast recovery.
+    /// How the window is reduced in fast recovery. Without SACK it falls at once, unless
+    /// `duplicate_acks_deliver`: the other two go by what each ACK delivers.
     pub window_reduction: WindowReduction,
     /// Tell the peer of data that came twice, in the first SACK block (RFC 2883).
     pub dsack: bool,
@@ -179,7 +180,7 @@ pub struct Settings {
     /// (RFC 3465 2.2: 2; one after a timeout, 2.3); 0: no limit, as Linux.
     pub abc_limit_segments: u32,
     /// Without SACK, a duplicate acknowledgement counts a segment as delivered, which does not count once
-    /// more under `abc` when it is acknowledged (Linux's `tcp_add_reno_sack`).
+    /// more when it is acknowledged (Linux's `tcp_add_reno_sack`): PRR and `abc` go by it.
     pub duplicate_acks_deliver: bool,
     /// The congestion window counts as used throughout a window of data in which it was full at one
     /// time, and in slow start also if more than half of it was under way (Linux's

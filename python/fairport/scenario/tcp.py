@@ -119,9 +119,9 @@ class TcpSettings(Section):
     tail_loss_probe: bool | None = None
     """A probe after about two round trips without an ACK (TLP, RFC 8985)."""
     window_reduction: Literal["at-once", "rate-halving", "prr"] | None = None
-    """How the window comes down in fast recovery: at its beginning (RFC 6675); by a segment on
+    """How the window is reduced in fast recovery: at its beginning (RFC 6675); by a segment on
     every second ACK (Linux up to 3.1); in proportion to what is delivered (PRR, RFC 6937). The
-    latter two need SACK."""
+    latter two need SACK or `duplicate_acks_deliver`."""
     dsack: bool | None = None
     """The receiver reports data that arrived twice (RFC 2883)."""
     undo: bool | None = None
@@ -142,8 +142,8 @@ class TcpSettings(Section):
     abc_limit: int | None = Field(default=None, ge=0, le=1_000_000)
     """Segments that an ACK may add in slow start under `abc` (L of RFC 3465: 2); 0: no limit."""
     duplicate_acks_deliver: bool | None = None
-    """Without SACK, under `abc`, the window grows for a segment when a duplicate ACK reports it,
-    and not once more when it is acknowledged (Linux)."""
+    """Without SACK, a duplicate ACK counts a segment as delivered, which does not count once more
+    when it is acknowledged (Linux): PRR and `abc` go by it."""
     window_use_by_round: bool | None = None
     """Whether the window was used is asked of a whole window of data, and in slow start half of it
     will do (Linux since 3.16); without, of the moment when the sender last stopped."""

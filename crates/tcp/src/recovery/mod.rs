@@ -107,7 +107,10 @@ impl Recovery {
                 Duration::from_ps(settings.rto_min_ps),
             )
         });
-        let reduction = Reduction::new(settings.window_reduction).filter(|_| sack);
+        let duplicates_deliver = settings.duplicate_acks_deliver;
+        // a gradual reduction goes by what each ACK delivers
+        let reduction =
+            Reduction::new(settings.window_reduction).filter(|_| sack || duplicates_deliver);
         let frto = (sack && settings.frto).then(Frto::default);
         let extended = settings.rack || settings.fack || settings.undo;
         Self {
@@ -116,7 +119,7 @@ impl Recovery {
             retransmit_now: false,
             limited_transmit: settings.limited_transmit,
             early_retransmit: settings.early_retransmit,
-            duplicates_deliver: settings.duplicate_acks_deliver && settings.abc,
+            duplicates_deliver,
             tracks_deliveries: sack
                 && (extended || probe.is_some() || reduction.is_some() || frto.is_some()),
             detection,
@@ -184,12 +187,45 @@ impl Recovery {
     /// Of `segments` newly acknowledged, those that duplicate ACKs had counted as delivered already.
     /// What fills the hole is newly delivered at least.
     #[inline]
-    pub(crate) fn counted_before(&self, segments: u32) -> u64 {
+    pub(crate) fn counted_before(&self, segments: u32, unit: u64) -> u64 {
         match &self.detection {
             Detection::DuplicateAcks(it) if self.duplicates_deliver => {
-                it.duplicates().min(u64::from(segments).saturating_sub(1))
+                (it.inflation() / unit).min(u64::from(segments).saturating_sub(1))
             }
             _ => 0,
+        }
+    }
+
+    /// What a duplicate ACK delivers, in the window's unit: a segment, where that counts
+    /// (`tcp_add_reno_sack`).
+    pub(crate) fn delivered_by_duplicate(&self, board: &Scoreboard) -> u64 {
+        match &self.detection {
+            Detection::DuplicateAcks(it) if self.duplicates_deliver => {
+                it.delivered_by_duplicate(self.state, board)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether the window grows by the state in which an ACK leaves loss recovery, as in today's Linux
+    /// (`tcp_cong_control`); the RFCs' plain algorithms count by the state that it finds.
+    #[inline]
+    pub(crate) fn grows_last(&self) -> bool {
+        self.tracks_deliveries || self.reduction.is_some()
+    }
+
+    /// Whether all that was sent before the episode is acknowledged, but nothing above: without SACK
+    /// Linux keeps its state until then, since duplicate ACKs may answer retransmissions (RFC 6582 3.2;
+    /// `tcp_is_non_sack_preventing_reopen`).
+    pub(crate) fn is_held(&self, board: &Scoreboard) -> bool {
+        self.state == State::Fast && board.una() == self.point
+    }
+
+    /// What is in the network while the window is reduced.
+    pub(crate) fn in_flight(&self, board: &Scoreboard) -> u64 {
+        match &self.detection {
+            Detection::DuplicateAcks(it) => it.pipe(board),
+            Detection::Sack(_) | Detection::Time(_) => board.pipe(),
         }
     }
 
@@ -226,7 +262,7 @@ impl Recovery {
                 if ack.is_duplicate && !board.is_empty() {
                     it.on_duplicate(self.state, board);
                 }
-            } else if self.state == State::Fast {
+            } else if self.state == State::Fast && board.una() < self.point {
                 it.on_partial(board, ack.acked);
                 self.retransmit_now = true;
             } else {
@@ -283,6 +319,11 @@ impl Recovery {
         let sign = self.undo.sign(ack.echoed);
         match (self.state, sign) {
             (State::Open, _) => self.take_back(board, false, DecisionCause::Dsack),
+            (State::Fast, None)
+                if self.reduction.is_some() && !self.uses_sack() && self.is_held(board) =>
+            {
+                Change::None
+            }
             (State::Fast, _) if complete => {
                 self.note_recovered(sign.is_none());
                 self.reopen();

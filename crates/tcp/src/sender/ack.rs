@@ -57,7 +57,7 @@ impl Sender {
                 self.enter_cwr();
             }
         }
-        if self.recovery.tracks_deliveries()
+        if self.recovery.grows_last()
             && (facts.advances
                 || (facts.newly_sacked && self.recovery.reordering().raises_on_sack()))
         {
@@ -115,7 +115,7 @@ impl Sender {
         if outcome.change != Change::None {
             self.change_episode(facts.now, outcome.change, events);
         }
-        if facts.advances && !self.recovery.tracks_deliveries() {
+        if facts.advances && !self.recovery.grows_last() {
             // the RFCs' order: an ACK counts by the state that it finds
             let undone = matches!(outcome.change, Change::Undone { .. });
             self.grow(facts, if undone { State::Open } else { before });
@@ -159,6 +159,9 @@ impl Sender {
             && !facts.newly_sacked
             && !window_changed
             && segment.sequence_length() == 0;
+        if facts.is_duplicate && !self.recovery.uses_sack() {
+            facts.delivered = self.recovery.delivered_by_duplicate(&self.board);
+        }
     }
 
     /// What the ACK acknowledges and SACKs.
@@ -171,7 +174,9 @@ impl Sender {
     ) {
         if facts.advances {
             let acked = self.take_ack(facts, segment, events);
-            let counted = self.recovery.counted_before(acked.segments);
+            let counted = self
+                .recovery
+                .counted_before(acked.segments, self.board.unit());
             facts.delivered = acked.amount.saturating_sub(counted * self.board.unit());
             facts.segments = acked.segments - counted as u32;
         }

@@ -161,7 +161,7 @@ impl Sender {
         let sample = ReductionSample {
             delivered,
             clean,
-            in_flight: self.board.pipe(),
+            in_flight: self.recovery.in_flight(&self.board),
             cwnd: window.cwnd,
             ssthresh: window.ssthresh,
             least: self.congestion.least_window(),
@@ -184,7 +184,7 @@ impl Sender {
         match self.recovery.state() {
             State::Open => !self.is_in_cwr() || self.board.una() >= self.cwr_point(),
             State::Loss => self.rto.timeouts == 0,
-            State::Fast => false,
+            State::Fast => self.recovery.is_held(&self.board),
         }
     }
 }
