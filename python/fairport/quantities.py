@@ -72,7 +72,7 @@ QUANTITIES: dict[str, Quantity] = {
     "signals_per_s": Quantity("drops and marks at the bottleneck", "1/s"),
     # of a connection
     "cwnd_bytes": Quantity("cwnd", **_KB),
-    "rtt_s": Quantity("RTT", **_MS, form=".3f"),
+    "rtt_s": Quantity("RTT", **_MS, form=".2f"),
     # of transfers, rounds and requests
     "completed": Quantity("completed", form=".0f"),
     "fct_s": Quantity("completion time", "s"),

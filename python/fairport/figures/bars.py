@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from fairport.figures import over_time, style
+from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -20,6 +21,7 @@ CAPTION = (
     "out with time is chance; what remains over the whole run is structure. The line is the mean "
     "of the class, the dotted line the fair share."
 )
+_GOODPUT = QUANTITIES["goodput_bps"]
 SPANS = (0.2, 0.4, 1.0)
 MANY = 40
 
@@ -40,13 +42,14 @@ def draw(result: Result) -> Figure:
     for panel in panels[1:]:
         panel.sharey(panels[0])
         panel.tick_params(labelleft=False)
-    style.y_label(picture, panels, "goodput (Mbit/s)")
+    style.y_label(picture, panels, _GOODPUT.label)
     for panel, span in zip(panels, SPANS, strict=True):
         until = span * over_time.end_s(result)
         rates = _rates(result, until)
         left, total = 0.0, 0.0
         for one in classes:
-            heights = np.array([rates.get(flow, 0.0) for flow in one.flows]) / 1e6
+            heights = np.array([rates.get(flow, 0.0) for flow in one.flows])
+            heights *= _GOODPUT.factor
             total += heights.sum()
             places = left + np.arange(len(heights))
             panel.bar(places, heights, width, **one.look.bar)

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairport.figures import over_time, style
+from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -22,6 +23,8 @@ CAPTION = (
     "ACKs, so it costs a timeout. A class with such small windows stops after a single burst of "
     "drops."
 )
+
+_CWND = QUANTITIES["cwnd_bytes"]
 
 # The decisions that are drawn, from the top; those that did not happen in the run have no row.
 # A row says by its place which kind it is: colours are for hop classes.
@@ -43,18 +46,18 @@ def draw(result: Result) -> Figure:
     shown = set(decisions["what"].unique())
     kinds = [kind for kind in _MARKS if kind in shown]
     if not kinds:
-        picture, panels, classes = over_time.frame(result, TITLE, "cwnd (kB)")
+        picture, panels, classes = over_time.frame(result, TITLE, _CWND.label)
         strips: list[Axes] = []
     else:
         picture, panels, strips, classes = over_time.frame_with_strips(
-            result, TITLE, "cwnd (kB)", _ROW_IN * len(kinds)
+            result, TITLE, _CWND.label, _ROW_IN * len(kinds)
         )
     top = 0.0
     for panel, one in zip(panels, classes, strict=False):
-        values = over_time.lines(panel, one, result, "cwnd_bytes", 1e3)
+        values = over_time.lines(panel, one, result, "cwnd_bytes")
         top = max(top, float(np.nanpercentile(values, 99.5)))
         average = style.three_digits(float(np.nanmean(values)))
-        style.panel_title(panel, one.label, one.look.colour, f"mean {average} kB")
+        style.panel_title(panel, one.label, one.look.colour, f"mean {average} {_CWND.unit}")
     for strip, one in zip(strips, classes, strict=False):
         _marks(strip, decisions.filter(pl.col("flow").is_in(one.flows)), kinds, result)
     if classes:

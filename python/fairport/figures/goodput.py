@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from fairport import metrics
 from fairport.figures import over_time, style
+from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -22,23 +23,26 @@ CAPTION = (
 )
 
 
+_GOODPUT = QUANTITIES["goodput_bps"]
+
+
 def draw(result: Result) -> Figure:
     """One panel per hop class: flows thin, their mean thick."""
-    picture, panels, classes = over_time.frame(result, TITLE, "goodput (Mbit/s)")
-    rates = metrics.compared(result.flows)["goodput_bps"].to_numpy() / 1e6
+    picture, panels, classes = over_time.frame(result, TITLE, _GOODPUT.label)
+    rates = metrics.compared(result.flows)["goodput_bps"].to_numpy() * _GOODPUT.factor
     fair = float(rates.mean()) if len(rates) else 0.0
     top = fair
     for panel, one in zip(panels, classes, strict=False):
-        values = over_time.lines(panel, one, result, "goodput_bps", 1e6)
+        values = over_time.lines(panel, one, result, "goodput_bps")
         if len(rates) > 1:
             style.fair_share(panel, fair)
         top = max(top, float(np.nanpercentile(values, 99.5)))
-        average = result.summary["classes"][one.name]["goodput_bps_mean"] / 1e6
+        average = result.summary["classes"][one.name]["goodput_bps_mean"] * _GOODPUT.factor
         style.panel_title(
             panel,
             one.label,
             one.look.colour,
-            f"mean {style.three_digits(average)} Mbit/s; {_idle(result, one)}",
+            f"mean {style.three_digits(average)} {_GOODPUT.unit}; {_idle(result, one)}",
         )
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1e-3))

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from fairport.figures import style
+from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -124,14 +125,15 @@ def grid(
     return times, matrix
 
 
-def lines(panel: Axes, one: style.HopClass, result: Result, column: str, unit: float) -> Floats:
-    """Draws a column of a class in multiples of `unit`: its flows thin, their mean thick.
+def lines(panel: Axes, one: style.HopClass, result: Result, column: str) -> Floats:
+    """Draws a column of a class in the unit of its quantity: flows thin, their mean thick.
 
     Many flows become the band of their middle 90 %; a flow alone is thin in finer steps. Returns
     the values by time and flow.
     """
     times, values = grid(result, one.flows, column)
-    values /= unit
+    factor = QUANTITIES[column].factor
+    values *= factor
     marker: dict[str, Any] = {"marker": one.look.marker, "markersize": 3} if len(times) == 1 else {}
     thin: dict[str, Any] = {"color": one.look.colour, "alpha": 0.38, "linewidth": 0.45}
     if len(one.flows) > MAX_LINES:
@@ -141,7 +143,7 @@ def lines(panel: Axes, one: style.HopClass, result: Result, column: str, unit: f
         panel.plot(times, values, **thin)
     else:
         fine_times, fine = grid(result, one.flows, column, most_points=MAX_POINTS_ALONE)
-        panel.plot(fine_times, fine / unit, **thin)
+        panel.plot(fine_times, fine * factor, **thin)
     panel.plot(times, mean(values), color=one.look.colour, linewidth=1.4, **marker)
     return values
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from fairport import blackouts
 from fairport.figures import over_time, style
+from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -29,6 +30,9 @@ CAPTION = (
 MOST_PORTS = 6
 
 
+_QUEUE = QUANTITIES["queue_bytes"]
+
+
 def draw(result: Result, blackout_of: str | None = None) -> Figure:
     """Occupancy over the run; arrivals by ingress port with their fate; waits.
 
@@ -38,7 +42,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     shown = blackouts.shown(result.tables, result.summary, blackout_of)
     if shown is None:
         picture, [[panel]] = style.frame(result, TITLE, [1.1])
-        style.y_label(picture, [panel], "queue (kB)")
+        style.y_label(picture, [panel], _QUEUE.label)
         _whole_run(panel, result)
         style.note(picture, _without(result))
         return picture
@@ -48,7 +52,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     heights = [1.1, 0.1 + 0.34 * ports, 0.75]
     picture, rows = style.frame(result, TITLE, heights, [0.7, 0.12])
     panels = [row[0] for row in rows]
-    style.y_label(picture, panels[:1], "queue (kB)")
+    style.y_label(picture, panels[:1], _QUEUE.label)
     _whole_run(panels[0], result)
     style.y_label(picture, panels[2:], "wait (µs)")
     _blackout(panels[1], panels[2], trace, shown.ingress_port)
@@ -94,7 +98,7 @@ def _whole_run(panel: Axes, result: Result) -> None:
         style.say(panel, f"no samples of {worst['port']}" if worst else "no port carries a flow")
         return
     share = -(-rows.height // over_time.MAX_POINTS)
-    kilobytes = pl.col("bytes") / 1e3
+    kilobytes = pl.col("bytes") * _QUEUE.factor
     steps = (
         rows.with_row_index("row")
         .group_by(pl.col("row") // share, maintain_order=True)
@@ -108,11 +112,13 @@ def _whole_run(panel: Axes, result: Result) -> None:
     times, low, high = steps["time_s"], steps["low"], steps["high"]
     panel.fill_between(times, low, high, color=style.BAND, alpha=0.4, linewidth=0)
     panel.plot(times, steps["mean"], color=style.INK, linewidth=1)
-    top = worst["queue_max_bytes"] / 1e3
+    top = worst["queue_max_bytes"] * _QUEUE.factor
     panel.axhline(top, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
     panel.set(xlim=(0, over_time.end_s(result)), ylim=(0, max(top, high.to_numpy().max()) * 1.12))
     panel.set_xlabel("time (s)", labelpad=1)
-    detail = f"line: mean, band: min to max, dotted: fullest ({style.three_digits(top)} kB)"
+    detail = (
+        f"line: mean, band: min to max, dotted: fullest ({style.three_digits(top)} {_QUEUE.unit})"
+    )
     style.panel_title(panel, worst["port"], detail=detail)
 
 

@@ -8,6 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fairport.figures import distribution, style
+from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -18,6 +19,9 @@ CAPTION = (
     "requests answered within that time, one line per [[traffic]] of requests. The dots are the "
     "50th, 95th and 99th percentiles. The first request of a connection includes its handshake."
 )
+
+
+_RESPONSE = QUANTITIES["response_s"]
 
 
 def draw(result: Result) -> Figure:
@@ -32,7 +36,7 @@ def draw(result: Result) -> Figure:
         distribution.line(
             axes,
             f"traffic {traffic}" if several else "requests",
-            ours.filter(traffic=traffic)["response_s"] * 1e3,
+            ours.filter(traffic=traffic)["response_s"] * _RESPONSE.factor,
             distribution.LOOKS[number % len(distribution.LOOKS)],
         )
         for number, traffic in enumerate(traffics)
@@ -40,7 +44,7 @@ def draw(result: Result) -> Figure:
     if not any(drawn):
         style.say(axes, "no request was answered")
         return picture
-    distribution.frame(axes, "response time (ms)")
+    distribution.frame(axes, _RESPONSE.label)
     style.y_label(picture, [axes], "share of requests")
     style.note(picture, distribution.NOTE)
     return picture

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairport.figures import over_time, style
+from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -20,9 +21,12 @@ CAPTION = (
 )
 
 
+_RTT = QUANTITIES["rtt_s"]
+
+
 def draw(result: Result) -> Figure:
     """One panel per hop class: the mean, and the band from min to max over its flows."""
-    picture, panels, classes = over_time.frame(result, TITLE, "RTT (ms)")
+    picture, panels, classes = over_time.frame(result, TITLE, _RTT.label)
     top = 0.0
     for panel, one in zip(panels, classes, strict=False):
         times, low = over_time.grid(result, one.flows, "rtt_min_s", "min")
@@ -39,7 +43,8 @@ def draw(result: Result) -> Figure:
             )
             style.panel_title(panel, one.label, one.look.colour)
             continue
-        least, most = np.fmin.reduce(low, axis=1) * 1e3, np.fmax.reduce(high, axis=1) * 1e3
+        least = np.fmin.reduce(low, axis=1) * _RTT.factor
+        most = np.fmax.reduce(high, axis=1) * _RTT.factor
         edges = over_time.edges(times)
         panel.fill_between(
             edges,
@@ -49,11 +54,11 @@ def draw(result: Result) -> Figure:
             alpha=0.25,
             linewidth=0,
         )
-        mean = np.repeat(over_time.mean(middle), 2) * 1e3
+        mean = np.repeat(over_time.mean(middle), 2) * _RTT.factor
         panel.plot(edges, mean, color=one.look.colour, linewidth=1.2)
         top = max(top, float(np.nanmax(most)))
         average = result.summary["classes"][one.name]["rtt_mean_s"]
-        text = "" if average is None else f"mean {average * 1e3:.2f} ms"
+        text = "" if average is None else f"mean {_RTT.with_unit(average)}"
         style.panel_title(panel, one.label, one.look.colour, text)
     if top > 0:
         panels[0].set_ylim(0, top * 1.05)
