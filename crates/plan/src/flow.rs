@@ -25,6 +25,7 @@ pub enum Side {
 
 impl Side {
     /// The opposite side.
+    #[must_use]
     pub fn other(self) -> Self {
         match self {
             Self::Sender => Self::Receiver,

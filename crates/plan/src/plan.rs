@@ -107,6 +107,7 @@ impl Plan {
         let workloads = workloads(&job, &flows, &ends);
         let expected = Expected::new(&job, &topology, &mut router, &flows, &workloads, &watch);
         Ok(Self {
+            job,
             topology,
             stacks,
             timing,
@@ -116,7 +117,6 @@ impl Plan {
             watch,
             expected,
             customs,
-            job,
         })
     }
 
@@ -199,6 +199,11 @@ impl Plan {
     /// The flows that are known before the run, with their drawn starts.
     pub fn flows(&self) -> &[ListedFlow] {
         &self.flows
+    }
+
+    /// What links, hosts and ports have drawn.
+    pub fn timing(&self) -> &Timing {
+        &self.timing
     }
 
     /// When is measured.

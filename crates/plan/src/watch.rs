@@ -119,7 +119,7 @@ fn sampled_pair(ends: &Ends, i: u64) -> [u32; 2] {
     const SECOND: u64 = 0x91e1_0da5_c79e_7b1d;
     let index = |step: u64, count: usize| {
         let share = u128::from(step.wrapping_mul(i));
-        (share * count as u128 >> 64) as usize
+        ((share * count as u128) >> 64) as usize
     };
     let src = ends.senders[index(FIRST, ends.senders.len())];
     let dst = ends.receivers[index(SECOND, ends.receivers.len())];

@@ -50,7 +50,7 @@ fn a_loss_at_a_port_that_is_not_there_names_its_field() {
     let mut job = outcast();
     job["losses"] = json!([{"kind": "random", "at": {"named": ["s9:0"]}, "probability_ppb": 1}]);
     let job = serde_json::from_value(job).unwrap();
-    let error = fairport_plan::Plan::new(job).err().expect("refused");
+    let error = fairport_plan::Plan::new(job).expect_err("refused");
     assert_eq!(
         (error.field.as_str(), error.value.as_str()),
         ("losses.0.at", "s9:0")

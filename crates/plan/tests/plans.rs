@@ -1,0 +1,120 @@
+//! What a plan says about a job: draws, what is watched, what is expected.
+
+mod common;
+
+use common::{MS, US, flow, job, plan, workload};
+use fairport_net::PortId;
+use fairport_plan::MeasureFrom;
+use fairport_units::{Duration, Instant};
+use serde_json::{Value, json};
+
+#[test]
+fn each_link_into_a_bcube_host_has_random_times_of_its_own() {
+    let mut job = job(&json!({"kind": "bcube", "n": 2, "k": 1}));
+    job["host"]["processing"] = json!({"kind": "exponential", "mean_ps": US});
+    let plan = plan(&job);
+    let topology = plan.topology();
+    let host = topology.hosts()[0];
+    let into_host = (0..).map(PortId).zip(plan.ports());
+    let mut servers: Vec<_> = into_host
+        .filter(|(port, _)| topology.far_node(*port) == host)
+        .filter_map(|(_, config)| config.far_processing)
+        .collect();
+    assert_eq!(servers.len(), 2, "one link per level");
+    let [first, second] = [0, 1].map(|i| {
+        let server = &mut servers[i];
+        [0, 1, 2].map(|ms| server.serve(Instant::from_ms(ms)))
+    });
+    assert!(first.iter().zip(second).all(|(a, b)| *a != b));
+}
+
+#[test]
+fn a_measurement_begins_at_a_time_or_when_the_listed_flows_are_established() {
+    let mut job = job(&json!({"kind": "star", "hosts": 3}));
+    job["flows"] = json!([flow("h1", "h0"), flow("h2", "h0")]);
+    let from = |job: &Value| plan(job).measurement().from;
+    assert_eq!(from(&job), MeasureFrom::Established { flows: 2 });
+    job["probes"]["measure_from_ps"] = json!(5 * MS);
+    assert_eq!(from(&job), MeasureFrom::At(Instant::from_ms(5)));
+}
+
+fn udp(src: &str, rate_bps: u64, payload_bytes: u16) -> Value {
+    let mut flow = flow(src, "h0");
+    flow["start_jitter_ps"] = json!(0);
+    flow["start_ps"] = json!(0);
+    let pattern = json!({"kind": "constant"});
+    flow["udp"] = json!({"payload_bytes": payload_bytes, "rate_bps": rate_bps, "pattern": pattern});
+    flow
+}
+
+#[test]
+fn datagrams_for_which_a_link_has_no_room_are_expected_to_be_dropped() {
+    let mut job = job(&json!({"kind": "star", "hosts": 3}));
+    let tcp_alone = plan(&job).expected().drops;
+    let drops = |job: &Value| plan(job).expected().drops - tcp_alone;
+    // 1000 bytes and 66 of headers, preamble and gap: half of 1 Gbit/s fits
+    job["flows"] = json!([udp("h1", 450_000_000, 1000), udp("h2", 450_000_000, 1000)]);
+    assert_eq!(drops(&job), 0);
+    // two sources that fill their own links share that of the receiver: of 2 * 11 250 datagrams in
+    // 100 ms, 1 Gbit/s / (8 * 1066 bits) carries 11 726
+    job["flows"] = json!([udp("h1", 900_000_000, 1000), udp("h2", 900_000_000, 1000)]);
+    let dropped = drops(&job);
+    assert!((10_700..10_850).contains(&dropped), "{dropped}");
+    // datagrams of one byte each, of which 29 in 30 exceed the sender's own link
+    job["flows"] = json!([udp("h1", 1_000_000_000, 1)]);
+    let dropped = drops(&job) as f64 / 12_500_000.0;
+    assert!(dropped > 0.95 && dropped < 1.0, "{dropped}");
+}
+
+#[test]
+fn counts_by_output_and_ingress_port_grow_with_the_square_of_a_switch() {
+    let pairs = |hosts: u64| {
+        let plan = plan(&job(&json!({"kind": "star", "hosts": hosts})));
+        plan.expected().port_pairs
+    };
+    assert_eq!(pairs(10), 10 * 10 + 10);
+    assert_eq!(pairs(65_535), 65_535 * 65_535 + 65_535);
+}
+
+#[test]
+fn a_workload_of_many_pairs_is_sampled_and_finds_the_busy_ports() {
+    // 432 senders to 432 receivers are 186 192 pairs: more than are counted one by one
+    let mut job = job(&json!({"kind": "fat-tree", "k": 12}));
+    let all: Vec<u32> = (0..432).collect();
+    let pattern = json!({
+        "kind": "poisson", "load_ppm": 100_000, "capacity_bps": 1_000_000_000,
+        "sizes": {"points": [[1000, 1_000_000_000]], "unit_bytes": 1},
+    });
+    job["probes"]["watched_ports"] = json!(36);
+    job["routing"] = json!("spanning-tree");
+    job["workloads"] = json!([workload(&all, &all, &pattern)]);
+    let plan = plan(&job);
+    // all that leaves a pod passes the one root: its 12 ports, and those up to it, carry most
+    let names = plan.port_names();
+    let mut watched = plan
+        .watch()
+        .queues
+        .iter()
+        .map(|port| &names[port.0 as usize]);
+    for pod in 0..12 {
+        let core = format!("core0:{pod}");
+        assert!(watched.clone().any(|name| *name == core), "{core}");
+    }
+    assert!(watched.all(|name| name.starts_with("core0")
+        || name.starts_with("agg")
+        || name.starts_with("edge")));
+    assert_eq!(plan.watch().queues.len(), 36);
+}
+
+#[test]
+fn without_spread_every_seed_gives_the_same_constants() {
+    let mut job = job(&json!({"kind": "star", "hosts": 3}));
+    job["link"]["delay_spread_ps"] = json!(0);
+    job["host"]["delay_spread_ps"] = json!(0);
+    job["link"]["clock_error_ppb"] = json!(0);
+    let timing = plan(&job).timing().clone();
+    assert!(timing.link_extra.iter().all(|it| *it == Duration::ZERO));
+    assert!(timing.clock_errors_ppb.iter().all(|it| *it == 0));
+    job["seed"] = json!(2);
+    assert_eq!(timing, *plan(&job).timing());
+}
