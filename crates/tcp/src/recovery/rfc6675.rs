@@ -1,7 +1,7 @@
 //! Loss by SACKed segments: RFC 6675, and forward acknowledgement.
 //!
 //! Departures from the RFC:
-//! - a segment is lost when three SACKed *segments* are above it; the RFC counts octets there;
+//! - a segment is lost when three SACKed *segments* are above it; the RFC counts bytes there;
 //! - recovery starts when that is so of any segment, without a count of duplicate ACKs beside it
 //!   (each of which SACKs a segment);
 //! - a loss above the recovery point starts the next episode as soon as the present one ends;

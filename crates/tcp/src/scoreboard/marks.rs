@@ -6,7 +6,7 @@ use crate::segment::SackBlock;
 use crate::seq;
 
 impl Scoreboard {
-    /// Takes a SACK block in; true if it tells anything new. Blocks outside of what is
+    /// Takes a SACK block in; true if it says anything new. Blocks outside of what is
     /// outstanding are ignored (RFC 2018: advisory; RFC 2883 ones lie below `SND.UNA`).
     pub(crate) fn sack(&mut self, block: SackBlock) -> bool {
         let block = Range {
@@ -75,7 +75,7 @@ impl Scoreboard {
         }
     }
 
-    /// Marks as lost what has three SACKed segments above it. RFC 6675 counts octets where
+    /// Marks as lost what has three SACKed segments above it. RFC 6675 counts bytes where
     /// segments are contiguous; segments are counted here, as in Linux, which is the same
     /// when they are full.
     pub(crate) fn mark_lost_by_sack(&mut self) {

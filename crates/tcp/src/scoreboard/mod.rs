@@ -82,7 +82,7 @@ pub(crate) struct Acked {
     pub(crate) retransmitted: bool,
 }
 
-/// The ring of records and its sums, which are in the window's unit: segments or octets.
+/// The ring of records and its sums, which are in the window's unit: segments or bytes.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
     /// ordinal n is at n & mask
@@ -113,7 +113,7 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Nothing sent yet; the first octet is `start`. `unit` is 1 where windows count segments.
+    /// Nothing sent yet; the first byte is `start`. `unit` is 1 where windows count segments.
     pub(crate) fn new(start: u64, unit: u64) -> Self {
         Self {
             ring: vec![Record::default(); LEAST_RING],
@@ -333,7 +333,7 @@ impl Scoreboard {
     }
 
     /// Cuts off what the peer has of the first segment, and returns the part's weight: a peer may
-    /// acknowledge any octet.
+    /// acknowledge any byte.
     #[cold]
     fn trim(&mut self, ack: u64) -> u64 {
         let (unit, head) = (self.unit, self.head);

@@ -7,7 +7,7 @@ use super::{RESENT, Scoreboard};
 use crate::delivery_rate::{DeliveryRate, FlightFacts, RateSample};
 
 impl Scoreboard {
-    /// From now on each ACK can tell how fast the network delivers.
+    /// From now on each ACK can say how fast the network delivers.
     pub(crate) fn measure_rate(&mut self) {
         let deliveries = self
             .deliveries
@@ -41,14 +41,14 @@ impl Scoreboard {
         }
     }
 
-    /// An ACK comes that is to tell the rate.
+    /// An ACK arrives of which a rate sample is taken.
     pub(crate) fn begin_rate(&mut self) {
         if let Some(rate) = self.rate() {
             rate.begin_ack();
         }
     }
 
-    /// What it tells.
+    /// The rate sample of that ACK.
     pub(crate) fn sample_rate(&mut self, now: Instant, facts: &FlightFacts) -> Option<RateSample> {
         let head = self.head;
         Some(self.rate()?.sample(now, head, facts))

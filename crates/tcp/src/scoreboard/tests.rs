@@ -90,8 +90,8 @@ proptest! {
                     let start = board.nxt();
                     board.push(now, Chunk { start, payload, fin: false });
                 }
-                Step::Ack(octets) => {
-                    let ack = (board.una() + octets).min(board.nxt());
+                Step::Ack(bytes) => {
+                    let ack = (board.una() + bytes).min(board.nxt());
                     if ack > board.una() {
                         let before = board.outstanding();
                         let acked = board.ack(ack);
@@ -185,7 +185,7 @@ fn a_segment_is_lost_once_three_above_it_are_sacked() {
     assert_eq!(board.pipe(), 0);
 }
 
-/// Sends segments of 100 octets until so many are outstanding.
+/// Sends segments of 100 bytes until so many are outstanding.
 fn fill(board: &mut Scoreboard, segments: u64) {
     while board.segments() < segments {
         let start = board.nxt();

@@ -11,7 +11,7 @@ impl Sender {
     /// See [`Info`].
     pub(crate) fn info(&self) -> Info {
         let window = self.congestion.window();
-        // windows in octets: a begun segment counts
+        // windows in bytes: a begun segment counts
         let segments = |amount: u64| amount.div_ceil(window.unit());
         let ca_state = match self.recovery.state() {
             State::Open if self.is_in_cwr() => CaState::Cwr,

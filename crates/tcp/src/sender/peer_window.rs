@@ -3,7 +3,7 @@
 use crate::segment::Segment;
 use crate::seq;
 
-/// Windows up to this many octets are filled by one segment, larger ones by at least two (Linux's
+/// Windows up to this many bytes are filled by one segment, larger ones by at least two (Linux's
 /// `tcp_bound_to_half_wnd`), so that ACKs keep coming.
 const SMALL_WINDOW: u64 = 536;
 
@@ -12,7 +12,7 @@ const SMALL_WINDOW: u64 = 536;
 pub(super) struct PeerWindow {
     /// the first position beyond it
     end: u64,
-    /// in octets
+    /// in bytes
     size: u64,
     /// the largest so far
     largest: u64,
@@ -22,7 +22,7 @@ pub(super) struct PeerWindow {
 }
 
 impl PeerWindow {
-    /// The first window, in octets, from `una`; `peer_nxt` is the next octet that the peer sends.
+    /// The first window, in bytes, from `una`; `peer_nxt` is the next byte that the peer sends.
     pub(super) fn open(scale: u8, peer_nxt: u64, una: u64, size: u64) -> Self {
         Self {
             end: una + size,
@@ -34,7 +34,7 @@ impl PeerWindow {
     }
 
     /// Takes the window of a segment that acknowledges up to `ack`, unless an older segment says
-    /// it (RFC 9293 3.10.7.4). Of two that cannot be told apart by their numbers, the larger window is
+    /// it (RFC 9293 3.10.7.4). Of two that their numbers do not distinguish, the larger window is
     /// the newer, but a window of zero is taken always (`tcp_may_update_window`). True if the size changed.
     #[inline]
     pub(super) fn update(&mut self, segment: &Segment, ack: u64, advances: bool) -> bool {
@@ -54,17 +54,17 @@ impl PeerWindow {
         changed
     }
 
-    /// The largest so far, in octets.
+    /// The largest so far, in bytes.
     pub(super) fn largest(&self) -> u64 {
         self.largest
     }
 
-    /// In octets.
+    /// In bytes.
     pub(super) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Octets from `nxt` to its end.
+    /// Bytes from `nxt` to its end.
     #[inline]
     pub(super) fn room(&self, nxt: u64) -> u64 {
         self.end.saturating_sub(nxt)

@@ -24,7 +24,7 @@ impl Sender {
 
     /// The persist timer fired: send what little fits, or else a segment that must be answered.
     /// Like Linux's, the probe is empty and lies just below the window (RFC 9293 3.8.6.1 sends an
-    /// octet).
+    /// byte).
     #[cold]
     pub(super) fn probe_window(&mut self, timers: &mut Timers, now: Instant) -> Option<Outgoing> {
         self.persist.due = false;

@@ -151,7 +151,7 @@ impl Sender {
         waits
     }
 
-    /// A segment with `payload` octets left.
+    /// A segment with `payload` bytes left.
     #[inline(never)]
     pub(super) fn pace(&mut self, timers: &mut Timers, now: Instant, payload: u16) {
         if self.before_ack.is_some() {

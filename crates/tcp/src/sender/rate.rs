@@ -1,4 +1,4 @@
-//! For a congestion control that asks how fast the network delivers: what each ACK tells, when the
+//! For a congestion control that asks how fast the network delivers: what each ACK says, when the
 //! application leaves gaps, when sending begins again.
 
 use fairport_units::Instant;

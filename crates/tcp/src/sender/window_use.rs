@@ -94,7 +94,7 @@ impl Sender {
         window.cwnd < window.ssthresh && window.cwnd < 2 * it.most_out
     }
 
-    /// The window grew for an ACK, so that its use was just judged.
+    /// The window grew for an ACK, so that its use was just checked.
     #[inline]
     pub(super) fn note_growth(&mut self, now: Instant) {
         self.usage.used_at = now;
