@@ -156,7 +156,7 @@ macro_rules! queues {
             }
 
             #[inline]
-            fn pass(&mut self, now: Instant, packet: &PacketView) -> Verdict {
+            fn pass(&mut self, now: Instant, packet: &PacketView) -> Option<Verdict> {
                 match self {
                     $(Self::$Sched(scheduler) => scheduler.pass(now, packet),)*
                     Self::Custom(scheduler) => scheduler.pass(now, packet),

@@ -12,12 +12,13 @@
 //! (`departure_first = false`) a departure is decided one picosecond late, and the packet that it
 //! sends begins on time.
 //!
-//! A packet that finds the line free and nobody waiting goes at once: no queue.
+//! A packet that finds the line free and no packet waiting is queued and taken out again at once, or
+//! goes past the queue ([`PacketScheduler::pass`]).
 //!
 //! What was decided when a packet arrived may be revised: a discipline drops one that it had
 //! accepted, or marks it as it leaves. So every waiting packet keeps the counts of its own arrival.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use super::{Ingress, Network};
 use crate::discipline::{Backlog, NOTHING, Reason, Verdict};
@@ -36,7 +37,7 @@ struct Scheduled {
     /// without the packet in service
     backlog: Backlog,
     /// until when the backlog's integral has been taken
-    integrated_to: Time,
+    integrated_to: Instant,
     revoked: Revoked,
     /// the switch that it belongs to
     node: NodeId,
@@ -45,7 +46,7 @@ struct Scheduled {
 impl Scheduled {
     /// Adds the time since the last change to the backlog's integral.
     #[inline]
-    fn integrate(&mut self, now: Time, port: &mut OutputPort) {
+    fn integrate(&mut self, now: Instant, port: &mut OutputPort) {
         let span = (now - self.integrated_to).as_ps();
         self.integrated_to = now;
         port.totals.backlog_integral += u128::from(span) * u128::from(self.backlog.bytes);
@@ -107,7 +108,7 @@ impl ScheduledPorts {
     pub(super) fn add(&mut self, node: NodeId, scheduler: Scheduler) -> u32 {
         self.ports.push(Scheduled {
             backlog: NOTHING,
-            integrated_to: Time::ZERO,
+            integrated_to: Instant::ZERO,
             scheduler,
             revoked: Revoked::default(),
             node,
@@ -151,12 +152,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     #[inline(never)] // it would crowd the other kind of port out of the registers
     pub(super) fn enqueue_scheduled(
         &mut self,
-        now: Time,
+        now: Instant,
         id: PortId,
         ingress: Ingress,
         handle: Handle,
         number: u32,
-    ) -> Time {
+    ) -> Instant {
         assert_eq!(
             now, self.now,
             "a host's own port needs a first-in-first-out discipline"
@@ -184,9 +185,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let view = header.view(frame_bytes, ingress.number);
         let counts = port.counts(*ingress_arrivals, hop.arrivals);
         let is_lost = port.loses(now);
-        if !is_lost && !port.waits && port.free_at() <= now {
-            // The line is free and nobody waits: the packet goes at once, unless it is refused.
-            let verdict = scheduled.scheduler.pass(now, &view);
+        let line_is_free = !is_lost && !port.waits && port.free_at() <= now;
+        if line_is_free && let Some(verdict) = scheduled.scheduler.pass(now, &view) {
             self.observer.verdict(now, id, &header, verdict);
             if verdict == Verdict::Accepted && !self.observer.watches(id) {
                 port.count_accepted(frame_bytes, frame_bytes);
@@ -196,12 +196,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 {
                     self.events.insert(due, id.0, handle.index() as u32);
                 }
-                return Time::NEVER;
+                return Instant::NEVER;
             }
             let waiting_packets = &mut self.scheduled.waiting_packets;
             waiting_packets.enter(handle, now, view, counts);
             self.pass_reported(id, number, handle, verdict);
-            return Time::NEVER;
+            return Instant::NEVER;
         }
         let waiting_packets = &mut self.scheduled.waiting_packets;
         waiting_packets.enter(handle, now, view, counts);
@@ -210,12 +210,15 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let backlog = scheduled.backlog;
             self.report(id, number, handle, backlog, Verdict::Dropped(Reason::Loss));
         } else {
-            self.wait(id, number, handle);
+            self.offer(id, number, handle);
+            if line_is_free && self.ports[id.0 as usize].waits {
+                self.depart(id, number, now, now);
+            }
         }
-        Time::NEVER
+        Instant::NEVER
     }
 
-    /// A packet that need not wait is refused, or passes a watched port.
+    /// A packet that finds the line free is refused, or passes a watched port.
     #[inline(never)]
     fn pass_reported(&mut self, id: PortId, number: u32, handle: Handle, verdict: Verdict) {
         let waiting = &mut self.scheduled.waiting_packets[handle];
@@ -237,9 +240,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.observer.departs(id, &packet, arrival, depart);
     }
 
-    /// A packet has to wait, unless it is refused.
+    /// The discipline queues a packet, or refuses it.
     #[inline(never)] // so that the way of a packet that passes stays short
-    fn wait(&mut self, id: PortId, number: u32, handle: Handle) {
+    fn offer(&mut self, id: PortId, number: u32, handle: Handle) {
         let ScheduledPorts {
             ports,
             waiting_packets,
@@ -306,7 +309,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             frame_bytes: waiting.packet.frame_bytes,
             backlog,
             verdict,
-            depart: Time::NEVER,
+            depart: Instant::NEVER,
             counts: waiting.counts,
         });
         if !verdict.is_accepted() {
@@ -317,7 +320,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// Has every port sent what it has begun to send by `now`, before totals and packets under way
     /// are looked at.
-    pub fn settle(&mut self, now: Time) {
+    pub fn settle(&mut self, now: Instant) {
         for id in 0..self.ports.len() as u32 {
             self.catch_up(PortId(id), now);
         }
@@ -334,18 +337,21 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// The same for one port.
     #[inline(never)]
-    pub(super) fn catch_up(&mut self, id: PortId, now: Time) {
+    pub(super) fn catch_up(&mut self, id: PortId, now: Instant) {
         let Kind::Scheduled(number) = self.ports[id.0 as usize].kind() else {
             return;
         };
         while self.ports[id.0 as usize].is_behind(now) {
-            self.depart(id, number);
+            let port = &self.ports[id.0 as usize];
+            let (at, begin) = (port.next_departure(), port.free_at());
+            self.depart(id, number, at, begin);
         }
     }
 
     /// The line of a port is free, and packets wait: sends the next, if the discipline has one left.
+    /// It chooses `at` this instant, and the packet begins at `begin`.
     #[inline]
-    fn depart(&mut self, id: PortId, number: u32) {
+    fn depart(&mut self, id: PortId, number: u32, at: Instant, begin: Instant) {
         let ScheduledPorts {
             ports,
             waiting_packets,
@@ -353,21 +359,15 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         } = &mut self.scheduled;
         let scheduled = &mut ports[number as usize];
         let port = &mut self.ports[id.0 as usize];
-        let now = port.next_departure();
-        scheduled.integrate(now, port);
-        let next = scheduled.scheduler.dequeue(now, waiting_packets);
+        scheduled.integrate(at, port);
+        let next = scheduled.scheduler.dequeue(at, waiting_packets);
         if let Some(handle) = next {
             let waiting = &mut waiting_packets[handle];
             scheduled.remove(waiting, port);
             let frame_bytes = waiting.packet.frame_bytes;
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
-            let (depart, due) = port.send(
-                port.free_at(),
-                frame_bytes,
-                wire_bytes,
-                handle,
-                &mut self.packets,
-            );
+            let packets = &mut self.packets;
+            let (depart, due) = port.send(begin, frame_bytes, wire_bytes, handle, packets);
             if let Some(due) = due {
                 self.events.insert(due, id.0, handle.index() as u32);
             }
@@ -382,16 +382,16 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 self.observer.departs(id, &packet, arrival, depart);
             }
             if marked {
-                self.revise(id, number, handle, Verdict::Marked, [now, depart]);
+                self.revise(id, number, handle, Verdict::Marked, [at, depart]);
             }
         }
         if !self.scheduled.waiting_packets.dropped.is_empty() {
-            self.drop_queued(id, number, now);
+            self.drop_queued(id, number, at);
         }
     }
 
-    /// Tells that a packet that was accepted is marked or lost all the same; at what time, and when
-    /// it departs.
+    /// Reports that a packet that was accepted is marked or dropped all the same; at what time, and
+    /// when it departs.
     #[inline(never)]
     fn revise(
         &mut self,
@@ -399,7 +399,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         number: u32,
         handle: Handle,
         verdict: Verdict,
-        [time, depart]: [Time; 2],
+        [time, depart]: [Instant; 2],
     ) {
         let waiting = &self.scheduled.waiting_packets[handle];
         let packet = self.packets.get(handle);
@@ -419,7 +419,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// Drops what the discipline has given up at `now` after all.
     #[inline(never)]
-    fn drop_queued(&mut self, id: PortId, number: u32, now: Time) {
+    fn drop_queued(&mut self, id: PortId, number: u32, now: Instant) {
         let mut lost = std::mem::take(&mut self.scheduled.waiting_packets.dropped);
         for (handle, reason) in lost.drain(..) {
             let ScheduledPorts {
@@ -437,7 +437,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 number,
                 handle,
                 Verdict::Dropped(reason),
-                [now, Time::NEVER],
+                [now, Instant::NEVER],
             );
             self.dropped += 1;
             self.packets.release(handle);

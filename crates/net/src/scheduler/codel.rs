@@ -237,12 +237,12 @@ impl PacketScheduler for CoDel {
         verdict
     }
 
-    fn pass(&mut self, _: Instant, packet: &PacketView) -> Verdict {
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
         let verdict = self.buffer.verdict(NOTHING, packet.frame_bytes);
         if verdict == Verdict::Accepted {
             self.control.rest();
         }
-        verdict
+        Some(verdict)
     }
 
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {

@@ -145,11 +145,11 @@ impl PacketScheduler for Drr {
     }
 
     /// A packet that is alone leaves nothing behind: its flow gives its queue back.
-    fn pass(&mut self, _: Instant, packet: &PacketView) -> Verdict {
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
         if self.buffer.fits(NOTHING, packet.frame_bytes) {
-            Verdict::Accepted
+            Some(Verdict::Accepted)
         } else {
-            Verdict::Dropped(Reason::Share)
+            Some(Verdict::Dropped(Reason::Share))
         }
     }
 

@@ -299,15 +299,15 @@ impl PacketScheduler for FqCoDel {
     }
 
     #[inline]
-    fn pass(&mut self, _: Instant, packet: &PacketView) -> Verdict {
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
         if !self.buffer.fits(NOTHING, packet.frame_bytes) {
-            return Verdict::Dropped(Reason::Full);
+            return Some(Verdict::Dropped(Reason::Full));
         }
         self.passed = Some(Passed {
             flow: packet.flow,
             frame_bytes: packet.frame_bytes,
         });
-        Verdict::Accepted
+        Some(Verdict::Accepted)
     }
 
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {

@@ -178,13 +178,13 @@ impl PacketScheduler for LinuxSfq {
     }
 
     /// A packet that is alone leaves nothing behind: its queue begins anew with the next.
-    fn pass(&mut self, now: Instant, _: &PacketView) -> Verdict {
+    fn pass(&mut self, now: Instant, _: &PacketView) -> Option<Verdict> {
         self.perturb_empty(now);
         let config = &self.config;
         if config.depth_packets == 0 || config.flows == 0 || config.limit_packets == 0 {
-            return Verdict::Dropped(Reason::Share);
+            return Some(Verdict::Dropped(Reason::Share));
         }
-        Verdict::Accepted
+        Some(Verdict::Accepted)
     }
 
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {

@@ -81,10 +81,18 @@ pub trait PacketScheduler: fmt::Debug + Send + Sync {
     /// being sent.
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle>;
 
-    /// The verdict on a packet that is sent as it arrives, if it is accepted, because the line is
-    /// free and no packet waits: what happens to a packet that is queued and taken out again,
-    /// without its queue.
-    fn pass(&mut self, now: Instant, packet: &PacketView) -> Verdict;
+    /// A short cut for a packet that finds the line free and no packet waiting, and so is sent as
+    /// it arrives: the verdict, and the same change of the state as if the packet were queued and
+    /// taken out again at once. Without it, that is what happens.
+    ///
+    /// Most packets at most ports take this way. Where every port of a fat-tree has DRR, SFQ,
+    /// `CoDel` or FQ-CoDel, a whole run takes 16 to 30 % more instructions without it (k = 4 and
+    /// k = 8, TCP included).
+    #[inline]
+    fn pass(&mut self, now: Instant, packet: &PacketView) -> Option<Verdict> {
+        let _ = (now, packet);
+        None
+    }
 
     /// Whether what waits at other ports of its switch counts, too.
     #[inline]
@@ -143,7 +151,8 @@ mod tests {
                 let flow = stream.up_to(5) as u32;
                 let packet = packet(flow, 64 + stream.up_to(1454) as u32);
                 if place == 0 && passes {
-                    verdicts.push(port.scheduler.pass(port.now, &packet));
+                    let verdict = port.scheduler.pass(port.now, &packet);
+                    verdicts.push(verdict.expect("it has the short cut"));
                     sent.push(packet.frame_bytes);
                     continue;
                 }

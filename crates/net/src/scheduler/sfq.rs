@@ -141,8 +141,8 @@ impl PacketScheduler for Sfq {
     }
 
     /// A packet that is alone leaves nothing behind.
-    fn pass(&mut self, _: Instant, _: &PacketView) -> Verdict {
-        self.verdict(NOTHING, 0)
+    fn pass(&mut self, _: Instant, _: &PacketView) -> Option<Verdict> {
+        Some(self.verdict(NOTHING, 0))
     }
 
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {

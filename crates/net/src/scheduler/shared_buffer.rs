@@ -120,8 +120,8 @@ impl PacketScheduler for SharedBuffer {
     }
 
     /// A packet that goes on at once takes no memory.
-    fn pass(&mut self, _: Instant, packet: &PacketView) -> Verdict {
-        self.verdict(packet)
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
+        Some(self.verdict(packet))
     }
 
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {

@@ -56,8 +56,8 @@ impl PacketScheduler for StrictPriority {
         verdict
     }
 
-    fn pass(&mut self, _: Instant, packet: &PacketView) -> Verdict {
-        self.limit.verdict(NOTHING, packet.frame_bytes)
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
+        Some(self.limit.verdict(NOTHING, packet.frame_bytes))
     }
 
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
