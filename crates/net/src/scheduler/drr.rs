@@ -1,12 +1,12 @@
-//! Deficit round robin: a queue a flow, equal bytes in turn (Shreedhar & Varghese, "Efficient Fair
+//! Deficit round robin: one queue per flow, equal bytes in turn (Shreedhar & Varghese, "Efficient Fair
 //! Queueing Using Deficit Round Robin", SIGCOMM 1995).
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use fairport_units::Instant;
 use serde::{Deserialize, Serialize};
 
-use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
+use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash::BuildFlowHasher};
 use crate::BuildError;
 use crate::discipline::{DropTail, NOTHING, PacketView, Reason, Verdict};
 use crate::limit::Limit;
@@ -39,7 +39,8 @@ struct FlowQueue {
     has_turn: bool,
 }
 
-/// DRR with one queue a flow, and one buffer for all.
+/// DRR with one queue per flow, and one buffer for all. It takes memory for the flows that have
+/// packets here at the same time, not for all flows of the run.
 ///
 /// When the buffer is full, the longest queue gives up its last packet (the paper takes this
 /// "buffer stealing" from `McKenney` and does not say which packet). If the newcomer's is the
@@ -51,13 +52,11 @@ pub struct Drr {
     queues: Vec<FlowQueue>,
     /// queues that no flow has
     free: Vec<u32>,
-    /// the queue that a flow has, by flow number; [`NONE`] for none
-    queue_of: Vec<u32>,
+    /// the queue of each flow that has packets here
+    queue_of: HashMap<u32, u32, BuildFlowHasher>,
     /// the queues that hold packets, the one whose turn it is first
     round: VecDeque<u32>,
 }
-
-const NONE: u32 = u32::MAX;
 
 impl Drr {
     /// No queues yet; each flow's turn is `quantum_bytes` bytes, more than 0.
@@ -68,7 +67,7 @@ impl Drr {
             quantum_bytes,
             queues: Vec::new(),
             free: Vec::new(),
-            queue_of: Vec::new(),
+            queue_of: HashMap::default(),
             round: VecDeque::new(),
         }
     }
@@ -87,26 +86,21 @@ impl Drr {
     }
 
     fn bytes_of(&self, flow: u32) -> u32 {
-        let index = self.queue_of.get(flow as usize).copied();
-        let queue = index.and_then(|index| self.queues.get(index as usize));
-        queue.map_or(0, |queue| queue.fifo.bytes())
+        let index = self.queue_of.get(&flow);
+        index.map_or(0, |index| self.queues[*index as usize].fifo.bytes())
     }
 
     /// The flow's queue; a new one goes to the end of the round.
     fn queue_for(&mut self, flow: u32) -> u32 {
-        if self.queue_of.len() <= flow as usize {
-            self.queue_of.resize(flow as usize + 1, NONE);
-        }
-        let known = self.queue_of[flow as usize];
-        if known != NONE {
-            return known;
+        if let Some(known) = self.queue_of.get(&flow) {
+            return *known;
         }
         let index = self.free.pop().unwrap_or_else(|| {
             self.queues.push(FlowQueue::default());
             self.queues.len() as u32 - 1
         });
         self.queues[index as usize].flow = flow;
-        self.queue_of[flow as usize] = index;
+        self.queue_of.insert(flow, index);
         self.round.push_back(index);
         index
     }
@@ -116,7 +110,7 @@ impl Drr {
         let queue = &mut self.queues[index as usize];
         queue.deficit = 0;
         queue.has_turn = false;
-        self.queue_of[queue.flow as usize] = NONE;
+        self.queue_of.remove(&queue.flow);
         self.free.push(index);
     }
 }
@@ -219,6 +213,19 @@ mod tests {
             bytes.iter().all(|b| b.abs_diff(100_000) <= 1500),
             "{bytes:?}"
         );
+    }
+
+    #[test]
+    fn memory_grows_with_the_flows_that_wait_not_with_their_numbers() {
+        let mut port = port(10, 1500);
+        for flow in 0..100_000 {
+            port.enter(packet(flow * 40_000, 1500));
+            if flow % 5 == 4 {
+                assert_eq!(port.flows_sent().len(), 5);
+            }
+        }
+        assert_eq!(port.scheduler.queues.len(), 5);
+        assert!(port.scheduler.queue_of.capacity() <= 16);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Which of several queues a packet goes to.
 
+use std::hash::{BuildHasherDefault, Hasher};
+
 /// A number below `queues` for a `key`: even over many keys, another for another `seed`.
 ///
 /// The two rounds of multiply and shift are those of `SplitMix64`.
@@ -9,6 +11,33 @@ pub(super) fn queue_of(key: u64, seed: u64, queues: u32) -> u32 {
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^= x >> 31;
     ((u128::from(x) * u128::from(queues)) >> 64) as u32
+}
+
+/// The hash of maps by flow number: one multiplication. Nothing goes through such a map in its
+/// order, so the hash does not change a result.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FlowHasher(u64);
+
+/// Makes the hashers of a map by flow number.
+pub(super) type BuildFlowHasher = BuildHasherDefault<FlowHasher>;
+
+impl Hasher for FlowHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+
+    #[inline]
+    fn write_u32(&mut self, number: u32) {
+        let x = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = x ^ (x >> 32);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 #[cfg(test)]
