@@ -9,6 +9,7 @@
 //! begins again, until the route ends at a host ([`Hosts`]).
 
 pub mod arbitration;
+mod busy_time;
 pub mod classifier;
 pub mod discipline;
 pub mod error;

@@ -2,7 +2,7 @@
 
 mod scheduled;
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use crate::arbitration::Arbiter;
 use crate::discipline::{Backlog, Verdict};
@@ -19,7 +19,7 @@ use scheduled::ScheduledPorts;
 /// The hosts at the network's edge, as whoever drives the network implements them.
 pub trait Hosts<P: Copy, O> {
     /// The network stops before anything that happens later than this: the hosts' next timer.
-    fn horizon(&self) -> Time;
+    fn horizon(&self) -> Instant;
 
     /// The next to arrive is perhaps a packet with this header, at this host: a hint of what to have
     /// at hand.
@@ -77,7 +77,7 @@ pub struct Network<P: Copy, O> {
     ingress_arrivals: Vec<u64>,
     routes: Routes,
     events: EventQueue,
-    now: Time,
+    now: Instant,
     framing: Framing,
     arbiter: Arbiter,
     tied: Vec<Tied>,
@@ -136,7 +136,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             packets: Pool::new(),
             ingress_arrivals: vec![0; ingress_base as usize],
             routes,
-            now: Time::ZERO,
+            now: Instant::ZERO,
             framing,
             arbiter,
             tied: Vec::new(),
@@ -149,12 +149,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     }
 
     /// The time of the last arrival.
-    pub fn now(&self) -> Time {
+    pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// When the next packet arrives somewhere; [`Time::NEVER`] when none is under way.
-    pub fn next_time(&self) -> Time {
+    /// When the next packet arrives somewhere; [`Instant::NEVER`] when none is under way.
+    pub fn next_time(&self) -> Instant {
         self.events.next_time()
     }
 
@@ -196,17 +196,33 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         port.totals.arrivals - port.totals.accepted + revoked
     }
 
-    /// The time that a port takes in all to send what it accepted and did not drop, gaps included.
-    pub fn busy(&self, port: PortId) -> Time {
+    /// How long a port was busy until `now`, as of the last [`Network::settle`]: how long it sent,
+    /// gaps included, or a packet waited for its shaper's tokens. `now` is not before the network's
+    /// own time.
+    pub fn busy(&self, port: PortId, now: Instant) -> Duration {
         let port = &self.ports[port.0 as usize];
         let revoked = self.scheduled.revoked(port.kind());
-        let packets = port.totals.accepted - revoked.packets;
-        let bytes = port.totals.accepted_bytes - revoked.bytes;
-        port.time_of(packets, bytes, self.framing.gap_bytes())
+        let waiting = self.scheduled.backlog(port.kind());
+        let packets = port.totals.accepted - revoked.packets - u64::from(waiting.packets);
+        let bytes = port.totals.accepted_bytes - revoked.bytes - u64::from(waiting.bytes);
+        let gap_bytes = self.framing.gap_bytes();
+        port.busy(now, [packets, bytes], gap_bytes, &self.packets)
+    }
+
+    /// The backlog of a port, integrated over time until `now`, in bytes · ps, as of the last
+    /// [`Network::settle`]. `now` is not before the network's own time.
+    pub fn backlog_integral(&self, port: PortId, now: Instant) -> u128 {
+        let port = &self.ports[port.0 as usize];
+        match port.kind() {
+            Kind::Plain | Kind::Fifo => port.backlog_integral(now, &self.packets),
+            kind @ Kind::Scheduled(_) => {
+                port.totals.backlog_integral + self.scheduled.backlog_integral_since(kind, now)
+            }
+        }
     }
 
     /// What waits in a port's buffer at `now`, which is not before the network's own time.
-    pub fn backlog(&mut self, port: PortId, now: Time) -> Backlog {
+    pub fn backlog(&mut self, port: PortId, now: Instant) -> Backlog {
         self.catch_up(port, now);
         let port = &mut self.ports[port.0 as usize];
         match port.kind() {
@@ -227,9 +243,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// A host sends a packet, which reaches its NIC at `at`: not before the present, and not
     /// before the packet that it sent last. Returns when its last bit leaves the NIC;
-    /// [`Time::NEVER`] if the NIC's queue was full.
+    /// [`Instant::NEVER`] if the NIC's queue was full.
     #[inline]
-    pub fn inject(&mut self, at: Time, mut packet: Packet<P>) -> Time {
+    pub fn inject(&mut self, at: Instant, mut packet: Packet<P>) -> Instant {
         let (route, port) = self.routes.enter(packet.header.route);
         packet.header.route = route;
         let number = self.ports[port.0 as usize].location.number;
@@ -241,7 +257,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// Lets packets arrive, in order of time, until the next arrival is later than `until` or
     /// than the hosts' horizon, or `hops` packets have arrived.
-    pub fn advance(&mut self, until: Time, hops: u64, hosts: &mut impl Hosts<P, O>) {
+    pub fn advance(&mut self, until: Instant, hops: u64, hosts: &mut impl Hosts<P, O>) {
         let enough = self.packet_hops + hops;
         let mut limit = until.min(hosts.horizon());
         while self.events.next_time() <= limit && self.packet_hops < enough {
@@ -319,13 +335,19 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     }
 
     /// A packet arrives at the output port of its next hop. Returns when its last bit leaves, or
-    /// [`Time::NEVER`] if that is not known yet.
+    /// [`Instant::NEVER`] if that is not known yet.
     #[expect(
         clippy::inline_always,
         reason = "the hot loop: one call a hop is enough"
     )]
     #[inline(always)]
-    fn enqueue(&mut self, now: Time, output: PortId, ingress: Ingress, handle: Handle) -> Time {
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        output: PortId,
+        ingress: Ingress,
+        handle: Handle,
+    ) -> Instant {
         match self.ports[output.0 as usize].kind() {
             Kind::Plain => self.enqueue_fifo::<true>(now, output, ingress, handle),
             Kind::Fifo => self.enqueue_fifo::<false>(now, output, ingress, handle),
@@ -337,11 +359,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     #[inline(never)]
     fn enqueue_fifo<const PLAIN: bool>(
         &mut self,
-        now: Time,
+        now: Instant,
         id: PortId,
         ingress: Ingress,
         handle: Handle,
-    ) -> Time {
+    ) -> Instant {
         let port = &mut self.ports[id.0 as usize];
         let header = self.packets.header_mut(handle);
         let hop = self.routes.pass(header.route);
@@ -351,10 +373,13 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let frame_bytes = self.framing.buffered_bytes(header.size_bytes);
         let backlog = port.backlog(now, &self.packets);
         let port_accepted = port.totals.accepted;
+        if !PLAIN {
+            port.forget_busy(self.now);
+        }
         let verdict = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
         let slot = port.location.ingress_base as usize + ingress.number as usize;
         self.ingress_arrivals[slot] += 1;
-        let mut depart = Time::NEVER;
+        let mut depart = Instant::NEVER;
         if verdict.is_accepted() {
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
             let packets = &mut self.packets;
@@ -468,12 +493,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
 /// A port's next arrival is rarely further off than its latency and a few full frames; the median
 /// of that, so that a few slow links leave the queue fast for the others.
-fn typical_span(ports: &[PortConfig]) -> Time {
+fn typical_span(ports: &[PortConfig]) -> Duration {
     let span = |port: &PortConfig| {
         let frame_ps = 8 * 1538 * 1_000_000_000_000 / port.rate.as_bps();
         port.latency.as_ps() + 4 * frame_ps
     };
     let mut spans: Vec<u64> = ports.iter().map(span).collect();
     spans.sort_unstable();
-    Time::from_ps(spans.get(spans.len() / 2).copied().unwrap_or(0))
+    Duration::from_ps(spans.get(spans.len() / 2).copied().unwrap_or(0))
 }

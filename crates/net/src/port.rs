@@ -1,13 +1,14 @@
 //! An output port: its buffer, its queue discipline, its link to the next node.
 
-use fairport_units::{Rate, Serializer, Time};
+use fairport_units::{Duration, Instant, Rate, Serializer};
 
+use crate::busy_time::BusyTime;
 use crate::discipline::{Backlog, DropTail, QueueDiscipline, QueueView, Reason, Verdict};
 use crate::link::LinkQueue;
 use crate::loss::Loss;
 use crate::observer::Counts;
 use crate::packet::Header;
-use crate::pool::{Handle, Pool};
+use crate::pool::{Handle, LinkEntry, Pool};
 use crate::processing::Server;
 use crate::queue::{BufferRelease, Discipline, Queueing, Scheduler};
 use crate::shaper::Shaper;
@@ -22,7 +23,7 @@ pub struct PortConfig {
     pub clock_error_ppb: i32,
     /// from the last bit's departure to the next node's decision: propagation, and the constant
     /// part of that node's processing
-    pub latency: Time,
+    pub latency: Duration,
     /// the random part of the next node's processing, served in order
     pub far_processing: Option<Server>,
     /// which packets are accepted, and which goes next
@@ -50,7 +51,8 @@ pub struct PortTotals {
     pub accepted_bytes: u64,
     /// most bytes in the buffer
     pub backlog_max_bytes: u32,
-    /// the backlog's integral over time, byte · ps
+    /// the backlog's integral over time, bytes · ps; a port that serves first in, first out counts
+    /// it ahead ([`Network::backlog_integral`](crate::Network::backlog_integral) does not)
     pub backlog_integral: u128,
 }
 
@@ -73,6 +75,8 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 struct Extras {
     shaper: Option<Shaper>,
+    /// where there is a shaper
+    busy: BusyTime,
     losses: Vec<Loss>,
 }
 
@@ -110,9 +114,9 @@ pub(crate) struct OutputPort {
     pub(crate) waits: bool,
 
     serializer: Serializer,
-    free_at: Time,
-    latency: Time,
-    last_arrival: Time,
+    free_at: Instant,
+    latency: Duration,
+    last_arrival: Instant,
     far_processing: Option<Box<Server>>,
     /// of a port without a scheduler: a FIFO knows a packet's departure when it accepts it
     discipline: Discipline,
@@ -145,6 +149,7 @@ impl OutputPort {
         let has_extras = config.shaper.is_some() || !config.losses.is_empty();
         let extras = Extras {
             shaper: config.shaper,
+            busy: BusyTime::default(),
             losses: config.losses,
         };
         let is_drop_tail = matches!(discipline, Discipline::DropTail(_));
@@ -154,9 +159,9 @@ impl OutputPort {
             location,
             is_plain: is_fifo && is_drop_tail && !has_extras && config.departure_first,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
-            free_at: Time::ZERO,
+            free_at: Instant::ZERO,
             // A decision that is a picosecond late is still there before the packet arrives.
-            latency: config.latency.max(Time::from_ps(u64::from(
+            latency: config.latency.max(Duration::from_ps(u64::from(
                 !is_fifo && !config.departure_first,
             ))),
             discipline,
@@ -166,7 +171,7 @@ impl OutputPort {
             arrivals_first: !config.departure_first,
             waits: false,
             totals: PortTotals::default(),
-            last_arrival: Time::ZERO,
+            last_arrival: Instant::ZERO,
             far_processing: config.far_processing.map(Box::new),
         }
     }
@@ -185,7 +190,7 @@ impl OutputPort {
 
     /// What waits in the buffer at `now`, where it serves first in, first out.
     #[inline]
-    pub(crate) fn backlog<P: Copy>(&mut self, now: Time, packets: &Pool<P>) -> Backlog {
+    pub(crate) fn backlog<P: Copy>(&mut self, now: Instant, packets: &Pool<P>) -> Backlog {
         self.link.release(now, packets);
         Backlog {
             bytes: self.link.backlog_bytes(),
@@ -193,39 +198,80 @@ impl OutputPort {
         }
     }
 
-    /// Time that it takes to send so many packets of so many bytes in all, with gaps of
-    /// `gap_bytes`; at the shaper's rate where there is one.
-    pub(crate) fn time_of(&self, packets: u64, bytes: u64, gap_bytes: u32) -> Time {
-        let extras = self.extras.as_ref();
-        match extras.and_then(|extras| extras.shaper.as_ref()) {
-            Some(shaper) => shaper.time_of(bytes),
-            None => self
-                .serializer
-                .time_of(bytes + packets * u64::from(gap_bytes)),
+    /// How long it was busy until `now`: how long it sent, or a packet waited for the shaper's
+    /// tokens. So many packets of so many bytes in all, with gaps of `gap_bytes`, were given to the
+    /// line.
+    pub(crate) fn busy<P: Copy>(
+        &self,
+        now: Instant,
+        [packets, bytes]: [u64; 2],
+        gap_bytes: u32,
+        pool: &Pool<P>,
+    ) -> Duration {
+        if let Some(extras) = &self.extras
+            && extras.shaper.is_some()
+        {
+            return extras.busy.until(now);
+        }
+        let gaps = packets * u64::from(gap_bytes);
+        let ahead = |packet| self.line_time_after(now, pool.entry(packet), gap_bytes);
+        let ahead = self.link.iter(pool).map(ahead);
+        let ahead = ahead.fold(Duration::ZERO, |sum, part| sum + part);
+        // the parts are rounded one by one, the whole is not
+        self.serializer.time_of(bytes + gaps).saturating_sub(ahead)
+    }
+
+    /// How much of the time in which a packet is sent comes after `now`.
+    fn line_time_after(&self, now: Instant, packet: &LinkEntry, gap_bytes: u32) -> Duration {
+        let wire_bytes = u64::from(packet.frame_bytes + gap_bytes);
+        let sending = self.serializer.time_of(wire_bytes);
+        let end = match self.release {
+            BufferRelease::EndOfService => packet.leaves,
+            BufferRelease::StartOfService => packet.leaves + sending,
+        };
+        end.saturating_sub(now).min(sending)
+    }
+
+    /// Nobody will ask for [`OutputPort::busy`] before `now`.
+    #[inline]
+    pub(crate) fn forget_busy(&mut self, now: Instant) {
+        if let Some(extras) = &mut self.extras {
+            extras.busy.forget(now);
         }
     }
 
+    /// The backlog's integral until `now`, where it serves first in, first out: what was counted
+    /// ahead when packets were accepted, less what comes after `now`.
+    pub(crate) fn backlog_integral<P: Copy>(&self, now: Instant, pool: &Pool<P>) -> u128 {
+        let ahead = self.link.iter(pool).map(|packet| {
+            let entry = pool.entry(packet);
+            let span = entry.leaves.saturating_sub(now).as_ps();
+            u128::from(span) * u128::from(entry.frame_bytes)
+        });
+        self.totals.backlog_integral.saturating_sub(ahead.sum())
+    }
+
     /// When the line has sent what it was given.
-    pub(crate) fn free_at(&self) -> Time {
+    pub(crate) fn free_at(&self) -> Instant {
         self.free_at
     }
 
     /// How long after its departure a packet still counts: one picosecond where an arrival of the
     /// same instant comes first.
     #[inline]
-    fn departure_lag(&self) -> Time {
-        Time::from_ps(u64::from(self.arrivals_first))
+    fn departure_lag(&self) -> Duration {
+        Duration::from_ps(u64::from(self.arrivals_first))
     }
 
     /// When its scheduler decides which of the packets that wait goes next.
     #[inline]
-    pub(crate) fn next_departure(&self) -> Time {
+    pub(crate) fn next_departure(&self) -> Instant {
         self.free_at + self.departure_lag()
     }
 
     /// Whether its scheduler has such a decision to make up for.
     #[inline]
-    pub(crate) fn is_behind(&self, now: Time) -> bool {
+    pub(crate) fn is_behind(&self, now: Instant) -> bool {
         self.waits && self.next_departure() <= now
     }
 
@@ -242,7 +288,7 @@ impl OutputPort {
 
     /// A packet arrives at `now`.
     #[inline]
-    pub(crate) fn count_arrival(&mut self, now: Time) {
+    pub(crate) fn count_arrival(&mut self, now: Instant) {
         assert!(now >= self.last_arrival, "time went back at a port");
         self.last_arrival = now;
         self.totals.arrivals += 1;
@@ -250,7 +296,7 @@ impl OutputPort {
 
     /// Whether the packet that arrives at `now` is lost in front of the queue.
     #[inline]
-    pub(crate) fn loses(&mut self, now: Time) -> bool {
+    pub(crate) fn loses(&mut self, now: Instant) -> bool {
         match &mut self.extras {
             None => false,
             Some(extras) => extras.losses.iter_mut().any(|loss| loss.takes(now)),
@@ -270,7 +316,7 @@ impl OutputPort {
     #[inline]
     pub(crate) fn admit<const PLAIN: bool>(
         &mut self,
-        now: Time,
+        now: Instant,
         backlog: Backlog,
         frame_bytes: u32,
         ingress_number: u16,
@@ -300,12 +346,12 @@ impl OutputPort {
     #[inline]
     pub(crate) fn accept<const PLAIN: bool, P: Copy>(
         &mut self,
-        now: Time,
+        now: Instant,
         frame_bytes: u32,
         wire_bytes: u32,
         packet: Handle,
         packets: &mut Pool<P>,
-    ) -> (Time, Option<Time>) {
+    ) -> (Instant, Option<Instant>) {
         // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
         let begin = now.max(self.free_at);
         let (start, due) = self.serialize::<PLAIN>(begin, frame_bytes, wire_bytes);
@@ -335,12 +381,12 @@ impl OutputPort {
     #[inline]
     pub(crate) fn send<P: Copy>(
         &mut self,
-        begin: Time,
+        begin: Instant,
         frame_bytes: u32,
         wire_bytes: u32,
         packet: Handle,
         packets: &mut Pool<P>,
-    ) -> (Time, Option<Time>) {
+    ) -> (Instant, Option<Instant>) {
         let (_, due) = self.serialize::<false>(begin, frame_bytes, wire_bytes);
         let first = self.link.is_empty();
         self.link.push(due, begin, frame_bytes, packet, packets);
@@ -352,18 +398,21 @@ impl OutputPort {
     #[inline]
     fn serialize<const PLAIN: bool>(
         &mut self,
-        begin: Time,
+        begin: Instant,
         frame_bytes: u32,
         wire_bytes: u32,
-    ) -> (Time, Time) {
+    ) -> (Instant, Instant) {
         let mut start = begin;
         if !PLAIN
             && let Some(extras) = &mut self.extras
             && let Some(shaper) = &mut extras.shaper
         {
             start = shaper.release(start, frame_bytes);
+            self.free_at = start + self.serializer.take(wire_bytes);
+            extras.busy.add(begin, self.free_at);
+        } else {
+            self.free_at = start + self.serializer.take(wire_bytes);
         }
-        self.free_at = start + self.serializer.take(wire_bytes);
         let mut due = self.free_at + self.latency;
         if let Some(server) = &mut self.far_processing {
             due = server.serve(due);

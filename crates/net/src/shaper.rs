@@ -202,12 +202,6 @@ impl Shaper {
         self.counted = at + Duration::from_ps(wait as u64);
         self.counted
     }
-
-    /// The time that `bytes` take in the long run.
-    pub(crate) fn time_of(&self, bytes: u64) -> Duration {
-        let ps = u128::from(bytes) * PS_PER_BYTE_BPS / u128::from(self.rate.as_bps());
-        Duration::from_ps(ps as u64)
-    }
 }
 
 impl Buckets {

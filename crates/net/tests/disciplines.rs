@@ -1,100 +1,15 @@
 //! What must hold of every queue discipline, whatever is sent through it.
 
-use std::collections::BTreeMap;
+mod common;
 
-use fairport_net::arbitration::{Arbiter, Rule};
+use common::{FULL_FRAME, LIMIT_PACKETS, Number, SENDERS, Send, Setup, Sinks, check, sends};
 use fairport_net::classifier::SHORT;
-use fairport_net::discipline::{Reason, Verdict};
-use fairport_net::framing::Framing;
 use fairport_net::loss::{Loss, Runs};
-use fairport_net::port::PortConfig;
-use fairport_net::queue::{CustomQueues, NetworkContext, QueueConfig};
-use fairport_net::routing::{DestinationSuffix, Routes};
+use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
-use fairport_net::topology::LinkOptions;
-use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
 use fairport_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-const SENDERS: usize = 4;
-const LIMIT_PACKETS: u32 = 12;
-const FULL_FRAME: u32 = 1518;
-
-/// A packet's content here: its number.
-type Number = usize;
-
-/// What became of a packet at the switch's port to the receiver.
-#[derive(Clone, Copy, Debug, Default)]
-struct Fate {
-    arrived: Option<Instant>,
-    departs: Option<Instant>,
-    wire_bytes: u32,
-    drops: u32,
-    /// of the drops, those that no queue decided
-    losses: u32,
-    counts: u64,
-}
-
-/// Keeps every packet's fate at one port.
-struct Log {
-    port: PortId,
-    fates: BTreeMap<Number, Fate>,
-}
-
-impl Log {
-    fn note(&mut self, arrival: &Arrival<'_, Number>) {
-        let fate = self.fates.entry(arrival.packet.content).or_default();
-        fate.counts = arrival.counts.port_arrival;
-        fate.drops += u32::from(matches!(arrival.verdict, Verdict::Dropped(_)));
-        fate.losses += u32::from(arrival.verdict == Verdict::Dropped(Reason::Loss));
-    }
-}
-
-impl Observer<Number> for Log {
-    fn verdict(&mut self, _: Instant, _: PortId, _: &Header, _: Verdict) {}
-
-    fn watches(&self, port: PortId) -> bool {
-        port == self.port
-    }
-
-    fn detail(&mut self, arrival: &Arrival<'_, Number>) {
-        self.note(arrival);
-        let fate = self.fates.entry(arrival.packet.content).or_default();
-        fate.arrived = Some(arrival.time);
-        fate.wire_bytes = Framing::ETHERNET.wire_bytes(arrival.packet.header.size_bytes);
-        fate.departs = (arrival.depart < Instant::NEVER).then_some(arrival.depart);
-    }
-
-    fn revised(&mut self, arrival: &Arrival<'_, Number>) {
-        let before = self.fates[&arrival.packet.content].counts;
-        assert_eq!(
-            before, arrival.counts.port_arrival,
-            "a packet keeps its own counts"
-        );
-        self.note(arrival);
-    }
-
-    fn departs(&mut self, _: PortId, packet: &Packet<Number>, port_arrival: u64, depart: Instant) {
-        let fate = self.fates.entry(packet.content).or_default();
-        assert_eq!((fate.counts, fate.drops), (port_arrival, 0));
-        fate.departs = Some(depart);
-    }
-}
-
-/// Hosts that only receive.
-#[derive(Default)]
-struct Sinks(Vec<Number>);
-
-impl Hosts<Number, Log> for Sinks {
-    fn horizon(&self) -> Instant {
-        Instant::NEVER
-    }
-
-    fn receive(&mut self, _: &mut Network<Number, Log>, _: NodeId, packet: &Packet<Number>) {
-        self.0.push(packet.content);
-    }
-}
 
 /// The disciplines that serve first in, first out.
 fn fifos() -> Vec<Value> {
@@ -166,144 +81,6 @@ fn schedulers() -> Vec<Value> {
     ]
 }
 
-#[derive(Clone, Debug)]
-struct Send {
-    sender: usize,
-    size_bytes: u16,
-    gap_ns: u64,
-    ecn: u8,
-}
-
-fn sends() -> impl Strategy<Value = Vec<Send>> {
-    let one = (0..SENDERS, 40..1501_u16, 0..20_000_u64, 0..4_u8);
-    let one = one.prop_map(|(sender, size_bytes, gap_ns, ecn)| Send {
-        sender,
-        size_bytes,
-        gap_ns,
-        ecn,
-    });
-    prop::collection::vec(one, 1..300)
-}
-
-/// Sends it all through one switch; the senders are its hosts 1 to 4, the receiver host 0.
-fn through(queue: &Value, departure_first: bool, sends: &[Send]) -> (Log, Vec<Number>) {
-    through_losses(&[], queue, departure_first, sends)
-}
-
-/// The same where packets are lost in front of the switch's queue.
-fn through_losses(
-    losses: &[Loss],
-    queue: &Value,
-    departure_first: bool,
-    sends: &[Send],
-) -> (Log, Vec<Number>) {
-    let mut topology = Topology::default();
-    let hosts: Vec<NodeId> = (0..=SENDERS)
-        .map(|n| topology.add_host(format!("h{n}")))
-        .collect();
-    let switch = topology.add_switch("s0");
-    for host in &hosts {
-        topology.connect(*host, switch, LinkOptions::default());
-    }
-    let bottleneck = topology.node(switch).ports[0];
-    let mut routing = DestinationSuffix::new(&topology);
-    let mut routes = Routes::default();
-    let starts: Vec<u32> = (1..=SENDERS)
-        .map(|source| routes.add(&routing.path(&topology, source, 0).unwrap()))
-        .collect();
-    let rate = Rate::from_bps(1_000_000_000);
-    let customs = CustomQueues::default();
-    let context = NetworkContext::new(&topology, 1, FULL_FRAME, &customs);
-    let host_queue =
-        json!({"kind": "drop-tail", "limit": {"packets": 1000}, "count_in_service": false});
-    let build = |queue: &Value, id: PortId| {
-        let config: QueueConfig = serde_json::from_value(queue.clone()).expect("a queue");
-        config.build(&context.port(id, rate)).expect("a queue")
-    };
-    let port = |id: usize| PortConfig {
-        rate,
-        clock_error_ppb: 0,
-        latency: Duration::from_us(1),
-        far_processing: None,
-        queueing: if id == bottleneck.0 as usize {
-            build(queue, bottleneck)
-        } else {
-            build(&host_queue, PortId(id as u32))
-        },
-        shaper: None,
-        losses: if id == bottleneck.0 as usize {
-            losses.to_vec()
-        } else {
-            Vec::new()
-        },
-        departure_first,
-    };
-    let ports = topology.ports().len();
-    let log = Log {
-        port: bottleneck,
-        fates: BTreeMap::new(),
-    };
-    let mut network = Network::new(
-        &topology,
-        (0..ports).map(port).collect(),
-        routes,
-        Framing::ETHERNET,
-        Arbiter::new(Rule::RoundRobin, ports, Stream::new(1, "arbitration", 0)),
-        log,
-    );
-    let mut clocks = [Instant::ZERO; SENDERS];
-    for (number, send) in sends.iter().enumerate() {
-        clocks[send.sender] += Duration::from_ns(send.gap_ns);
-        let packet = Packet {
-            header: Header {
-                flow: send.sender as u32,
-                route: starts[send.sender],
-                output: PortId(0),
-                size_bytes: send.size_bytes,
-                ecn: send.ecn,
-                class: send.sender as u8 % 4,
-            },
-            content: number,
-        };
-        network.inject(clocks[send.sender], packet);
-    }
-    let mut sinks = Sinks::default();
-    while network.next_time() < Instant::NEVER {
-        network.advance(Instant::NEVER, 10, &mut sinks);
-        network.assert_conservation();
-    }
-    let limit = LIMIT_PACKETS * FULL_FRAME;
-    assert!(
-        network.totals(bottleneck).backlog_max_bytes <= limit,
-        "the limit"
-    );
-    let log = network.into_observer();
-    (log, sinks.0)
-}
-
-/// What holds for all: nothing is lost without a verdict, nothing sent twice, no flow reordered,
-/// and the line is never idle while a packet waits.
-fn check(name: &Value, log: &Log, received: &[Number], sends: &[Send]) {
-    let dropped: u32 = log.fates.values().map(|fate| fate.drops).sum();
-    assert_eq!(log.fates.len(), sends.len(), "{name}");
-    assert_eq!(received.len() + dropped as usize, sends.len(), "{name}");
-    for sender in 0..SENDERS {
-        let own = received
-            .iter()
-            .filter(|number| sends[**number].sender == sender);
-        assert!(own.is_sorted(), "{name} reordered a flow");
-    }
-    let mut free_at = Instant::ZERO;
-    for number in received {
-        let fate = log.fates[number];
-        let (arrived, departs) = (fate.arrived.unwrap(), fate.departs.unwrap());
-        let begin = departs - Duration::from_ns(8 * u64::from(fate.wire_bytes));
-        // Whoever finds the line idle goes at once, so a pause ends with an arrival.
-        assert_eq!(begin, arrived.max(free_at), "{name} idled");
-        free_at = departs;
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -312,7 +89,7 @@ proptest! {
         sends in sends(), departure_first: bool,
     ) {
         for queue in fifos() {
-            let (name, (log, received)) = (&queue["kind"], through(&queue, departure_first, &sends));
+            let (name, (log, received)) = (&queue["kind"], Setup::new(&queue, departure_first).run(&sends));
             check(name, &log, &received, &sends);
             let arrivals: Vec<u64> = received.iter().map(|number| log.fates[number].counts).collect();
             prop_assert!(arrivals.is_sorted(), "{name} reordered");
@@ -324,8 +101,48 @@ proptest! {
         sends in sends(), departure_first: bool,
     ) {
         for queue in schedulers() {
-            let (name, (log, received)) = (&queue["kind"], through(&queue, departure_first, &sends));
+            let (name, (log, received)) = (&queue["kind"], Setup::new(&queue, departure_first).run(&sends));
             check(name, &log, &received, &sends);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// At any instant, a port was busy as long as its departures until then say, and its mean queue
+    /// was within its limit.
+    #[test]
+    fn busy_time_is_the_time_in_which_packets_were_sent(
+        sends in sends(), departure_first: bool, at_us in 1..3000_u64, is_shaped: bool,
+    ) {
+        for queue in fifos().into_iter().chain(schedulers()) {
+            let rate = Rate::from_bps(200_000_000);
+            let setup = Setup {
+                shaper: is_shaped.then(|| Shaper::token_bucket(rate, 4000)),
+                ..Setup::new(&queue, departure_first)
+            };
+            let (mut network, port) = setup.network(&sends);
+            let now = Instant::from_us(at_us);
+            network.advance(now, u64::MAX, &mut Sinks::default());
+            network.settle(now);
+            let busy = network.busy(port, now);
+            let queued = network.backlog_integral(port, now);
+            let limit = u128::from(LIMIT_PACKETS * FULL_FRAME);
+            prop_assert!(busy <= now - Instant::ZERO, "{}: {busy}", queue["kind"]);
+            prop_assert!(queued <= limit * u128::from(now.as_ps()), "{}", queue["kind"]);
+            if is_shaped {
+                continue; // it is also busy while a packet waits for tokens
+            }
+            let departures = network.observer().fates.values().filter_map(|fate| {
+                let line_time = Duration::from_ns(8 * u64::from(fate.wire_bytes));
+                fate.departs.map(|departs| (departs - line_time, departs))
+            });
+            let parts = departures.map(|(begin, end)| end.min(now).saturating_sub(begin));
+            let sent = parts.fold(Duration::ZERO, |sum, part| sum + part);
+            // each packet still to be sent may round by 1 ps, or leave 1 ps late
+            let error = sent.as_ps().abs_diff(busy.as_ps());
+            prop_assert!(error <= 2 * u64::from(LIMIT_PACKETS), "{}: {busy}, {sent}", queue["kind"]);
         }
     }
 }
@@ -350,7 +167,11 @@ fn losses_are_the_same_in_front_of_every_queue() {
     let mut lost: Vec<Vec<Number>> = Vec::new();
     for queue in fifos().into_iter().chain(schedulers()) {
         let name = &queue["kind"];
-        let (log, received) = through_losses(&losses, &queue, true, &sends);
+        let (log, received) = Setup {
+            losses: losses.to_vec(),
+            ..Setup::new(&queue, true)
+        }
+        .run(&sends);
         check(name, &log, &received, &sends);
         let drops: u32 = log.fates.values().map(|fate| fate.drops).sum();
         let is_lost = |number: &Number| log.fates[number].losses > 0;
@@ -375,7 +196,7 @@ fn strict_priority_conserves_and_never_lets_the_second_class_go_before_the_first
             ecn: 0,
         })
         .collect();
-    let (log, received) = through(&queue, true, &sends);
+    let (log, received) = Setup::new(&queue, true).run(&sends);
     check(&queue["kind"], &log, &received, &sends);
     let lost = |number: &Number| log.fates[number].drops > 0;
     let first = |number: &Number| sends[*number].sender == usize::from(SHORT);

@@ -33,8 +33,6 @@ pub struct Expected {
     /// output ports, summed over nodes, times the ports of their node: counts that are kept by output
     /// and ingress port
     pub port_pairs: u64,
-    /// queues that disciplines keep by flow number, at all ports
-    pub flow_queues: u64,
 }
 
 impl Expected {
@@ -61,18 +59,8 @@ impl Expected {
                 .saturating_mul(watch.queues.len() as u64),
             drops: tcp_drops(job).saturating_add(udp_drops(job, topology, router, listed)),
             port_pairs: ports.map(|ports| ports * ports).sum(),
-            flow_queues: flow_queues(job, topology).saturating_mul(flows),
         }
     }
-}
-
-/// Ports of switches, where each of them keeps a queue per flow number.
-fn flow_queues(job: &Job, topology: &Topology) -> u64 {
-    if !matches!(job.queue, fairport_net::QueueConfig::Drr(_)) {
-        return 0;
-    }
-    let switches = topology.nodes().iter().filter(|node| !node.is_host);
-    switches.map(|node| node.ports.len() as u64).sum()
 }
 
 /// What the routes of all listed flows take. Of many flows, evenly chosen ones represent the others.

@@ -10,8 +10,6 @@ const FLOW_BYTES: u64 = 1_000;
 const WATCHED_BYTES: u64 = 20_000;
 /// A count of packets by output and ingress port.
 const COUNT_BYTES: u64 = size_of::<u64>() as u64;
-/// The number of a flow's queue.
-const QUEUE_NUMBER_BYTES: u64 = size_of::<u32>() as u64;
 
 /// What a simulation of this plan will need, bytes: above all the tables that grow with time, twice,
 /// because they are handed on.
@@ -31,7 +29,6 @@ pub fn memory_bytes(plan: &Plan) -> u64 {
         expected.flows.saturating_mul(FLOW_BYTES),
         expected.watched_flows.saturating_mul(WATCHED_BYTES),
         expected.port_pairs.saturating_mul(COUNT_BYTES),
-        expected.flow_queues.saturating_mul(QUEUE_NUMBER_BYTES),
         tables.saturating_mul(2),
     ];
     parts.into_iter().fold(0, u64::saturating_add)

@@ -133,6 +133,7 @@ impl Simulation {
     fn port(&self, id: PortId) -> Port {
         let totals = self.network.totals(id);
         let duration_ps = self.duration.as_ps() as f64;
+        let end = Instant::ZERO + self.duration;
         let port = id.0 as usize;
         Port {
             port: id.0,
@@ -140,9 +141,9 @@ impl Simulation {
             bytes: totals.accepted_bytes,
             drops: self.network.drops(id) - self.network.observer().late_drops(id),
             marks: totals.marked,
-            queue_mean_bytes: totals.backlog_integral as f64 / duration_ps,
+            queue_mean_bytes: self.network.backlog_integral(id, end) as f64 / duration_ps,
             queue_max_bytes: u64::from(totals.backlog_max_bytes),
-            busy_share: self.network.busy(id).as_ps() as f64 / duration_ps,
+            busy_share: self.network.busy(id, end).as_ps() as f64 / duration_ps,
             flows: self.flows_through[port],
             clock_error_ppm: f64::from(self.clock_errors_ppb[port]) / 1e3,
         }

@@ -121,6 +121,14 @@ impl ScheduledPorts {
         self.get(kind).map_or(NOTHING, |port| port.backlog)
     }
 
+    /// The part of the backlog's integral that comes after the last change of the backlog.
+    pub(super) fn backlog_integral_since(&self, kind: Kind, now: Instant) -> u128 {
+        self.get(kind).map_or(0, |port| {
+            let span = now.saturating_sub(port.integrated_to).as_ps();
+            u128::from(span) * u128::from(port.backlog.bytes)
+        })
+    }
+
     /// What a port of this kind revoked; nothing where it has no scheduler.
     pub(super) fn revoked(&self, kind: Kind) -> Revoked {
         self.get(kind)
@@ -173,6 +181,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let port = &mut self.ports[id.0 as usize];
         let scheduled = &mut self.scheduled.ports[number as usize];
         port.count_arrival(now);
+        port.forget_busy(now);
         let slot = port.location.ingress_base as usize + ingress.number as usize;
         let ingress_arrivals = &mut self.ingress_arrivals[slot];
         *ingress_arrivals += 1;

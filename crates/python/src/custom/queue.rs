@@ -22,11 +22,6 @@ use serde_json::Value;
 use super::Origin;
 use super::values::{Change, Changes, Packet, Port, Queue, verdict};
 
-const NOTHING: Backlog = Backlog {
-    bytes: 0,
-    packets: 0,
-};
-
 /// What makes the queue of each port from the user's class.
 pub(super) fn factory(
     class: Py<PyAny>,
@@ -147,8 +142,8 @@ struct PyScheduler {
     /// `enqueue` and `dequeue`; None once it has failed: what waits is sent in order, and the rest is
     /// dropped, until the run ends
     methods: Option<[Py<PyAny>; 2]>,
-    /// by number, the packets that the object holds; without a handle one that need not wait
-    held: BTreeMap<u64, Option<Handle>>,
+    /// by number, the packets that the object holds
+    held: BTreeMap<u64, Handle>,
     /// packets that the object was given so far
     given: u64,
     changes: Changes,
@@ -167,7 +162,7 @@ struct Arriving {
     view: PacketView,
     arrived: Instant,
     backlog: Backlog,
-    handle: Option<Handle>,
+    handle: Handle,
 }
 
 impl PyScheduler {
@@ -205,7 +200,7 @@ impl PyScheduler {
     /// `arriving`.
     fn apply(&mut self, arriving: Option<u64>, packets: &mut WaitingPackets) -> PyResult<()> {
         for (serial, change) in self.changes.take() {
-            let handle = self.held.get(&serial).copied().flatten();
+            let handle = self.held.get(&serial).copied();
             let Some(handle) = handle.filter(|_| arriving != Some(serial)) else {
                 return Err(not_held(change));
             };
@@ -232,7 +227,7 @@ impl PyScheduler {
 
     /// The oldest packet: what goes next once the object has failed.
     fn oldest(&mut self) -> Option<Handle> {
-        self.held.pop_first().and_then(|(_, handle)| handle)
+        self.held.pop_first().map(|(_, handle)| handle)
     }
 }
 
@@ -254,7 +249,7 @@ impl PacketScheduler for PyScheduler {
             view: waiting.packet,
             arrived: waiting.arrived,
             backlog: offer.backlog,
-            handle: Some(offer.packet),
+            handle: offer.packet,
         };
         let serial = self.given;
         let verdict = Python::attach(|py| {
@@ -294,56 +289,8 @@ impl PacketScheduler for PyScheduler {
             self.or_fail(py, "dequeue", answer)
         });
         match sent {
-            Some(sent) => sent.flatten(),
+            Some(sent) => sent,
             None => self.oldest(),
         }
-    }
-
-    fn pass(&mut self, now: Instant, packet: &PacketView) -> Verdict {
-        let arriving = Arriving {
-            view: *packet,
-            arrived: now,
-            backlog: NOTHING,
-            handle: None,
-        };
-        let serial = self.given;
-        let verdict = Python::attach(|py| {
-            let offered = self.offer(py, &arriving);
-            let verdict = self.or_fail(py, "enqueue", offered)?;
-            if !verdict.is_accepted() {
-                return Some(verdict);
-            }
-            let sent = self.next(py, now);
-            let passed = sent.and_then(|sent| self.passed(verdict, serial, sent));
-            self.or_fail(py, "dequeue", passed)
-        });
-        verdict.unwrap_or_else(|| {
-            self.held.remove(&serial);
-            Verdict::Dropped(Reason::Full)
-        })
-    }
-}
-
-impl PyScheduler {
-    /// The verdict on a packet that was queued and taken out again at once.
-    fn passed(
-        &mut self,
-        mut verdict: Verdict,
-        serial: u64,
-        sent: Option<u64>,
-    ) -> PyResult<Verdict> {
-        self.held.remove(&serial);
-        for (changed, change) in self.changes.take() {
-            verdict = match change {
-                _ if changed != serial => return Err(not_held(change)),
-                Change::Mark => Verdict::Marked,
-                Change::Drop(reason) => Verdict::Dropped(reason),
-            };
-        }
-        if sent.is_some_and(|sent| sent != serial) || sent.is_none() == verdict.is_accepted() {
-            let problem = "it did not return the only packet that it holds";
-            return Err(PyRuntimeError::new_err(problem));
-        }
-        Ok(verdict)
     }
 }
