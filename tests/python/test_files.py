@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from conftest import ENTRY, Command
 from fairport.errors import OutputError
 from fairport.files import add_to_list, atomic_file, atomic_folder, is_partial, replace_file
 
@@ -261,6 +261,24 @@ def test_a_device_is_written_to_and_stays_a_device(
     assert stat.S_ISCHR(after.st_mode)
     assert (before.st_ino, before.st_rdev) == (after.st_ino, after.st_rdev)
     assert place.is_symlink() == (name == "link")
+
+
+@posix
+@pytest.mark.parametrize("to", ["pipe", "file"])
+def test_the_name_of_a_stream_is_that_stream(tmp_path: Path, to: str) -> None:
+    export = ["topology", "export", "two-switch", "--format", "dot", "--out", "/dev/stdout"]
+    file = tmp_path / "network.dot"
+    with file.open("wb") as sink:
+        done = subprocess.run(
+            [*ENTRY, *export],
+            stdout=sink if to == "file" else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert os.path.samestat(file.stat(), os.fstat(sink.fileno()))
+    written = file.read_bytes() if to == "file" else done.stdout
+    assert written.startswith(b"graph ")
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:

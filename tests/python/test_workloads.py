@@ -101,7 +101,8 @@ def test_flows_one_after_another_stop_in_the_opposite_order() -> None:
 def test_a_fixed_total_is_split_evenly_among_the_senders() -> None:
     incast = {"kind": "incast", "from": "h1..h3", "to": "h0"}
     plans = [
-        lowered(incast | size).workloads[0]["pattern"] for size in ({"block": "1kB"}, {"total": "1kB"})
+        lowered(incast | size).workloads[0]["pattern"]
+        for size in ({"block": "1kB"}, {"total": "1kB"})
     ]
     assert [plan["block_bytes"] for plan in plans] == [1000, 334]
 

@@ -24,12 +24,12 @@ def atomic_file(path: Path, option: str) -> Iterator[Path]:
     cannot be written.
     """
     try:
-        # a link stays, and leads to what is written
-        place = Path(os.path.realpath(path)) if path.is_symlink() else path
-        kind = _kind(place)
+        kind = _kind(path)
         if kind is not None and stat.S_ISDIR(kind):
             raise IsADirectoryError(0, "is a folder")
-        if kind is None or stat.S_ISREG(kind):
+        if kind is None or (stat.S_ISREG(kind) and not _is_of_the_system(path)):
+            # a link stays, and the file that it leads to is written
+            place = Path(os.path.realpath(path)) if path.is_symlink() else path
             with partial_file(place) as partial:
                 yield partial
                 if kind is not None:
@@ -39,7 +39,7 @@ def atomic_file(path: Path, option: str) -> Iterator[Path]:
             with TemporaryDirectory(prefix="fairport-") as folder:
                 content = Path(folder) / path.name
                 yield content
-                with content.open("rb") as source, place.open("wb") as sink:
+                with content.open("rb") as source, path.open("wb") as sink:
                     shutil.copyfileobj(source, sink)
     except BrokenPipeError:
         raise  # a reader that has left is no error
@@ -60,8 +60,13 @@ def replace_file(path: Path, content: bytes) -> None:
         partial.replace(path)
 
 
-def _kind(place: Path) -> int | None:
-    """The mode of what is there; None for nothing."""
+def _kind(path: Path) -> int | None:
+    """The mode of what is there, or where its link leads; None for nothing."""
     with suppress(FileNotFoundError, NotADirectoryError):
-        return place.stat().st_mode
+        return path.stat().st_mode
     return None
+
+
+def _is_of_the_system(path: Path) -> bool:
+    """Whether it is a name for an open stream, such as /dev/stdout."""
+    return path.absolute().is_relative_to("/dev") or path.absolute().is_relative_to("/proc")
