@@ -1,6 +1,6 @@
 //! What a script says, once it is read.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
 use crate::code::Statement;
 
@@ -29,7 +29,7 @@ pub struct Script {
 /// `--name=value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptOption {
-    /// Where it stands.
+    /// Where it is.
     pub at: Position,
     /// Without its dashes.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct ScriptOption {
 /// Something that happens, or is expected to, at some time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Where its time stands.
+    /// Where its time is written.
     pub at: Position,
     /// When.
     pub time: EventTime,
@@ -52,15 +52,15 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
     /// `1.5`: since the start of the script.
-    Absolute(Time),
+    Absolute(Duration),
     /// `+.5`: since the event before.
-    Relative(Time),
+    Relative(Duration),
     /// `*`: whenever (outbound segments only).
     Any,
     /// `1~2`: within (outbound segments only).
-    AbsoluteRange(Time, Time),
+    AbsoluteRange(Duration, Duration),
     /// `+1~+2`: within, since the event before (outbound segments only).
-    RelativeRange(Time, Time),
+    RelativeRange(Duration, Duration),
 }
 
 /// What an event is.
@@ -98,11 +98,11 @@ pub enum Ecn {
 pub struct Packet {
     /// `[ect0]` and the like.
     pub ecn: Option<Ecn>,
-    /// The header's octet of control bits.
+    /// The header's byte of control bits.
     pub flags: u8,
     /// First sequence number.
     pub seq: u32,
-    /// Octets of data.
+    /// Bytes of data.
     pub payload: u32,
     /// `ack N`.
     pub ack: Option<u32>,
@@ -135,7 +135,7 @@ pub enum TcpOption {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// `...T`: when a call that blocks returns.
-    pub until: Option<Time>,
+    pub until: Option<Duration>,
     /// Its name.
     pub name: String,
     /// What it is called with.

@@ -1,4 +1,4 @@
-//! What stands between `%{` and `}%`: assertions over the fields of `tcp_info`, evaluated here. Of
+//! What is between `%{` and `}%`: assertions over the fields of `tcp_info`, evaluated here. Of
 //! Python, whose syntax it is, only `assert`, `print` and assignments of expressions are read.
 
 use std::collections::BTreeMap;

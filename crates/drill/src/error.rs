@@ -1,4 +1,4 @@
-//! A script that cannot be read: where, what was expected, what stands there.
+//! A script that cannot be read: where, what was expected, what is there.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ pub struct ScriptError {
     pub line: u32,
     /// Column, from 1.
     pub column: u32,
-    /// What could stand there.
+    /// What could be there.
     pub expected: String,
     /// What does.
     pub found: String,

@@ -17,7 +17,7 @@ pub(crate) enum Token {
     Decimal(String),
     Text(String),
     BackQuoted(String),
-    /// what stands between `%{` and `}%`
+    /// what is between `%{` and `}%`
     Code(String),
     /// `--name=value`
     Option(String, Option<String>),
@@ -219,7 +219,7 @@ impl Lexer<'_> {
         })
     }
 
-    /// What stands between two of `quote`; a backslash takes the meaning from what follows.
+    /// What is between two of `quote`; a backslash takes the meaning from what follows.
     fn quoted(&mut self, quote: char) -> Result<String, ScriptError> {
         let start = self.at;
         self.next();

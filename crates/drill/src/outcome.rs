@@ -1,6 +1,6 @@
 //! How a script ended.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 use serde::Serialize;
 
 /// What came of a script.
@@ -50,7 +50,7 @@ pub struct Failure {
     pub line: u32,
     /// When, in seconds since the start of the script.
     #[serde(rename = "time_s", serialize_with = "seconds")]
-    pub time: Time,
+    pub time: Instant,
     /// What the script says.
     pub expected: String,
     /// What happened.
@@ -58,12 +58,12 @@ pub struct Failure {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
-fn seconds<S: serde::Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+fn seconds<S: serde::Serializer>(time: &Instant, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(time.as_secs_f64())
 }
 
 /// A time as scripts write it: seconds, to the microsecond.
-pub(crate) fn shown(time: Time) -> String {
+pub(crate) fn shown(time: Instant) -> String {
     let us = (time.as_ps() + 500_000) / 1_000_000;
     format!("{}.{:06} s", us / 1_000_000, us % 1_000_000)
 }

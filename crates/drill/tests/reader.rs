@@ -2,7 +2,7 @@
 
 use fairport_drill::ast::{Action, Ecn, EventTime, TcpOption};
 use fairport_drill::{ScriptError, parse};
-use fairport_units::Time;
+use fairport_units::Duration;
 use proptest::prelude::*;
 
 fn error(text: &str) -> ScriptError {
@@ -17,11 +17,11 @@ fn times_are_exact_and_of_five_kinds() {
     assert_eq!(
         times,
         [
-            EventTime::Absolute(Time::from_ms(1250)),
-            EventTime::Relative(Time::from_us(1)),
+            EventTime::Absolute(Duration::from_ms(1250)),
+            EventTime::Relative(Duration::from_us(1)),
             EventTime::Any,
-            EventTime::AbsoluteRange(Time::from_secs(1), Time::from_secs(2)),
-            EventTime::RelativeRange(Time::from_ms(100), Time::from_ms(200)),
+            EventTime::AbsoluteRange(Duration::from_secs(1), Duration::from_secs(2)),
+            EventTime::RelativeRange(Duration::from_ms(100), Duration::from_ms(200)),
         ]
     );
 }
@@ -56,7 +56,7 @@ fn calls_take_structures_and_blocking_times() {
     let Action::Call(call) = &events[1].action else {
         panic!("a call")
     };
-    assert_eq!(call.until, Some(Time::from_ms(200)));
+    assert_eq!(call.until, Some(Duration::from_ms(200)));
     assert_eq!(call.errno.as_deref(), Some("EINPROGRESS"));
 }
 

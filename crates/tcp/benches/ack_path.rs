@@ -4,13 +4,13 @@
 //! `cargo bench -p fairport-tcp`. A figure, never a test.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time;
 
 use fairport_tcp::{Connection, Flags, SackBlock, Segment, Settings, Timestamps};
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 use serde_json::{Value, json};
 
-const STEP: Time = Time::from_us(12);
+const STEP: Duration = Duration::from_us(12);
 const PAYLOAD: u32 = 1448;
 
 fn stack(preset: &str, overrides: &Value) -> Settings {
@@ -20,10 +20,10 @@ fn stack(preset: &str, overrides: &Value) -> Settings {
         .expect("valid settings")
 }
 
-fn connected(settings: &Settings) -> (Connection, Connection, Time) {
+fn connected(settings: &Settings) -> (Connection, Connection, Instant) {
     let mut client = Connection::active(settings);
     let mut server = Connection::passive(settings);
-    let mut now = Time::ZERO;
+    let mut now = Instant::ZERO;
     for _ in 0..4 {
         now += STEP;
         while let Some(segment) = client.poll_transmit(now) {
@@ -71,7 +71,7 @@ fn sender(preset: &str, control: &str, segments: u32) -> f64 {
         }
         let mut acked = 1_u32;
         let count = 20_000;
-        let start = Instant::now();
+        let start = time::Instant::now();
         for _ in 0..count {
             now += STEP;
             acked = acked.wrapping_add(PAYLOAD);
@@ -94,7 +94,7 @@ fn receiver(policy: &str) -> f64 {
         let mut data = ack(1, 1000);
         data.payload = PAYLOAD as u16;
         let count = 20_000_u32;
-        let start = Instant::now();
+        let start = time::Instant::now();
         for _ in 0..count {
             now += STEP;
             server.on_segment(now, &data, &mut ());
@@ -131,7 +131,7 @@ fn sack(preset: &str, segments: u32, gap: u32) -> f64 {
         assert_eq!(sent, segments);
         let mut blocks: Vec<SackBlock> = Vec::new();
         let acks = segments - segments.div_ceil(gap);
-        let start = Instant::now();
+        let start = time::Instant::now();
         for number in 0..segments {
             let from = 1 + number * PAYLOAD;
             if number % gap == 0 {

@@ -37,7 +37,7 @@ pub(crate) struct AckSchedule {
     delay_max: Duration,
     /// no delay is as long as the minimum RTO (`tcp_delack_max`), or any is
     delay_cap: Duration,
-    /// segments that are acknowledged as one; none: each by itself
+    /// segments that are acknowledged as one; none: each one alone
     merge: Option<Box<Merge>>,
 }
 
@@ -45,11 +45,11 @@ pub(crate) struct AckSchedule {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InOrder {
     pub(crate) payload: u16,
-    /// received and not acknowledged yet, in octets
+    /// received and not acknowledged yet, in bytes
     pub(crate) unacknowledged: u64,
     /// there is or was a gap
     pub(crate) gap: bool,
-    /// the receive window in octets
+    /// the receive window in bytes
     pub(crate) window: u64,
     /// this endpoint's own timeout and smoothed round-trip time
     pub(crate) rto: Duration,

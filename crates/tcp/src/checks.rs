@@ -1,12 +1,12 @@
 //! What a setting can be: every value, and how they go together.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
 use crate::congestion::CongestionControl;
 use crate::settings::{Pacing, Settings};
 use crate::sizing;
 
-/// A setting that cannot be: which one, what it was, what is wrong with it, how to mend it.
+/// A setting that is refused: which one, its value, what is wrong with it, how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}` = `{value}`: {problem}; {remedy}")]
 pub struct SettingError {
@@ -36,7 +36,7 @@ impl SettingError {
     }
 }
 
-/// Octets that the timestamps option takes out of every segment (RFC 7323 appendix A).
+/// Bytes that the timestamps option takes out of every segment (RFC 7323 appendix A).
 pub(crate) const TIMESTAMP_BYTES: u16 = 12;
 
 /// Largest TCP payload of an IPv4 packet without options: 65535 - 20 - 20.
@@ -47,10 +47,10 @@ const MSS_MAX: u16 = 65_495;
 pub(crate) const MSS_MIN: u16 = 64;
 
 /// Longer gaps between segments are certainly a mistake of units.
-const PACING_LIMIT: Time = Time::from_secs(1);
+const PACING_LIMIT: Duration = Duration::from_secs(1);
 
 /// An hour: longer timeouts are certainly a mistake of units.
-const RTO_LIMIT: Time = Time::from_secs(3600);
+const RTO_LIMIT: Duration = Duration::from_secs(3600);
 
 impl Settings {
     /// Checks every value and how they go together.
@@ -123,7 +123,7 @@ impl Settings {
                 return Err(SettingError::new(
                     field,
                     &value,
-                    "lets segments stand still for longer than a second",
+                    "holds segments back for longer than a second",
                     "use a second at most",
                 ));
             }

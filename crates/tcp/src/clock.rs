@@ -1,6 +1,6 @@
 //! The timestamp clock (RFC 7323 5.4): simulated time in ticks of the stack's granularity.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 /// Turns times into timestamp values.
 ///
@@ -24,13 +24,13 @@ impl TimestampClock {
     }
 
     /// One tick.
-    pub(crate) fn tick(&self) -> Time {
-        Time::from_ps(self.tick)
+    pub(crate) fn tick(&self) -> Duration {
+        Duration::from_ps(self.tick)
     }
 
     /// The value at `now`. Values start at 1: an echo of 0 means that there is none.
     #[inline]
-    pub(crate) fn value(&self, now: Time) -> u32 {
+    pub(crate) fn value(&self, now: Instant) -> u32 {
         let now = now.as_ps();
         let below = ((u128::from(now) * u128::from(self.reciprocal)) >> 64) as u64;
         let ticks = below + u64::from(now - below * self.tick >= self.tick);
@@ -38,15 +38,15 @@ impl TimestampClock {
     }
 
     /// The time since the peer was sent `echoed`, at least one tick, if it can have been.
-    pub(crate) fn since(&self, now: Time, echoed: u32) -> Option<Time> {
+    pub(crate) fn since(&self, now: Instant, echoed: u32) -> Option<Duration> {
         if echoed == 0 {
             return None;
         }
         let ticks = self.value(now).wrapping_sub(echoed).max(1);
         u64::from(ticks)
             .checked_mul(self.tick)
-            .map(Time::from_ps)
-            .filter(|span| *span <= now.saturating_add(Time::from_ps(self.tick)))
+            .map(Duration::from_ps)
+            .filter(|span| *span <= now.saturating_add(Duration::from_ps(self.tick)))
     }
 }
 
@@ -59,10 +59,10 @@ mod tests {
         for tick in [1, 3, 1_000_000, 4_000_000_000] {
             let clock = TimestampClock::new(tick);
             for ticks in [0, 1, 2, 999, 4_000_000] {
-                let at = Time::from_ps(tick * ticks);
+                let at = Instant::from_ps(tick * ticks);
                 assert_eq!(u64::from(clock.value(at)), ticks + 1);
                 if tick * ticks > 0 {
-                    let just_before = Time::from_ps(tick * ticks - 1);
+                    let just_before = Instant::from_ps(tick * ticks - 1);
                     assert_eq!(
                         u64::from(clock.value(just_before)),
                         (ticks * tick - 1) / tick + 1
@@ -75,11 +75,11 @@ mod tests {
     #[test]
     fn an_echo_tells_the_time_since_across_the_wrap() {
         let clock = TimestampClock::new(1_000_000);
-        let sent = Time::from_us(u64::from(u32::MAX) - 5);
+        let sent = Instant::from_us(u64::from(u32::MAX) - 5);
         let echoed = clock.value(sent);
         assert_eq!(
-            clock.since(sent + Time::from_us(20), echoed),
-            Some(Time::from_us(20))
+            clock.since(sent + Duration::from_us(20), echoed),
+            Some(Duration::from_us(20))
         );
         assert_eq!(clock.since(sent, 0), None);
     }

@@ -19,7 +19,7 @@ use crate::timers::Timers;
 /// first poll of an active endpoint sends its SYN.
 ///
 /// The application is modelled as one that reads at once and that closes when its peer has closed,
-/// unless told otherwise ([`Self::set_closes_with_peer`]).
+/// unless [`Self::set_closes_with_peer`] says otherwise.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) phase: Phase,
@@ -367,7 +367,7 @@ impl Connection {
         (deadline != Instant::NEVER).then_some(deadline)
     }
 
-    /// Octets of data that were delivered to the application, in order.
+    /// Bytes of data that were delivered to the application, in order.
     pub fn delivered_bytes(&self) -> u64 {
         self.receiver.delivered()
     }

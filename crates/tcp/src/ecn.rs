@@ -64,7 +64,7 @@ impl Echo {
         self.on
     }
 
-    /// Whether an ACK stands for marked segments alone or for unmarked ones alone.
+    /// Whether an ACK covers only marked segments or only unmarked ones.
     pub(crate) fn is_exact(self) -> bool {
         self.exact
     }

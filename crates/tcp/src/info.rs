@@ -1,7 +1,7 @@
 //! What a program may ask a socket of: the sender's state as Linux's `struct tcp_info` has it, and
 //! the socket options that change it on the way.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use crate::connection::Connection;
 use crate::segment::{Flags, Segment};
@@ -22,7 +22,8 @@ pub enum CaState {
     Loss = 4,
 }
 
-/// The sender's state in Linux's units: windows and counts in segments.
+/// The sender's state in Linux's units: windows and counts in segments. It has a field for each of
+/// `struct tcp_info` that a script may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Phase of loss recovery.
@@ -31,7 +32,7 @@ pub struct Info {
     pub snd_cwnd: u64,
     /// Slow-start threshold in segments; none before the first loss.
     pub snd_ssthresh: Option<u64>,
-    /// Largest payload of a segment that is sent, in octets.
+    /// Largest payload of a segment that is sent, in bytes.
     pub snd_mss: u16,
     /// Segments sent and not acknowledged cumulatively.
     pub unacked: u64,
@@ -42,24 +43,24 @@ pub struct Info {
     /// Of these, segments sent again since they were marked lost.
     pub retrans: u64,
     /// Retransmission timeout, backed off.
-    pub rto: Time,
+    pub rto: Duration,
     /// Doublings in it.
     pub backoff: u32,
     /// Smoothed round-trip time; none before the first sample.
-    pub rtt: Option<Time>,
+    pub rtt: Option<Duration>,
     /// Segments above a hole that make it lost: 3, or as many as something once came late by.
     pub reordering: u64,
-    /// Times that something came late, seen by SACK.
+    /// How often something came late, seen by SACK.
     pub reord_seen: u64,
     /// Retransmissions since the start.
     pub total_retrans: u64,
-    /// Segments that are known to have arrived, the SYN among them, and copies of which duplicate SACKs
-    /// told.
+    /// Segments that are known to have arrived, the SYN and copies that duplicate SACKs reported among
+    /// them.
     pub delivered: u64,
-    /// Of these, segments that were acknowledged with ECE; where PRR brings the window down.
+    /// Of these, segments that were acknowledged with ECE; counted where the window is reduced by PRR.
     pub delivered_ce: u64,
     /// Smallest round-trip time of the last minutes, where losses are repaired with SACK.
-    pub min_rtt: Option<Time>,
+    pub min_rtt: Option<Duration>,
 }
 
 impl Connection {
@@ -81,7 +82,7 @@ impl Connection {
 
     /// The application gives up (RFC 9293 3.10.5): nothing more is sent or received. The RST to
     /// send, where the peer holds the connection open.
-    pub fn abort(&mut self, now: Time) -> Option<Segment> {
+    pub fn abort(&mut self, now: Instant) -> Option<Segment> {
         let open = self.is_established();
         let mut rst = self.segment(now, self.sender.nxt());
         rst.flags |= Flags::RST;

@@ -1,39 +1,45 @@
-//! TCP as pure state machines: no clock, no network, no random numbers, no allocation once warm.
+//! TCP as pure state machines: no clock, no network, no allocation once warm, and random numbers only
+//! from a seed that the caller gives.
 //!
-//! A [`Connection`] is told what happened and when (`on_segment`, `on_timer`) and asked what to
-//! send (`poll_transmit`, until it says `None`) and when to be woken (`poll_timer`). The same
+//! A [`Connection`] takes what happened and when (`on_segment`, `on_timer`) and answers what to
+//! send (`poll_transmit`, until it says `None`) and when to come back (`poll_timer`). The same
 //! code is driven by a simulator, by tables of exchanges and by scripts.
 //!
-//! What varies is kept apart: congestion control says how large the window is, loss recovery
-//! says what to send again and when, payload sizing how long a segment is, pacing when it may leave, and the acknowledgement
-//! policy says when the receiver speaks.
-//! Which of them a stack has is in its [`Settings`]; a preset is such a list of settings.
+//! What varies is separate. Congestion control ([`Controller`]) says how large the window is, loss
+//! recovery what is sent again and when, payload sizing how long a segment is, pacing when a segment may
+//! leave, and the ACK policy when the receiver acknowledges. Which of them a stack has is in its
+//! [`Settings`]; a [`Preset`] is such a list of settings, each with its source.
 //!
 //! ```
 //! use fairport_tcp::{Connection, Settings};
-//! use fairport_units::Time;
+//! use fairport_units::{Duration, Instant};
 //!
 //! let settings = Settings::preset("linux-2.6").expect("a preset");
 //! let mut client = Connection::active(&settings);
 //! let mut server = Connection::passive(&settings);
 //! client.write(100_000);
 //! // a path of 100 us each way that loses nothing
-//! let mut now = Time::ZERO;
+//! let mut now = Instant::ZERO;
 //! while server.delivered_bytes() < 100_000 {
-//!     now += Time::from_us(100);
+//!     now += Duration::from_us(100);
 //!     while let Some(segment) = client.poll_transmit(now) {
-//!         server.on_segment(now + Time::from_us(100), &segment, &mut ());
+//!         server.on_segment(now + Duration::from_us(100), &segment, &mut ());
 //!     }
-//!     now += Time::from_us(100);
+//!     now += Duration::from_us(100);
 //!     while let Some(segment) = server.poll_transmit(now) {
-//!         client.on_segment(now + Time::from_us(100), &segment, &mut ());
+//!         client.on_segment(now + Duration::from_us(100), &segment, &mut ());
 //!     }
 //! }
 //! assert_eq!(client.counters().retransmits, 0);
 //! ```
 //!
-//! Not here: simultaneous open, TIME-WAIT, giving up, urgent data, path MTU discovery, PAWS, a smaller
-//! window after idle periods (RFC 5681 4.1).
+//! Implemented, where the settings ask for it: window scaling, timestamps and PAWS (RFC 7323), SACK
+//! and DSACK (RFC 2018, 2883), recovery by RFC 6582, 6675 and 8985, undo (RFC 3522, 3708, 4015,
+//! 5682), ECN (RFC 3168, 8257), a smaller window after idle periods (RFC 2861), probes of a closed window,
+//! challenge ACKs (RFC 5961, without a limit of their rate).
+//!
+//! Not implemented: simultaneous open, TIME-WAIT, giving up after many timeouts, urgent data, path MTU
+//! discovery, data on a SYN, keep-alive, a receive window that closes (the application reads at once).
 
 mod ack_policy;
 mod checks;

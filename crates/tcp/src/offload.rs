@@ -7,7 +7,7 @@
 //! unless a third of the window is there, or all that is to be sent, or the next ACK is half a round
 //! trip away, or nothing has been sent for a millisecond. So ACKs let bursts out, not segments.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 /// `sk_gso_max_size`: 64 KB less the longest header.
 const BURST_MAX_BYTES: u64 = 65_536 - 321;
@@ -22,9 +22,9 @@ const SEGMENTS_MIN: u64 = 2;
 const WINDOW_SHARE: u64 = 3;
 
 /// For so long after it sent, a sender may wait for more.
-const RECENT: Time = Time::from_ms(1);
+const RECENT: Duration = Duration::from_ms(1);
 
-/// What the sender could send now, in octets.
+/// What the sender could send now, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     /// that both windows let out
@@ -37,16 +37,16 @@ pub(crate) struct Offer {
     pub(crate) segment: u64,
     /// that leave in 1/1024 s at the pacing rate
     pub(crate) paced: u64,
-    pub(crate) rtt_min: Option<Time>,
-    pub(crate) srtt: Option<Time>,
+    pub(crate) rtt_min: Option<Duration>,
+    pub(crate) srtt: Option<Duration>,
     /// when the oldest outstanding segment was sent
-    pub(crate) head_sent: Option<Time>,
+    pub(crate) head_sent: Option<Instant>,
     /// losses are being repaired: nothing waits
     pub(crate) recovers: bool,
 }
 
 impl Offer {
-    /// Octets of a full burst, in whole segments.
+    /// Bytes of a full burst, in whole segments.
     pub(crate) fn burst(&self) -> u64 {
         let halvings = self
             .rtt_min
@@ -62,13 +62,13 @@ impl Offer {
 /// The bursts of one sender.
 #[derive(Debug, Default)]
 pub(crate) struct Offload {
-    /// octets that the present burst still takes
+    /// bytes that the present burst still takes
     left: u64,
     /// the next segment begins a burst
     fresh: bool,
     /// the last segment went on with one
     follows: bool,
-    sent_at: Time,
+    sent_at: Instant,
 }
 
 impl Offload {
@@ -79,7 +79,7 @@ impl Offload {
     }
 
     /// Whether the sender goes on with its burst or begins one; if not, it waits for more room.
-    pub(crate) fn sends(&mut self, now: Time, offer: &Offer) -> bool {
+    pub(crate) fn sends(&mut self, now: Instant, offer: &Offer) -> bool {
         if self.left > 0 {
             return true;
         }
@@ -91,7 +91,7 @@ impl Offload {
         self.left > 0
     }
 
-    fn is_worth(&self, now: Time, offer: &Offer, burst: u64) -> bool {
+    fn is_worth(&self, now: Instant, offer: &Offer, burst: u64) -> bool {
         let room = offer.room;
         if offer.recovers
             || room >= burst
@@ -107,7 +107,7 @@ impl Offload {
     }
 
     /// A new segment with `bytes` of data left.
-    pub(crate) fn on_sent(&mut self, now: Time, bytes: u64) {
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
         self.follows = !self.fresh && self.left > 0;
         self.fresh = false;
         self.left = self.left.saturating_sub(bytes);
@@ -139,9 +139,9 @@ mod tests {
         unsent: u64::MAX,
         segment: 1448,
         paced: 0,
-        rtt_min: Some(Time::from_ms(10)),
-        srtt: Some(Time::from_ms(10)),
-        head_sent: Some(Time::ZERO),
+        rtt_min: Some(Duration::from_ms(10)),
+        srtt: Some(Duration::from_ms(10)),
+        head_sent: Some(Instant::ZERO),
         recovers: false,
     };
 
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(fast.burst(), 13 * 1448);
         // below 512 us all of 64 KB, then half of it
         for (us, segments) in [(100, 45), (511, 45), (512, 22), (1024, 11)] {
-            let rtt_min = Some(Time::from_us(us));
+            let rtt_min = Some(Duration::from_us(us));
             assert_eq!(
                 Offer { rtt_min, ..OFFER }.burst(),
                 segments * 1448,
@@ -167,11 +167,11 @@ mod tests {
     #[test]
     fn less_than_a_burst_waits_for_a_third_of_the_window() {
         let near = Offer {
-            rtt_min: Some(Time::from_us(100)),
+            rtt_min: Some(Duration::from_us(100)),
             ..OFFER
         };
         // the oldest segment was sent long ago, the last one just now
-        let now = Time::from_ms(8);
+        let now = Instant::from_ms(8);
         let sends = |room| {
             let mut it = Offload {
                 sent_at: now,
@@ -187,7 +187,7 @@ mod tests {
     fn nothing_waits_without_an_ack_to_wait_for() {
         let mut it = Offload::default();
         let room = 1448;
-        let now = Time::from_us(500);
+        let now = Instant::from_us(500);
         assert!(it.sends(
             now,
             &Offer {
@@ -200,11 +200,11 @@ mod tests {
         // the next ACK is half a round trip away and more
         assert!(it.sends(now, &Offer { room, ..OFFER }));
         it.on_sent(now, 1448);
-        let now = Time::from_ms(6);
+        let now = Instant::from_ms(6);
         it.sent_at = now;
         assert!(!it.sends(now, &Offer { room, ..OFFER }));
         // nothing was sent for a millisecond
-        assert!(it.sends(Time::from_us(7001), &Offer { room, ..OFFER }));
+        assert!(it.sends(Instant::from_us(7001), &Offer { room, ..OFFER }));
     }
 
     #[test]
@@ -218,8 +218,8 @@ mod tests {
         };
         let mut follows = Vec::new();
         for _ in 0..3 {
-            assert!(it.sends(Time::ZERO, &offer));
-            it.on_sent(Time::ZERO, 1448);
+            assert!(it.sends(Instant::ZERO, &offer));
+            it.on_sent(Instant::ZERO, 1448);
             follows.push(it.follows());
         }
         assert_eq!(follows, [false, true, true]);

@@ -29,13 +29,13 @@ const LINUX_UNPACED: u64 = 10;
 /// What decides the rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    /// octets that may be out
+    /// bytes that may be out
     pub(crate) cwnd_bytes: u64,
-    /// octets that are out
+    /// bytes that are out
     pub(crate) out_bytes: u64,
     pub(crate) ssthresh_bytes: u64,
     pub(crate) srtt: Option<Duration>,
-    /// octets a second, where congestion control sets the pace
+    /// bytes per second, where congestion control sets the pace
     pub(crate) rate: Option<u64>,
     /// data segments sent so far
     pub(crate) sent: u64,
@@ -81,7 +81,7 @@ pub(crate) struct Pacer {
     next: Instant,
     /// something waited for the timer, and all that was to be sent has not left since
     late: bool,
-    /// the most octets that were out in the present round trip, which ends when `round_end` is
+    /// the most bytes that were out in the present round trip, which ends when `round_end` is
     /// acknowledged
     peak_bytes: u64,
     round_end: u64,

@@ -21,7 +21,7 @@ pub(crate) struct Receiver {
     nxt: u64,
     /// `RCV.NXT` in the last ACK that went out
     acknowledged: u64,
-    /// the first octet of data
+    /// the first byte of data
     start: u64,
     /// `RCV.WND`, always open
     window: u64,
@@ -90,7 +90,7 @@ impl Receiver {
         self.nxt
     }
 
-    /// The window on offer, in octets.
+    /// The window on offer, in bytes.
     #[inline]
     pub(crate) fn window(&self) -> u64 {
         self.window
@@ -102,7 +102,7 @@ impl Receiver {
         self.ts_recent
     }
 
-    /// Octets of data that came in order.
+    /// Bytes of data that came in order.
     pub(crate) fn delivered(&self) -> u64 {
         self.nxt - self.start - u64::from(self.is_closed())
     }
@@ -131,7 +131,7 @@ impl Receiver {
         self.has_gap() || self.duplicate.is_some()
     }
 
-    /// Octets came that had come before (RFC 2883 4; `tcp_dsack_set`).
+    /// Bytes came that had come before (RFC 2883 4; `tcp_dsack_set`).
     #[cold]
     fn note_duplicate(&mut self, start: u64, end: u64) {
         if self.reports_duplicates && start < end {

@@ -28,12 +28,12 @@ impl Flags {
     /// The sender has answered ECE; on a SYN: ECN is offered.
     pub const CWR: Self = Self(0x80);
 
-    /// The header's octet, as it is.
+    /// The header's byte, as it is.
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 
-    /// The header's octet.
+    /// The header's byte.
     pub const fn bits(self) -> u8 {
         self.0
     }
@@ -73,7 +73,7 @@ pub struct Timestamps {
     pub ecr: u32,
 }
 
-/// A SACK block (RFC 2018 3): `start` is its first octet, `end` the one after its last.
+/// A SACK block (RFC 2018 3): `start` is its first byte, `end` the one after its last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// Left edge.
@@ -85,7 +85,7 @@ pub struct SackBlock {
 /// What a SYN says of its sender (RFC 9293 3.7.1, RFC 7323 2, RFC 2018 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SynOptions {
-    /// Largest segment that the sender of this SYN takes, in octets without options.
+    /// Largest segment that the sender of this SYN takes, in bytes without options.
     pub mss: u16,
     /// Window scale in bits, where offered.
     pub window_scale: Option<u8>,
@@ -98,7 +98,7 @@ const HAS_SYN: u8 = 2;
 const HAS_WINDOW_SCALE: u8 = 4;
 const HAS_SACK_PERMITTED: u8 = 8;
 /// The word after the timestamps: of a SYN's options or of the first SACK block, since a segment has
-/// only one of the two. A fourth block stands where the timestamps would.
+/// only one of the two. A fourth block takes the place of the timestamps.
 const AFTER_TIMESTAMPS: usize = 2;
 
 /// The options of a segment: timestamps, and either SACK blocks, up to three of them beside
@@ -108,12 +108,12 @@ const AFTER_TIMESTAMPS: usize = 2;
 pub struct Options {
     present: u8,
     sacks: u8,
-    /// native octets of 32-bit words, so that the whole segment packs into 48 bytes
+    /// native bytes of 32-bit words, so that the whole segment packs into 48 bytes
     words: [[u8; 4]; 8],
 }
 
 impl Options {
-    /// SACK blocks that fit into the 40 octets of TCP options; beside timestamps one fewer.
+    /// SACK blocks that fit into the 40 bytes of TCP options; beside timestamps one fewer.
     pub const MAX_SACKS: usize = 4;
 
     /// SACK blocks that may be pushed in all.
@@ -223,7 +223,7 @@ impl Options {
         self.set_word(AFTER_TIMESTAMPS, u32::from(syn.mss) | scale << 16);
     }
 
-    /// Octets in the header. Each option is padded to a multiple of four, as hosts send them:
+    /// Bytes in the header. Each option is padded to a multiple of four, as hosts send them:
     /// timestamps 12, SACK 4 + 8 a block, MSS 4, window scale 4, SACK-permitted 4 or, in place of
     /// the padding of the timestamps, nothing.
     #[inline]
@@ -262,28 +262,28 @@ impl fmt::Debug for Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Segment {
-    /// Sequence number of the first octet (of the SYN, where set).
+    /// Sequence number of the first byte (of the SYN, where set).
     pub seq: u32,
-    /// Next octet that the sender of this segment expects; valid with [`Flags::ACK`].
+    /// Next byte that the sender of this segment expects; valid with [`Flags::ACK`].
     pub ack: u32,
-    /// Octets of data.
+    /// Bytes of data.
     pub payload: u16,
     /// Receive window as on the wire: to be shifted by the window scale (RFC 7323 2.2).
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
-    /// Octets of IP and TCP header where the stack has one size for every header (ns-2: 40);
+    /// Bytes of IP and TCP header where the stack has one size for every header (ns-2: 40);
     /// 0: they are counted.
     pub fixed_header: u8,
     /// Options.
     pub options: Options,
 }
 
-/// Octets of an IPv4 header and a TCP header, both without options.
+/// Bytes of an IPv4 header and a TCP header, both without options.
 const PLAIN_HEADERS: u32 = 20 + 20;
 
 impl Segment {
-    /// Octets of the IPv4 and the TCP header with its options, or the stack's fixed size.
+    /// Bytes of the IPv4 and the TCP header with its options, or the stack's fixed size.
     #[inline]
     pub fn header_bytes(&self) -> u32 {
         if self.fixed_header > 0 {
@@ -293,7 +293,7 @@ impl Segment {
         }
     }
 
-    /// Octets of the IP packet.
+    /// Bytes of the IP packet.
     #[inline]
     pub fn wire_bytes(&self) -> u32 {
         self.header_bytes() + u32::from(self.payload)
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_of_linux_has_20_octets_of_options() {
+    fn a_syn_of_linux_has_20_bytes_of_options() {
         let syn = SynOptions {
             mss: 1460,
             window_scale: Some(7),

@@ -9,13 +9,13 @@ pub(crate) const fn first(isn: u32) -> u64 {
     (1 << 32) | isn as u64
 }
 
-/// The 32 bits that stand for `position` on the wire.
+/// The 32 bits of `position` on the wire.
 #[inline]
 pub(crate) const fn wire(position: u64) -> u32 {
     position as u32
 }
 
-/// The position nearest to `reference` that `wire` stands for (RFC 9293 3.4: numbers are
+/// The position nearest to `reference` that `wire` means (RFC 9293 3.4: numbers are
 /// compared within half the sequence space).
 #[inline]
 pub(crate) const fn unwrap(reference: u64, wire: u32) -> u64 {

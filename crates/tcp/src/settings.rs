@@ -1,7 +1,10 @@
 //! What distinguishes one TCP stack from another, as one flat list of settings.
 //!
+//! The list is long and flat on purpose: every setting has one name in scenarios, one source in every
+//! preset, and can be overridden alone. It is read when a connection is made, never per segment.
+//!
 //! A preset ([`crate::presets`]) is such a list; a scenario overrides single fields of it. Names
-//! carry their unit; times are integer picoseconds, sizes octets.
+//! carry their unit; times are integer picoseconds, sizes bytes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,7 +20,7 @@ use crate::sizing::TcpRand;
 pub enum WindowUnit {
     /// Segments, whatever their size: Linux, ns-2.
     Segments,
-    /// Octets of data: the RFCs, ns-3.
+    /// Bytes of data: the RFCs, ns-3.
     Bytes,
 }
 
@@ -39,7 +42,7 @@ pub enum AckPolicy {
 pub enum RtoRule {
     /// `max(SRTT + max(G, 4 RTTVAR), minimum)` (RFC 6298 2).
     Rfc6298,
-    /// `SRTT + max(4 mdev, minimum)`, the deviation's maximum decaying once a round trip.
+    /// `SRTT + max(4 mdev, minimum)`, the deviation's maximum decaying once per round trip.
     Linux,
 }
 
@@ -55,7 +58,7 @@ pub enum PayloadSizing {
     Adaptive,
 }
 
-/// How the window comes down to the threshold in fast recovery, and after an ECN mark.
+/// How the window is reduced to the threshold in fast recovery and after an ECN mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowReduction {
@@ -85,7 +88,7 @@ pub enum Pacing {
 pub struct Settings {
     /// Algorithm of the congestion window.
     pub congestion_control: CongestionControl,
-    /// Largest payload in octets, before options: timestamps take their 12 octets out of it.
+    /// Largest payload in bytes, before options: timestamps take their 12 bytes out of it.
     pub mss_bytes: u16,
     /// Size of IP and TCP header of every segment; 0: real headers, counted with their options.
     pub fixed_header_bytes: u8,
@@ -110,7 +113,7 @@ pub struct Settings {
     pub delayed_ack_min_ps: u64,
     /// The longest that an acknowledgement is held back.
     pub delayed_ack_max_ps: u64,
-    /// Under `quick-ack`, hold no acknowledgement back as long as `rto_min_ps`, which stands for the
+    /// Under `quick-ack`, hold no acknowledgement back as long as `rto_min_ps`, taken for the
     /// peer's (Linux's `tcp_delack_max` since 6.7).
     pub delayed_ack_below_rto_min: bool,
     /// Rule of the retransmission timeout.
@@ -156,7 +159,7 @@ pub struct Settings {
     /// How the window is reduced in fast recovery. Without SACK it falls at once, unless
     /// `duplicate_acks_deliver`: the other two go by what each ACK delivers.
     pub window_reduction: WindowReduction,
-    /// Tell the peer of data that came twice, in the first SACK block (RFC 2883).
+    /// Report data that arrived twice, in the first SACK block (RFC 2883).
     pub dsack: bool,
     /// Take a reduction of the window back that duplicate SACKs or timestamps show to have been
     /// needless (RFC 3708, 4015); without SACK timestamps alone.
@@ -198,7 +201,7 @@ pub struct Settings {
     /// HyStart forgives an ACK train the time of four bursts of 64 KB at the pacing rate, at most 1 ms,
     /// and does not halve the delay where segments are paced (Linux since 5.6); CUBIC only.
     pub hystart_ack_delay: bool,
-    /// CUBIC's clock stands still while nothing is outstanding (RFC 9438 5.8; Linux since 4.3).
+    /// CUBIC's clock stops while nothing is outstanding (RFC 9438 5.8; Linux since 4.3).
     pub cubic_idle_shift: bool,
     /// Aim below the last maximum when a loss comes before it was reached (BIC and CUBIC).
     pub fast_convergence: bool,

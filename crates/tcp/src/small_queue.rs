@@ -25,7 +25,7 @@ const LEAST_SEGMENTS: u64 = 2;
 /// What one flow has in its host.
 #[derive(Debug)]
 pub(crate) struct SmallQueue {
-    /// when each packet will have left, and its octets; in order
+    /// when each packet will have left, and its bytes; in order
     departures: VecDeque<(Instant, u32)>,
     bytes: u64,
     unpaced: bool,

@@ -3,11 +3,11 @@
 mod pair;
 
 use fairport_tcp::Settings;
-use fairport_units::Time;
+use fairport_units::Duration;
 use pair::{Pair, stack};
 use serde_json::{Value, json};
 
-const ONE_WAY: Time = Time::from_us(100);
+const ONE_WAY: Duration = Duration::from_us(100);
 
 fn sends(overrides: &Value, segments: u64) -> Pair {
     let mut all = json!({"initial_window_segments": 100});
@@ -16,7 +16,7 @@ fn sends(overrides: &Value, segments: u64) -> Pair {
     }
     let settings: Settings = stack("linux-2.6", &all);
     let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Time::from_us(12))
+        .spaced(Duration::from_us(12))
         .connected();
     pair.sent.clear();
     pair.client.write(segments * 1448);
@@ -29,9 +29,9 @@ fn steps(pair: &Pair) -> Vec<u32> {
     let mut before = 0;
     pair.acks()
         .iter()
-        .map(|(_, octets)| {
-            let step = (octets - before) / 1448;
-            before = *octets;
+        .map(|(_, bytes)| {
+            let step = (bytes - before) / 1448;
+            before = *bytes;
             step
         })
         .collect()
@@ -51,7 +51,7 @@ fn delayed_acks_come_for_every_second_segment_and_after_200_ms_for_a_last_odd_on
     assert_eq!(steps(&pair), [2, 2, 2, 2, 1]);
     let acks = pair.acks();
     let waited = acks[4].0 - acks[3].0;
-    assert_eq!(waited, Time::from_us(12) + Time::from_ms(200));
+    assert_eq!(waited, Duration::from_us(12) + Duration::from_ms(200));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn what_comes_within_the_span_of_receive_offload_is_acknowledged_as_one() {
 fn receive_offload_merges_nothing_across_a_gap() {
     let settings = stack("linux-6", &json!({"receive_offload_ps": 1_000_000_000_u64}));
     let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Time::from_us(12))
+        .spaced(Duration::from_us(12))
         .connected()
         .losing(&[4]);
     pair.sent.clear();
@@ -79,7 +79,7 @@ fn receive_offload_merges_nothing_across_a_gap() {
     pair.run();
     // the first four wait for more; what is out of order is acknowledged at once, and the four with it
     let acks = pair.acks();
-    let gap_shows = pair.sent[0].at + ONE_WAY + Time::from_us(12) * 5;
+    let gap_shows = pair.sent[0].at + ONE_WAY + Duration::from_us(12) * 5;
     assert!(
         acks.iter().filter(|(at, _)| *at < gap_shows).count() == 0,
         "{acks:?}"
@@ -90,7 +90,7 @@ fn receive_offload_merges_nothing_across_a_gap() {
 
 #[test]
 fn a_delayed_ack_waits_for_a_tick_of_the_timer() {
-    let tick = Time::from_ms(4);
+    let tick = Duration::from_ms(4);
     let pair = sends(
         &json!({"ack_policy": "delayed", "clock_tick_ps": tick.as_ps()}),
         1,
@@ -100,7 +100,7 @@ fn a_delayed_ack_waits_for_a_tick_of_the_timer() {
     assert_eq!(acked.as_ps() % tick.as_ps(), 0);
     let waited = acked - came;
     assert!(
-        waited >= Time::from_ms(200) && waited < Time::from_ms(200) + tick,
+        waited >= Duration::from_ms(200) && waited < Duration::from_ms(200) + tick,
         "{waited}"
     );
 }
@@ -116,13 +116,13 @@ fn linux_acknowledges_the_first_16_segments_at_once_and_then_every_second() {
 #[test]
 fn linux_delays_an_odd_segment_by_40_ms_but_less_than_the_minimum_rto() {
     for (rto_min_ps, delay) in [
-        (200_000_000_000_u64, Time::from_ms(40)),
-        (2_000_000_000, Time::from_us(1999)),
+        (200_000_000_000_u64, Duration::from_ms(40)),
+        (2_000_000_000, Duration::from_us(1999)),
     ] {
         let pair = sends(&json!({"rto_min_ps": rto_min_ps}), 17);
         let acks = pair.acks();
         assert_eq!(acks.len(), 17);
-        assert_eq!(acks[16].0 - acks[15].0, Time::from_us(12) + delay);
+        assert_eq!(acks[16].0 - acks[15].0, Duration::from_us(12) + delay);
         // so that the delay is no timeout for the sender
         assert_eq!(pair.client.counters().timeouts, 0);
     }
@@ -139,7 +139,7 @@ fn before_linux_6_7_a_delayed_ack_is_a_timeout_for_a_sender_with_a_small_minimum
 #[test]
 fn linux_is_quick_again_after_a_gap_longer_than_the_timeout() {
     let mut pair = sends(&json!({}), 20);
-    pair.run_until(pair.now + Time::from_ms(500));
+    pair.run_until(pair.now + Duration::from_ms(500));
     pair.sent.clear();
     pair.client.write(6 * 1448);
     pair.run();
@@ -153,17 +153,13 @@ fn out_of_order_data_and_data_that_fills_a_gap_are_acknowledged_at_once() {
         &json!({"initial_window_segments": 100, "ack_policy": "delayed"}),
     );
     let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Time::from_us(12))
+        .spaced(Duration::from_us(12))
         .connected()
         .losing(&[2]);
     pair.sent.clear();
     pair.client.write(8 * 1448);
     pair.run();
-    let acked: Vec<u32> = pair
-        .acks()
-        .iter()
-        .map(|(_, octets)| octets / 1448)
-        .collect();
+    let acked: Vec<u32> = pair.acks().iter().map(|(_, bytes)| bytes / 1448).collect();
     assert_eq!(acked, [2, 2, 2, 2, 2, 2, 8]);
     assert_eq!(pair.client_log.timeouts, []);
 }
@@ -172,7 +168,7 @@ fn out_of_order_data_and_data_that_fills_a_gap_are_acknowledged_at_once() {
 fn linux_is_quick_again_after_data_out_of_order() {
     let settings = stack("linux-2.6", &json!({"initial_window_segments": 100}));
     let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Time::from_us(12))
+        .spaced(Duration::from_us(12))
         .connected()
         .losing(&[30]);
     pair.sent.clear();
@@ -194,7 +190,7 @@ fn the_newest_sack_block_comes_first_and_older_ones_follow() {
         &json!({"initial_window_segments": 100, "timestamps": false}),
     );
     let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Time::from_us(12))
+        .spaced(Duration::from_us(12))
         .connected()
         .losing(&[0, 2, 4, 6, 8]);
     pair.sent.clear();
@@ -205,7 +201,7 @@ fn the_newest_sack_block_comes_first_and_older_ones_follow() {
         let blocks = ack.segment.options.sacks();
         Some(blocks.map(|b| (segment(b.start), segment(b.end))).collect())
     };
-    pair.run_until(pair.now + Time::from_us(12 * 9) + ONE_WAY);
+    pair.run_until(pair.now + Duration::from_us(12 * 9) + ONE_WAY);
     assert_eq!(sacked(&pair), Some(vec![(7, 8), (5, 6), (3, 4), (1, 2)]));
 }
 
@@ -217,7 +213,7 @@ fn what_came_twice_is_reported_in_the_first_sack_block() {
         &json!({"timestamps": false, "dsack": true, "ack_policy": "every-segment"}),
     );
     let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Time::from_us(12))
+        .spaced(Duration::from_us(12))
         .connected()
         .judged(|sent| match sent.data {
             Some(1 | 5) => pair::Fate::Twice,

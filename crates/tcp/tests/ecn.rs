@@ -3,11 +3,11 @@
 mod pair;
 
 use fairport_tcp::{Ecn, Flags};
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 use pair::{Fate, Pair, Sent, stack};
 use serde_json::{Value, json};
 
-const ONE_WAY: Time = Time::from_ms(5);
+const ONE_WAY: Duration = Duration::from_ms(5);
 const PAYLOAD: u64 = 1448;
 
 fn pair(client: &Value, server: &Value) -> Pair {
@@ -113,7 +113,7 @@ fn a_mark_is_echoed_until_cwr_and_halves_the_window_once() {
     let echoed = |sent: &&Sent| !sent.forward && has(sent, Flags::ECE) && !has(sent, Flags::SYN);
     let first = pair.sent.iter().find(echoed).unwrap().at;
     let last = pair.sent.iter().rfind(echoed).unwrap().at;
-    let cwrs: Vec<Time> = pair
+    let cwrs: Vec<Instant> = pair
         .sent
         .iter()
         .filter(|sent| has(sent, Flags::CWR) && !has(sent, Flags::SYN))
@@ -181,7 +181,7 @@ fn dctcp_gives_up_little_of_its_window_for_few_marks() {
         pair.client.write(40_000 * PAYLOAD);
         pair.run_while(|pair| !matches!(pair.sent.last().and_then(|s| s.data), Some(20_000..)));
         let before = pair.client.gauges().cwnd_bytes;
-        let until = pair.now + Time::from_ms(15);
+        let until = pair.now + Duration::from_ms(15);
         pair.run_until(until);
         pair.client.gauges().cwnd_bytes as f64 / before as f64
     };

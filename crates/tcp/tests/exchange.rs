@@ -4,7 +4,7 @@
 mod pair;
 
 use fairport_tcp::{Connection, Flags, Segment, Settings, SynOptions, Timestamps};
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 use pair::{Log, Pair, stack};
 use serde_json::json;
 
@@ -21,16 +21,16 @@ fn settings() -> Settings {
 struct Bench {
     end: Connection,
     log: Log,
-    now: Time,
+    now: Instant,
 }
 
 impl Bench {
-    /// A client whose SYN was answered, with a window of `window` octets.
+    /// A client whose SYN was answered, with a window of `window` bytes.
     fn connected(settings: &Settings, window: u16) -> Self {
         let mut bench = Self {
             end: Connection::active(settings),
             log: Log::default(),
-            now: Time::ZERO,
+            now: Instant::ZERO,
         };
         assert_eq!(bench.sends().len(), 1);
         let mut answer = segment(0, 1, window);
@@ -40,7 +40,7 @@ impl Bench {
             window_scale: None,
             sack_permitted: true,
         });
-        bench.now = Time::from_ms(10);
+        bench.now = Instant::from_ms(10);
         bench.gets(&answer);
         assert_eq!(shape(&bench.sends()), [(1, 0)]);
         bench
@@ -55,7 +55,7 @@ impl Bench {
     }
 
     /// Waits for the timer and lets it fire.
-    fn wakes(&mut self) -> Time {
+    fn wakes(&mut self) -> Instant {
         let before = self.now;
         self.now = self.end.poll_timer().expect("a timer");
         self.end.on_timer(self.now, &mut self.log);
@@ -87,7 +87,7 @@ fn the_handshake_agrees_on_what_both_sides_offer() {
         let mut pair = Pair::new(
             &stack("linux-2.6", &full),
             &stack("linux-2.6", server),
-            Time::from_us(10),
+            Duration::from_us(10),
         );
         pair.client.write(100_000);
         pair.run();
@@ -106,15 +106,15 @@ fn the_handshake_agrees_on_what_both_sides_offer() {
 }
 
 #[test]
-fn a_peer_that_says_nothing_gets_segments_of_536_octets_and_no_options() {
+fn a_peer_that_says_nothing_gets_segments_of_536_bytes_and_no_options() {
     let mut client = Connection::active(&stack("linux-2.6", &json!({})));
     client.write(2000);
-    client.poll_transmit(Time::ZERO).unwrap();
+    client.poll_transmit(Instant::ZERO).unwrap();
     let mut answer = segment(0, 1, 65_000);
     answer.flags |= Flags::SYN;
-    client.on_segment(Time::from_us(1), &answer, &mut ());
+    client.on_segment(Instant::from_us(1), &answer, &mut ());
     let sent: Vec<Segment> =
-        std::iter::from_fn(|| client.poll_transmit(Time::from_us(1))).collect();
+        std::iter::from_fn(|| client.poll_transmit(Instant::from_us(1))).collect();
     assert_eq!(
         shape(&sent),
         [(1, 536), (537, 536), (1073, 536), (1609, 392)]
@@ -133,7 +133,7 @@ fn nagle_holds_a_short_segment_while_data_is_unacknowledged() {
         sent.extend(bench.sends());
         assert_eq!(sent.len(), at_once, "nagle {nagle}");
         bench.end.write(50);
-        bench.now += Time::from_ms(1);
+        bench.now += Duration::from_ms(1);
         bench.gets(&segment(1, 101, 60_000));
         sent.extend(bench.sends());
         let total: u32 = sent.iter().map(|s| u32::from(s.payload)).sum();
@@ -171,7 +171,7 @@ fn the_end_of_a_long_write_does_not_wait_unless_an_earlier_short_segment_is_unde
         // and now there is one in any case, sent or not
         bench.end.write(20);
         assert!(bench.sends().is_empty());
-        bench.now += Time::from_ms(1);
+        bench.now += Duration::from_ms(1);
         bench.gets(&segment(1, 1 + 2 * PAYLOAD, 60_000));
         let rest: u32 = bench.sends().iter().map(|s| u32::from(s.payload)).sum();
         assert_eq!(rest, if minshall { 0 } else { 30 });
@@ -183,7 +183,7 @@ fn nothing_is_sent_beyond_the_peers_window() {
     let mut bench = Bench::connected(&settings(), 4 * 1460 + 100);
     bench.end.write_endless();
     assert_eq!(bench.sends().len(), 4);
-    bench.now += Time::from_ms(10);
+    bench.now += Duration::from_ms(10);
     // two acknowledged, and the window's end stays
     bench.gets(&segment(1, 1 + 2 * PAYLOAD, 2 * 1460 + 100));
     assert_eq!(bench.sends().len(), 0);
@@ -203,7 +203,7 @@ fn a_closed_window_is_probed_ever_more_seldom_until_it_opens() {
     let mut bench = Bench::connected(&settings(), 1460);
     bench.end.write_endless();
     bench.sends();
-    bench.now += Time::from_ms(10);
+    bench.now += Duration::from_ms(10);
     bench.gets(&segment(1, 1461, 0));
     assert_eq!(bench.sends(), []);
     let mut waits = Vec::new();
@@ -226,7 +226,7 @@ fn a_window_too_small_for_a_segment_is_used_once_the_persist_timer_fires() {
     let mut bench = Bench::connected(&settings(), 8 * 1460);
     bench.end.write_endless();
     let sent = bench.sends().len() as u32;
-    bench.now += Time::from_ms(10);
+    bench.now += Duration::from_ms(10);
     bench.gets(&segment(1, 1 + sent * PAYLOAD, 100));
     assert_eq!(bench.sends(), []);
     bench.wakes();
@@ -241,7 +241,7 @@ fn a_lost_window_probe_does_not_stop_a_transfer() {
         &json!({"receive_buffer_bytes": 2920, "window_scale": 0}),
     );
     let mut count = 0;
-    let mut pair = Pair::new(&settings(), &small, Time::from_us(100)).judged(move |_| {
+    let mut pair = Pair::new(&settings(), &small, Duration::from_us(100)).judged(move |_| {
         count += 1;
         if count % 3 == 0 {
             pair::Fate::Lose
@@ -284,11 +284,11 @@ fn a_reset_in_place_ends_the_connection_and_any_other_does_not() {
 #[test]
 fn either_side_may_close_first_and_a_lost_fin_is_sent_again() {
     for lost in [&[][..], &[10], &[9, 10]] {
-        let mut pair = Pair::same(&settings(), Time::from_us(100))
+        let mut pair = Pair::same(&settings(), Duration::from_us(100))
             .connected()
             .losing(lost);
         pair.client.write(10 * 1460);
-        pair.run_until(pair.now + Time::from_us(50));
+        pair.run_until(pair.now + Duration::from_us(50));
         pair.client.close();
         pair.run();
         assert_eq!(pair.server.delivered_bytes(), 14_600);
@@ -297,7 +297,7 @@ fn either_side_may_close_first_and_a_lost_fin_is_sent_again() {
             "{lost:?}"
         );
     }
-    let mut pair = Pair::same(&settings(), Time::from_us(100)).connected();
+    let mut pair = Pair::same(&settings(), Duration::from_us(100)).connected();
     pair.server.close();
     pair.run();
     assert!(pair.client.is_finished() && pair.server.is_finished());
@@ -307,7 +307,7 @@ fn either_side_may_close_first_and_a_lost_fin_is_sent_again() {
 fn sequence_numbers_wrap() {
     for isn in [u32::MAX, u32::MAX - 5000, u32::MAX / 2] {
         let settings = stack("linux-2.6", &json!({"rto_min_ps": 2_000_000_000_u64}));
-        let mut pair = Pair::same(&settings, Time::from_us(100));
+        let mut pair = Pair::same(&settings, Duration::from_us(100));
         pair.client = pair.client.with_isn(isn);
         pair.server = pair.server.with_isn(isn.wrapping_add(7));
         let mut pair = pair.losing(&[1, 3, 7, 20]);
@@ -324,7 +324,7 @@ fn five_gibibytes_arrive_although_the_sequence_space_has_four() {
     let size = 5 << 30;
     let overrides =
         json!({"mss_bytes": 65_495, "window_scale": 14, "receive_buffer_bytes": 20_000_000});
-    let mut pair = Pair::same(&stack("linux-2.6", &overrides), Time::from_us(100));
+    let mut pair = Pair::same(&stack("linux-2.6", &overrides), Duration::from_us(100));
     pair.client.write(size);
     pair.client.close();
     pair.run_while(|pair| {
@@ -344,15 +344,15 @@ fn the_earliest_unacknowledged_timestamp_is_echoed() {
     data.flags = Flags::SYN;
     data.options.set_syn(SynOptions::default());
     data.options.set_timestamps(Timestamps { val: 50, ecr: 0 });
-    server.on_segment(Time::ZERO, &data, &mut ());
-    server.poll_transmit(Time::ZERO).unwrap();
+    server.on_segment(Instant::ZERO, &data, &mut ());
+    server.poll_transmit(Instant::ZERO).unwrap();
     let mut ecr = 0;
     for (number, val) in [(0, 100), (1, 200)] {
         let mut data = segment(1 + number * 1000, 1, 1000);
         data.payload = 1000;
         data.options.set_timestamps(Timestamps { val, ecr: 1 });
-        server.on_segment(Time::from_us(10), &data, &mut ());
-        if let Some(ack) = server.poll_transmit(Time::from_us(10)) {
+        server.on_segment(Instant::from_us(10), &data, &mut ());
+        if let Some(ack) = server.poll_transmit(Instant::from_us(10)) {
             ecr = ack.options.timestamps().unwrap().ecr;
         }
     }
@@ -360,8 +360,8 @@ fn the_earliest_unacknowledged_timestamp_is_echoed() {
 }
 
 #[test]
-fn ns2_counts_1040_octets_a_packet_and_40_an_ack() {
-    let mut pair = Pair::same(&stack("ns2", &json!({})), Time::from_us(100));
+fn ns2_counts_1040_bytes_a_packet_and_40_an_ack() {
+    let mut pair = Pair::same(&stack("ns2", &json!({})), Duration::from_us(100));
     pair.client.write(5000);
     pair.run();
     for sent in &pair.sent {
@@ -372,7 +372,7 @@ fn ns2_counts_1040_octets_a_packet_and_40_an_ack() {
 
 #[test]
 fn an_application_that_stops_sends_fin_behind_what_was_sent_and_nothing_else() {
-    let mut pair = Pair::same(&settings(), Time::from_ms(50)).connected();
+    let mut pair = Pair::same(&settings(), Duration::from_ms(50)).connected();
     pair.client.write_endless();
     pair.run_until(pair.now); // the initial window goes out
     pair.client.stop();

@@ -3,7 +3,7 @@
 mod pair;
 
 use fairport_tcp::Settings;
-use fairport_units::Time;
+use fairport_units::Duration;
 use pair::transfer::{PAYLOAD, RTT, losing, losing_twice, sends};
 use pair::{Fate, stack};
 use serde_json::{Value, json};
@@ -23,10 +23,10 @@ fn then(overrides: &Value) -> Settings {
 fn under_fack_a_segment_is_lost_once_one_three_above_it_is_sacked() {
     let first_again = |fack: bool, lost| {
         let pair = sends(&then(&json!({"fack": fack})), 10, losing(lost));
-        let (at, octet) = pair.retransmissions()[0];
+        let (at, byte) = pair.retransmissions()[0];
         (
             at - pair.data()[0].0,
-            octet / PAYLOAD,
+            byte / PAYLOAD,
             pair.client_log.timeouts.len(),
         )
     };
@@ -37,7 +37,7 @@ fn under_fack_a_segment_is_lost_once_one_three_above_it_is_sacked() {
         first_again(false, &[2, 3, 4]),
     );
     assert_eq!((with.1, with.2, without.1, without.2), (2, 0, 2, 0));
-    assert_eq!(without.0 - with.0, Time::from_us(100) * 2);
+    assert_eq!(without.0 - with.0, Duration::from_us(100) * 2);
     // the seventh and eighth of ten: two SACKed segments are enough
     assert_eq!(first_again(true, &[6, 7]).2, 0);
     assert_eq!(first_again(false, &[6, 7]).2, 1);
@@ -48,7 +48,7 @@ fn under_fack_a_lost_retransmission_is_told_by_data_sent_after_it() {
     let pair = sends(&then(&json!({})), 60, losing_twice(3));
     assert_eq!(pair.client_log.timeouts, []);
     let again = pair.retransmissions();
-    let segments: Vec<u32> = again.iter().map(|(_, octet)| octet / PAYLOAD).collect();
+    let segments: Vec<u32> = again.iter().map(|(_, byte)| byte / PAYLOAD).collect();
     assert_eq!(segments, [3, 3]);
     // a round trip later, when the second segment sent after it is SACKed, or in the next one
     assert!(again[1].0 - again[0].0 < RTT * 2, "{again:?}");
@@ -65,7 +65,7 @@ fn once_something_came_late_fack_is_off() {
             return Fate::Arrive;
         }
         match numbers.next().unwrap() {
-            4 => Fate::Late(Time::from_us(150)),
+            4 => Fate::Late(Duration::from_us(150)),
             8 | 9 => Fate::Lose,
             _ => Fate::Arrive,
         }

@@ -2,12 +2,12 @@
 
 mod pair;
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 use pair::{Pair, stack};
 use serde_json::{Value, json};
 
 /// A round trip of 10 ms, far above what the segments take on the link.
-const ONE_WAY: Time = Time::from_ms(5);
+const ONE_WAY: Duration = Duration::from_ms(5);
 
 fn transfer(overrides: &Value) -> Pair {
     let mut pair = Pair::same(&stack("rfc", overrides), ONE_WAY).connected();
@@ -19,7 +19,7 @@ fn transfer(overrides: &Value) -> Pair {
 }
 
 /// Times between the client's data segments.
-fn gaps(pair: &Pair) -> Vec<Time> {
+fn gaps(pair: &Pair) -> Vec<Duration> {
     let data = pair.data();
     data.windows(2).map(|two| two[1].0 - two[0].0).collect()
 }
@@ -27,7 +27,7 @@ fn gaps(pair: &Pair) -> Vec<Time> {
 #[test]
 fn without_pacing_a_window_leaves_back_to_back() {
     let pair = transfer(&json!({}));
-    assert!(gaps(&pair)[..9].iter().all(|gap| *gap == Time::ZERO));
+    assert!(gaps(&pair)[..9].iter().all(|gap| *gap == Duration::ZERO));
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_window_is_spread_over_the_round_trip() {
     let pair = transfer(&json!({"pacing": "window"}));
     // ten segments over 10 ms
     for gap in &gaps(&pair)[..9] {
-        assert_eq!(*gap, Time::from_ms(1));
+        assert_eq!(*gap, Duration::from_ms(1));
     }
 }
 
@@ -43,11 +43,13 @@ fn a_window_is_spread_over_the_round_trip() {
 fn linux_sends_ten_and_then_at_twice_the_window_s_rate_in_slow_start() {
     let pair = transfer(&json!({"pacing": "linux", "ack_policy": "every-segment"}));
     let gaps = gaps(&pair);
-    assert!(gaps[..9].iter().all(|gap| *gap == Time::ZERO));
+    assert!(gaps[..9].iter().all(|gap| *gap == Duration::ZERO));
     // the second window, 20 segments, is out after half a round trip
-    let second: Time = gaps[10..29].iter().fold(Time::ZERO, |sum, gap| sum + *gap);
+    let second: Duration = gaps[10..29]
+        .iter()
+        .fold(Duration::ZERO, |sum, gap| sum + *gap);
     assert!(
-        second > Time::from_ms(3) && second < Time::from_ms(7),
+        second > Duration::from_ms(3) && second < Duration::from_ms(7),
         "{second}"
     );
 }
@@ -69,7 +71,7 @@ fn the_window_grows_no_slower_for_pacing() {
 fn a_coarse_timer_makes_trains() {
     let tick = json!({"pacing": "window", "pacing_granularity_ps": 5_000_000_000_u64});
     let pair = transfer(&tick);
-    let times: Vec<Time> = pair.data().iter().map(|(at, _)| *at).collect();
+    let times: Vec<Instant> = pair.data().iter().map(|(at, _)| *at).collect();
     // what is due within 5 ms leaves at one instant: 5 of the first ten segments
     let at_second_tick = times[1..10].iter().filter(|at| **at == times[2]).count();
     assert!((4..=6).contains(&at_second_tick), "{at_second_tick}");

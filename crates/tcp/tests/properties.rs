@@ -5,7 +5,7 @@ mod pair;
 use fairport_tcp::{
     Connection, Ecn, Flags, Options, SackBlock, Segment, Settings, SynOptions, Timestamps,
 };
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 use pair::{Fate, Pair, stack};
 use proptest::prelude::*;
 use serde_json::json;
@@ -50,7 +50,7 @@ fn any_fate() -> impl Strategy<Value = Fate> {
         2 => Just(Fate::Lose),
         1 => Just(Fate::Twice),
         1 => Just(Fate::Mark),
-        1 => (1_u64..3000).prop_map(|us| Fate::Late(Time::from_us(us))),
+        1 => (1_u64..3000).prop_map(|us| Fate::Late(Duration::from_us(us))),
     ]
 }
 
@@ -110,8 +110,8 @@ proptest! {
         fates in prop::collection::vec(any_fate(), 0..300),
     ) {
         let mut fates = fates.into_iter();
-        let mut pair = Pair::new(&client, &server, Time::from_us(100))
-            .spaced(Time::from_us(5))
+        let mut pair = Pair::new(&client, &server, Duration::from_us(100))
+            .spaced(Duration::from_us(5))
             .judged(move |_| fates.next().unwrap_or(Fate::Arrive));
         pair.client.write(size);
         pair.client.close();
@@ -139,7 +139,7 @@ proptest! {
         fates in prop::collection::vec(any_fate(), 0..200),
     ) {
         let mut fates = fates.into_iter();
-        let mut pair = Pair::new(&client, &server, Time::from_us(100))
+        let mut pair = Pair::new(&client, &server, Duration::from_us(100))
             .judged(move |_| fates.next().unwrap_or(Fate::Arrive));
         pair.client.write(sizes.0);
         pair.server.write(sizes.1);
@@ -160,7 +160,7 @@ proptest! {
     ) {
         let mut end = if active { Connection::active(&settings) } else { Connection::passive(&settings) };
         end.write(50_000);
-        let mut now = Time::ZERO;
+        let mut now = Instant::ZERO;
         let mut window_end = 0_u64;
         if opens {
             end.poll_transmit(now);
@@ -175,9 +175,9 @@ proptest! {
             window_end = 10_001;
         }
         for (segment, wait_ns, fires) in steps {
-            now += Time::from_ns(wait_ns);
+            now += Duration::from_ns(wait_ns);
             if fires && let Some(at) = end.poll_timer() {
-                now = now.max(at.min(now + Time::from_secs(1)));
+                now = now.max(at.min(now + Duration::from_secs(1)));
                 end.on_timer(now, &mut ());
             }
             end.on_packet(now, &segment, Ecn::from_bits(segment.window as u8), &mut ());

@@ -3,12 +3,12 @@
 mod pair;
 
 use fairport_tcp::{Settings, Timeout, TimeoutCause};
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 use pair::{Fate, Pair, stack};
 use serde_json::{Value, json};
 
-const ONE_WAY: Time = Time::from_us(100);
-const RTT: Time = Time::from_us(200);
+const ONE_WAY: Duration = Duration::from_us(100);
+const RTT: Duration = Duration::from_us(200);
 const PAYLOAD: u32 = 1448;
 
 fn linux(overrides: &Value) -> Settings {
@@ -36,8 +36,8 @@ fn a_lone_drop_in_a_window_of_ten_is_repaired_by_fast_retransmit() {
             let pair = window_of_ten(&settings, lost);
             assert_eq!(pair.client_log.timeouts, [], "sack {sack}, lost {lost:?}");
             let start = pair.data()[0].0;
-            let octet = lost[0] as u32 * PAYLOAD;
-            assert_eq!(pair.retransmissions(), [(start + RTT, octet)]);
+            let byte = lost[0] as u32 * PAYLOAD;
+            assert_eq!(pair.retransmissions(), [(start + RTT, byte)]);
             assert_eq!(pair.client.counters().fast_recoveries, 1);
         }
     }
@@ -48,7 +48,7 @@ fn a_lost_tail_waits_for_exactly_srtt_plus_the_minimum_under_the_linux_rule() {
     // every round trip is 200 us, so SRTT is, and the deviation stays below the minimum of 2 ms
     let pair = window_of_ten(&linux(&json!({})), &[9]);
     let acked = pair.data()[0].0 + RTT;
-    let rto = Time::from_us(2200);
+    let rto = Duration::from_us(2200);
     assert_eq!(
         pair.client_log.timeouts,
         [Timeout {
@@ -78,14 +78,14 @@ fn a_lost_tail_waits_for_exactly_srtt_plus_four_deviations_under_rfc_6298() {
     pair.run();
     // the SYN: SRTT 200, RTTVAR 100; the first segment: 200 and 75; 200 + 4 * 75
     assert_eq!(pair.client_log.timeouts.len(), 1);
-    assert_eq!(pair.client_log.timeouts[0].rto, Time::from_us(500));
+    assert_eq!(pair.client_log.timeouts[0].rto, Duration::from_us(500));
 }
 
 #[test]
 fn the_minimum_of_rfc_6298_is_a_floor_and_not_a_summand() {
     let settings = stack("rfc", &json!({"ack_policy": "every-segment"}));
     let pair = window_of_ten(&settings, &[9]);
-    assert_eq!(pair.client_log.timeouts[0].rto, Time::from_secs(1));
+    assert_eq!(pair.client_log.timeouts[0].rto, Duration::from_secs(1));
 }
 
 #[test]
@@ -137,13 +137,13 @@ fn after_a_timeout_only_what_was_not_sacked_is_sent_again() {
     let again: Vec<u32> = pair
         .retransmissions()
         .iter()
-        .map(|(_, octet)| octet / PAYLOAD)
+        .map(|(_, byte)| byte / PAYLOAD)
         .collect();
     assert_eq!(again, [0, 5, 0]);
 }
 
 /// From the first retransmission to the ACK of everything.
-fn repair_time(settings: &Settings, lost: &'static [usize]) -> Time {
+fn repair_time(settings: &Settings, lost: &'static [usize]) -> Duration {
     let pair = window_of_ten(settings, lost);
     assert_eq!(pair.client_log.timeouts, []);
     pair.client_log.finished.unwrap() - pair.retransmissions()[0].0
@@ -211,7 +211,7 @@ fn without_timestamps_the_timeout_stays_backed_off_until_a_segment_is_sent_once(
     pair.client.write(1460);
     pair.run();
     assert_eq!(
-        pair.client.gauges().srtt.map(Time::as_ps),
+        pair.client.gauges().srtt.map(Duration::as_ps),
         Some(RTT.as_ps())
     );
 }
@@ -244,15 +244,18 @@ fn a_lost_syn_is_sent_again_after_the_initial_timeout_doubling() {
     });
     pair.client.write(100);
     pair.run();
-    let ends: Vec<Time> = pair.client_log.timeouts.iter().map(|t| t.end).collect();
-    assert_eq!(ends, [Time::from_secs(1), Time::from_secs(3)]);
+    let ends: Vec<Instant> = pair.client_log.timeouts.iter().map(|t| t.end).collect();
+    assert_eq!(ends, [Instant::from_secs(1), Instant::from_secs(3)]);
     assert!(
         pair.client_log
             .timeouts
             .iter()
             .all(|t| t.cause == TimeoutCause::Syn && t.seq == 0)
     );
-    assert_eq!(pair.client_log.established, Some(Time::from_secs(3) + RTT));
+    assert_eq!(
+        pair.client_log.established,
+        Some(Instant::from_secs(3) + RTT)
+    );
     // the echoed timestamp measured the handshake
     assert_eq!(pair.client.gauges().srtt, Some(RTT));
     assert_eq!(pair.server.delivered_bytes(), 100);
@@ -272,8 +275,8 @@ fn after_a_lost_syn_the_window_starts_with_one_segment_and_an_unmeasured_timeout
     });
     pair.client.write(10 * 1460);
     pair.run();
-    let rtos: Vec<Time> = pair.client_log.timeouts.iter().map(|t| t.rto).collect();
-    assert_eq!(rtos, [Time::from_secs(1), Time::from_secs(3)]);
+    let rtos: Vec<Duration> = pair.client_log.timeouts.iter().map(|t| t.rto).collect();
+    assert_eq!(rtos, [Duration::from_secs(1), Duration::from_secs(3)]);
     let first = pair.data()[0].0;
     let at_once = pair.data().iter().filter(|(at, _)| *at == first).count();
     assert_eq!(at_once, 1);
@@ -294,7 +297,7 @@ fn a_lost_syn_ack_is_sent_again_by_either_timer() {
     pair.client.write(100);
     pair.run();
     assert_eq!(pair.server.delivered_bytes(), 100);
-    assert!(pair.client_log.established.unwrap() < Time::from_ms(1100));
+    assert!(pair.client_log.established.unwrap() < Instant::from_ms(1100));
 }
 
 #[test]
@@ -319,10 +322,10 @@ fn reordering_by_two_segments_starts_no_recovery() {
     for sack in [true, false] {
         let settings = linux(&json!({"sack": sack}));
         let mut pair = Pair::same(&settings, ONE_WAY)
-            .spaced(Time::from_us(10))
+            .spaced(Duration::from_us(10))
             .connected()
             .judged(|sent| match sent.data {
-                Some(5) => Fate::Late(Time::from_us(25)),
+                Some(5) => Fate::Late(Duration::from_us(25)),
                 _ => Fate::Arrive,
             });
         pair.client.write(10 * 1448);

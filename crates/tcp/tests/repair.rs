@@ -3,7 +3,7 @@
 mod pair;
 
 use fairport_tcp::{Flags, Settings};
-use fairport_units::Time;
+use fairport_units::Duration;
 use pair::transfer::{ONE_WAY, PAYLOAD, RTT, losing, losing_twice, sends};
 use pair::{Fate, Pair, stack};
 use serde_json::{Value, json};
@@ -20,8 +20,8 @@ fn modern(overrides: &Value) -> Settings {
     stack("linux-2.6", &all)
 }
 
-/// From the first octet to the ACK of the last.
-fn duration(pair: &Pair) -> Time {
+/// From the first byte to the ACK of the last.
+fn duration(pair: &Pair) -> Duration {
     pair.client_log.finished.unwrap() - pair.data()[0].0
 }
 
@@ -30,13 +30,13 @@ fn a_lost_tail_is_probed_after_two_round_trips_and_costs_no_timeout() {
     let pair = sends(&modern(&json!({})), 10, losing(&[8, 9]));
     assert_eq!(pair.client_log.timeouts, []);
     let again = pair.retransmissions();
-    let segments: Vec<u32> = again.iter().map(|(_, octet)| octet / PAYLOAD).collect();
+    let segments: Vec<u32> = again.iter().map(|(_, byte)| byte / PAYLOAD).collect();
     assert_eq!(segments, [9, 8]);
     // from the eighth ACK two smoothed round trips, then the probe's own
     let start = pair.data()[0].0;
     let probed = again[0].0 - start;
     assert!(
-        probed > RTT * 3 && probed < RTT * 3 + Time::from_ms(3),
+        probed > RTT * 3 && probed < RTT * 3 + Duration::from_ms(3),
         "{probed:?}"
     );
     assert!(duration(&pair) < RTT * 6);
@@ -47,7 +47,7 @@ fn a_lost_tail_is_probed_after_two_round_trips_and_costs_no_timeout() {
         losing(&[8, 9]),
     );
     assert_eq!(pair.client_log.timeouts.len(), 1);
-    assert!(duration(&pair) > Time::from_ms(200));
+    assert!(duration(&pair) > Duration::from_ms(200));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_lone_tail_is_given_the_time_of_a_delayed_ack() {
     let pair = sends(&modern(&json!({})), 10, losing(&[9]));
     assert_eq!(pair.client_log.timeouts, []);
     let probed = pair.retransmissions()[0].0 - pair.data()[0].0;
-    assert!(probed > RTT * 2 + Time::from_ms(200) && probed < RTT * 2 + Time::from_ms(204));
+    assert!(probed > RTT * 2 + Duration::from_ms(200) && probed < RTT * 2 + Duration::from_ms(204));
 }
 
 #[test]
@@ -95,12 +95,12 @@ fn two_duplicates_are_enough_for_rack_after_a_quarter_of_a_round_trip() {
     assert_eq!(pair.client_log.timeouts, []);
     assert_eq!(pair.client.counters().fast_recoveries, 1);
     let start = pair.data()[0].0;
-    let (at, octet) = pair.retransmissions()[0];
-    assert_eq!(octet, 7 * PAYLOAD);
+    let (at, byte) = pair.retransmissions()[0];
+    assert_eq!(byte, 7 * PAYLOAD);
     // the ACK of segment 8 took RTT and a little; then the reordering window
     let waited = at - start;
     assert!(
-        waited > RTT + RTT / 4 && waited < RTT + RTT / 4 + Time::from_ms(2),
+        waited > RTT + RTT / 4 && waited < RTT + RTT / 4 + Duration::from_ms(2),
         "{waited:?}"
     );
 }
@@ -129,8 +129,8 @@ fn what_comes_late_by_less_than_a_quarter_of_a_round_trip_is_not_sent_again() {
             return Fate::Arrive;
         }
         match numbers.next().unwrap() {
-            4 => Fate::Late(Time::from_us(150)),
-            number if number > 20 && number % 13 == 0 => Fate::Late(Time::from_ms(3)),
+            4 => Fate::Late(Duration::from_us(150)),
+            number if number > 20 && number % 13 == 0 => Fate::Late(Duration::from_ms(3)),
             _ => Fate::Arrive,
         }
     };
@@ -165,7 +165,7 @@ fn after_a_spike(settings: &Settings) -> (Pair, u64) {
     pair.client.write(30 * u64::from(PAYLOAD));
     pair.run();
     let before = pair.client.gauges().cwnd_bytes;
-    let end = pair.now + Time::from_ms(400);
+    let end = pair.now + Duration::from_ms(400);
     let mut pair = pair.judged(move |sent| {
         if sent.forward && sent.at < end {
             Fate::Late(end - sent.at)
@@ -218,7 +218,7 @@ fn a_real_timeout_is_not_undone() {
 fn a_needless_fast_recovery_is_undone_by_duplicate_sacks() {
     // one segment comes later than the reordering window allows, and is sent again
     let judge = |sent: &pair::Sent| match sent.data {
-        Some(20) => Fate::Late(Time::from_ms(9)),
+        Some(20) => Fate::Late(Duration::from_ms(9)),
         _ => Fate::Arrive,
     };
     for (dsack, undone) in [(true, true), (false, false)] {
@@ -243,7 +243,7 @@ fn a_probe_that_was_not_needed_leaves_the_window_alone() {
     // the last ACKs come late, and duplicate SACKs tell of the probe
     let settings = modern(&json!({"dsack": true}));
     let judge = |sent: &pair::Sent| match sent.data {
-        Some(8 | 9) => Fate::Late(Time::from_ms(50)),
+        Some(8 | 9) => Fate::Late(Duration::from_ms(50)),
         _ => Fate::Arrive,
     };
     let mut pair = sends(&settings, 10, judge);
@@ -262,7 +262,7 @@ fn a_timer_in_ticks_fires_at_the_first_tick_that_is_not_early() {
         let pair = sends(settings, 10, losing(&[9]));
         pair.client_log.timeouts[0].end.as_ps()
     });
-    let tick = Time::from_ms(4).as_ps();
+    let tick = Duration::from_ms(4).as_ps();
     assert_ne!(ends[0] % tick, 0);
     assert_eq!(ends[1], ends[0].next_multiple_of(tick));
 }
@@ -312,16 +312,16 @@ fn rate_halving_sends_one_segment_for_two_acks() {
             "ack_policy": "every-segment", "initial_window_segments": 20,
         }),
     );
-    let mut pair = Pair::same(&settings, Time::from_ms(40))
+    let mut pair = Pair::same(&settings, Duration::from_ms(40))
         .connected()
-        .spaced(Time::from_ms(1))
+        .spaced(Duration::from_ms(1))
         .judged(losing(&[0]));
     pair.client.write(200 * u64::from(PAYLOAD));
     pair.run_while(|pair| pair.client.counters().fast_recoveries == 0);
     let start = pair.now;
     let acks = 16;
     let before = pair.data().len();
-    pair.run_until(start + Time::from_ms(acks) + Time::from_us(500));
+    pair.run_until(start + Duration::from_ms(acks) + Duration::from_us(500));
     let sent = pair.data().len() - before;
     assert!((7..=9).contains(&sent), "{sent} segments for {acks} ACKs");
     pair.run_while(|pair| {
@@ -345,7 +345,7 @@ fn without_sack(overrides: &Value, fate: Fate) -> Pair {
     }
     let mut pair = Pair::same(&stack("linux-2.6", &all), ONE_WAY)
         .connected()
-        .spaced(Time::from_us(100))
+        .spaced(Duration::from_us(100))
         .judged(move |sent| match sent.data {
             Some(5) => fate,
             _ => Fate::Arrive,
@@ -357,7 +357,7 @@ fn without_sack(overrides: &Value, fate: Fate) -> Pair {
 #[test]
 fn without_sack_the_echo_of_an_older_timestamp_takes_the_reduction_back() {
     // late by ten segments: three duplicates come, and it is sent again needlessly
-    let late = Fate::Late(Time::from_ms(1));
+    let late = Fate::Late(Duration::from_ms(1));
     let mut pair = without_sack(&json!({}), late);
     pair.run_while(|pair| pair.client.counters().fast_recoveries == 0);
     assert!(pair.client.gauges().cwnd_bytes < 14 * u64::from(PAYLOAD));
@@ -388,7 +388,7 @@ fn without_sack_a_timeout_before_late_acks_is_taken_back() {
         if sent.forward {
             Fate::Arrive
         } else {
-            Fate::Late(Time::from_ms(60))
+            Fate::Late(Duration::from_ms(60))
         }
     });
     pair.run();

@@ -4,11 +4,11 @@ mod pair;
 
 use std::collections::BTreeMap;
 
-use fairport_units::Time;
+use fairport_units::Duration;
 use pair::{Pair, stack};
 use serde_json::{Value, json};
 
-const ONE_WAY: Time = Time::from_us(100);
+const ONE_WAY: Duration = Duration::from_us(100);
 
 fn transfer(preset: &str, overrides: &Value, lost: &'static [usize]) -> Pair {
     let settings = stack(preset, overrides);
@@ -19,7 +19,7 @@ fn transfer(preset: &str, overrides: &Value, lost: &'static [usize]) -> Pair {
     pair
 }
 
-/// Payloads by their first octet.
+/// Payloads by their first byte.
 fn payloads(pair: &Pair) -> Vec<(u32, u16)> {
     let data = pair.sent.iter().filter(|sent| sent.data.is_some());
     data.map(|sent| (sent.segment.seq, sent.segment.payload))
@@ -47,8 +47,8 @@ fn retransmissions_keep_their_boundaries() {
     let pair = transfer("linux-2.6", &overrides, &[20, 21, 40, 90, 91, 92]);
     assert!(pair.client.counters().retransmits >= 6);
     let mut known = BTreeMap::new();
-    for (octet, size) in payloads(&pair) {
-        assert_eq!(*known.entry(octet).or_insert(size), size);
+    for (byte, size) in payloads(&pair) {
+        assert_eq!(*known.entry(byte).or_insert(size), size);
     }
 }
 

@@ -3,7 +3,7 @@
 mod pair;
 
 use fairport_tcp::Settings;
-use fairport_units::Time;
+use fairport_units::Duration;
 use pair::{Fate, Pair, stack};
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 fn every_stack_delivers_a_file_and_closes() {
     for preset in Settings::PRESETS {
         let settings = stack(preset, &json!({}));
-        let mut pair = Pair::same(&settings, Time::from_us(100));
+        let mut pair = Pair::same(&settings, Duration::from_us(100));
         pair.client.write(1_000_000);
         pair.client.close();
         pair.run();
@@ -31,7 +31,7 @@ fn every_stack_delivers_over_a_path_that_loses_every_tenth_segment() {
         for control in ["newreno", "bic", "cubic"] {
             let settings = stack(preset, &json!({"congestion_control": control}));
             let mut count = 0;
-            let mut pair = Pair::same(&settings, Time::from_us(100)).judged(move |_| {
+            let mut pair = Pair::same(&settings, Duration::from_us(100)).judged(move |_| {
                 count += 1;
                 if count % 10 == 0 {
                     Fate::Lose

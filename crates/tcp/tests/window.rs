@@ -3,12 +3,12 @@
 mod pair;
 
 use fairport_tcp::Settings;
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 use pair::{Fate, Pair, stack};
 use serde_json::{Value, json};
 
-const ONE_WAY: Time = Time::from_ms(50);
-const RTT: Time = Time::from_ms(100);
+const ONE_WAY: Duration = Duration::from_ms(50);
+const RTT: Duration = Duration::from_ms(100);
 
 fn linux(overrides: &Value) -> Settings {
     let mut all = json!({
@@ -118,10 +118,10 @@ fn without_sack_linux_counts_what_duplicate_acks_reported_once() {
             "sack": false, "abc": true, "abc_limit_segments": 0, "duplicate_acks_deliver": counted
         }));
         let mut pair = Pair::same(&settings, ONE_WAY)
-            .spaced(Time::from_ms(1))
+            .spaced(Duration::from_ms(1))
             .connected()
             .judged(|sent| match sent.data {
-                Some(1) => Fate::Late(Time::from_us(2500)),
+                Some(1) => Fate::Late(Duration::from_us(2500)),
                 _ => Fate::Arrive,
             });
         // the first ACK changes the window, so that it would be no duplicate
@@ -150,10 +150,10 @@ fn hystart_leaves_slow_start_before_the_queue_is_full_and_plain_slow_start_does_
     let threshold = |hystart: bool| {
         let settings = linux(&json!({"congestion_control": "cubic", "hystart": hystart}));
         let mut pair = Pair::same(&settings, ONE_WAY)
-            .spaced(Time::from_ms(1))
+            .spaced(Duration::from_ms(1))
             .connected();
         pair.client.write_endless();
-        pair.run_until(Time::from_secs(3));
+        pair.run_until(Instant::from_secs(3));
         pair.client.gauges().ssthresh_bytes
     };
     assert_eq!(threshold(false), u64::MAX);

@@ -13,7 +13,7 @@ use crate::lexer::{self, Token};
 /// Reads a script.
 ///
 /// # Errors
-/// The first thing that is not of the language, with its place and what could stand there.
+/// The first thing that is not of the language, with its place and what could be there.
 pub fn parse(text: &str) -> Result<Script, ScriptError> {
     let tokens = lexer::tokens(text)?;
     let mut cursor = Cursor {

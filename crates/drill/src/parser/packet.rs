@@ -12,15 +12,12 @@ impl Cursor<'_> {
         let seq: u32 = self.number("the first sequence number")?;
         self.need(':')?;
         let end_at = self.at();
-        let end: u32 = self.number("the sequence number after the last octet")?;
+        let end: u32 = self.number("the sequence number after the last byte")?;
         self.need('(')?;
-        let payload: u32 = self.number("the number of octets of data")?;
+        let payload: u32 = self.number("the number of bytes of data")?;
         self.need(')')?;
         if seq.wrapping_add(payload) != end {
-            let expected = format!(
-                "`{}`, {seq} and {payload} octets",
-                seq.wrapping_add(payload)
-            );
+            let expected = format!("`{}`, {seq} and {payload} bytes", seq.wrapping_add(payload));
             return Err(ScriptError::new(end_at, &expected, &format!("`{end}`")));
         }
         let ack = if self.take_word("ack") {

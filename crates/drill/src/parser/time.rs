@@ -1,6 +1,6 @@
 //! `1.5`, `+.5`, `*`, `1~2`, `+1~+2`; all in seconds.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
 use super::Cursor;
 use crate::ast::EventTime;
@@ -46,12 +46,12 @@ impl Cursor<'_> {
     }
 
     /// Seconds, exact to the picosecond.
-    pub(super) fn time(&mut self, what: &str) -> Result<Time, ScriptError> {
+    pub(super) fn time(&mut self, what: &str) -> Result<Duration, ScriptError> {
         let time = match self.peek() {
             Token::Number(seconds) => u64::try_from(*seconds)
                 .ok()
                 .filter(|seconds| *seconds <= SECONDS_MAX)
-                .map(Time::from_secs),
+                .map(Duration::from_secs),
             Token::Decimal(text) => decimal(text),
             _ => None,
         };
@@ -63,7 +63,7 @@ impl Cursor<'_> {
     }
 }
 
-fn decimal(text: &str) -> Option<Time> {
+fn decimal(text: &str) -> Option<Duration> {
     let (whole, fraction) = text.split_once('.')?;
     let whole: u64 = if whole.is_empty() {
         0
@@ -72,5 +72,5 @@ fn decimal(text: &str) -> Option<Time> {
     };
     let digits = fraction.get(..12).unwrap_or(fraction);
     let fraction: u64 = format!("{digits:0<12}").parse().ok()?;
-    (whole <= SECONDS_MAX).then(|| Time::from_secs(whole) + Time::from_ps(fraction))
+    (whole <= SECONDS_MAX).then(|| Duration::from_secs(whole) + Duration::from_ps(fraction))
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use fairport_tcp::Connection;
-use fairport_units::Time;
+use fairport_units::Instant;
 use serde_json::{Map, Value, json};
 
 use super::endpoint::Endpoint;
@@ -58,7 +58,7 @@ pub(super) struct Sockets {
     pub(super) cork: bool,
     pub(super) congestion_control: Option<String>,
     /// a call that blocks: its line, when it is to return, what it is
-    blocked: Option<(u32, Time, Call)>,
+    blocked: Option<(u32, Instant, Call)>,
 }
 
 impl Sockets {
@@ -122,7 +122,7 @@ impl Runner {
     }
 
     /// A call that blocks must have returned by the next call, or by the end of the script.
-    pub(super) fn finish_blocked(&mut self, now: Time) -> Result<(), Failure> {
+    pub(super) fn finish_blocked(&mut self, now: Instant) -> Result<(), Failure> {
         let Some((line, until, call)) = self.sockets.blocked.take() else {
             return Ok(());
         };
@@ -305,15 +305,15 @@ impl Runner {
             return Ok(error("EPIPE"));
         };
         if endpoint.connection.is_reset() {
-            // the socket's error is told once
-            let told = std::mem::replace(&mut endpoint.reset_told, true);
-            return Ok(error(if told { "EPIPE" } else { "ECONNRESET" }));
+            // the socket's error is reported once
+            let reported = std::mem::replace(&mut endpoint.reset_reported, true);
+            return Ok(error(if reported { "EPIPE" } else { "ECONNRESET" }));
         }
         if endpoint.outbox.closing {
             return Ok(error("EPIPE"));
         }
         let Some(bytes) = bytes else {
-            return Err(self.unsupported(line, "the number of octets is not a number"));
+            return Err(self.unsupported(line, "the number of bytes is not a number"));
         };
         let more = mentions(&call.arguments, "MSG_MORE");
         let end_of_record = mentions(&call.arguments, "MSG_EOR");
@@ -333,7 +333,7 @@ impl Runner {
         if taken > 0 || limit == 0 || endpoint.peer_closed {
             ok(taken.cast_signed())
         } else if endpoint.connection.is_reset() {
-            if std::mem::replace(&mut endpoint.reset_told, true) {
+            if std::mem::replace(&mut endpoint.reset_reported, true) {
                 ok(0)
             } else {
                 error("ECONNRESET")
@@ -404,7 +404,7 @@ fn mentions(arguments: &[Expr], symbol: &str) -> bool {
     })
 }
 
-/// The octets that a call writes: its third argument, or the sum of its vectors.
+/// The bytes that a call writes: its third argument, or the sum of its vectors.
 fn sent_bytes(call: &Call) -> Option<u64> {
     let vectors = |expr: &Expr| match expr {
         Expr::List(list) => list

@@ -2,27 +2,27 @@
 //! back: Linux's `tcp_chrono`, `tcpi_busy_time` and `tcpi_rwnd_limited`.
 
 use fairport_tcp::{Flags, Segment};
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 /// A sum of times, the last of which may go on still.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stopwatch {
-    total: Time,
-    since: Option<Time>,
+    total: Duration,
+    since: Option<Instant>,
 }
 
 impl Stopwatch {
-    fn set(&mut self, now: Time, runs: bool) {
+    fn set(&mut self, now: Instant, runs: bool) {
         if let Some(since) = self.since.take() {
             self.total += now.saturating_sub(since);
         }
         self.since = runs.then_some(now);
     }
 
-    fn value(&self, now: Time) -> Time {
+    fn value(&self, now: Instant) -> Duration {
         let running = self
             .since
-            .map_or(Time::ZERO, |since| now.saturating_sub(since));
+            .map_or(Duration::ZERO, |since| now.saturating_sub(since));
         self.total + running
     }
 }
@@ -32,11 +32,11 @@ impl Stopwatch {
 pub(super) struct Chronograph {
     busy: Stopwatch,
     window: Stopwatch,
-    /// the first octet of data on the wire
+    /// the first byte of data on the wire
     first: u32,
     /// bits by which the peer's windows are shifted; none in a SYN
     shift: u8,
-    /// octets up to the right edge of the peer's window
+    /// bytes up to the right edge of the peer's window
     edge: u64,
 }
 
@@ -65,21 +65,21 @@ impl Chronograph {
         }
     }
 
-    /// `sent` octets were sent in all, `acked` says whether all of them are acknowledged, and
-    /// `waiting` octets are not sent; the next segment has `next` of them.
-    pub(super) fn watch(&mut self, now: Time, sent: u64, acked: bool, waiting: u64, next: u64) {
+    /// `sent` bytes were sent in all, `acked` says whether all of them are acknowledged, and
+    /// `waiting` bytes are not sent; the next segment has `next` of them.
+    pub(super) fn watch(&mut self, now: Instant, sent: u64, acked: bool, waiting: u64, next: u64) {
         self.busy.set(now, !acked || waiting > 0);
         let held = waiting > 0 && sent + next > self.edge;
         self.window.set(now, held);
     }
 
     /// With something to send or unacknowledged.
-    pub(super) fn busy(&self, now: Time) -> Time {
+    pub(super) fn busy(&self, now: Instant) -> Duration {
         self.busy.value(now)
     }
 
     /// Held back by the peer's window.
-    pub(super) fn window_limited(&self, now: Time) -> Time {
+    pub(super) fn window_limited(&self, now: Instant) -> Duration {
         self.window.value(now)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fairport_tcp::{Connection, Ecn, Flags, Segment};
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use super::chronograph::Chronograph;
 use super::outbox::Outbox;
@@ -14,7 +14,7 @@ pub(super) const STEPS_MAX: u32 = 1_000_000;
 /// A segment that the stack sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    pub(super) at: Time,
+    pub(super) at: Instant,
     pub(super) segment: Segment,
     pub(super) ecn: Ecn,
     /// what is left of a segment of which the script expected a part, in that line
@@ -30,15 +30,15 @@ pub(super) struct Endpoint {
     /// sent and not compared yet
     pub(super) sent: VecDeque<Sent>,
     /// when the handshake was complete
-    pub(super) established: Option<Time>,
+    pub(super) established: Option<Instant>,
     /// when data, or the peer's SYN, last came
-    pub(super) last_data: Time,
-    /// octets that the application read
+    pub(super) last_data: Instant,
+    /// bytes that the application read
     pub(super) read: u64,
     /// the peer's FIN was reached
     pub(super) peer_closed: bool,
     /// the application knows of the peer's RST
-    pub(super) reset_told: bool,
+    pub(super) reset_reported: bool,
     fin_seq: Option<u32>,
 }
 
@@ -52,16 +52,16 @@ impl Endpoint {
             chronograph: Chronograph::new(isn),
             sent: VecDeque::new(),
             established: None,
-            last_data: Time::ZERO,
+            last_data: Instant::ZERO,
             read: 0,
             peer_closed: false,
-            reset_told: false,
+            reset_reported: false,
             fin_seq: None,
         }
     }
 
-    /// When something happens by itself.
-    pub(super) fn next_timer(&self) -> Option<Time> {
+    /// When something happens without a segment or a call.
+    pub(super) fn next_timer(&self) -> Option<Instant> {
         let of_connection = self.connection.poll_timer();
         match (of_connection, self.outbox.deadline()) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -70,7 +70,7 @@ impl Endpoint {
     }
 
     /// Does what is due before `until`, or up to it. False if that has no end.
-    pub(super) fn advance(&mut self, now: &mut Time, until: Time, inclusive: bool) -> bool {
+    pub(super) fn advance(&mut self, now: &mut Instant, until: Instant, inclusive: bool) -> bool {
         for _ in 0..STEPS_MAX {
             let Some(due) = self.next_timer() else {
                 return true;
@@ -85,14 +85,14 @@ impl Endpoint {
     }
 
     /// Does what is due now.
-    pub(super) fn tick(&mut self, now: Time) {
+    pub(super) fn tick(&mut self, now: Instant) {
         self.connection.on_timer(now, &mut ());
         self.outbox.on_timer(now);
         self.pump(now);
     }
 
     /// A segment of the peer's arrives.
-    pub(super) fn arrive(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+    pub(super) fn arrive(&mut self, now: Instant, segment: &Segment, ecn: Ecn) {
         let delivered = self.connection.delivered_bytes();
         self.connection.on_packet(now, segment, ecn, &mut ());
         if segment.flags.contains(Flags::FIN) {
@@ -111,7 +111,7 @@ impl Endpoint {
     }
 
     /// Hands over what the application has to say and takes what goes on the wire.
-    pub(super) fn pump(&mut self, now: Time) {
+    pub(super) fn pump(&mut self, now: Instant) {
         loop {
             self.connection.set_nagle(self.outbox.nagle_now());
             for _ in 0..STEPS_MAX {
@@ -140,7 +140,7 @@ impl Endpoint {
     }
 
     /// The application goes away and leaves the connection to a RST.
-    pub(super) fn abort(&mut self, now: Time) {
+    pub(super) fn abort(&mut self, now: Instant) {
         let rst = self.connection.abort(now);
         self.sent.extend(rst.map(|segment| Sent {
             at: now,

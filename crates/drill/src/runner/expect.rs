@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use super::endpoint::Sent;
 use super::wire::is_codepoint;
@@ -37,7 +37,7 @@ impl Runner {
             return Err(self.failure(FailureKind::Segment, line, text(packet), actual));
         }
         let earliest = due.from.saturating_sub(self.setup.tolerance);
-        if due.to < Time::NEVER && (first.at < earliest || first.at > latest) {
+        if due.to < Instant::NEVER && (first.at < earliest || first.at > latest) {
             let expected = if due.from == due.to {
                 format!("{} at {}", text(packet), shown(due.from))
             } else {
@@ -64,7 +64,12 @@ impl Runner {
     }
 
     /// Lets time pass until something was sent, but not beyond `latest`.
-    fn await_segment(&mut self, line: u32, latest: Time, packet: &Packet) -> Result<(), Failure> {
+    fn await_segment(
+        &mut self,
+        line: u32,
+        latest: Instant,
+        packet: &Packet,
+    ) -> Result<(), Failure> {
         for _ in 0..super::endpoint::STEPS_MAX {
             let Some(endpoint) = &mut self.endpoint else {
                 return Ok(());
@@ -82,7 +87,7 @@ impl Runner {
         Err(self.failure(FailureKind::Silence, line, text(packet), actual))
     }
 
-    /// Takes as many of the segments that were sent as `packet` may stand for.
+    /// Takes as many of the segments that were sent as `packet` may represent.
     fn take(&mut self, line: u32, packet: &Packet) -> Vec<Sent> {
         let mut taken: Vec<Sent> = Vec::new();
         let Some(endpoint) = &mut self.endpoint else {
@@ -137,7 +142,7 @@ impl Runner {
         }
         let payload: u32 = all.iter().map(|it| it.payload).sum();
         if payload != packet.payload {
-            return Some(format!("{payload} octets"));
+            return Some(format!("{payload} bytes"));
         }
         if packet.ack.is_some() && all.iter().any(|it| it.ack != packet.ack) {
             return Some("another acknowledgement number".to_owned());
@@ -208,21 +213,21 @@ impl Runner {
     }
 }
 
-/// The first `octets` of a segment; the rest goes back to where it was.
-fn split(sent: Sent, octets: u32, line: u32, queue: &mut VecDeque<Sent>) -> Sent {
+/// The first `bytes` of a segment; the rest goes back to where it was.
+fn split(sent: Sent, bytes: u32, line: u32, queue: &mut VecDeque<Sent>) -> Sent {
     let (mut head, mut tail) = (sent, sent);
-    head.segment.payload = octets as u16;
+    head.segment.payload = bytes as u16;
     let flags = head.segment.flags.bits() & !FIN;
     head.segment.flags = fairport_tcp::Flags::from_bits(flags);
-    tail.segment.payload -= octets as u16;
-    tail.segment.seq = tail.segment.seq.wrapping_add(octets);
+    tail.segment.payload -= bytes as u16;
+    tail.segment.seq = tail.segment.seq.wrapping_add(bytes);
     tail.rest_of = Some(line);
     queue.push_front(tail);
     head
 }
 
-fn until(latest: Time) -> String {
-    if latest == Time::NEVER {
+fn until(latest: Instant) -> String {
+    if latest == Instant::NEVER {
         "the end".to_owned()
     } else {
         shown(latest)

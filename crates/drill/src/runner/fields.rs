@@ -1,6 +1,6 @@
 //! The fields of Linux's `struct tcp_info`, by name, as far as the state machines have them.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use super::endpoint::Endpoint;
 
@@ -11,7 +11,7 @@ const SSTHRESH_INFINITE: u64 = 0x7fff_ffff;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'a> {
     pub(super) endpoint: Option<&'a Endpoint>,
-    pub(super) now: Time,
+    pub(super) now: Instant,
     /// largest payload that our SYN announced
     pub(super) mss: u16,
 }
@@ -21,7 +21,7 @@ impl Fields<'_> {
     pub(super) fn value(&self, name: &str) -> Option<f64> {
         let endpoint = self.endpoint?;
         let info = endpoint.connection.info();
-        let us = |time: Time| time.as_ps() / 1_000_000;
+        let us = |time: Instant| time.as_ps() / 1_000_000;
         let value = match name {
             "tcpi_ca_state" => info.ca_state as u64,
             "tcpi_snd_cwnd" => info.snd_cwnd,
@@ -36,11 +36,11 @@ impl Fields<'_> {
             "tcpi_reord_seen" => info.reord_seen,
             "tcpi_delivered" => info.delivered,
             "tcpi_delivered_ce" => info.delivered_ce,
-            "tcpi_min_rtt" => us(info.min_rtt.unwrap_or(Time::ZERO)),
+            "tcpi_min_rtt" => us(info.min_rtt.unwrap_or(Duration::ZERO)),
             "tcpi_total_retrans" => info.total_retrans,
             "tcpi_backoff" => u64::from(info.backoff),
             "tcpi_rto" => us(info.rto),
-            "tcpi_rtt" => us(info.rtt.unwrap_or(Time::ZERO)),
+            "tcpi_rtt" => us(info.rtt.unwrap_or(Duration::ZERO)),
             "tcpi_busy_time" => us(endpoint.chronograph.busy(self.now)),
             "tcpi_rwnd_limited" => us(endpoint.chronograph.window_limited(self.now)),
             // in milliseconds

@@ -12,7 +12,7 @@ mod sockopt;
 mod wire;
 
 use fairport_tcp::Settings;
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use self::calls::Sockets;
 use self::endpoint::Endpoint;
@@ -33,7 +33,7 @@ pub struct Options {
     pub isn: u32,
 }
 
-/// The stack that scripts meet unless they or the caller say otherwise: today's Linux.
+/// The stack of a script, unless the script or the caller says otherwise: today's Linux.
 pub const DEFAULT_STACK: &str = "linux-6";
 
 /// Runs a script.
@@ -44,7 +44,7 @@ pub fn run(script: &Script, options: &Options) -> Result<Outcome, SetupError> {
     let setup = Setup::of(script, options)?;
     let stack = setup.stack.clone();
     let mut runner = Runner {
-        now: Time::ZERO,
+        now: Instant::ZERO,
         anchor: None,
         sockets: Sockets::default(),
         endpoint: None,
@@ -75,17 +75,17 @@ pub fn run(script: &Script, options: &Options) -> Result<Outcome, SetupError> {
 #[derive(Clone, Copy, Debug)]
 struct Due {
     /// what relative times count from; zero for absolute ones
-    origin: Time,
-    from: Time,
-    /// [`Time::NEVER`]: whenever
-    to: Time,
+    origin: Instant,
+    from: Instant,
+    /// [`Instant::NEVER`]: whenever
+    to: Instant,
 }
 
 struct Runner {
     setup: Setup,
-    now: Time,
+    now: Instant,
     /// the time of the event before as the script has it; none where that is a range
-    anchor: Option<Time>,
+    anchor: Option<Instant>,
     sockets: Sockets,
     endpoint: Option<Endpoint>,
     numbering: Numbering,
@@ -139,11 +139,11 @@ impl Runner {
         };
         let start = self.anchor.unwrap_or(self.now);
         let due = match time {
-            EventTime::Absolute(at) => due(Time::ZERO, at, at),
+            EventTime::Absolute(at) => due(Instant::ZERO, at, at),
             EventTime::Relative(span) => due(start, span, span),
-            EventTime::AbsoluteRange(from, to) => due(Time::ZERO, from, to),
+            EventTime::AbsoluteRange(from, to) => due(Instant::ZERO, from, to),
             EventTime::RelativeRange(from, to) => due(self.now, from, to),
-            EventTime::Any => due(Time::ZERO, Time::ZERO, Time::NEVER),
+            EventTime::Any => due(Instant::ZERO, Duration::ZERO, Duration::NEVER),
         };
         let anchored = matches!(time, EventTime::Absolute(_) | EventTime::Relative(_));
         self.anchor = anchored.then_some(due.from);
@@ -152,7 +152,7 @@ impl Runner {
 
     /// Lets time pass up to `until`; what is due at that very moment happens after the script's
     /// event, as kernels' timers are late rather than early, unless `inclusive`.
-    fn advance(&mut self, line: u32, until: Time, inclusive: bool) -> Result<(), Failure> {
+    fn advance(&mut self, line: u32, until: Instant, inclusive: bool) -> Result<(), Failure> {
         if let Some(endpoint) = &mut self.endpoint {
             let quiet = endpoint.advance(&mut self.now, until, inclusive);
             if !quiet {
@@ -217,7 +217,7 @@ impl Runner {
     /// After the last event: nothing is left half done.
     fn finish(&mut self) -> Result<(), Failure> {
         self.no_rest()?;
-        self.finish_blocked(Time::NEVER)
+        self.finish_blocked(Instant::NEVER)
     }
 
     fn failure(&self, kind: FailureKind, line: u32, expected: String, actual: String) -> Failure {

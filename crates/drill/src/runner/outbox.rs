@@ -4,18 +4,18 @@
 use std::collections::VecDeque;
 
 use fairport_tcp::{Connection, Segment};
-use fairport_units::Time;
+use fairport_units::Instant;
 
 /// What the application has written and TCP does not have yet.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    /// octets up to each end of a record; the last is open
+    /// bytes up to each end of a record; the last is open
     records: VecDeque<u64>,
-    /// the last of `records` is closed: the next octet begins another
+    /// the last of `records` is closed: the next byte begins another
     closed: bool,
-    /// octets that TCP has
+    /// bytes that TCP has
     handed: u64,
-    /// octets that TCP has sent
+    /// bytes that TCP has sent
     sent: u64,
     /// TCP has a whole record, whose end it must reach before it gets more
     at_boundary: bool,
@@ -27,7 +27,7 @@ pub(super) struct Outbox {
     /// what is held is to go out as soon as it can
     push: bool,
     /// when what is held goes out anyhow
-    deadline: Option<Time>,
+    deadline: Option<Instant>,
     pub(super) closing: bool,
     closed_at_tcp: bool,
 }
@@ -82,19 +82,19 @@ impl Outbox {
         self.nagle && (!self.at_boundary || self.records.is_empty())
     }
 
-    /// Octets that were sent, and octets that are not.
+    /// Bytes that were sent, and bytes that are not.
     pub(super) fn progress(&self) -> (u64, u64) {
         let held: u64 = self.records.iter().sum();
         (self.sent, self.handed.saturating_sub(self.sent) + held)
     }
 
     /// When what is held goes out anyhow.
-    pub(super) fn deadline(&self) -> Option<Time> {
+    pub(super) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
     /// With nothing on the way, Linux's probe timer sends what `MSG_MORE` or `TCP_CORK` holds.
-    pub(super) fn watch(&mut self, now: Time, connection: &Connection) {
+    pub(super) fn watch(&mut self, now: Instant, connection: &Connection) {
         let info = connection.info();
         if self.records.is_empty() || info.unacked > 0 || !connection.is_established() {
             self.deadline = None;
@@ -103,7 +103,7 @@ impl Outbox {
         }
     }
 
-    pub(super) fn on_timer(&mut self, now: Time) {
+    pub(super) fn on_timer(&mut self, now: Instant) {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             self.deadline = None;
             self.push = true;

@@ -1,7 +1,7 @@
 //! What a script and its caller say of the stack before anything happens.
 
 use fairport_tcp::{Connection, SettingError, Settings};
-use fairport_units::Time;
+use fairport_units::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{DEFAULT_STACK, Options};
@@ -10,7 +10,7 @@ use crate::outcome::Note;
 use crate::sysctl::Wishes;
 
 /// packetdrill's default of `--tolerance_usecs`.
-const TOLERANCE: Time = Time::from_us(4000);
+const TOLERANCE: Duration = Duration::from_us(4000);
 
 /// A run that cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum SetupError {
     /// An option of the script has a value that cannot be.
     #[error("line {line}: `--{name}` is `{value}`; use a whole number")]
     Option {
-        /// Where it stands.
+        /// Where it is.
         line: u32,
         /// Its name.
         name: String,
@@ -44,9 +44,9 @@ pub(super) struct Setup {
     /// `tcp_ecn` = 2: ECN is accepted and not offered
     ecn_only_accepted: bool,
     pub(super) isn: u32,
-    pub(super) tolerance: Time,
+    pub(super) tolerance: Duration,
     /// `--tcp_ts_tick_usecs`: timestamps are compared, in this unit
-    pub(super) timestamp_tick: Option<Time>,
+    pub(super) timestamp_tick: Option<Duration>,
     pub(super) notes: Vec<Note>,
 }
 
@@ -101,10 +101,10 @@ impl Setup {
             })
         };
         match option.name.as_str() {
-            "tolerance_usecs" => self.tolerance = Time::from_us(u64::from(number()?)),
+            "tolerance_usecs" => self.tolerance = Duration::from_us(u64::from(number()?)),
             "tcp_ts_tick_usecs" => {
-                let tick = Time::from_us(u64::from(number()?));
-                if tick > Time::ZERO {
+                let tick = Duration::from_us(u64::from(number()?));
+                if tick > Duration::ZERO {
                     self.timestamp_tick = Some(tick);
                     let clock = json!(tick.as_ps());
                     self.overrides
@@ -119,7 +119,7 @@ impl Setup {
         Ok(())
     }
 
-    /// The settings of a connection, with what its socket was told.
+    /// The settings of a connection, with what the options of its socket ask for.
     pub(super) fn settings(
         &self,
         socket: Map<String, Value>,

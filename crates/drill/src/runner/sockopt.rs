@@ -5,7 +5,7 @@ use super::calls::{Returned, error, ok};
 use crate::ast::{Call, Expr};
 use crate::outcome::{Failure, FailureKind};
 
-/// What Linux gives a send buffer of n octets: twice as much, for its own records.
+/// What Linux gives a send buffer of n bytes: twice as much, for its own records.
 const BUFFER_FACTOR: i64 = 2;
 
 /// `TCP_MIN_MSS`

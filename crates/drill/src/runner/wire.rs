@@ -96,7 +96,7 @@ impl Numbering {
     /// The peer's segment as it arrives.
     pub(super) fn inbound(&self, packet: &Packet) -> Result<Segment, String> {
         let payload = u16::try_from(packet.payload)
-            .map_err(|_| format!("{} octets are more than a segment holds", packet.payload))?;
+            .map_err(|_| format!("{} bytes are more than a segment holds", packet.payload))?;
         let mut segment = Segment {
             seq: packet.seq,
             ack: packet.ack.map_or(0, |ack| self.to_wire(ack)),

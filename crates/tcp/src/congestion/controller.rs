@@ -139,7 +139,7 @@ pub trait Controller: Debug + Send + Sync {
         window.ssthresh
     }
 
-    /// Whether it sets the window by itself, so that loss recovery and idle periods leave it alone.
+    /// Whether it alone sets the window: loss recovery and idle periods do not change it.
     fn sets_window(&self) -> bool {
         false
     }

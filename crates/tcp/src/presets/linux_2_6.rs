@@ -1,7 +1,7 @@
 //! The papers' hosts: Linux 2.6.39 to 3.2, with the recovery of RFC 6675. Where the source names no
 //! version, it is 3.0. `linux-3.0` has the kernel's own recovery.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
 use super::preset;
 use crate::congestion::CongestionControl;
@@ -20,18 +20,18 @@ preset! {
     paws = false, "ours: at the tick of 1 us chosen here stamps wrap in the course of a long run; net/ipv4/tcp_input.c has tcp_paws_discard";
     answers_invalid_acks = true, "ours: as in the RFC; net/ipv4/tcp_input.c, tcp_ack goes to invalid_ack";
     ack_policy = AckPolicy::QuickAck, "net/ipv4/tcp_input.c, tcp_event_data_recv and tcp_incr_quickack: up to TCP_MAX_QUICKACKS = 16";
-    delayed_ack_min_ps = Time::from_ms(40).as_ps(), "include/net/tcp.h, TCP_DELACK_MIN and TCP_ATO_MIN = HZ/25";
-    delayed_ack_max_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_DELACK_MAX = HZ/5";
+    delayed_ack_min_ps = Duration::from_ms(40).as_ps(), "include/net/tcp.h, TCP_DELACK_MIN and TCP_ATO_MIN = HZ/25";
+    delayed_ack_max_ps = Duration::from_ms(200).as_ps(), "include/net/tcp.h, TCP_DELACK_MAX = HZ/5";
     delayed_ack_below_rto_min = true, "ours: net/ipv4/tcp_output.c has tcp_delack_max from 6.7 on; a sender whose minimum RTO is 2 ms would take a delay of 40 ms for a loss";
     rto_rule = RtoRule::Linux, "net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto";
-    rto_min_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_RTO_MIN = HZ/5; the papers set 2 ms by the route's rto_min";
-    rto_max_ps = Time::from_secs(120).as_ps(), "include/net/tcp.h, TCP_RTO_MAX = 120 HZ";
-    rto_initial_ps = Time::from_secs(1).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_INIT: 1 s from 3.1 on, 3 s before";
+    rto_min_ps = Duration::from_ms(200).as_ps(), "include/net/tcp.h, TCP_RTO_MIN = HZ/5; the papers set 2 ms by the route's rto_min";
+    rto_max_ps = Duration::from_secs(120).as_ps(), "include/net/tcp.h, TCP_RTO_MAX = 120 HZ";
+    rto_initial_ps = Duration::from_secs(1).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_INIT: 1 s from 3.1 on, 3 s before";
     syn_linear_timeouts = 0, "net/ipv4/tcp_timer.c, tcp_retransmit_timer doubles at once";
     syn_backoff_lasts = false, "net/ipv4/tcp_input.c, tcp_init_metrics: TCP_TIMEOUT_FALLBACK = 3 s from 3.1 on";
     rto_restarts_on_retransmit = true, "net/ipv4/tcp_output.c, tcp_xmit_retransmit_queue: inet_csk_reset_xmit_timer for the head";
     ack_ends_backoff = false, "net/ipv4/tcp_input.c, tcp_valid_rtt_meas: with the next sample";
-    clock_granularity_ps = Time::from_us(1).as_ps(), "ours: kernels of the era measured in jiffies of 1 to 4 ms, with which a minimum RTO of 2 ms cannot be told from 4 or 8 ms; the papers' effect needs it exact";
+    clock_granularity_ps = Duration::from_us(1).as_ps(), "ours: kernels of the era measured in jiffies of 1 to 4 ms, with which a minimum RTO of 2 ms cannot be told from 4 or 8 ms; the papers' effect needs it exact";
     rtt_tick_ps = 0, "ours: exact, for the same reason; a kernel before 3.15 has 1/HZ (net/ipv4/tcp_input.c, tcp_rtt_estimator: one jiffy at least)";
     clock_tick_ps = 0, "ours: exact, for the same reason; a kernel has 1/HZ";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";

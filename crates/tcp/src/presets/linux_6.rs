@@ -1,6 +1,6 @@
 //! The hosts of today: Linux 6, as of 6.6 to 6.18.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
 use super::preset;
 use crate::congestion::CongestionControl;
@@ -19,21 +19,21 @@ preset! {
     paws = true, "net/ipv4/tcp_input.c, tcp_paws_discard";
     answers_invalid_acks = false, "net/ipv4/tcp_input.c, tcp_ack: SKB_DROP_REASON_TCP_ACK_UNSENT_DATA; a host of 6.18.44 was seen to answer";
     ack_policy = AckPolicy::QuickAck, "net/ipv4/tcp_input.c, tcp_event_data_recv and tcp_incr_quickack: up to TCP_MAX_QUICKACKS = 16";
-    delayed_ack_min_ps = Time::from_ms(40).as_ps(), "include/net/tcp.h, TCP_DELACK_MIN and TCP_ATO_MIN = HZ/25";
-    delayed_ack_max_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_DELACK_MAX = HZ/5";
+    delayed_ack_min_ps = Duration::from_ms(40).as_ps(), "include/net/tcp.h, TCP_DELACK_MIN and TCP_ATO_MIN = HZ/25";
+    delayed_ack_max_ps = Duration::from_ms(200).as_ps(), "include/net/tcp.h, TCP_DELACK_MAX = HZ/5";
     delayed_ack_below_rto_min = true, "net/ipv4/tcp_output.c, tcp_delack_max: from 6.7 on";
     rto_rule = RtoRule::Linux, "net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto";
-    rto_min_ps = Time::from_ms(200).as_ps(), "include/net/tcp.h, TCP_RTO_MIN = HZ/5";
-    rto_max_ps = Time::from_secs(120).as_ps(), "include/net/tcp.h, TCP_RTO_MAX = 120 HZ";
-    rto_initial_ps = Time::from_secs(1).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_INIT = HZ";
+    rto_min_ps = Duration::from_ms(200).as_ps(), "include/net/tcp.h, TCP_RTO_MIN = HZ/5";
+    rto_max_ps = Duration::from_secs(120).as_ps(), "include/net/tcp.h, TCP_RTO_MAX = 120 HZ";
+    rto_initial_ps = Duration::from_secs(1).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_INIT = HZ";
     syn_linear_timeouts = 4, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_syn_linear_timeouts = 4 from 6.5 on";
     syn_backoff_lasts = false, "net/ipv4/tcp_metrics.c, tcp_init_metrics: TCP_TIMEOUT_FALLBACK = 3 s";
     rto_restarts_on_retransmit = true, "net/ipv4/tcp_output.c, tcp_xmit_retransmit_queue: rearm_timer for the head";
     ack_ends_backoff = false, "net/ipv4/tcp_input.c, tcp_ack_update_rtt: with the next sample";
-    clock_granularity_ps = Time::from_ms(1).as_ps(), "include/net/tcp.h, TCP_TS_HZ = 1000";
+    clock_granularity_ps = Duration::from_ms(1).as_ps(), "include/net/tcp.h, TCP_TS_HZ = 1000";
     rtt_tick_ps = 0, "net/ipv4/tcp_input.c, tcp_rtt_estimator: microseconds, from 3.15 on";
-    clock_tick_ps = Time::from_ms(1).as_ps(), "ours: CONFIG_HZ = 1000 of kernel/Kconfig.hz; distributions build 250 or 1000";
-    timer_slack_ps = Time::from_ms(2).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_MIN_US";
+    clock_tick_ps = Duration::from_ms(1).as_ps(), "ours: CONFIG_HZ = 1000 of kernel/Kconfig.hz; distributions build 250 or 1000";
+    timer_slack_ps = Duration::from_ms(2).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_MIN_US";
     rack = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_recovery = TCP_RACK_LOSS_DETECTION";
     fack = false, "net/ipv4/tcp_input.c, tcp_update_scoreboard: without it from 4.15 on, when RACK took over";
     tail_loss_probe = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_early_retrans = 3";

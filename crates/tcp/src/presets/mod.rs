@@ -1,6 +1,6 @@
 //! The stacks of an era, as data: each a list of settings, each value with its source.
 //!
-//! A new stack is one file here and one line in [`Preset::ALL`]. What a setting means stands with
+//! A new stack is one file here and one line in [`Preset::ALL`]. What a setting means is said in
 //! [`Settings`]; a preset says only how it is set, and who says so: a file and function of a kernel or
 //! a simulator, a section of an RFC, a paper, or `ours` with the reason where there is no such source.
 

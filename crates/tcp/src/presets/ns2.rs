@@ -1,6 +1,6 @@
 //! ns-2.35: `Agent/TCP/Newreno` to `Agent/TCPSink`.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
 use super::preset;
 use crate::congestion::CongestionControl;
@@ -19,19 +19,19 @@ preset! {
     paws = false, "tcp/tcp-sink.cc, TcpSink has none";
     answers_invalid_acks = true, "ours: as in the RFC; ns-2 has no such segments";
     ack_policy = AckPolicy::EverySegment, "tcp/tcp-sink.cc, TcpSink and not DelAckSink";
-    delayed_ack_min_ps = Time::from_ms(100).as_ps(), "tcl/lib/ns-default.tcl, Agent/TCPSink/DelAck interval_ 100ms, once `ack_policy` is set";
-    delayed_ack_max_ps = Time::from_ms(100).as_ps(), "tcl/lib/ns-default.tcl, Agent/TCPSink/DelAck interval_ 100ms, once `ack_policy` is set";
+    delayed_ack_min_ps = Duration::from_ms(100).as_ps(), "tcl/lib/ns-default.tcl, Agent/TCPSink/DelAck interval_ 100ms, once `ack_policy` is set";
+    delayed_ack_max_ps = Duration::from_ms(100).as_ps(), "tcl/lib/ns-default.tcl, Agent/TCPSink/DelAck interval_ 100ms, once `ack_policy` is set";
     delayed_ack_below_rto_min = false, "ours: once `ack_policy` is `quick-ack`; tcp/tcp-sink.cc, DelAckSink has none";
     rto_rule = RtoRule::Rfc6298, "tcp/tcp.cc, TcpAgent::rtt_timeout, with rfc2988_ true";
-    rto_min_ps = Time::from_ms(200).as_ps(), "tcl/lib/ns-default.tcl, minrto_ 0.2";
-    rto_max_ps = Time::from_secs(60).as_ps(), "tcl/lib/ns-default.tcl, maxrto_ 60";
-    rto_initial_ps = Time::from_secs(3).as_ps(), "tcl/lib/ns-default.tcl, rtxcur_init_ 3.0";
+    rto_min_ps = Duration::from_ms(200).as_ps(), "tcl/lib/ns-default.tcl, minrto_ 0.2";
+    rto_max_ps = Duration::from_secs(60).as_ps(), "tcl/lib/ns-default.tcl, maxrto_ 60";
+    rto_initial_ps = Duration::from_secs(3).as_ps(), "tcl/lib/ns-default.tcl, rtxcur_init_ 3.0";
     syn_linear_timeouts = 0, "tcp/tcp.cc, TcpAgent::rtt_backoff doubles at once";
     syn_backoff_lasts = true, "tcp/tcp.cc, TcpAgent::newack: t_backoff_ is 1 again with the next sample";
     rto_restarts_on_retransmit = false, "ours: left out, though tcp/tcp-newreno.cc, NewRenoTcpAgent::dupack_action calls reset_rtx_timer at a fast retransmit";
     ack_ends_backoff = false, "tcp/tcp.cc, TcpAgent::newack: t_backoff_ is 1 again with the next sample";
-    clock_granularity_ps = Time::from_ms(10).as_ps(), "tcl/lib/ns-default.tcl, tcpTick_ 0.01";
-    rtt_tick_ps = Time::from_ms(10).as_ps(), "tcp/tcp.cc, TcpAgent::rtt_update: ticks of tcpTick_ 0.01, one at least";
+    clock_granularity_ps = Duration::from_ms(10).as_ps(), "tcl/lib/ns-default.tcl, tcpTick_ 0.01";
+    rtt_tick_ps = Duration::from_ms(10).as_ps(), "tcp/tcp.cc, TcpAgent::rtt_update: ticks of tcpTick_ 0.01, one at least";
     clock_tick_ps = 0, "tcp/tcp.cc, TcpAgent::set_rtx_timer: an event at the exact time";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";

@@ -1,6 +1,6 @@
 //! ns-3.44: `TcpSocketBase` with its default attributes, but for sizes that every experiment sets.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
 use super::preset;
 use crate::congestion::CongestionControl;
@@ -13,25 +13,25 @@ preset! {
     mss_bytes = 1460, "ours: Ethernet's 1500 B less 40 B; src/internet/model/tcp-socket.cc has SegmentSize 536";
     fixed_header_bytes = 0, "ours: headers are real, counted with their options";
     initial_window_segments = 10, "src/internet/model/tcp-socket.cc, InitialCwnd";
-    window_unit = WindowUnit::Bytes, "src/internet/model/tcp-socket-state.h, m_cWnd counts octets";
+    window_unit = WindowUnit::Bytes, "src/internet/model/tcp-socket-state.h, m_cWnd counts bytes";
     sack = true, "src/internet/model/tcp-socket-base.cc, Sack";
     timestamps = true, "src/internet/model/tcp-socket-base.cc, Timestamp";
     paws = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
     answers_invalid_acks = true, "ours: as in the RFC; src/internet/model/tcp-socket-base.cc, ReceivedAck ignores them";
     ack_policy = AckPolicy::Delayed, "src/internet/model/tcp-socket.cc, DelAckCount 2";
-    delayed_ack_min_ps = Time::from_ms(200).as_ps(), "src/internet/model/tcp-socket.cc, DelAckTimeout";
-    delayed_ack_max_ps = Time::from_ms(200).as_ps(), "src/internet/model/tcp-socket.cc, DelAckTimeout";
+    delayed_ack_min_ps = Duration::from_ms(200).as_ps(), "src/internet/model/tcp-socket.cc, DelAckTimeout";
+    delayed_ack_max_ps = Duration::from_ms(200).as_ps(), "src/internet/model/tcp-socket.cc, DelAckTimeout";
     delayed_ack_below_rto_min = false, "ours: once `ack_policy` is `quick-ack`; src/internet/model/tcp-socket-base.cc, ReceivedData has none";
     rto_rule = RtoRule::Rfc6298, "src/internet/model/tcp-socket-base.cc, EstimateRtt";
-    rto_min_ps = Time::from_secs(1).as_ps(), "src/internet/model/tcp-socket-base.cc, MinRto";
-    rto_max_ps = Time::from_secs(60).as_ps(), "src/internet/model/tcp-socket-base.cc, ReTxTimeout";
-    rto_initial_ps = Time::from_secs(3).as_ps(), "src/internet/model/tcp-socket.cc, ConnTimeout";
+    rto_min_ps = Duration::from_secs(1).as_ps(), "src/internet/model/tcp-socket-base.cc, MinRto";
+    rto_max_ps = Duration::from_secs(60).as_ps(), "src/internet/model/tcp-socket-base.cc, ReTxTimeout";
+    rto_initial_ps = Duration::from_secs(3).as_ps(), "src/internet/model/tcp-socket.cc, ConnTimeout";
     syn_linear_timeouts = 0, "src/internet/model/tcp-socket-base.cc, SendEmptyPacket: m_cnTimeout doubles at once";
     syn_backoff_lasts = false, "src/internet/model/tcp-socket-base.cc, SendEmptyPacket: a timeout of its own for the SYN";
     rto_restarts_on_retransmit = false, "src/internet/model/tcp-socket-base.cc, SendDataPacket schedules m_retxEvent only where none runs";
     ack_ends_backoff = true, "src/internet/model/tcp-socket-base.cc, NewAck: m_rto is worked out anew from the estimates";
-    clock_granularity_ps = Time::from_ms(1).as_ps(), "src/internet/model/tcp-socket-base.cc, ClockGranularity; tcp-option-ts.cc counts milliseconds";
-    rtt_tick_ps = Time::from_ms(1).as_ps(), "src/internet/model/tcp-socket-base.cc, CalculateRttSample: by timestamps of 1 ms; where those show no difference it takes 1 us, we a tick";
+    clock_granularity_ps = Duration::from_ms(1).as_ps(), "src/internet/model/tcp-socket-base.cc, ClockGranularity; tcp-option-ts.cc counts milliseconds";
+    rtt_tick_ps = Duration::from_ms(1).as_ps(), "src/internet/model/tcp-socket-base.cc, CalculateRttSample: by timestamps of 1 ms; where those show no difference it takes 1 us, we a tick";
     clock_tick_ps = 0, "src/internet/model/tcp-socket-base.cc, NewAck: an event at the exact time";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "src/internet/model/tcp-tx-buffer.cc, IsLost: by three SACKed segments";

@@ -1,6 +1,6 @@
 //! The standards track, as of RFC 9293.
 
-use fairport_units::Time;
+use fairport_units::Duration;
 
 use super::preset;
 use crate::congestion::CongestionControl;
@@ -19,25 +19,25 @@ preset! {
     paws = false, "ours: RFC 7323 5 asks for it; without old duplicates it changes nothing";
     answers_invalid_acks = true, "RFC 9293 3.10.7.4";
     ack_policy = AckPolicy::Delayed, "RFC 5681 4.2";
-    delayed_ack_min_ps = Time::from_ms(200).as_ps(), "ours: within RFC 5681 4.2 (below 500 ms); most hosts take 200 ms";
-    delayed_ack_max_ps = Time::from_ms(200).as_ps(), "ours: within RFC 5681 4.2 (below 500 ms); most hosts take 200 ms";
+    delayed_ack_min_ps = Duration::from_ms(200).as_ps(), "ours: within RFC 5681 4.2 (below 500 ms); most hosts take 200 ms";
+    delayed_ack_max_ps = Duration::from_ms(200).as_ps(), "ours: within RFC 5681 4.2 (below 500 ms); most hosts take 200 ms";
     delayed_ack_below_rto_min = false, "ours: once `ack_policy` is `quick-ack`; RFC 5681 4.2 has one limit for all";
     rto_rule = RtoRule::Rfc6298, "RFC 6298 2";
-    rto_min_ps = Time::from_secs(1).as_ps(), "RFC 6298 2.4";
-    rto_max_ps = Time::from_secs(60).as_ps(), "RFC 6298 2.5";
-    rto_initial_ps = Time::from_secs(1).as_ps(), "RFC 6298 2.1";
+    rto_min_ps = Duration::from_secs(1).as_ps(), "RFC 6298 2.4";
+    rto_max_ps = Duration::from_secs(60).as_ps(), "RFC 6298 2.5";
+    rto_initial_ps = Duration::from_secs(1).as_ps(), "RFC 6298 2.1";
     syn_linear_timeouts = 0, "RFC 6298 5.5";
     syn_backoff_lasts = false, "RFC 6298 5.7";
     rto_restarts_on_retransmit = false, "RFC 6298 5: what is sent again does not restart it";
     ack_ends_backoff = false, "RFC 6298 5.7, note: until there is a sample";
-    clock_granularity_ps = Time::from_ms(1).as_ps(), "RFC 7323 5.4: a tick of 1 ms to 1 s";
+    clock_granularity_ps = Duration::from_ms(1).as_ps(), "RFC 7323 5.4: a tick of 1 ms to 1 s";
     rtt_tick_ps = 0, "ours: exact";
     clock_tick_ps = 0, "ours: exact";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
-    rack = false, "ours: RFC 8985 stands beside RFC 6675";
+    rack = false, "ours: RFC 8985 is an alternative to RFC 6675";
     fack = false, "ours: no RFC asks for it; Mathis and Mahdavi 1996";
-    tail_loss_probe = false, "ours: RFC 8985 stands beside RFC 6675";
-    window_reduction = WindowReduction::AtOnce, "ours: RFC 6937 was experimental; RFC 6675 stands";
+    tail_loss_probe = false, "ours: RFC 8985 is an alternative to RFC 6675";
+    window_reduction = WindowReduction::AtOnce, "ours: RFC 6937 was experimental; RFC 6675 holds";
     dsack = false, "ours: RFC 2883 is optional, and serves undo alone";
     undo = false, "ours: RFC 4015 is optional";
     frto = false, "ours: RFC 5682 is optional";
@@ -49,7 +49,7 @@ preset! {
     abc_limit_segments = 2, "RFC 3465 2.2";
     duplicate_acks_deliver = false, "RFC 5681 3.1: by what is newly acknowledged; RFC 3465";
     window_use_by_round = false, "RFC 7661 3: a window is validated by what was sent";
-    slow_start_after_idle = false, "ours: RFC 2861 was experimental and is historic; RFC 7661 stands";
+    slow_start_after_idle = false, "ours: RFC 2861 is historic; RFC 7661 replaces it";
     window_scale = 7, "RFC 7323 2.2: what the buffer needs";
     receive_buffer_bytes = 6 * 1024 * 1024, "ours: large enough not to limit; the RFCs give none";
     hystart = false, "ours: RFC 9406 is optional";

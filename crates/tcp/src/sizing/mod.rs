@@ -53,7 +53,7 @@ impl Sizing {
         }))
     }
 
-    /// The payload of the new segment at `start`, at most `full` octets; asked again, the same.
+    /// The payload of the new segment at `start`, at most `full` bytes; asked again, the same.
     #[inline(never)]
     pub(crate) fn payload(&mut self, start: u64, full: u16, cwnd: u64) -> u16 {
         if self.drawn_for != Some(start) {

@@ -109,7 +109,7 @@ impl TcpRand {
         Ok(())
     }
 
-    /// rMin of a segment of `mss` octets at `x`, before theta.
+    /// rMin of a segment of `mss` bytes at `x`, before theta.
     fn minimum_at(&self, x: f64, mss: u16) -> f64 {
         let mean = f64::from(self.mean_permille) / 1000.0;
         let deviation = libm::sqrt(f64::from(self.variance_permille) / 1000.0);
@@ -122,7 +122,7 @@ impl TcpRand {
 #[derive(Clone, Debug)]
 pub(super) struct Adaptive {
     shape: TcpRand,
-    /// octets
+    /// bytes
     theta: u16,
     alpha: u64,
     /// 0: undefined

@@ -1,12 +1,12 @@
 //! A transfer from its first segment to its last, with what the pipe does to it.
 
 use fairport_tcp::Settings;
-use fairport_units::Time;
+use fairport_units::Duration;
 
 use super::{Fate, Pair, Sent};
 
-pub(crate) const ONE_WAY: Time = Time::from_ms(10);
-pub(crate) const RTT: Time = Time::from_ms(20);
+pub(crate) const ONE_WAY: Duration = Duration::from_ms(10);
+pub(crate) const RTT: Duration = Duration::from_ms(20);
 pub(crate) const PAYLOAD: u32 = 1448;
 
 /// The pair after a transfer of so many segments, all delivered, 100 us apart on the way.
@@ -16,7 +16,7 @@ pub(crate) fn sends(
     judge: impl FnMut(&Sent) -> Fate + 'static,
 ) -> Pair {
     let mut pair = Pair::same(settings, ONE_WAY)
-        .spaced(Time::from_us(100))
+        .spaced(Duration::from_us(100))
         .connected()
         .judged(judge);
     pair.client.write(segments * u64::from(PAYLOAD));

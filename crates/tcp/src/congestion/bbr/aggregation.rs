@@ -69,7 +69,7 @@ impl Aggregation {
 mod tests {
     use super::*;
 
-    /// 1000 segments a second.
+    /// 1000 segments per second.
     fn bandwidth() -> Bandwidth {
         Bandwidth::of(1000, Duration::from_secs(1))
     }

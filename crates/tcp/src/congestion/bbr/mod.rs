@@ -1,6 +1,6 @@
 //! BBR v1 (Cardwell et al., ACM Queue 14(5), 2016) as in Linux (`tcp_bbr.c`): a model of the path, the
 //! largest rate of delivery and the smallest round trip, says how fast to send and how much may be in
-//! flight. A loss by itself changes neither.
+//! flight. A loss alone changes neither.
 //!
 //! Startup paces at 2/ln 2 of the bandwidth until it grows no more, drain takes the queue away
 //! that this has built, and then the gain goes through a cycle of eight phases that probes for more and
@@ -58,7 +58,7 @@ const FULL_GROWTH: u64 = UNIT_GAIN * 5 / 4;
 const FULL_ROUNDS: u32 = 3;
 /// Share of the bandwidth at which is sent, in percent: the queue shall shrink on average.
 const PACED_PERCENT: u64 = 99;
-/// Round trip that stands in for an unknown one.
+/// Used while no round-trip time is known.
 const NOMINAL_RTT: Duration = Duration::from_ms(1);
 /// Two policed rates that differ by less, in bytes per second, are the same: 4 kbit/s.
 const POLICED_SAME: u64 = 500;

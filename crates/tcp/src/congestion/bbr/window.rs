@@ -10,7 +10,7 @@ use crate::recovery::State;
 
 /// The smallest window, in segments: two flights of two, of which a receiver ACKs each.
 pub(super) const WINDOW_MIN: u64 = 4;
-/// Segments that are delivered before the window is judged, and the window while no round trip is known.
+/// Segments that are delivered before the window is limited, and the window while no round-trip time is known.
 const WINDOW_INITIAL: u64 = 10;
 /// Bytes per second below which segments are sent one by one: 1.2 Mbit/s.
 const SINGLE_BELOW: u64 = 150_000;
