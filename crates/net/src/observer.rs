@@ -1,6 +1,6 @@
 //! Who watches the network, and what there is to see: packets that arrive at output ports.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use crate::discipline::{Backlog, Verdict};
 use crate::packet::{Header, Packet};
@@ -15,7 +15,7 @@ pub trait Observer<P: Copy> {
 
     /// A packet arrived at an output port; or the port's discipline revised its verdict on one that it
     /// had accepted.
-    fn verdict(&mut self, time: Time, port: PortId, header: &Header, verdict: Verdict);
+    fn verdict(&mut self, time: Instant, port: PortId, header: &Header, verdict: Verdict);
 
     /// Whether [`Observer::detail`] is wanted of every packet at this port, not only of those that
     /// are dropped or marked.
@@ -32,7 +32,7 @@ pub trait Observer<P: Copy> {
 
     /// A watched port with a scheduler begins to send the packet that was its `port_arrival`-th;
     /// its last bit leaves at `depart`. A first-in-first-out port says so in [`Observer::detail`].
-    fn departs(&mut self, port: PortId, packet: &Packet<P>, port_arrival: u64, depart: Time) {
+    fn departs(&mut self, port: PortId, packet: &Packet<P>, port_arrival: u64, depart: Instant) {
         let _ = (port, packet, port_arrival, depart);
     }
 }
@@ -41,7 +41,7 @@ pub trait Observer<P: Copy> {
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a, P: Copy> {
     /// when
-    pub time: Time,
+    pub time: Instant,
     /// at which output port
     pub port: PortId,
     /// by which port of the output's node it came in; its own NIC at the first hop
@@ -54,8 +54,8 @@ pub struct Arrival<'a, P: Copy> {
     pub backlog: Backlog,
     /// what became of the packet
     pub verdict: Verdict,
-    /// when its last bit leaves; [`Time::NEVER`] for a dropped one, and where a scheduler will decide
-    pub depart: Time,
+    /// when its last bit leaves; [`Instant::NEVER`] for a dropped one, and where a scheduler will decide
+    pub depart: Instant,
     /// running counts, this packet included
     pub counts: Counts,
 }

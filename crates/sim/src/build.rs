@@ -4,8 +4,9 @@ use fairport_net::Network;
 use fairport_net::routing::Routes;
 use fairport_plan::{Parts, Plan};
 use fairport_record::{QueueSamples, Recorder, Series};
+use fairport_units::Instant;
 
-use crate::hosts::{Endpoints, Output};
+use crate::hosts::{Endpoints, Outputs};
 use crate::reports::Reports;
 use crate::simulation::Simulation;
 use crate::timers::Timers;
@@ -30,9 +31,8 @@ impl Simulation {
             network: Network::new(&topology, ports, routes, framing, arbiter, recorder),
             hosts: Endpoints {
                 live: Vec::new(),
-                outputs: outputs.into_iter().map(Output::from).collect(),
+                outputs: Outputs::new(outputs, classifier),
                 timers: Timers::new(),
-                classifier,
                 timers_fired: 0,
                 reports: Reports::new(rule, probes.watched_flows),
             },
@@ -45,7 +45,7 @@ impl Simulation {
             clock_errors_ppb,
             topology,
             flows: Vec::new(),
-            duration: end - fairport_units::Instant::ZERO,
+            duration: end - Instant::ZERO,
             finished: false,
         };
         for flow in flows {

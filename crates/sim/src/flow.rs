@@ -11,7 +11,7 @@ use crate::udp::UdpFlow;
 /// One end of a TCP flow.
 pub(crate) struct Endpoint {
     pub(crate) connection: Connection,
-    /// its host, as an index into the senders' servers
+    /// number of its host
     pub(crate) host: u32,
     /// what its packets carry at the start
     pub(crate) route: u32,
@@ -57,7 +57,7 @@ impl TcpFlow {
         let ends = Box::new(ends);
         let mut flow = Self { ends, receiver };
         for side in [Side::Sender, Side::Receiver] {
-            flow.announce(side);
+            flow.expect(side);
         }
         flow
     }
@@ -67,10 +67,10 @@ impl TcpFlow {
         let end = &mut self.ends[side as usize];
         end.connection.write(bytes);
         end.written += bytes;
-        self.announce(side);
+        self.expect(side);
     }
 
-    /// The side at this host.
+    /// The side that is at this host.
     #[inline]
     pub(crate) fn side_at(&self, host: NodeId) -> Side {
         if self.receiver == host {
@@ -80,8 +80,8 @@ impl TcpFlow {
         }
     }
 
-    /// When all that is written on one side has reached the other, that is news.
-    fn announce(&mut self, side: Side) {
+    /// The other side's workload is woken when all that is written on this one has reached it.
+    fn expect(&mut self, side: Side) {
         let written = self.ends[side as usize].written;
         if written > 0 {
             self.ends[side.other() as usize].awaits = written;

@@ -1,46 +1,43 @@
-//! The hosts: every running flow's two ends, their timers, and the time that a host takes to
-//! send a segment.
+//! The hosts: every running flow's two ends, their timers, and the time that a host takes to send a
+//! segment.
 
 use fairport_net::classifier::{Classifier, LONG};
-use fairport_net::processing::Server;
 use fairport_net::{Header, Hosts, Network, NodeId, Packet, PortId, prefetch};
 use fairport_plan::HostOutput;
 use fairport_record::{FlowSample, Progress, Recorder};
 use fairport_tcp::{Ecn, Segment};
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use crate::flow::{Endpoint, LiveFlow, Side};
 use crate::reports::Reports;
 use crate::timers::Timers;
 use crate::udp::{HEADER_BYTES, UdpFlow};
 
-/// A host's way out: segments are processed one after another and reach the NIC a constant
-/// latency later. What comes in is delayed by the network's port that leads to the host.
-pub(crate) struct Output {
-    pub(crate) server: Server,
-    pub(crate) latency: Time,
-    /// the switch where its packets enter the network, by node
-    pub(crate) edge: u32,
+/// A packet's first output: its host's NIC, which the network knows.
+const NIC: PortId = PortId(0);
+
+/// The hosts' way out: each host processes one segment after another, and a segment reaches the NIC
+/// a constant latency later. What comes in is delayed by the network's port that leads to the host.
+pub(crate) struct Outputs {
+    /// by host number
+    hosts: Vec<HostOutput>,
+    /// separates short flows from long ones
+    classifier: Option<Classifier>,
 }
 
-impl From<HostOutput> for Output {
-    fn from(planned: HostOutput) -> Self {
-        Self {
-            server: planned.server,
-            latency: planned.latency,
-            edge: planned.edge,
-        }
+impl Outputs {
+    pub(crate) fn new(hosts: Vec<HostOutput>, classifier: Option<Classifier>) -> Self {
+        Self { hosts, classifier }
     }
-}
 
-impl Output {
-    /// When a packet that is sent at `now` reaches the NIC, and its class. It is classified as it
-    /// reaches the NIC: the wire to the edge delays all packets alike.
+    /// When a packet that an endpoint sends at `now` reaches its host's NIC, and its class. It is
+    /// classified as it reaches the NIC: the wire to the edge delays all packets alike.
     #[inline]
-    fn leave(&mut self, now: Time, index: u32, classifier: &mut Option<Classifier>) -> (Time, u8) {
-        let at = self.server.serve(now) + self.latency;
-        let class = match classifier {
-            Some(classifier) => classifier.classify(at, self.edge, index),
+    fn leave(&mut self, host: u32, now: Instant, endpoint: u32) -> (Instant, u8) {
+        let output = &mut self.hosts[host as usize];
+        let at = output.server.serve(now) + output.latency;
+        let class = match &mut self.classifier {
+            Some(classifier) => classifier.classify(at, output.edge, endpoint),
             None => LONG,
         };
         (at, class)
@@ -51,10 +48,7 @@ impl Output {
 pub(crate) struct Endpoints {
     /// by flow; none: not yet started, or over
     pub(crate) live: Vec<Option<LiveFlow>>,
-    /// by host number
-    pub(crate) outputs: Vec<Output>,
-    /// separates short flows from long ones
-    pub(crate) classifier: Option<Classifier>,
+    pub(crate) outputs: Outputs,
     pub(crate) timers: Timers,
     pub(crate) timers_fired: u64,
     pub(crate) reports: Reports,
@@ -99,51 +93,46 @@ impl Endpoints {
                 let mut events = self.reports.events(index, now);
                 let endpoint = &mut flow.ends[index as usize % 2];
                 endpoint.connection.on_timer(now, &mut events);
+                self.transmit(network, now, index);
             }
             Some(LiveFlow::Udp(flow)) => {
-                let output = &mut self.outputs[flow.host as usize];
-                let classifier = &mut self.classifier;
-                send_datagram(network, output, classifier, flow, now, index);
+                send_datagram(network, &mut self.outputs, flow, now, index);
                 self.timers.arm(index, flow.next_at());
-                return;
             }
             None => unreachable!("the timers of a flow that is over are off"),
         }
-        self.transmit(network, now, index);
     }
 
     /// Sends what a flow's end may send now, and arms its timer.
     pub(crate) fn transmit(
         &mut self,
         network: &mut Network<Segment, Recorder>,
-        now: Time,
+        now: Instant,
         index: u32,
     ) {
         let Some(LiveFlow::Tcp(flow)) = &mut self.live[index as usize / 2] else {
             unreachable!("only a running TCP flow transmits");
         };
         let endpoint = &mut flow.ends[index as usize % 2];
-        let output = &mut self.outputs[endpoint.host as usize];
-        let (timers, classifier) = (&mut self.timers, &mut self.classifier);
-        transmit(network, output, classifier, timers, endpoint, now, index);
+        let (outputs, timers) = (&mut self.outputs, &mut self.timers);
+        transmit(network, outputs, timers, endpoint, now, index);
     }
 }
 
 #[inline]
 fn transmit(
     network: &mut Network<Segment, Recorder>,
-    output: &mut Output,
-    classifier: &mut Option<Classifier>,
+    outputs: &mut Outputs,
     timers: &mut Timers,
     endpoint: &mut Endpoint,
-    now: Time,
+    now: Instant,
     index: u32,
 ) {
     let mut burst = None;
     while let Some(segment) = endpoint.connection.poll_transmit(now) {
         let (at, class) = match burst {
             Some(burst) if segment.payload > 0 && endpoint.connection.continues_burst() => burst,
-            _ => output.leave(now, index, classifier),
+            _ => outputs.leave(endpoint.host, now, index),
         };
         burst = Some((at, class));
         let header = Header {
@@ -164,41 +153,38 @@ fn transmit(
     }
 }
 
-/// A packet's first output: its host's NIC, which the network knows.
-const NIC: PortId = PortId(0);
-
 /// A datagram looks like a segment without acknowledgement: `seq` counts bytes, as TCP's.
 fn send_datagram(
     network: &mut Network<Segment, Recorder>,
-    output: &mut Output,
-    classifier: &mut Option<Classifier>,
+    outputs: &mut Outputs,
     flow: &mut UdpFlow,
-    now: Time,
+    now: Instant,
     index: u32,
 ) {
     let seq = flow.offset as u32;
-    if let Some(payload) = flow.send() {
-        let (at, class) = output.leave(now, index, classifier);
-        let header = Header {
-            flow: index / 2,
-            route: flow.route,
-            output: NIC,
-            size_bytes: (u32::from(payload) + HEADER_BYTES) as u16,
-            ecn: Ecn::NotEct.bits(),
-            class,
-        };
-        let content = Segment {
-            seq,
-            payload,
-            ..Segment::default()
-        };
-        network.inject(at, Packet { header, content });
-    }
+    let Some(payload) = flow.send() else {
+        return;
+    };
+    let (at, class) = outputs.leave(flow.host, now, index);
+    let header = Header {
+        flow: index / 2,
+        route: flow.route,
+        output: NIC,
+        size_bytes: (u32::from(payload) + HEADER_BYTES) as u16,
+        ecn: Ecn::NotEct.bits(),
+        class,
+    };
+    let content = Segment {
+        seq,
+        payload,
+        ..Segment::default()
+    };
+    network.inject(at, Packet { header, content });
 }
 
 impl Hosts<Segment, Recorder> for Endpoints {
     #[inline]
-    fn horizon(&self) -> Time {
+    fn horizon(&self) -> Instant {
         self.timers.next_time().min(self.reports.stop_at())
     }
 
@@ -216,37 +202,45 @@ impl Hosts<Segment, Recorder> for Endpoints {
         host: NodeId,
         packet: &Packet<Segment>,
     ) {
-        let now = network.now();
-        match &mut self.live[packet.header.flow as usize] {
+        let (now, number) = (network.now(), packet.header.flow);
+        match &mut self.live[number as usize] {
             Some(LiveFlow::Tcp(flow)) => {
                 let side = flow.side_at(host);
-                let index = 2 * packet.header.flow + side as u32;
+                let index = 2 * number + side as u32;
                 let endpoint = &mut flow.ends[side as usize];
                 endpoint.received += 1;
-                let mut events = self.reports.events(index, now);
-                let ecn = Ecn::from_bits(packet.header.ecn);
-                endpoint
-                    .connection
-                    .on_packet(now, &packet.content, ecn, &mut events);
+                receive_segment(&mut self.reports, endpoint, packet, now, index);
                 if endpoint.connection.delivered_bytes() >= endpoint.awaits {
                     endpoint.awaits = u64::MAX;
-                    self.reports
-                        .delivered(packet.header.flow, side.other(), now);
+                    self.reports.delivered(number, side.other(), now);
                 }
-                let output = &mut self.outputs[endpoint.host as usize];
-                let (timers, classifier) = (&mut self.timers, &mut self.classifier);
-                transmit(network, output, classifier, timers, endpoint, now, index);
+                let (outputs, timers) = (&mut self.outputs, &mut self.timers);
+                transmit(network, outputs, timers, endpoint, now, index);
             }
             Some(LiveFlow::Udp(flow)) => {
                 flow.received += 1;
                 flow.delivered += u64::from(packet.content.payload);
                 if flow.delivered >= flow.size_bytes {
-                    self.reports
-                        .delivered(packet.header.flow, Side::Sender, now);
+                    self.reports.delivered(number, Side::Sender, now);
                 }
             }
-            // a late copy, for nobody
-            None => self.reports.state_mut(packet.header.flow).received += 1,
+            // a late copy: its flow is over
+            None => self.reports.state_mut(number).received += 1,
         }
     }
+}
+
+#[inline]
+fn receive_segment(
+    reports: &mut Reports,
+    endpoint: &mut Endpoint,
+    packet: &Packet<Segment>,
+    now: Instant,
+    index: u32,
+) {
+    let mut events = reports.events(index, now);
+    let ecn = Ecn::from_bits(packet.header.ecn);
+    endpoint
+        .connection
+        .on_packet(now, &packet.content, ecn, &mut events);
 }

@@ -8,6 +8,7 @@ use fairport_net::routing::Path;
 use fairport_net::stream::Stream;
 use fairport_plan::FlowPaths;
 use fairport_plan::flow::{End, FlowSpec};
+use fairport_plan::udp::Udp;
 use fairport_plan::workload::Action;
 use fairport_tcp::Connection;
 use fairport_units::Instant;
@@ -68,31 +69,34 @@ impl Simulation {
     /// A flow's connection is opened, or its source of datagrams begins.
     fn open(&mut self, now: Instant, flow: u32, paths: &FlowPaths) {
         self.release_drained();
+        match self.flows[flow as usize].spec.application.datagrams() {
+            Some(source) => self.open_udp(now, flow, source, paths),
+            None => self.open_tcp(now, flow, paths),
+        }
+    }
+
+    fn open_udp(&mut self, now: Instant, flow: u32, source: Udp, paths: &FlowPaths) {
+        let spec = self.flows[flow as usize].spec;
+        let route = self.add_route(2 * flow, &paths.forward);
+        let stream = Stream::new(self.factory.seed(), "udp", u64::from(flow));
+        let size_bytes = spec.application.size_bytes();
+        let udp = UdpFlow::new(source, stream, [spec.src.host, route], size_bytes, now);
+        self.hosts.timers.arm(2 * flow, udp.next_at());
+        self.hosts.live[flow as usize] = Some(LiveFlow::Udp(Box::new(udp)));
+        self.hosts.reports.established(flow, now);
+    }
+
+    fn open_tcp(&mut self, now: Instant, flow: u32, paths: &FlowPaths) {
         let FlowSpec {
             src,
             dst,
             application,
             ..
         } = self.flows[flow as usize].spec;
-        let size_bytes = application.size_bytes();
-        let seed = self.factory.seed();
-        let mut route = |direction: u32, ways: &[Path]| {
-            let stream = Stream::new(seed, "spray", u64::from(2 * flow + direction));
-            self.network.routes_mut().add_all(ways, stream)
-        };
-        let forward = route(0, &paths.forward);
-        if let Some(source) = application.datagrams() {
-            let stream = Stream::new(seed, "udp", u64::from(flow));
-            let udp = UdpFlow::new(source, stream, [src.host, forward], size_bytes, now);
-            self.hosts.timers.arm(2 * flow, udp.next_at());
-            self.hosts.live[flow as usize] = Some(LiveFlow::Udp(Box::new(udp)));
-            self.hosts.reports.established(flow, now);
-            return;
-        }
-        let backward = route(1, &paths.backward);
-        let mut seeds = Stream::new(seed, "tcp", u64::from(flow));
+        let forward = self.add_route(2 * flow, &paths.forward);
+        let backward = self.add_route(2 * flow + 1, &paths.backward);
+        let mut seeds = Stream::new(self.factory.seed(), "tcp", u64::from(flow));
         let factory = &self.factory;
-        let request_bytes = application.request_bytes();
         let mut end = |end: End, opens: bool, route: u32, written: u64| {
             let settings = factory.stack(end.stack);
             let connection = if opens {
@@ -103,30 +107,25 @@ impl Simulation {
             let connection = connection.with_seed(seeds.up_to(u64::MAX));
             Endpoint::new(connection, end.host, route, written)
         };
-        let mut sender = end(
-            src,
-            request_bytes.is_none(),
-            forward,
-            size_bytes.unwrap_or(u64::MAX),
-        );
-        let receiver = end(
-            dst,
-            request_bytes.is_some(),
-            backward,
-            request_bytes.unwrap_or(0),
-        );
+        let (size_bytes, request_bytes) = (application.size_bytes(), application.request_bytes());
+        let asks = request_bytes.is_some();
+        let mut sender = end(src, !asks, forward, size_bytes.unwrap_or(u64::MAX));
+        let receiver = end(dst, asks, backward, request_bytes.unwrap_or(0));
         if size_bytes.is_some() && !application.stays_open() {
             sender.connection.close();
         }
-        let tcp = TcpFlow::new([sender, receiver], self.topology.hosts()[dst.host as usize]);
+        let receiving = self.topology.hosts()[dst.host as usize];
+        let tcp = TcpFlow::new([sender, receiver], receiving);
         self.hosts.live[flow as usize] = Some(LiveFlow::Tcp(tcp));
-        let opener = if request_bytes.is_some() {
-            Side::Receiver
-        } else {
-            Side::Sender
-        };
+        let opener = if asks { Side::Receiver } else { Side::Sender };
         self.hosts
             .transmit(&mut self.network, now, 2 * flow + opener as u32);
+    }
+
+    /// Adds the route of what an endpoint sends.
+    fn add_route(&mut self, endpoint: u32, ways: &[Path]) -> u32 {
+        let stream = Stream::new(self.factory.seed(), "spray", u64::from(endpoint));
+        self.network.routes_mut().add_all(ways, stream)
     }
 
     /// One of a persistent flow's applications has more to send.

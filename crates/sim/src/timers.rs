@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 /// When each endpoint wants to be woken.
 ///
@@ -11,9 +11,9 @@ use fairport_units::Time;
 /// stays where it is, fires early, and is armed anew for the deadline that then holds. Only a
 /// deadline that moves earlier adds an entry; the one that it overtakes is passed over.
 pub(crate) struct Timers {
-    heap: BinaryHeap<Reverse<(Time, u32)>>,
+    heap: BinaryHeap<Reverse<(Instant, u32)>>,
     /// the entry that counts, by endpoint
-    armed: Vec<Time>,
+    armed: Vec<Instant>,
 }
 
 impl Timers {
@@ -27,25 +27,25 @@ impl Timers {
 
     /// Adds a flow's two ends, with their timers off.
     pub(crate) fn add_flow(&mut self) {
-        self.armed.extend([Time::NEVER; 2]);
+        self.armed.extend([Instant::NEVER; 2]);
     }
 
     /// An endpoint is not to be woken any more.
     pub(crate) fn disarm(&mut self, endpoint: u32) {
-        self.armed[endpoint as usize] = Time::NEVER;
+        self.armed[endpoint as usize] = Instant::NEVER;
     }
 
     /// The earliest entry; nothing fires before it.
     #[inline]
-    pub(crate) fn next_time(&self) -> Time {
+    pub(crate) fn next_time(&self) -> Instant {
         self.heap
             .peek()
-            .map_or(Time::NEVER, |Reverse((time, _))| *time)
+            .map_or(Instant::NEVER, |Reverse((time, _))| *time)
     }
 
     /// Makes sure that `endpoint` is woken by `deadline`.
     #[inline]
-    pub(crate) fn arm(&mut self, endpoint: u32, deadline: Time) {
+    pub(crate) fn arm(&mut self, endpoint: u32, deadline: Instant) {
         if deadline < self.armed[endpoint as usize] {
             self.armed[endpoint as usize] = deadline;
             self.heap.push(Reverse((deadline, endpoint)));
@@ -53,13 +53,13 @@ impl Timers {
     }
 
     /// Takes the earliest entry; the endpoint to wake, unless the entry was overtaken.
-    pub(crate) fn fire(&mut self) -> Option<(Time, u32)> {
+    pub(crate) fn fire(&mut self) -> Option<(Instant, u32)> {
         let Reverse((time, endpoint)) = self.heap.pop()?;
         let armed = &mut self.armed[endpoint as usize];
         if *armed != time {
             return None;
         }
-        *armed = Time::NEVER;
+        *armed = Instant::NEVER;
         Some((time, endpoint))
     }
 }
@@ -72,19 +72,19 @@ mod tests {
     fn a_deadline_that_moves_earlier_overtakes_and_fires_once() {
         let mut timers = Timers::new();
         timers.add_flow();
-        timers.arm(0, Time::from_ms(2));
-        timers.arm(0, Time::from_ms(3)); // later: the early entry will re-arm
-        timers.arm(0, Time::from_ms(1));
-        assert_eq!(timers.fire(), Some((Time::from_ms(1), 0)));
+        timers.arm(0, Instant::from_ms(2));
+        timers.arm(0, Instant::from_ms(3)); // later: the early entry will re-arm
+        timers.arm(0, Instant::from_ms(1));
+        assert_eq!(timers.fire(), Some((Instant::from_ms(1), 0)));
         assert_eq!(timers.fire(), None); // overtaken
-        assert_eq!(timers.next_time(), Time::NEVER);
+        assert_eq!(timers.next_time(), Instant::NEVER);
     }
 
     #[test]
     fn a_timer_that_is_off_wakes_nobody() {
         let mut timers = Timers::new();
         timers.add_flow();
-        timers.arm(1, Time::from_ms(2));
+        timers.arm(1, Instant::from_ms(2));
         timers.disarm(1);
         assert_eq!(timers.fire(), None);
     }

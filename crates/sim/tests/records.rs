@@ -1,0 +1,86 @@
+//! What a record says, computed by hand.
+
+mod common;
+
+use common::{column, flow, outcast, run, seconds};
+use fairport_record::Recorded;
+use serde_json::{Value, json};
+
+/// Senders of UDP to `h0`, at one switch: so many bytes of payload, bit/s of payload each.
+fn datagrams(senders: usize, payload_bytes: u64, rate_bps: u64) -> Value {
+    let mut job = outcast();
+    job["topology"] = json!({"kind": "star", "hosts": senders + 1});
+    let udp = |i: usize| {
+        let mut flow = flow(&format!("h{i}"), "h0");
+        flow["udp"] = json!({
+            "payload_bytes": payload_bytes, "rate_bps": rate_bps, "pattern": {"kind": "constant"},
+        });
+        flow
+    };
+    job["flows"] = json!((1..=senders).map(udp).collect::<Vec<_>>());
+    job
+}
+
+fn sum(recorded: &Recorded, table: &str, name: &str) -> f64 {
+    column(recorded, table, name).iter().sum()
+}
+
+#[test]
+fn a_packets_size_is_what_the_buffer_counts_for_it() {
+    let mut job = datagrams(2, 1000, 800_000_000);
+    job["duration_ps"] = json!(seconds(0.05));
+    job["host"]["processing"] = json!({"kind": "constant", "value_ps": 0});
+    job["queue"]["limit"] = json!({"bytes": 10_460});
+    let recorded = run(&job);
+    // UDP and IPv4 add 28 bytes (RFC 768, RFC 791), the Ethernet header and FCS 18 (IEEE 802.3)
+    let frame_bytes = 1000.0 + 28.0 + 18.0;
+    for table in ["drops", "trace"] {
+        let sizes = column(&recorded, table, "size_bytes");
+        assert!(!sizes.is_empty(), "{table} has no rows");
+        assert!(sizes.iter().all(|size| *size == frame_bytes), "{table}");
+    }
+    // and the limit of 10 460 bytes is ten of them
+    let most = column(&recorded, "ports", "queue_max_bytes");
+    assert!(most.contains(&(10.0 * frame_bytes)), "{most:?}");
+}
+
+#[test]
+fn what_a_host_has_yet_to_send_at_the_end_is_not_dropped_within_the_run() {
+    // The application writes a datagram each 8 us, the host takes 100 us for one: at the end of the
+    // run most are still to be processed, and the NIC, which is slower still, will drop many.
+    let mut job = datagrams(2, 100, 100_000_000);
+    job["duration_ps"] = json!(seconds(0.1));
+    job["link"]["rate_bps"] = json!(10_000_000);
+    job["host"]["processing"] = json!({"kind": "constant", "value_ps": seconds(100e-6)});
+    job["host"]["queue_packets"] = json!(10);
+    let recorded = run(&job);
+    let times = column(&recorded, "drops", "time_s");
+    assert!(!times.is_empty());
+    assert!(times.iter().all(|time| *time <= 0.1), "{times:?}");
+    assert_eq!(sum(&recorded, "flows", "drops"), times.len() as f64);
+    assert_eq!(sum(&recorded, "ports", "drops"), times.len() as f64);
+}
+
+#[test]
+fn a_decision_is_dated_and_names_its_window() {
+    let mut job = outcast();
+    job["duration_ps"] = json!(seconds(0.2));
+    let recorded = run(&job);
+    let timeouts = column(&recorded, "timeouts", "end_s");
+    let what = recorded.names.iter().find(|(list, _)| *list == "what");
+    let rto = what
+        .expect("names of decisions")
+        .1
+        .iter()
+        .position(|name| name == "rto");
+    let rto = rto.expect("a timeout is a decision") as f64;
+    let kinds = column(&recorded, "decisions", "what");
+    let times = column(&recorded, "decisions", "time_s");
+    let after = column(&recorded, "decisions", "cwnd_after_bytes");
+    let of_rto: Vec<usize> = (0..kinds.len()).filter(|row| kinds[*row] == rto).collect();
+    assert!(!of_rto.is_empty());
+    let dated: Vec<f64> = of_rto.iter().map(|row| times[*row]).collect();
+    assert_eq!(dated, timeouts);
+    // RFC 5681 3.1: the loss window is one segment, here of 1448 bytes
+    assert!(of_rto.iter().all(|row| after[*row] == 1448.0));
+}
