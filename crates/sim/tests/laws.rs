@@ -1,0 +1,354 @@
+//! The laws of every record ([`fairport_record::laws`]), held over random scenarios: topologies,
+//! disciplines, shapers, losses, stacks, workloads, UDP beyond the line.
+//!
+//! `PROPTEST_CASES` sets how many scenarios are tried; 60 without it.
+
+mod common;
+
+use common::{flow, outcast, run, seconds};
+use fairport_record::Recorded;
+use fairport_record::laws::{Limits, first_difference, violations};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const MTU_BYTES: u32 = 1500;
+/// A frame of the MTU as the buffer counts it: Ethernet header and FCS (IEEE 802.3).
+const FRAME_BYTES: u32 = MTU_BYTES + 18;
+/// The same on the wire: preamble and gap.
+const WIRE_BYTES: u32 = FRAME_BYTES + 20;
+/// IPv4 and UDP, the shortest there are: TCP has 12 bytes more.
+const HEADERS: u32 = 28;
+/// How fast a clock may be (IEEE 802.3: 100 ppm).
+const FASTEST_CLOCK: f64 = 1.0001;
+
+/// A topology, and how many hosts it has.
+fn topology() -> impl Strategy<Value = (Value, usize)> {
+    prop_oneof![
+        Just((json!({"kind": "fat-tree", "k": 4}), 16)),
+        (1..6_usize).prop_map(|peers| (json!({"kind": "two-switch", "peers": peers}), peers + 2)),
+        (3..7_usize).prop_map(|hosts| (json!({"kind": "star", "hosts": hosts}), hosts)),
+        (2..4_usize, 1..4_usize).prop_map(|(left, right)| {
+            (
+                json!({"kind": "dumbbell", "left": left, "right": right}),
+                left + right,
+            )
+        }),
+        Just((json!({"kind": "testbed"}), 4)),
+    ]
+}
+
+fn limit() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (2 * FRAME_BYTES..64 * FRAME_BYTES).prop_map(|bytes| json!({"bytes": bytes})),
+        (2..64_u32).prop_map(|packets| json!({"packets": packets})),
+    ]
+}
+
+/// What such a limit is in bytes, at most.
+fn limit_bytes(limit: &Value) -> Option<f64> {
+    let packets = limit["packets"]
+        .as_f64()
+        .map(|n| n * f64::from(FRAME_BYTES));
+    limit["bytes"].as_f64().or(packets)
+}
+
+/// A switch port's queue, and the room that it has.
+fn queue() -> impl Strategy<Value = (Value, f64)> {
+    (0..10_usize, limit(), any::<bool>(), any::<bool>()).prop_map(|(kind, limit, in_service, ecn)| {
+        let room = limit_bytes(&limit).expect("a limit");
+        let packets = (room / f64::from(FRAME_BYTES)).ceil() as u32;
+        let of_packets = f64::from(packets * FRAME_BYTES);
+        match kind {
+            0 => (
+                json!({"kind": "drop-tail", "limit": limit, "count_in_service": in_service}),
+                room,
+            ),
+            1 => (
+                json!({
+                    "kind": "red", "limit": limit, "count_in_service": in_service, "variant": "ns2",
+                    "min": {"packets": 2}, "max": {"packets": 8}, "max_p_ppb": 100_000_000,
+                    "weight_ppb": 2_000_000, "gentle": true, "ecn": ecn, "mean_packet_bytes": 1000,
+                }),
+                room,
+            ),
+            2 => (
+                json!({
+                    "kind": "pie", "limit": limit, "count_in_service": in_service,
+                    "target_ps": seconds(0.001), "update_ps": seconds(0.001),
+                    "max_burst_ps": seconds(0.005), "mean_packet_bytes": 1500, "ecn": ecn,
+                }),
+                room,
+            ),
+            3 => (
+                json!({
+                    "kind": "step-marking", "limit": limit, "count_in_service": in_service,
+                    "mark_above": {"packets": 5},
+                }),
+                room,
+            ),
+            4 => (
+                json!({
+                    "kind": "sfq", "limit_packets": packets, "buckets": 4, "seed": 0, "placed": [],
+                }),
+                of_packets,
+            ),
+            5 => (json!({"kind": "drr", "limit": limit, "quantum_bytes": null}), room),
+            6 => (
+                json!({
+                    "kind": "codel", "limit": limit, "target_ps": seconds(0.001),
+                    "interval_ps": seconds(0.01), "ecn": ecn,
+                }),
+                room,
+            ),
+            7 => (
+                json!({
+                    "kind": "fq-codel", "limit": limit, "target_ps": seconds(0.001),
+                    "interval_ps": seconds(0.01), "ecn": ecn, "queues": 64, "quantum_bytes": 1518,
+                }),
+                room,
+            ),
+            8 => (
+                json!({
+                    "kind": "linux-sfq", "limit_packets": packets, "depth_packets": 127,
+                    "divisor": 1024, "flows": 128, "quantum_bytes": null, "perturb_ps": 0,
+                }),
+                of_packets,
+            ),
+            _ => (
+                json!({"kind": "shared-buffer", "memory_bytes": 8 * FRAME_BYTES, "alpha": 1.0}),
+                f64::from(8 * FRAME_BYTES),
+            ),
+        }
+    })
+}
+
+/// At most the line's rate; disciplines that decide at dequeue have none.
+fn shaper() -> impl Strategy<Value = Option<Value>> {
+    let tbf = (1..20_u64, 2..70_u32, any::<bool>()).prop_map(|(mbps, frames, is_late)| {
+        json!({
+            "kind": "tbf", "rate_bps": mbps * 1_000_000, "burst_bytes": frames * FRAME_BYTES,
+            "timer_lateness_ps": if is_late { seconds(50e-6) } else { 0 }, "hosts": false,
+        })
+    });
+    prop::option::weighted(0.25, tbf)
+}
+
+fn stack() -> impl Strategy<Value = Value> {
+    const PRESETS: [&str; 6] = ["linux-2.6", "linux-3.0", "linux-6", "ns2", "ns3", "rfc"];
+    const CONTROLS: [&str; 3] = ["newreno", "cubic", "bic"];
+    (prop::sample::select(&PRESETS[..]), prop::sample::select(&CONTROLS[..]), any::<bool>())
+        .prop_map(|(preset, control, sack)| {
+            json!({
+                "preset": preset,
+                "overrides": {"congestion_control": control, "sack": sack, "rto_min_ps": seconds(0.002)},
+            })
+        })
+}
+
+/// What besides the flows to `h0` goes on.
+#[derive(Clone, Copy, Debug)]
+enum Besides {
+    Nothing,
+    /// of the line's rate, in per cent: beyond it, too
+    Udp {
+        percent: u64,
+        payload_bytes: u16,
+    },
+    Requests,
+    Incast,
+    Periodic,
+}
+
+fn besides() -> impl Strategy<Value = Besides> {
+    prop_oneof![
+        Just(Besides::Nothing),
+        (10..300_u64, 100..1472_u16).prop_map(|(percent, payload_bytes)| Besides::Udp {
+            percent,
+            payload_bytes
+        }),
+        Just(Besides::Requests),
+        Just(Besides::Incast),
+        Just(Besides::Periodic),
+    ]
+}
+
+/// A job, with what it is to be compared with.
+#[derive(Clone, Debug)]
+struct Drawn {
+    job: Value,
+    hosts: usize,
+    rate_bps: u64,
+    /// room of a switch port's queue
+    room_bytes: f64,
+    host_room_bytes: f64,
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let network = (
+        topology(),
+        queue(),
+        shaper(),
+        prop::sample::select(&[10, 100, 1000][..]),
+    );
+    let hosts = (0..100_u64, prop::bool::weighted(0.2), 1..1000_u32);
+    let traffic = (
+        stack(),
+        1..6_usize,
+        prop::option::of(10_000..200_000_u64),
+        besides(),
+    );
+    let probes = (
+        any::<u64>(),
+        20..80_u64,
+        prop::option::of(0..15_u64),
+        prop::option::of(16..30_u64),
+    );
+    (network, hosts, traffic, probes).prop_map(|parts| {
+        let (network, hosts, traffic, probes) = parts;
+        let ((topology, count), (queue, room_bytes), shaper, mbps) = network;
+        let (delay_us, is_slow, queue_packets) = hosts;
+        let (stack, flows, size_bytes, besides) = traffic;
+        let (seed, duration_ms, from_ms, to_ms) = probes;
+        let rate_bps = mbps * 1_000_000;
+        let is_scheduled = queue.get("count_in_service").is_none();
+        let mut job = outcast();
+        job["seed"] = json!(seed);
+        job["duration_ps"] = json!(duration_ms * seconds(0.001));
+        job["topology"] = topology;
+        job["queue"] = queue;
+        job["link"]["rate_bps"] = json!(rate_bps);
+        job["link"]["delay_ps"] = json!(delay_us * 1_000_000);
+        job["host"]["queue_packets"] = json!(queue_packets);
+        // a host that is slower than its datagrams come has ever more to send
+        let slowest_ps = if is_slow { seconds(100e-6) } else { 500_000 };
+        job["host"]["processing"] = json!({"kind": "constant", "value_ps": slowest_ps});
+        job["stacks"] = json!([stack]);
+        if !is_scheduled {
+            job["shaper"] = json!(shaper);
+        }
+        let sender = |i: usize| format!("h{}", 1 + i % (count - 1));
+        let flows: Vec<Value> = (0..flows)
+            .map(|i| {
+                let mut flow = flow(&sender(i), "h0");
+                flow["size_bytes"] = json!(size_bytes);
+                flow
+            })
+            .collect();
+        job["flows"] = json!(flows);
+        add(&mut job, besides, count, rate_bps);
+        job["probes"] = json!({
+            "series_interval_ps": seconds(0.007), "queue_interval_ps": seconds(0.003),
+            "measure_from_ps": from_ms.map(|ms| ms * seconds(0.001)),
+            "measure_to_ps": to_ms.map(|ms| ms * seconds(0.001)),
+        });
+        let host_room_bytes = f64::from(queue_packets * FRAME_BYTES);
+        Drawn {
+            job,
+            hosts: count,
+            rate_bps,
+            room_bytes,
+            host_room_bytes,
+        }
+    })
+}
+
+/// Adds traffic to a job.
+fn add(job: &mut Value, besides: Besides, hosts: usize, rate_bps: u64) {
+    let end = |host: &str| json!({"host": host, "stack": 0});
+    let ends: Vec<Value> = (1..hosts).map(|i| end(&format!("h{i}"))).collect();
+    let mut workload = |plan: Value, senders: Value, receivers: Value| {
+        job["workloads"] = json!([{
+            "traffic": 1, "start_ps": 0, "stop_ps": null, "senders": senders,
+            "receivers": receivers, "pattern": plan,
+        }]);
+    };
+    let sizes = json!({"points": [[100, 0], [20_000, 1_000_000_000]], "unit_bytes": 1});
+    match besides {
+        Besides::Nothing => {}
+        Besides::Udp {
+            percent,
+            payload_bytes,
+        } => {
+            let mut udp = flow("h1", "h0");
+            udp["udp"] = json!({
+                "payload_bytes": payload_bytes, "rate_bps": rate_bps / 100 * percent,
+                "pattern": {"kind": "constant"},
+            });
+            let flows = job["flows"].as_array_mut().expect("a list");
+            flows.push(udp);
+        }
+        Besides::Requests => workload(
+            json!({
+                "kind": "request-response", "connections": 2, "requests": null,
+                "request": sizes, "response": sizes,
+                "think": {"kind": "exponential", "mean_ps": 100_000_000}, "jitter_ps": 0,
+            }),
+            json!([end("h0")]),
+            json!(ends),
+        ),
+        Besides::Incast => workload(
+            json!({
+                "kind": "incast", "block_bytes": 20_000, "rounds": null, "pause_ps": 0,
+                "jitter_ps": 100_000_000, "persistent": true,
+            }),
+            json!(ends),
+            json!([end("h0")]),
+        ),
+        Besides::Periodic => workload(
+            json!({
+                "kind": "periodic", "size_bytes": 10_000, "period_ps": seconds(0.002),
+                "jitter_ps": 1_000_000, "persistent": false,
+            }),
+            json!(ends),
+            json!([end("h0")]),
+        ),
+    }
+}
+
+/// Ports of hosts have names such as `h3:0`.
+fn limits(drawn: &Drawn, recorded: &Recorded) -> Limits {
+    let ports = recorded.names.iter().find(|(list, _)| *list == "port");
+    let room = |name: &String| {
+        if name.starts_with('h') {
+            drawn.host_room_bytes
+        } else {
+            drawn.room_bytes
+        }
+    };
+    let payload_share = f64::from(MTU_BYTES - HEADERS) / f64::from(WIRE_BYTES);
+    let payload_bps = drawn.rate_bps as f64 * payload_share * FASTEST_CLOCK;
+    Limits {
+        payload_bps: vec![payload_bps; drawn.hosts],
+        queue_bytes: ports.expect("names of ports").1.iter().map(room).collect(),
+        segment_bytes: f64::from(MTU_BYTES - HEADERS),
+    }
+}
+
+fn cases() -> u32 {
+    let cases = std::env::var("PROPTEST_CASES").ok();
+    cases.and_then(|cases| cases.parse().ok()).unwrap_or(60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_record_obeys_the_laws(drawn in drawn()) {
+        let recorded = run(&drawn.job);
+        let broken = violations(&recorded, &limits(&drawn, &recorded));
+        prop_assert!(broken.is_empty(), "{broken:#?}\n{}", drawn.job);
+    }
+
+    #[test]
+    fn probes_change_nothing(drawn in drawn()) {
+        let one = run(&drawn.job);
+        let mut job = drawn.job.clone();
+        job["probes"] = json!({
+            "series_interval_ps": seconds(0.0011), "queue_interval_ps": 77_000_000,
+            "measure_from_ps": seconds(0.005), "measure_to_ps": seconds(0.01),
+        });
+        let other = run(&job);
+        prop_assert_eq!(first_difference(&one, &other), None, "{}", drawn.job);
+        prop_assert_eq!(one.fingerprint, other.fingerprint);
+    }
+}
