@@ -24,3 +24,24 @@ def test_mininet_shapers_prints_a_row_for_each_shaper_and_each_change() -> None:
     observed, changed = done.stdout.split("changed\n")
     assert observed.count("timers late by up to 20us") == 3
     assert changed.count("RTO at least 200 ms") == 3
+
+
+def test_custom_algorithms_prints_a_row_for_each() -> None:
+    program = [sys.executable, str(ROOT / "examples" / "custom_algorithms.py")]
+    options = ["--duration", "500ms"]
+    done = subprocess.run([*program, *options], check=True, capture_output=True, text=True)
+    ratios = {line[:12].strip(): float(line.split()[-1]) for line in done.stdout.splitlines()[1:]}
+    assert list(ratios) == ["drop-tail", "per ingress", "round robin", "gentle"]
+    # the lone flow is starved, and what looks at ingress ports saves it
+    assert ratios["drop-tail"] < 0.5
+    assert min(ratios["per ingress"], ratios["round robin"]) > 1
+
+
+def test_the_job_of_the_example_in_rust_is_what_the_scenario_is_now() -> None:
+    job = ROOT / "examples" / "custom-rust" / "outcast.json"
+    command = "scenario show outcast --set duration=500ms --job"
+    entry = [sys.executable, "-c", "from fairport.cli import main; main()"]
+    done = subprocess.run(
+        [*entry, *command.split()], check=True, capture_output=True, text=True, cwd=ROOT
+    )
+    assert job.read_text(encoding="utf-8") == done.stdout, f"`fairport {command}` renews it"

@@ -91,7 +91,7 @@ class Simulation:
         """Checks a scenario with this seed and plans its run. Raises ScenarioError."""
         if seed != scenario.seed:
             scenario = scenario.patch({"seed": seed})
-        job = _lowered(scenario)
+        job = lowered(scenario)
         try:
             simulation = _core.Simulation(
                 json.dumps(job.document),
@@ -111,14 +111,15 @@ def layout(scenario: Scenario) -> dict[str, Any]:
 
     Raises ScenarioError for a scenario that cannot be run.
     """
-    job = _lowered(scenario)
+    job = lowered(scenario)
     try:
         return _core.layout(json.dumps(job.document))
     except _core.JobError as error:
         raise _refused(scenario, job, error) from None
 
 
-def _lowered(scenario: Scenario) -> Job:
+def lowered(scenario: Scenario) -> Job:
+    """The scenario as the engine takes it. Raises ScenarioError."""
     presets = {name: _core.preset(name) for name in _core.presets()}
     try:
         hosts = _core.topology_hosts(json.dumps(scenario.topology.job()))

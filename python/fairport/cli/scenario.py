@@ -20,6 +20,9 @@ def show(
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, every default filled in.")
     ] = False,
+    job: Annotated[
+        bool, typer.Option("--job", help="Print what the engine runs, for programs in Rust.")
+    ] = False,
 ) -> None:
     """Print a scenario as TOML, to start from."""
     from fairport.cli import output
@@ -27,7 +30,11 @@ def show(
 
     scenario = load(name)
     patched = scenario.patch(read_assignments(assignments or []))
-    if json:
+    if job:
+        from fairport.backends.simulation import lowered
+
+        output.print_json(lowered(patched).document)
+    elif json:
         output.print_json(patched.resolved())
     else:
         # unchanged, it is shown with its author's comments

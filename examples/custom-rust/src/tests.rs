@@ -1,0 +1,76 @@
+//! Each algorithm runs, and does what it is for.
+
+use fairport_plan::Job;
+use serde_json::{Value, json};
+
+use super::{goodput_bps, run};
+
+/// `fairport scenario show outcast --set duration=500ms --job`: 15 senders, of which
+/// the first is on the receiver's own switch.
+const OUTCAST: &str = include_str!("../outcast.json");
+
+fn outcast() -> Value {
+    serde_json::from_str(OUTCAST).expect("JSON")
+}
+
+/// The lone flow's goodput over the mean of the others', and the sum of all.
+fn lone_share(job: Value) -> (f64, f64) {
+    let job: Job = serde_json::from_value(job).expect("a job");
+    let recorded = run(job).expect("a possible job");
+    let goodput = goodput_bps(&recorded);
+    let (lone, others) = goodput.split_first().expect("15 flows");
+    let sum: f64 = others.iter().sum();
+    (lone * others.len() as f64 / sum, lone + sum)
+}
+
+fn with_queue(name: &str, mut parameters: Value) -> Value {
+    let mut job = outcast();
+    parameters["limit"] = job["queue"]["limit"].take();
+    job["queue"] = json!({"kind": "custom", "name": name, "parameters": parameters});
+    job
+}
+
+#[test]
+fn the_lone_flow_is_starved_at_a_drop_tail_queue() {
+    let (share, sum) = lone_share(outcast());
+    assert!(share < 0.5, "{share}");
+    assert!(sum > 0.8e9, "{sum}");
+}
+
+#[test]
+fn a_share_of_the_queue_for_each_ingress_port_saves_it() {
+    let (share, sum) = lone_share(with_queue("per-ingress", json!({"share_percent": 50})));
+    assert!(share > 1.0, "{share}");
+    assert!(sum > 0.8e9, "{sum}");
+}
+
+#[test]
+fn turns_of_the_ingress_ports_save_it() {
+    let (share, sum) = lone_share(with_queue("round-robin", json!({})));
+    assert!(share > 1.0, "{share}");
+    assert!(sum > 0.8e9, "{sum}");
+}
+
+#[test]
+fn a_congestion_control_of_ones_own_fills_the_link() {
+    let mut job = outcast();
+    job["stacks"][0]["overrides"]["congestion_control"] = json!("custom:gentle");
+    let (_, sum) = lone_share(job);
+    assert!(sum > 0.8e9, "{sum}");
+}
+
+#[test]
+fn a_name_that_nobody_registered_is_refused_with_those_there_are() {
+    let job: Job = serde_json::from_value(with_queue("mine", json!({}))).expect("a job");
+    let error = run(job).expect_err("refused");
+    assert_eq!((&*error.field, &*error.value), ("queue.name", "mine"));
+    assert!(error.remedy.contains("per-ingress, round-robin"), "{error}");
+}
+
+#[test]
+fn a_parameter_that_is_missing_is_refused() {
+    let job: Job = serde_json::from_value(with_queue("per-ingress", json!({}))).expect("a job");
+    let error = run(job).expect_err("refused");
+    assert_eq!(error.field, "queue.parameters");
+    assert!(error.problem.contains("share_percent"), "{error}");
+}
