@@ -74,6 +74,8 @@ pub(crate) struct Outcome {
     /// a tail loss probe repaired a loss: the window falls for it
     pub(crate) probe_repaired: bool,
     pub(crate) change: Change,
+    /// RACK's reordering window has changed, for this reason
+    pub(crate) reordering_window: Option<DecisionCause>,
 }
 
 /// How the episode under way changed.

@@ -15,6 +15,8 @@
 //!   once, or on each later ACK by [`prr`] or [`rate_halving`] in `Sender::reduce_window_by`.
 //! - A timeout enters `Sender::on_timeout` (`sender/timeout.rs`) and [`Recovery::enter_loss`].
 
+mod detect;
+mod episode;
 mod facts;
 pub(crate) mod frto;
 mod newreno;
@@ -27,7 +29,7 @@ mod rfc6675;
 pub(crate) mod tlp;
 pub(crate) mod undo;
 
-use fairport_units::{Duration, Instant};
+use fairport_units::Duration;
 
 pub(crate) use self::facts::{AckFacts, Change, Detected, Dsack, Look, NewData, Outcome};
 use self::frto::Frto;
@@ -37,13 +39,10 @@ use self::reduction::{Reduction, ReductionSample};
 use self::reordering::Reordering;
 use self::rfc6675::Rfc6675;
 use self::tlp::TailProbe;
-use self::undo::{Before, Undo};
+use self::undo::Undo;
 use crate::decision::DecisionCause;
 use crate::scoreboard::Scoreboard;
 use crate::settings::Settings;
-
-/// Segments of a flight that cannot cause three duplicate ACKs.
-const SMALL_FLIGHT: u64 = 3;
 
 /// The phase of loss recovery (Linux's `ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +88,8 @@ pub(crate) struct Recovery {
     frto: Option<Frto>,
     /// segments that duplicate SACKs reported: more than were sent again are not believed
     dsacked: u64,
+    /// RACK's reordering window has changed, for this reason
+    window_changed: Option<DecisionCause>,
 }
 
 impl Recovery {
@@ -129,6 +130,7 @@ impl Recovery {
             reduction,
             frto,
             dsacked: 0,
+            window_changed: None,
         }
     }
 
@@ -240,335 +242,6 @@ impl Recovery {
     /// Whether duplicate SACKs of so many more segments are believed, of `retransmits` ever.
     pub(crate) fn believes(&self, segments: u64, retransmits: u64) -> bool {
         self.dsacked + segments <= retransmits
-    }
-
-    /// An ACK came: what it means for the episode under way, before losses are looked for.
-    #[inline]
-    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, ack: &AckFacts) -> Outcome {
-        if self.tracks_deliveries {
-            self.note_deliveries(board, ack);
-        }
-        let repaired = self.probe.as_mut().is_some_and(|it| it.on_ack(ack));
-        let probe_repaired = repaired && self.state == State::Open;
-        if ack.marked {
-            self.undo.prove();
-        }
-        let change = match self.state {
-            State::Open if !self.undo.all_duplicates() => Change::None,
-            _ => self.advance(board, ack),
-        };
-        if let Detection::DuplicateAcks(it) = &mut self.detection {
-            if !ack.advances {
-                if ack.is_duplicate && !board.is_empty() {
-                    it.on_duplicate(self.state, board);
-                }
-            } else if self.state == State::Fast && board.una() < self.point {
-                it.on_partial(board, ack.acked);
-                self.retransmit_now = true;
-            } else {
-                it.reset();
-            }
-        }
-        Outcome {
-            probe_repaired,
-            change,
-        }
-    }
-
-    /// What arrived, in which order, and what arrived twice.
-    #[inline]
-    fn note_deliveries(&mut self, board: &Scoreboard, ack: &AckFacts) {
-        if let Some(arrived) = &ack.arrived {
-            let since = |sent: Option<Instant>| sent.map(|sent| ack.now - sent);
-            self.reordering
-                .on_delivery(ack.now, since(arrived.sent_once));
-            if let (Detection::Time(rack), Some(rtt)) = (&mut self.detection, since(arrived.sent)) {
-                rack.on_delivery(rtt);
-            }
-            if arrived.late_by > 0 && self.state != State::Loss {
-                self.reordering.on_late(arrived.late_by);
-                if let Detection::Sack(it) = &mut self.detection {
-                    it.on_reordering();
-                }
-            }
-        }
-        if let Some(dsack) = &ack.dsack {
-            self.note_dsack(board, ack.ack, dsack);
-        }
-    }
-
-    #[cold]
-    fn note_dsack(&mut self, board: &Scoreboard, ack: u64, dsack: &Dsack) {
-        self.dsacked += u64::from(dsack.segments);
-        self.undo.on_duplicate(dsack.end, dsack.segments);
-        let of_probe = self
-            .probe
-            .as_ref()
-            .is_some_and(|it| it.is_answer(dsack.end));
-        if let Detection::Time(rack) = &mut self.detection
-            && !of_probe
-            && self.reordering.seen() > 0
-        {
-            rack.on_needless(ack, board.nxt());
-        }
-    }
-
-    /// The episode under way: does it end (`tcp_fastretrans_alert`)?
-    fn advance(&mut self, board: &mut Scoreboard, ack: &AckFacts) -> Change {
-        let complete = board.una() >= self.point;
-        let sign = self.undo.sign(ack.echoed);
-        match (self.state, sign) {
-            (State::Open, _) => self.take_back(board, false, DecisionCause::Dsack),
-            (State::Fast, None)
-                if self.reduction.is_some() && !self.uses_sack() && self.is_held(board) =>
-            {
-                Change::None
-            }
-            (State::Fast, _) if complete => {
-                self.note_recovered(sign.is_none());
-                self.reopen();
-                sign.map_or(Change::Recovered, |cause| {
-                    self.take_back(board, false, cause)
-                })
-            }
-            (State::Fast, _)
-                if ack.advances
-                    && self.undo.is_original(ack.echoed)
-                    && board.retransmitted() == 0 =>
-            {
-                // while a retransmission is out, more may have been late (`tcp_try_undo_partial`)
-                self.reopen();
-                self.take_back(board, true, DecisionCause::Timestamps)
-            }
-            (State::Fast, Some(DecisionCause::Dsack)) => {
-                self.note_recovered(false);
-                self.reopen();
-                self.take_back(board, false, DecisionCause::Dsack)
-            }
-            (State::Fast, _) => Change::None,
-            (State::Loss, _) => self.repair_timeout(board, ack, complete, sign),
-        }
-    }
-
-    /// The timeout that is being repaired: was it needless, or is it repaired (`tcp_process_loss`)?
-    fn repair_timeout(
-        &mut self,
-        board: &mut Scoreboard,
-        ack: &AckFacts,
-        complete: bool,
-        sign: Option<DecisionCause>,
-    ) -> Change {
-        let mut needless = sign.filter(|_| ack.advances);
-        if needless.is_none()
-            && let Some(frto) = &mut self.frto
-        {
-            let evidence = frto::Evidence::new(ack, self.point, complete, board.nxt());
-            if frto.on_ack(evidence) {
-                needless = Some(DecisionCause::Frto);
-            }
-            if frto.prefers_new() {
-                // the episode covers what is sent from now on, too
-                self.point = board.nxt();
-            }
-        }
-        match (needless, sign) {
-            (Some(cause), _) => {
-                self.reopen();
-                self.take_back(board, true, cause)
-            }
-            (None, Some(cause)) if complete => {
-                self.reopen();
-                self.take_back(board, false, cause)
-            }
-            (None, None) if complete => {
-                self.reopen();
-                Change::RepairedTimeout
-            }
-            _ => Change::None,
-        }
-    }
-
-    /// The reduction was needless; `nothing_lost`, neither is anything lost that was marked.
-    fn take_back(
-        &mut self,
-        board: &mut Scoreboard,
-        nothing_lost: bool,
-        cause: DecisionCause,
-    ) -> Change {
-        if nothing_lost {
-            board.unmark_lost();
-        }
-        if let Some(frto) = &mut self.frto {
-            frto.give_up();
-        }
-        board.look_again();
-        Change::Undone {
-            before: self.undo.take_back(),
-            cause,
-        }
-    }
-
-    fn note_recovered(&mut self, needed: bool) {
-        if let Detection::Time(rack) = &mut self.detection {
-            rack.on_recovered(needed);
-        }
-    }
-
-    /// The episode is over.
-    fn reopen(&mut self) {
-        self.state = State::Open;
-        self.retransmit_now = false;
-        if let Detection::DuplicateAcks(it) = &mut self.detection {
-            it.reset();
-        }
-    }
-}
-
-/// Losses.
-impl Recovery {
-    /// Marks what is lost, and says whether fast recovery is to start.
-    #[inline]
-    pub(crate) fn detect(&mut self, board: &mut Scoreboard, look: Look) -> Detected {
-        let open = self.state == State::Open;
-        let nothing = match &self.detection {
-            Detection::DuplicateAcks(it) => !open || it.duplicates() == 0,
-            Detection::Sack(_) if !self.tracks_deliveries && !self.early_retransmit => {
-                // only a new SACK block can show a loss
-                !(look.newly_sacked || (open && board.has_lost()))
-            }
-            Detection::Sack(_) | Detection::Time(_) => open && board.is_in_order(),
-        };
-        if nothing {
-            return Detected::default();
-        }
-        let mut detected = self.look_for_losses(board, look);
-        if detected.enters.is_none() && self.early_retransmit && look.idle {
-            detected.enters = self.detect_early(board);
-        }
-        detected
-    }
-
-    fn look_for_losses(&mut self, board: &mut Scoreboard, look: Look) -> Detected {
-        let (lost, retransmitted) = (board.lost(), board.retransmitted());
-        let mut wait = None;
-        let (newly_lost, cause) = match &mut self.detection {
-            Detection::DuplicateAcks(it) => {
-                let enters = it
-                    .is_due(board, self.point)
-                    .then_some(DecisionCause::DuplicateAcks);
-                return Detected {
-                    enters,
-                    ..Detected::default()
-                };
-            }
-            Detection::Sack(it) => {
-                let again = it.mark_lost(board, self.state == State::Fast);
-                (board.lost().saturating_sub(lost) + again, it.cause())
-            }
-            Detection::Time(rack) if board.has_news() => {
-                let sacked = board.sacked() / board.unit();
-                let recovering = self.state != State::Open;
-                let window = rack.window(&self.reordering, recovering, sacked, look.srtt);
-                let (newly_lost, next) = board.mark_overdue(look.now, rack.rtt() + window);
-                wait = next;
-                (newly_lost, DecisionCause::Rack)
-            }
-            Detection::Time(_) => (0, DecisionCause::Rack),
-        };
-        let enters = match self.state {
-            State::Open => board.has_lost(),
-            // a retransmission after the timeout was lost as well
-            State::Loss => board.retransmitted() < retransmitted && newly_lost > 0,
-            State::Fast => false,
-        };
-        Detected {
-            lost: newly_lost,
-            wait,
-            enters: enters.then_some(cause),
-        }
-    }
-
-    /// Whether a small flight shows a loss as far as it can: all of its segments but one are
-    /// SACKed, or were counted by duplicate ACKs (RFC 5827 3.2). The first is marked lost then.
-    fn detect_early(&self, board: &mut Scoreboard) -> Option<DecisionCause> {
-        let segments = board.segments();
-        if self.state != State::Open
-            || self.tracks_deliveries
-            || !(2..=SMALL_FLIGHT).contains(&segments)
-        {
-            return None;
-        }
-        let seen = match &self.detection {
-            Detection::DuplicateAcks(it) if board.una() > self.point => it.duplicates(),
-            Detection::DuplicateAcks(_) => 0,
-            Detection::Sack(_) | Detection::Time(_) => board.sacked_segments(),
-        };
-        (seen + 1 >= segments).then(|| {
-            board.mark_head_lost();
-            DecisionCause::EarlyRetransmit
-        })
-    }
-
-    /// Starts fast recovery, with the window as it was `before` it falls. `needed`: a mark calls for the
-    /// reduction, whatever becomes of the losses.
-    pub(crate) fn enter_fast(&mut self, board: &mut Scoreboard, before: Before, needed: bool) {
-        self.begin_episode(board, before);
-        if needed {
-            self.undo.prove();
-        }
-        self.state = State::Fast;
-        self.point = board.nxt();
-        self.retransmit_now = true;
-        if let Detection::DuplicateAcks(it) = &mut self.detection {
-            it.enter(board);
-        }
-    }
-
-    /// The episode ends where the reduction would have that it continues.
-    pub(crate) fn set_point(&mut self, point: u64) {
-        self.point = point;
-    }
-
-    /// A timeout: what is not SACKed is lost. `lowered`, the window before, if the threshold falls for it;
-    /// `further`, it is not the first of its series.
-    pub(crate) fn enter_loss(
-        &mut self,
-        board: &mut Scoreboard,
-        now: Instant,
-        lowered: Option<Before>,
-        further: bool,
-    ) {
-        match lowered {
-            Some(before) => self.begin_episode(board, before),
-            None => self.forget_probe(),
-        }
-        if let Some(frto) = &mut self.frto {
-            frto.begin(self.state == State::Open || further);
-        }
-        match &mut self.detection {
-            Detection::DuplicateAcks(it) => {
-                board.mark_all_lost();
-                it.reset();
-            }
-            Detection::Sack(_) => board.mark_all_lost(),
-            Detection::Time(rack) => board.mark_timed_out(now, rack.rtt()),
-        }
-        self.state = State::Loss;
-        self.point = board.nxt();
-        self.retransmit_now = false;
-    }
-
-    fn begin_episode(&mut self, board: &Scoreboard, before: Before) {
-        let again = board.retransmitted().div_ceil(board.unit()) as u32;
-        let probes = self.probe.as_ref().map_or(0, TailProbe::repeated);
-        self.undo.begin(board.una(), again + probes, before);
-        self.forget_probe();
-    }
-
-    fn forget_probe(&mut self) {
-        if let Some(probe) = &mut self.probe {
-            probe.forget();
-        }
     }
 }
 

@@ -94,25 +94,31 @@ impl Rack {
     }
 
     /// A retransmission was needless, says a duplicate SACK with an ACK up to `una`, on a path that
-    /// reorders.
-    pub(super) fn on_needless(&mut self, una: u64, nxt: u64) {
-        if una >= self.round_end {
-            self.steps = (self.steps + 1).min(STEPS_MAX);
-            self.persistence = PERSISTENCE;
-            self.round_end = nxt;
+    /// reorders. True if the window is wider now.
+    pub(super) fn on_needless(&mut self, una: u64, nxt: u64) -> bool {
+        if una < self.round_end {
+            return false;
         }
+        let before = self.steps;
+        self.steps = (self.steps + 1).min(STEPS_MAX);
+        self.persistence = PERSISTENCE;
+        self.round_end = nxt;
+        self.steps > before
     }
 
-    /// A recovery ended; `needed`, or else what was sent again had arrived.
-    pub(super) fn on_recovered(&mut self, needed: bool) {
+    /// A recovery ended; `needed`, or else what was sent again had arrived. True if the window is
+    /// narrow again.
+    pub(super) fn on_recovered(&mut self, needed: bool) -> bool {
         if needed {
             self.persistence = self.persistence.saturating_sub(1);
         } else {
             self.persistence = (self.persistence + 1).min(PERSISTENCE);
         }
-        if self.persistence == 0 {
+        let narrows = self.persistence == 0 && self.steps > 1;
+        if narrows {
             self.steps = 1;
         }
+        narrows
     }
 
     /// How long a segment may be late: the reordering window (`tcp_rack_reo_wnd`) when `sacked`

@@ -109,6 +109,9 @@ impl Sender {
         if outcome.probe_repaired {
             self.reduce_for_probe(facts.now, events);
         }
+        if let Some(cause) = outcome.reordering_window {
+            self.report_reordering_window(facts.now, cause, events);
+        }
         if before == State::Open {
             self.leave_cwr();
         }

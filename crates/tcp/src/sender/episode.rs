@@ -44,6 +44,18 @@ impl Sender {
         );
     }
 
+    /// RACK's reordering window has changed.
+    #[cold]
+    pub(super) fn report_reordering_window(
+        &self,
+        now: Instant,
+        cause: DecisionCause,
+        events: &mut impl Events,
+    ) {
+        let what = DecisionKind::ReorderingWindow;
+        self.report_decision(now, what, cause, self.present_window(), events);
+    }
+
     /// Fast recovery begins (`tcp_enter_recovery`). The window falls at once, or is reduced with each
     /// ACK from now on. `marked`: a mark came with the ACK, so the reduction is called for whatever
     /// becomes of the losses.

@@ -1,0 +1,93 @@
+//! What is lost: where each way to find losses is asked. RACK's rule itself is [`super::rack::detect`].
+
+use super::{Detected, Detection, Look, Recovery, State};
+use crate::decision::DecisionCause;
+use crate::scoreboard::Scoreboard;
+
+/// Segments of a flight that cannot cause three duplicate ACKs.
+const SMALL_FLIGHT: u64 = 3;
+
+impl Recovery {
+    /// Marks what is lost, and says whether fast recovery is to start.
+    #[inline]
+    pub(crate) fn detect(&mut self, board: &mut Scoreboard, look: Look) -> Detected {
+        let open = self.state == State::Open;
+        let nothing = match &self.detection {
+            Detection::DuplicateAcks(it) => !open || it.duplicates() == 0,
+            Detection::Sack(_) if !self.tracks_deliveries && !self.early_retransmit => {
+                // only a new SACK block can show a loss
+                !(look.newly_sacked || (open && board.has_lost()))
+            }
+            Detection::Sack(_) | Detection::Time(_) => open && board.is_in_order(),
+        };
+        if nothing {
+            return Detected::default();
+        }
+        let mut detected = self.look_for_losses(board, look);
+        if detected.enters.is_none() && self.early_retransmit && look.idle {
+            detected.enters = self.detect_early(board);
+        }
+        detected
+    }
+
+    fn look_for_losses(&mut self, board: &mut Scoreboard, look: Look) -> Detected {
+        let (lost, retransmitted) = (board.lost(), board.retransmitted());
+        let mut wait = None;
+        let (newly_lost, cause) = match &mut self.detection {
+            Detection::DuplicateAcks(it) => {
+                let enters = it
+                    .is_due(board, self.point)
+                    .then_some(DecisionCause::DuplicateAcks);
+                return Detected {
+                    enters,
+                    ..Detected::default()
+                };
+            }
+            Detection::Sack(it) => {
+                let again = it.mark_lost(board, self.state == State::Fast);
+                (board.lost().saturating_sub(lost) + again, it.cause())
+            }
+            Detection::Time(rack) if board.has_news() => {
+                let sacked = board.sacked() / board.unit();
+                let recovering = self.state != State::Open;
+                let window = rack.window(&self.reordering, recovering, sacked, look.srtt);
+                let (newly_lost, next) = board.mark_overdue(look.now, rack.rtt() + window);
+                wait = next;
+                (newly_lost, DecisionCause::Rack)
+            }
+            Detection::Time(_) => (0, DecisionCause::Rack),
+        };
+        let enters = match self.state {
+            State::Open => board.has_lost(),
+            // a retransmission after the timeout was lost as well
+            State::Loss => board.retransmitted() < retransmitted && newly_lost > 0,
+            State::Fast => false,
+        };
+        Detected {
+            lost: newly_lost,
+            wait,
+            enters: enters.then_some(cause),
+        }
+    }
+
+    /// Whether a small flight shows a loss as far as it can: all of its segments but one are
+    /// SACKed, or were counted by duplicate ACKs (RFC 5827 3.2). The first is marked lost then.
+    fn detect_early(&self, board: &mut Scoreboard) -> Option<DecisionCause> {
+        let segments = board.segments();
+        if self.state != State::Open
+            || self.tracks_deliveries
+            || !(2..=SMALL_FLIGHT).contains(&segments)
+        {
+            return None;
+        }
+        let seen = match &self.detection {
+            Detection::DuplicateAcks(it) if board.una() > self.point => it.duplicates(),
+            Detection::DuplicateAcks(_) => 0,
+            Detection::Sack(_) | Detection::Time(_) => board.sacked_segments(),
+        };
+        (seen + 1 >= segments).then(|| {
+            board.mark_head_lost();
+            DecisionCause::EarlyRetransmit
+        })
+    }
+}

@@ -1,0 +1,268 @@
+//! The episodes of recovery: how an ACK changes the one under way, and where one begins
+//! (`tcp_fastretrans_alert`, `tcp_process_loss`, `tcp_enter_recovery`, `tcp_enter_loss`).
+
+use fairport_units::Instant;
+
+use super::tlp::TailProbe;
+use super::undo::Before;
+use super::{AckFacts, Change, Detection, Dsack, Outcome, Recovery, State, frto};
+use crate::decision::DecisionCause;
+use crate::scoreboard::Scoreboard;
+
+impl Recovery {
+    /// An ACK came: what it means for the episode under way, before losses are looked for.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, ack: &AckFacts) -> Outcome {
+        if self.tracks_deliveries {
+            self.note_deliveries(board, ack);
+        }
+        let repaired = self.probe.as_mut().is_some_and(|it| it.on_ack(ack));
+        let probe_repaired = repaired && self.state == State::Open;
+        if ack.marked {
+            self.undo.prove();
+        }
+        let change = match self.state {
+            State::Open if !self.undo.all_duplicates() => Change::None,
+            _ => self.advance(board, ack),
+        };
+        if let Detection::DuplicateAcks(it) = &mut self.detection {
+            if !ack.advances {
+                if ack.is_duplicate && !board.is_empty() {
+                    it.on_duplicate(self.state, board);
+                }
+            } else if self.state == State::Fast && board.una() < self.point {
+                it.on_partial(board, ack.acked);
+                self.retransmit_now = true;
+            } else {
+                it.reset();
+            }
+        }
+        Outcome {
+            probe_repaired,
+            change,
+            reordering_window: self.window_changed.take(),
+        }
+    }
+
+    /// What arrived, in which order, and what arrived twice.
+    #[inline]
+    fn note_deliveries(&mut self, board: &Scoreboard, ack: &AckFacts) {
+        if let Some(arrived) = &ack.arrived {
+            let since = |sent: Option<Instant>| sent.map(|sent| ack.now - sent);
+            self.reordering
+                .on_delivery(ack.now, since(arrived.sent_once));
+            if let (Detection::Time(rack), Some(rtt)) = (&mut self.detection, since(arrived.sent)) {
+                rack.on_delivery(rtt);
+            }
+            if arrived.late_by > 0 && self.state != State::Loss {
+                self.note_late(arrived.late_by);
+            }
+        }
+        if let Some(dsack) = &ack.dsack {
+            self.note_dsack(board, ack.ack, dsack);
+        }
+    }
+
+    #[cold]
+    fn note_late(&mut self, segments: u64) {
+        self.reordering.on_late(segments);
+        match &mut self.detection {
+            Detection::Sack(it) => it.on_reordering(),
+            Detection::Time(_) if self.reordering.seen() == 1 => {
+                self.window_changed = Some(DecisionCause::Reordering);
+            }
+            _ => {}
+        }
+    }
+
+    #[cold]
+    fn note_dsack(&mut self, board: &Scoreboard, ack: u64, dsack: &Dsack) {
+        self.dsacked += u64::from(dsack.segments);
+        self.undo.on_duplicate(dsack.end, dsack.segments);
+        let of_probe = self
+            .probe
+            .as_ref()
+            .is_some_and(|it| it.is_answer(dsack.end));
+        if let Detection::Time(rack) = &mut self.detection
+            && !of_probe
+            && self.reordering.seen() > 0
+            && rack.on_needless(ack, board.nxt())
+        {
+            self.window_changed = Some(DecisionCause::Dsack);
+        }
+    }
+
+    /// The episode under way: does it end (`tcp_fastretrans_alert`)?
+    fn advance(&mut self, board: &mut Scoreboard, ack: &AckFacts) -> Change {
+        let complete = board.una() >= self.point;
+        let sign = self.undo.sign(ack.echoed);
+        match (self.state, sign) {
+            (State::Open, _) => self.take_back(board, false, DecisionCause::Dsack),
+            (State::Fast, None)
+                if self.reduction.is_some() && !self.uses_sack() && self.is_held(board) =>
+            {
+                Change::None
+            }
+            (State::Fast, _) if complete => {
+                self.note_recovered(sign.is_none());
+                self.reopen();
+                sign.map_or(Change::Recovered, |cause| {
+                    self.take_back(board, false, cause)
+                })
+            }
+            (State::Fast, _)
+                if ack.advances
+                    && self.undo.is_original(ack.echoed)
+                    && board.retransmitted() == 0 =>
+            {
+                // while a retransmission is out, more may have been late (`tcp_try_undo_partial`)
+                self.reopen();
+                self.take_back(board, true, DecisionCause::Timestamps)
+            }
+            (State::Fast, Some(DecisionCause::Dsack)) => {
+                self.note_recovered(false);
+                self.reopen();
+                self.take_back(board, false, DecisionCause::Dsack)
+            }
+            (State::Fast, _) => Change::None,
+            (State::Loss, _) => self.repair_timeout(board, ack, complete, sign),
+        }
+    }
+
+    /// The timeout that is being repaired: was it needless, or is it repaired (`tcp_process_loss`)?
+    fn repair_timeout(
+        &mut self,
+        board: &mut Scoreboard,
+        ack: &AckFacts,
+        complete: bool,
+        sign: Option<DecisionCause>,
+    ) -> Change {
+        let mut needless = sign.filter(|_| ack.advances);
+        if needless.is_none()
+            && let Some(frto) = &mut self.frto
+        {
+            let evidence = frto::Evidence::new(ack, self.point, complete, board.nxt());
+            if frto.on_ack(evidence) {
+                needless = Some(DecisionCause::Frto);
+            }
+            if frto.prefers_new() {
+                // the episode covers what is sent from now on, too
+                self.point = board.nxt();
+            }
+        }
+        match (needless, sign) {
+            (Some(cause), _) => {
+                self.reopen();
+                self.take_back(board, true, cause)
+            }
+            (None, Some(cause)) if complete => {
+                self.reopen();
+                self.take_back(board, false, cause)
+            }
+            (None, None) if complete => {
+                self.reopen();
+                Change::RepairedTimeout
+            }
+            _ => Change::None,
+        }
+    }
+
+    /// The reduction was needless; `nothing_lost`, neither is anything lost that was marked.
+    fn take_back(
+        &mut self,
+        board: &mut Scoreboard,
+        nothing_lost: bool,
+        cause: DecisionCause,
+    ) -> Change {
+        if nothing_lost {
+            board.unmark_lost();
+        }
+        if let Some(frto) = &mut self.frto {
+            frto.give_up();
+        }
+        board.look_again();
+        Change::Undone {
+            before: self.undo.take_back(),
+            cause,
+        }
+    }
+
+    fn note_recovered(&mut self, needed: bool) {
+        if let Detection::Time(rack) = &mut self.detection
+            && rack.on_recovered(needed)
+        {
+            self.window_changed = Some(DecisionCause::NoReordering);
+        }
+    }
+
+    /// The episode is over.
+    fn reopen(&mut self) {
+        self.state = State::Open;
+        self.retransmit_now = false;
+        if let Detection::DuplicateAcks(it) = &mut self.detection {
+            it.reset();
+        }
+    }
+
+    /// Starts fast recovery, with the window as it was `before` it falls. `needed`: a mark calls for the
+    /// reduction, whatever becomes of the losses.
+    pub(crate) fn enter_fast(&mut self, board: &mut Scoreboard, before: Before, needed: bool) {
+        self.begin_episode(board, before);
+        if needed {
+            self.undo.prove();
+        }
+        self.state = State::Fast;
+        self.point = board.nxt();
+        self.retransmit_now = true;
+        if let Detection::DuplicateAcks(it) = &mut self.detection {
+            it.enter(board);
+        }
+    }
+
+    /// The episode ends where the reduction would have that it continues.
+    pub(crate) fn set_point(&mut self, point: u64) {
+        self.point = point;
+    }
+
+    /// A timeout: what is not SACKed is lost. `lowered`, the window before, if the threshold falls for it;
+    /// `further`, it is not the first of its series.
+    pub(crate) fn enter_loss(
+        &mut self,
+        board: &mut Scoreboard,
+        now: Instant,
+        lowered: Option<Before>,
+        further: bool,
+    ) {
+        match lowered {
+            Some(before) => self.begin_episode(board, before),
+            None => self.forget_probe(),
+        }
+        if let Some(frto) = &mut self.frto {
+            frto.begin(self.state == State::Open || further);
+        }
+        match &mut self.detection {
+            Detection::DuplicateAcks(it) => {
+                board.mark_all_lost();
+                it.reset();
+            }
+            Detection::Sack(_) => board.mark_all_lost(),
+            Detection::Time(rack) => board.mark_timed_out(now, rack.rtt()),
+        }
+        self.state = State::Loss;
+        self.point = board.nxt();
+        self.retransmit_now = false;
+    }
+
+    fn begin_episode(&mut self, board: &Scoreboard, before: Before) {
+        let again = board.retransmitted().div_ceil(board.unit()) as u32;
+        let probes = self.probe.as_ref().map_or(0, TailProbe::repeated);
+        self.undo.begin(board.una(), again + probes, before);
+        self.forget_probe();
+    }
+
+    pub(super) fn forget_probe(&mut self) {
+        if let Some(probe) = &mut self.probe {
+            probe.forget();
+        }
+    }
+}
