@@ -9,7 +9,6 @@ use fairport_units::Duration;
 use crate::flow::{Application, End, FlowSpec, ListedFlow, Origin};
 use crate::job::workload::{EndJob, WorkloadJob};
 use crate::job::{FlowJob, Job};
-use crate::udp::Udp;
 use crate::workload::Ends;
 
 /// The numbers of the hosts, by name.
@@ -47,6 +46,12 @@ pub(crate) fn listed_flows(
             let (problem, remedy) = ("is also the receiver", "send to another host");
             return Err(BuildError::new(field("src"), &flow.src, problem, remedy));
         }
+        if let Some(udp) = flow.udp
+            && (udp.payload_bytes == 0 || udp.rate.as_bps() == 0)
+        {
+            let (problem, remedy) = ("sends nothing", "give a rate and a payload above 0");
+            return Err(BuildError::new(field("udp"), "0", problem, remedy));
+        }
         let jitter = Stream::new(job.seed, "start", i as u64).up_to(flow.start_jitter_ps.as_ps());
         let start = flow.start_ps + Duration::from_ps(jitter);
         let size_bytes = flow.size_bytes;
@@ -56,7 +61,7 @@ pub(crate) fn listed_flows(
             application: match &flow.udp {
                 None => Application::Transfer { size_bytes },
                 Some(udp) => Application::Datagrams {
-                    source: Udp::new(udp),
+                    source: *udp,
                     size_bytes,
                 },
             },

@@ -98,7 +98,7 @@ fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[List
         let datagrams = datagrams(&source, flow, end);
         let packet = (u32::from(source.payload_bytes) + udp::HEADER_BYTES) as u16;
         let wire_bytes = framing.buffered_bytes(packet) + framing.gap_bytes();
-        let bps = 8.0 * f64::from(wire_bytes) / source.gap.as_secs_f64().max(1e-12);
+        let bps = 8.0 * f64::from(wire_bytes) / source.gap().as_secs_f64().max(1e-12);
         let pair = [flow.spec.src.host, flow.spec.dst.host];
         // of several paths, each carries an equal part
         let paths = router.forward(topology, number, pair);
@@ -129,7 +129,7 @@ fn datagrams(source: &Udp, flow: &ListedFlow, end: Instant) -> u64 {
             on / (on + off).max(1.0)
         }
     };
-    let in_time = span.as_ps() as f64 * share / source.gap.as_ps().max(1) as f64;
+    let in_time = span.as_ps() as f64 * share / source.gap().as_ps().max(1) as f64;
     let payload = u64::from(source.payload_bytes.max(1));
     let of_size = flow
         .spec

@@ -1,13 +1,13 @@
 //! Random times and sizes. Mathematics that decides results is integer or libm's.
 
 use fairport_net::stream::Stream;
-use fairport_units::Time;
+use fairport_units::Duration;
 
 use crate::job::workload::CdfJob;
 
 /// An exponentially distributed time.
-pub(crate) fn exponential(stream: &mut Stream, mean: Time) -> Time {
-    Time::from_ps((-libm::log(stream.unit()) * mean.as_ps() as f64) as u64)
+pub(crate) fn exponential(stream: &mut Stream, mean: Duration) -> Duration {
+    Duration::from_ps((-libm::log(stream.unit()) * mean.as_ps() as f64) as u64)
 }
 
 /// One part of 10^9, in which a CDF's probabilities are given.
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn web_search_has_a_mean_of_1_711_250_octets_and_its_samples_have_it_too() {
+    fn web_search_has_a_mean_of_1_711_250_bytes_and_its_samples_have_it_too() {
         let sizes = cdf(&WEB_SEARCH_PERCENT);
         assert!((sizes.mean_bytes() - 1_711_250.0).abs() < 1e-6);
         let mut stream = Stream::new(1, "test", 0);

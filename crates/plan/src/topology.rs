@@ -5,17 +5,17 @@ use fairport_net::topology::{
     testbed, three_tier, two_switch, vl2,
 };
 use fairport_net::{BuildError, Topology};
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Rate};
 
-use crate::job::{GraphLinkJob, Job, OptionsJob, TopologyJob};
+use crate::job::{GraphLinkJob, Job, TopologyJob};
 
 /// The job's topology, with what links between switches have of their own.
 pub(crate) fn with_fabric(job: &Job) -> Result<Topology, BuildError> {
     let mut topology = topology(&job.topology)?;
-    let links = topology.set_fabric(options(&job.fabric));
+    let links = topology.set_fabric(job.fabric);
     let given = [
-        ("rate_bps", job.fabric.rate_bps.map(Rate::as_bps)),
-        ("delay_ps", job.fabric.delay_ps.map(Time::as_ps)),
+        ("rate_bps", job.fabric.rate.map(Rate::as_bps)),
+        ("delay_ps", job.fabric.delay.map(Duration::as_ps)),
         ("limit_bytes", job.fabric.limit_bytes.map(u64::from)),
     ];
     for (field, value) in given {
@@ -64,10 +64,10 @@ pub fn topology(job: &TopologyJob) -> Result<Topology, BuildError> {
             client_rate_bps,
             client_delay_ps,
         } => dancehall(&Dancehall {
-            server_routers: server_routers.iter().map(options).collect(),
+            server_routers: server_routers.clone(),
             servers_per_router: *servers_per_router,
-            left: options(left),
-            right: options(right),
+            left: *left,
+            right: *right,
             clients: *clients,
             middle_clients: *middle_clients,
             client_rate: *client_rate_bps,
@@ -84,14 +84,6 @@ pub fn topology(job: &TopologyJob) -> Result<Topology, BuildError> {
             let links: Vec<_> = links.iter().map(graph_link).collect();
             custom(hosts, *hosts_forward, switches, &links)
         }
-    }
-}
-
-fn options(job: &OptionsJob) -> LinkOptions {
-    LinkOptions {
-        rate: job.rate_bps,
-        delay: job.delay_ps,
-        limit_bytes: job.limit_bytes,
     }
 }
 

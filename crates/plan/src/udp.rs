@@ -1,61 +1,51 @@
 //! A source of UDP datagrams: constant bit rate, Poisson, on-off.
 
 use fairport_net::stream::Stream;
-use fairport_units::{Duration, Instant};
-use serde::Serialize;
+use fairport_units::{Duration, Instant, Rate};
+use serde::{Deserialize, Serialize};
 
-use crate::job::{UdpJob, UdpPatternJob};
 use crate::sampling::exponential;
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 pub const HEADER_BYTES: u32 = 28;
 
-/// How a source sends. Rates are of the payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// How a source sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Udp {
     /// payload of a datagram
     pub payload_bytes: u16,
-    /// between two datagrams; during a burst, if the source is on and off
-    pub gap: Duration,
-    /// when the next datagram comes
+    /// rate of the payload; during a burst, if the source is on and off
+    #[serde(rename = "rate_bps")]
+    pub rate: Rate,
+    /// when datagrams are sent
     pub pattern: Pattern,
 }
 
 impl Udp {
-    /// What the job asks for.
-    pub fn new(job: &UdpJob) -> Self {
-        let payload_bits = u128::from(job.payload_bytes) * 8;
-        let gap_ps = payload_bits * 1_000_000_000_000 / u128::from(job.rate_bps.as_bps());
-        Self {
-            payload_bytes: job.payload_bytes,
-            gap: Duration::from_ps(gap_ps as u64),
-            pattern: match job.pattern {
-                UdpPatternJob::Constant => Pattern::Constant,
-                UdpPatternJob::Poisson => Pattern::Poisson,
-                UdpPatternJob::OnOff {
-                    on_mean_ps,
-                    off_mean_ps,
-                } => Pattern::OnOff {
-                    on_mean: on_mean_ps,
-                    off_mean: off_mean_ps,
-                },
-            },
-        }
+    /// Between two datagrams; during a burst, if the source is on and off.
+    pub fn gap(&self) -> Duration {
+        let payload_bits = u128::from(self.payload_bytes) * 8;
+        let gap_ps = payload_bits * 1_000_000_000_000 / u128::from(self.rate.as_bps());
+        Duration::from_ps(gap_ps as u64)
     }
 }
 
-/// When the next datagram comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// When a source sends its datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Pattern {
-    /// a gap after the last one
+    /// at a constant rate
     Constant,
-    /// an exponentially distributed time after the last one, of that mean
+    /// as a Poisson process
     Poisson,
-    /// a gap after the last one, in bursts; bursts and silences have exponential lengths
+    /// at a constant rate during bursts; bursts and silences have exponential lengths
     OnOff {
         /// mean length of a burst
+        #[serde(rename = "on_mean_ps")]
         on_mean: Duration,
         /// mean length of a silence
+        #[serde(rename = "off_mean_ps")]
         off_mean: Duration,
     },
 }
@@ -64,6 +54,7 @@ pub enum Pattern {
 #[derive(Clone, Debug)]
 pub struct DatagramSource {
     udp: Udp,
+    gap: Duration,
     stream: Stream,
     /// payload that it still has to send
     left_bytes: u64,
@@ -78,6 +69,7 @@ impl DatagramSource {
     pub fn new(udp: Udp, stream: Stream, size_bytes: u64, now: Instant) -> Self {
         let mut source = Self {
             udp,
+            gap: udp.gap(),
             stream,
             left_bytes: size_bytes,
             burst_ends: Instant::NEVER,
@@ -85,7 +77,7 @@ impl DatagramSource {
         };
         match udp.pattern {
             Pattern::Constant => {}
-            Pattern::Poisson => source.next_at = now + exponential(&mut source.stream, udp.gap),
+            Pattern::Poisson => source.next_at = now + exponential(&mut source.stream, source.gap),
             Pattern::OnOff { on_mean, .. } => {
                 source.burst_ends = now + exponential(&mut source.stream, on_mean);
             }
@@ -108,8 +100,8 @@ impl DatagramSource {
         }
         self.left_bytes -= u64::from(payload);
         self.next_at += match self.udp.pattern {
-            Pattern::Poisson => exponential(&mut self.stream, self.udp.gap),
-            _ => self.udp.gap,
+            Pattern::Poisson => exponential(&mut self.stream, self.gap),
+            _ => self.gap,
         };
         if let Pattern::OnOff { on_mean, off_mean } = self.udp.pattern {
             while self.next_at >= self.burst_ends {
@@ -139,7 +131,7 @@ mod tests {
     fn source(pattern: Pattern, size_bytes: u64) -> DatagramSource {
         let udp = Udp {
             payload_bytes: 1000,
-            gap: Duration::from_us(100),
+            rate: Rate::from_bps(80_000_000),
             pattern,
         };
         DatagramSource::new(udp, Stream::new(1, "udp", 0), size_bytes, Instant::ZERO)

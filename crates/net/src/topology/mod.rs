@@ -20,7 +20,7 @@ mod vl2;
 use std::net::Ipv4Addr;
 
 use fairport_units::{Rate, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use bcube::bcube;
 pub use custom::custom;
@@ -61,11 +61,14 @@ pub struct Node {
 }
 
 /// What a link is given of its own; what is `None` is the network's default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct LinkOptions {
     /// rate in both directions
+    #[serde(rename = "rate_bps")]
     pub rate: Option<Rate>,
     /// propagation delay
+    #[serde(rename = "delay_ps")]
     pub delay: Option<Time>,
     /// buffer of the ports at both ends, bytes
     pub limit_bytes: Option<u32>,

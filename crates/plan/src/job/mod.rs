@@ -7,10 +7,13 @@ pub mod workload;
 
 use fairport_net::arbitration::Rule;
 use fairport_net::processing::Processing;
+use fairport_net::topology::LinkOptions;
 use fairport_net::{QueueConfig, classifier, loss, shaper};
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Instant, Rate};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::udp::Udp;
 
 /// One run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -19,7 +22,7 @@ pub struct Job {
     /// what all random streams derive from
     pub seed: u64,
     /// how long is simulated
-    pub duration_ps: Time,
+    pub duration_ps: Duration,
     /// hosts, switches and links
     pub topology: TopologyJob,
     /// how paths are chosen
@@ -28,7 +31,7 @@ pub struct Job {
     pub link: LinkJob,
     /// what links between switches have unless the topology says otherwise
     #[serde(default)]
-    pub fabric: OptionsJob,
+    pub fabric: LinkOptions,
     /// what every switch has
     pub switch: SwitchJob,
     /// what every switch port's buffer has
@@ -59,7 +62,7 @@ pub struct Job {
 pub enum TopologyJob {
     /// see [`fairport_net::topology::fat_tree`]
     FatTree {
-        /// ports a switch
+        /// ports per switch
         k: u32,
     },
     /// see [`fairport_net::topology::leaf_spine`]
@@ -111,13 +114,13 @@ pub enum TopologyJob {
     /// see [`fairport_net::topology::dancehall`]
     Dancehall {
         /// the link of each server router
-        server_routers: Vec<OptionsJob>,
+        server_routers: Vec<LinkOptions>,
         /// servers at each
         servers_per_router: u32,
         /// the link from `left` to `middle`
-        left: OptionsJob,
+        left: LinkOptions,
         /// the link from `middle` to `right`
-        right: OptionsJob,
+        right: LinkOptions,
         /// clients at `right`
         clients: u32,
         /// clients at `middle`
@@ -125,7 +128,7 @@ pub enum TopologyJob {
         /// of the first client's link, of the last one's
         client_rate_bps: [Rate; 2],
         /// of the first client's link, of the last one's
-        client_delay_ps: [Time; 2],
+        client_delay_ps: [Duration; 2],
     },
     /// see [`fairport_net::topology::testbed`]
     Testbed,
@@ -157,19 +160,7 @@ pub struct GraphLinkJob {
     /// rate in both directions
     pub rate_bps: Option<Rate>,
     /// propagation delay
-    pub delay_ps: Option<Time>,
-    /// buffer at both ends
-    pub limit_bytes: Option<u32>,
-}
-
-/// What some links have of their own; what is left out is as in [`LinkJob`] and [`QueueConfig`].
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct OptionsJob {
-    /// rate in both directions
-    pub rate_bps: Option<Rate>,
-    /// propagation delay
-    pub delay_ps: Option<Time>,
+    pub delay_ps: Option<Duration>,
     /// buffer at both ends
     pub limit_bytes: Option<u32>,
 }
@@ -216,9 +207,9 @@ pub struct LinkJob {
     /// rate in both directions
     pub rate_bps: Rate,
     /// propagation delay
-    pub delay_ps: Time,
+    pub delay_ps: Duration,
     /// every link adds a constant of its own, uniform up to this
-    pub delay_spread_ps: Time,
+    pub delay_spread_ps: Duration,
     /// largest IP packet
     pub mtu_bytes: u32,
     /// what a frame adds to an IP packet
@@ -242,7 +233,7 @@ pub enum FramingJob {
 #[serde(deny_unknown_fields)]
 pub struct SwitchJob {
     /// from a packet's last bit to its arrival at the output port's buffer
-    pub processing_delay_ps: Time,
+    pub processing_delay_ps: Duration,
     /// who goes first among simultaneous arrivals
     pub arbitration: Rule,
     /// whether a departure makes room for an arrival of the same picosecond
@@ -254,9 +245,9 @@ pub struct SwitchJob {
 #[serde(deny_unknown_fields)]
 pub struct HostJob {
     /// latency of the host's stack, each way
-    pub delay_ps: Time,
+    pub delay_ps: Duration,
     /// every host adds a constant of its own, uniform up to this
-    pub delay_spread_ps: Time,
+    pub delay_spread_ps: Duration,
     /// time for each segment, sent or received, one after another
     pub processing: Processing,
     /// packets that its NIC queues
@@ -285,64 +276,35 @@ pub struct FlowJob {
     /// name of the receiving host
     pub dst: String,
     /// when it opens its connection
-    pub start_ps: Time,
+    pub start_ps: Instant,
     /// and a delay of its own on top, uniform up to this
-    pub start_jitter_ps: Time,
+    pub start_jitter_ps: Duration,
     /// when its application stops; without it, when all is sent
     #[serde(default)]
-    pub stop_ps: Option<Time>,
+    pub stop_ps: Option<Instant>,
     /// how much it sends; without it, without end
     pub size_bytes: Option<u64>,
     /// what sends UDP datagrams; without it, TCP
     #[serde(default)]
-    pub udp: Option<UdpJob>,
+    pub udp: Option<Udp>,
     /// index into the stacks
     pub sender_stack: u32,
     /// index into the stacks
     pub receiver_stack: u32,
 }
 
-/// A source of UDP datagrams.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct UdpJob {
-    /// payload of a datagram
-    pub payload_bytes: u16,
-    /// payload sent; while on, where the source is on and off
-    pub rate_bps: Rate,
-    /// when datagrams are sent
-    pub pattern: UdpPatternJob,
-}
-
-/// When a source sends its datagrams.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum UdpPatternJob {
-    /// at a constant rate
-    Constant,
-    /// as a Poisson process
-    Poisson,
-    /// at a constant rate during bursts; bursts and silences of exponential length
-    OnOff {
-        /// mean length of a burst
-        on_mean_ps: Time,
-        /// mean length of a silence
-        off_mean_ps: Time,
-    },
-}
-
 /// What is recorded.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbesJob {
-    /// one row a flow in the series table each
-    pub series_interval_ps: Time,
-    /// one row a port in the queue table each
-    pub queue_interval_ps: Time,
+    /// from one row per flow in the table series to the next
+    pub series_interval_ps: Duration,
+    /// from one row per port in the table queue to the next
+    pub queue_interval_ps: Duration,
     /// start of the measurement; without it, when all flows are established
-    pub measure_from_ps: Option<Time>,
+    pub measure_from_ps: Option<Instant>,
     /// end of the measurement; without it, the end of the run
-    pub measure_to_ps: Option<Time>,
+    pub measure_to_ps: Option<Instant>,
     /// flows with rows in the tables series and rtt: those of the lowest numbers
     #[serde(default = "watched_flows")]
     pub watched_flows: u32,

@@ -1,0 +1,97 @@
+//! The estimate of memory, compared with what runs allocate.
+
+#![allow(unsafe_code)] // an allocator that counts cannot be written without
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{flow, outcast, seconds};
+use fairport_plan::{Job, Plan};
+use fairport_sim::{Simulation, memory_bytes};
+use serde_json::{Value, json};
+
+/// The system's allocator, with a count of what is allocated and of the most that was.
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MOST.fetch_max(now, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What was estimated over the most that was allocated, and that in bytes.
+fn estimated_over_needed(job: &Value) -> (f64, usize) {
+    let job: Job = serde_json::from_value(job.clone()).expect("a job");
+    let before = NOW.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let plan = Plan::new(job).expect("a possible job");
+    let estimate = memory_bytes(&plan);
+    let mut simulation = Simulation::new(plan);
+    while !simulation.advance(100_000) {}
+    let recorded = simulation.into_recorded();
+    let needed = MOST.load(Ordering::Relaxed) - before;
+    drop(recorded);
+    (estimate as f64 / needed as f64, needed)
+}
+
+/// All in one test: the counts are of the whole process.
+#[test]
+fn the_estimate_is_enough_and_not_far_from_what_is_needed() {
+    let mut cases: Vec<(&str, Value)> = Vec::new();
+
+    let mut rows = outcast();
+    rows["probes"]["series_interval_ps"] = json!(seconds(0.000_02));
+    rows["probes"]["queue_interval_ps"] = json!(seconds(0.000_02));
+    cases.push(("rows of series and queues", rows));
+
+    let mut many = outcast();
+    many["duration_ps"] = json!(seconds(0.5));
+    many["flows"] = json!([]);
+    let ends: Vec<Value> = (0..16)
+        .map(|i| json!({"host": format!("h{i}"), "stack": 0}))
+        .collect();
+    many["workloads"] = json!([{
+        "traffic": 0, "start_ps": 0, "senders": ends, "receivers": ends,
+        "pattern": {
+            "kind": "poisson", "load_ppm": 300_000, "capacity_bps": 16_000_000_000_u64,
+            "sizes": {"points": [[10_000, 1_000_000_000]], "unit_bytes": 1},
+        },
+    }]);
+    cases.push(("30 000 short flows", many));
+
+    let mut overload = outcast();
+    overload["duration_ps"] = json!(seconds(0.05));
+    let mut udp = flow("h1", "h0");
+    udp["start_jitter_ps"] = json!(0);
+    udp["udp"] = json!({
+        "payload_bytes": 100, "rate_bps": 10_000_000_000_u64, "pattern": {"kind": "constant"},
+    });
+    overload["flows"] = json!([udp]);
+    cases.push(("UDP at ten times the rate of its link", overload));
+
+    for (name, job) in cases {
+        let (ratio, needed) = estimated_over_needed(&job);
+        println!("{name}: {ratio:.2} of {needed} bytes");
+        assert!(
+            needed > 2_000_000,
+            "{name}: {needed} bytes are too few to tell"
+        );
+        assert!((1.0..2.5).contains(&ratio), "{name}: {ratio:.2}");
+    }
+}
