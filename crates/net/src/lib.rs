@@ -1,7 +1,8 @@
 //! The network: packets, queue disciplines, ports, topologies, routing, and the forwarding core
 //! that moves packets through them. It knows nothing of TCP: a packet's content is an opaque `P`.
 //!
-//! One packet's walk: [`Network::inject`] puts it on its host's port; a port ([`port`]) asks its
+//! One packet's walk: [`Network::inject`] puts it on its host's port ([`Network::arrive`] lets it
+//! enter at a switch instead); a port ([`port`]) asks its
 //! queue discipline ([`discipline`]) for a verdict and, because a FIFO knows the departure of what
 //! it accepts, puts the packet straight on the link (`link`) with the time at which the next node
 //! will decide about it; the event queue ([`event_queue`]) holds the head of every busy link;

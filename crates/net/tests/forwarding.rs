@@ -10,7 +10,7 @@ use fairport_net::processing::{Processing, Server};
 use fairport_net::queue::{BufferRelease, Discipline, Queueing};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::stream::Stream;
-use fairport_net::topology::{fat_tree, two_switch};
+use fairport_net::topology::{fat_tree, star, two_switch};
 use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
 use fairport_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
@@ -136,6 +136,39 @@ impl Bench {
         self.network.inject(at, Packet { header, content });
     }
 
+    /// A packet of a host of a star enters at the switch; its route begins at the host, or behind
+    /// its link.
+    fn arrive(
+        &mut self,
+        at: Instant,
+        star: &Topology,
+        sender: usize,
+        from_the_host: bool,
+        size_bytes: u16,
+        number: Number,
+    ) {
+        let nic = star.node(star.hosts()[sender]).ports[0];
+        let to_receiver = star.port(star.node(star.hosts()[0]).ports[0]).peer;
+        let route = if from_the_host {
+            self.routes[sender - 1]
+        } else {
+            self.network.routes_mut().add(&[to_receiver])
+        };
+        let header = Header {
+            flow: sender as u32 - 1,
+            route,
+            output: PortId(0),
+            size_bytes,
+            ecn: 0,
+            class: 0,
+        };
+        let packet = Packet {
+            header,
+            content: number,
+        };
+        self.network.arrive(at, star.port(nic).peer, packet);
+    }
+
     /// Sender, size in bytes and ns since its last packet, of each; numbered.
     fn send_all(&mut self, sends: &[(usize, u16, u64)]) {
         let mut clocks = [Instant::ZERO; 15];
@@ -214,6 +247,63 @@ proptest! {
         };
         prop_assert_eq!(outcome(false), outcome(true));
     }
+}
+
+proptest! {
+    /// A switch between real hosts: packets that enter at the switch fare as those that come from
+    /// hosts whose links take no time, with the same counts by ingress port.
+    #[test]
+    fn a_packet_may_enter_at_a_switch(
+        sends in prop::collection::vec((1..4_usize, 40..1501_u16, 0..30_000_u64), 1..200),
+        limit_packets in 1..8_u32,
+        from_the_host: bool,
+    ) {
+        let star = star(4).unwrap();
+        // a host's packet is at the switch after its serialization and the latency of the link
+        let line_time = |size_bytes: u16| {
+            Duration::from_ns(8 * u64::from(Framing::ETHERNET.wire_bytes(size_bytes)))
+        };
+        let latency = Duration::from_us(1);
+        let mut through_hosts = bench(&star, limit_packets, Rule::Fixed, latency);
+        let mut free_at = [Instant::ZERO; 4];
+        let mut arrivals = Vec::new();
+        let mut clock = Instant::ZERO;
+        for (number, (sender, size_bytes, gap_ns)) in sends.iter().enumerate() {
+            clock += Duration::from_ns(*gap_ns);
+            // its NIC never holds two packets, so that it drops none
+            let at = clock.max(free_at[*sender]);
+            free_at[*sender] = at + line_time(*size_bytes);
+            through_hosts.send(at, *sender - 1, *size_bytes, number as u64);
+            arrivals.push((free_at[*sender] + latency, *sender, *size_bytes, number as u64));
+        }
+        through_hosts.run();
+        arrivals.sort_unstable(); // the rule `Fixed` takes the lowest ingress port first
+        let mut at_switch = bench(&star, limit_packets, Rule::Fixed, latency);
+        for (at, sender, size_bytes, number) in arrivals {
+            at_switch.network.advance(at, u64::MAX, &mut at_switch.sinks);
+            at_switch.arrive(at, &star, sender, from_the_host, size_bytes, number);
+        }
+        at_switch.run();
+        let rows = |bench: &Bench| {
+            let rows = bench.network.observer().rows.iter();
+            let rows = rows.filter(|row| star.node(star.port(row.port).node).name == "s0");
+            rows.map(|row| {
+                (row.time, row.port, row.ingress, row.number, row.accepted, row.depart,
+                 row.ingress_arrival)
+            }).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(rows(&through_hosts), rows(&at_switch));
+        prop_assert_eq!(through_hosts.sinks.received, at_switch.sinks.received);
+    }
+}
+
+#[test]
+#[should_panic(expected = "a packet is due before")]
+fn a_packet_must_not_enter_ahead_of_one_that_is_under_way() {
+    let star = star(4).unwrap();
+    let mut bench = bench(&star, 10, Rule::Fixed, Duration::from_us(1));
+    bench.send(Instant::ZERO, 0, 1500, 0);
+    bench.arrive(Instant::from_ms(1), &star, 2, true, 1500, 1);
 }
 
 #[test]

@@ -48,6 +48,11 @@ impl Routes {
     /// Marks what a packet carries at the start as a place in `sprayed`.
     const SPRAYED: u32 = 1 << 31;
 
+    /// The output port of a hop; [`Routes::END`] behind the last.
+    pub(crate) fn output(&self, hop: u32) -> PortId {
+        self.entries[hop as usize].port
+    }
+
     /// What a route of `hops` hops takes, bytes.
     pub fn bytes(hops: usize) -> u64 {
         ((hops + 1) * size_of::<Entry>()) as u64
