@@ -10,15 +10,15 @@
 
 use std::collections::VecDeque;
 
-use fairport_units::{Duration, Instant, Time};
+use fairport_units::{Duration, Instant};
 
 /// What was true when a segment was last sent.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
     delivered: u64,
-    delivered_at: Time,
+    delivered_at: Instant,
     /// when the segment was sent that had been delivered last
-    first_sent: Time,
+    first_sent: Instant,
     app_limited: bool,
 }
 
@@ -72,14 +72,14 @@ pub(crate) struct FlightFacts {
     pub(crate) lone_short: bool,
     pub(crate) prior_in_flight: u64,
     pub(crate) in_flight: u64,
-    pub(crate) next_departure: Time,
+    pub(crate) next_departure: Instant,
 }
 
 /// The latest transmission that the ACK at hand delivered.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
     stamp: Stamp,
-    sent: Time,
+    sent: Instant,
     ordinal: u64,
 }
 
@@ -90,19 +90,19 @@ pub(crate) struct DeliveryRate {
     stamps: VecDeque<Stamp>,
     first: u64,
     totals: Totals,
-    first_sent: Time,
+    first_sent: Instant,
     /// until so much is delivered, samples are limited by the application
     limited_until: Option<u64>,
     /// smallest round trip so far: what took less to be delivered was delivered before
-    min_rtt: Option<Time>,
+    min_rtt: Option<Duration>,
     /// of the ACK at hand
     latest: Option<Latest>,
-    sent_once: Option<Time>,
+    sent_once: Option<Instant>,
 }
 
 impl DeliveryRate {
     /// Segment `ordinal` goes out, new or again; `idle`: nothing was outstanding.
-    pub(crate) fn on_sent(&mut self, ordinal: u64, now: Time, idle: bool) {
+    pub(crate) fn on_sent(&mut self, ordinal: u64, now: Instant, idle: bool) {
         if idle {
             self.first_sent = now;
             self.totals.delivered_at = now;
@@ -129,7 +129,7 @@ impl DeliveryRate {
     }
 
     /// It delivers segment `ordinal`, which was last sent at `sent`, `once` or more often.
-    pub(crate) fn on_delivered(&mut self, ordinal: u64, sent: Time, once: bool) {
+    pub(crate) fn on_delivered(&mut self, ordinal: u64, sent: Instant, once: bool) {
         if once {
             self.sent_once = self.sent_once.max(Some(sent));
         }
@@ -149,7 +149,7 @@ impl DeliveryRate {
     }
 
     /// The ACK is taken in; everything below segment `head` is acknowledged.
-    pub(crate) fn sample(&mut self, now: Time, head: u64, facts: &FlightFacts) -> RateSample {
+    pub(crate) fn sample(&mut self, now: Instant, head: u64, facts: &FlightFacts) -> RateSample {
         let newly_lost = facts.lost - self.totals.lost;
         self.totals.lost = facts.lost;
         self.totals.delivered += facts.newly_delivered;
@@ -190,12 +190,13 @@ impl DeliveryRate {
 
     /// The longer of the times that the segments before `latest` took to be sent and to be
     /// acknowledged; none if it is shorter than any round trip: an earlier transmission arrived.
-    fn interval(&mut self, now: Time, latest: &Latest) -> Option<Time> {
+    fn interval(&mut self, now: Instant, latest: &Latest) -> Option<Duration> {
         self.first_sent = latest.sent;
         let sending = latest.sent.saturating_sub(latest.stamp.first_sent);
         let acknowledging = now - latest.stamp.delivered_at;
         let interval = sending.max(acknowledging);
-        let possible = interval > Time::ZERO && self.min_rtt.is_none_or(|least| interval >= least);
+        let possible =
+            interval > Duration::ZERO && self.min_rtt.is_none_or(|least| interval >= least);
         possible.then_some(interval)
     }
 
@@ -214,8 +215,8 @@ impl DeliveryRate {
 mod tests {
     use super::*;
 
-    fn ms(ms: u64) -> Time {
-        Time::from_ms(ms)
+    fn ms(ms: u64) -> Duration {
+        Duration::from_ms(ms)
     }
 
     fn facts(newly_delivered: u64) -> FlightFacts {
@@ -225,7 +226,7 @@ mod tests {
             lone_short: false,
             prior_in_flight: 0,
             in_flight: 0,
-            next_departure: Time::ZERO,
+            next_departure: Instant::ZERO,
         }
     }
 
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_faster_than_any_round_trip_was_sent_before_and_tells_nothing() {
+    fn what_comes_faster_than_any_round_trip_was_sent_before_and_shows_nothing() {
         let mut rate = ten();
         ack(&mut rate, 59, 0..9);
         // a round trip takes 51 ms at least. The last is sent again, needlessly, and 2 ms later the ACK
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_that_delivers_nothing_tells_no_rate_but_what_was_lost() {
+    fn an_ack_that_delivers_nothing_shows_no_rate_but_what_was_lost() {
         let mut rate = ten();
         rate.begin_ack();
         let sample = rate.sample(
@@ -328,6 +329,6 @@ mod tests {
             },
         );
         assert_eq!((sample.interval, sample.newly_lost), (None, 2));
-        assert_eq!(sample.totals.delivered_at, Time::ZERO);
+        assert_eq!(sample.totals.delivered_at, Instant::ZERO);
     }
 }

@@ -1,6 +1,6 @@
 //! From round-trip times to the retransmission timeout, by RFC 6298 or by Linux's rule.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 use crate::settings::{RtoRule, Settings};
 
@@ -61,7 +61,7 @@ impl RttEstimator {
     /// Takes in a round-trip time that Karn's rule allows, measured at `now` by an ACK up to `una` when
     /// `nxt` was next to be sent. The timeout is no longer backed off (RFC 6298 5.7, note).
     #[inline]
-    pub(crate) fn sample(&mut self, now: Time, rtt: Time, una: u64, nxt: u64) {
+    pub(crate) fn sample(&mut self, now: Instant, rtt: Duration, una: u64, nxt: u64) {
         let rtt = if self.tick == 0 {
             rtt
         } else {
@@ -86,9 +86,9 @@ impl RttEstimator {
 
     /// What a clock shows that has ticks: `now` less the reading when the segment was sent.
     #[inline(never)]
-    fn in_ticks(&self, now: Time, rtt: Time) -> Time {
+    fn in_ticks(&self, now: Instant, rtt: Duration) -> Duration {
         let ticks = now.as_ps() / self.tick - now.saturating_sub(rtt).as_ps() / self.tick;
-        Time::from_ps(ticks.max(1).saturating_mul(self.tick))
+        Duration::from_ps(ticks.max(1).saturating_mul(self.tick))
     }
 
     /// RFC 6298 2.2 and 2.3, with alpha = 1/8, beta = 1/4 and K = 4.
@@ -145,18 +145,18 @@ impl RttEstimator {
 
     /// The timeout, backed off and capped.
     #[inline]
-    pub(crate) fn rto(&self) -> Time {
+    pub(crate) fn rto(&self) -> Duration {
         if self.backoff == 0 {
-            Time::from_ps(self.base)
+            Duration::from_ps(self.base)
         } else {
             self.backed_off(self.backoff)
         }
     }
 
     /// The timeout of a series of its own that was doubled `backoff` times, capped.
-    pub(crate) fn backed_off(&self, backoff: u32) -> Time {
+    pub(crate) fn backed_off(&self, backoff: u32) -> Duration {
         let backed_off = u128::from(self.base) << backoff.min(BACKOFF_MAX);
-        Time::from_ps(backed_off.min(u128::from(self.maximum)) as u64)
+        Duration::from_ps(backed_off.min(u128::from(self.maximum)) as u64)
     }
 
     /// Doubles the timeout (RFC 6298 5.5).
@@ -176,20 +176,23 @@ impl RttEstimator {
             if self.syn_backoff_lasts {
                 return;
             }
-            self.base = self.base.max(Time::from_secs(3).as_ps()).min(self.maximum);
+            self.base = self
+                .base
+                .max(Duration::from_secs(3).as_ps())
+                .min(self.maximum);
         }
         self.backoff = 0;
     }
 
     /// The shortest round-trip time, once there is one.
-    pub(crate) fn least(&self) -> Option<Time> {
-        (self.least < u64::MAX).then(|| Time::from_ps(self.least))
+    pub(crate) fn least(&self) -> Option<Duration> {
+        (self.least < u64::MAX).then(|| Duration::from_ps(self.least))
     }
 
     /// Smoothed round-trip time, once there is one.
     #[inline]
-    pub(crate) fn srtt(&self) -> Option<Time> {
-        (self.srtt_8 > 0).then(|| Time::from_ps(self.srtt_8 / 8))
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        (self.srtt_8 > 0).then(|| Duration::from_ps(self.srtt_8 / 8))
     }
 }
 
@@ -197,10 +200,10 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    fn estimator(preset: &str, rto_min: Time) -> RttEstimator {
+    fn estimator(preset: &str, rto_min: Duration) -> RttEstimator {
         let mut settings = Settings::preset(preset).unwrap();
         settings.rto_min_ps = rto_min.as_ps();
-        settings.clock_granularity_ps = Time::from_us(1).as_ps();
+        settings.clock_granularity_ps = Duration::from_us(1).as_ps();
         RttEstimator::new(&settings)
     }
 
@@ -209,8 +212,8 @@ mod tests {
         (1..)
             .zip(samples_ms)
             .map(|(round, ms)| {
-                let rtt = Time::from_ms(*ms);
-                let now = Time::from_secs(round);
+                let rtt = Duration::from_ms(*ms);
+                let now = Instant::from_secs(round);
                 estimator.sample(now, rtt, 10 * round + 1, 10 * (round + 1));
                 estimator.rto().as_ps() / 1_000_000
             })
@@ -219,8 +222,8 @@ mod tests {
 
     #[test]
     fn rfc_6298_by_hand() {
-        let mut it = estimator("rfc", Time::from_ms(1));
-        assert_eq!(it.rto(), Time::from_secs(1));
+        let mut it = estimator("rfc", Duration::from_ms(1));
+        assert_eq!(it.rto(), Duration::from_secs(1));
         // SRTT 100, RTTVAR 50: 300 ms. SRTT 112.5, RTTVAR 62.5: 362.5 ms. Then the error is 12.5:
         // SRTT 110.9375, RTTVAR 50: 310.9375 ms
         assert_eq!(
@@ -231,16 +234,16 @@ mod tests {
 
     #[test]
     fn rfc_6298_has_a_floor_for_the_whole_timeout_and_a_granularity_for_the_deviation() {
-        let mut it = estimator("rfc", Time::from_secs(1));
+        let mut it = estimator("rfc", Duration::from_secs(1));
         assert_eq!(timeouts(&mut it, &[100, 100]), [1_000_000, 1_000_000]);
-        let mut it = estimator("rfc", Time::from_ms(1));
-        it.granularity = Time::from_ms(500).as_ps();
+        let mut it = estimator("rfc", Duration::from_ms(1));
+        it.granularity = Duration::from_ms(500).as_ps();
         assert_eq!(timeouts(&mut it, &[100]), [600_000]);
     }
 
     #[test]
     fn linux_by_hand() {
-        let mut it = estimator("linux-2.6", Time::from_ms(200));
+        let mut it = estimator("linux-2.6", Duration::from_ms(200));
         // the minimum of 200 ms is added to SRTT as long as four deviations are below it:
         // 80: 4 mdev is 160. 180: the error is 100, 4 mdev becomes 160 - 40 + 100 = 220, SRTT 92.5.
         // 100: the error is 7.5, 4 mdev 220 - 55 + 7.5 = 172.5, SRTT 93.4375; the variance falls
@@ -253,7 +256,7 @@ mod tests {
 
     #[test]
     fn linux_gives_a_shorter_round_trip_an_eighth_of_the_weight() {
-        let mut it = estimator("linux-2.6", Time::from_ms(1));
+        let mut it = estimator("linux-2.6", Duration::from_ms(1));
         timeouts(&mut it, &[100, 100, 100, 100]);
         // 4 mdev: 200, 150, 112.5, 84.375
         assert_eq!(it.deviation_4, 84_375_000_000);
@@ -264,7 +267,7 @@ mod tests {
 
     #[test]
     fn the_timeout_doubles_up_to_its_maximum_and_a_sample_ends_that() {
-        let mut it = estimator("linux-2.6", Time::from_ms(200));
+        let mut it = estimator("linux-2.6", Duration::from_ms(200));
         timeouts(&mut it, &[100]);
         let mut seen = Vec::new();
         for _ in 0..40 {
@@ -273,11 +276,15 @@ mod tests {
         }
         assert_eq!(
             seen[..3],
-            [Time::from_ms(600), Time::from_ms(1200), Time::from_ms(2400)]
+            [
+                Duration::from_ms(600),
+                Duration::from_ms(1200),
+                Duration::from_ms(2400)
+            ]
         );
-        assert_eq!(seen[39], Time::from_secs(120));
+        assert_eq!(seen[39], Duration::from_secs(120));
         timeouts(&mut it, &[100]);
-        assert_eq!(it.rto(), Time::from_ms(300));
+        assert_eq!(it.rto(), Duration::from_ms(300));
     }
 
     #[test]
@@ -288,7 +295,7 @@ mod tests {
             let mut it = RttEstimator::new(&settings);
             it.back_off();
             it.handshake_done();
-            assert_eq!(it.rto(), Time::from_ms(rto_ms));
+            assert_eq!(it.rto(), Duration::from_ms(rto_ms));
             // 100 ms, and four times half of it
             assert_eq!(timeouts(&mut it, &[100]), [300_000]);
         }
@@ -296,15 +303,20 @@ mod tests {
 
     /// Timeouts of a connection with a round trip of 300 us and a minimum of 2 ms, in us: after the first
     /// measurement and after many, taken at times that drift against the ticks.
-    fn timeouts_of_a_lan(tick: Time) -> (u64, u64) {
+    fn timeouts_of_a_lan(tick: Duration) -> (u64, u64) {
         let mut settings = Settings::preset("linux-2.6").unwrap();
-        settings.rto_min_ps = Time::from_ms(2).as_ps();
+        settings.rto_min_ps = Duration::from_ms(2).as_ps();
         settings.rtt_tick_ps = tick.as_ps();
         let mut it = RttEstimator::new(&settings);
         let mut seen = Vec::new();
         for round in 0..200 {
-            let now = Time::from_ms(100) + Time::from_us(301 * round);
-            it.sample(now, Time::from_us(300), 10 * round + 1, 10 * (round + 1));
+            let now = Instant::from_ms(100) + Duration::from_us(301 * round);
+            it.sample(
+                now,
+                Duration::from_us(300),
+                10 * round + 1,
+                10 * (round + 1),
+            );
             seen.push(it.rto().as_ps() / 1_000_000);
         }
         (seen[0], seen[199])
@@ -313,20 +325,21 @@ mod tests {
     #[test]
     fn at_hz_250_a_lan_measures_one_jiffy_and_a_minimum_of_2_ms_is_one_too() {
         // SRTT one jiffy of 4 ms, and first twice that, later the minimum on top
-        assert_eq!(timeouts_of_a_lan(Time::from_ms(4)), (12_000, 8_000));
-        assert_eq!(timeouts_of_a_lan(Time::from_ms(1)), (3_000, 3_000));
-        assert_eq!(timeouts_of_a_lan(Time::ZERO), (2_300, 2_300));
+        assert_eq!(timeouts_of_a_lan(Duration::from_ms(4)), (12_000, 8_000));
+        assert_eq!(timeouts_of_a_lan(Duration::from_ms(1)), (3_000, 3_000));
+        assert_eq!(timeouts_of_a_lan(Duration::ZERO), (2_300, 2_300));
     }
 
     #[test]
     fn a_clock_in_ticks_shows_the_difference_of_its_readings() {
-        let mut it = estimator("linux-2.6", Time::from_ms(200));
-        it.tick = Time::from_ms(4).as_ps();
-        let shown = |now_us, rtt_us| it.in_ticks(Time::from_us(now_us), Time::from_us(rtt_us));
+        let mut it = estimator("linux-2.6", Duration::from_ms(200));
+        it.tick = Duration::from_ms(4).as_ps();
+        let shown =
+            |now_us, rtt_us| it.in_ticks(Instant::from_us(now_us), Duration::from_us(rtt_us));
         // sent at 3.9 ms and acknowledged at 4.1; sent at 4.1 and acknowledged at 7.9; at 11.9, at 12.1
-        assert_eq!(shown(4_100, 200), Time::from_ms(4));
-        assert_eq!(shown(7_900, 3_800), Time::from_ms(4));
-        assert_eq!(shown(11_900, 7_800), Time::from_ms(4));
-        assert_eq!(shown(12_100, 8_000), Time::from_ms(8));
+        assert_eq!(shown(4_100, 200), Duration::from_ms(4));
+        assert_eq!(shown(7_900, 3_800), Duration::from_ms(4));
+        assert_eq!(shown(11_900, 7_800), Duration::from_ms(4));
+        assert_eq!(shown(12_100, 8_000), Duration::from_ms(8));
     }
 }

@@ -18,7 +18,7 @@ impl Recovery {
                 // only a new SACK block can show a loss
                 !(look.newly_sacked || (open && board.has_lost()))
             }
-            Detection::Sack(_) | Detection::Time(_) => open && board.is_in_order(),
+            Detection::Sack(_) | Detection::Rack(_) => open && board.is_in_order(),
         };
         if nothing {
             return Detected::default();
@@ -47,7 +47,7 @@ impl Recovery {
                 let again = it.mark_lost(board, self.state == State::Fast);
                 (board.lost().saturating_sub(lost) + again, it.cause())
             }
-            Detection::Time(rack) if board.has_news() => {
+            Detection::Rack(rack) if board.has_unexamined() => {
                 let sacked = board.sacked() / board.unit();
                 let recovering = self.state != State::Open;
                 let window = rack.window(&self.reordering, recovering, sacked, look.srtt);
@@ -55,7 +55,7 @@ impl Recovery {
                 wait = next;
                 (newly_lost, DecisionCause::Rack)
             }
-            Detection::Time(_) => (0, DecisionCause::Rack),
+            Detection::Rack(_) => (0, DecisionCause::Rack),
         };
         let enters = match self.state {
             State::Open => board.has_lost(),
@@ -83,7 +83,7 @@ impl Recovery {
         let seen = match &self.detection {
             Detection::DuplicateAcks(it) if board.una() > self.point => it.duplicates(),
             Detection::DuplicateAcks(_) => 0,
-            Detection::Sack(_) | Detection::Time(_) => board.sacked_segments(),
+            Detection::Sack(_) | Detection::Rack(_) => board.sacked_segments(),
         };
         (seen + 1 >= segments).then(|| {
             board.mark_head_lost();

@@ -51,7 +51,7 @@ impl Recovery {
             let since = |sent: Option<Instant>| sent.map(|sent| ack.now - sent);
             self.reordering
                 .on_delivery(ack.now, since(arrived.sent_once));
-            if let (Detection::Time(rack), Some(rtt)) = (&mut self.detection, since(arrived.sent)) {
+            if let (Detection::Rack(rack), Some(rtt)) = (&mut self.detection, since(arrived.sent)) {
                 rack.on_delivery(rtt);
             }
             if arrived.late_by > 0 && self.state != State::Loss {
@@ -68,7 +68,7 @@ impl Recovery {
         self.reordering.on_late(segments);
         match &mut self.detection {
             Detection::Sack(it) => it.on_reordering(),
-            Detection::Time(_) if self.reordering.seen() == 1 => {
+            Detection::Rack(_) if self.reordering.seen() == 1 => {
                 self.window_changed = Some(DecisionCause::Reordering);
             }
             _ => {}
@@ -83,7 +83,7 @@ impl Recovery {
             .probe
             .as_ref()
             .is_some_and(|it| it.is_answer(dsack.end));
-        if let Detection::Time(rack) = &mut self.detection
+        if let Detection::Rack(rack) = &mut self.detection
             && !of_probe
             && self.reordering.seen() > 0
             && rack.on_needless(ack, board.nxt())
@@ -188,7 +188,7 @@ impl Recovery {
     }
 
     fn note_recovered(&mut self, needed: bool) {
-        if let Detection::Time(rack) = &mut self.detection
+        if let Detection::Rack(rack) = &mut self.detection
             && rack.on_recovered(needed)
         {
             self.window_changed = Some(DecisionCause::NoReordering);
@@ -246,7 +246,7 @@ impl Recovery {
                 it.reset();
             }
             Detection::Sack(_) => board.mark_all_lost(),
-            Detection::Time(rack) => board.mark_timed_out(now, rack.rtt()),
+            Detection::Rack(rack) => board.mark_timed_out(now, rack.rtt()),
         }
         self.state = State::Loss;
         self.point = board.nxt();

@@ -63,7 +63,7 @@ enum Detection {
     /// SACKed segments above a hole.
     Sack(Rfc6675),
     /// Time, since a segment that was sent later arrived.
-    Time(Rack),
+    Rack(Rack),
 }
 
 /// The loss recovery of one sender.
@@ -98,7 +98,7 @@ impl Recovery {
         let detection = if !sack {
             Detection::DuplicateAcks(NewReno::new())
         } else if settings.rack {
-            Detection::Time(Rack::default())
+            Detection::Rack(Rack::default())
         } else {
             Detection::Sack(Rfc6675::new(settings.fack))
         };
@@ -182,7 +182,7 @@ impl Recovery {
         }
         match &self.detection {
             Detection::DuplicateAcks(it) => it.pipe(board),
-            Detection::Sack(_) | Detection::Time(_) => board.pipe(),
+            Detection::Sack(_) | Detection::Rack(_) => board.pipe(),
         }
     }
 
@@ -227,7 +227,7 @@ impl Recovery {
     pub(crate) fn in_flight(&self, board: &Scoreboard) -> u64 {
         match &self.detection {
             Detection::DuplicateAcks(it) => it.pipe(board),
-            Detection::Sack(_) | Detection::Time(_) => board.pipe(),
+            Detection::Sack(_) | Detection::Rack(_) => board.pipe(),
         }
     }
 
@@ -235,7 +235,7 @@ impl Recovery {
     pub(crate) fn saw_duplicates(&self, board: &Scoreboard) -> bool {
         match &self.detection {
             Detection::DuplicateAcks(it) => it.duplicates() > 0,
-            Detection::Sack(_) | Detection::Time(_) => board.sacked() > 0,
+            Detection::Sack(_) | Detection::Rack(_) => board.sacked() > 0,
         }
     }
 

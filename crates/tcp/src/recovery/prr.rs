@@ -2,7 +2,7 @@
 //! with the slow-start reduction bound, as Linux has it (`tcp_cwnd_reduction`).
 //!
 //! While more is in the network than the new threshold, ssthresh / cwnd segments go out for each
-//! that was delivered, so that the flight comes down to the threshold by the end of the
+//! that was delivered, so that the flight falls to the threshold by the end of the
 //! recovery, evenly, with no silence of half a round trip. With less, it may grow by as much as was
 //! delivered, and by a segment more where the ACK showed progress and no further loss.
 

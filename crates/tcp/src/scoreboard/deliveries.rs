@@ -34,7 +34,7 @@ pub(super) struct Deliveries {
     /// the latest transmission that is known to have arrived (`RACK.segment`)
     pub(super) latest: Transmission,
     /// something arrived since losses were last looked for
-    pub(super) news: bool,
+    pub(super) unexamined: bool,
     /// a segment sent again after this may have been delivered by its first transmission
     trusted: Instant,
     /// of this ACK: the transmission that the kernel looks at last, and its rank in that order:
@@ -58,7 +58,7 @@ impl Deliveries {
     pub(super) fn new() -> Self {
         Self {
             latest: Transmission::default(),
-            news: false,
+            unexamined: false,
             trusted: Instant::ZERO,
             sent: None,
             sent_rank: 0,
@@ -86,7 +86,7 @@ impl Deliveries {
         } else if record.sent > self.trusted {
             return;
         }
-        self.news = true;
+        self.unexamined = true;
         let rank = if acked { u64::MAX } else { ordinal };
         if rank >= self.sent_rank {
             self.sent_rank = rank;
@@ -174,8 +174,8 @@ impl Scoreboard {
 
     /// Whether anything was delivered since losses were looked for.
     #[inline]
-    pub(crate) fn has_news(&self) -> bool {
-        self.deliveries.as_ref().is_some_and(|it| it.news)
+    pub(crate) fn has_unexamined(&self) -> bool {
+        self.deliveries.as_ref().is_some_and(|it| it.unexamined)
     }
 
     /// Whether nothing can be lost, so that there is no need to look: all that is outstanding was sent
@@ -190,7 +190,7 @@ impl Scoreboard {
             return true;
         };
         let in_order = head.is_none_or(|head| head >= deliveries.latest);
-        deliveries.news &= !in_order;
+        deliveries.unexamined &= !in_order;
         in_order
     }
 

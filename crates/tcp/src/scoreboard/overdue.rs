@@ -26,7 +26,7 @@ impl Scoreboard {
         let Some(mut deliveries) = self.deliveries.take() else {
             return (0, None);
         };
-        deliveries.news = false;
+        deliveries.unexamined = false;
         let before = self.lost;
         let latest = deliveries.latest;
         let detect = |it: Transmission| rack::detect(it, latest, allowed, now);
@@ -206,7 +206,7 @@ impl Scoreboard {
     /// Losses are to be looked for although nothing new was delivered.
     pub(crate) fn look_again(&mut self) {
         if let Some(deliveries) = &mut self.deliveries {
-            deliveries.news = true;
+            deliveries.unexamined = true;
         }
     }
 

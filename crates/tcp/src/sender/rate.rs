@@ -7,7 +7,7 @@ use super::{Agreed, Sender};
 use crate::congestion::AckSample;
 use crate::delivery_rate::FlightFacts;
 
-/// How the sender stood before an ACK. All but `una` in the window's unit.
+/// The state of the sender before an ACK. All but `una` in the window's unit.
 #[derive(Debug, Default)]
 pub(super) struct BeforeAck {
     una: u64,
@@ -48,13 +48,13 @@ impl Sender {
     #[inline]
     pub(crate) fn after_ack(&mut self, now: Instant) {
         if self.before_ack.is_some() {
-            self.tell_rate(now);
+            self.report_rate(now);
         }
     }
 
-    /// Tells congestion control of the ACK, whether it acknowledges anything new or not.
+    /// Reports the ACK to congestion control, whether it acknowledges anything new or not.
     #[inline(never)]
-    fn tell_rate(&mut self, now: Instant) {
+    fn report_rate(&mut self, now: Instant) {
         let Some(before) = &self.before_ack else {
             return;
         };
