@@ -17,7 +17,7 @@ use crate::timers::{Timer, Timers};
 /// `TCP_MAX_QUICKACKS`
 const QUICK_MAX: u64 = 16;
 
-/// What is owed to the peer, and when it is due.
+/// Whether an ACK is due, and when.
 #[derive(Debug)]
 pub(crate) struct AckSchedule {
     policy: AckPolicy,
@@ -120,8 +120,8 @@ impl AckSchedule {
         }
     }
 
-    /// Data came that is not next: out of order, or there before (its ACK was lost, or the peer's
-    /// timeout was early). It says nothing about the gap between segments.
+    /// Data arrived out of order, or a second time (its ACK was lost, or the peer's timeout was early). It
+    /// says nothing about the gap between segments.
     pub(crate) fn on_out_of_place(&mut self, window: u64) {
         self.now = true;
         if self.policy == AckPolicy::QuickAck {
@@ -160,8 +160,8 @@ impl AckSchedule {
         } else if gap < self.ato {
             self.ato = (self.ato / 2 + gap).min(data.rto);
         }
-        // the kernel asks this only of gaps longer than `ato`, which a minimum RTO of 200 ms
-        // always is; with 2 ms the order of the questions would hide the long gap
+        // the kernel tests this only for gaps longer than `ato`; with a minimum RTO of 200 ms that is the
+        // same, with 2 ms a long gap would be missed
         if gap > data.rto {
             self.raise_quick(data.window);
         }
@@ -186,7 +186,7 @@ impl AckSchedule {
         }
     }
 
-    /// The delayed ACK's time has come (`tcp_delack_timer`): the estimate was too short.
+    /// The delayed ACK is due (`tcp_delack_timer`): the estimate was too short.
     pub(crate) fn on_timer(&mut self, timers: &mut Timers, now: Instant, rto: Duration) {
         if let Some(merge) = &mut self.merge
             && timers.deadline(Timer::ReceiveOffload) <= now

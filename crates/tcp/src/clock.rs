@@ -4,14 +4,14 @@ use fairport_units::{Duration, Instant};
 
 /// Turns times into timestamp values.
 ///
-/// A tick is the setting `clock_granularity_ps`: 1 us in `linux-2.6` (kernels of then had jiffies,
-/// those since 6.7 have microseconds), 1 ms in `rfc`. It wraps after 71 minutes at 1 us; there
-/// is no PAWS that would mind. Round-trip times come from send times, which are exact; the option
+/// A tick is the setting `clock_granularity_ps`: 1 us in `linux-2.6` (kernels of that era had
+/// jiffies, those since 6.7 have microseconds), 1 ms in `rfc`. It wraps after 71 minutes at 1 us, so PAWS
+/// (the setting `paws`) needs a longer tick in longer runs. Round-trip times come from send times, which are exact; the option
 /// serves where Karn's rule forbids those.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimestampClock {
     tick: u64,
-    /// 2^64 / tick, rounded down: a division a segment would cost more than the segment
+    /// 2^64 / tick, rounded down: a division per segment would cost more than the rest
     reciprocal: u64,
 }
 
@@ -37,7 +37,7 @@ impl TimestampClock {
         (ticks as u32).wrapping_add(1)
     }
 
-    /// The time since the peer was sent `echoed`, at least one tick, if it can have been.
+    /// The time since `echoed` was sent to the peer, at least one tick; none if it was never sent.
     pub(crate) fn since(&self, now: Instant, echoed: u32) -> Option<Duration> {
         if echoed == 0 {
             return None;

@@ -28,10 +28,10 @@ pub(crate) enum Phase {
     Reset,
 }
 
-/// Largest segment that a peer takes that does not say (RFC 9293 3.7.1).
+/// The MSS of a peer that does not give one (RFC 9293 3.7.1).
 const MSS_DEFAULT: u16 = 536;
 
-/// What the handshake needs and finds out.
+/// What the handshake needs and what it negotiates.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     pub(crate) settings: Settings,
@@ -61,7 +61,7 @@ impl Handshake {
     }
 }
 
-/// What a segment is answered with that belongs to no connection (RFC 9293 3.10.7.1).
+/// The answer to a segment that belongs to no connection (RFC 9293 3.10.7.1).
 fn refusal(segment: &Segment) -> Option<Segment> {
     if segment.flags.contains(Flags::RST) {
         return None;
@@ -86,7 +86,7 @@ fn refusal(segment: &Segment) -> Option<Segment> {
 }
 
 impl Connection {
-    /// A segment came that has SYN or RST, or before the connection was established.
+    /// A segment with SYN or RST, or one that arrives before the connection is established.
     #[cold]
     pub(crate) fn on_handshake(
         &mut self,

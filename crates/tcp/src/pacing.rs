@@ -8,8 +8,8 @@
 //! - A random gap, uniform up to `send_gap_max_ps`, after each segment, with or without the above: the
 //!   randomised sending times that `TCPRand` is compared with (Lee et al. 2017).
 //!
-//! A host's timer has a granularity. What waits for it and comes due between two of its ticks leaves
-//! together at the second, so at a tick of 1 ms a paced gigabit is a train of 80 segments a millisecond.
+//! A host's timer has a granularity. Segments that become due between two of its ticks leave
+//! together at the later one, so at a tick of 1 ms a paced gigabit is a train of 80 segments per millisecond.
 //! An ACK that comes between them lets out what is due by then.
 //!
 //! Segments with data are paced, sent again or not; acknowledgements and probes are not.
@@ -29,9 +29,9 @@ const LINUX_UNPACED: u64 = 10;
 /// What decides the rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    /// bytes that may be out
+    /// the congestion window in bytes
     pub(crate) cwnd_bytes: u64,
-    /// bytes that are out
+    /// outstanding data in bytes
     pub(crate) out_bytes: u64,
     pub(crate) ssthresh_bytes: u64,
     pub(crate) srtt: Option<Duration>,
@@ -53,8 +53,8 @@ impl Load {
         (self.cwnd_bytes.max(self.out_bytes), percent)
     }
 
-    /// What leaves in `span` at Linux's pacing rate, which it knows whether it paces or not; without
-    /// limit before the first round-trip time.
+    /// What leaves in `span` at Linux's pacing rate, which Linux computes whether it paces or not. There is
+    /// no limit before the first round-trip time.
     pub(crate) fn linux_bytes_in(&self, span: Duration) -> u64 {
         if let Some(rate) = self.rate {
             let bytes = u128::from(rate) * u128::from(span.as_ps());
@@ -130,7 +130,7 @@ impl Pacer {
         timers.set(Timer::Pacing, Instant::from_ps(edge));
     }
 
-    /// Whether a window that waits for the timer is used all the same: it is what sets the pace.
+    /// Whether a window counts as used while the pacer holds segments back: the window sets the pace.
     /// As in Linux, half of it has to be out at some time in the round trip
     /// (`tcp_is_cwnd_limited`).
     pub(crate) fn uses(&self, cwnd_bytes: u64) -> bool {

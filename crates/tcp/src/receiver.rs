@@ -1,8 +1,8 @@
-//! The receiving half: puts data in order, and knows what to acknowledge.
+//! The receiving half: it puts data in order and says what to acknowledge.
 //!
-//! The application reads at once, so the window is always the whole buffer from `RCV.NXT`; data held out
-//! of order lies within it (Linux counts it against the buffer, but never takes a window
-//! back either).
+//! The application reads at once, so the window is always the whole buffer from `RCV.NXT`; data held
+//! out of order lies within it (Linux counts such data against the buffer, but never shrinks a window
+//! that it has offered).
 
 use fairport_units::{Duration, Instant};
 
@@ -29,14 +29,14 @@ pub(crate) struct Receiver {
     ts_recent: u32,
     /// where the stream ends, once the peer's FIN says so
     fin: Option<u64>,
-    /// what lies above a gap
+    /// data above a gap
     held: Ranges,
     /// of these the ranges that were added to last, latest first (RFC 2018 4)
     recent: [Range; Options::MAX_SACKS],
     recents: usize,
     /// how many are kept: as many as an ACK has room for
     recents_max: usize,
-    /// what came twice is reported (RFC 2883), and what came so since the last report
+    /// data that arrived twice is reported (RFC 2883), and what did so since the last report
     reports_duplicates: bool,
     duplicate: Option<Range>,
     pub(crate) acks: AckSchedule,
@@ -131,7 +131,7 @@ impl Receiver {
         self.has_gap() || self.duplicate.is_some()
     }
 
-    /// Bytes came that had come before (RFC 2883 4; `tcp_dsack_set`).
+    /// Bytes arrived a second time (RFC 2883 4; `tcp_dsack_set`).
     #[cold]
     fn note_duplicate(&mut self, start: u64, end: u64) {
         if self.reports_duplicates && start < end {
@@ -139,8 +139,7 @@ impl Receiver {
         }
     }
 
-    /// A segment came that is not to be accepted: it lies below what was acknowledged, or beyond the
-    /// window.
+    /// A segment is not accepted: it lies below what was acknowledged, or beyond the window.
     #[cold]
     pub(crate) fn on_unacceptable(&mut self, segment: &Segment) {
         let start = seq::unwrap(self.nxt, segment.seq).max(self.start);
@@ -149,8 +148,8 @@ impl Receiver {
         self.acks.on_out_of_place(self.window);
     }
 
-    /// Whether any part of the segment is new or where it ought to be (RFC 9293 3.10.7.4; as in
-    /// Linux, what the peer may have sent before our last ACK reached it is good too).
+    /// Whether any part of the segment lies in the window (RFC 9293 3.10.7.4). As in Linux, what the
+    /// peer may have sent before our last ACK reached it is accepted too.
     #[inline]
     pub(crate) fn accepts(&self, segment: &Segment) -> bool {
         let start = seq::unwrap(self.nxt, segment.seq);
@@ -233,8 +232,8 @@ impl Receiver {
         }
     }
 
-    /// The peer says that its stream ends at `end`. One that contradicts what came before is
-    /// not believed.
+    /// The peer says that its stream ends at `end`. An end that contradicts
+    /// earlier data is ignored.
     #[cold]
     fn take_fin(&mut self, end: u64) -> bool {
         let beyond = self.held.end().max(self.nxt);

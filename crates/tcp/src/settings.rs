@@ -100,11 +100,11 @@ pub struct Settings {
     pub sack: bool,
     /// Offer and send timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Drop what comes with a timestamp older than the last one in order, as a duplicate of long ago
-    /// (RFC 7323 5); needs timestamps.
+    /// Drop a segment whose timestamp is older than the last one in order, as an old duplicate (RFC
+    /// 7323 5); needs timestamps.
     pub paws: bool,
-    /// Answer what acknowledges data that was not sent (RFC 9293 3.10.7.4); off: drop it in silence, as
-    /// most Linux kernels.
+    /// Answer an acknowledgement of data that was not sent (RFC 9293 3.10.7.4); off: drop it silently,
+    /// as most Linux kernels do.
     pub answers_invalid_acks: bool,
     /// When the receiver acknowledges.
     pub ack_policy: AckPolicy,
@@ -161,10 +161,10 @@ pub struct Settings {
     pub window_reduction: WindowReduction,
     /// Report data that arrived twice, in the first SACK block (RFC 2883).
     pub dsack: bool,
-    /// Take a reduction of the window back that duplicate SACKs or timestamps show to have been
-    /// needless (RFC 3708, 4015); without SACK timestamps alone.
+    /// Undo a reduction of the window that duplicate SACKs or timestamps show to have been spurious
+    /// (RFC 3708, 4015); without SACK, timestamps alone.
     pub undo: bool,
-    /// Find out after a timeout whether it was needless (F-RTO, RFC 5682).
+    /// Detect after a timeout whether it was spurious (F-RTO, RFC 5682).
     pub frto: bool,
     /// Send new data on the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
@@ -198,12 +198,12 @@ pub struct Settings {
     pub receive_buffer_bytes: u64,
     /// Leave slow start on growing delay or long ACK trains (CUBIC only).
     pub hystart: bool,
-    /// HyStart forgives an ACK train the time of four bursts of 64 KB at the pacing rate, at most 1 ms,
+    /// HyStart allows an ACK train the time of four bursts of 64 KB at the pacing rate, at most 1 ms,
     /// and does not halve the delay where segments are paced (Linux since 5.6); CUBIC only.
     pub hystart_ack_delay: bool,
     /// CUBIC's clock stops while nothing is outstanding (RFC 9438 5.8; Linux since 4.3).
     pub cubic_idle_shift: bool,
-    /// Aim below the last maximum when a loss comes before it was reached (BIC and CUBIC).
+    /// Aim below the last maximum if a loss occurs before it is reached again (BIC and CUBIC).
     pub fast_convergence: bool,
     /// How long a new segment's payload is.
     pub payload_sizing: PayloadSizing,
@@ -224,14 +224,14 @@ pub struct Settings {
     pub pacing_granularity_ps: u64,
     /// Largest random gap after a data segment, on top of pacing; 0: none.
     pub send_gap_max_ps: u64,
-    /// Hand no more to the host than two segments or 1/1024 s of Linux's pacing rate, as long as
-    /// they have not left it (Linux since 3.6).
+    /// At most two segments, or 1/1024 s at Linux's pacing rate, of a flow wait in its own host (TCP
+    /// small queues, Linux since 3.6).
     pub small_queue: bool,
     /// Hand the host bursts of up to 64 KB, which its adapter cuts into segments (TSO): ACKs let
     /// bursts out, and a burst costs the host's processor as much as a segment.
     pub segmentation_offload: bool,
-    /// What comes in order within this of its first segment is merged, up to 64 KB, and acknowledged
-    /// as one segment (GRO); 0: nothing is.
+    /// Segments that arrive in order within this time of the first are merged, up to 64 KB, and
+    /// acknowledged as one (GRO); 0: none are.
     pub receive_offload_ps: u64,
 }
 

@@ -3,9 +3,9 @@
 //! Linux (`tcp_small_queue_check`, since 3.6) stops a flow of which more than two segments, and more than
 //! 1/1024 s at its pacing rate, are still on their way through the host, so that one flow's window does
 //! not fill the queue that all share. Twice that in recovery, where lost segments go first; no limit
-//! where at most one segment is outstanding (since 6.7), for then nothing else would come to go on with.
+//! where at most one segment is outstanding (since 6.7), because nothing else would let it continue.
 //!
-//! Linux counts the memory of a segment, which is half as much again; here it is the packet. The
+//! Linux counts the memory of a segment, which is half as much again; here the packet's size counts. The
 //! host says when each has left ([`SmallQueue::queued`]); a host that says nothing has no queue.
 
 use std::collections::VecDeque;

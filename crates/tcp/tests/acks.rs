@@ -215,7 +215,7 @@ fn what_came_twice_is_reported_in_the_first_sack_block() {
     let mut pair = Pair::same(&settings, ONE_WAY)
         .spaced(Duration::from_us(12))
         .connected()
-        .judged(|sent| match sent.data {
+        .through(|sent| match sent.data {
             Some(1 | 5) => pair::Fate::Twice,
             Some(3) => pair::Fate::Lose,
             _ => pair::Fate::Arrive,

@@ -29,7 +29,7 @@ fn transfer(settings: &Settings) -> Pair {
     let mut pair = Pair::same(settings, Duration::from_ms(10))
         .spaced(Duration::from_us(100))
         .connected()
-        .judged(|sent| match sent.data {
+        .through(|sent| match sent.data {
             Some(number) if number % 400 == 99 => Fate::Lose,
             _ => Fate::Arrive,
         });

@@ -81,7 +81,7 @@ fn a_mark_reduces_the_window_and_ends_slow_start() {
         let settings = linux(&json!({
             "congestion_control": "newreno", "ecn": true, "window_reduction": reduction
         }));
-        let mut pair = connected(&settings).judged(|sent| match sent.data {
+        let mut pair = connected(&settings).through(|sent| match sent.data {
             Some(30) => Fate::Mark,
             _ => Fate::Arrive,
         });
@@ -108,7 +108,7 @@ fn a_mark_reduces_the_window_and_ends_slow_start() {
 #[test]
 fn after_a_timeout_slow_start_ends_at_the_threshold() {
     let settings = linux(&json!({"congestion_control": "newreno", "tail_loss_probe": false}));
-    let mut pair = connected(&settings).judged(|sent| match sent.data {
+    let mut pair = connected(&settings).through(|sent| match sent.data {
         // the whole first flight
         Some(0..10) => Fate::Lose,
         _ => Fate::Arrive,
@@ -140,7 +140,7 @@ fn a_window_that_was_idle_is_reduced_when_data_goes_out_again() {
 #[test]
 fn a_window_that_was_not_used_for_a_timeouts_time_is_reduced() {
     let settings = linux(&json!({"congestion_control": "newreno"}));
-    let mut pair = connected(&settings).judged(|sent| match sent.data {
+    let mut pair = connected(&settings).through(|sent| match sent.data {
         Some(100) => Fate::Late(Duration::from_ms(60)),
         _ => Fate::Arrive,
     });

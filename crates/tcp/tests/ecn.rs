@@ -23,7 +23,7 @@ fn marking(numbers: &'static [usize]) -> impl FnMut(&Sent) -> Fate {
 }
 
 fn transfer(overrides: &Value, marked: &'static [usize], segments: u64) -> Pair {
-    let mut pair = pair(overrides, overrides).judged(marking(marked));
+    let mut pair = pair(overrides, overrides).through(marking(marked));
     pair.client.write(segments * PAYLOAD);
     pair.run();
     assert_eq!(pair.server.delivered_bytes(), segments * PAYLOAD);
@@ -62,7 +62,7 @@ fn ecn_is_used_where_both_sides_offer_it() {
 fn offers_around_a_lost_syn(fallback: bool) -> Vec<bool> {
     let on = json!({"ecn": true, "ecn_fallback": fallback});
     let mut count = 0;
-    let mut pair = pair(&on, &on).judged(move |sent| {
+    let mut pair = pair(&on, &on).through(move |sent| {
         count += usize::from(sent.forward);
         if count == 1 { Fate::Lose } else { Fate::Arrive }
     });
@@ -131,7 +131,7 @@ fn a_mark_is_echoed_until_cwr_and_halves_the_window_once() {
 fn a_loss_in_the_round_trip_of_a_mark_lowers_the_window_no_further() {
     let threshold = |lost: Option<usize>| {
         let on = json!({"ecn": true, "ack_policy": "every-segment"});
-        let mut pair = pair(&on, &on).judged(move |sent| match sent.data {
+        let mut pair = pair(&on, &on).through(move |sent| match sent.data {
             Some(30) => Fate::Mark,
             number if number.is_some() && number == lost => Fate::Lose,
             _ => Fate::Arrive,
@@ -177,7 +177,7 @@ fn dctcp_gives_up_little_of_its_window_for_few_marks() {
     let after_mark = |control: &str| {
         let overrides = json!({"congestion_control": control, "ecn": true});
         let settings = stack("rfc", &overrides);
-        let mut pair = Pair::same(&settings, ONE_WAY).judged(marking(&[3, 20_000]));
+        let mut pair = Pair::same(&settings, ONE_WAY).through(marking(&[3, 20_000]));
         pair.client.write(40_000 * PAYLOAD);
         pair.run_while(|pair| !matches!(pair.sent.last().and_then(|s| s.data), Some(20_000..)));
         let before = pair.client.gauges().cwnd_bytes;

@@ -241,7 +241,7 @@ fn a_lost_window_probe_does_not_stop_a_transfer() {
         &json!({"receive_buffer_bytes": 2920, "window_scale": 0}),
     );
     let mut count = 0;
-    let mut pair = Pair::new(&settings(), &small, Duration::from_us(100)).judged(move |_| {
+    let mut pair = Pair::new(&settings(), &small, Duration::from_us(100)).through(move |_| {
         count += 1;
         if count % 3 == 0 {
             pair::Fate::Lose

@@ -30,7 +30,7 @@ fn under_fack_a_segment_is_lost_once_one_three_above_it_is_sacked() {
             pair.client_log.timeouts.len(),
         )
     };
-    // of ten segments the third to fifth are lost: by FACK the sixth tells of the third, by RFC 6675
+    // of ten segments the third to fifth are lost: by FACK the sixth shows the loss of the third, by RFC 6675
     // the eighth
     let (with, without) = (
         first_again(true, &[2, 3, 4]),
@@ -60,7 +60,7 @@ fn under_fack_a_lost_retransmission_is_told_by_data_sent_after_it() {
 fn once_something_came_late_fack_is_off() {
     // the fifth segment comes late without being taken for lost; then two of a flight are lost
     let mut numbers = 0..;
-    let judge = move |sent: &pair::Sent| {
+    let path = move |sent: &pair::Sent| {
         if sent.data.is_none() {
             return Fate::Arrive;
         }
@@ -71,6 +71,6 @@ fn once_something_came_late_fack_is_off() {
         }
     };
     // the two segments behind are not enough now
-    let pair = sends(&then(&json!({"initial_window_segments": 12})), 12, judge);
+    let pair = sends(&then(&json!({"initial_window_segments": 12})), 12, path);
     assert_eq!(pair.client_log.timeouts.len(), 1);
 }

@@ -112,7 +112,7 @@ proptest! {
         let mut fates = fates.into_iter();
         let mut pair = Pair::new(&client, &server, Duration::from_us(100))
             .spaced(Duration::from_us(5))
-            .judged(move |_| fates.next().unwrap_or(Fate::Arrive));
+            .through(move |_| fates.next().unwrap_or(Fate::Arrive));
         pair.client.write(size);
         pair.client.close();
         let mut before = 0;
@@ -140,7 +140,7 @@ proptest! {
     ) {
         let mut fates = fates.into_iter();
         let mut pair = Pair::new(&client, &server, Duration::from_us(100))
-            .judged(move |_| fates.next().unwrap_or(Fate::Arrive));
+            .through(move |_| fates.next().unwrap_or(Fate::Arrive));
         pair.client.write(sizes.0);
         pair.server.write(sizes.1);
         pair.client.close();

@@ -238,7 +238,7 @@ fn in_ns3_an_ack_of_new_data_ends_the_backoff_without_a_round_trip_time() {
 #[test]
 fn a_lost_syn_is_sent_again_after_the_initial_timeout_doubling() {
     let mut lost = 0;
-    let mut pair = Pair::same(&linux(&json!({})), ONE_WAY).judged(move |_| {
+    let mut pair = Pair::same(&linux(&json!({})), ONE_WAY).through(move |_| {
         lost += 1;
         if lost <= 2 { Fate::Lose } else { Fate::Arrive }
     });
@@ -265,7 +265,7 @@ fn a_lost_syn_is_sent_again_after_the_initial_timeout_doubling() {
 fn after_a_lost_syn_the_window_starts_with_one_segment_and_an_unmeasured_timeout_with_3_s() {
     let settings = linux(&json!({"timestamps": false}));
     let mut lost = 0;
-    let mut pair = Pair::same(&settings, ONE_WAY).judged(move |sent| {
+    let mut pair = Pair::same(&settings, ONE_WAY).through(move |sent| {
         lost += 1;
         if lost == 1 || sent.data == Some(0) {
             Fate::Lose
@@ -286,7 +286,7 @@ fn after_a_lost_syn_the_window_starts_with_one_segment_and_an_unmeasured_timeout
 fn a_lost_syn_ack_is_sent_again_by_either_timer() {
     let mut pair = Pair::same(&linux(&json!({})), ONE_WAY);
     let mut answers = 0;
-    pair = pair.judged(move |sent| {
+    pair = pair.through(move |sent| {
         answers += usize::from(!sent.forward);
         if !sent.forward && answers == 1 {
             Fate::Lose
@@ -303,7 +303,7 @@ fn a_lost_syn_ack_is_sent_again_by_either_timer() {
 #[test]
 fn data_after_a_lost_ack_of_the_handshake_opens_the_server() {
     let mut forward = 0;
-    let mut pair = Pair::same(&linux(&json!({})), ONE_WAY).judged(move |sent| {
+    let mut pair = Pair::same(&linux(&json!({})), ONE_WAY).through(move |sent| {
         forward += usize::from(sent.forward);
         if sent.forward && forward == 2 {
             Fate::Lose
@@ -324,7 +324,7 @@ fn reordering_by_two_segments_starts_no_recovery() {
         let mut pair = Pair::same(&settings, ONE_WAY)
             .spaced(Duration::from_us(10))
             .connected()
-            .judged(|sent| match sent.data {
+            .through(|sent| match sent.data {
                 Some(5) => Fate::Late(Duration::from_us(25)),
                 _ => Fate::Arrive,
             });

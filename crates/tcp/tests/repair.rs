@@ -64,7 +64,7 @@ fn a_probe_that_repaired_a_loss_shrinks_the_window_once_more_is_acknowledged() {
     let settings = modern(&json!({}));
     let mut pair = Pair::same(&settings, ONE_WAY)
         .connected()
-        .judged(losing(&[9]));
+        .through(losing(&[9]));
     pair.client.write(10 * u64::from(PAYLOAD));
     pair.run();
     let before = pair.client.gauges().cwnd_bytes;
@@ -124,7 +124,7 @@ fn a_lost_retransmission_is_found_by_rack_without_a_timeout() {
 fn what_comes_late_by_less_than_a_quarter_of_a_round_trip_is_not_sent_again() {
     // once reordering was seen, the window of min_RTT / 4 = 5 ms holds however many are SACKed
     let mut numbers = 0..;
-    let judge = move |sent: &pair::Sent| {
+    let path = move |sent: &pair::Sent| {
         if sent.data.is_none() {
             return Fate::Arrive;
         }
@@ -134,7 +134,7 @@ fn what_comes_late_by_less_than_a_quarter_of_a_round_trip_is_not_sent_again() {
             _ => Fate::Arrive,
         }
     };
-    let pair = sends(&modern(&json!({})), 300, judge);
+    let pair = sends(&modern(&json!({})), 300, path);
     assert_eq!(pair.retransmissions(), []);
     assert_eq!(pair.client.counters().fast_recoveries, 0);
 }
@@ -166,7 +166,7 @@ fn after_a_spike(settings: &Settings) -> (Pair, u64) {
     pair.run();
     let before = pair.client.gauges().cwnd_bytes;
     let end = pair.now + Duration::from_ms(400);
-    let mut pair = pair.judged(move |sent| {
+    let mut pair = pair.through(move |sent| {
         if sent.forward && sent.at < end {
             Fate::Late(end - sent.at)
         } else {
@@ -217,13 +217,13 @@ fn a_real_timeout_is_not_undone() {
 #[test]
 fn a_needless_fast_recovery_is_undone_by_duplicate_sacks() {
     // one segment comes later than the reordering window allows, and is sent again
-    let judge = |sent: &pair::Sent| match sent.data {
+    let path = |sent: &pair::Sent| match sent.data {
         Some(20) => Fate::Late(Duration::from_ms(9)),
         _ => Fate::Arrive,
     };
     for (dsack, undone) in [(true, true), (false, false)] {
         let settings = modern(&json!({"dsack": dsack, "timestamps": false}));
-        let mut pair = sends(&settings, 60, judge);
+        let mut pair = sends(&settings, 60, path);
         assert_eq!(pair.client.counters().fast_recoveries, 1);
         assert_eq!(pair.retransmissions().len(), 1);
         let gauges = pair.client.gauges();
@@ -232,21 +232,21 @@ fn a_needless_fast_recovery_is_undone_by_duplicate_sacks() {
         pair.client.write(1460);
         pair.run();
     }
-    // the echo of the original's timestamp tells it as well
-    let pair = sends(&modern(&json!({})), 60, judge);
+    // the echo of the original's timestamp shows it as well
+    let pair = sends(&modern(&json!({})), 60, path);
     assert_eq!(pair.client.counters().fast_recoveries, 1);
     assert_eq!(pair.client.gauges().ssthresh_bytes, u64::MAX);
 }
 
 #[test]
 fn a_probe_that_was_not_needed_leaves_the_window_alone() {
-    // the last ACKs come late, and duplicate SACKs tell of the probe
+    // the last ACKs come late, and duplicate SACKs report the probe
     let settings = modern(&json!({"dsack": true}));
-    let judge = |sent: &pair::Sent| match sent.data {
+    let path = |sent: &pair::Sent| match sent.data {
         Some(8 | 9) => Fate::Late(Duration::from_ms(50)),
         _ => Fate::Arrive,
     };
-    let mut pair = sends(&settings, 10, judge);
+    let mut pair = sends(&settings, 10, path);
     assert_eq!(pair.client_log.timeouts, []);
     assert_eq!(pair.retransmissions().len(), 1);
     pair.client.write(2 * u64::from(PAYLOAD));
@@ -275,7 +275,7 @@ fn slow_start_of_today_grows_by_all_that_an_ack_covers() {
         let mut acks = 0;
         let mut pair = Pair::same(&settings, ONE_WAY)
             .connected()
-            .judged(move |sent| {
+            .through(move |sent| {
                 let is_ack = !sent.forward && sent.segment.payload == 0;
                 acks += u32::from(is_ack);
                 if is_ack && acks % 4 != 2 {
@@ -315,7 +315,7 @@ fn rate_halving_sends_one_segment_for_two_acks() {
     let mut pair = Pair::same(&settings, Duration::from_ms(40))
         .connected()
         .spaced(Duration::from_ms(1))
-        .judged(losing(&[0]));
+        .through(losing(&[0]));
     pair.client.write(200 * u64::from(PAYLOAD));
     pair.run_while(|pair| pair.client.counters().fast_recoveries == 0);
     let start = pair.now;
@@ -346,7 +346,7 @@ fn without_sack(overrides: &Value, fate: Fate) -> Pair {
     let mut pair = Pair::same(&stack("linux-2.6", &all), ONE_WAY)
         .connected()
         .spaced(Duration::from_us(100))
-        .judged(move |sent| match sent.data {
+        .through(move |sent| match sent.data {
             Some(5) => fate,
             _ => Fate::Arrive,
         });
@@ -366,7 +366,7 @@ fn without_sack_the_echo_of_an_older_timestamp_takes_the_reduction_back() {
     assert!(pair.client.gauges().cwnd_bytes >= 20 * u64::from(PAYLOAD));
     for (off, fate) in [
         (json!({"undo": false}), late),
-        // without timestamps nothing tells which of the two came
+        // without timestamps nothing shows which of the two arrived
         (json!({"timestamps": false}), late),
         (json!({}), Fate::Lose),
     ] {
@@ -384,7 +384,7 @@ fn without_sack_the_echo_of_an_older_timestamp_takes_the_reduction_back() {
 fn without_sack_a_timeout_before_late_acks_is_taken_back() {
     let mut pair = without_sack(&json!({"rto_min_ps": 5_000_000_000_u64}), Fate::Arrive);
     // the way back grows longer by more than the timeout, three round trips after the first
-    pair = pair.judged(|sent| {
+    pair = pair.through(|sent| {
         if sent.forward {
             Fate::Arrive
         } else {

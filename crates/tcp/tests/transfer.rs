@@ -31,7 +31,7 @@ fn every_stack_delivers_over_a_path_that_loses_every_tenth_segment() {
         for control in ["newreno", "bic", "cubic"] {
             let settings = stack(preset, &json!({"congestion_control": control}));
             let mut count = 0;
-            let mut pair = Pair::same(&settings, Duration::from_us(100)).judged(move |_| {
+            let mut pair = Pair::same(&settings, Duration::from_us(100)).through(move |_| {
                 count += 1;
                 if count % 10 == 0 {
                     Fate::Lose

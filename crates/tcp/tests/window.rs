@@ -67,7 +67,7 @@ fn a_timeout_leaves_one_segment_and_the_share_as_threshold() {
         "congestion_control": "cubic", "initial_window_segments": 100
     }));
     let mut pair = Pair::same(&settings, ONE_WAY).connected();
-    pair = pair.judged(|sent| match sent.data {
+    pair = pair.through(|sent| match sent.data {
         Some(0..100) => Fate::Lose,
         _ => Fate::Arrive,
     });
@@ -120,7 +120,7 @@ fn without_sack_linux_counts_what_duplicate_acks_reported_once() {
         let mut pair = Pair::same(&settings, ONE_WAY)
             .spaced(Duration::from_ms(1))
             .connected()
-            .judged(|sent| match sent.data {
+            .through(|sent| match sent.data {
                 Some(1) => Fate::Late(Duration::from_us(2500)),
                 _ => Fate::Arrive,
             });

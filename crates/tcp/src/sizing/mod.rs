@@ -2,10 +2,10 @@
 //!
 //! Without it every segment is as long as the peer takes. `TCPRand` (Lee et al., INFOCOM 2015;
 //! Computer Networks 129, 2017) draws each new segment's payload from U{rMin..MSS}, so that flows
-//! that meet at a port lose the rhythm in which one of them always finds the buffer full. rMin is
+//! that share a port lose the rhythm in which one of them always finds the buffer full. rMin is
 //! either constant or follows the congestion window ([`tcprand`]).
 //!
-//! What the paper leaves open is decided so: a segment that is sent again keeps its boundaries;
+//! Where the paper leaves it open: a segment that is sent again keeps its boundaries;
 //! a drawn size counts as a full segment, so Nagle's rule does not hold it back.
 
 mod tcprand;

@@ -72,7 +72,7 @@ pub(crate) enum Fate {
     Mark,
 }
 
-type Judge = Box<dyn FnMut(&Sent) -> Fate>;
+type Path = Box<dyn FnMut(&Sent) -> Fate>;
 
 /// Client and server, and the pipe.
 pub(crate) struct Pair {
@@ -86,7 +86,7 @@ pub(crate) struct Pair {
     /// between data segments on the client's link, as a rate would have it
     spacing: Duration,
     free_at: Instant,
-    judge: Judge,
+    path: Path,
     /// by time of arrival and order of sending
     flying: BTreeMap<(Instant, usize), (bool, Segment, Ecn)>,
     departures: usize,
@@ -105,7 +105,7 @@ impl Pair {
             one_way,
             spacing: Duration::ZERO,
             free_at: Instant::ZERO,
-            judge: Box::new(|_| Fate::Arrive),
+            path: Box::new(|_| Fate::Arrive),
             flying: BTreeMap::new(),
             departures: 0,
             data_sent: 0,
@@ -117,14 +117,14 @@ impl Pair {
         Self::new(settings, settings, one_way)
     }
 
-    pub(crate) fn judged(mut self, judge: impl FnMut(&Sent) -> Fate + 'static) -> Self {
-        self.judge = Box::new(judge);
+    pub(crate) fn through(mut self, path: impl FnMut(&Sent) -> Fate + 'static) -> Self {
+        self.path = Box::new(path);
         self
     }
 
     /// Loses the client's data segments of these numbers.
     pub(crate) fn losing(self, lost: &'static [usize]) -> Self {
-        self.judged(move |sent| match sent.data {
+        self.through(move |sent| match sent.data {
             Some(number) if lost.contains(&number) => Fate::Lose,
             _ => Fate::Arrive,
         })
@@ -137,9 +137,9 @@ impl Pair {
 
     /// Opens the connection, nothing being lost.
     pub(crate) fn connected(mut self) -> Self {
-        let judge = std::mem::replace(&mut self.judge, Box::new(|_| Fate::Arrive));
+        let path = std::mem::replace(&mut self.path, Box::new(|_| Fate::Arrive));
         self.run_while(|pair| !(pair.client.is_established() && pair.server.is_established()));
-        self.judge = judge;
+        self.path = path;
         self
     }
 
@@ -169,7 +169,7 @@ impl Pair {
                     arrival = self.free_at;
                 }
                 arrival += self.one_way;
-                let (copies, late) = match (self.judge)(&sent) {
+                let (copies, late) = match (self.path)(&sent) {
                     Fate::Arrive => (1, Duration::ZERO),
                     Fate::Lose => (0, Duration::ZERO),
                     Fate::Late(by) => (1, by),

@@ -13,12 +13,12 @@ pub(crate) const PAYLOAD: u32 = 1448;
 pub(crate) fn sends(
     settings: &Settings,
     segments: u64,
-    judge: impl FnMut(&Sent) -> Fate + 'static,
+    path: impl FnMut(&Sent) -> Fate + 'static,
 ) -> Pair {
     let mut pair = Pair::same(settings, ONE_WAY)
         .spaced(Duration::from_us(100))
         .connected()
-        .judged(judge);
+        .through(path);
     pair.client.write(segments * u64::from(PAYLOAD));
     pair.run();
     assert_eq!(pair.server.delivered_bytes(), segments * u64::from(PAYLOAD));
