@@ -174,7 +174,7 @@ def test_under_equal_length_routing_all_flows_come_from_above_and_keep_their_hop
     assert {len(route) for flow in network.flows for route in flow.forward} == {6}
 
 
-def test_with_one_core_for_all_the_bottleneck_is_where_flows_first_meet() -> None:
+def test_with_one_core_for_all_the_bottleneck_is_the_first_port_that_flows_share() -> None:
     scenario = fp.scenario("outcast").patch({"routing": {"kind": "equal-length", "core": 0}})
     port = sharing.expected_bottleneck(layout.network(scenario))
     assert port is not None
