@@ -51,19 +51,7 @@ impl Sender {
             }
             return true;
         }
-        if facts.marked {
-            self.count_marked(facts.delivered);
-            if self.recovery.state() == State::Open {
-                self.enter_cwr();
-            }
-        }
-        if self.recovery.grows_last()
-            && (facts.advances
-                || (facts.newly_sacked && self.recovery.reordering().raises_on_sack()))
-        {
-            self.grow(&facts, self.recovery.state());
-        }
-        self.reduce_window_by(facts.delivered, facts.advances && detected.lost == 0);
+        self.adjust_window(&facts, &detected);
         if let Some(wait) = detected.wait {
             self.await_reordering(timers, now, wait);
         } else if facts.advances {
@@ -75,6 +63,25 @@ impl Sender {
             }
         }
         true
+    }
+
+    /// The window after the ACK: a mark begins to reduce it, what was delivered lets it grow, and a
+    /// reduction under way goes on.
+    #[inline]
+    fn adjust_window(&mut self, facts: &AckFacts, detected: &Detected) {
+        if facts.marked {
+            self.count_marked(facts.delivered);
+            if self.recovery.state() == State::Open {
+                self.enter_cwr();
+            }
+        }
+        if self.recovery.grows_last()
+            && (facts.advances
+                || (facts.newly_sacked && self.recovery.reordering().raises_on_sack()))
+        {
+            self.grow(facts, self.recovery.state());
+        }
+        self.reduce_window_by(facts.delivered, facts.advances && detected.lost == 0);
     }
 
     /// Whether a segment that acknowledges nothing new is of no interest here at all: it carries data to an
