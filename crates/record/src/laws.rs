@@ -18,7 +18,8 @@ use crate::recorded::Recorded;
 /// What the tables do not say of the network: where its limits are.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// payload that the line into each host carries, bit/s, by number of the host
+    /// payload that the line into each host carries, bit/s, by number of the host; of a host that is
+    /// slower than its line, what it processes where that is more
     pub payload_bps: Vec<f64>,
     /// room of each port's buffer, bytes, by number of the port
     pub queue_bytes: Vec<f64>,

@@ -181,6 +181,9 @@ struct Drawn {
     /// room of a switch port's queue
     room_bytes: f64,
     host_room_bytes: f64,
+    /// what a host takes for a packet, and whether packets may come faster
+    processing_s: f64,
+    is_slow: bool,
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
@@ -220,8 +223,8 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         job["link"]["delay_ps"] = json!(delay_us * 1_000_000);
         job["host"]["queue_packets"] = json!(queue_packets);
         // a host that is slower than its datagrams come has ever more to send
-        let slowest_ps = if is_slow { seconds(100e-6) } else { 500_000 };
-        job["host"]["processing"] = json!({"kind": "constant", "value_ps": slowest_ps});
+        let processing_s = if is_slow { 100e-6 } else { 0.5e-6 };
+        job["host"]["processing"] = json!({"kind": "constant", "value_ps": seconds(processing_s)});
         job["stacks"] = json!([stack]);
         if !is_scheduled {
             job["shaper"] = json!(shaper);
@@ -248,6 +251,8 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             rate_bps,
             room_bytes,
             host_room_bytes,
+            processing_s,
+            is_slow,
         }
     })
 }
@@ -316,7 +321,14 @@ fn limits(drawn: &Drawn, recorded: &Recorded) -> Limits {
         }
     };
     let payload_share = f64::from(MTU_BYTES - HEADERS) / f64::from(WIRE_BYTES);
-    let payload_bps = drawn.rate_bps as f64 * payload_share * FASTEST_CLOCK;
+    let line_bps = drawn.rate_bps as f64 * payload_share * FASTEST_CLOCK;
+    let host_bps = f64::from(MTU_BYTES - HEADERS) * 8.0 / drawn.processing_s;
+    // A host for which small datagrams come too fast has some in hand when the measurement begins.
+    let payload_bps = if drawn.is_slow {
+        line_bps.max(host_bps)
+    } else {
+        line_bps
+    };
     Limits {
         payload_bps: vec![payload_bps; drawn.hosts],
         queue_bytes: ports.expect("names of ports").1.iter().map(room).collect(),
