@@ -7,7 +7,7 @@ use crate::outcome::Note;
 
 /// What the commands ask of the stack.
 #[derive(Debug, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct Sysctls {
     /// settings to override
     pub(crate) overrides: Map<String, Value>,
     /// whether ECN is accepted and not offered, where a command says so
@@ -39,7 +39,7 @@ const SWITCHES: &[(&str, &str)] = &[
     ("tcp_slow_start_after_idle", "slow_start_after_idle"),
 ];
 
-impl Wishes {
+impl Sysctls {
     /// Takes in the text between two back-quotes that open at `line`; `stack` says which settings
     /// there are.
     pub(crate) fn command(&mut self, line: u32, text: &str, stack: &Settings) {
@@ -164,15 +164,16 @@ fn receive_buffer(value: &str) -> Vec<(&'static str, Value)> {
 mod tests {
     use super::*;
 
-    fn wishes(text: &str) -> Wishes {
-        let mut wishes = Wishes::default();
-        wishes.command(3, text, &Settings::preset("linux-2.6").unwrap());
-        wishes
+    fn sysctls(text: &str) -> Sysctls {
+        let mut sysctls = Sysctls::default();
+        sysctls.command(3, text, &Settings::preset("linux-2.6").unwrap());
+        sysctls
     }
 
     #[test]
     fn a_sysctl_becomes_a_setting() {
-        let it = wishes("sysctl -q net.ipv4.tcp_timestamps=0 net.ipv4.tcp_congestion_control=reno");
+        let it =
+            sysctls("sysctl -q net.ipv4.tcp_timestamps=0 net.ipv4.tcp_congestion_control=reno");
         assert_eq!(it.overrides["timestamps"], json!(false));
         assert_eq!(it.overrides["congestion_control"], json!("newreno"));
         assert!(it.notes.is_empty());
@@ -180,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_helpers_of_the_public_scripts_are_known_by_name() {
-        let it = wishes(
+        let it = sysctls(
             "../../common/defaults.sh\n../set_sysctls.py \\\n /proc/sys/net/ipv4/tcp_sack=0",
         );
         assert_eq!(it.overrides["congestion_control"], json!("cubic"));
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn what_has_no_counterpart_is_listed_with_its_line() {
         let it =
-            wishes("sysctl -q net.ipv4.tcp_tso_win_divisor=100\ntc qdisc add dev tun0 root fq");
+            sysctls("sysctl -q net.ipv4.tcp_tso_win_divisor=100\ntc qdisc add dev tun0 root fq");
         let notes: Vec<(u32, &str)> = it.notes.iter().map(|n| (n.line, n.text.as_str())).collect();
         assert_eq!(
             notes,
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_quoted_list_is_one_value() {
-        let it = wishes("sysctl -q net.ipv4.tcp_rmem=\"4096 10000 65536\"");
+        let it = sysctls("sysctl -q net.ipv4.tcp_rmem=\"4096 10000 65536\"");
         assert_eq!(it.overrides["window_scale"], json!(1));
         assert_eq!(it.overrides["receive_buffer_bytes"], json!(65_536));
     }

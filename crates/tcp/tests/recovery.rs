@@ -188,7 +188,7 @@ fn without_timestamps_a_retransmitted_segment_gives_no_round_trip_time() {
     let pair = window_of_ten(&linux(&json!({"timestamps": false})), &[9]);
     assert_eq!(pair.client_log.rtts.len(), 9);
     assert!(pair.client_log.rtts.iter().all(|(_, rtt)| *rtt == RTT));
-    // with timestamps, the echo tells which transmission was acknowledged
+    // with timestamps, the echo shows which transmission was acknowledged
     let pair = window_of_ten(&linux(&json!({})), &[9]);
     assert_eq!(pair.client_log.rtts.len(), 10);
     assert!(pair.client_log.rtts.iter().all(|(_, rtt)| *rtt == RTT));

@@ -13,9 +13,9 @@ fn decided(
     stack_name: &str,
     overrides: &Value,
     segments: u64,
-    judge: impl FnMut(&Sent) -> Fate + 'static,
+    path: impl FnMut(&Sent) -> Fate + 'static,
 ) -> Vec<Decision> {
-    let pair = sends(&stack(stack_name, overrides), segments, judge);
+    let pair = sends(&stack(stack_name, overrides), segments, path);
     of_recovery(&pair)
 }
 

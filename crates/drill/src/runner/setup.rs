@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{DEFAULT_STACK, Options};
 use crate::ast::{Script, ScriptOption};
 use crate::outcome::Note;
-use crate::sysctl::Wishes;
+use crate::sysctl::Sysctls;
 
 /// packetdrill's default of `--tolerance_usecs`.
 const TOLERANCE: Duration = Duration::from_us(4000);
@@ -82,11 +82,11 @@ impl Setup {
 
     /// Takes in a back-quoted command and returns what is to be said of it.
     pub(super) fn command(&mut self, line: u32, command: &str) -> Vec<Note> {
-        let mut wishes = Wishes::default();
-        wishes.command(line, command, &self.base);
-        self.overrides.append(&mut wishes.overrides);
-        self.ecn_only_accepted = wishes.ecn_only_accepted.unwrap_or(self.ecn_only_accepted);
-        wishes.notes
+        let mut sysctls = Sysctls::default();
+        sysctls.command(line, command, &self.base);
+        self.overrides.append(&mut sysctls.overrides);
+        self.ecn_only_accepted = sysctls.ecn_only_accepted.unwrap_or(self.ecn_only_accepted);
+        sysctls.notes
     }
 
     fn option(&mut self, option: &ScriptOption) -> Result<(), SetupError> {

@@ -31,7 +31,7 @@ preset! {
     syn_backoff_lasts = false, "net/ipv4/tcp_input.c, tcp_init_metrics: TCP_TIMEOUT_FALLBACK = 3 s from 3.1 on";
     rto_restarts_on_retransmit = true, "net/ipv4/tcp_output.c, tcp_xmit_retransmit_queue: inet_csk_reset_xmit_timer for the head";
     ack_ends_backoff = false, "net/ipv4/tcp_input.c, tcp_valid_rtt_meas: with the next sample";
-    clock_granularity_ps = Duration::from_us(1).as_ps(), "ours: kernels of the era measured in jiffies of 1 to 4 ms, with which a minimum RTO of 2 ms cannot be told from 4 or 8 ms; the papers' effect needs it exact";
+    clock_granularity_ps = Duration::from_us(1).as_ps(), "ours: kernels of the era measured in jiffies of 1 to 4 ms, with which a minimum RTO of 2 ms cannot be distinguished from 4 or 8 ms; the papers' effect needs it exact";
     rtt_tick_ps = 0, "ours: exact, for the same reason; a kernel before 3.15 has 1/HZ (net/ipv4/tcp_input.c, tcp_rtt_estimator: one jiffy at least)";
     clock_tick_ps = 0, "ours: exact, for the same reason; a kernel has 1/HZ";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
