@@ -3,8 +3,8 @@
 //! A new discipline is one file and one line. The file holds its `Config`, which serde reads from
 //! the plan of a run, and its state. The line is in the list at the end of this file: the first
 //! part lists the disciplines that decide when a packet arrives and serve first in, first out
-//! ([`QueueDiscipline`](crate::discipline::QueueDiscipline)), the second those that decide when a
-//! packet leaves ([`PacketScheduler`](crate::scheduler::PacketScheduler)). From the list come
+//! ([`QueueDiscipline`]), the second those that decide when a
+//! packet leaves ([`PacketScheduler`]). From the list come
 //! [`QueueConfig`] and the two enums through which a port calls its discipline without a virtual
 //! function. A discipline from outside this crate needs no line here: see [`CustomQueues`].
 
