@@ -90,7 +90,7 @@ fn the_estimate_is_enough_and_not_far_from_what_is_needed() {
         println!("{name}: {ratio:.2} of {needed} bytes");
         assert!(
             needed > 2_000_000,
-            "{name}: {needed} bytes are too few to tell"
+            "{name}: {needed} bytes are too few to compare"
         );
         assert!((1.0..2.5).contains(&ratio), "{name}: {ratio:.2}");
     }
