@@ -1,6 +1,6 @@
 """The engine: crates/python."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, final
 
 __version__: str
@@ -196,3 +196,19 @@ def estimate(
 
 def layout(job_json: str) -> dict[str, Any]: ...
 def topology_hosts(topology_json: str) -> list[str]: ...
+
+# Linux only
+def planned_flows(
+    job_json: str,
+) -> list[tuple[int, int, float, float | None, int | None]]: ...
+def run_switch(
+    job_json: str,
+    attachments: Sequence[tuple[int, int, str]],
+    flows: Sequence[tuple[str, str, int, int, int]],
+    *,
+    tolerated_s: float,
+    silence_s: float,
+    processor: int | None,
+    priority: int,
+    stops: Callable[[float], bool],
+) -> dict[str, Any]: ...

@@ -76,6 +76,10 @@ class ResourceError(InputError):
     """A run that needs more memory than the machine has left."""
 
 
+class BackendError(InputError):
+    """A backend that cannot do its work here: no privileges, or a kernel that lacks something."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C. The text says what is kept."""
 

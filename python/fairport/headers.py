@@ -13,6 +13,12 @@ IPV4_UDP = IPV4 + UDP
 ETHERNET_BUFFERED = 18
 """IEEE 802.3: the header (14) and the FCS (4), which a buffer holds with the packet."""
 
+ETHERNET_ON_WIRE = 38
+"""IEEE 802.3: what a frame takes on the line besides its packet: preamble and SFD (8), header (14),
+FCS (4), inter-frame gap (12)."""
+TIMESTAMPS = 12
+"""RFC 7323 appendix A: the timestamps option, padded."""
+
 LARGEST_PACKET = 65535
 """RFC 791 3.1: the length field has 16 bits."""
 SMALLEST_MTU = 68

@@ -18,7 +18,8 @@ def public(names: object) -> set[str]:
 
 
 def parameters(function: ast.FunctionDef) -> list[str]:
-    return [argument.arg for argument in function.args.args if argument.arg != "self"]
+    arguments = [*function.args.args, *function.args.kwonlyargs]
+    return [argument.arg for argument in arguments if argument.arg != "self"]
 
 
 def test_the_stub_has_every_name_of_the_module_and_no_other() -> None:

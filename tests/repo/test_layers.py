@@ -54,7 +54,7 @@ CRATES = (
     {"units"},
     {"net", "tcp"},
     {"wire", "plan", "record"},
-    {"sim", "drill"},
+    {"sim", "switch", "drill"},
     {"python"},
 )
 """Crates, from the ground up."""

@@ -5,10 +5,13 @@
 
 mod custom;
 mod drill;
+#[cfg(target_os = "linux")]
+mod switch;
 
 use custom::Failures;
 use fairport_plan::{BuildError, Customs, Job, Plan, TopologyJob};
-use fairport_sim::{Column, Recorded, Simulation};
+use fairport_record::{Column, Recorded, Table};
+use fairport_sim::Simulation;
 use fairport_tcp::{Preset, Settings};
 use numpy::IntoPyArray;
 use pyo3::create_exception;
@@ -120,19 +123,6 @@ impl PySimulation {
 }
 
 fn into_dict(py: Python<'_>, recorded: Recorded) -> PyResult<Bound<'_, PyDict>> {
-    let tables = PyDict::new(py);
-    for table in recorded.tables {
-        let columns = PyDict::new(py);
-        for (name, column) in table.columns {
-            match column {
-                Column::U8(values) => columns.set_item(name, values.into_pyarray(py))?,
-                Column::U32(values) => columns.set_item(name, values.into_pyarray(py))?,
-                Column::U64(values) => columns.set_item(name, values.into_pyarray(py))?,
-                Column::F64(values) => columns.set_item(name, values.into_pyarray(py))?,
-            }
-        }
-        tables.set_item(table.name, columns)?;
-    }
     let names = PyDict::new(py);
     for (name, list) in recorded.names {
         names.set_item(name, list)?;
@@ -146,8 +136,26 @@ fn into_dict(py: Python<'_>, recorded: Recorded) -> PyResult<Bound<'_, PyDict>> 
     dict.set_item("simulated_s", recorded.simulated.as_secs_f64())?;
     dict.set_item("decisions_left_out", recorded.decisions_left_out)?;
     dict.set_item("names", names)?;
-    dict.set_item("tables", tables)?;
+    dict.set_item("tables", into_arrays(py, recorded.tables)?)?;
     Ok(dict)
+}
+
+/// Tables as dictionaries of arrays by column.
+fn into_arrays(py: Python<'_>, columns_by_table: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
+    let tables = PyDict::new(py);
+    for table in columns_by_table {
+        let columns = PyDict::new(py);
+        for (name, column) in table.columns {
+            match column {
+                Column::U8(values) => columns.set_item(name, values.into_pyarray(py))?,
+                Column::U32(values) => columns.set_item(name, values.into_pyarray(py))?,
+                Column::U64(values) => columns.set_item(name, values.into_pyarray(py))?,
+                Column::F64(values) => columns.set_item(name, values.into_pyarray(py))?,
+            }
+        }
+        tables.set_item(table.name, columns)?;
+    }
+    Ok(tables)
 }
 
 /// The names of the stack presets.
@@ -239,5 +247,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(estimate, module)?)?;
     module.add_function(wrap_pyfunction!(layout, module)?)?;
     module.add_function(wrap_pyfunction!(drill::run_script, module)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        module.add_function(wrap_pyfunction!(switch::planned_flows, module)?)?;
+        module.add_function(wrap_pyfunction!(switch::run_switch, module)?)?;
+    }
     Ok(())
 }

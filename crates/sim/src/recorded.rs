@@ -1,10 +1,9 @@
 //! At the end of a run: the tables of flows, ports, rounds and requests, beside those that grew
 //! meanwhile.
 
-use fairport_net::PortId;
 use fairport_plan::workload::Log;
-use fairport_record::tables::{Flow, Flows, Port, Ports, Request, Requests, Round, Rounds};
-use fairport_record::{Recorded, Table, names};
+use fairport_record::tables::{Flow, Flows, Request, Requests, Round, Rounds};
+use fairport_record::{Recorded, Table, names, ports};
 use fairport_units::{Duration, Instant};
 
 use crate::flow::LiveFlow;
@@ -20,10 +19,17 @@ impl Simulation {
         self.assert_conservation_by_flow();
         let mut names = names();
         names.push(("port", self.port_names()));
+        let ports = ports(
+            &self.network,
+            self.network.observer(),
+            self.duration,
+            &self.flows_through,
+            &self.clock_errors_ppb,
+        );
         let log = &self.workloads.log;
-        let mut tables = vec![self.flows(), self.ports(), rounds(log), requests(log)];
+        let mut tables = vec![self.flows(), ports, rounds(log), requests(log)];
         let fingerprint = self.network.observer().fingerprint();
-        let (digest, ports) = (fingerprint.digest(), fingerprint.ports().to_vec());
+        let (digest, port_fingerprints) = (fingerprint.digest(), fingerprint.ports().to_vec());
         let packet_hops = self.network.packet_hops();
         let log = self.hosts.reports.log;
         let (measure_from, measure_to) = (log.from(), log.to());
@@ -33,7 +39,7 @@ impl Simulation {
         tables.extend(self.network.into_observer().into_tables());
         Recorded {
             fingerprint: digest,
-            port_fingerprints: ports,
+            port_fingerprints,
             packet_hops,
             events: packet_hops + self.hosts.timers_fired,
             measure_from,
@@ -117,35 +123,6 @@ impl Simulation {
             rtt_mean_s: record.rtt().mean_s(),
             rtt_min_s: record.rtt().min_s(),
             rtt_max_s: record.rtt().max_s(),
-        }
-    }
-
-    /// One row per port.
-    fn ports(&self) -> Table {
-        let ports = self.topology.ports().len();
-        let mut table = Ports::with_capacity(ports);
-        for port in 0..ports as u32 {
-            table.push(self.port(PortId(port)));
-        }
-        table.into_table()
-    }
-
-    fn port(&self, id: PortId) -> Port {
-        let totals = self.network.totals(id);
-        let duration_ps = self.duration.as_ps() as f64;
-        let end = Instant::ZERO + self.duration;
-        let port = id.0 as usize;
-        Port {
-            port: id.0,
-            packets: totals.accepted,
-            bytes: totals.accepted_bytes,
-            drops: self.network.drops(id) - self.network.observer().late_drops(id),
-            marks: totals.marked,
-            queue_mean_bytes: self.network.backlog_integral(id, end) as f64 / duration_ps,
-            queue_max_bytes: u64::from(totals.backlog_max_bytes),
-            busy_share: self.network.busy(id, end).as_ps() as f64 / duration_ps,
-            flows: self.flows_through[port],
-            clock_error_ppm: f64::from(self.clock_errors_ppb[port]) / 1e3,
         }
     }
 }

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 DEFAULT = "simulation"
 
 # A backend is the object BACKEND of its module, imported when it is asked for.
-_MODULES = {"simulation": "fairport.backends.simulation"}
+_MODULES = {
+    "simulation": "fairport.backends.simulation",
+    "linux": "fairport.backends.linux",
+}
 
 
 def names() -> list[str]:

@@ -26,8 +26,8 @@ Columns that a backend cannot know are null; `fairport.tables` says which column
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -69,6 +69,10 @@ class Recorded:
     """Events of an event-driven engine; None for other backends."""
     valid: bool = True
     """False when the run happened and its numbers must not be used (an overloaded host)."""
+    faults: Sequence[str] = ()
+    """Why it is not valid, one sentence each."""
+    health: Mapping[str, float] = field(default_factory=dict)
+    """What a backend in real time measured of itself, by name with unit."""
 
 
 class Prepared(Protocol):

@@ -110,6 +110,9 @@ def _result(backend: Backend, scenario: Scenario, recorded: Recorded) -> Result:
         backend=backend.name,
         valid=recorded.valid,
     )
+    if recorded.health:
+        # a backend in real time says how well it kept its times, and whether that was enough
+        summary |= {"health": dict(recorded.health), "faults": list(recorded.faults)}
     manifest = {
         "schema_version": metrics.SCHEMA_VERSION,
         "program": "fairport",
@@ -123,6 +126,9 @@ def _result(backend: Backend, scenario: Scenario, recorded: Recorded) -> Result:
         "simulated_s": recorded.simulated_s,
         "packet_hops": recorded.packet_hops,
         "events": recorded.events,
+        "valid": recorded.valid,
+        "faults": list(recorded.faults),
+        "health": dict(recorded.health),
         "measure": {"from_s": recorded.measure_from_s, "to_s": recorded.measure_to_s},
         "machine": {
             "system": platform.system(),

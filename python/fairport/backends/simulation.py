@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from dataclasses import dataclass
@@ -11,12 +10,11 @@ from typing import Any
 
 from fairport import _core
 from fairport.backends import columns
+from fairport.backends.jobs import job_of, key, refused
 from fairport.backends.protocol import Estimate, Progress, Recorded
-from fairport.errors import ScenarioError
 from fairport.result import run_id
 from fairport.scenario import Scenario
-from fairport.scenario.lower import Job, lower
-from fairport.scenario.refusal import refusal
+from fairport.scenario.lower import Job
 
 NAME = "simulation"
 
@@ -32,11 +30,8 @@ class PreparedSimulation:
     @property
     def key(self) -> str:
         """Hash of the job without its seed, and of which classes of the user's own it runs."""
-        document = {key: value for key, value in self.job.document.items() if key != "seed"}
-        content = json.dumps(document, sort_keys=True).encode()
-        if not self.is_kept:
-            content += repr(self.scenario.user_code).encode()
-        return f"{NAME}-{hashlib.blake2b(content, digest_size=16).hexdigest()}"
+        user_code = "" if self.is_kept else repr(self.scenario.user_code)
+        return key(NAME, self.job, user_code)
 
     @property
     def is_kept(self) -> bool:
@@ -91,7 +86,7 @@ class Simulation:
         """Checks a scenario with this seed and plans its run. Raises ScenarioError."""
         if seed != scenario.seed:
             scenario = scenario.patch({"seed": seed})
-        job = lowered(scenario)
+        job = job_of(scenario)
         try:
             simulation = _core.Simulation(
                 json.dumps(job.document),
@@ -99,7 +94,7 @@ class Simulation:
                 dict(scenario.user_code.congestion_controls),
             )
         except _core.JobError as error:
-            raise _refused(scenario, job, error) from None
+            raise refused(scenario, job, error) from None
         return PreparedSimulation(scenario, job, simulation)
 
 
@@ -111,22 +106,8 @@ def layout(scenario: Scenario) -> dict[str, Any]:
 
     Raises ScenarioError for a scenario that cannot be run.
     """
-    job = lowered(scenario)
+    job = job_of(scenario)
     try:
         return _core.layout(json.dumps(job.document))
     except _core.JobError as error:
-        raise _refused(scenario, job, error) from None
-
-
-def lowered(scenario: Scenario) -> Job:
-    """The scenario as the engine takes it. Raises ScenarioError."""
-    presets = {name: _core.preset(name) for name in _core.presets()}
-    try:
-        hosts = _core.topology_hosts(json.dumps(scenario.topology.job()))
-    except _core.JobError as error:
-        raise _refused(scenario, None, error) from None
-    return lower(scenario, hosts, presets)
-
-
-def _refused(scenario: Scenario, job: Job | None, error: _core.JobError) -> ScenarioError:
-    return refusal(scenario, job, error.field, error.value, error.problem, error.remedy)
+        raise refused(scenario, job, error) from None

@@ -12,7 +12,9 @@ from typer.core import TyperGroup
 from fairport.cli import (
     INTERRUPTED,
     compare,
+    doctor,
     fixes,
+    linux,
     listing,
     paths,
     report,
@@ -104,3 +106,5 @@ app.command("report")(report.report)
 app.command("rerun")(rerun.rerun)
 app.command("script")(script.script)
 app.command("store")(store.store)
+app.command("doctor")(doctor.doctor)
+app.add_typer(linux.app, name="linux")

@@ -22,6 +22,8 @@ from fairport.cli.options import (
     SimulatedTime,
 )
 
+INVALID = 3
+
 
 def run(
     scenario: ScenarioName,
@@ -57,7 +59,11 @@ def run(
     ] = False,
     jobs: Jobs = None,
 ) -> None:
-    """Run a scenario: tables, figures, a verdict."""
+    """Run a scenario: tables, figures, a verdict.
+
+    `--backend linux` runs it over the kernel's TCP (as root). Exit status 3: the machine was too
+    slow for the result to be valid.
+    """
     from fairport import experiment
     from fairport.cli import output, run_table
     from fairport.cli.progress import progress_bar
@@ -94,3 +100,5 @@ def run(
         output.print_json(summary)
     elif not quiet:
         run_table.show(summary, loaded)
+    if not summary["valid"]:
+        raise typer.Exit(INVALID)

@@ -73,9 +73,15 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
     if runs:
         console.print(_run_table(runs))
     console.print(_circumstances(summary))
-    for part, text in phase_parameters(scenario).items():
+    phase = phase_parameters(scenario)
+    health = summary.get("health")
+    if health:
+        phase |= {"host": "real, on the Linux backend", "switch": _switch(scenario, health)}
+    for part, text in phase.items():
         console.print(f"  {part:<7} {text}", style="dim")
     console.print(f"\n{summary['verdict']['sentence']}", style="bold")
+    for fault in summary.get("faults") or []:
+        console.print(f"Not valid: {fault}.", style="bold")
     for file in _worth_a_look(summary):
         console.print(file, soft_wrap=True)
 
@@ -185,6 +191,14 @@ def _circumstances(summary: dict[str, Any]) -> str:
     if summary["fingerprint"] is not None:
         parts.append(f"fingerprint {summary['fingerprint']}")
     return "; ".join(parts)
+
+
+def _switch(scenario: Scenario, health: Mapping[str, float]) -> str:
+    """How late the switch in real time was."""
+    return (
+        f"{scenario.switch.processing_delay}; frames left {1e6 * health['lag_p50_s']:.1f} us late"
+        f" in the median, {1e6 * health['lag_p99_s']:.0f} us at the 99th percentile"
+    )
 
 
 def _run_table(runs: Sequence[Mapping[str, Any]]) -> Table:

@@ -31,9 +31,9 @@ def show(
     scenario = load(name)
     patched = scenario.patch(read_assignments(assignments or []))
     if job:
-        from fairport.backends.simulation import lowered
+        from fairport.backends.jobs import job_of
 
-        output.print_json(lowered(patched).document)
+        output.print_json(job_of(patched).document)
     elif json:
         output.print_json(patched.resolved())
     else:

@@ -1,0 +1,161 @@
+//! A plan's network in real time, for the process that does nothing else.
+
+use std::net::IpAddr;
+
+use fairport_plan::{Job, Plan};
+use fairport_switch::{Attachment, Health, Limits, Switch, prepare};
+use fairport_units::Duration;
+use fairport_wire::FlowKey;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::{into_arrays, job_error, parse};
+
+/// A plan without code of the user's own.
+fn plan(py: Python<'_>, job_json: &str) -> PyResult<Plan> {
+    let job: Job = parse(py, job_json)?;
+    py.detach(|| Plan::new(job))
+        .map_err(|error| job_error(py, &error))
+}
+
+/// A listed flow with its drawn start: numbers of its hosts, start, stop, bytes to send.
+type Planned = (u32, u32, f64, Option<f64>, Option<u64>);
+
+/// The flows that the job lists, with their drawn starts in s, by number: sender, receiver, start,
+/// stop, size.
+///
+/// Raises `JobError` for a job that cannot be.
+#[pyfunction]
+pub(crate) fn planned_flows(py: Python<'_>, job_json: &str) -> PyResult<Vec<Planned>> {
+    let plan = plan(py, job_json)?;
+    let flows = plan.flows().iter().map(|flow| {
+        let stop = flow.stop.map(fairport_units::Instant::as_secs_f64);
+        let (src, dst) = (flow.spec.src.host, flow.spec.dst.host);
+        (
+            src,
+            dst,
+            flow.start.as_secs_f64(),
+            stop,
+            flow.spec.application.size_bytes(),
+        )
+    });
+    Ok(flows.collect())
+}
+
+/// An interface's number, and the number and address of the host behind it.
+type Attached = (u32, u32, IpAddr);
+/// Addresses, protocol and ports of a flow's data.
+type Key = (IpAddr, IpAddr, u8, u16, u16);
+
+/// Forwards between the interfaces of the present network namespace until the job's duration has
+/// passed, or until `stops(seconds)`, which is asked 20 times per second, returns true. Frames later
+/// than `tolerated_s` count as stalled; a sender's silence of `silence_s` may end in a timeout.
+///
+/// Raises `JobError` for a job that cannot be, `OSError` without the privilege for it.
+#[pyfunction]
+#[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, silence_s, processor, priority, stops))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is named where it is called"
+)]
+pub(crate) fn run_switch<'py>(
+    py: Python<'py>,
+    job_json: &str,
+    attachments: Vec<Attached>,
+    flows: Vec<Key>,
+    tolerated_s: f64,
+    silence_s: f64,
+    processor: Option<usize>,
+    priority: i32,
+    stops: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let plan = plan(py, job_json)?;
+    let attachments: Vec<Attachment> = attachments.into_iter().map(attachment).collect();
+    let flows: Vec<FlowKey> = flows.into_iter().map(key).collect();
+    let seconds = |seconds: f64| Duration::from_ps((seconds * 1e12) as u64);
+    let limits = Limits {
+        tolerated: seconds(tolerated_s),
+        silence: seconds(silence_s),
+    };
+    let mut switch = Switch::new(plan, &attachments, &flows, limits)
+        .map_err(|error| PyOSError::new_err(error.to_string()))?;
+    let granted = prepare(processor, priority);
+    let stops = stops.clone().unbind();
+    let mut raised = None;
+    let done = py.detach(|| {
+        switch.run(|now| {
+            Python::attach(|py| {
+                let asked = py.check_signals().and_then(|()| {
+                    let answer = stops.call1(py, (now.as_secs_f64(),))?;
+                    answer.extract::<bool>(py)
+                });
+                asked.unwrap_or_else(|error| {
+                    raised = Some(error);
+                    true
+                })
+            })
+        })
+    });
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    done.map_err(|error| PyOSError::new_err(error.to_string()))?;
+    let outcome = py.detach(|| switch.into_outcome());
+    let dict = PyDict::new(py);
+    dict.set_item("packet_hops", outcome.packet_hops)?;
+    dict.set_item("health", health(py, &outcome.health)?)?;
+    dict.set_item("real_time", granted.real_time)?;
+    dict.set_item("pinned", granted.pinned)?;
+    dict.set_item("fingerprint", format!("{:016x}", outcome.fingerprint))?;
+    let names = PyDict::new(py);
+    for (name, list) in outcome.names {
+        names.set_item(name, list)?;
+    }
+    dict.set_item("names", names)?;
+    dict.set_item("tables", into_arrays(py, outcome.tables)?)?;
+    Ok(dict)
+}
+
+fn attachment((interface, host, address): Attached) -> Attachment {
+    Attachment {
+        interface,
+        host,
+        address,
+    }
+}
+
+fn key((source, destination, protocol, source_port, destination_port): Key) -> FlowKey {
+    FlowKey {
+        source,
+        destination,
+        protocol,
+        source_port,
+        destination_port,
+    }
+}
+
+/// What the switch measured of itself.
+fn health<'py>(py: Python<'py>, health: &Health) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, share) in [
+        ("lag_p50_s", 0.5),
+        ("lag_p99_s", 0.99),
+        ("lag_p999_s", 0.999),
+    ] {
+        dict.set_item(name, health.lag.quantile(share).as_secs_f64())?;
+    }
+    dict.set_item("lag_max_s", health.lag.largest().as_secs_f64())?;
+    dict.set_item("frames_in", health.frames_in)?;
+    dict.set_item("frames_out", health.frames_out)?;
+    dict.set_item("send_errors", health.send_errors)?;
+    dict.set_item("ring_losses", health.ring_losses)?;
+    dict.set_item("ignored", health.ignored)?;
+    dict.set_item("stalled_s", health.stalled_for().as_secs_f64())?;
+    let stalls = health.stalls().iter();
+    let stalls: Vec<(f64, f64)> = stalls
+        .map(|stall| (stall.start.as_secs_f64(), stall.end.as_secs_f64()))
+        .collect();
+    dict.set_item("stalls", stalls)?;
+    Ok(dict)
+}

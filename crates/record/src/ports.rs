@@ -1,0 +1,38 @@
+//! The table of ports, from a network at the end of its run.
+
+use fairport_net::{Network, Observer, PortId};
+use fairport_units::{Duration, Instant};
+
+use crate::column::Table;
+use crate::recorder::Recorder;
+use crate::tables::{Port, Ports};
+
+/// One row per port of a `network` that has settled at the end of a run of length `run`. `recorder`
+/// watched it. By port: how many flows' data passes it, and how fast its clock runs, in parts of 10^9.
+pub fn ports<P: Copy, O: Observer<P>>(
+    network: &Network<P, O>,
+    recorder: &Recorder,
+    run: Duration,
+    flows_through: &[u32],
+    clock_errors_ppb: &[i32],
+) -> Table {
+    let (run_ps, end) = (run.as_ps() as f64, Instant::ZERO + run);
+    let mut table = Ports::with_capacity(flows_through.len());
+    for (port, (flows, clock_error_ppb)) in (0..).zip(flows_through.iter().zip(clock_errors_ppb)) {
+        let id = PortId(port);
+        let totals = network.totals(id);
+        table.push(Port {
+            port,
+            packets: totals.accepted,
+            bytes: totals.accepted_bytes,
+            drops: network.drops(id) - recorder.late_drops(id),
+            marks: totals.marked,
+            queue_mean_bytes: network.backlog_integral(id, end) as f64 / run_ps,
+            queue_max_bytes: u64::from(totals.backlog_max_bytes),
+            busy_share: network.busy(id, end).as_ps() as f64 / run_ps,
+            flows: *flows,
+            clock_error_ppm: f64::from(*clock_error_ppb) / 1e3,
+        });
+    }
+    table.into_table()
+}

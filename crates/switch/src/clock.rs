@@ -1,0 +1,85 @@
+//! The run's time, from the machine's clocks.
+//!
+//! The run is timed by the monotonic clock. The kernel stamps frames with the time of day, which may be
+//! corrected meanwhile, so the distance between the two is taken anew from time to time.
+
+use std::time::{Instant as Monotonic, SystemTime, UNIX_EPOCH};
+
+use fairport_units::{Duration, Instant};
+
+/// How often the distance between the two clocks is taken.
+const SYNCHRONISED_EVERY: Duration = Duration::from_ms(10);
+
+/// Time since the start of a run.
+pub(crate) struct Clock {
+    start: Monotonic,
+    /// time of day at the start, ns
+    start_of_day_ns: u64,
+    synchronised_at: Instant,
+}
+
+impl Clock {
+    /// A run that starts now.
+    pub(crate) fn start() -> Self {
+        let mut clock = Self {
+            start: Monotonic::now(),
+            start_of_day_ns: 0,
+            synchronised_at: Instant::ZERO,
+        };
+        clock.synchronise();
+        clock
+    }
+
+    /// The present.
+    #[inline]
+    pub(crate) fn now(&mut self) -> Instant {
+        let now = self.elapsed();
+        if now - self.synchronised_at > SYNCHRONISED_EVERY {
+            self.synchronise();
+        }
+        now
+    }
+
+    #[inline]
+    fn elapsed(&self) -> Instant {
+        Instant::ZERO + Duration::from_ns(self.start.elapsed().as_nanos() as u64)
+    }
+
+    #[cold]
+    fn synchronise(&mut self) {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = self.elapsed();
+        let elapsed_ns = (now - Instant::ZERO).as_ps() / 1000;
+        let day_ns = since_1970.map_or(0, |time| time.as_nanos() as u64);
+        self.start_of_day_ns = day_ns.saturating_sub(elapsed_ns);
+        self.synchronised_at = now;
+    }
+
+    /// The run's time at a time of day in ns; zero for what was before the run.
+    #[inline]
+    pub(crate) fn at_time_of_day(&self, ns: u64) -> Instant {
+        Instant::ZERO + Duration::from_ns(ns.saturating_sub(self.start_of_day_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_of_this_moment_is_this_moment() {
+        let mut clock = Clock::start();
+        std::thread::sleep(std::time::Duration::from_millis(25));
+        let now = clock.now();
+        let stamp = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .expect("after 1970");
+        let stamped = clock.at_time_of_day(stamp.as_nanos() as u64);
+        assert!(now >= Instant::ZERO + Duration::from_ms(25));
+        let apart = stamped.max(now) - stamped.min(now);
+        assert!(
+            apart < Duration::from_ms(5),
+            "a busy machine, but not that busy"
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! Whose frame it is: from addresses and ports to the flow, its side, and the route of its packets.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use fairport_wire::FlowKey;
+
+/// What the frames of one direction of a flow are to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lane {
+    /// The flow's number.
+    pub(crate) flow: u32,
+    /// What its packets carry at the start of their way.
+    pub(crate) route: u32,
+    /// Whether they are of the direction of ACKs.
+    pub(crate) is_backward: bool,
+}
+
+impl Lane {
+    /// A number for each direction of each flow.
+    #[inline]
+    pub(crate) fn index(self) -> u32 {
+        2 * self.flow + u32::from(self.is_backward)
+    }
+}
+
+/// The flows that are known, and the hosts between which others may come.
+#[derive(Default)]
+pub(crate) struct FlowTable {
+    lanes: HashMap<FlowKey, Lane>,
+    hosts: HashMap<IpAddr, u32>,
+}
+
+impl FlowTable {
+    /// Without flows yet, for hosts of these addresses.
+    pub(crate) fn new(hosts: impl IntoIterator<Item = (IpAddr, u32)>) -> Self {
+        Self {
+            lanes: HashMap::new(),
+            hosts: hosts.into_iter().collect(),
+        }
+    }
+
+    /// The direction that a frame belongs to, if it is known.
+    #[inline]
+    pub(crate) fn lane(&self, key: &FlowKey) -> Option<Lane> {
+        self.lanes.get(key).copied()
+    }
+
+    /// The hosts between which an unknown flow goes, by number, if both are hosts of the network.
+    pub(crate) fn hosts_of(&self, key: &FlowKey) -> Option<[u32; 2]> {
+        let host = |address: &IpAddr| self.hosts.get(address).copied();
+        Some([host(&key.source)?, host(&key.destination)?])
+    }
+
+    /// Adds both directions of a flow: `key` is that of its data.
+    pub(crate) fn add(&mut self, key: FlowKey, flow: u32, routes: [u32; 2]) {
+        let [forward, backward] = routes;
+        let lane = |route, is_backward| Lane {
+            flow,
+            route,
+            is_backward,
+        };
+        self.lanes.insert(key, lane(forward, false));
+        self.lanes.insert(key.reversed(), lane(backward, true));
+    }
+}

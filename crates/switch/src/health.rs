@@ -1,0 +1,105 @@
+//! How well the switch kept its times: without that, a result says nothing.
+
+use fairport_units::{Duration, Instant};
+
+use crate::lag::LagHistogram;
+
+/// A time during which frames left too late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// When the first of them was due.
+    pub start: Instant,
+    /// When the last of them left.
+    pub end: Instant,
+}
+
+/// What the switch measured of itself.
+#[derive(Clone, Debug)]
+pub struct Health {
+    /// From each frame's due time to its sending.
+    pub lag: LagHistogram,
+    /// Frames that were read, and that belong to a flow.
+    pub frames_in: u64,
+    /// Frames that the kernel took.
+    pub frames_out: u64,
+    /// Frames that it refused.
+    pub send_errors: u64,
+    /// Frames that the kernel lost because the ring was full.
+    pub ring_losses: u64,
+    /// Frames that are of no host's IP traffic, such as ARP.
+    pub ignored: u64,
+    /// Times in which frames were later than `tolerated`, in order.
+    stalls: Vec<Stall>,
+    tolerated: Duration,
+}
+
+impl Health {
+    /// Nothing measured yet; a lag of more than `tolerated` is a stall.
+    pub fn new(tolerated: Duration) -> Self {
+        Self {
+            lag: LagHistogram::default(),
+            frames_in: 0,
+            frames_out: 0,
+            send_errors: 0,
+            ring_losses: 0,
+            ignored: 0,
+            stalls: Vec::new(),
+            tolerated,
+        }
+    }
+
+    /// A frame that was due is sent now.
+    #[inline]
+    pub fn sent(&mut self, due: Instant, now: Instant) {
+        let lag = now.saturating_sub(due);
+        self.lag.add(lag.as_ps() / 1000);
+        if lag > self.tolerated {
+            self.stalled(due, now);
+        }
+    }
+
+    #[cold]
+    fn stalled(&mut self, start: Instant, end: Instant) {
+        match self.stalls.last_mut() {
+            Some(last) if start <= last.end => last.end = last.end.max(end),
+            _ => self.stalls.push(Stall { start, end }),
+        }
+    }
+
+    /// Times in which frames were later than is tolerated, in order and without overlaps.
+    pub fn stalls(&self) -> &[Stall] {
+        &self.stalls
+    }
+
+    /// The time inside stalls.
+    pub fn stalled_for(&self) -> Duration {
+        let lengths = self.stalls.iter().map(|stall| stall.end - stall.start);
+        lengths.fold(Duration::ZERO, |sum, length| sum + length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Instant {
+        Instant::from_us(us)
+    }
+
+    #[test]
+    fn stalls_that_overlap_are_one() {
+        let mut health = Health::new(Duration::from_us(100));
+        health.sent(us(10), us(20));
+        health.sent(us(1000), us(1200));
+        health.sent(us(1100), us(1201));
+        health.sent(us(5000), us(5101));
+        let expected = [(1000, 1201), (5000, 5101)];
+        let expected = expected.map(|(start, end)| Stall {
+            start: us(start),
+            end: us(end),
+        });
+        assert_eq!(health.stalls(), expected);
+        assert_eq!(health.stalled_for(), Duration::from_us(201 + 101));
+        assert_eq!(health.lag.total(), 4);
+    }
+}

@@ -1,0 +1,529 @@
+//! The switch: reads frames, lets the network decide about them, and sends each when it is due.
+//!
+//! The network is the simulator's own ([`fairport_net::Network`]). A frame enters it at the adapter of
+//! its host at the time with which the kernel stamped it; hosts themselves take no time here, because
+//! they are real. The network decides ahead: at each turn everything up to the present happens, and
+//! what has reached a host by then is sent to that host's interface. Between turns the switch sleeps
+//! until something is due or a frame arrives; shortly before something is due it stays awake.
+
+use std::io;
+use std::net::IpAddr;
+
+use fairport_net::classifier::{Classifier, LONG};
+use fairport_net::discipline::Verdict;
+use fairport_net::routing::Routes;
+use fairport_net::stream::Stream;
+use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
+use fairport_plan::flow::{Application, End, FlowSpec, Origin};
+use fairport_plan::{FlowFactory, Parts, Plan};
+use fairport_record::{Content, QueueSamples, Recorder, Table, names, ports};
+use fairport_tcp::{Ecn, Flags};
+use fairport_units::{Duration, Instant};
+use fairport_wire::{Captured, FlowKey, Frame, Transport, mark_ce};
+
+use crate::batch::Batch;
+use crate::clock::Clock;
+use crate::flows::{FlowTable, Lane};
+use crate::frames::{FrameId, Frames};
+use crate::health::Health;
+use crate::ring::Ring;
+use crate::timeouts::TimeoutFinder;
+
+/// So long before something is due the switch stays awake: a wake-up takes tens of microseconds.
+const AWAKE: Duration = Duration::from_us(60);
+/// The longest sleep, so that a request to stop is heard.
+const LONGEST_SLEEP: Duration = Duration::from_ms(50);
+/// Frames read before what is due is looked at again.
+const READ_AT_ONCE: usize = 32;
+/// MiB of the ring: 16,384 frames.
+const RING_MEBIBYTES: usize = 32;
+/// Frames for which there is room from the start.
+const FRAMES: usize = 8192;
+
+/// The interface behind which a host is.
+#[derive(Clone, Copy, Debug)]
+pub struct Attachment {
+    /// Number of the interface in the switch's network namespace.
+    pub interface: u32,
+    /// Number of the host in the plan.
+    pub host: u32,
+    /// The host's address.
+    pub address: IpAddr,
+}
+
+/// From when on something counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// A frame later than this is part of a stall.
+    pub tolerated: Duration,
+    /// A sender's silence of at least this length ends in a timeout: less than its minimum RTO.
+    pub silence: Duration,
+}
+
+/// What a run in real time leaves.
+pub struct Outcome {
+    /// How well the switch kept its times.
+    pub health: Health,
+    /// The tables of packets and queues.
+    pub tables: Vec<Table>,
+    /// Packets whose last bit arrived at a next node.
+    pub packet_hops: u64,
+    /// Hash of what happened at every port. No two runs of real hosts have the same.
+    pub fingerprint: u64,
+    /// Lists of names of what the tables number.
+    pub names: Vec<(&'static str, Vec<String>)>,
+}
+
+/// What a packet of the network is on the outside.
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    frame: FrameId,
+    seq: u32,
+    ack: u32,
+    is_backward: bool,
+}
+
+impl Content for InFlight {
+    fn seq(&self) -> u32 {
+        self.seq
+    }
+
+    fn identity(&self) -> u64 {
+        u64::from(self.seq) << 32 | u64::from(self.ack)
+    }
+}
+
+/// Records, and remembers the frames of packets that the network has dropped.
+struct Watcher {
+    recorder: Recorder,
+    dropped: Vec<FrameId>,
+}
+
+impl Watcher {
+    fn forget(&mut self, arrival: &Arrival<'_, InFlight>) {
+        if !arrival.verdict.is_accepted() {
+            self.dropped.push(arrival.packet.content.frame);
+        }
+    }
+}
+
+impl Observer<InFlight> for Watcher {
+    fn sent(&mut self, port: PortId, packet: &Packet<InFlight>) {
+        self.recorder.sent(port, packet);
+    }
+
+    fn verdict(&mut self, time: Instant, port: PortId, header: &Header, verdict: Verdict) {
+        Observer::<InFlight>::verdict(&mut self.recorder, time, port, header, verdict);
+    }
+
+    fn watches(&self, port: PortId) -> bool {
+        Observer::<InFlight>::watches(&self.recorder, port)
+    }
+
+    fn detail(&mut self, arrival: &Arrival<'_, InFlight>) {
+        self.recorder.detail(arrival);
+        self.forget(arrival);
+    }
+
+    fn revised(&mut self, arrival: &Arrival<'_, InFlight>) {
+        self.recorder.revised(arrival);
+        self.forget(arrival);
+    }
+
+    fn departs(&mut self, port: PortId, packet: &Packet<InFlight>, arrival: u64, depart: Instant) {
+        self.recorder.departs(port, packet, arrival, depart);
+    }
+}
+
+/// A frame that has reached its host.
+struct Due {
+    at: Instant,
+    host: NodeId,
+    ecn: Ecn,
+    flow: u32,
+    content: InFlight,
+}
+
+/// Where packets leave the network.
+#[derive(Default)]
+struct Exits {
+    due: Vec<Due>,
+}
+
+impl Hosts<InFlight, Watcher> for Exits {
+    fn horizon(&self) -> Instant {
+        Instant::NEVER
+    }
+
+    fn receive(
+        &mut self,
+        network: &mut Network<InFlight, Watcher>,
+        host: NodeId,
+        packet: &Packet<InFlight>,
+    ) {
+        self.due.push(Due {
+            at: network.now(),
+            host,
+            ecn: Ecn::from_bits(packet.header.ecn),
+            flow: packet.header.flow,
+            content: packet.content,
+        });
+    }
+}
+
+/// A network in real time.
+pub struct Switch {
+    topology: Topology,
+    network: Network<InFlight, Watcher>,
+    factory: FlowFactory,
+    flows: FlowTable,
+    flow_count: u32,
+    exits: Exits,
+    queue: QueueSamples,
+    end: Instant,
+    /// data flows routed through each port
+    flows_through: Vec<u32>,
+    /// how fast each port's clock runs, in parts of 10^9
+    clock_errors_ppb: Vec<i32>,
+    /// what separates short flows from long ones, if the plan has that
+    classifier: Option<Classifier>,
+    /// the switch where each host's packets enter, as a node, by host number
+    edges: Vec<u32>,
+    /// by interface number
+    hosts: Vec<Option<u32>>,
+    /// by node
+    interfaces: Vec<u32>,
+    /// when each host's last frame arrived, by host number
+    last_arrival: Vec<Instant>,
+    frames: Frames,
+    ring: Ring,
+    batch: Batch,
+    timeouts: TimeoutFinder,
+    health: Health,
+}
+
+impl Switch {
+    /// A switch for the plan's network in the present network namespace. `flows` are the keys of the
+    /// data of the plan's flows, in their order.
+    ///
+    /// # Errors
+    /// Without the privilege `CAP_NET_RAW` in the namespace, or without memory.
+    pub fn new(
+        plan: Plan,
+        attachments: &[Attachment],
+        flows: &[FlowKey],
+        limits: Limits,
+    ) -> io::Result<Self> {
+        let (ports, framing, arbiter, end) =
+            (plan.ports(), plan.framing(), plan.arbiter(), plan.end());
+        let (watch, probes) = (plan.watch().clone(), plan.job().probes.clone());
+        let classifier = plan.classifier();
+        let edges = plan.hosts().iter().map(|host| host.edge).collect();
+        let clock_errors_ppb = ports.iter().map(|port| port.clock_error_ppb).collect();
+        let Parts {
+            topology, factory, ..
+        } = plan.into_parts(&ports);
+        let watcher = Watcher {
+            recorder: Recorder::new(&topology, watch.traced, end),
+            dropped: Vec::new(),
+        };
+        let network = Network::new(
+            &topology,
+            ports,
+            Routes::default(),
+            framing,
+            arbiter,
+            watcher,
+        );
+        let count = attachments
+            .iter()
+            .map(|one| one.interface as usize + 1)
+            .max();
+        let mut hosts = vec![None; count.unwrap_or(0)];
+        let mut interfaces = vec![0; topology.nodes().len()];
+        for one in attachments {
+            hosts[one.interface as usize] = Some(one.host);
+            interfaces[topology.hosts()[one.host as usize].0 as usize] = one.interface;
+        }
+        let mut switch = Self {
+            flows_through: vec![0; topology.ports().len()],
+            clock_errors_ppb,
+            classifier,
+            edges,
+            last_arrival: vec![Instant::ZERO; topology.hosts().len()],
+            flows: FlowTable::new(attachments.iter().map(|one| (one.address, one.host))),
+            flow_count: 0,
+            exits: Exits::default(),
+            queue: QueueSamples::new(probes.queue_interval_ps, watch.queues),
+            frames: Frames::with_capacity(FRAMES),
+            ring: Ring::open(RING_MEBIBYTES)?,
+            batch: Batch::open()?,
+            timeouts: TimeoutFinder::new(limits.silence),
+            health: Health::new(limits.tolerated),
+            topology,
+            network,
+            factory,
+            end,
+            hosts,
+            interfaces,
+        };
+        for key in flows {
+            switch.add_flow(*key);
+        }
+        Ok(switch)
+    }
+
+    /// Forwards until the plan's end, or until `stops` says so, which is asked at least every 50 ms.
+    ///
+    /// # Errors
+    /// If waiting for frames fails.
+    pub fn run(&mut self, mut stops: impl FnMut(Instant) -> bool) -> io::Result<()> {
+        // what has come before is of no run
+        while self.ring.next().is_some() {}
+        self.ring.take_losses()?;
+        let mut clock = Clock::start();
+        let mut asked = Instant::ZERO;
+        loop {
+            self.read(&clock);
+            let now = clock.now().min(self.end);
+            self.forward(now, &mut clock);
+            if now == self.end {
+                break;
+            }
+            if now - asked >= LONGEST_SLEEP {
+                asked = now;
+                self.health.ring_losses += u64::from(self.ring.take_losses()?);
+                if stops(now) {
+                    break;
+                }
+            }
+            let next = self.network.next_time().min(self.queue.next_at());
+            let left = next.saturating_sub(clock.now());
+            if left > AWAKE {
+                let sleep = (left - AWAKE).min(LONGEST_SLEEP);
+                self.ring
+                    .wait(std::time::Duration::from_nanos(sleep.as_ps() / 1000))?;
+            }
+        }
+        self.health.ring_losses += u64::from(self.ring.take_losses()?);
+        Ok(())
+    }
+
+    /// What the run leaves.
+    pub fn into_outcome(mut self) -> Outcome {
+        self.network.settle(self.end);
+        self.network.assert_conservation();
+        let packet_hops = self.network.packet_hops();
+        let ports = ports(
+            &self.network,
+            &self.network.observer().recorder,
+            self.end - Instant::ZERO,
+            &self.flows_through,
+            &self.clock_errors_ppb,
+        );
+        let mut names = names();
+        let numbers = (0..self.topology.ports().len() as u32).map(PortId);
+        names.push((
+            "port",
+            numbers.map(|port| self.topology.port_name(port)).collect(),
+        ));
+        let recorder = self.network.into_observer().recorder;
+        let fingerprint = recorder.fingerprint().digest();
+        let mut tables = vec![self.queue.into_table(), self.timeouts.into_table(), ports];
+        tables.extend(recorder.into_tables());
+        Outcome {
+            health: self.health,
+            tables,
+            packet_hops,
+            fingerprint,
+            names,
+        }
+    }
+
+    /// Takes in the frames that have arrived.
+    fn read(&mut self, clock: &Clock) {
+        for _ in 0..READ_AT_ONCE {
+            let Some(received) = self.ring.next() else {
+                break;
+            };
+            let host = self
+                .hosts
+                .get(received.interface as usize)
+                .copied()
+                .flatten();
+            let at = clock.at_time_of_day(received.at_ns);
+            let parsed = host.and_then(|host| {
+                let captured = Captured::first_of(received.bytes, received.wire_bytes as usize);
+                let known = identify(captured)?;
+                let frame = self.frames.put(received.bytes)?;
+                Some((host, known, frame))
+            });
+            drop(received);
+            match parsed {
+                Some((host, known, frame)) => self.enter(at, host, &known, frame),
+                None => self.health.ignored += 1,
+            }
+        }
+    }
+
+    /// A host's frame enters the network.
+    fn enter(&mut self, at: Instant, host: u32, known: &Identified, frame: FrameId) {
+        let Some(lane) = self
+            .flows
+            .lane(&known.key)
+            .or_else(|| self.add_flow(known.key))
+        else {
+            self.frames.free(frame);
+            self.health.ignored += 1;
+            return;
+        };
+        self.health.frames_in += 1;
+        let last = &mut self.last_arrival[host as usize];
+        let at = at.max(*last).max(self.network.now());
+        *last = at;
+        let class = match &mut self.classifier {
+            Some(classifier) => {
+                let edge = self.edges[host as usize];
+                classifier.classify(at, edge, lane.index())
+            }
+            None => LONG,
+        };
+        let header = Header {
+            flow: lane.flow,
+            route: lane.route,
+            output: PortId(0),
+            size_bytes: known.size_bytes,
+            ecn: known.ecn.bits(),
+            class,
+        };
+        let content = InFlight {
+            frame,
+            seq: known.seq,
+            ack: known.ack,
+            is_backward: lane.is_backward,
+        };
+        if !lane.is_backward {
+            self.timeouts.sent(at, lane.flow, known.seq, known.length);
+        }
+        self.network.inject(at, Packet { header, content });
+        self.free_dropped();
+    }
+
+    /// Everything up to `now` happens, and what has reached a host is sent.
+    fn forward(&mut self, now: Instant, clock: &mut Clock) {
+        while self.queue.next_at() <= now {
+            let next = self.queue.next_at();
+            self.network.advance(next, u64::MAX / 2, &mut self.exits);
+            self.queue.sample(|port, at| self.network.backlog(port, at));
+        }
+        self.network.advance(now, u64::MAX / 2, &mut self.exits);
+        self.free_dropped();
+        let mut due = std::mem::take(&mut self.exits.due);
+        for one in due.drain(..) {
+            let frame = one.content.frame;
+            if one.ecn == Ecn::Ce {
+                self.mark(frame);
+            }
+            if one.content.is_backward {
+                self.timeouts
+                    .acknowledged(one.at, one.flow, one.content.ack);
+            }
+            let interface = self.interfaces[one.host.0 as usize];
+            self.batch.push(interface, frame, one.at);
+            if self.batch.is_full() {
+                self.send(clock);
+            }
+        }
+        self.exits.due = due;
+        if !self.batch.is_empty() {
+            self.send(clock);
+        }
+    }
+
+    fn send(&mut self, clock: &mut Clock) {
+        let now = clock.now();
+        for due in self.batch.due() {
+            self.health.sent(*due, now);
+        }
+        let sent = self.batch.send(&mut self.frames);
+        self.health.frames_out += sent.frames;
+        self.health.send_errors += sent.errors;
+    }
+
+    /// The network has marked a packet: its frame shows it.
+    fn mark(&mut self, frame: FrameId) {
+        let bytes = self.frames.bytes_mut(frame);
+        let parsed = Frame::parse(Captured::whole(bytes)).map(|parsed| parsed.network_offset());
+        if let Ok(offset) = parsed {
+            // a frame that was read once begins as IP does
+            let _ = mark_ce(&mut bytes[offset..]);
+        }
+    }
+
+    fn free_dropped(&mut self) {
+        let dropped = &mut self.network.observer_mut().dropped;
+        for frame in dropped.drain(..) {
+            self.frames.free(frame);
+        }
+    }
+
+    /// Gives a flow its number and its routes; none if one of its ends is no host of the network.
+    fn add_flow(&mut self, key: FlowKey) -> Option<Lane> {
+        let [src, dst] = self.flows.hosts_of(&key)?;
+        let number = self.flow_count;
+        self.flow_count += 1;
+        let end = |host| End { host, stack: 0 };
+        let spec = FlowSpec {
+            src: end(src),
+            dst: end(dst),
+            application: Application::Transfer { size_bytes: None },
+            traffic: 0,
+            origin: Origin::Listed,
+        };
+        let paths = self.factory.paths(&self.topology, number, &spec);
+        paths.count(&mut self.flows_through);
+        let seed = self.factory.seed();
+        let routes = self.network.routes_mut();
+        let draw = |direction| Stream::new(seed, "spray", u64::from(2 * number + direction));
+        let forward = routes.add_all(&paths.forward, draw(0));
+        let backward = routes.add_all(&paths.backward, draw(1));
+        self.network.observer_mut().recorder.add_flow();
+        self.timeouts.add_flow();
+        self.flows.add(key, number, [forward, backward]);
+        self.flows.lane(&key)
+    }
+}
+
+/// What of a frame the network needs.
+struct Identified {
+    key: FlowKey,
+    size_bytes: u16,
+    ecn: Ecn,
+    seq: u32,
+    ack: u32,
+    /// what it takes of the sequence space
+    length: u32,
+}
+
+/// None if the frame holds no whole packet of IP.
+fn identify(frame: Captured<'_>) -> Option<Identified> {
+    let frame = Frame::parse(frame).ok()?;
+    let key = frame.network.flow_key().ok()??;
+    let (seq, ack, length) = match frame.network.transport().ok()?? {
+        Transport::Tcp(tcp) => {
+            let flags = tcp.flags();
+            let ends =
+                u32::from(flags.contains(Flags::SYN)) + u32::from(flags.contains(Flags::FIN));
+            (tcp.seq(), tcp.ack(), tcp.payload_length() as u32 + ends)
+        }
+        _ => (0, 0, 0),
+    };
+    Some(Identified {
+        key,
+        size_bytes: u16::try_from(frame.network.total_length()?).ok()?,
+        ecn: frame.network.ecn()?,
+        seq,
+        ack,
+        length,
+    })
+}

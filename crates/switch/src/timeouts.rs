@@ -1,0 +1,163 @@
+//! Timeouts of real senders, found from what passes: a sender that was left in silence sends its first
+//! unacknowledged byte again.
+//!
+//! A fast retransmission answers an ACK at once, and a loss probe sends the last segment, not the
+//! first. So a retransmission of the first unacknowledged byte is a timeout if for long nothing was
+//! sent, and no ACK reached the sender.
+
+use fairport_record::Table;
+use fairport_record::tables::{TimeoutRow, Timeouts};
+use fairport_units::{Duration, Instant};
+
+/// What is known of a flow's sender.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sender {
+    /// Its first unacknowledged byte, as a sequence number.
+    unacknowledged: u32,
+    /// The byte behind the last one that it sent.
+    next: u32,
+    /// When it last sent data, or an ACK reached it.
+    active_at: Instant,
+    /// Timeouts in a row for the same byte.
+    in_a_row: u32,
+    is_known: bool,
+}
+
+/// Looks for timeouts of all flows.
+pub(crate) struct TimeoutFinder {
+    senders: Vec<Sender>,
+    silence: Duration,
+    found: Timeouts,
+}
+
+impl TimeoutFinder {
+    /// A silence of at least `silence` ends in a timeout: less than the minimum RTO.
+    pub(crate) fn new(silence: Duration) -> Self {
+        Self {
+            senders: Vec::new(),
+            silence,
+            found: Timeouts::default(),
+        }
+    }
+
+    /// Adds the next flow.
+    pub(crate) fn add_flow(&mut self) {
+        self.senders.push(Sender::default());
+    }
+
+    /// A sender sent `length` bytes of its sequence space from `seq` on.
+    pub(crate) fn sent(&mut self, now: Instant, flow: u32, seq: u32, length: u32) {
+        if length == 0 {
+            return;
+        }
+        let sender = &mut self.senders[flow as usize];
+        let end = seq.wrapping_add(length);
+        if !sender.is_known {
+            *sender = Sender {
+                unacknowledged: seq,
+                next: end,
+                active_at: now,
+                in_a_row: 0,
+                is_known: true,
+            };
+            return;
+        }
+        let silence = now.saturating_sub(sender.active_at);
+        let is_again = is_before(seq, sender.next);
+        if is_again && seq == sender.unacknowledged && silence >= self.silence {
+            self.found.push(TimeoutRow {
+                flow,
+                start_s: sender.active_at,
+                end_s: now,
+                rto_s: silence,
+                backoff: sender.in_a_row,
+                cause: 0,
+                seq,
+            });
+            sender.in_a_row += 1;
+        }
+        if is_before(sender.next, end) {
+            sender.next = end;
+        }
+        sender.active_at = now;
+    }
+
+    /// An ACK of everything before `ack` reached the sender.
+    pub(crate) fn acknowledged(&mut self, now: Instant, flow: u32, ack: u32) {
+        let sender = &mut self.senders[flow as usize];
+        if !sender.is_known {
+            return;
+        }
+        sender.active_at = sender.active_at.max(now);
+        if is_before(sender.unacknowledged, ack) {
+            sender.unacknowledged = ack;
+            sender.in_a_row = 0;
+        }
+    }
+
+    /// The table.
+    pub(crate) fn into_table(self) -> Table {
+        self.found.into_table()
+    }
+}
+
+/// Whether a sequence number comes before another (RFC 9293 3.4).
+fn is_before(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other).cast_signed() < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    fn rows(finder: TimeoutFinder) -> usize {
+        finder.into_table().rows()
+    }
+
+    fn sender_of_three_segments() -> TimeoutFinder {
+        let mut finder = TimeoutFinder::new(Duration::from_ms(2));
+        finder.add_flow();
+        finder.sent(ms(0), 0, u32::MAX, 1); // SYN
+        finder.acknowledged(ms(1), 0, 0);
+        for i in 0..3 {
+            finder.sent(ms(1), 0, i * 1000, 1000);
+        }
+        finder
+    }
+
+    #[test]
+    fn the_first_unacknowledged_segment_again_after_silence_is_a_timeout() {
+        let mut finder = sender_of_three_segments();
+        finder.acknowledged(ms(2), 0, 1000);
+        finder.sent(ms(12), 0, 1000, 1000);
+        finder.sent(ms(32), 0, 1000, 1000);
+        assert_eq!(rows(finder), 2);
+    }
+
+    #[test]
+    fn what_answers_an_ack_is_a_fast_retransmission() {
+        let mut finder = sender_of_three_segments();
+        finder.acknowledged(ms(20), 0, 1000);
+        finder.sent(ms(20), 0, 1000, 1000);
+        assert_eq!(rows(finder), 0);
+    }
+
+    #[test]
+    fn the_last_segment_again_is_a_probe() {
+        let mut finder = sender_of_three_segments();
+        finder.sent(ms(12), 0, 2000, 1000);
+        assert_eq!(rows(finder), 0);
+    }
+
+    #[test]
+    fn new_data_after_silence_is_no_timeout() {
+        let mut finder = sender_of_three_segments();
+        finder.acknowledged(ms(2), 0, 3000);
+        finder.sent(ms(500), 0, 3000, 1000);
+        assert_eq!(rows(finder), 0);
+    }
+}

@@ -1,0 +1,34 @@
+"""From a scenario to the job that the core takes, for every backend that moves packets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from fairport import _core
+from fairport.errors import ScenarioError
+from fairport.scenario import Scenario
+from fairport.scenario.lower import Job, lower
+from fairport.scenario.refusal import refusal
+
+
+def job_of(scenario: Scenario) -> Job:
+    """The job of a run with the scenario's seed. Raises ScenarioError."""
+    presets = {name: _core.preset(name) for name in _core.presets()}
+    try:
+        hosts = _core.topology_hosts(json.dumps(scenario.topology.job()))
+    except _core.JobError as error:
+        raise refused(scenario, None, error) from None
+    return lower(scenario, hosts, presets)
+
+
+def refused(scenario: Scenario, job: Job | None, error: _core.JobError) -> ScenarioError:
+    """What the core refuses, as an error of the scenario's file."""
+    return refusal(scenario, job, error.field, error.value, error.problem, error.remedy)
+
+
+def key(backend: str, job: Job, besides: str = "") -> str:
+    """What decides a run besides the seed: the backend, and a hash of the job and of `besides`."""
+    document = {key: value for key, value in job.document.items() if key != "seed"}
+    content = json.dumps(document, sort_keys=True).encode() + besides.encode()
+    return f"{backend}-{hashlib.blake2b(content, digest_size=16).hexdigest()}"

@@ -1,0 +1,307 @@
+"""Real Linux TCP as a backend: hosts are network namespaces, the network is Fairport's own switch.
+
+The same forwarding core, queue disciplines, topology and routing as in the simulation run in real
+time between the kernel's TCP stacks. Hosts take the time that they take, so the scenario's times of
+hosts do not apply. A run is valid if the switch kept its times (`gate`); else its numbers say more
+about the machine than about TCP.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from fairport import _core, headers
+from fairport.backends import columns
+from fairport.backends.jobs import job_of, key, refused
+from fairport.backends.linux import gate, measured, namespaces
+from fairport.backends.linux.host_settings import host_settings
+from fairport.backends.linux.load import FIRST_PORT, SERVER_PORT, FlowSpec, LoadReport
+from fairport.backends.linux.namespaces import HostSettings, Namespaces
+from fairport.backends.linux.processes import (
+    Child,
+    ChildError,
+    LoadTask,
+    SwitchTask,
+    forward,
+    load,
+)
+from fairport.backends.protocol import Estimate, Progress, Recorded
+from fairport.errors import BackendError
+from fairport.result import run_id
+from fairport.scenario import Scenario
+from fairport.scenario.lower import Job
+
+NAME = "linux"
+
+# Hosts are real: their time is not drawn, and their adapters push back instead of dropping.
+_REAL_HOSTS: dict[str, Any] = {
+    "host.delay": "0s",
+    "host.delay_spread": "0s",
+    "host.processing": {"kind": "constant", "value": "0s"},
+    "host.queue": "100000 packets",
+}
+# From the switch's start to the scenario's: so long its clock takes to be known to the load.
+_LEAD_S = 0.5
+# a process that says nothing for so long is stuck
+_SILENT_S = 20.0
+_SHORTEST_SAMPLE_S = 0.001
+_MEMORY_BYTES = 500_000_000
+_TCP = 6
+# a timeout ends a silence of at least the minimum RTO; some of it is the measurement's own error
+_SILENCE_OF_RTO_MIN = 0.75
+
+
+@dataclass(frozen=True)
+class PreparedLinux:
+    """A scenario with its seed, and what its hosts and flows are."""
+
+    scenario: Scenario
+    job: Job
+    settings: HostSettings
+    congestion_controls: Sequence[str]
+
+    @property
+    def key(self) -> str:
+        """What decides the run; the kernel is one of the things."""
+        return f"{key(NAME, self.job)}-{os.uname().release}"
+
+    @property
+    def is_kept(self) -> bool:
+        """No: two runs of real hosts differ, with the same seed too."""
+        return False
+
+    @property
+    def estimate(self) -> Estimate:
+        """It takes as long as it lasts."""
+        return Estimate(memory_bytes=_MEMORY_BYTES, wall_s=self.scenario.duration.seconds + 2)
+
+    def run(self, progress: Progress | None = None) -> Recorded:
+        """Runs it, in namespaces of its own, and removes them.
+
+        Raises BackendError without the privileges, or when a process of the run fails.
+        """
+        _require_privileges()
+        namespaces.remove(namespaces.leftovers())
+        started, begin = datetime.now(timezone.utc), time.perf_counter()
+        spaces = Namespaces()
+        try:
+            planned = _core.planned_flows(json.dumps(self.job.document))
+            used = sorted({host for src, dst, *_ in planned for host in (src, dst)})
+            spaces.make(used, self.settings)
+            outcome, report = self._run(spaces, planned, progress)
+        except ChildError as error:
+            raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
+        except OSError as error:
+            raise BackendError(
+                f"cannot make its network namespaces: {error}",
+                remedy="`fairport doctor` checks this machine",
+            ) from None
+        finally:
+            spaces.remove()
+        return self._recorded(outcome, report, planned, started, time.perf_counter() - begin)
+
+    def _run(
+        self, spaces: Namespaces, planned: Sequence[Any], progress: Progress | None
+    ) -> tuple[dict[str, Any], LoadReport]:
+        flows = self._flows(spaces, planned)
+        with (
+            closing(_Ending(Child("load", load, self._load_task(flows)))) as loading,
+            closing(
+                _Ending(Child("switch", forward, self._switch_task(spaces, flows)))
+            ) as switching,
+        ):
+            _wait(loading.child, "ready")
+            zero, _ = _wait(switching.child, "at")
+            loading.child.send(zero + _LEAD_S)
+            outcome = self._watch(switching.child, loading.child, progress)
+            report: LoadReport = _wait(loading.child, "done")
+        return outcome, report
+
+    def _watch(self, switch: Child, load: Child, progress: Progress | None) -> dict[str, Any]:
+        """Waits for the switch's outcome, and reports how far it is."""
+        while True:
+            word, content = _next(switch)
+            if word == "done":
+                outcome: dict[str, Any] = content
+                return outcome
+            if progress is not None:
+                progress(self.scenario.seed, max(0.0, content[1] - _LEAD_S), 0)
+
+    def _flows(self, spaces: Namespaces, planned: Sequence[Any]) -> list[FlowSpec]:
+        hosts = {host.number: host for host in spaces.hosts}
+        return [
+            FlowSpec(
+                number=number,
+                sender=hosts[src].namespace,
+                receiver=hosts[dst].namespace,
+                source=hosts[src].address,
+                destination=hosts[dst].address,
+                start_s=start_s,
+                stop_s=stop_s,
+                size_bytes=size_bytes,
+                congestion_control=self.congestion_controls[number],
+            )
+            for number, (src, dst, start_s, stop_s, size_bytes) in enumerate(planned)
+        ]
+
+    def _switch_task(self, spaces: Namespaces, flows: Sequence[FlowSpec]) -> SwitchTask:
+        longer = self.job.document["duration_ps"] + int(_LEAD_S * 1e12)
+        return SwitchTask(
+            namespace=spaces.switch,
+            job_json=json.dumps(self.job.document | {"duration_ps": longer}),
+            attachments=[(host.port, host.number, str(host.address)) for host in spaces.hosts],
+            flows=[
+                (
+                    str(flow.source),
+                    str(flow.destination),
+                    _TCP,
+                    FIRST_PORT + flow.number,
+                    SERVER_PORT,
+                )
+                for flow in flows
+            ],
+            tolerated_s=self._expectation().drain_s,
+            silence_s=_SILENCE_OF_RTO_MIN * self.settings.rto_min_ms * 1e-3,
+        )
+
+    def _load_task(self, flows: Sequence[FlowSpec]) -> LoadTask:
+        scenario = self.scenario
+        measure = scenario.measure
+        return LoadTask(
+            flows=flows,
+            end_s=scenario.duration.seconds,
+            interval_s=max(_SHORTEST_SAMPLE_S, scenario.probes.series_interval.seconds),
+            measure_from_s=None if measure.start is None else measure.start.seconds,
+            measure_to_s=None if measure.end is None else measure.end.seconds,
+        )
+
+    def _expectation(self) -> gate.Expectation:
+        """Of the buffer and the line that the scenario gives every port."""
+        scenario = self.scenario
+        rate = int(scenario.link.rate)
+        limit = scenario.queue.limit
+        mtu = int(scenario.link.mtu)
+        is_ethernet = scenario.link.framing == "ethernet"
+        full_frame = mtu + (headers.ETHERNET_BUFFERED if is_ethernet else 0)
+        buffered = int(limit) * full_frame if limit.in_packets else int(limit)
+        on_wire = mtu + (headers.ETHERNET_ON_WIRE if is_ethernet else 0)
+        payload = mtu - headers.IPV4_TCP - (headers.TIMESTAMPS if self._has_timestamps() else 0)
+        receivers = {flow["dst"] for flow in self.job.flows}
+        is_full = len(receivers) == 1 and all(flow["size_bytes"] is None for flow in self.job.flows)
+        return gate.Expectation(
+            drain_s=buffered * 8 / rate,
+            line_goodput_bps=rate * payload / on_wire if is_full else None,
+            rate_bps=rate,
+        )
+
+    def _has_timestamps(self) -> bool:
+        return ("ipv4/tcp_timestamps", "1") in self.settings.sysctls
+
+    def _recorded(
+        self,
+        outcome: Mapping[str, Any],
+        report: LoadReport,
+        planned: Sequence[Any],
+        started: datetime,
+        wall_s: float,
+    ) -> Recorded:
+        scenario = self.scenario
+        duration_s = scenario.duration.seconds
+        layout = _core.layout(json.dumps(self.job.document))
+        tables = measured.arrays(
+            outcome,
+            report,
+            job=self.job,
+            ends=[(src, dst) for src, dst, *_ in planned],
+            hops=[flow["hops"] for flow in layout["flows"][: len(planned)]],
+            lead_s=_LEAD_S,
+            duration_s=duration_s,
+        )
+        goodput_bps = float(tables["flows"]["goodput_bps"].sum())
+        faults = gate.faults(
+            outcome["health"], self._expectation(), duration_s + _LEAD_S, goodput_bps
+        )
+        faults += [
+            f"flow {number}: {one.error}" for number, one in enumerate(report.flows) if one.error
+        ]
+        return Recorded(
+            tables=columns.from_core(
+                {"names": outcome["names"], "tables": tables},
+                run_id(scenario),
+                _core.topology_hosts(json.dumps(self.job.document["topology"])),
+                self.job.stacks,
+                [traffic.kind for traffic in scenario.traffic],
+            ),
+            fingerprint=outcome["fingerprint"],
+            started=started,
+            wall_s=wall_s,
+            simulated_s=duration_s,
+            measure_from_s=report.measure_from_s,
+            measure_to_s=report.measure_to_s,
+            packet_hops=outcome["packet_hops"],
+            valid=not faults,
+            faults=faults,
+            health={name: one for name, one in outcome["health"].items() if name != "stalls"},
+        )
+
+
+class Linux:
+    """The backend."""
+
+    name = NAME
+
+    def prepare(self, scenario: Scenario, seed: int) -> PreparedLinux:
+        """Checks a scenario with this seed. Raises ScenarioError."""
+        scenario = scenario.patch(_REAL_HOSTS | {"seed": seed})
+        job = job_of(scenario)
+        try:
+            _core.estimate(json.dumps(job.document))
+        except _core.JobError as error:
+            raise refused(scenario, job, error) from None
+        settings, congestion_controls = host_settings(scenario, job)
+        return PreparedLinux(scenario, job, settings, congestion_controls)
+
+
+BACKEND = Linux()
+
+
+class _Ending:
+    """A child that is ended when the block is."""
+
+    def __init__(self, child: Child) -> None:
+        self.child = child
+
+    def close(self) -> None:
+        self.child.end()
+
+
+def _wait(child: Child, word: str) -> Any:
+    """What the child's next report of this kind says."""
+    while True:
+        found, content = _next(child)
+        if found == word:
+            return content
+
+
+def _next(child: Child) -> tuple[str, Any]:
+    report = child.next(_SILENT_S)
+    if report is None:
+        raise ChildError(f"the {child.name} has said nothing for {_SILENT_S:g} s")
+    return report
+
+
+def _require_privileges() -> None:
+    if os.geteuid() != 0:
+        raise BackendError(
+            "needs root: it makes network namespaces and reads raw frames",
+            file="--backend linux",
+            remedy="run as root on a machine or in a container of your own, or use"
+            " --backend simulation",
+        )

@@ -1,0 +1,97 @@
+"""What a machine offers to the Linux backend, and what each lack costs."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import netns
+
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_ETH_P_ALL = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that the backend uses."""
+
+    what: str
+    is_there: bool
+    here: str
+    """What was found, in words."""
+    cost: str
+    """What its lack costs; empty where nothing is missing."""
+
+    def document(self) -> dict[str, Any]:
+        """For programs."""
+        return asdict(self)
+
+
+def examine() -> list[Finding]:
+    """Everything, in the order in which a run needs it."""
+    return [
+        _finding("root", _is_root, "the Linux backend does not run; the simulation does"),
+        _finding("network namespaces", _namespaces, "the Linux backend does not run"),
+        _finding("raw frames (AF_PACKET)", _raw_frames, "the Linux backend does not run"),
+        _finding(
+            "real-time priority (SCHED_FIFO)",
+            _real_time,
+            "runs are valid only on a machine that does nothing else",
+        ),
+        _finding("two processors", _processors, "switch and hosts share one: expect invalid runs"),
+        _finding("an idle machine", _idle, "other programs delay frames: such runs are not valid"),
+        Finding("congestion controls", True, ", ".join(congestion_controls()), ""),
+        Finding("kernel", True, os.uname().release, ""),
+    ]
+
+
+def congestion_controls() -> list[str]:
+    """Those of the running kernel, by its own names."""
+    return _AVAILABLE.read_text(encoding="ascii").split()
+
+
+def _finding(what: str, check: Callable[[], tuple[bool, str]], cost: str) -> Finding:
+    try:
+        is_there, here = check()
+    except OSError as error:
+        is_there, here = False, f"no: {error.strerror or error}"
+    return Finding(what, is_there, here, "" if is_there else cost)
+
+
+def _is_root() -> tuple[bool, str]:
+    return os.geteuid() == 0, "yes" if os.geteuid() == 0 else f"no: user {os.geteuid()}"
+
+
+def _namespaces() -> tuple[bool, str]:
+    name = f"fairport-{os.getpid()}-0-doctor"
+    netns.create(name)
+    netns.remove(name)
+    return True, "yes"
+
+
+def _raw_frames() -> tuple[bool, str]:
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL)):
+        return True, "yes"
+
+
+def _real_time() -> tuple[bool, str]:
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    with suppress(OSError):
+        os.sched_setscheduler(0, *before)
+    return True, "yes"
+
+
+def _processors() -> tuple[bool, str]:
+    count = len(os.sched_getaffinity(0))
+    return count >= 2, str(count)
+
+
+def _idle() -> tuple[bool, str]:
+    load = os.getloadavg()[0]
+    return load < 0.5, f"load {load:.1f} over the last minute"

@@ -1,0 +1,58 @@
+"""Whether a run on the Linux backend is valid: the switch must have kept its times.
+
+A run that is not valid happened, and its numbers say something about the machine, not about TCP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_STALLED_SHARE = 0.005
+# of the line, below so many bit/s and above
+_SLOW_BPS = 200e6
+_MISSING_SLOW = 0.03
+_MISSING_FAST = 0.06
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What the bottleneck of a scenario asks of the machine."""
+
+    drain_s: float
+    """Time in which its full buffer empties."""
+    line_goodput_bps: float | None
+    """Goodput of a full line; None where nothing says that it should be full."""
+    rate_bps: float
+
+
+def faults(
+    health: Mapping[str, Any], expected: Expectation, run_s: float, goodput_bps: float
+) -> list[str]:
+    """Why a run is not valid; nothing if it is."""
+    found = []
+    if health["lag_p99_s"] >= expected.drain_s / 2:
+        found.append(
+            f"1 % of the frames left more than {1e6 * health['lag_p99_s']:.0f} us late; half the"
+            f" time in which the buffer empties is {1e6 * expected.drain_s / 2:.0f} us"
+        )
+    share = health["stalled_s"] / run_s
+    if share >= _STALLED_SHARE:
+        found.append(f"for {100 * share:.2f} % of the run frames left later than that time")
+    for key, what in (
+        ("ring_losses", "frames were lost before the switch could read them"),
+        ("send_errors", "frames were refused by the kernel"),
+    ):
+        if health[key]:
+            found.append(f"{health[key]} {what}")
+    line = expected.line_goodput_bps
+    if line is not None:
+        missing = 1 - goodput_bps / line
+        allowed = _MISSING_SLOW if expected.rate_bps < _SLOW_BPS else _MISSING_FAST
+        if missing > allowed:
+            found.append(
+                f"the line carried {1e-6 * goodput_bps:.1f} Mbit/s of goodput, and"
+                f" {1e-6 * line:.1f} Mbit/s fill it"
+            )
+    return found

@@ -1,0 +1,112 @@
+"""What a scenario asks of its hosts' TCP, as a Linux kernel has it, and what it asks in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fairport import _core
+from fairport.backends.linux.namespaces import HostSettings
+from fairport.errors import ScenarioError
+from fairport.scenario import Scenario
+from fairport.scenario.lower import Job
+
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+# the kernel's names, where they are not ours
+_KERNEL_NAMES = {"newreno": "reno"}
+_PS_PER_MS = 10**9
+# room for the fastest flow, so that no socket's buffer limits it
+_SOCKET_BYTES = 8 << 20
+
+
+def host_settings(scenario: Scenario, job: Job) -> tuple[HostSettings, list[str]]:
+    """What is set on every host, and each flow's congestion control by the kernel's name.
+
+    Raises ScenarioError for what a Linux host cannot do, or what this backend does not yet do.
+    """
+    _refuse_what_is_simulated(scenario)
+    stacks = [_resolved(stack) for stack in job.stacks]
+    for name in ("sack", "timestamps", "ecn", "rto_min_ps", "initial_window_segments"):
+        if len({stack[name] for stack in stacks}) > 1:
+            raise _refusal(
+                scenario,
+                "tcp",
+                f"differs between hosts in `{name}`: on this backend all hosts share it",
+                "give every flow the same stack, or use --backend simulation",
+            )
+    names = [_congestion_control(scenario, stacks[flow["sender_stack"]]) for flow in job.flows]
+    first = stacks[0]
+    sysctls = {
+        "tcp_sack": int(first["sack"]),
+        "tcp_timestamps": int(first["timestamps"]),
+        "tcp_ecn": 1 if first["ecn"] else 0,
+        "tcp_slow_start_after_idle": int(first["slow_start_after_idle"]),
+        # nothing is learnt from an earlier connection, and a segment is one frame
+        "tcp_no_metrics_save": 1,
+        "tcp_min_tso_segs": 1,
+        "tcp_rmem": f"4096 1048576 {_SOCKET_BYTES}",
+        "tcp_wmem": f"4096 1048576 {_SOCKET_BYTES}",
+    }
+    settings = HostSettings(
+        sysctls=tuple((f"ipv4/{name}", str(value)) for name, value in sysctls.items()),
+        rto_min_ms=max(1, round(first["rto_min_ps"] / _PS_PER_MS)),
+        initial_window=first["initial_window_segments"],
+    )
+    return settings, names
+
+
+def _resolved(stack: Mapping[str, Any]) -> dict[str, Any]:
+    resolved: dict[str, Any] = _core.preset(stack["preset"]) | stack["overrides"]
+    return resolved
+
+
+def _congestion_control(scenario: Scenario, stack: Mapping[str, Any]) -> str:
+    ours = str(stack["congestion_control"])
+    name = _KERNEL_NAMES.get(ours, ours)
+    available = _AVAILABLE.read_text(encoding="ascii").split()
+    if name not in available:
+        back = {kernel: own for own, kernel in _KERNEL_NAMES.items()}
+        usable = ", ".join(back.get(one, one) for one in available)
+        raise _refusal(
+            scenario,
+            "tcp.congestion_control",
+            "is not in this machine's kernel",
+            f"use one of {usable}, or --backend simulation",
+            value=ours,
+        )
+    return name
+
+
+def _refuse_what_is_simulated(scenario: Scenario) -> None:
+    for index, traffic in enumerate(scenario.traffic):
+        if traffic.kind != "bulk":
+            raise _refusal(
+                scenario,
+                f"traffic.{index}.kind",
+                "is not available on the Linux backend",
+                'use "bulk", or --backend simulation',
+                value=traffic.kind,
+            )
+    if scenario.tcp.payload_sizing not in (None, "full"):
+        raise _refusal(
+            scenario,
+            "tcp.payload_sizing",
+            "is not available on the Linux backend",
+            'use "full", or --backend simulation',
+            value=scenario.tcp.payload_sizing,
+        )
+    if scenario.tcp.pacing not in (None, "off"):
+        raise _refusal(
+            scenario,
+            "tcp.pacing",
+            "is not available on the Linux backend",
+            'use "off", or --backend simulation',
+            value=scenario.tcp.pacing,
+        )
+
+
+def _refusal(
+    scenario: Scenario, field: str, problem: str, remedy: str, **value: Any
+) -> ScenarioError:
+    return ScenarioError(problem, file=scenario.file, field=field, remedy=remedy, **value)

@@ -1,0 +1,156 @@
+"""From the reports of switch and load to the arrays that `backends.columns` makes tables of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fairport.backends.linux.load import LoadReport
+from fairport.scenario.lower import Job
+
+Arrays = dict[str, dict[str, np.ndarray]]
+
+_NONE_U64 = np.iinfo(np.uint64).max
+# what only a simulated host says of its timeouts
+_UNKNOWN_OF_TIMEOUTS = ("rto_s", "backoff", "cause")
+
+
+def arrays(
+    outcome: Mapping[str, Any],
+    load: LoadReport,
+    *,
+    job: Job,
+    ends: Sequence[tuple[int, int]],
+    hops: Sequence[int],
+    lead_s: float,
+    duration_s: float,
+) -> Arrays:
+    """Every table that this backend fills.
+
+    `ends` and `hops` are those of each flow. The run's clock began `lead_s` before the scenario's;
+    what happened before that, or after `duration_s`, is left out.
+    """
+    tables = {name: dict(columns) for name, columns in outcome["tables"].items()}
+    for columns in tables.values():
+        _shift(columns, lead_s, duration_s)
+    timeouts = tables["timeouts"]
+    for name in _UNKNOWN_OF_TIMEOUTS:
+        timeouts.pop(name)
+    counts = {
+        name: Counter(tables[name]["flow"].tolist()) for name in ("drops", "marks", "timeouts")
+    }
+    tables["flows"] = _flows(load, counts, timeouts, job, ends, hops)
+    tables["series"] = _series(load)
+    return tables
+
+
+def _shift(columns: dict[str, np.ndarray], lead_s: float, duration_s: float) -> None:
+    times: list[str] = [
+        name for name in ("time_s", "start_s", "end_s", "depart_s") if name in columns
+    ]
+    for name in times:
+        columns[name] = columns[name] - lead_s
+    if times:
+        first, last = columns[times[0]], columns[times[-1]]
+        within = (first >= 0) & ~(last > duration_s)
+        for name, values in columns.items():
+            columns[name] = values[within]
+
+
+def _flows(
+    load: LoadReport,
+    counts: Mapping[str, Counter[int]],
+    timeouts: Mapping[str, np.ndarray],
+    job: Job,
+    ends: Sequence[tuple[int, int]],
+    hops: Sequence[int],
+) -> dict[str, np.ndarray]:
+    measured_s = max(load.measure_to_s - load.measure_from_s, 1e-9)
+    reports = load.flows
+    count = len(reports)
+    srtts = _by_flow(load, count)
+
+    def seconds(name: str) -> np.ndarray:
+        values = [getattr(report, name) for report in reports]
+        return np.array([np.nan if one is None else one for one in values])
+
+    def info(name: str) -> np.ndarray:
+        values = [0 if one.info is None else getattr(one.info, name) for one in reports]
+        return np.array(values, dtype=np.uint64)
+
+    started, finished = seconds("started_s"), seconds("finished_s")
+    measured = np.array([report.measured_bytes for report in reports], dtype=np.uint64)
+    sizes = [flow["size_bytes"] for flow in job.flows]
+    waited = np.zeros(count)
+    np.add.at(waited, timeouts["flow"], timeouts["end_s"] - timeouts["start_s"])
+    return {
+        "flow": np.arange(count, dtype=np.uint32),
+        "src": np.array([src for src, _ in ends], dtype=np.uint32),
+        "dst": np.array([dst for _, dst in ends], dtype=np.uint32),
+        "hops": np.array(hops, dtype=np.uint32),
+        "traffic": np.array([flow["traffic"] for flow in job.flows], dtype=np.uint32),
+        "protocol": np.zeros(count, dtype=np.uint8),
+        "stack": np.array([flow["sender_stack"] for flow in job.flows], dtype=np.uint32),
+        "start_s": started,
+        "established_s": seconds("established_s"),
+        "end_s": finished,
+        "size_bytes": np.array(
+            [_NONE_U64 if size is None else size for size in sizes], dtype=np.uint64
+        ),
+        "delivered_bytes": np.array(
+            [report.delivered_bytes for report in reports], dtype=np.uint64
+        ),
+        "measured_bytes": measured,
+        "goodput_bps": measured * 8.0 / measured_s,
+        "fct_s": finished - started,
+        "segments_sent": info("segments_sent"),
+        "retransmits": info("retransmits"),
+        "timeouts": _counted(counts["timeouts"], count),
+        "timeout_period_s": waited,
+        "drops": _counted(counts["drops"], count),
+        "marks": _counted(counts["marks"], count),
+        "rtt_mean_s": np.array([np.mean(one) if one else np.nan for one in srtts]),
+        "rtt_min_s": np.array(
+            [np.nan if one.info is None else one.info.min_rtt_s for one in reports]
+        ),
+        "rtt_max_s": np.array([max(one) if one else np.nan for one in srtts]),
+    }
+
+
+def _counted(counts: Counter[int], flows: int) -> np.ndarray:
+    return np.array([counts[flow] for flow in range(flows)], dtype=np.uint64)
+
+
+def _by_flow(load: LoadReport, flows: int) -> list[list[float]]:
+    """The smoothed round-trip times of the measurement, sampled."""
+    found: list[list[float]] = [[] for _ in range(flows)]
+    for sample in load.samples:
+        if load.measure_from_s <= sample.time_s <= load.measure_to_s and sample.info.srtt_s > 0:
+            found[sample.flow].append(sample.info.srtt_s)
+    return found
+
+
+def _series(load: LoadReport) -> dict[str, np.ndarray]:
+    samples = load.samples
+
+    def bytes_of(name: str) -> np.ndarray:
+        values = [getattr(sample.info, name) for sample in samples]
+        return np.array([_NONE_U64 if one is None else one for one in values], dtype=np.uint64)
+
+    return {
+        "time_s": np.array([sample.time_s for sample in samples], dtype=float),
+        "flow": np.array([sample.flow for sample in samples], dtype=np.uint32),
+        "goodput_bps": np.array(
+            [sample.new_bytes * 8 / sample.interval_s for sample in samples], dtype=float
+        ),
+        "cwnd_bytes": bytes_of("cwnd_bytes"),
+        "ssthresh_bytes": bytes_of("ssthresh_bytes"),
+        "srtt_s": np.array([sample.info.srtt_s for sample in samples], dtype=float),
+        "in_flight_bytes": bytes_of("in_flight_bytes"),
+        "delivered_bytes": np.array(
+            [sample.delivered_bytes for sample in samples], dtype=np.uint64
+        ),
+    }

@@ -1,0 +1,213 @@
+"""Hosts as network namespaces, and one namespace for the switch between them.
+
+Every namespace is named for the process that made it, so that the next start finds what a killed
+process has left. Nothing is made in the namespace of the caller. A namespace takes its interfaces
+with it when it is removed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import re
+import socket
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute, netns
+
+_NAME = re.compile(r"fairport-(\d+)-(\d+)-")
+_CLONE_NEWNET = 0x40000000
+_PREFIX_BITS = 16
+INTERFACE = "eth0"
+"""What every host calls its adapter."""
+
+# ethtool's old way of switching a feature: one ioctl each
+_SIOCETHTOOL = 0x8946
+_OFFLOADS = {
+    "tx-checksum": 0x17,
+    "scatter-gather": 0x19,
+    "tso": 0x1F,
+    "gso": 0x24,
+    "gro": 0x2C,
+}
+_RTAX_RTO_MIN = 13
+
+
+@dataclass(frozen=True)
+class Host:
+    """A namespace with one adapter."""
+
+    number: int
+    namespace: str
+    address: IPv4Address
+    mac: str
+    port: int
+    """Number of the interface at the switch's end."""
+
+
+@dataclass(frozen=True)
+class HostSettings:
+    """What is set in a host's namespace."""
+
+    sysctls: tuple[tuple[str, str], ...]
+    """Below /proc/sys/net, with their values."""
+    rto_min_ms: int
+    """Minimum RTO of its routes; it also limits the delay of its ACKs."""
+    initial_window: int
+    """Initial window of its routes, in segments."""
+
+
+class Namespaces:
+    """The namespaces of one run."""
+
+    def __init__(self) -> None:
+        pid = os.getpid()
+        self.prefix = f"fairport-{pid}-{_start_time(pid)}-{os.urandom(2).hex()}"
+        self.switch = f"{self.prefix}-switch"
+        self.hosts: list[Host] = []
+
+    def make(self, numbers: Sequence[int], settings: HostSettings) -> None:
+        """Makes the switch's namespace, and hosts of these numbers that know each other."""
+        netns.create(self.switch)
+        with inside(self.switch):
+            _disable_ipv6()
+        for number in numbers:
+            self.hosts.append(self._host(number))
+        for host in self.hosts:
+            _configure(host, [other for other in self.hosts if other is not host], settings)
+
+    def _host(self, number: int) -> Host:
+        namespace = f"{self.prefix}-h{number}"
+        netns.create(namespace)
+        with inside(namespace):
+            _disable_ipv6()
+        port, mac = f"p{number}", f"02:fa:00:00:{number >> 8:02x}:{number & 255:02x}"
+        with inside(self.switch), IPRoute() as route:
+            peer: dict[str, Any] = {"ifname": INTERFACE, "address": mac, "net_ns_fd": namespace}
+            route.link("add", ifname=port, kind="veth", peer=peer)
+            (index,) = route.link_lookup(ifname=port)
+            route.link("set", index=index, state="up")
+            _offloads_off(port)
+        address = IPv4Address("10.0.0.1") + number
+        return Host(number, namespace, address, mac, index)
+
+    def remove(self) -> None:
+        """Removes all of them, whatever is left."""
+        remove(name for name in netns.listnetns() if name.startswith(self.prefix))
+
+
+def leftovers() -> list[str]:
+    """Namespaces that a process of Fairport made which is no more."""
+    found = []
+    for name in netns.listnetns():
+        made = _NAME.match(name)
+        if made and _start_time(int(made[1])) != int(made[2]):
+            found.append(name)
+    return sorted(found)
+
+
+def remove(names: Iterator[str] | Sequence[str]) -> list[str]:
+    """Removes namespaces; returns those that there were."""
+    removed = []
+    for name in names:
+        with suppress(FileNotFoundError, OSError):
+            netns.remove(name)
+            removed.append(name)
+    return removed
+
+
+@contextmanager
+def inside(namespace: str) -> Iterator[None]:
+    """The present thread is in a namespace: what it opens belongs there."""
+    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        enter(namespace)
+        yield
+    finally:
+        _setns(own)
+        os.close(own)
+
+
+def enter(namespace: str) -> None:
+    """Moves the present thread into a namespace."""
+    there = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
+    try:
+        _setns(there)
+    finally:
+        os.close(there)
+
+
+def _setns(descriptor: int) -> None:
+    # os.setns came with Python 3.12
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.setns(descriptor, _CLONE_NEWNET) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+
+
+def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> None:
+    with inside(host.namespace), IPRoute() as route:
+        for name, value in settings.sysctls:
+            _sysctl(name, value)
+        (index,) = route.link_lookup(ifname=INTERFACE)
+        _offloads_off(INTERFACE)
+        route.link("set", index=index, state="up")
+        (loopback,) = route.link_lookup(ifname="lo")
+        route.link("set", index=loopback, state="up")
+        route.addr("add", index=index, address=str(host.address), prefixlen=32)
+        metrics = [
+            ("RTAX_LOCK", 1 << _RTAX_RTO_MIN),
+            ("RTAX_RTO_MIN", settings.rto_min_ms),
+            ("RTAX_INITCWND", settings.initial_window),
+        ]
+        network = f"{IPv4Address(int(host.address) >> 16 << 16)}/{_PREFIX_BITS}"
+        route.route(
+            "add",
+            dst=network,
+            oif=index,
+            scope="link",
+            prefsrc=str(host.address),
+            metrics={"attrs": metrics},
+        )
+        for other in others:
+            route.neigh(
+                "add",
+                dst=str(other.address),
+                lladdr=other.mac,
+                ifindex=index,
+                state="permanent",
+            )
+
+
+def _offloads_off(interface: str) -> None:
+    """Frames of the size of a segment, with checksums: what a wire would carry."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        for command in _OFFLOADS.values():
+            value = (ctypes.c_uint32 * 2)(command, 0)
+            request = struct.pack("16sP", interface.encode(), ctypes.addressof(value))
+            fcntl.ioctl(any_socket, _SIOCETHTOOL, request.ljust(40, b"\0"))
+
+
+def _disable_ipv6() -> None:
+    for where in ("all", "default"):
+        _sysctl(f"ipv6/conf/{where}/disable_ipv6", "1")
+
+
+def _sysctl(name: str, value: str) -> None:
+    Path("/proc/sys/net", name).write_text(value, encoding="ascii")
+
+
+def _start_time(pid: int) -> int:
+    """When a process started, in clock ticks since the machine did; 0 if there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    return int(stat.rpartition(")")[2].split()[19])

@@ -1,0 +1,150 @@
+"""The two processes of a run: one forwards, one holds the sockets.
+
+Both end with their parent, whatever ends it. Where it is permitted they have real-time priority:
+the switch before the load, each on a processor of its own if there are two.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from fairport import _core
+from fairport.backends.linux import namespaces
+from fairport.backends.linux.load import FlowSpec, Load, LoadReport
+
+_SWITCH_PRIORITY = 50
+_LOAD_PRIORITY = 10
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class SwitchTask:
+    """What the switch's process is to do."""
+
+    namespace: str
+    job_json: str
+    attachments: Sequence[tuple[int, int, str]]
+    """Interface at the switch, number and address of the host behind it."""
+    flows: Sequence[tuple[str, str, int, int, int]]
+    """Addresses, protocol and ports of each flow's data."""
+    tolerated_s: float
+    silence_s: float
+
+
+@dataclass(frozen=True)
+class LoadTask:
+    """What the load's process is to do; times are of the scenario's clock."""
+
+    flows: Sequence[FlowSpec]
+    end_s: float
+    interval_s: float
+    measure_from_s: float | None
+    measure_to_s: float | None
+
+
+class Child:
+    """A process that reports through a pipe: pairs of a word and what goes with it."""
+
+    def __init__(self, name: str, main: Callable[[Connection, Any], None], task: Any) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.name = name
+        self.reports, there = context.Pipe()
+        arguments = (main, there, task, os.getpid())
+        self._process = context.Process(target=_live, args=arguments, daemon=True, name=name)
+        self._process.start()
+        there.close()
+
+    def next(self, timeout_s: float) -> tuple[str, Any] | None:
+        """Its next report; None when there is none yet. Raises ChildError when it has ended."""
+        try:
+            if self.reports.poll(timeout_s):
+                word, content = self.reports.recv()
+                if word == "failed":
+                    raise ChildError(f"the {self.name}: {content}")
+                return word, content
+        except EOFError:
+            self._process.join(1)
+            raise ChildError(f"the {self.name} ended early ({self._process.exitcode})") from None
+        return None
+
+    def send(self, content: Any) -> None:
+        """Sends it something that it waits for."""
+        self.reports.send(content)
+
+    def end(self) -> None:
+        """Ends it at once."""
+        with suppress(ValueError):
+            self._process.kill()
+            self._process.join()
+        self.reports.close()
+
+
+class ChildError(RuntimeError):
+    """A process of the run could not do its work, or was killed."""
+
+
+def forward(reports: Connection, task: SwitchTask) -> None:
+    """The switch: reports `at`, the monotonic clock at the run's start, and `done`."""
+
+    def stops(now_s: float) -> bool:
+        reports.send(("at", (time.monotonic() - now_s, now_s)))
+        return False
+
+    namespaces.enter(task.namespace)
+    outcome = _core.run_switch(
+        task.job_json,
+        task.attachments,
+        task.flows,
+        tolerated_s=task.tolerated_s,
+        silence_s=task.silence_s,
+        processor=0 if len(os.sched_getaffinity(0)) > 1 else None,
+        priority=_SWITCH_PRIORITY,
+        stops=stops,
+    )
+    reports.send(("done", outcome))
+
+
+def load(reports: Connection, task: LoadTask) -> None:
+    """The load: reports `ready`, waits for the scenario's zero, reports `done` with a LoadReport.
+
+    The zero is a time of the monotonic clock.
+    """
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) > 1:
+        os.sched_setaffinity(0, processors[1:])
+    with suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_LOAD_PRIORITY))
+    running = Load(
+        list(task.flows),
+        end_s=task.end_s,
+        interval_s=task.interval_s,
+        measure_from_s=task.measure_from_s,
+        measure_to_s=task.measure_to_s,
+    )
+    running.listen()
+    reports.send(("ready", None))
+    report: LoadReport = running.run(reports.recv())
+    reports.send(("done", report))
+
+
+def _live(
+    main: Callable[[Connection, Any], None], reports: Connection, task: Any, pid: int
+) -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # Ctrl-C reaches the parent, which ends its children
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if os.getppid() != pid:
+        return
+    try:
+        main(reports, task)
+    except Exception as error:  # the parent reports it, whatever it is
+        reports.send(("failed", f"{type(error).__name__}: {error}"))

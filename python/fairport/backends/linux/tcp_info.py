@@ -1,0 +1,51 @@
+"""TCP_INFO of a socket: what the kernel says about a connection (include/uapi/linux/tcp.h)."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from dataclasses import dataclass
+
+_LAYOUT = struct.Struct("<8B 24I 4Q 6I 4Q 2I 2Q 6I 2H I")
+_ROOM = 512
+
+
+@dataclass(frozen=True, slots=True)
+class TcpInfo:
+    """What is used of it. Sizes are in bytes, times in s."""
+
+    cwnd_bytes: int
+    ssthresh_bytes: int | None
+    """None: no threshold yet."""
+    srtt_s: float
+    min_rtt_s: float
+    in_flight_bytes: int
+    segments_sent: int
+    """Data segments, retransmissions included."""
+    retransmits: int
+    timeouts: int
+    timeout_period_s: float
+    """Time spent in recovery from timeouts; the kernel counts in ms."""
+
+
+def read(connection: socket.socket) -> TcpInfo:
+    """TCP_INFO of a connection. Fields that an older kernel does not have are 0."""
+    raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _ROOM)
+    fields = _LAYOUT.unpack(raw[: _LAYOUT.size].ljust(_LAYOUT.size, b"\0"))
+    words = fields[8:32]
+    mss, unacked, rtt_us = words[2], words[4], words[15]
+    ssthresh, cwnd, total_retransmits = words[17], words[18], words[23]
+    counts = fields[36:42]
+    min_rtt_us, data_segments_out = counts[3], counts[5]
+    timeouts, timeout_ms = fields[-3], fields[-1]
+    return TcpInfo(
+        cwnd_bytes=cwnd * mss,
+        ssthresh_bytes=None if ssthresh >= 0x7FFFFFFF else ssthresh * mss,
+        srtt_s=rtt_us * 1e-6,
+        min_rtt_s=min_rtt_us * 1e-6,
+        in_flight_bytes=unacked * mss,
+        segments_sent=data_segments_out,
+        retransmits=total_retransmits,
+        timeouts=timeouts,
+        timeout_period_s=timeout_ms * 1e-3,
+    )

@@ -1,0 +1,35 @@
+"""`fairport linux`: what the Linux backend may have left on this machine."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from fairport.cli.options import Json
+
+app = typer.Typer(help="What the Linux backend leaves.", no_args_is_help=True)
+
+
+@app.callback()
+def linux() -> None:
+    """What the Linux backend leaves."""
+
+
+@app.command("cleanup")
+def cleanup(json: Json = False) -> None:
+    """Remove the network namespaces that killed runs have left.
+
+    Those of runs that are still going on stay. Every run on the Linux backend does this first.
+    """
+    from fairport.cli import output
+
+    removed: list[str] = []
+    if sys.platform == "linux":
+        from fairport.backends.linux import namespaces
+
+        removed = namespaces.remove(namespaces.leftovers())
+    if json:
+        output.print_json({"removed": removed})
+    else:
+        output.print_text("".join(f"{name}\n" for name in removed) or "nothing is left\n")

@@ -1,0 +1,190 @@
+"""The Linux backend: the kernel's TCP through Fairport's switch, in namespaces of its own.
+
+Runs here are short and on whatever machine the tests run on, so they ask for what holds whether or
+not the machine kept its times.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import polars as pl
+import pytest
+from fairport.cli.app import app
+from fairport.errors import BackendError, ScenarioError
+from typer.testing import CliRunner
+
+if sys.platform != "linux":
+    pytest.skip("the Linux backend needs Linux", allow_module_level=True)
+
+from fairport.backends import linux
+from fairport.backends.linux import gate, namespaces, tcp_info
+from fairport.backends.linux.load import Load
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
+
+SCENARIO: dict[str, Any] = {
+    "name": "linux-test",
+    "duration": "2s",
+    "topology": {"kind": "two-switch", "peers": 2},
+    "link": {"rate": "50Mbps", "delay": "0s"},
+    "queue": {"kind": "drop-tail", "limit": "20 packets"},
+    "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
+    "traffic": [{"from": "all", "to": "h0", "start_jitter": "1ms"}],
+}
+
+
+def ours() -> list[str]:
+    folder = Path("/run/netns")
+    names = [file.name for file in folder.iterdir()] if folder.exists() else []
+    return [name for name in names if name.startswith("fairport-")]
+
+
+@as_root
+def test_real_tcp_fills_the_tables_of_a_run() -> None:
+    result = fp.run(SCENARIO, seed=1, backend="linux")
+    flows, drops = result.flows, result.drops
+    assert flows["established_s"].null_count() == 0
+    assert flows["delivered_bytes"].min() > 0  # type: ignore[operator]
+    # three flows share a line of 50 Mbit/s, whose payload is 47.1
+    assert 20e6 < flows["goodput_bps"].sum() < 47.2e6
+    assert drops.height == flows["drops"].sum() > 0
+    assert drops["time_s"].is_between(0, 2).all()
+    assert set(drops["reason"]) == {"full"}
+    by_ports = result.tables["ports"].filter(pl.col("drops") > 0)["port"]
+    assert set(drops["port"]) <= set(by_ports)
+    assert result.series["cwnd_bytes"].max() > 10 * 1448  # type: ignore[operator]
+    assert result.tables["queue"]["packets"].max() <= 20  # type: ignore[operator]
+    assert result.manifest["backend"] == "linux"
+    assert result.manifest["health"]["send_errors"] == 0
+    assert ours() == []
+
+
+@as_root
+def test_the_switch_marks_real_headers() -> None:
+    marking = {"kind": "step-marking", "limit": "200 packets", "mark_above": "10 packets"}
+    tcp = SCENARIO["tcp"] | {"ecn": True}
+    result = fp.run(SCENARIO | {"queue": marking, "tcp": tcp}, seed=1, backend="linux")
+    assert result.flows["marks"].sum() > 20
+    # senders answered the marks: nothing had to be dropped
+    assert result.flows["drops"].sum() == 0
+    assert result.flows["retransmits"].sum() == 0
+
+
+@as_root
+def test_timeouts_that_the_switch_finds_are_those_that_the_kernel_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted: list[int] = []
+    arrays = linux.measured.arrays
+
+    def spy(outcome: Any, load: Any, **others: Any) -> Any:
+        counted.extend(flow.info.timeouts for flow in load.flows)
+        return arrays(outcome, load, **others)
+
+    monkeypatch.setattr(linux.measured, "arrays", spy)
+    tight = {
+        "queue": {"kind": "drop-tail", "limit": "6 packets"},
+        "topology": {"kind": "two-switch", "peers": 6},
+    }
+    result = fp.run(SCENARIO | tight, seed=1, backend="linux")
+    found = result.flows["timeouts"].sum()
+    assert sum(counted) > 10
+    assert abs(found - sum(counted)) <= 2 + 0.2 * sum(counted)
+
+
+@as_root
+def test_what_a_killed_run_leaves_is_removed_by_the_next(tmp_path: Path) -> None:
+    program = (
+        "import sys, json, fairport as fp; fp.run(json.loads(sys.argv[1]), seed=1, backend='linux')"
+    )
+    long = json.dumps(SCENARIO | {"duration": "60s"})
+    run = subprocess.Popen([sys.executable, "-c", program, long], start_new_session=True)
+    for _ in range(200):
+        if len(ours()) == 5:
+            break
+        time.sleep(0.1)
+    time.sleep(0.5)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    left = ours()
+    assert len(left) == 5
+    assert set(namespaces.leftovers()) == set(left)
+    answer = CliRunner().invoke(app, ["linux", "cleanup", "--json"])
+    assert set(json.loads(answer.stdout)["removed"]) == set(left)
+    assert ours() == []
+
+
+@as_root
+def test_namespaces_go_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Load) -> None:
+        raise OSError("no such thing")
+
+    monkeypatch.setattr(namespaces, "_configure", lambda *_: broken(None))  # type: ignore[arg-type]
+    with pytest.raises(BackendError, match="cannot make its network namespaces"):
+        fp.run(SCENARIO, seed=1, backend="linux")
+    assert ours() == []
+
+
+def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(BackendError, match="needs root"):
+        fp.run(SCENARIO, seed=1, backend="linux")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"tcp": {"stack": "linux-6", "congestion_control": "dctcp"}}, "is not in this machine's"),
+        ({"tcp": {"stack": "linux-6", "pacing": "window"}}, "tcp.pacing"),
+        ({"traffic": [{"kind": "udp", "from": "h1", "to": "h0", "rate": "1Mbps"}]}, "traffic.0"),
+    ],
+)
+def test_what_a_real_host_cannot_do_is_refused(change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ScenarioError, match=problem):
+        fp.run(SCENARIO | change, seed=1, backend="linux")
+
+
+def test_the_gate_names_every_fault() -> None:
+    # 16 KiB at 1 Gbit/s drain in 131 us
+    expected = gate.Expectation(drain_s=131e-6, line_goodput_bps=941e6, rate_bps=1e9)
+    good = {"lag_p99_s": 40e-6, "stalled_s": 0.0, "ring_losses": 0, "send_errors": 0}
+    assert gate.faults(good, expected, 10.0, 900e6) == []
+    late = good | {"lag_p99_s": 66e-6}
+    assert "66 us late" in gate.faults(late, expected, 10.0, 900e6)[0]
+    assert "0.60 % of the run" in gate.faults(good | {"stalled_s": 0.06}, expected, 10.0, 900e6)[0]
+    assert "3 frames were lost" in gate.faults(good | {"ring_losses": 3}, expected, 10.0, 9e8)[0]
+    assert "the line carried" in gate.faults(good, expected, 10.0, 880e6)[0]
+
+
+def test_tcp_info_is_read_where_the_kernel_writes_it() -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    with server, socket.create_connection(server.getsockname()) as client:
+        accepted, _ = server.accept()
+        with accepted:
+            client.sendall(bytes(50_000))
+            got = 0
+            while got < 50_000:
+                got += len(accepted.recv(65_536))
+            info = tcp_info.read(client)
+    assert info.timeouts == 0
+    assert info.cwnd_bytes > 0
+    assert info.segments_sent >= 1
+    assert 0 < info.srtt_s < 1
+
+
+def test_the_doctor_says_what_is_here() -> None:
+    answer = CliRunner().invoke(app, ["doctor", "--json"])
+    found = {one["what"]: one for one in json.loads(answer.stdout)}
+    assert found["root"]["is_there"] == (os.geteuid() == 0)
+    assert "cubic" in found["congestion controls"]["here"] or found["congestion controls"]["here"]
+    assert all(one["is_there"] or one["cost"] for one in found.values())
