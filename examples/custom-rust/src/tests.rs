@@ -1,6 +1,12 @@
 //! Each algorithm runs, and does what it is for.
 
-use fairport_plan::Job;
+use fairport_net::Limit;
+use fairport_net::discipline::{DropTail, PacketView, QueueDiscipline, QueueView, Verdict};
+use fairport_net::queue::CustomQueue;
+use fairport_plan::{Customs, Job, Plan};
+use fairport_sim::Simulation;
+use fairport_tcp::Controller;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{goodput_bps, run};
@@ -57,6 +63,45 @@ fn a_congestion_control_of_ones_own_fills_the_link() {
     job["stacks"][0]["overrides"]["congestion_control"] = json!("custom:gentle");
     let (_, sum) = lone_share(job);
     assert!(sum > 0.8e9, "{sum}");
+}
+
+#[derive(Debug)]
+struct OwnDropTail(DropTail);
+
+impl QueueDiscipline for OwnDropTail {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+        self.0.verdict(queue.backlog, packet.frame_bytes)
+    }
+}
+
+#[derive(Debug)]
+struct OwnNewReno;
+
+impl Controller for OwnNewReno {}
+
+fn fingerprint(job: Value) -> u64 {
+    let mut customs = Customs::default();
+    customs.queues.add("drop-tail", |parameters, _| {
+        let limit = Limit::deserialize(&parameters["limit"]).expect("a limit");
+        let own = OwnDropTail(DropTail::new(limit));
+        Ok(CustomQueue::Discipline(Box::new(own)))
+    });
+    customs.controllers.add("newreno", |_| Box::new(OwnNewReno));
+    let job: Job = serde_json::from_value(job).expect("a job");
+    let plan = Plan::with_customs(job, customs).expect("a possible job");
+    let mut simulation = Simulation::new(plan);
+    while !simulation.advance(1_000_000) {}
+    simulation.into_recorded().fingerprint
+}
+
+#[test]
+fn the_same_algorithms_from_outside_give_the_same_run_packet_for_packet() {
+    let mut built_in = outcast();
+    built_in["stacks"][0]["overrides"]["congestion_control"] = json!("newreno");
+    let mut own = with_queue("drop-tail", json!({}));
+    own["queue"]["count_in_service"] = built_in["queue"]["count_in_service"].clone();
+    own["stacks"][0]["overrides"]["congestion_control"] = json!("custom:newreno");
+    assert_eq!(fingerprint(own), fingerprint(built_in));
 }
 
 #[test]
