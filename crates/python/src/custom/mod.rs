@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fairport_plan::{BuildError, Customs};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -101,6 +101,10 @@ impl Origin {
     /// Keeps the exception that this method raised, if it is the first of the run.
     #[cold]
     fn failed(&self, py: Python<'_>, method: &str, cause: PyErr) {
+        if !cause.is_instance_of::<PyException>(py) {
+            // Ctrl-C, or the end of the program: no fault of the class
+            return self.failures.keep(cause);
+        }
         let Self {
             kind, name, class, ..
         } = self;
