@@ -172,7 +172,8 @@ fn with_turns_by_ingress_port_each_sender_gets_its_part_of_a_crowded_line() {
 /// What is refused when the queue of a switch port is built.
 fn refused(queue: Value, customs: &CustomQueues) -> BuildError {
     let topology: Topology = star(2).unwrap();
-    let switch = (0..).map(NodeId).find(|node| !topology.node(*node).is_host);
+    let nodes = 0..topology.nodes().len() as u32;
+    let switch = nodes.map(NodeId).find(|node| !topology.node(*node).is_host);
     let port: PortId = topology.node(switch.unwrap()).ports[0];
     let context = NetworkContext::new(&topology, 1, 1518, customs);
     let config: QueueConfig = serde_json::from_value(queue).unwrap();

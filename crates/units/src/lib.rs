@@ -1,15 +1,13 @@
-//! The units that everything else counts in: [`Time`] in integer picoseconds, [`Rate`] in bit/s,
-//! [`Bytes`] in bytes.
+//! The units of time and rate: [`Time`] in integer picoseconds, [`Rate`] in bit/s. Sizes are plain
+//! integers whose names end in `_bytes`.
 //!
 //! They are newtypes so that a rate cannot be added to a time. All arithmetic is on integers:
 //! the same scenario gives the same numbers on every machine, and nothing drifts.
 //! Both the network and TCP use this crate; it knows of neither.
 
-mod bytes;
 mod rate;
 mod time;
 
-pub use bytes::Bytes;
 pub use rate::{Rate, Serializer};
 pub use time::Time;
 
