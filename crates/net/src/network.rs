@@ -1,6 +1,8 @@
 //! The forwarding core: takes packets from port to port along their routes.
 
+mod entrance;
 mod scheduled;
+mod ties;
 
 use fairport_units::{Duration, Instant};
 
@@ -241,73 +243,6 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         handles.map(|handle| self.packets.header(handle))
     }
 
-    /// A host sends a packet, which reaches its NIC at `at`: not before the present, and not
-    /// before the packet that it sent last. Returns when its last bit leaves the NIC;
-    /// [`Instant::NEVER`] if the NIC's queue was full.
-    #[inline]
-    pub fn inject(&mut self, at: Instant, mut packet: Packet<P>) -> Instant {
-        let (route, port) = self.routes.enter(packet.header.route);
-        packet.header.route = route;
-        let number = self.ports[port.0 as usize].location.number;
-        self.injected += 1;
-        self.observer.sent(port, &packet);
-        let handle = self.packets.put(&packet);
-        self.enqueue(at, port, Ingress { port, number }, handle)
-    }
-
-    /// A packet from outside enters the network at a switch: its last bit is in, and its processing
-    /// done, at `at`, and it came in through the port `ingress` of the switch. Its route begins with
-    /// an output port of this switch, or at a host: then it goes on behind the link that leads to
-    /// `ingress`. Returns when its last bit leaves the output port; [`Instant::NEVER`] if it is
-    /// dropped, or if that is not known yet.
-    ///
-    /// This is the entrance for a switch between real hosts, whose adapters are not simulated. The
-    /// network must have advanced to `at`: no packet in it may arrive before. Packets that enter at
-    /// the same instant go in the order of the calls, not of the arbitration rule. The observer sees
-    /// an arrival, but nothing [`sent`](Observer::sent).
-    ///
-    /// # Panics
-    /// If the network has not advanced to `at`, or is past it; if the route does not pass `ingress`
-    /// or its switch, or ends there.
-    pub fn arrive(&mut self, at: Instant, ingress: PortId, mut packet: Packet<P>) -> Instant {
-        assert!(at >= self.now, "time went back");
-        assert!(at <= self.events.next_time(), "a packet is due before");
-        self.now = at;
-        let (route, port) = self.routes.enter(packet.header.route);
-        let (route, output) = self.first_output_behind(ingress, route, port);
-        packet.header.route = route;
-        self.injected += 1;
-        let number = self.ports[ingress.0 as usize].location.number;
-        let handle = self.packets.put(&packet);
-        let ingress = Ingress {
-            port: ingress,
-            number,
-        };
-        self.enqueue(at, output, ingress, handle)
-    }
-
-    /// The hop at which a packet goes on that came in through `ingress`, and its output port. The
-    /// route begins at the hop `route` with the output `port`.
-    fn first_output_behind(&self, ingress: PortId, route: u32, port: PortId) -> (u32, PortId) {
-        let location = |port: PortId| &self.ports[port.0 as usize].location;
-        let node = |port: PortId| location(location(port).far_port).far_node;
-        if node(port) == node(ingress) {
-            return (route, port);
-        }
-        let (mut hop, mut output) = (route, port);
-        while location(output).far_port != ingress {
-            hop += 1;
-            output = self.routes.output(hop);
-            assert!(
-                output != Routes::END,
-                "the route does not pass the ingress port"
-            );
-        }
-        let output = self.routes.output(hop + 1);
-        assert!(output != Routes::END, "the route ends at the ingress port");
-        (hop + 1, output)
-    }
-
     /// Lets packets arrive, in order of time, until the next arrival is later than `until` or
     /// than the hosts' horizon, or `hops` packets have arrived.
     pub fn advance(&mut self, until: Instant, hops: u64, hosts: &mut impl Hosts<P, O>) {
@@ -470,55 +405,6 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             self.packets.release(handle);
         }
         depart
-    }
-
-    /// Several packets arrive in this picosecond: gathers them all, then lets those that want the
-    /// same output go in the order of the arbitration rule.
-    #[cold]
-    fn resolve_tie(&mut self, first: Taken, hosts: &mut impl Hosts<P, O>) {
-        let mut tied = std::mem::take(&mut self.tied);
-        let mut taken = first;
-        loop {
-            tied.push(Tied { rank: 0, taken });
-            match self.next_of_this_instant() {
-                Some(from) => taken = self.take(from),
-                None => break,
-            }
-        }
-        // First by link, so that a random rule draws in an order of its own, not the queue's.
-        tied.sort_unstable_by_key(|Tied { taken, .. }| (taken.contest(), taken.from));
-        for Tied { rank, taken } in &mut tied {
-            if taken.output != Routes::END {
-                *rank = self.arbiter.rank(taken.output.0, taken.ingress.number);
-            }
-        }
-        tied.sort_unstable_by_key(|Tied { rank, taken }| (taken.contest(), *rank, taken.from));
-        let mut previous = None;
-        for (i, Tied { taken, .. }) in tied.iter().enumerate() {
-            let output = taken.output;
-            if output == Routes::END {
-                self.deliver(taken.node, taken.handle, hosts);
-                continue;
-            }
-            let contested = tied
-                .get(i + 1)
-                .is_some_and(|next| next.taken.output == output);
-            if previous != Some(output) && contested {
-                self.arbiter.went_first(output.0, taken.ingress.number);
-            }
-            previous = Some(output);
-            self.enqueue(self.now, output, taken.ingress, taken.handle);
-        }
-        tied.clear();
-        self.tied = tied;
-    }
-
-    /// The next link whose head arrives in this picosecond.
-    fn next_of_this_instant(&mut self) -> Option<PortId> {
-        if self.events.next_time() > self.now {
-            return None;
-        }
-        self.events.pop().map(|(_, from)| PortId(from))
     }
 
     /// Asserts that every packet is accounted for: what was injected, and what ports accepted.

@@ -1,0 +1,58 @@
+//! Arrivals of the same picosecond: they are gathered, and those that want the same output port go in
+//! the order of the arbitration rule.
+
+use super::{Hosts, Network, Taken, Tied};
+use crate::observer::Observer;
+use crate::routing::Routes;
+use crate::topology::PortId;
+
+impl<P: Copy, O: Observer<P>> Network<P, O> {
+    /// Several packets arrive in this picosecond: gathers them all, then lets those that want the
+    /// same output go in the order of the arbitration rule.
+    #[cold]
+    pub(super) fn resolve_tie(&mut self, first: Taken, hosts: &mut impl Hosts<P, O>) {
+        let mut tied = std::mem::take(&mut self.tied);
+        let mut taken = first;
+        loop {
+            tied.push(Tied { rank: 0, taken });
+            match self.next_of_this_instant() {
+                Some(from) => taken = self.take(from),
+                None => break,
+            }
+        }
+        // First by link, so that a random rule draws in an order of its own, not the queue's.
+        tied.sort_unstable_by_key(|Tied { taken, .. }| (taken.contest(), taken.from));
+        for Tied { rank, taken } in &mut tied {
+            if taken.output != Routes::END {
+                *rank = self.arbiter.rank(taken.output.0, taken.ingress.number);
+            }
+        }
+        tied.sort_unstable_by_key(|Tied { rank, taken }| (taken.contest(), *rank, taken.from));
+        let mut previous = None;
+        for (i, Tied { taken, .. }) in tied.iter().enumerate() {
+            let output = taken.output;
+            if output == Routes::END {
+                self.deliver(taken.node, taken.handle, hosts);
+                continue;
+            }
+            let contested = tied
+                .get(i + 1)
+                .is_some_and(|next| next.taken.output == output);
+            if previous != Some(output) && contested {
+                self.arbiter.went_first(output.0, taken.ingress.number);
+            }
+            previous = Some(output);
+            self.enqueue(self.now, output, taken.ingress, taken.handle);
+        }
+        tied.clear();
+        self.tied = tied;
+    }
+
+    /// The next link whose head arrives in this picosecond.
+    fn next_of_this_instant(&mut self) -> Option<PortId> {
+        if self.events.next_time() > self.now {
+            return None;
+        }
+        self.events.pop().map(|(_, from)| PortId(from))
+    }
+}
