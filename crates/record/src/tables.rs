@@ -338,7 +338,7 @@ mod tests {
         let Some(Column::F64(ends)) = table.column("end_s") else {
             panic!("times are f64");
         };
-        assert!(ends[0] == 2.0 && ends[1].is_nan());
+        assert!((ends[0] - 2.0).abs() < 1e-12 && ends[1].is_nan());
         assert_eq!(table.column("weight"), None);
     }
 

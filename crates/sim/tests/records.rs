@@ -1,5 +1,10 @@
 //! What a record says, computed by hand.
 
+#![expect(
+    clippy::float_cmp,
+    reason = "sizes and counts are whole numbers, which f64 holds exactly"
+)]
+
 mod common;
 
 use common::{column, flow, outcast, run, seconds};
