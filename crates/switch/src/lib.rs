@@ -11,9 +11,11 @@
 
 mod batch;
 mod clock;
+mod edge;
 mod flows;
 mod frames;
 mod health;
+mod identify;
 mod lag;
 mod realtime;
 mod ring;

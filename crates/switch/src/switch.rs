@@ -10,22 +10,23 @@ use std::io;
 use std::net::IpAddr;
 
 use fairport_net::classifier::{Classifier, LONG};
-use fairport_net::discipline::Verdict;
 use fairport_net::routing::Routes;
 use fairport_net::stream::Stream;
-use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
+use fairport_net::{Header, Network, Packet, PortId, Topology};
 use fairport_plan::flow::{Application, End, FlowSpec, Origin};
 use fairport_plan::{FlowFactory, Parts, Plan};
-use fairport_record::{Content, QueueSamples, Recorder, Table, names, ports};
-use fairport_tcp::{Ecn, Flags};
+use fairport_record::{QueueSamples, Recorder, Table, names, ports};
+use fairport_tcp::Ecn;
 use fairport_units::{Duration, Instant};
-use fairport_wire::{Captured, FlowKey, Frame, Transport, mark_ce};
+use fairport_wire::{Captured, FlowKey, Frame, mark_ce};
 
 use crate::batch::Batch;
 use crate::clock::Clock;
+use crate::edge::{Exits, InFlight, Watcher};
 use crate::flows::{FlowTable, Lane};
 use crate::frames::{FrameId, Frames};
 use crate::health::Health;
+use crate::identify::{Identified, identify};
 use crate::ring::Ring;
 use crate::timeouts::TimeoutFinder;
 
@@ -72,103 +73,6 @@ pub struct Outcome {
     pub fingerprint: u64,
     /// Lists of names of what the tables number.
     pub names: Vec<(&'static str, Vec<String>)>,
-}
-
-/// What a packet of the network is on the outside.
-#[derive(Clone, Copy, Debug)]
-struct InFlight {
-    frame: FrameId,
-    seq: u32,
-    ack: u32,
-    is_backward: bool,
-}
-
-impl Content for InFlight {
-    fn seq(&self) -> u32 {
-        self.seq
-    }
-
-    fn identity(&self) -> u64 {
-        u64::from(self.seq) << 32 | u64::from(self.ack)
-    }
-}
-
-/// Records, and remembers the frames of packets that the network has dropped.
-struct Watcher {
-    recorder: Recorder,
-    dropped: Vec<FrameId>,
-}
-
-impl Watcher {
-    fn forget(&mut self, arrival: &Arrival<'_, InFlight>) {
-        if !arrival.verdict.is_accepted() {
-            self.dropped.push(arrival.packet.content.frame);
-        }
-    }
-}
-
-impl Observer<InFlight> for Watcher {
-    fn sent(&mut self, port: PortId, packet: &Packet<InFlight>) {
-        self.recorder.sent(port, packet);
-    }
-
-    fn verdict(&mut self, time: Instant, port: PortId, header: &Header, verdict: Verdict) {
-        Observer::<InFlight>::verdict(&mut self.recorder, time, port, header, verdict);
-    }
-
-    fn watches(&self, port: PortId) -> bool {
-        Observer::<InFlight>::watches(&self.recorder, port)
-    }
-
-    fn detail(&mut self, arrival: &Arrival<'_, InFlight>) {
-        self.recorder.detail(arrival);
-        self.forget(arrival);
-    }
-
-    fn revised(&mut self, arrival: &Arrival<'_, InFlight>) {
-        self.recorder.revised(arrival);
-        self.forget(arrival);
-    }
-
-    fn departs(&mut self, port: PortId, packet: &Packet<InFlight>, arrival: u64, depart: Instant) {
-        self.recorder.departs(port, packet, arrival, depart);
-    }
-}
-
-/// A frame that has reached its host.
-struct Due {
-    at: Instant,
-    host: NodeId,
-    ecn: Ecn,
-    flow: u32,
-    content: InFlight,
-}
-
-/// Where packets leave the network.
-#[derive(Default)]
-struct Exits {
-    due: Vec<Due>,
-}
-
-impl Hosts<InFlight, Watcher> for Exits {
-    fn horizon(&self) -> Instant {
-        Instant::NEVER
-    }
-
-    fn receive(
-        &mut self,
-        network: &mut Network<InFlight, Watcher>,
-        host: NodeId,
-        packet: &Packet<InFlight>,
-    ) {
-        self.due.push(Due {
-            at: network.now(),
-            host,
-            ecn: Ecn::from_bits(packet.header.ecn),
-            flow: packet.header.flow,
-            content: packet.content,
-        });
-    }
 }
 
 /// A network in real time.
@@ -492,38 +396,4 @@ impl Switch {
         self.flows.add(key, number, [forward, backward]);
         self.flows.lane(&key)
     }
-}
-
-/// What of a frame the network needs.
-struct Identified {
-    key: FlowKey,
-    size_bytes: u16,
-    ecn: Ecn,
-    seq: u32,
-    ack: u32,
-    /// what it takes of the sequence space
-    length: u32,
-}
-
-/// None if the frame holds no whole packet of IP.
-fn identify(frame: Captured<'_>) -> Option<Identified> {
-    let frame = Frame::parse(frame).ok()?;
-    let key = frame.network.flow_key().ok()??;
-    let (seq, ack, length) = match frame.network.transport().ok()?? {
-        Transport::Tcp(tcp) => {
-            let flags = tcp.flags();
-            let ends =
-                u32::from(flags.contains(Flags::SYN)) + u32::from(flags.contains(Flags::FIN));
-            (tcp.seq(), tcp.ack(), tcp.payload_length() as u32 + ends)
-        }
-        _ => (0, 0, 0),
-    };
-    Some(Identified {
-        key,
-        size_bytes: u16::try_from(frame.network.total_length()?).ok()?,
-        ecn: frame.network.ecn()?,
-        seq,
-        ack,
-        length,
-    })
 }

@@ -1,0 +1,106 @@
+//! The edge of the network: what a packet is outside it, what watches it, where packets leave it.
+
+use fairport_net::discipline::Verdict;
+use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId};
+use fairport_record::{Content, Recorder};
+use fairport_tcp::Ecn;
+use fairport_units::Instant;
+
+use crate::frames::FrameId;
+
+/// What a packet of the network is on the outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) frame: FrameId,
+    pub(crate) seq: u32,
+    pub(crate) ack: u32,
+    pub(crate) is_backward: bool,
+}
+
+impl Content for InFlight {
+    fn seq(&self) -> u32 {
+        self.seq
+    }
+
+    fn identity(&self) -> u64 {
+        u64::from(self.seq) << 32 | u64::from(self.ack)
+    }
+}
+
+/// Records, and remembers the frames of packets that the network has dropped.
+pub(crate) struct Watcher {
+    pub(crate) recorder: Recorder,
+    pub(crate) dropped: Vec<FrameId>,
+}
+
+impl Watcher {
+    fn forget(&mut self, arrival: &Arrival<'_, InFlight>) {
+        if !arrival.verdict.is_accepted() {
+            self.dropped.push(arrival.packet.content.frame);
+        }
+    }
+}
+
+impl Observer<InFlight> for Watcher {
+    fn sent(&mut self, port: PortId, packet: &Packet<InFlight>) {
+        self.recorder.sent(port, packet);
+    }
+
+    fn verdict(&mut self, time: Instant, port: PortId, header: &Header, verdict: Verdict) {
+        Observer::<InFlight>::verdict(&mut self.recorder, time, port, header, verdict);
+    }
+
+    fn watches(&self, port: PortId) -> bool {
+        Observer::<InFlight>::watches(&self.recorder, port)
+    }
+
+    fn detail(&mut self, arrival: &Arrival<'_, InFlight>) {
+        self.recorder.detail(arrival);
+        self.forget(arrival);
+    }
+
+    fn revised(&mut self, arrival: &Arrival<'_, InFlight>) {
+        self.recorder.revised(arrival);
+        self.forget(arrival);
+    }
+
+    fn departs(&mut self, port: PortId, packet: &Packet<InFlight>, arrival: u64, depart: Instant) {
+        self.recorder.departs(port, packet, arrival, depart);
+    }
+}
+
+/// A frame that has reached its host.
+pub(crate) struct Due {
+    pub(crate) at: Instant,
+    pub(crate) host: NodeId,
+    pub(crate) ecn: Ecn,
+    pub(crate) flow: u32,
+    pub(crate) content: InFlight,
+}
+
+/// Where packets leave the network.
+#[derive(Default)]
+pub(crate) struct Exits {
+    pub(crate) due: Vec<Due>,
+}
+
+impl Hosts<InFlight, Watcher> for Exits {
+    fn horizon(&self) -> Instant {
+        Instant::NEVER
+    }
+
+    fn receive(
+        &mut self,
+        network: &mut Network<InFlight, Watcher>,
+        host: NodeId,
+        packet: &Packet<InFlight>,
+    ) {
+        self.due.push(Due {
+            at: network.now(),
+            host,
+            ecn: Ecn::from_bits(packet.header.ecn),
+            flow: packet.header.flow,
+            content: packet.content,
+        });
+    }
+}
