@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn counted_in_octets_a_short_packet_is_drawn_less() {
+    fn counted_in_bytes_a_short_packet_is_drawn_less() {
         let ramp = Ramp {
             min: 5000.0,
             max: 15000.0,

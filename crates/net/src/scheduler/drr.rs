@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_of_any_packet_size_get_equal_octets() {
+    fn flows_of_any_packet_size_get_equal_bytes() {
         let mut port = port(10_000, 1500);
         for (flow, size) in [(0, 64), (1, 1500), (2, 700)] {
             for _ in 0..3000 {

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_counted_in_octets() {
+    fn a_turn_is_counted_in_bytes() {
         // flow 0 has packets of 500 bytes, flow 1 of 1500: three of the one for one of the other
         let mut port = port(127, 1500, Duration::ZERO);
         for _ in 0..6 {
