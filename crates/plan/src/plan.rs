@@ -289,13 +289,16 @@ fn check_ports(
     let wiring = Wiring::new(job, topology, timing, &customs.queues)?;
     let is_custom = matches!(job.queue, QueueConfig::Custom(_));
     let mut checked = HashSet::new();
+    // most ports are of the kind of the one before
+    let mut last = None;
     for (id, port) in (0..).zip(topology.ports()) {
         let options = port.options;
         let at_host = topology.node(port.node).is_host;
         let kind = (options.rate, options.delay, options.limit_bytes, at_host);
-        if checked.insert(kind) || is_custom {
+        if is_custom || (last != Some(kind) && checked.insert(kind)) {
             wiring.port(PortId(id))?;
         }
+        last = Some(kind);
     }
     Ok(())
 }
