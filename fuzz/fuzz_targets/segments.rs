@@ -16,7 +16,7 @@ use arbitrary::{Arbitrary, Unstructured};
 use fairport_tcp::{
     Connection, Ecn, Flags, Options, SackBlock, Segment, Settings, SynOptions, Timestamps,
 };
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 use libfuzzer_sys::fuzz_target;
 
 /// Segments that an endpoint sends back to back at most: its window is bounded by what was written.
@@ -112,7 +112,7 @@ impl End {
         }
     }
 
-    fn transmit(&mut self, now: Time) {
+    fn transmit(&mut self, now: Instant) {
         for _ in 0..BURST_MAX {
             let Some(segment) = self.connection.poll_transmit(now) else {
                 return;
@@ -122,14 +122,14 @@ impl End {
                 assert!(end <= self.limit, "{segment:?} lies beyond {}", self.limit);
             }
             let wait_us = 12 * (1 + self.out.len() as u64);
-            self.connection.queued_until(now + Time::from_us(wait_us), &segment);
+            self.connection.queued_until(now + Duration::from_us(wait_us), &segment);
             self.last = segment;
             self.out.push_back((segment, self.connection.codepoint()));
         }
         panic!("it never stops sending");
     }
 
-    fn receive(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+    fn receive(&mut self, now: Instant, segment: &Segment, ecn: Ecn) {
         let scale = if segment.flags.contains(Flags::SYN) { 0 } else { self.scale };
         let limit = u64::from(segment.ack) + (u64::from(segment.window) << scale);
         self.limit = self.limit.max(limit);
@@ -140,7 +140,7 @@ impl End {
         self.transmit(now);
     }
 
-    fn write(&mut self, now: Time, bytes: u16) {
+    fn write(&mut self, now: Instant, bytes: u16) {
         let bytes = u64::from(bytes).min(WRITTEN_MAX - self.written);
         if !self.closed {
             self.connection.write(bytes);
@@ -149,7 +149,7 @@ impl End {
         }
     }
 
-    fn close(&mut self, now: Time) {
+    fn close(&mut self, now: Instant) {
         self.closed = true;
         self.connection.close();
         self.transmit(now);
@@ -158,7 +158,7 @@ impl End {
 
 struct Exchange {
     ends: [End; 2],
-    now: Time,
+    now: Instant,
     forged: bool,
 }
 
@@ -172,10 +172,10 @@ impl Exchange {
         client.set_closes_with_peer(false);
         server.set_closes_with_peer(false);
         let mut client = End::new(client, scales[0]);
-        client.transmit(Time::ZERO);
+        client.transmit(Instant::ZERO);
         Self {
             ends: [client, End::new(server, scales[1])],
-            now: Time::ZERO,
+            now: Instant::ZERO,
             forged: false,
         }
     }
@@ -185,7 +185,7 @@ impl Exchange {
         match *step {
             Step::Write { end, bytes } => self.ends[usize::from(end)].write(now, bytes),
             Step::Close { end } => self.ends[usize::from(end)].close(now),
-            Step::Wait { ns } => self.wait(now + Time::from_ns(u64::from(ns))),
+            Step::Wait { ns } => self.wait(now + Duration::from_ns(u64::from(ns))),
             Step::Fire => self.fire(),
             Step::Arrive { from, ce } => {
                 if let Some((segment, ecn)) = self.ends[usize::from(from)].out.pop_front() {
@@ -216,7 +216,7 @@ impl Exchange {
     }
 
     /// Time passes, and what is due happens.
-    fn wait(&mut self, until: Time) {
+    fn wait(&mut self, until: Instant) {
         for _ in 0..BURST_MAX {
             match self.next_timer() {
                 Some(at) if at <= until => self.fire(),
@@ -226,7 +226,7 @@ impl Exchange {
         self.now = until;
     }
 
-    fn next_timer(&self) -> Option<Time> {
+    fn next_timer(&self) -> Option<Instant> {
         self.ends.iter().filter_map(|end| end.connection.poll_timer()).min()
     }
 
@@ -249,7 +249,7 @@ impl Exchange {
         for _ in 0..ENDING_MAX {
             let from = usize::from(self.ends[0].out.is_empty());
             if let Some((segment, ecn)) = self.ends[from].out.pop_front() {
-                self.now += Time::from_us(10);
+                self.now += Duration::from_us(10);
                 self.ends[1 - from].receive(self.now, &segment, ecn);
             } else if self.next_timer().is_some() {
                 self.fire();

@@ -11,11 +11,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hint::black_box;
-use std::time::Instant;
+use std::time;
 
 use fairport_net::event_queue::EventQueue;
 use fairport_net::stream::Stream;
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 const EVENTS: u64 = 5_000_000;
 const CHECKED_EVENTS: usize = 200_000;
@@ -24,18 +24,18 @@ const REPEATS: usize = 5;
 /// A queue of (time, id): the earliest entry is looked at and then put back later.
 trait Queue {
     /// Holds id `i` at `starts[i]`.
-    fn new(starts: &[Time], typical_span: Time) -> Self;
-    fn first(&self) -> (Time, u32);
-    fn replace_first(&mut self, time: Time);
+    fn new(starts: &[Instant], typical_span: Duration) -> Self;
+    fn first(&self) -> (Instant, u32);
+    fn replace_first(&mut self, time: Instant);
 }
 
 struct Wheel {
     queue: EventQueue,
-    first: (Time, u32),
+    first: (Instant, u32),
 }
 
 impl Queue for Wheel {
-    fn new(starts: &[Time], typical_span: Time) -> Self {
+    fn new(starts: &[Instant], typical_span: Duration) -> Self {
         let mut queue = EventQueue::new(starts.len(), typical_span);
         for (id, &time) in (0..).zip(starts) {
             queue.insert(time, id, 0);
@@ -44,20 +44,20 @@ impl Queue for Wheel {
         Self { queue, first }
     }
 
-    fn first(&self) -> (Time, u32) {
+    fn first(&self) -> (Instant, u32) {
         self.first
     }
 
-    fn replace_first(&mut self, time: Time) {
+    fn replace_first(&mut self, time: Instant) {
         self.queue.insert(time, self.first.1, 0);
         self.first = self.queue.pop().expect("it holds every id");
     }
 }
 
-struct BinaryHeapOfStd(BinaryHeap<Reverse<(Time, u32)>>);
+struct BinaryHeapOfStd(BinaryHeap<Reverse<(Instant, u32)>>);
 
 impl Queue for BinaryHeapOfStd {
-    fn new(starts: &[Time], _: Time) -> Self {
+    fn new(starts: &[Instant], _: Duration) -> Self {
         Self(
             (0..)
                 .zip(starts)
@@ -66,30 +66,30 @@ impl Queue for BinaryHeapOfStd {
         )
     }
 
-    fn first(&self) -> (Time, u32) {
+    fn first(&self) -> (Instant, u32) {
         self.0.peek().expect("it holds every id").0
     }
 
-    fn replace_first(&mut self, time: Time) {
+    fn replace_first(&mut self, time: Instant) {
         let mut first = self.0.peek_mut().expect("it holds every id");
         first.0.0 = time; // sifted down when `first` goes out of scope
     }
 }
 
-struct HeapOf4(Vec<(Time, u32)>);
+struct HeapOf4(Vec<(Instant, u32)>);
 
 impl Queue for HeapOf4 {
-    fn new(starts: &[Time], _: Time) -> Self {
-        let mut entries: Vec<(Time, u32)> = starts.iter().copied().zip(0..).collect();
+    fn new(starts: &[Instant], _: Duration) -> Self {
+        let mut entries: Vec<(Instant, u32)> = starts.iter().copied().zip(0..).collect();
         entries.sort_unstable(); // a sorted list is a heap
         Self(entries)
     }
 
-    fn first(&self) -> (Time, u32) {
+    fn first(&self) -> (Instant, u32) {
         self.0[0]
     }
 
-    fn replace_first(&mut self, time: Time) {
+    fn replace_first(&mut self, time: Instant) {
         let entries = &mut self.0;
         let entry = (time, entries[0].1);
         let mut hole = 0;
@@ -111,17 +111,17 @@ impl Queue for HeapOf4 {
 /// A tournament: leaf `i` is link `i`, an inner node is the earlier of its two children.
 struct WinnerTree {
     leaves: usize,
-    nodes: Vec<(Time, u32)>,
+    nodes: Vec<(Instant, u32)>,
 }
 
-fn earlier(a: (Time, u32), b: (Time, u32)) -> (Time, u32) {
+fn earlier(a: (Instant, u32), b: (Instant, u32)) -> (Instant, u32) {
     if b.0 < a.0 { b } else { a }
 }
 
 impl Queue for WinnerTree {
-    fn new(starts: &[Time], _: Time) -> Self {
+    fn new(starts: &[Instant], _: Duration) -> Self {
         let leaves = starts.len().next_power_of_two();
-        let mut nodes = vec![(Time::NEVER, u32::MAX); 2 * leaves];
+        let mut nodes = vec![(Instant::NEVER, u32::MAX); 2 * leaves];
         for (id, &time) in (0..).zip(starts) {
             nodes[leaves + id as usize] = (time, id);
         }
@@ -131,11 +131,11 @@ impl Queue for WinnerTree {
         Self { leaves, nodes }
     }
 
-    fn first(&self) -> (Time, u32) {
+    fn first(&self) -> (Instant, u32) {
         self.nodes[1]
     }
 
-    fn replace_first(&mut self, time: Time) {
+    fn replace_first(&mut self, time: Instant) {
         let id = self.nodes[1].1;
         let mut node = self.leaves + id as usize;
         self.nodes[node].0 = time;
@@ -148,9 +148,9 @@ impl Queue for WinnerTree {
 
 /// How long each link's next head keeps its link busy, drawn beforehand.
 struct Pattern {
-    starts: Vec<Time>,
-    gaps: Vec<Time>,
-    typical_span: Time,
+    starts: Vec<Instant>,
+    gaps: Vec<Duration>,
+    typical_span: Duration,
 }
 
 impl Pattern {
@@ -158,7 +158,7 @@ impl Pattern {
 
     /// Of four heads, two are followed by a full frame at line rate (1538 B), one by an ACK
     /// (84 B), and one by nothing for up to the span; each a little off, as clocks are.
-    fn new(links: usize, rate_bps: u64, idle: Time) -> Self {
+    fn new(links: usize, rate_bps: u64, idle: Duration) -> Self {
         let mut stream = Stream::new(1, "bench", links as u64);
         let bit_ps = 1_000_000_000_000 / rate_bps;
         let mut gap = |_| {
@@ -167,11 +167,11 @@ impl Pattern {
                 1 => 8 * 84 * bit_ps,
                 _ => 8 * 1538 * bit_ps,
             };
-            Time::from_ps(busy + stream.up_to(bit_ps))
+            Duration::from_ps(busy + stream.up_to(bit_ps))
         };
-        let gaps: Vec<Time> = (0..Self::GAPS).map(&mut gap).collect();
-        let starts = (0..links).map(&mut gap).collect();
-        let typical_span = idle + Time::from_ps(4 * 8 * 1538 * bit_ps);
+        let gaps: Vec<Duration> = (0..Self::GAPS).map(&mut gap).collect();
+        let starts = (0..links).map(|link| Instant::ZERO + gap(link)).collect();
+        let typical_span = idle + Duration::from_ps(4 * 8 * 1538 * bit_ps);
         Self {
             starts,
             gaps,
@@ -180,11 +180,11 @@ impl Pattern {
     }
 
     /// The gap after a link's `turn`-th head: the link's own, whatever order ties are served in.
-    fn gap(&self, id: u32, turn: u32) -> Time {
+    fn gap(&self, id: u32, turn: u32) -> Duration {
         self.gaps[(id.wrapping_mul(7919).wrapping_add(turn)) as usize % Self::GAPS]
     }
 
-    fn run<Q: Queue>(&self, events: u64, mut each: impl FnMut(Time, u32)) {
+    fn run<Q: Queue>(&self, events: u64, mut each: impl FnMut(Instant, u32)) {
         let mut queue = Q::new(&self.starts, self.typical_span);
         let mut turns = vec![0u32; self.starts.len()];
         for _ in 0..events {
@@ -197,7 +197,7 @@ impl Pattern {
     }
 
     /// The first events; those of one picosecond by id, for a queue need not order them.
-    fn order<Q: Queue>(&self) -> Vec<(Time, u32)> {
+    fn order<Q: Queue>(&self) -> Vec<(Instant, u32)> {
         let mut order = Vec::with_capacity(CHECKED_EVENTS);
         self.run::<Q>(CHECKED_EVENTS as u64, |time, id| order.push((time, id)));
         assert!(order.is_sorted_by_key(|event| event.0), "time went back");
@@ -209,7 +209,7 @@ impl Pattern {
     fn measure<Q: Queue>(&self) -> f64 {
         let mut runs: Vec<f64> = (0..REPEATS)
             .map(|_| {
-                let start = Instant::now();
+                let start = time::Instant::now();
                 self.run::<Q>(EVENTS, |time, id| {
                     black_box((time, id));
                 });
@@ -225,15 +225,15 @@ fn main() {
     let patterns = [
         (
             "100 links of 1 Gbit/s",
-            Pattern::new(100, 1_000_000_000, Time::from_us(100)),
+            Pattern::new(100, 1_000_000_000, Duration::from_us(100)),
         ),
         (
             "2000 links of 1 Gbit/s",
-            Pattern::new(2000, 1_000_000_000, Time::from_us(100)),
+            Pattern::new(2000, 1_000_000_000, Duration::from_us(100)),
         ),
         (
             "100 links of 1.25 Mbit/s",
-            Pattern::new(100, 1_250_000, Time::from_ms(100)),
+            Pattern::new(100, 1_250_000, Duration::from_ms(100)),
         ),
     ];
     println!("| ns per pop and push | timing wheel | winner tree | 4-ary heap | binary heap |");

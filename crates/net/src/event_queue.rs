@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hint::select_unpredictable;
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 
 const SLOTS: usize = 4096;
 const WORDS: usize = SLOTS / 64;
@@ -19,7 +19,7 @@ const NIL: u32 = u32::MAX;
 /// A link in a slot's list.
 #[derive(Clone, Copy)]
 struct Node {
-    time: Time,
+    time: Instant,
     next: u32,
     note: u32,
 }
@@ -27,7 +27,7 @@ struct Node {
 /// A priority queue of (time, id) with each id in it at most once.
 pub struct EventQueue {
     /// the earliest entry, or (NEVER, NIL)
-    first: (Time, u32),
+    first: (Instant, u32),
     /// log2 of a slot's width in ps
     shift: u32,
     /// all entries of the wheel lie in slots `current .. current + SLOTS`
@@ -42,17 +42,17 @@ pub struct EventQueue {
     heads: Box<[u32; SLOTS]>,
     nodes: Vec<Node>,
     /// (time, id, note)
-    overflow: BinaryHeap<Reverse<(Time, u32, u32)>>,
+    overflow: BinaryHeap<Reverse<(Instant, u32, u32)>>,
 }
 
 impl EventQueue {
     /// An empty queue for the ids `0..ids`, fastest when an entry is seldom further than
     /// `typical_span` ahead of the earliest.
-    pub fn new(ids: usize, typical_span: Time) -> Self {
+    pub fn new(ids: usize, typical_span: Duration) -> Self {
         // The horizon is four spans, so that next to nothing lies beyond it.
         let width = (4 * typical_span.as_ps() / SLOTS as u64).max(1 << 10);
         Self {
-            first: (Time::NEVER, NIL),
+            first: (Instant::NEVER, NIL),
             shift: width.ilog2(),
             current: 0,
             overflow_slot: u64::MAX,
@@ -61,7 +61,7 @@ impl EventQueue {
             heads: Box::new([NIL; SLOTS]),
             nodes: vec![
                 Node {
-                    time: Time::NEVER,
+                    time: Instant::NEVER,
                     next: NIL,
                     note: 0,
                 };
@@ -71,9 +71,9 @@ impl EventQueue {
         }
     }
 
-    /// The earliest time in the queue; [`Time::NEVER`] when it is empty.
+    /// The earliest time in the queue; [`Instant::NEVER`] when it is empty.
     #[inline]
-    pub fn next_time(&self) -> Time {
+    pub fn next_time(&self) -> Instant {
         self.first.0
     }
 
@@ -92,7 +92,7 @@ impl EventQueue {
         reason = "the hot loop: a call costs a tenth of it"
     )]
     #[inline(always)]
-    pub fn insert(&mut self, time: Time, id: u32, note: u32) {
+    pub fn insert(&mut self, time: Instant, id: u32, note: u32) {
         if time < self.first.0 {
             self.first = (time, id);
         }
@@ -112,7 +112,7 @@ impl EventQueue {
         reason = "the hot loop: a call costs a tenth of it"
     )]
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<(Time, u32)> {
+    pub fn pop(&mut self) -> Option<(Instant, u32)> {
         let (time, id) = self.first;
         if id == NIL {
             return None;
@@ -139,7 +139,7 @@ impl EventQueue {
 
     /// Puts an entry into its slot's list, in order of time.
     #[inline]
-    fn link(&mut self, slot: u64, time: Time, id: u32, note: u32) {
+    fn link(&mut self, slot: u64, time: Instant, id: u32, note: u32) {
         let index = slot as usize % SLOTS;
         let head = self.heads[index];
         if head == NIL {
@@ -158,7 +158,7 @@ impl EventQueue {
         }
     }
 
-    fn link_behind(&mut self, head: u32, time: Time, id: u32, note: u32) {
+    fn link_behind(&mut self, head: u32, time: Instant, id: u32, note: u32) {
         let mut before = head;
         loop {
             let next = self.nodes[before as usize].next;
@@ -175,12 +175,12 @@ impl EventQueue {
     ///
     /// How far off the next slot is cannot be foreseen, so nothing branches on it.
     #[inline]
-    fn search(&self) -> (Time, u32) {
+    fn search(&self) -> (Instant, u32) {
         if self.busy == 0 {
             return self
                 .overflow
                 .peek()
-                .map_or((Time::NEVER, NIL), |Reverse((time, id, _))| (*time, *id));
+                .map_or((Instant::NEVER, NIL), |Reverse((time, id, _))| (*time, *id));
         }
         let start = self.current as usize % SLOTS;
         let here = start / 64;
@@ -217,13 +217,13 @@ mod tests {
     use crate::stream::Stream;
 
     /// Holds the queue against a sorted list over `steps` random inserts and pops.
-    fn agrees_with_a_sorted_list(typical_span: Time, largest_gap_ps: u64, steps: u32) {
+    fn agrees_with_a_sorted_list(typical_span: Duration, largest_gap_ps: u64, steps: u32) {
         const IDS: u32 = 200;
         let mut stream = Stream::new(1, "test", largest_gap_ps);
         let mut queue = EventQueue::new(IDS as usize, typical_span);
-        let mut reference: Vec<(Time, u32)> = Vec::new();
+        let mut reference: Vec<(Instant, u32)> = Vec::new();
         let mut idle: Vec<u32> = (0..IDS).collect();
-        let mut now = Time::ZERO;
+        let mut now = Instant::ZERO;
         for _ in 0..steps {
             if !idle.is_empty() && stream.up_to(2) > 0 {
                 let id = idle.swap_remove(stream.up_to(idle.len() as u64 - 1) as usize);
@@ -231,8 +231,8 @@ mod tests {
                 let gap = stream
                     .up_to(largest_gap_ps)
                     .min(stream.up_to(largest_gap_ps));
-                queue.insert(now + Time::from_ps(gap), id, id);
-                reference.push((now + Time::from_ps(gap), id));
+                queue.insert(now + Duration::from_ps(gap), id, id);
+                reference.push((now + Duration::from_ps(gap), id));
             } else if let Some((time, id)) = queue.pop() {
                 assert!(time >= now, "time went back");
                 now = time;
@@ -245,27 +245,31 @@ mod tests {
                 .iter()
                 .map(|entry| entry.0)
                 .min()
-                .unwrap_or(Time::NEVER);
+                .unwrap_or(Instant::NEVER);
             assert_eq!(queue.next_time(), earliest);
         }
     }
 
     #[test]
     fn it_pops_in_order_of_time() {
-        let span = Time::from_us(200);
-        agrees_with_a_sorted_list(span, Time::from_us(100).as_ps(), 20_000); // in the wheel
-        agrees_with_a_sorted_list(span, Time::from_ms(100).as_ps(), 20_000); // mostly beyond it
+        let span = Duration::from_us(200);
+        agrees_with_a_sorted_list(span, Duration::from_us(100).as_ps(), 20_000); // in the wheel
+        agrees_with_a_sorted_list(span, Duration::from_ms(100).as_ps(), 20_000); // mostly beyond it
         agrees_with_a_sorted_list(span, 50, 20_000); // one slot, many ties
-        agrees_with_a_sorted_list(Time::from_secs(4000), Time::from_secs(4000).as_ps(), 20_000);
+        agrees_with_a_sorted_list(
+            Duration::from_secs(4000),
+            Duration::from_secs(4000).as_ps(),
+            20_000,
+        );
     }
 
     #[test]
     fn an_empty_queue_has_no_next_time() {
-        let mut queue = EventQueue::new(1, Time::from_us(1));
-        assert_eq!(queue.next_time(), Time::NEVER);
+        let mut queue = EventQueue::new(1, Duration::from_us(1));
+        assert_eq!(queue.next_time(), Instant::NEVER);
         assert_eq!(queue.pop(), None);
-        queue.insert(Time::from_secs(4000), 0, 0);
-        assert_eq!(queue.pop(), Some((Time::from_secs(4000), 0)));
+        queue.insert(Instant::from_secs(4000), 0, 0);
+        assert_eq!(queue.pop(), Some((Instant::from_secs(4000), 0)));
         assert_eq!(queue.pop(), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The packets of one port, waiting and under way, in the order of their arrival at the far end.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use crate::pool::{Handle, LinkEntry, Pool};
 
@@ -60,7 +60,7 @@ impl LinkQueue {
 
     /// Lets those packets out of the buffer that leave it by `until`.
     #[inline]
-    pub(crate) fn release<P: Copy>(&mut self, until: Time, packets: &Pool<P>) {
+    pub(crate) fn release<P: Copy>(&mut self, until: Instant, packets: &Pool<P>) {
         while self.backlog_packets > 0 {
             let next = packets.entry(self.leaving);
             if next.leaves > until {
@@ -83,8 +83,8 @@ impl LinkQueue {
     #[inline]
     pub(crate) fn push<P: Copy>(
         &mut self,
-        due: Time,
-        leaves: Time,
+        due: Instant,
+        leaves: Instant,
         frame_bytes: u32,
         packet: Handle,
         packets: &mut Pool<P>,
@@ -109,7 +109,10 @@ impl LinkQueue {
 
     /// Takes the packet that arrives first; returns also when the next one arrives, and which it is.
     #[inline]
-    pub(crate) fn pop<P: Copy>(&mut self, packets: &Pool<P>) -> (Handle, Option<(Time, Handle)>) {
+    pub(crate) fn pop<P: Copy>(
+        &mut self,
+        packets: &Pool<P>,
+    ) -> (Handle, Option<(Instant, Handle)>) {
         debug_assert!(!self.is_empty());
         let packet = self.first;
         let entry = packets.entry(packet);
@@ -163,7 +166,7 @@ mod tests {
         let (mut pushed, mut popped) = (0, 0);
         for round in 1..200_u32 {
             for _ in 0..round % 37 {
-                let at = Time::from_ns(u64::from(pushed));
+                let at = Instant::from_ns(u64::from(pushed));
                 link.push(at, at, 100, Handle::at(pushed as usize), &mut packets);
                 pushed += 1;
             }
@@ -181,17 +184,17 @@ mod tests {
     fn the_backlog_counts_what_has_not_left_the_buffer() {
         let (mut link, mut packets) = (LinkQueue::new(), pool(4));
         for i in 1..=3 {
-            let (due, leaves) = (Time::from_us(10 + i), Time::from_us(i));
+            let (due, leaves) = (Instant::from_us(10 + i), Instant::from_us(i));
             link.push(due, leaves, 1000, Handle::at(i as usize), &mut packets);
         }
         assert_eq!((link.backlog_bytes(), link.backlog_packets()), (3000, 3));
-        link.release(Time::from_us(2), &packets);
+        link.release(Instant::from_us(2), &packets);
         assert_eq!(
             (link.backlog_bytes(), link.backlog_packets(), link.len()),
             (1000, 1, 3)
         );
         let behind = link.pop(&packets).1;
-        assert_eq!(behind, Some((Time::from_us(12), Handle::at(2))));
+        assert_eq!(behind, Some((Instant::from_us(12), Handle::at(2))));
         assert_eq!((link.backlog_bytes(), link.len()), (1000, 2));
     }
 }

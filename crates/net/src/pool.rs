@@ -4,7 +4,7 @@
 //! lines as there are packets, and those stay warm. A packet does not move from hop to hop: links and
 //! queues are lists of places, and a hop rewrites the one line on which all is that a hop needs.
 
-use fairport_units::Time;
+use fairport_units::Instant;
 
 use crate::packet::{Header, Packet};
 use crate::prefetch::prefetch;
@@ -29,9 +29,9 @@ impl Handle {
 #[derive(Clone, Copy)]
 pub(crate) struct LinkEntry {
     /// when the next node decides about it
-    pub(crate) due: Time,
+    pub(crate) due: Instant,
     /// when it stops counting against the buffer's limit
-    pub(crate) leaves: Time,
+    pub(crate) leaves: Instant,
     /// what it takes in the buffer
     pub(crate) frame_bytes: u32,
     /// the packet behind it, if there is one
@@ -137,8 +137,8 @@ impl<P: Copy> Pool<P> {
 
 /// The entry of a packet that is on no link yet.
 const NOWHERE: LinkEntry = LinkEntry {
-    due: Time::ZERO,
-    leaves: Time::ZERO,
+    due: Instant::ZERO,
+    leaves: Instant::ZERO,
     frame_bytes: 0,
     behind: Handle(0),
 };

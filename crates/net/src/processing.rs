@@ -1,6 +1,6 @@
 //! The time that a node spends on one packet: a distribution, served in order.
 
-use fairport_units::Time;
+use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::stream::Stream;
@@ -36,8 +36,8 @@ impl Processing {
     // apart: it is asked at every seventh hop, and the logarithm would crowd the others' registers
     #[inline(never)]
     /// One packet's time.
-    pub fn draw(self, stream: &mut Stream) -> Time {
-        Time::from_ps(match self {
+    pub fn draw(self, stream: &mut Stream) -> Duration {
+        Duration::from_ps(match self {
             Self::Constant { value_ps } => value_ps,
             Self::Uniform { min_ps, max_ps } => min_ps + stream.up_to(max_ps - min_ps),
             // libm's logarithm: the platform's own may differ in the last bit
@@ -51,7 +51,7 @@ impl Processing {
 pub struct Server {
     processing: Processing,
     stream: Stream,
-    free_at: Time,
+    free_at: Instant,
 }
 
 impl Server {
@@ -60,13 +60,13 @@ impl Server {
         Self {
             processing,
             stream,
-            free_at: Time::ZERO,
+            free_at: Instant::ZERO,
         }
     }
 
     /// When the packet that reaches the server at `at` is done. Calls come in order of time.
     #[inline]
-    pub fn serve(&mut self, at: Time) -> Time {
+    pub fn serve(&mut self, at: Instant) -> Instant {
         self.free_at = at.max(self.free_at) + self.processing.draw(&mut self.stream);
         self.free_at
     }
@@ -80,9 +80,12 @@ mod tests {
     fn a_busy_server_makes_the_next_packet_wait() {
         let constant = Processing::Constant { value_ps: 1_000 };
         let mut server = Server::new(constant, Stream::new(1, "test", 0));
-        assert_eq!(server.serve(Time::from_ps(100)), Time::from_ps(1_100));
-        assert_eq!(server.serve(Time::from_ps(200)), Time::from_ps(2_100));
-        assert_eq!(server.serve(Time::from_ps(5_000)), Time::from_ps(6_000));
+        assert_eq!(server.serve(Instant::from_ps(100)), Instant::from_ps(1_100));
+        assert_eq!(server.serve(Instant::from_ps(200)), Instant::from_ps(2_100));
+        assert_eq!(
+            server.serve(Instant::from_ps(5_000)),
+            Instant::from_ps(6_000)
+        );
     }
 
     #[test]

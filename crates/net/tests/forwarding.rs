@@ -315,7 +315,7 @@ fn a_lone_packet_takes_serialisation_and_latency_a_hop() {
     let arrived = bench.sinks.received[0].0;
     assert_eq!(
         arrived,
-        (Duration::from_ns(12_304) + Duration::from_us(25)) * 6
+        Instant::ZERO + (Duration::from_ns(12_304) + Duration::from_us(25)) * 6
     );
     assert_eq!(bench.network.packet_hops(), 6);
 }
@@ -326,9 +326,9 @@ fn taking_turns(rule: Rule) -> Vec<usize> {
     let mut bench = bench(&topology, 100, rule, Duration::from_us(1));
     let hop = Duration::from_ns(12_304) + Duration::from_us(1);
     for i in 0..6 {
-        let gap = Duration::from_ms(1) * i;
-        bench.send(gap + hop, 0, 1500, 2 * i); // one hop to the shared switch
-        bench.send(gap, 1, 1500, 2 * i + 1); // two
+        let start = Instant::from_ms(i);
+        bench.send(start + hop, 0, 1500, 2 * i); // one hop to the shared switch
+        bench.send(start, 1, 1500, 2 * i + 1); // two
     }
     bench.run();
     let received = bench.sinks.received.chunks(2);
@@ -349,8 +349,9 @@ fn of_two_equal_trains_through_a_full_queue_one_input_is_blacked_out() {
     let mut bench = bench(&topology, 10, Rule::RoundRobin, Duration::from_us(1));
     let frame = Duration::from_ns(12_304);
     for i in 0..100 {
-        bench.send(frame * (i + 1) + Duration::from_ns(1_100), 0, 1500, 2 * i);
-        bench.send(frame * i, 1, 1500, 2 * i + 1);
+        let start = Instant::ZERO + frame * i;
+        bench.send(start + frame + Duration::from_ns(1_100), 0, 1500, 2 * i);
+        bench.send(start, 1, 1500, 2 * i + 1);
     }
     bench.run();
     let at_receiver = bench

@@ -7,7 +7,7 @@
 //! A column's unit is the end of its name (`_s`, `_bytes`, `_bps`, `_ppm`). A value that does not
 //! exist is NaN in a column of f64, and the largest number of the type in one of integers.
 
-use fairport_units::Instant;
+use fairport_units::{Duration, Instant};
 
 /// A column of one table.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,23 +143,29 @@ macro_rules! optional_cells {
 
 optional_cells!(u32 => U32, u64 => U64);
 
-/// In s; [`Instant::NEVER`] is a time that does not exist.
-impl Cell for Instant {
-    type Stored = Self;
+/// In s; `NEVER` is a time that does not exist.
+macro_rules! time_cells {
+    ($($type:ty),+) => {$(
+        impl Cell for $type {
+            type Stored = Self;
 
-    #[inline]
-    fn store(self) -> Self {
-        self
-    }
+            #[inline]
+            fn store(self) -> Self {
+                self
+            }
 
-    fn column(stored: Vec<Self>) -> Column {
-        let seconds = |time: Self| match time {
-            Self::NEVER => f64::NAN,
-            time => time.as_secs_f64(),
-        };
-        Column::F64(stored.into_iter().map(seconds).collect())
-    }
+            fn column(stored: Vec<Self>) -> Column {
+                let seconds = |time: Self| match time {
+                    Self::NEVER => f64::NAN,
+                    time => time.as_secs_f64(),
+                };
+                Column::F64(stored.into_iter().map(seconds).collect())
+            }
+        }
+    )+};
 }
+
+time_cells!(Instant, Duration);
 
 /// Declares a table: the struct of its columns, the struct of one row, and its name.
 ///

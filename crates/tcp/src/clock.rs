@@ -43,10 +43,11 @@ impl TimestampClock {
             return None;
         }
         let ticks = self.value(now).wrapping_sub(echoed).max(1);
+        let run = now - Instant::ZERO;
         u64::from(ticks)
             .checked_mul(self.tick)
             .map(Duration::from_ps)
-            .filter(|span| *span <= now.saturating_add(Duration::from_ps(self.tick)))
+            .filter(|span| *span <= run + self.tick())
     }
 }
 

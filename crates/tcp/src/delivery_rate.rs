@@ -215,6 +215,10 @@ impl DeliveryRate {
 mod tests {
     use super::*;
 
+    fn at_ms(ms: u64) -> Instant {
+        Instant::from_ms(ms)
+    }
+
     fn ms(ms: u64) -> Duration {
         Duration::from_ms(ms)
     }
@@ -234,7 +238,7 @@ mod tests {
     fn ten() -> DeliveryRate {
         let mut rate = DeliveryRate::default();
         for ordinal in 0..10 {
-            rate.on_sent(ordinal, ms(ordinal), ordinal == 0);
+            rate.on_sent(ordinal, at_ms(ordinal), ordinal == 0);
         }
         rate
     }
@@ -244,9 +248,9 @@ mod tests {
         rate.begin_ack();
         let (newly, head) = (ordinals.end - ordinals.start, ordinals.end);
         for ordinal in ordinals {
-            rate.on_delivered(ordinal, ms(ordinal), true);
+            rate.on_delivered(ordinal, at_ms(ordinal), true);
         }
-        rate.sample(ms(at), head, &facts(newly))
+        rate.sample(at_ms(at), head, &facts(newly))
     }
 
     #[test]
@@ -267,11 +271,11 @@ mod tests {
         let mut rate = ten();
         ack(&mut rate, 50, 0..1);
         // sent when one was delivered: from 0 ms, when the one delivered last was sent, to 60 ms
-        rate.on_sent(10, ms(60), false);
+        rate.on_sent(10, at_ms(60), false);
         ack(&mut rate, 109, 1..10);
         rate.begin_ack();
-        rate.on_delivered(10, ms(60), true);
-        let sample = rate.sample(ms(110), 11, &facts(1));
+        rate.on_delivered(10, at_ms(60), true);
+        let sample = rate.sample(at_ms(110), 11, &facts(1));
         // acknowledged from 50 ms to 110 ms; sent from 0 ms to 60 ms
         assert_eq!((sample.delivered, sample.interval), (10, Some(ms(60))));
     }
@@ -283,37 +287,37 @@ mod tests {
         // a round trip takes 51 ms at least. The last is sent again, needlessly, and 2 ms later the ACK
         // of its first transmission comes; since 8 ms, when the one delivered last was sent, 52 ms
         // had passed
-        rate.on_sent(9, ms(60), false);
+        rate.on_sent(9, at_ms(60), false);
         rate.begin_ack();
-        rate.on_delivered(9, ms(60), false);
-        let sample = rate.sample(ms(62), 10, &facts(1));
+        rate.on_delivered(9, at_ms(60), false);
+        let sample = rate.sample(at_ms(62), 10, &facts(1));
         assert_eq!((sample.interval, sample.rtt), (Some(ms(52)), None));
         // the same with nothing outstanding before
-        rate.on_sent(10, ms(70), true);
+        rate.on_sent(10, at_ms(70), true);
         rate.begin_ack();
-        rate.on_delivered(10, ms(70), false);
-        assert_eq!(rate.sample(ms(72), 11, &facts(1)).interval, None);
+        rate.on_delivered(10, at_ms(70), false);
+        assert_eq!(rate.sample(at_ms(72), 11, &facts(1)).interval, None);
     }
 
     #[test]
     fn a_gap_of_the_application_marks_samples_until_it_is_delivered() {
         let mut rate = ten();
         rate.limit(10);
-        rate.on_sent(10, ms(20), false);
+        rate.on_sent(10, at_ms(20), false);
         let before = ack(&mut rate, 59, 0..10);
         assert!(!before.app_limited && rate.is_limited());
-        rate.on_sent(11, ms(60), false);
+        rate.on_sent(11, at_ms(60), false);
         rate.begin_ack();
-        rate.on_delivered(10, ms(20), true);
-        let sample = rate.sample(ms(70), 11, &facts(1));
+        rate.on_delivered(10, at_ms(20), true);
+        let sample = rate.sample(at_ms(70), 11, &facts(1));
         assert!(sample.app_limited && !rate.is_limited());
         rate.begin_ack();
-        rate.on_delivered(11, ms(60), true);
-        assert!(rate.sample(ms(110), 12, &facts(1)).app_limited);
-        rate.on_sent(12, ms(110), true);
+        rate.on_delivered(11, at_ms(60), true);
+        assert!(rate.sample(at_ms(110), 12, &facts(1)).app_limited);
+        rate.on_sent(12, at_ms(110), true);
         rate.begin_ack();
-        rate.on_delivered(12, ms(110), true);
-        assert!(!rate.sample(ms(160), 13, &facts(1)).app_limited);
+        rate.on_delivered(12, at_ms(110), true);
+        assert!(!rate.sample(at_ms(160), 13, &facts(1)).app_limited);
     }
 
     #[test]
@@ -321,7 +325,7 @@ mod tests {
         let mut rate = ten();
         rate.begin_ack();
         let sample = rate.sample(
-            ms(50),
+            at_ms(50),
             0,
             &FlightFacts {
                 lost: 2,

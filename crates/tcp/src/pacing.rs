@@ -166,7 +166,7 @@ impl Pacer {
             Pacing::Linux => late.max(gap / 2),
             Pacing::Off | Pacing::Window => late,
         };
-        let from = self.next.max(now.saturating_sub(slack));
+        let from = self.next.max(now.earlier_by(slack));
         let random = Duration::from_ps(self.random.up_to(self.gap_max.as_ps()));
         self.next = from.saturating_add(gap).saturating_add(random);
         if timers.is_running(Timer::Pacing) {

@@ -87,7 +87,7 @@ impl RttEstimator {
     /// What a clock shows that has ticks: `now` less the reading when the segment was sent.
     #[inline(never)]
     fn in_ticks(&self, now: Instant, rtt: Duration) -> Duration {
-        let ticks = now.as_ps() / self.tick - now.saturating_sub(rtt).as_ps() / self.tick;
+        let ticks = now.as_ps() / self.tick - now.earlier_by(rtt).as_ps() / self.tick;
         Duration::from_ps(ticks.max(1).saturating_mul(self.tick))
     }
 

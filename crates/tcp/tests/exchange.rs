@@ -54,8 +54,8 @@ impl Bench {
         std::iter::from_fn(|| self.end.poll_transmit(self.now)).collect()
     }
 
-    /// Waits for the timer and lets it fire.
-    fn wakes(&mut self) -> Instant {
+    /// Waits for the timer and lets it fire: how long that took.
+    fn wakes(&mut self) -> Duration {
         let before = self.now;
         self.now = self.end.poll_timer().expect("a timer");
         self.end.on_timer(self.now, &mut self.log);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Time;
+use crate::Duration;
 
 /// A rate in bit/s, greater than zero wherever a link uses it.
 #[derive(
@@ -25,11 +25,11 @@ impl Rate {
 
 /// Turns bytes into time on a link, and carries what rounding leaves over to the next frame.
 ///
-/// The time of an byte is kept in units of 2^-32 ps. At 1 Gbit/s ten seconds of back-to-back
+/// The time of a byte is kept in units of 2^-32 ps. At 1 Gbit/s ten seconds of back-to-back
 /// frames are off by less than one picosecond in all, whatever the clock error.
 #[derive(Clone, Debug)]
 pub struct Serializer {
-    /// ps an byte, in 2^-32 ps
+    /// ps a byte, in 2^-32 ps
     byte: u64,
     /// what the last frame left over, in 2^-32 ps; below 2^32
     remainder: u64,
@@ -40,7 +40,7 @@ impl Serializer {
     /// (IEEE 802.3 allows ±100 ppm).
     ///
     /// # Panics
-    /// If `rate` is below 2 kbit/s: an byte would not fit into the fixed-point format.
+    /// If `rate` is below 2 kbit/s: a byte would not fit into the fixed-point format.
     pub fn new(rate: Rate, clock_error_ppb: i32) -> Self {
         let real_nano_bps =
             u128::from(rate.as_bps()) * (1_000_000_000_i64 + i64::from(clock_error_ppb)) as u128;
@@ -51,16 +51,16 @@ impl Serializer {
     }
 
     /// The time that `bytes` take in all.
-    pub fn time_of(&self, bytes: u64) -> Time {
-        Time::from_ps(((u128::from(self.byte) * u128::from(bytes)) >> 32) as u64)
+    pub fn time_of(&self, bytes: u64) -> Duration {
+        Duration::from_ps(((u128::from(self.byte) * u128::from(bytes)) >> 32) as u64)
     }
 
     /// The time that the next `bytes` take on the link.
     #[inline]
-    pub fn take(&mut self, bytes: u32) -> Time {
+    pub fn take(&mut self, bytes: u32) -> Duration {
         let fine = u128::from(self.byte) * u128::from(bytes) + u128::from(self.remainder);
         self.remainder = fine as u64 & 0xffff_ffff;
-        Time::from_ps((fine >> 32) as u64)
+        Duration::from_ps((fine >> 32) as u64)
     }
 }
 
@@ -72,15 +72,15 @@ mod tests {
     fn a_full_frame_with_its_framing_takes_12_304_ns_at_1_gbit() {
         // 1500 + 14 + 4 + 8 + 12 bytes, 8 ns each
         let mut link = Serializer::new(Rate::from_bps(1_000_000_000), 0);
-        assert_eq!(link.take(1538), Time::from_ns(12_304));
+        assert_eq!(link.take(1538), Duration::from_ns(12_304));
     }
 
     #[test]
     fn an_odd_rate_does_not_drift() {
-        // 3 Mbit/s: an byte takes 2 666 666.67 ps; 3 million bytes take exactly 8 s
+        // 3 Mbit/s: a byte takes 2 666 666.67 ps; 3 million bytes take exactly 8 s
         let mut link = Serializer::new(Rate::from_bps(3_000_000), 0);
         let total: u64 = (0..3000).map(|_| link.take(1000).as_ps()).sum();
-        assert!(Time::from_secs(8).as_ps() - total <= 1, "{total}");
+        assert!(Duration::from_secs(8).as_ps() - total <= 1, "{total}");
     }
 
     #[test]

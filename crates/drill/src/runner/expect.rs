@@ -36,7 +36,7 @@ impl Runner {
             let actual = format!("{problem}: sent {}", self.sent_text(&taken));
             return Err(self.failure(FailureKind::Segment, line, text(packet), actual));
         }
-        let earliest = due.from.saturating_sub(self.setup.tolerance);
+        let earliest = due.from.earlier_by(self.setup.tolerance);
         if due.to < Instant::NEVER && (first.at < earliest || first.at > latest) {
             let expected = if due.from == due.to {
                 format!("{} at {}", text(packet), shown(due.from))

@@ -21,7 +21,7 @@ impl Fields<'_> {
     pub(super) fn value(&self, name: &str) -> Option<f64> {
         let endpoint = self.endpoint?;
         let info = endpoint.connection.info();
-        let us = |time: Instant| time.as_ps() / 1_000_000;
+        let us = |time: Duration| time.as_ps() / 1_000_000;
         let value = match name {
             "tcpi_ca_state" => info.ca_state as u64,
             "tcpi_snd_cwnd" => info.snd_cwnd,

@@ -116,7 +116,7 @@ impl QueueDiscipline for Red {
 
 #[cfg(test)]
 mod tests {
-    use fairport_units::Time;
+    use fairport_units::{Duration, Instant};
 
     use super::*;
     use crate::discipline::Variant;
@@ -135,7 +135,7 @@ mod tests {
             variant: Variant::Ns2,
             ecn,
             buffer: DropTail::packets(100),
-            packet_time: Time::from_us(12),
+            packet_time: Duration::from_us(12),
         };
         Red::new(ramp, &config, Stream::new(1, "test", 0))
     }
@@ -200,8 +200,8 @@ mod tests {
         let mut red = red(false);
         verdicts(&mut red, 40, false, 10_000);
         let mut queue = full_frames(0);
-        queue.now = Time::from_ms(100); // 8333 packets of 12 us
-        queue.idle_at = Time::ZERO;
+        queue.now = Instant::from_ms(100); // 8333 packets of 12 us
+        queue.idle_at = Instant::ZERO;
         assert_eq!(red.admit(&queue, &frame(1518)), Verdict::Accepted);
         assert_eq!(verdicts(&mut red, 40, false, 60), [Verdict::Accepted; 60]);
     }

@@ -13,7 +13,7 @@
 //! project holds; the shape and the scenario's defaults are those of the ns-2 example `varybell`,
 //! which the authors' script builds on (40 servers behind 4 routers, 420 clients).
 
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Rate};
 
 use super::{LinkOptions, NodeId, Topology, size};
 use crate::error::BuildError;
@@ -37,7 +37,7 @@ pub struct Dancehall {
     /// rate of the clients' links
     pub client_rate: [Rate; 2],
     /// propagation delay of the clients' links
-    pub client_delay: [Time; 2],
+    pub client_delay: [Duration; 2],
 }
 
 /// Hosts in the order servers by router, clients at `right`, clients at `middle`. `left` port 0
@@ -83,7 +83,9 @@ fn add_clients(network: &mut Topology, router: NodeId, clients: u32, shape: &Dan
         };
         let options = LinkOptions {
             rate: Some(Rate::from_bps(between(shape.client_rate.map(Rate::as_bps)))),
-            delay: Some(Time::from_ps(between(shape.client_delay.map(Time::as_ps)))),
+            delay: Some(Duration::from_ps(between(
+                shape.client_delay.map(Duration::as_ps),
+            ))),
             limit_bytes: None,
         };
         let host = network.add_next_host();
@@ -104,7 +106,7 @@ mod tests {
             clients,
             middle_clients,
             client_rate: [22, 32].map(|m| Rate::from_bps(m * 1_000_000)),
-            client_delay: [10, 100].map(|ms| Time::from_ps(ms * 1_000_000_000)),
+            client_delay: [10, 100].map(|ms| Duration::from_ps(ms * 1_000_000_000)),
         }
     }
 

@@ -19,7 +19,7 @@ mod vl2;
 
 use std::net::Ipv4Addr;
 
-use fairport_units::{Rate, Time};
+use fairport_units::{Duration, Rate};
 use serde::{Deserialize, Serialize};
 
 pub use bcube::bcube;
@@ -69,7 +69,7 @@ pub struct LinkOptions {
     pub rate: Option<Rate>,
     /// propagation delay
     #[serde(rename = "delay_ps")]
-    pub delay: Option<Time>,
+    pub delay: Option<Duration>,
     /// buffer of the ports at both ends, bytes
     pub limit_bytes: Option<u32>,
 }
@@ -121,7 +121,7 @@ impl Topology {
     pub(crate) fn add_own_ports(&mut self) {
         let fast = LinkOptions {
             rate: Some(Rate::from_bps(10_000_000_000_000)),
-            delay: Some(Time::ZERO),
+            delay: Some(Duration::ZERO),
             limit_bytes: None,
         };
         for host in self.hosts.clone() {

@@ -205,11 +205,11 @@ impl Sender {
     ) {
         let now = facts.now;
         let left = self.board.outstanding() - self.board.sacked();
-        let trusted = now.saturating_sub(self.recovery.reordering().min_rtt());
+        let trusted = now.earlier_by(self.recovery.reordering().min_rtt());
         // RFC 8985 6.2 step 2 looks at the echo as well, which the kernel does not; that of an ACK
         // above a gap is older than what is SACKed
         let since = self.clock.since(now, facts.echoed.unwrap_or(0));
-        let echoed_at = since.map(|since| now.saturating_sub(since));
+        let echoed_at = since.map(|since| now.earlier_by(since));
         let highest = self
             .board
             .begin_ack(echoed_at.map_or(trusted, |at| trusted.min(at + self.clock.tick())));
