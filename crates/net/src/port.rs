@@ -371,8 +371,10 @@ impl OutputPort {
             self.discipline.on_accepted(out);
         }
         self.count_accepted(frame_bytes, self.link.backlog_bytes());
-        self.totals.backlog_integral +=
-            u128::from((leaves - now).as_ps()) * u128::from(frame_bytes);
+        // `begin` is `now` or later, so this is not below zero: a release build, where the check costs
+        // half a percent of a whole run's instructions, goes without it
+        let waits_ps = leaves.as_ps() - now.as_ps();
+        self.totals.backlog_integral += u128::from(waits_ps) * u128::from(frame_bytes);
         (depart, first.then_some(due))
     }
 
