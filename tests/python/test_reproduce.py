@@ -18,7 +18,7 @@ from fairport.papers.model import Claim, Drawing, Experiment
 from fairport.published import experiment_names
 from fairport.record import Record
 from fairport.report.reproduce import page
-from fairport.study import verdicts_kept
+from fairport.study import totals_kept
 from fairport.study.reproduce import Reproduced, reproduce, totals
 from fairport.study.spread import Spread
 from fairport.study.store import Store
@@ -53,7 +53,7 @@ def test_every_experiment_can_be_read_and_every_scenario_of_it_run() -> None:
 
 
 def test_the_outcast_of_the_paper_is_there_even_in_a_quick_run(quick: list[Reproduced]) -> None:
-    states = {verdict.id: verdict.state for one in quick for verdict in one.verdicts}
+    states = {checked.id: checked.state for one in quick for checked in one.checked_claims}
     assert states["prakash2012/fifteen-to-one/lone-flow"] == "holds"
     assert states["prakash2012/fifteen-to-one/line-is-full"] == "holds"
     assert states["prakash2012/fifteen-to-one/rtt-6-hop"] == "holds"
@@ -86,7 +86,7 @@ def test_a_ratio_of_variants_is_taken_seed_by_seed(quick: list[Reproduced]) -> N
     assert spread == Spread.of(pairs)
     order = {"metric": "rtt_mean_s", "hop_class": "6-hop", "over": ["n6", "n6"]}
     claim = Claim.model_validate(CLAIM | order | {"rising": ["n12", "n6"]})
-    checked = replace(one_to_n, entry=replace(one_to_n.entry, claims=[claim])).verdicts[0]
+    checked = replace(one_to_n, entry=replace(one_to_n.entry, claims=[claim])).checked_claims[0]
     assert checked.ours == [spread, Spread(1, 1, 1)]
     steps = Spread.of([1 - pair for pair in pairs])
     assert checked.order is not None
@@ -197,13 +197,13 @@ def test_an_unknown_experiment_gets_a_suggestion() -> None:
 def test_the_list_tells_what_the_last_run_gave_until_a_claim_changes(tmp_path: Path) -> None:
     store = Store(tmp_path)
     entry = catalogue.entry("lee2017/enqueue-probability")
-    assert verdicts_kept.last(entry, store) is None
+    assert totals_kept.last(entry, store) is None
     done = reproduce([entry], quick=True, store=store)
-    found = verdicts_kept.last(entry, store)
+    found = totals_kept.last(entry, store)
     assert found is not None
     assert found["quick"] is True
     assert found["totals"] == totals(done)
-    assert verdicts_kept.last(replace(entry, claims=entry.claims[1:]), store) is None
+    assert totals_kept.last(replace(entry, claims=entry.claims[1:]), store) is None
 
 
 def test_figures_of_an_experiment_have_files_of_their_own() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairport.cli.console import out
 from fairport.cli.output import new_table
 from fairport.storage.run import REPORT
-from fairport.study import verdicts_kept
+from fairport.study import totals_kept
 from fairport.study.reproduce import STATES, Reproduced, totals
 from fairport.study.store import Store
 
@@ -36,7 +36,7 @@ def listing(entries: Sequence[Entry]) -> list[dict[str, Any]]:
 
 
 def _last_run(entry: Entry, store: Store) -> dict[str, Any]:
-    found = verdicts_kept.last(entry, store)
+    found = totals_kept.last(entry, store)
     if found is None:
         return {"last_run": "not run", **dict.fromkeys(_KEYS.values())}
     counts = {key: found["totals"][state] for state, key in _KEYS.items()}
@@ -52,13 +52,13 @@ def show(done: Sequence[Reproduced], folder: Path | None) -> None:
         table = new_table()
         for heading in ("claim", "ours", "published", "holds when", ""):
             table.add_column(heading, vertical="top")
-        for verdict in one.verdicts:
+        for checked in one.checked_claims:
             table.add_row(
-                verdict.claim.id,
-                verdict.ours_in_words,
-                verdict.published_in_words,
-                verdict.tolerance,
-                f"[{_STYLES[verdict.state]}]{verdict.state}[/]",
+                checked.claim.id,
+                checked.ours_in_words,
+                checked.published_in_words,
+                checked.tolerance,
+                f"[{_STYLES[checked.state]}]{checked.state}[/]",
             )
         console.print(table)
         what = "quick: fewer seeds, shorter runs; " if one.quick else ""

@@ -71,7 +71,7 @@ def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[s
             embed(svg, f"{_anchor(one)}-{index}", f"{title}, {one.entry.name}")
             for index, (title, svg) in enumerate(pictures)
         ],
-        "verdicts": one.verdicts,
+        "checked_claims": one.checked_claims,
         "read": sorted({published.read for published in known}),
         "runs": f"{scenarios}, seeds {seeds[0]} to {seeds[-1]}, {each}",
     }

@@ -13,7 +13,7 @@ from fairport.papers.metrics import METRICS, Metric, Of
 from fairport.papers.model import Claim
 from fairport.papers.models import MODELS
 from fairport.record import Record
-from fairport.study import verdicts_kept
+from fairport.study import totals_kept
 from fairport.study.pool import Progress, run_all
 from fairport.study.spread import Order, Spread, Values
 from fairport.study.store import Store
@@ -23,7 +23,7 @@ STATES: tuple[State, ...] = ("holds", "differs", "not comparable")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckedClaim:
     """A claim, what came out here, and whether it holds."""
 
     experiment: str
@@ -113,7 +113,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Reproduced:
-    """An experiment that has been run: a record a variant and seed, a verdict a claim."""
+    """An experiment that has been run: a record a variant and seed, and its claims checked."""
 
     entry: Entry
     seeds: Sequence[int]
@@ -122,9 +122,9 @@ class Reproduced:
     """By variant, in order of the seeds."""
 
     @cached_property
-    def verdicts(self) -> list[Verdict]:
+    def checked_claims(self) -> list[CheckedClaim]:
         """One a claim, in their order."""
-        return [self._verdict(claim) for claim in self.entry.claims]
+        return [self._checked(claim) for claim in self.entry.claims]
 
     def over_seeds(self, metric: str, variant: str, of: Of, over: str = "") -> Spread:
         """A metric in a variant, or its ratio to that in another, seed by seed."""
@@ -139,7 +139,7 @@ class Reproduced:
             for one, other in zip(values, self._values(metric, over, of), strict=True)
         ]
 
-    def _verdict(self, claim: Claim) -> Verdict:
+    def _checked(self, claim: Claim) -> CheckedClaim:
         of = Of(claim.hop_class, claim.length, claim.traffic, claim.sizes)
         names = claim.rising or claim.falling or [self.entry.variant(claim.variant).name]
         overs = claim.over if isinstance(claim.over, list) else [claim.over] * len(names)
@@ -153,7 +153,7 @@ class Reproduced:
             state: State = "not comparable"
         else:
             state = "holds" if _holds(claim, ours[0].median, order) else "differs"
-        return Verdict(self.entry.name, claim, ours, order, state)
+        return CheckedClaim(self.entry.name, claim, ours, order, state)
 
 
 def reproduce(
@@ -182,13 +182,13 @@ def reproduce(
     with closing(run_all(tasks, jobs=jobs, store=store, progress=progress)) as records:
         for entry in entries:
             done.append(_gathered(entry, quick, records))
-            verdicts_kept.keep(done[-1], store)
+            totals_kept.keep(done[-1], store)
     return done
 
 
 def totals(done: Sequence[Reproduced]) -> dict[State, int]:
     """How many claims are in each state."""
-    states = [verdict.state for one in done for verdict in one.verdicts]
+    states = [checked.state for one in done for checked in one.checked_claims]
     return {state: states.count(state) for state in STATES}
 
 
@@ -196,7 +196,7 @@ def document(done: Sequence[Reproduced]) -> dict[str, Any]:
     """For programs: what `fairport reproduce --json` prints."""
     return {
         "totals": {state.replace(" ", "_"): n for state, n in totals(done).items()},
-        "claims": [verdict.document() for one in done for verdict in one.verdicts],
+        "claims": [checked.document() for one in done for checked in one.checked_claims],
     }
 
 
