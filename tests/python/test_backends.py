@@ -89,12 +89,12 @@ def test_a_run_is_made_by_the_backend_that_is_asked_for(short: Scenario, copyist
     assert copyist.runs == [3]
 
 
-def test_the_command_line_gives_the_name_on(
+def test_the_command_line_gives_the_name_on_and_an_invalid_run_is_kept_with_status_3(
     fairport: Command, tmp_path: Path, copyist: Copyist
 ) -> None:
     arguments = ["--duration", "5ms", "--backend", "copyist", "--out", "run", "--no-figures"]
     outcome = fairport("run", "outcast", *arguments)
-    assert outcome.status == 0, outcome.err
+    assert outcome.status == 3, outcome.err
     assert copyist.runs == [1]
     assert fp.load_run(tmp_path / "run").manifest["backend"] == "copyist"
 

@@ -352,7 +352,7 @@ def test_a_name_that_is_not_built_in(fairport: Command, tmp_path: Path) -> None:
         (["--set", "queue"], '--set: "queue" is not PATH=VALUE'),
         (["--duration", "10"], 'mine.toml: duration: "10" has no unit'),
         (["--duration", "ten"], 'mine.toml: duration: "ten" cannot be read as a duration'),
-        (["--backend", "linux"], '--backend: "linux" is not a backend of this version'),
+        (["--backend", "ns3"], '--backend: "ns3" is not a backend of this version'),
     ],
 )
 def test_a_mistake_on_the_command_line_is_named(
