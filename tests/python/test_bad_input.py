@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import fairport as fp
 import pytest
 from conftest import Command
 from fairport.backends import memory
@@ -432,3 +433,13 @@ def test_a_folder_that_is_no_run(fairport: Command, tmp_path: Path) -> None:
         assert outcome.status == 2
         assert "is not a run: manifest.json is missing" in outcome.err
         assert outcome.out == ""
+
+
+def test_a_latency_that_asks_for_more_than_any_buffer_is_named() -> None:
+    shaper = {"kind": "tbf", "rate": "1Gbps", "latency": "60s"}
+    flows = [{"from": "all", "to": "h0"}]
+    document = {"name": "tbf", "topology": {"kind": "star"}, "shaper": shaper, "traffic": flows}
+    with pytest.raises(fp.InputError, match="asks for a buffer of 7500020000 B") as error:
+        fp.scenario(document)
+    assert error.value.field == "shaper.latency"
+    assert error.value.remedy == "give a shorter latency or a lower rate"

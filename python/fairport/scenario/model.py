@@ -118,6 +118,13 @@ class Scenario(Section):
                     "leave one of the two out",
                     field="shaper.latency",
                 )
+            held = self.shaper.limit_bytes
+            if held is not None and held > Limit.largest:
+                raise refuse(
+                    f"asks for a buffer of {held} B, more than the largest of {Limit.largest} B",
+                    "give a shorter latency or a lower rate",
+                    field="shaper.latency",
+                )
         else:
             bursts["cburst"] = self.shaper.cburst
         for name, burst in bursts.items():

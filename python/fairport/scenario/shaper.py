@@ -42,12 +42,16 @@ class TokenBucket(_Shaper):
     `queue.limit`."""
 
     @property
-    def limit(self) -> Size | None:
-        """The buffer that `latency` asks for."""
+    def limit_bytes(self) -> int | None:
+        """The buffer that `latency` asks for; it may be larger than any buffer can be."""
         if self.latency is None:
             return None
-        held = int(self.rate) * int(self.latency) // (8 * 10**12)
-        return Size.of(held + int(self.burst))
+        return int(self.rate) * int(self.latency) // (8 * 10**12) + int(self.burst)
+
+    @property
+    def limit(self) -> Size | None:
+        """The same as a size."""
+        return None if self.limit_bytes is None else Size.of(self.limit_bytes)
 
     def job(self) -> dict[str, Any]:
         """The shaper as the engine reads it."""
