@@ -22,11 +22,6 @@ const TYPE_MIN: u16 = 1536;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MacAddress(pub [u8; 6]);
 
-impl MacAddress {
-    /// The address that every interface receives.
-    pub const BROADCAST: Self = Self([0xff; 6]);
-}
-
 impl fmt::Display for MacAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, byte) in self.0.iter().enumerate() {

@@ -207,10 +207,10 @@ class Scenario(Section):
 
     def sized_queue(self) -> Queue:
         """The queue with the limit that it has at last: a shaper's `latency` may ask for one."""
-        limit = self.shaper.limit if isinstance(self.shaper, TokenBucket) else None
-        if limit is None:
+        held = self.shaper.limit_bytes if isinstance(self.shaper, TokenBucket) else None
+        if held is None:
             return self.queue
-        return self.queue.model_copy(update={"limit": Limit(f"{int(limit)}B")})
+        return self.queue.model_copy(update={"limit": Limit(f"{held}B")})
 
     def __eq__(self, other: object) -> bool:
         """Equal in every field, wherever they were read from."""

@@ -48,11 +48,6 @@ class TokenBucket(_Shaper):
             return None
         return int(self.rate) * int(self.latency) // (8 * 10**12) + int(self.burst)
 
-    @property
-    def limit(self) -> Size | None:
-        """The same as a size."""
-        return None if self.limit_bytes is None else Size.of(self.limit_bytes)
-
     def job(self) -> dict[str, Any]:
         """The shaper as the engine reads it."""
         return {"kind": self.kind, "burst_bytes": int(self.burst), **super().job()}
