@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from contextlib import closing
 from importlib import import_module
@@ -37,9 +38,14 @@ def run(
     One seed fills the folder itself; several fill one folder each in it, `seed-1` and so on. The
     folder appears complete, after the last run. `files` in the returned summary are paths from the
     working directory.
+
+    A run that is not valid is made again with its seed, and not counted: as many times in all as
+    there are seeds. Its folder is that of the last run of its seed.
     """
     # Bad input is refused here, before anything is written.
-    results = closing(run_many(scenario, seeds, backend=backend, jobs=jobs, progress=progress))
+    results = closing(
+        run_many(scenario, seeds, backend=backend, jobs=jobs, retries=len(seeds), progress=progress)
+    )
     if folder is None:
         with results as runs:
             return summarise([result.summary for result in runs])
@@ -50,15 +56,24 @@ def run(
     with atomic_folder(folder, force=force) as partial, results as runs:
         for result in runs:
             place = partial if len(seeds) == 1 else partial / f"seed-{result.seed}"
-            place.mkdir(exist_ok=True)
+            _make_empty(place)
             summaries.append(write(result, place, figures=figures, csv=csv))
         summary = summarise(summaries)
         if len(seeds) > 1:
-            summary["files"] = [SUMMARY] + [
-                f"seed-{one['seeds'][0]}/{file}" for one in summaries for file in one["files"]
-            ]
+            files = {
+                f"seed-{one['seeds'][0]}/{file}": None for one in summaries for file in one["files"]
+            }
+            summary["files"] = [SUMMARY, *files]
+        if len(summaries) > 1:
             write_json(partial / SUMMARY, summary)
     return summary | {"files": [str(folder / file) for file in summary["files"]]}
+
+
+def _make_empty(folder: Path) -> None:
+    """The folder is there, without what an earlier attempt has written."""
+    folder.mkdir(exist_ok=True)
+    for one in folder.iterdir():
+        shutil.rmtree(one) if one.is_dir() else one.unlink()
 
 
 def rerun(

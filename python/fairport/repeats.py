@@ -16,9 +16,27 @@ def summarise(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     It has the keys of a single one, with medians for numbers, and `runs`: the summaries of each.
     `wall_s` and `packet_hops` are totals; `fingerprint` is null, because each run has its own;
     `outcast` is what holds for more than half of the runs.
+
+    A run that is not valid is left out and listed in `invalid_runs`. If none is valid, the summary
+    is that of the last run.
     """
-    if len(summaries) == 1:
-        return summaries[0]
+    seeds = list(dict.fromkeys(seed for summary in summaries for seed in summary["seeds"]))
+    valid = [summary for summary in summaries if summary["valid"]]
+    invalid = [
+        {"seed": summary["seeds"][0], "faults": summary.get("faults") or []}
+        for summary in summaries
+        if not summary["valid"]
+    ]
+    if not valid:
+        whole = dict(summaries[-1])
+    elif len(seeds) == 1:
+        whole = dict(valid[0])
+    else:
+        whole = _over_runs(valid)
+    return whole | ({"invalid_runs": invalid} if invalid else {})
+
+
+def _over_runs(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     whole: dict[str, Any] = _over(list(summaries))
     whole["seeds"] = [seed for summary in summaries for seed in summary["seeds"]]
     for key in _SUMMED:

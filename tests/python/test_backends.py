@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import types
 from dataclasses import dataclass, replace
@@ -45,14 +46,25 @@ class SecondHand:
 
     def run(self, progress: Progress | None = None) -> Recorded:
         self.backend.runs.append(self.seed)
-        return replace(self.inner.run(progress), fingerprint="c0" * 8, events=None, valid=False)
+        valid = len(self.backend.runs) in self.backend.valid_runs
+        recorded = self.inner.run(progress)
+        return replace(
+            recorded,
+            fingerprint="c0" * 8,
+            events=None,
+            valid=valid,
+            faults=() if valid else ("the machine was late",),
+            health={"lag_p50_s": 0.0, "lag_p99_s": 0.0},
+        )
 
 
 class Copyist:
     name = "copyist"
+    is_real_time = True
 
     def __init__(self) -> None:
         self.runs: list[int] = []
+        self.valid_runs: set[int] = set()
         self.needs_bytes = 1
 
     def prepare(self, scenario: Scenario, seed: int) -> Prepared:
@@ -95,8 +107,55 @@ def test_the_command_line_gives_the_name_on_and_an_invalid_run_is_kept_with_stat
     arguments = ["--duration", "5ms", "--backend", "copyist", "--out", "run", "--no-figures"]
     outcome = fairport("run", "outcast", *arguments)
     assert outcome.status == 3, outcome.err
-    assert copyist.runs == [1]
+    # tried once more, and that was not valid either
+    assert copyist.runs == [1, 1]
     assert fp.load_run(tmp_path / "run").manifest["backend"] == "copyist"
+
+
+def test_an_invalid_run_is_made_again_and_left_out(
+    short: Scenario, tmp_path: Path, copyist: Copyist
+) -> None:
+    copyist.valid_runs = {2, 3}
+    folder = tmp_path / "runs"
+    whole = experiment.run(
+        short, [1, 2, 3], backend="copyist", folder=folder, figures=False, jobs=3
+    )
+    # one at a time; three retries in all: one for seed 1, two for seed 3
+    assert copyist.runs == [1, 1, 2, 3, 3, 3]
+    assert whole["valid"]
+    assert whole["seeds"] == [1, 2]
+    assert [one["seeds"] for one in whole["runs"]] == [[1], [2]]
+    assert [one["seed"] for one in whole["invalid_runs"]] == [1, 3, 3, 3]
+    assert whole["invalid_runs"][0]["faults"] == ["the machine was late"]
+    written = json.loads((folder / "summary.json").read_text())
+    assert written["invalid_runs"] == whole["invalid_runs"]
+    # the folder of a seed is that of its last run
+    assert [fp.load_run(folder / f"seed-{n}").summary["valid"] for n in (1, 2, 3)] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_lone_seed_has_the_folder_of_its_valid_run(
+    short: Scenario, tmp_path: Path, copyist: Copyist
+) -> None:
+    copyist.valid_runs = {2}
+    whole = experiment.run(
+        short, [7], backend="copyist", folder=tmp_path / "run", figures=False, jobs=1
+    )
+    assert copyist.runs == [7, 7]
+    assert (whole["valid"], whole["seeds"]) == (True, [7])
+    assert [one["seed"] for one in whole["invalid_runs"]] == [7]
+    assert fp.load_run(tmp_path / "run").summary["valid"]
+
+
+def test_without_a_valid_run_nothing_is_averaged(short: Scenario, copyist: Copyist) -> None:
+    whole = experiment.run(short, [1, 2], backend="copyist", folder=None)
+    assert not whole["valid"]
+    assert whole["seeds"] == [2]
+    assert "runs" not in whole
+    assert len(whole["invalid_runs"]) == 4
 
 
 def test_a_run_is_repeated_on_its_own_backend(

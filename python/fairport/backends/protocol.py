@@ -113,5 +113,9 @@ class Backend(Protocol):
     def name(self) -> str:
         """As `--backend` and the manifest write it."""
 
+    @property
+    def is_real_time(self) -> bool:
+        """Whether a run takes the machine's time: runs come one at a time, and may be invalid."""
+
     def prepare(self, scenario: Scenario, seed: int) -> Prepared:
         """Checks a scenario with this seed. Raises ScenarioError."""

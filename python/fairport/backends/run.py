@@ -52,27 +52,42 @@ def run_many(
     *,
     backend: str = backends.DEFAULT,
     jobs: int = 1,
+    retries: int = 0,
     progress: Progress | None = None,
 ) -> Generator[Result, None, None]:
-    """Runs a scenario with each of the seeds, `jobs` at a time.
+    """Runs a scenario with each of the seeds, `jobs` at a time; in real time one at a time.
 
-    Yields the results in the order of the seeds. Raises as `run` does, before the first run. Close
-    the generator to stop the runs that are under way.
+    Yields the results in the order of the seeds. A run that is not valid (`summary["valid"]`) is
+    yielded, too, and then made again with its seed, up to `retries` times over all seeds. Raises as
+    `run` does, before the first run. Close the generator to stop the runs that are under way.
     """
     scenario = load(scenario)
     chosen = backends.get(backend)
-    jobs = min(jobs, len(seeds))
+    jobs = 1 if chosen.is_real_time else min(jobs, len(seeds))
     first = chosen.prepare(scenario, seeds[0])
     memory.require(first.estimate.memory_bytes * jobs, scenario.file)
     prepared = chain([first], (chosen.prepare(scenario, seed) for seed in seeds[1:]))
     if jobs == 1:
-        return (run_prepared(chosen, one, progress) for one in prepared)
+        return _in_turn(chosen, prepared, retries, progress)
     return _in_threads(chosen, prepared, jobs, progress)
 
 
 def run_prepared(backend: Backend, prepared: Prepared, progress: Progress | None) -> Result:
     """Runs what the backend prepared, without a check of memory."""
     return _result(backend, prepared.scenario, prepared.run(progress))
+
+
+def _in_turn(
+    backend: Backend, prepared: Iterable[Prepared], retries: int, progress: Progress | None
+) -> Generator[Result, None, None]:
+    for one in prepared:
+        result = run_prepared(backend, one, progress)
+        yield result
+        while not result.summary["valid"] and retries > 0:
+            retries -= 1
+            again = backend.prepare(one.scenario, one.scenario.seed)
+            result = run_prepared(backend, again, progress)
+            yield result
 
 
 def _in_threads(

@@ -81,6 +81,7 @@ class Simulation:
     """The backend."""
 
     name = NAME
+    is_real_time = False
 
     def prepare(self, scenario: Scenario, seed: int) -> PreparedSimulation:
         """Checks a scenario with this seed and plans its run. Raises ScenarioError."""

@@ -61,8 +61,9 @@ def run(
 ) -> None:
     """Run a scenario: tables, figures, a verdict.
 
-    `--backend linux` runs it over the kernel's TCP (as root). Exit status 3: the machine was too
-    slow for the result to be valid.
+    `--backend linux` runs it over the kernel's TCP (as root). A run for which the machine was too
+    slow is made again, up to as many times in all as --repeat says, and left out of the medians.
+    Exit status 3: no run was valid.
     """
     from fairport import experiment
     from fairport.cli import output, run_table

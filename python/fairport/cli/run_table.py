@@ -82,6 +82,8 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
     console.print(f"\n{summary['verdict']['sentence']}", style="bold")
     for fault in summary.get("faults") or []:
         console.print(f"Not valid: {fault}.", style="bold")
+    for line in _left_out(summary):
+        console.print(line, style="bold")
     for file in _worth_a_look(summary):
         console.print(file, soft_wrap=True)
 
@@ -216,6 +218,17 @@ def _run_table(runs: Sequence[Mapping[str, Any]]) -> Table:
             one["fingerprint"],
         )
     return table
+
+
+def _left_out(summary: Mapping[str, Any]) -> list[str]:
+    """The runs that were made and are not part of the result."""
+    invalid = summary.get("invalid_runs") or []
+    if not invalid or not summary["valid"]:
+        return []
+    return [
+        f"Not valid and left out: a run with seed {one['seed']}: {'; '.join(one['faults'])}."
+        for one in invalid
+    ]
 
 
 def _worth_a_look(summary: Mapping[str, Any]) -> list[str]:

@@ -256,6 +256,7 @@ class Linux:
     """The backend."""
 
     name = NAME
+    is_real_time = True
 
     def prepare(self, scenario: Scenario, seed: int) -> PreparedLinux:
         """Checks a scenario with this seed. Raises ScenarioError."""
