@@ -54,7 +54,7 @@ CRATES = (
     {"units"},
     {"net", "tcp"},
     {"wire", "plan", "record"},
-    {"sim", "switch", "drill"},
+    {"sim", "switch", "drill", "trace"},
     {"python"},
 )
 """Crates, from the ground up."""

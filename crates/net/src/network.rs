@@ -381,10 +381,6 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         if matches!(verdict, Verdict::Accepted) && !self.observer.watches(id) {
             return depart;
         }
-        if !PLAIN && matches!(verdict, Verdict::Marked) {
-            self.packets.header_mut(handle).ecn |= CE;
-            port.totals.marked += 1;
-        }
         let counts = Counts {
             port_accepted,
             ..port.counts(self.ingress_arrivals[slot], hop.arrivals)
@@ -403,6 +399,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         if !verdict.is_accepted() {
             self.dropped += 1;
             self.packets.release(handle);
+        } else if !PLAIN && matches!(verdict, Verdict::Marked) {
+            self.packets.header_mut(handle).ecn |= CE;
+            self.ports[id.0 as usize].totals.marked += 1;
         }
         depart
     }

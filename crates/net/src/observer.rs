@@ -46,7 +46,7 @@ pub struct Arrival<'a, P: Copy> {
     pub port: PortId,
     /// by which port of the output's node it came in; its own NIC at the first hop
     pub ingress: PortId,
-    /// the packet
+    /// the packet, as it came in: a mark that it gets here does not show yet
     pub packet: &'a Packet<P>,
     /// what it takes in the buffer
     pub frame_bytes: u32,

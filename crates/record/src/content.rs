@@ -23,3 +23,63 @@ impl Content for Segment {
         u64::from(self.seq) << 32 | u64::from(self.ack)
     }
 }
+
+/// The content of a simulated packet: a segment, and perhaps more that only an observer looks at.
+pub trait Simulated: Content {
+    /// The content of the packet that is the `number`-th of its flow and direction.
+    fn new(segment: Segment, number: u64, is_backward: bool) -> Self;
+
+    /// The segment.
+    fn segment(&self) -> &Segment;
+}
+
+impl Simulated for Segment {
+    #[inline]
+    fn new(segment: Segment, _: u64, _: bool) -> Self {
+        segment
+    }
+
+    #[inline]
+    fn segment(&self) -> &Segment {
+        self
+    }
+}
+
+/// A segment with a number, so that two copies of it can be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    /// the segment
+    pub segment: Segment,
+    /// which packet of its flow and direction it is, modulo 2^16: the identification of IP
+    pub number: u16,
+    /// whether it goes from the receiver of the flow's data to the sender
+    pub is_backward: bool,
+}
+
+impl Content for Numbered {
+    #[inline]
+    fn seq(&self) -> u32 {
+        self.segment.seq()
+    }
+
+    #[inline]
+    fn identity(&self) -> u64 {
+        self.segment.identity()
+    }
+}
+
+impl Simulated for Numbered {
+    #[inline]
+    fn new(segment: Segment, number: u64, is_backward: bool) -> Self {
+        Self {
+            segment,
+            number: number as u16,
+            is_backward,
+        }
+    }
+
+    #[inline]
+    fn segment(&self) -> &Segment {
+        &self.segment
+    }
+}

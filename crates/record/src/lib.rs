@@ -23,9 +23,10 @@ mod rtt;
 mod series;
 pub mod tables;
 mod trace;
+mod watcher;
 
 pub use column::{Column, Table};
-pub use content::Content;
+pub use content::{Content, Numbered, Simulated};
 pub use counter::Counter;
 pub use fingerprint::Fingerprint;
 pub use flow_log::{FlowLog, FlowRecord, MOST_DECISIONS};
@@ -34,3 +35,4 @@ pub use recorded::{Recorded, names};
 pub use recorder::{Losses, Recorder};
 pub use rtt::{RttHistogram, RttSummary};
 pub use series::{FlowSample, Progress, QueueSamples, Series};
+pub use watcher::{FlowEnds, Watcher};

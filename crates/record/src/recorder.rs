@@ -162,7 +162,9 @@ impl<P: Content> Observer<P> for Recorder {
         }
     }
 
-    fn departs(&mut self, _: PortId, _: &Packet<P>, port_arrival: u64, depart: Instant) {
-        self.trace.departs(port_arrival, depart);
+    fn departs(&mut self, port: PortId, _: &Packet<P>, port_arrival: u64, depart: Instant) {
+        if port == self.trace.port {
+            self.trace.departs(port_arrival, depart);
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! From a plan to a simulation at its start.
 
-use fairport_net::Network;
 use fairport_net::routing::Routes;
+use fairport_net::{Network, Observer, Topology};
 use fairport_plan::{Parts, Plan};
-use fairport_record::{QueueSamples, Recorder, Series};
+use fairport_record::{QueueSamples, Recorder, Series, Simulated, Watcher};
 use fairport_units::Instant;
 
 use crate::hosts::{Endpoints, Outputs};
@@ -14,6 +14,13 @@ use crate::timers::Timers;
 impl Simulation {
     /// A simulation of the plan, before its first packet.
     pub fn new(plan: Plan) -> Self {
+        Self::with_observer(plan, |_, recorder| recorder)
+    }
+}
+
+impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
+    /// The same, watched by what is made of the run's recorder.
+    pub fn with_observer(plan: Plan, observer: impl FnOnce(&Topology, Recorder) -> O) -> Self {
         let (ports, outputs) = (plan.ports(), plan.hosts());
         let (end, framing, arbiter) = (plan.end(), plan.framing(), plan.arbiter());
         let (classifier, rule) = (plan.classifier(), plan.measurement());
@@ -26,9 +33,10 @@ impl Simulation {
             workloads,
         } = plan.into_parts(&ports);
         let recorder = Recorder::new(&topology, watch.traced, end);
+        let observer = observer(&topology, recorder);
         let routes = Routes::default();
         let mut simulation = Self {
-            network: Network::new(&topology, ports, routes, framing, arbiter, recorder),
+            network: Network::new(&topology, ports, routes, framing, arbiter, observer),
             hosts: Endpoints {
                 live: Vec::new(),
                 outputs: Outputs::new(outputs, classifier),

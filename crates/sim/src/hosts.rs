@@ -2,9 +2,9 @@
 //! segment.
 
 use fairport_net::classifier::{Classifier, LONG};
-use fairport_net::{Header, Hosts, Network, NodeId, Packet, PortId, prefetch};
+use fairport_net::{Header, Hosts, Network, NodeId, Observer, Packet, PortId, prefetch};
 use fairport_plan::HostOutput;
-use fairport_record::{FlowSample, Progress, Recorder};
+use fairport_record::{FlowSample, Progress, Simulated};
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::Instant;
 
@@ -83,7 +83,7 @@ impl Endpoints {
     }
 
     /// Wakes the endpoint whose timer is the earliest.
-    pub(crate) fn fire(&mut self, network: &mut Network<Segment, Recorder>) {
+    pub(crate) fn fire<P: Simulated, O: Observer<P>>(&mut self, network: &mut Network<P, O>) {
         let Some((now, index)) = self.timers.fire() else {
             return;
         };
@@ -104,9 +104,9 @@ impl Endpoints {
     }
 
     /// Sends what a flow's end may send now, and arms its timer.
-    pub(crate) fn transmit(
+    pub(crate) fn transmit<P: Simulated, O: Observer<P>>(
         &mut self,
-        network: &mut Network<Segment, Recorder>,
+        network: &mut Network<P, O>,
         now: Instant,
         index: u32,
     ) {
@@ -120,8 +120,8 @@ impl Endpoints {
 }
 
 #[inline]
-fn transmit(
-    network: &mut Network<Segment, Recorder>,
+fn transmit<P: Simulated, O: Observer<P>>(
+    network: &mut Network<P, O>,
     outputs: &mut Outputs,
     timers: &mut Timers,
     endpoint: &mut Endpoint,
@@ -144,7 +144,7 @@ fn transmit(
             class,
         };
         endpoint.sent += 1;
-        let content = segment;
+        let content = P::new(segment, endpoint.sent, index % 2 == 1);
         let departs = network.inject(at, Packet { header, content });
         endpoint.connection.queued_until(departs, &segment);
     }
@@ -154,8 +154,8 @@ fn transmit(
 }
 
 /// A datagram looks like a segment without acknowledgement: `seq` counts bytes, as TCP's.
-fn send_datagram(
-    network: &mut Network<Segment, Recorder>,
+fn send_datagram<P: Simulated, O: Observer<P>>(
+    network: &mut Network<P, O>,
     outputs: &mut Outputs,
     flow: &mut UdpFlow,
     now: Instant,
@@ -174,15 +174,16 @@ fn send_datagram(
         ecn: Ecn::NotEct.bits(),
         class,
     };
-    let content = Segment {
+    let datagram = Segment {
         seq,
         payload,
         ..Segment::default()
     };
+    let content = P::new(datagram, flow.sent, false);
     network.inject(at, Packet { header, content });
 }
 
-impl Hosts<Segment, Recorder> for Endpoints {
+impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {
     #[inline]
     fn horizon(&self) -> Instant {
         self.timers.next_time().min(self.reports.stop_at())
@@ -196,12 +197,7 @@ impl Hosts<Segment, Recorder> for Endpoints {
     }
 
     #[inline]
-    fn receive(
-        &mut self,
-        network: &mut Network<Segment, Recorder>,
-        host: NodeId,
-        packet: &Packet<Segment>,
-    ) {
+    fn receive(&mut self, network: &mut Network<P, O>, host: NodeId, packet: &Packet<P>) {
         let (now, number) = (network.now(), packet.header.flow);
         match &mut self.live[number as usize] {
             Some(LiveFlow::Tcp(flow)) => {
@@ -219,7 +215,7 @@ impl Hosts<Segment, Recorder> for Endpoints {
             }
             Some(LiveFlow::Udp(flow)) => {
                 flow.received += 1;
-                flow.delivered += u64::from(packet.content.payload);
+                flow.delivered += u64::from(packet.content.segment().payload);
                 if flow.delivered >= flow.size_bytes {
                     self.reports.delivered(number, Side::Sender, now);
                 }
@@ -231,10 +227,10 @@ impl Hosts<Segment, Recorder> for Endpoints {
 }
 
 #[inline]
-fn receive_segment(
+fn receive_segment<P: Simulated>(
     reports: &mut Reports,
     endpoint: &mut Endpoint,
-    packet: &Packet<Segment>,
+    packet: &Packet<P>,
     now: Instant,
     index: u32,
 ) {
@@ -242,5 +238,5 @@ fn receive_segment(
     let ecn = Ecn::from_bits(packet.header.ecn);
     endpoint
         .connection
-        .on_packet(now, &packet.content, ecn, &mut events);
+        .on_packet(now, packet.content.segment(), ecn, &mut events);
 }

@@ -4,12 +4,14 @@
 //! A packet may outlive its flow: a late retransmission, or the copy of an ACK. The host drops it,
 //! and the flow's routes are given back when none is left.
 
+use fairport_net::Observer;
 use fairport_net::routing::Path;
 use fairport_net::stream::Stream;
 use fairport_plan::FlowPaths;
 use fairport_plan::flow::{End, FlowSpec};
 use fairport_plan::udp::Udp;
 use fairport_plan::workload::Action;
+use fairport_record::{FlowEnds, Simulated, Watcher};
 use fairport_tcp::Connection;
 use fairport_units::Instant;
 
@@ -18,7 +20,7 @@ use crate::reports::PendingEvent;
 use crate::simulation::Simulation;
 use crate::udp::UdpFlow;
 
-impl Simulation {
+impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
     /// Gives a flow that starts at `start` its number and its record.
     pub(crate) fn add_flow(&mut self, start: Instant, spec: FlowSpec) -> (u32, FlowPaths) {
         let number = self.flows.len() as u32;
@@ -28,7 +30,11 @@ impl Simulation {
         self.hosts.live.push(None);
         self.hosts.timers.add_flow();
         self.hosts.reports.add_flow(&spec.application);
-        self.network.observer_mut().add_flow();
+        self.network.observer_mut().add_flow(FlowEnds {
+            src: spec.src.host,
+            dst: spec.dst.host,
+            is_udp: spec.application.datagrams().is_some(),
+        });
         (number, paths)
     }
 
@@ -176,7 +182,7 @@ impl Simulation {
         let (network, reports) = (&mut self.network, &self.hosts.reports);
         self.draining.retain(|(flow, routes)| {
             let (sent, received) = reports.state(*flow).packets();
-            let losses = network.observer().losses(*flow);
+            let losses = network.observer().recorder().losses(*flow);
             if sent != received + losses.drops + losses.late_drops {
                 return true;
             }

@@ -1,15 +1,16 @@
 //! At the end of a run: the tables of flows, ports, rounds and requests, beside those that grew
 //! meanwhile.
 
+use fairport_net::Observer;
 use fairport_plan::workload::Log;
 use fairport_record::tables::{Flow, Flows, Request, Requests, Round, Rounds};
-use fairport_record::{Recorded, Table, names, ports};
+use fairport_record::{Recorded, Simulated, Table, Watcher, names, ports};
 use fairport_units::{Duration, Instant};
 
 use crate::flow::LiveFlow;
 use crate::simulation::Simulation;
 
-impl Simulation {
+impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
     /// What the run leaves.
     ///
     /// # Panics
@@ -21,14 +22,14 @@ impl Simulation {
         names.push(("port", self.port_names()));
         let ports = ports(
             &self.network,
-            self.network.observer(),
+            self.network.observer().recorder(),
             self.duration,
             &self.flows_through,
             &self.clock_errors_ppb,
         );
         let log = &self.workloads.log;
         let mut tables = vec![self.flows(), ports, rounds(log), requests(log)];
-        let fingerprint = self.network.observer().fingerprint();
+        let fingerprint = self.network.observer().recorder().fingerprint();
         let (digest, port_fingerprints) = (fingerprint.digest(), fingerprint.ports().to_vec());
         let packet_hops = self.network.packet_hops();
         let log = self.hosts.reports.log;
@@ -36,7 +37,8 @@ impl Simulation {
         let decisions_left_out = log.decisions_left_out();
         tables.extend([self.series.into_table(), self.queue.into_table()]);
         tables.extend(log.into_tables());
-        tables.extend(self.network.into_observer().into_tables());
+        let recorder = self.network.into_observer().into_recorder();
+        tables.extend(recorder.into_tables());
         Recorded {
             fingerprint: digest,
             port_fingerprints,
@@ -62,7 +64,7 @@ impl Simulation {
                 Some(live) => live.packets(),
                 None => self.hosts.reports.state(flow).packets(),
             };
-            let losses = self.network.observer().losses(flow);
+            let losses = self.network.observer().recorder().losses(flow);
             assert_eq!(
                 sent,
                 received + losses.drops + losses.late_drops + in_flight[flow as usize],
@@ -91,7 +93,7 @@ impl Simulation {
         let is_complete =
             application.size_bytes() == Some(delivered_bytes) && !application.stays_open();
         let measured_bytes = record.measured_bytes();
-        let losses = self.network.observer().losses(flow);
+        let losses = self.network.observer().recorder().losses(flow);
         Flow {
             flow,
             src: planned.spec.src.host,

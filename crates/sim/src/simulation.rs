@@ -1,10 +1,10 @@
 //! A run, advanced in slices.
 
-use fairport_net::{Network, PortId, Topology};
+use fairport_net::{Network, Observer, PortId, Topology};
 use fairport_plan::FlowFactory;
 use fairport_plan::flow::Flow;
 use fairport_plan::workload::Workloads;
-use fairport_record::{QueueSamples, Recorder, Series};
+use fairport_record::{QueueSamples, Recorder, Series, Simulated, Watcher};
 use fairport_tcp::Segment;
 use fairport_units::{Duration, Instant};
 
@@ -22,10 +22,10 @@ enum Tick {
     End,
 }
 
-/// A network with hosts, on its way through simulated time.
-pub struct Simulation {
+/// A network with hosts, on its way through simulated time. Its packets hold `P`, and `O` watches.
+pub struct Simulation<P: Copy = Segment, O = Recorder> {
     pub(crate) topology: Topology,
-    pub(crate) network: Network<Segment, Recorder>,
+    pub(crate) network: Network<P, O>,
     pub(crate) hosts: Endpoints,
     pub(crate) factory: FlowFactory,
     pub(crate) workloads: Workloads,
@@ -42,7 +42,7 @@ pub struct Simulation {
     pub(crate) finished: bool,
 }
 
-impl Simulation {
+impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
     /// Names of the ports, in their order.
     pub(crate) fn port_names(&self) -> Vec<String> {
         let ports = 0..self.topology.ports().len() as u32;
@@ -58,6 +58,11 @@ impl Simulation {
         } else {
             self.network.now() - Instant::ZERO
         }
+    }
+
+    /// What watches it.
+    pub fn observer_mut(&mut self) -> &mut O {
+        self.network.observer_mut()
     }
 
     /// Packet-hops so far.
@@ -135,7 +140,10 @@ impl Simulation {
     fn begin_measurement(&mut self, now: Instant) {
         let progress = self.hosts.progress_of_all();
         self.hosts.reports.begin(now, progress.into_iter());
-        self.network.observer_mut().begin_measurement();
+        self.network
+            .observer_mut()
+            .recorder_mut()
+            .begin_measurement();
     }
 
     fn end_measurement(&mut self, now: Instant) {

@@ -1,0 +1,101 @@
+//! The bytes of a simulated packet, as a tap on the cable would see them.
+//!
+//! The data of a simulated segment is zeros. A capture keeps the headers, and of the data as much as it
+//! is asked for; lengths and checksums are those of the whole packet. Where a stack has one size for
+//! every header (ns-2's 40 bytes), the header on the wire has its true size nevertheless.
+
+use fairport_record::{FlowEnds, Numbered};
+use fairport_tcp::Ecn;
+use fairport_wire::{
+    EtherType, EthernetHeader, Headers, IpHeader, Ipv4Header, Payload, TcpHeader, TransportHeader,
+    UdpHeader, VlanTags, tcp, udp,
+};
+
+use super::addresses::{Address, ports};
+
+/// Hops that a packet has left when its host sends it.
+const INITIAL_TTL: u8 = 64;
+/// The most bytes of headers: Ethernet, IPv4, TCP with all the options that fit.
+pub(crate) const HEADER_BYTES_MAX: usize = 14 + 20 + tcp::HEADER_BYTES_MAX;
+
+/// A frame's headers, and how long it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FrameBytes {
+    headers: [u8; HEADER_BYTES_MAX],
+    header_bytes: u8,
+    /// length of the whole frame, without its checksum
+    pub(crate) wire_bytes: u32,
+}
+
+impl FrameBytes {
+    /// The headers.
+    #[inline]
+    pub(crate) fn headers(&self) -> &[u8] {
+        &self.headers[..usize::from(self.header_bytes)]
+    }
+}
+
+/// Whose packet it is, and what the network has done to it so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Envelope<'a> {
+    pub(crate) hosts: &'a [Address],
+    pub(crate) flow: u32,
+    pub(crate) ends: FlowEnds,
+    pub(crate) ecn: Ecn,
+    /// switches that have passed it on
+    pub(crate) hops: u8,
+}
+
+/// The frame of a packet.
+///
+/// # Panics
+/// If the packet has more data than IP can carry, which no simulated one has.
+pub(crate) fn frame(envelope: &Envelope<'_>, packet: &Numbered) -> FrameBytes {
+    let FlowEnds { src, dst, is_udp } = envelope.ends;
+    let [source_port, destination_port] = ports(envelope.flow);
+    let mut ends = [(src, source_port), (dst, destination_port)];
+    if packet.is_backward {
+        ends.reverse();
+    }
+    let [(from, source_port), (to, destination_port)] = ends;
+    let [from, to] = [from, to].map(|host| envelope.hosts[host as usize]);
+    let protocol = if is_udp { udp::PROTOCOL } else { tcp::PROTOCOL };
+    let transport = if is_udp {
+        TransportHeader::Udp(UdpHeader {
+            source_port,
+            destination_port,
+        })
+    } else {
+        let segment = &packet.segment;
+        TransportHeader::Tcp(TcpHeader::from_segment(
+            segment,
+            source_port,
+            destination_port,
+        ))
+    };
+    let headers = Headers::new(
+        EthernetHeader {
+            destination: to.ethernet,
+            source: from.ethernet,
+            tags: VlanTags::None,
+            ether_type: EtherType::IPV4,
+        },
+        IpHeader::V4(Ipv4Header {
+            ecn: envelope.ecn,
+            identification: packet.number,
+            ttl: INITIAL_TTL.saturating_sub(envelope.hops),
+            ..Ipv4Header::new(from.ip, to.ip, protocol)
+        }),
+        transport,
+    );
+    let payload = usize::from(packet.segment.payload);
+    let mut bytes = [0; HEADER_BYTES_MAX];
+    let length = headers
+        .emit(Payload::Zeros(payload), &mut bytes)
+        .expect("a simulated packet fits into one of IP");
+    FrameBytes {
+        headers: bytes,
+        header_bytes: length as u8,
+        wire_bytes: (length + payload) as u32,
+    }
+}

@@ -1,0 +1,175 @@
+//! The captures of one output port: what arrived for it, and what left it.
+//!
+//! A first-in-first-out port says at once what becomes of a packet. One with a scheduler may drop a
+//! packet that it had accepted, so arrivals are kept until they have left or were dropped: no more than
+//! wait in the port. Both files are in order of time, because a port's arrivals and its departures are.
+
+use std::collections::VecDeque;
+use std::io;
+
+use fairport_net::discipline::{Reason, Verdict};
+use fairport_units::Instant;
+
+use super::file::CaptureFile;
+use super::frame::FrameBytes;
+use super::pcapng::{Direction, PacketBlock};
+
+const PS_PER_NS: u64 = 1000;
+
+/// A frame at an interface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) interface: u32,
+    pub(crate) time: Instant,
+    pub(crate) frame: FrameBytes,
+}
+
+/// An arrival whose fate is open, or whose predecessor's is.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    seen: Seen,
+    /// none: open
+    fate: Option<Verdict>,
+}
+
+/// The captures of a port.
+#[derive(Debug)]
+pub(crate) struct PortCapture {
+    pub(crate) ingress: CaptureFile,
+    pub(crate) egress: CaptureFile,
+    /// the port's arrivals in a row
+    waiting: VecDeque<Waiting>,
+    /// which of the port's arrivals the first of them is, from 1
+    first: u64,
+    /// bytes kept of every frame, beside its headers
+    snap_bytes: usize,
+}
+
+impl PortCapture {
+    pub(crate) fn new(ingress: CaptureFile, egress: CaptureFile, snap_bytes: usize) -> Self {
+        Self {
+            ingress,
+            egress,
+            waiting: VecDeque::new(),
+            first: 1,
+            snap_bytes,
+        }
+    }
+
+    /// The port's next packet arrives; `fate` is none if it may still be dropped.
+    pub(crate) fn arrived(&mut self, seen: Seen, fate: Option<Verdict>) -> io::Result<()> {
+        if self.waiting.is_empty()
+            && let Some(fate) = fate
+        {
+            self.first += 1;
+            return self.write_arrival(&seen, Some(fate));
+        }
+        self.waiting.push_back(Waiting { seen, fate });
+        Ok(())
+    }
+
+    /// What becomes of the port's n-th arrival is known. Nothing happens if it was known before.
+    pub(crate) fn settled(&mut self, port_arrival: u64, fate: Verdict) -> io::Result<()> {
+        let place = port_arrival.checked_sub(self.first);
+        let waiting = place.and_then(|place| self.waiting.get_mut(place as usize));
+        if let Some(waiting) = waiting {
+            waiting.fate = Some(fate);
+        }
+        while let Some(Waiting { fate: Some(_), .. }) = self.waiting.front() {
+            self.write_first()?;
+        }
+        Ok(())
+    }
+
+    /// A packet's last bit leaves.
+    pub(crate) fn departed(&mut self, seen: &Seen) -> io::Result<()> {
+        write(
+            &mut self.egress,
+            seen,
+            Direction::Outbound,
+            None,
+            self.snap_bytes,
+        )
+    }
+
+    /// The run is over: what still waits has arrived.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        while !self.waiting.is_empty() {
+            self.write_first()?;
+        }
+        self.ingress.flush()?;
+        self.egress.flush()
+    }
+
+    fn write_first(&mut self) -> io::Result<()> {
+        let Some(Waiting { seen, fate }) = self.waiting.pop_front() else {
+            return Ok(());
+        };
+        self.first += 1;
+        self.write_arrival(&seen, fate)
+    }
+
+    fn write_arrival(&mut self, seen: &Seen, fate: Option<Verdict>) -> io::Result<()> {
+        let comment = match fate {
+            Some(Verdict::Dropped(reason)) => Some(DROPPED[reason as usize]),
+            _ => None,
+        };
+        write(
+            &mut self.ingress,
+            seen,
+            Direction::Inbound,
+            comment,
+            self.snap_bytes,
+        )
+    }
+}
+
+/// The comment of a dropped packet, by reason.
+const DROPPED: [&str; Reason::NAMES.len()] = [
+    "dropped: full",
+    "dropped: early",
+    "dropped: share",
+    "dropped: pushed-out",
+    "dropped: loss",
+];
+
+/// Writes a frame: its headers, and of its data, which is zeros, what is asked for.
+fn write(
+    file: &mut CaptureFile,
+    seen: &Seen,
+    direction: Direction,
+    comment: Option<&str>,
+    snap_bytes: usize,
+) -> io::Result<()> {
+    let Seen { frame, .. } = seen;
+    let headers = frame.headers();
+    let kept = snap_bytes.min(frame.wire_bytes as usize);
+    let mut whole;
+    let bytes = if kept > headers.len() {
+        whole = headers.to_vec();
+        whole.resize(kept, 0);
+        &whole[..]
+    } else {
+        headers
+    };
+    file.push(&PacketBlock {
+        interface: seen.interface,
+        time_ns: (seen.time - Instant::ZERO).as_ps() / PS_PER_NS,
+        bytes,
+        wire_bytes: frame.wire_bytes,
+        direction,
+        comment,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_of_a_drop_has_its_comment() {
+        for (comment, reason) in DROPPED.iter().zip(Reason::NAMES) {
+            assert_eq!(*comment, format!("dropped: {reason}"));
+        }
+    }
+}

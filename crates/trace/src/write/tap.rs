@@ -1,0 +1,278 @@
+//! The observer of a run's network that writes captures besides recording.
+
+use std::io;
+use std::path::PathBuf;
+
+use fairport_net::discipline::Verdict;
+use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
+use fairport_record::{FlowEnds, Numbered, Recorder, Watcher};
+use fairport_tcp::Ecn;
+use fairport_units::Instant;
+
+use super::addresses::{self, Address};
+use super::file::CaptureFile;
+use super::frame::{Envelope, FrameBytes, HEADER_BYTES_MAX, frame};
+use super::pcapng::Interface;
+use super::port::{PortCapture, Seen};
+
+/// A port whose packets are captured, and where to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortFiles {
+    /// The output port.
+    pub port: PortId,
+    /// What arrives for it.
+    pub ingress: PathBuf,
+    /// What leaves it.
+    pub egress: PathBuf,
+}
+
+/// Records a run, and captures the packets at some of its ports.
+///
+/// It sees what a [`Recorder`] sees and changes nothing: a run is the same with it and without it.
+pub struct Tap {
+    recorder: Recorder,
+    hosts: Vec<Address>,
+    flows: Vec<FlowEnds>,
+    /// number at its node, by port
+    numbers: Vec<u16>,
+    /// whether it leads from a host to itself, by port
+    is_own: Vec<bool>,
+    /// where routes begin, by their first hop
+    starts: Vec<bool>,
+    /// by port
+    captures: Vec<Option<Box<PortCapture>>>,
+    end: Instant,
+    /// the first failure; nothing is written after it
+    failure: Option<io::Error>,
+}
+
+impl Tap {
+    /// Records with `recorder` until `end`, and captures at these ports of the topology, whose links
+    /// have the rates `rates_bps`, by port: of each frame the headers, and at least the first
+    /// `snap_bytes`.
+    pub fn new(
+        topology: &Topology,
+        recorder: Recorder,
+        end: Instant,
+        rates_bps: &[u64],
+        ports: Vec<PortFiles>,
+        snap_bytes: u32,
+    ) -> Self {
+        let mut captures: Vec<_> = topology.ports().iter().map(|_| None).collect();
+        for files in ports {
+            let port = files.port.0 as usize;
+            captures[port] = Some(Box::new(capture(topology, rates_bps, files, snap_bytes)));
+        }
+        let ports = topology.ports().iter();
+        Self {
+            recorder,
+            hosts: addresses::of_hosts(topology),
+            flows: Vec::new(),
+            numbers: ports.clone().map(|port| port.number).collect(),
+            is_own: ports
+                .map(|port| topology.port(port.peer).node == port.node)
+                .collect(),
+            starts: Vec::new(),
+            captures,
+            end,
+            failure: None,
+        }
+    }
+
+    /// The first failure to write, if there was one.
+    pub fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
+    }
+
+    /// Writes what is left, at the end of the run.
+    ///
+    /// # Errors
+    /// If a file cannot be written, or could not before.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.take_failure().map_or(Ok(()), Err)?;
+        self.captures
+            .iter_mut()
+            .flatten()
+            .try_for_each(|capture| capture.finish())
+    }
+
+    /// Links that a packet has behind it whose next hop is at this index of the routes.
+    fn links(&self, hop: u32) -> u8 {
+        let starts = |hop: &u32| self.starts.get(*hop as usize) == Some(&true);
+        (0..=hop).rev().take_while(|hop| !starts(hop)).count() as u8
+    }
+
+    /// A packet at a port: `hops` switches have passed it on.
+    fn frame(&self, packet: &Packet<Numbered>, ecn: Ecn, hops: u8) -> FrameBytes {
+        let envelope = Envelope {
+            hosts: &self.hosts,
+            flow: packet.header.flow,
+            ends: self.flows[packet.header.flow as usize],
+            ecn,
+            hops,
+        };
+        frame(&envelope, &packet.content)
+    }
+
+    /// Does something with a port's capture, if there is one and nothing has failed yet.
+    fn with(&mut self, port: PortId, act: impl FnOnce(&mut PortCapture) -> io::Result<()>) {
+        let Some(capture) = &mut self.captures[port.0 as usize] else {
+            return;
+        };
+        if self.failure.is_none() {
+            self.failure = act(capture).err();
+        }
+    }
+
+    /// A packet arrives at a captured port.
+    fn arrived(&mut self, arrival: &Arrival<'_, Numbered>) {
+        let packet = arrival.packet;
+        let header = &packet.header;
+        // the route is one hop further on already
+        let links = self.links(header.route - 1);
+        let came = Seen {
+            interface: u32::from(self.numbers[arrival.ingress.0 as usize]),
+            time: arrival.time,
+            frame: self.frame(packet, Ecn::from_bits(header.ecn), links.saturating_sub(1)),
+        };
+        let is_open = arrival.verdict.is_accepted() && arrival.depart == Instant::NEVER;
+        let fate = (!is_open).then_some(arrival.verdict);
+        let leaves = (arrival.depart <= self.end).then(|| {
+            let ecn = match arrival.verdict {
+                Verdict::Marked => Ecn::Ce,
+                _ => Ecn::from_bits(header.ecn),
+            };
+            Seen {
+                interface: 0,
+                time: arrival.depart,
+                frame: self.frame(packet, ecn, links),
+            }
+        });
+        self.with(arrival.port, |capture| {
+            capture.arrived(came, fate)?;
+            leaves.map_or(Ok(()), |leaves| capture.departed(&leaves))
+        });
+    }
+}
+
+/// The captures of a port: one interface for each port of its node by which packets come in. A host's
+/// own packets come by the port itself.
+fn capture(
+    topology: &Topology,
+    rates_bps: &[u64],
+    files: PortFiles,
+    snap_bytes: u32,
+) -> PortCapture {
+    let rate = |port: PortId| rates_bps[port.0 as usize];
+    let name = topology.port_name(files.port);
+    let here = topology.port(files.port);
+    let ports = &topology.node(here.node).ports;
+    let ingress: Vec<_> = ports
+        .iter()
+        .map(|port| {
+            let (own, far) = (topology.port_name(*port), topology.far_node(*port));
+            let from = &topology.node(far).name;
+            let description = if *port == files.port {
+                format!("sent by {own}")
+            } else {
+                format!("from {from} by {own} for {name}")
+            };
+            Interface {
+                name: own,
+                description,
+                speed_bps: rate(*port),
+            }
+        })
+        .collect();
+    let to = &topology.node(topology.far_node(files.port)).name;
+    let egress = Interface {
+        description: format!("from {name} to {to}"),
+        speed_bps: rate(files.port),
+        name,
+    };
+    let most = snap_bytes.max(HEADER_BYTES_MAX as u32);
+    PortCapture::new(
+        CaptureFile::new(files.ingress, &ingress, most),
+        CaptureFile::new(files.egress, &[egress], most),
+        snap_bytes as usize,
+    )
+}
+
+impl Watcher for Tap {
+    fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    fn recorder_mut(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
+    fn into_recorder(self) -> Recorder {
+        self.recorder
+    }
+
+    fn add_flow(&mut self, ends: FlowEnds) {
+        self.recorder.add_flow();
+        self.flows.push(ends);
+    }
+}
+
+impl Observer<Numbered> for Tap {
+    fn sent(&mut self, port: PortId, packet: &Packet<Numbered>) {
+        self.recorder.sent(port, packet);
+        // from a host's own port on the way to its adapter, a packet has passed no link yet
+        let first = packet.header.route as usize + usize::from(self.is_own[port.0 as usize]);
+        if self.starts.len() <= first {
+            self.starts.resize(2 * (first + 1), false);
+        }
+        self.starts[packet.header.route as usize] = true;
+        self.starts[first] = true;
+    }
+
+    fn verdict(&mut self, time: Instant, port: PortId, header: &Header, verdict: Verdict) {
+        Observer::<Numbered>::verdict(&mut self.recorder, time, port, header, verdict);
+    }
+
+    fn watches(&self, port: PortId) -> bool {
+        self.captures[port.0 as usize].is_some()
+            || Observer::<Numbered>::watches(&self.recorder, port)
+    }
+
+    fn detail(&mut self, arrival: &Arrival<'_, Numbered>) {
+        self.recorder.detail(arrival);
+        if self.captures[arrival.port.0 as usize].is_some() && arrival.time <= self.end {
+            self.arrived(arrival);
+        }
+    }
+
+    fn revised(&mut self, arrival: &Arrival<'_, Numbered>) {
+        self.recorder.revised(arrival);
+        self.with(arrival.port, |capture| {
+            capture.settled(arrival.counts.port_arrival, arrival.verdict)
+        });
+    }
+
+    fn departs(
+        &mut self,
+        port: PortId,
+        packet: &Packet<Numbered>,
+        port_arrival: u64,
+        depart: Instant,
+    ) {
+        self.recorder.departs(port, packet, port_arrival, depart);
+        if self.captures[port.0 as usize].is_none() {
+            return;
+        }
+        let links = self.links(packet.header.route - 1);
+        let ecn = Ecn::from_bits(packet.header.ecn);
+        let leaves = (depart <= self.end).then(|| Seen {
+            interface: 0,
+            time: depart,
+            frame: self.frame(packet, ecn, links),
+        });
+        self.with(port, |capture| {
+            capture.settled(port_arrival, Verdict::Accepted)?;
+            leaves.map_or(Ok(()), |leaves| capture.departed(&leaves))
+        });
+    }
+}
