@@ -144,7 +144,7 @@ def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"tcp": {"stack": "linux-6", "congestion_control": "dctcp"}}, "is not in this machine's"),
+        ({"tcp": {"stack": "linux-6", "congestion_control": "vegas"}}, "congestion_control"),
         ({"tcp": {"stack": "linux-6", "pacing": "window"}}, "tcp.pacing"),
         ({"traffic": [{"kind": "udp", "from": "h1", "to": "h0", "rate": "1Mbps"}]}, "traffic.0"),
     ],

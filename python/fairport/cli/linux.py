@@ -18,7 +18,7 @@ def linux() -> None:
 
 @app.command("cleanup")
 def cleanup(json: Json = False) -> None:
-    """Remove the network namespaces that killed runs have left.
+    """Remove the network namespaces and congestion controls that killed runs have left.
 
     Those of runs that are still going on stay. Every run on the Linux backend does this first.
     """
@@ -26,9 +26,9 @@ def cleanup(json: Json = False) -> None:
 
     removed: list[str] = []
     if sys.platform == "linux":
-        from fairport.backends.linux import namespaces
+        from fairport.backends.linux import congestion, namespaces
 
-        removed = namespaces.remove(namespaces.leftovers())
+        removed = namespaces.remove(namespaces.leftovers()) + congestion.remove_leftovers()
     if json:
         output.print_json({"removed": removed})
     else:

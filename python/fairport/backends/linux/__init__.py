@@ -20,7 +20,7 @@ from typing import Any
 from fairport import _core, headers
 from fairport.backends import columns
 from fairport.backends.jobs import job_of, key, refused
-from fairport.backends.linux import gate, measured, namespaces
+from fairport.backends.linux import congestion, gate, measured, namespaces
 from fairport.backends.linux.host_settings import host_settings
 from fairport.backends.linux.load import FIRST_PORT, SERVER_PORT, FlowSpec, LoadReport
 from fairport.backends.linux.namespaces import HostSettings, Namespaces
@@ -91,6 +91,15 @@ class PreparedLinux:
         namespaces.remove(namespaces.leftovers())
         started, begin = datetime.now(timezone.utc), time.perf_counter()
         spaces = Namespaces()
+        own = [
+            name
+            for name, kernel in congestion.PROGRAMS.items()
+            if kernel in set(self.congestion_controls)
+        ]
+        try:
+            registered = congestion.Registered(own)
+        except congestion.ProgramError as error:
+            raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         try:
             planned = _core.planned_flows(json.dumps(self.job.document))
             used = sorted({host for src, dst, *_ in planned for host in (src, dst)})
@@ -105,6 +114,7 @@ class PreparedLinux:
             ) from None
         finally:
             spaces.remove()
+            registered.close()
         return self._recorded(outcome, report, planned, started, time.perf_counter() - begin)
 
     def _run(

@@ -7,12 +7,12 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from pyroute2 import netns
 
-_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+from fairport.backends.linux import congestion
+
 _ETH_P_ALL = 3
 
 
@@ -45,14 +45,14 @@ def examine() -> list[Finding]:
         ),
         _finding("two processors", _processors, "switch and hosts share one: expect invalid runs"),
         _finding("an idle machine", _idle, "other programs delay frames: such runs are not valid"),
-        Finding("congestion controls", True, ", ".join(congestion_controls()), ""),
+        Finding("congestion controls", True, ", ".join(congestion.available()), ""),
+        _finding(
+            "BIC and DCTCP as BPF programs",
+            _programs,
+            "BIC and DCTCP only where the kernel has them itself",
+        ),
         Finding("kernel", True, os.uname().release, ""),
     ]
-
-
-def congestion_controls() -> list[str]:
-    """Those of the running kernel, by its own names."""
-    return _AVAILABLE.read_text(encoding="ascii").split()
 
 
 def _finding(what: str, check: Callable[[], tuple[bool, str]], cost: str) -> Finding:
@@ -61,6 +61,18 @@ def _finding(what: str, check: Callable[[], tuple[bool, str]], cost: str) -> Fin
     except OSError as error:
         is_there, here = False, f"no: {error.strerror or error}"
     return Finding(what, is_there, here, "" if is_there else cost)
+
+
+def _programs() -> tuple[bool, str]:
+    own = {name for name in congestion.PROGRAMS if name not in congestion.available()}
+    try:
+        with congestion.Registered(sorted(own)):
+            pass
+    except congestion.ProgramError as error:
+        return False, f"no: {error}"
+    return True, ", ".join(
+        f"{name} as {congestion.PROGRAMS[name]}" for name in sorted(own)
+    ) or "the kernel has both"
 
 
 def _is_root() -> tuple[bool, str]:

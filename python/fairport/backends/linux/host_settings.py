@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from fairport import _core
+from fairport.backends.linux import congestion
 from fairport.backends.linux.namespaces import HostSettings
 from fairport.errors import ScenarioError
 from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
 
-_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # the kernel's names, where they are not ours
 _KERNEL_NAMES = {"newreno": "reno"}
 _PS_PER_MS = 10**9
@@ -64,18 +63,25 @@ def _resolved(stack: Mapping[str, Any]) -> dict[str, Any]:
 def _congestion_control(scenario: Scenario, stack: Mapping[str, Any]) -> str:
     ours = str(stack["congestion_control"])
     name = _KERNEL_NAMES.get(ours, ours)
-    available = _AVAILABLE.read_text(encoding="ascii").split()
-    if name not in available:
-        back = {kernel: own for own, kernel in _KERNEL_NAMES.items()}
-        usable = ", ".join(back.get(one, one) for one in available)
-        raise _refusal(
-            scenario,
-            "tcp.congestion_control",
-            "is not in this machine's kernel",
-            f"use one of {usable}, or --backend simulation",
-            value=ours,
-        )
-    return name
+    available = congestion.available()
+    if name in available:
+        return name
+    reason = "is not in this machine's kernel"
+    if name in congestion.PROGRAMS:
+        try:
+            congestion.require()
+            return congestion.PROGRAMS[name]
+        except congestion.ProgramError as error:
+            reason += f", and Fairport's own cannot be loaded: {error}"
+    back = {kernel: own for own, kernel in _KERNEL_NAMES.items()}
+    usable = ", ".join(back.get(one, one) for one in available)
+    raise _refusal(
+        scenario,
+        "tcp.congestion_control",
+        reason,
+        f"use one of {usable}, or --backend simulation",
+        value=ours,
+    )
 
 
 def _refuse_what_is_simulated(scenario: Scenario) -> None:

@@ -1,0 +1,258 @@
+"""Congestion controls that the kernel lacks: Fairport's own, as BPF programs (`bpf/`).
+
+libbpf loads them; it is there wherever `ip` is. A control is registered under a name of its own for
+the length of a run. Since Linux 6.4 the kernel takes the name back itself when the process ends,
+whatever ends it. On an older kernel the name stays: `leftovers` finds it, because no running
+process holds the lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from typing_extensions import Self
+
+PROGRAMS = {"bic": "fp_bic", "dctcp": "fp_dctcp"}
+"""Scenario's name of a congestion control, and the kernel's."""
+
+FOLDER = Path(__file__).parent / "bpf"
+"""Sources and objects."""
+_BTF = Path("/sys/kernel/btf/vmlinux")
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_LOCK = Path("/run/fairport-congestion.lock")
+# what Linux calls the type of such maps, the flag of those that end with their link, and the link
+_MAP_STRUCT_OPS = 26
+_MAP_LINK = 1 << 13
+_ATTACH_STRUCT_OPS = 44
+# of struct bpf_map_info
+_NAME_AT, _NAME_BYTES = 24, 16
+_INFO_BYTES = 88
+# before its version 1.2 libbpf knows no links of such maps
+_LINKS_ITSELF = 2
+
+
+class ProgramError(RuntimeError):
+    """A congestion control cannot be loaded here; the text says why and what would help."""
+
+
+class Registered:
+    """Congestion controls that the kernel has for as long as this is open."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._held: list[_Held] = []
+        self._lock: int | None = None
+        wanted = list(dict.fromkeys(names))
+        if not wanted:
+            return
+        require()
+        self._lock = _locked()
+        if self._lock is None:
+            raise ProgramError("another run of Fairport has its congestion controls in the kernel")
+        try:
+            _take_back(_registered())
+            for name in wanted:
+                self._held.append(_Held(PROGRAMS[name]))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """The kernel has them no more. Connections that are still open keep theirs."""
+        while self._held:
+            self._held.pop().close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def available() -> list[str]:
+    """The congestion controls of the running kernel, by its own names."""
+    return _AVAILABLE.read_text(encoding="ascii").split()
+
+
+def require() -> None:
+    """Raises ProgramError where this process cannot load any of them."""
+    if os.geteuid() != 0:
+        raise ProgramError("only root may load BPF programs")
+    if not _BTF.exists():
+        raise ProgramError(
+            "the kernel does not describe its types (BTF): it needs CONFIG_DEBUG_INFO_BTF"
+        )
+    _libbpf()
+
+
+def leftovers() -> list[str]:
+    """Names of ours that the kernel still has, though no run goes on."""
+    if os.geteuid() != 0:
+        return []
+    lock = _locked()
+    if lock is None:
+        return []
+    try:
+        return [name for name, _ in _registered() if name in available()]
+    except ProgramError:
+        return []
+    finally:
+        os.close(lock)
+
+
+def remove_leftovers() -> list[str]:
+    """Takes leftovers out of the kernel; returns their names."""
+    if os.geteuid() != 0:
+        return []
+    lock = _locked()
+    if lock is None:
+        return []
+    try:
+        return _take_back(_registered())
+    except ProgramError:
+        return []
+    finally:
+        os.close(lock)
+
+
+class _Held:
+    """One registered congestion control."""
+
+    def __init__(self, name: str) -> None:
+        # before Linux 6.4 a name cannot end with its process
+        try:
+            self._open(name, by_link=True)
+        except ProgramError:
+            self._open(name, by_link=False)
+
+    def _open(self, name: str, *, by_link: bool) -> None:
+        library = _libbpf()
+        self._own_link: int | None = None
+        self._object = library.bpf_object__open_file(str(FOLDER / f"{name}.bpf.o").encode(), None)
+        if not self._object:
+            raise _failed(name, "read")
+        operations = library.bpf_object__find_map_by_name(self._object, name.encode())
+        if by_link:
+            library.bpf_map__set_map_flags(operations, _MAP_LINK)
+        self._link = None
+        if library.bpf_object__load(self._object) == 0:
+            self._link = library.bpf_map__attach_struct_ops(operations)
+        problem = None if self._link else _failed(name, "load")
+        if self._link and by_link and library.libbpf_minor_version() < _LINKS_ITSELF:
+            descriptor = library.bpf_map__fd(operations)
+            made = library.bpf_link_create(descriptor, 0, _ATTACH_STRUCT_OPS, None)
+            if made < 0:
+                problem = _failed(name, "register")
+            else:
+                self._own_link = made
+        if problem:
+            self.close()
+            raise problem
+
+    def close(self) -> None:
+        """The kernel has it no more."""
+        library = _libbpf()
+        if self._own_link is not None:
+            os.close(self._own_link)
+        if self._link:
+            library.bpf_link__destroy(self._link)
+        library.bpf_object__close(self._object)
+
+
+@cache
+def _libbpf() -> Any:
+    try:
+        library = ctypes.CDLL("libbpf.so.1", use_errno=True)
+    except OSError:
+        raise ProgramError(
+            "libbpf is not installed (Debian and Ubuntu: libbpf1; Fedora: libbpf)"
+        ) from None
+    pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
+    for name, result, arguments in (
+        ("bpf_object__open_file", pointer, [text, pointer]),
+        ("bpf_object__find_map_by_name", pointer, [pointer, text]),
+        ("bpf_map__set_map_flags", number, [pointer, ctypes.c_uint32]),
+        ("bpf_object__load", number, [pointer]),
+        ("bpf_map__attach_struct_ops", pointer, [pointer]),
+        ("bpf_map__fd", number, [pointer]),
+        ("bpf_link_create", number, [number, number, number, pointer]),
+        ("bpf_link__destroy", number, [pointer]),
+        ("bpf_object__close", None, [pointer]),
+        ("bpf_map_get_next_id", number, [ctypes.c_uint32, pointer]),
+        ("bpf_map_get_fd_by_id", number, [ctypes.c_uint32]),
+        ("bpf_obj_get_info_by_fd", number, [number, pointer, pointer]),
+        ("bpf_map_delete_elem", number, [number, pointer]),
+    ):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    # what it would print is for its own developers
+    library.libbpf_set_print(None)
+    return library
+
+
+def _failed(name: str, what: str) -> ProgramError:
+    number = ctypes.get_errno()
+    reason = {
+        errno.EEXIST: "its name is taken already",
+        errno.EPERM: "this process may not load BPF programs",
+    }.get(number, os.strerror(number))
+    return ProgramError(f"cannot {what} the congestion control `{name}`: {reason}")
+
+
+def _locked() -> int | None:
+    """The lock that a run with congestion controls of ours holds; None if another has it."""
+    descriptor = os.open(_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _registered() -> list[tuple[str, int]]:
+    """Congestion controls of ours in the kernel: name and number of the map."""
+    library = _libbpf()
+    found = []
+    number = ctypes.c_uint32(0)
+    while library.bpf_map_get_next_id(number, ctypes.byref(number)) == 0:
+        descriptor = library.bpf_map_get_fd_by_id(number)
+        if descriptor < 0:
+            continue
+        info = ctypes.create_string_buffer(_INFO_BYTES)
+        length = ctypes.c_uint32(_INFO_BYTES)
+        known = library.bpf_obj_get_info_by_fd(descriptor, info, ctypes.byref(length)) == 0
+        os.close(descriptor)
+        name = info.raw[_NAME_AT : _NAME_AT + _NAME_BYTES].rstrip(b"\0").decode("ascii", "replace")
+        kind = int.from_bytes(info.raw[:4], sys.byteorder)
+        if known and kind == _MAP_STRUCT_OPS and name in PROGRAMS.values():
+            found.append((name, number.value))
+    return found
+
+
+def _take_back(registered: Iterable[tuple[str, int]]) -> list[str]:
+    library = _libbpf()
+    taken = []
+    for name, number in registered:
+        descriptor = library.bpf_map_get_fd_by_id(number)
+        if descriptor >= 0:
+            if library.bpf_map_delete_elem(descriptor, ctypes.byref(ctypes.c_uint32(0))) == 0:
+                taken.append(name)
+            os.close(descriptor)
+    return taken

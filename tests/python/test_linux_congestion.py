@@ -1,0 +1,149 @@
+"""BIC and DCTCP as BPF programs: they load, they do what their papers say, and they go again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import polars as pl
+import pytest
+from fairport.errors import ScenarioError
+
+if sys.platform != "linux":
+    pytest.skip("the Linux backend needs Linux", allow_module_level=True)
+
+from fairport.backends.linux import congestion
+
+
+def _lack() -> str:
+    try:
+        congestion.require()
+    except congestion.ProgramError as error:
+        return str(error)
+    return ""
+
+
+loadable = pytest.mark.skipif(bool(_lack()), reason=_lack())
+
+SCENARIO: dict[str, Any] = {
+    "name": "bpf-test",
+    "duration": "3s",
+    "topology": {"kind": "two-switch", "peers": 1},
+    "link": {"rate": "50Mbps", "delay": "0s"},
+    "queue": {"kind": "drop-tail", "limit": "100 packets"},
+    "tcp": {"stack": "linux-6", "congestion_control": "bic", "rto_min": "10ms"},
+    "traffic": [{"from": "all", "to": "h0"}],
+}
+
+
+@loadable
+def test_the_committed_programs_are_in_the_kernel_for_as_long_as_they_are_held() -> None:
+    with congestion.Registered(["bic", "dctcp"]):
+        assert {"fp_bic", "fp_dctcp"} <= set(congestion.available())
+        with pytest.raises(congestion.ProgramError, match="another run"):
+            congestion.Registered(["bic"])
+    assert not {"fp_bic", "fp_dctcp"} & set(congestion.available())
+
+
+@loadable
+def test_the_sources_build_to_programs_that_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tool in ("clang", "llvm-strip"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"needs {tool}")
+    if not Path("/usr/include/bpf/bpf_helpers.h").exists():
+        pytest.skip("needs the headers of libbpf")
+    subprocess.run([congestion.FOLDER / "build", tmp_path], check=True)
+    sizes = [file.stat().st_size for file in tmp_path.glob("*.bpf.o")]
+    assert len(sizes) == len(congestion.PROGRAMS)
+    assert max(sizes) < 50_000
+    monkeypatch.setattr(congestion, "FOLDER", tmp_path)
+    with congestion.Registered(["bic", "dctcp"]):
+        assert {"fp_bic", "fp_dctcp"} <= set(congestion.available())
+
+
+@loadable
+@pytest.mark.parametrize("is_old_kernel", [False, True])
+def test_a_killed_process_leaves_nothing_that_cleanup_does_not_find(is_old_kernel: bool) -> None:
+    # before Linux 6.4 the kernel refuses the flag that lets a name end with its process
+    program = (
+        "from fairport.backends.linux import congestion; import time;"
+        + ("congestion._MAP_LINK = 1 << 31;" if is_old_kernel else "")
+        + "held = congestion.Registered(['bic']); print('held', flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as output:
+        assert output.readline() == b"held\n"
+    assert "fp_bic" in congestion.available()
+    # a run that goes on is no leftover
+    assert congestion.leftovers() == []
+    process.kill()
+    process.wait()
+    for _ in range(50):
+        if is_old_kernel or "fp_bic" not in congestion.available():
+            break
+        time.sleep(0.05)
+    assert congestion.leftovers() == (["fp_bic"] if is_old_kernel else [])
+    assert congestion.remove_leftovers() == (["fp_bic"] if is_old_kernel else [])
+    assert "fp_bic" not in congestion.available()
+
+
+@loadable
+def test_bic_falls_to_four_fifths_of_its_window() -> None:
+    result = fp.run(SCENARIO, seed=1, backend="linux")
+    assert set(result.flows["congestion_control"]) == {"bic"}
+    assert result.flows["drops"].sum() > 0
+    # the last window before a loss, of tens of segments, and the threshold after it
+    falls = (
+        result.series.filter(pl.col("ssthresh_bytes").is_not_null())
+        .select(
+            "time_s",
+            ratio=pl.col("ssthresh_bytes") / pl.col("cwnd_bytes").shift(1).over("flow"),
+            is_fall=(pl.col("ssthresh_bytes") != pl.col("ssthresh_bytes").shift(1)).over("flow"),
+        )
+        .filter("is_fall", pl.col("time_s") > 1.0)
+    )
+    assert falls.height > 0
+    assert falls["ratio"].median() == pytest.approx(0.8, abs=0.04)
+    assert "fp_bic" not in congestion.available()
+
+
+@loadable
+def test_dctcp_keeps_the_queue_at_its_threshold_and_the_line_full() -> None:
+    change: dict[str, Any] = {
+        "queue": {"kind": "step-marking", "limit": "200 packets", "mark_above": "10 packets"},
+        "tcp": SCENARIO["tcp"] | {"congestion_control": "dctcp"},
+        "measure": {"from": "1s"},
+    }
+    result = fp.run(SCENARIO | change, seed=1, backend="linux")
+    flows = result.flows
+    assert set(flows["congestion_control"]) == {"dctcp"}
+    assert flows["drops"].sum() == 0
+    assert flows["marks"].min() > 20  # type: ignore[operator]
+    # the line's payload is 47.1 Mbit/s
+    assert flows["goodput_bps"].sum() > 45e6
+    assert result.summary["jain_index"] > 0.9
+    late = result.tables["queue"].filter(pl.col("time_s") > 1.0, pl.col("port") == "s0:0")
+    # ECN alone, which halves each time, would let it run empty
+    assert 5 < late["packets"].mean() < 15  # type: ignore[operator]
+
+
+def test_without_btf_it_says_what_the_kernel_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(congestion, "_BTF", Path("/nowhere"))
+    with pytest.raises(ScenarioError, match="CONFIG_DEBUG_INFO_BTF"):
+        fp.run(SCENARIO, seed=1, backend="linux")
+
+
+def test_without_root_it_says_who_may_load_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(ScenarioError, match="only root may load BPF programs"):
+        fp.run(SCENARIO, seed=1, backend="linux")
