@@ -5,20 +5,21 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from fairport import backends
-from fairport.backends.protocol import Progress
+from fairport.backends.protocol import Observation, Progress
 from fairport.backends.run import run as run_once
 from fairport.backends.run import run_many
 from fairport.files import atomic_folder
 from fairport.repeats import summarise
 from fairport.result import Result
 from fairport.scenario import Scenario
-from fairport.storage.run import SUMMARY, write, write_json
+from fairport.storage.run import CAPTURES, SUMMARY, write, write_json
 
 
 def run(
@@ -31,6 +32,7 @@ def run(
     figures: bool = True,
     csv: bool = False,
     jobs: int = 1,
+    observation: Observation | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Runs, writes everything into `folder` (None: nothing), returns the summary over all seeds.
@@ -41,10 +43,33 @@ def run(
 
     A run that is not valid is made again with its seed, and not counted: as many times in all as
     there are seeds. Its folder is that of the last run of its seed.
+
+    The captures that an `observation` asks for are in `captures` of each run's folder; without a
+    folder none are written.
     """
+    partial = folder or Path()  # until its forerunner is made
+
+    def place(seed: int) -> Path:
+        return partial if len(seeds) == 1 else partial / f"seed-{seed}"
+
+    def captures(seed: int) -> Path:
+        _make_empty(place(seed))
+        (place(seed) / CAPTURES).mkdir()
+        return place(seed) / CAPTURES
+
+    if observation is not None and observation.captures and folder is not None:
+        observation = replace(observation, folder=captures)
     # Bad input is refused here, before anything is written.
     results = closing(
-        run_many(scenario, seeds, backend=backend, jobs=jobs, retries=len(seeds), progress=progress)
+        run_many(
+            scenario,
+            seeds,
+            backend=backend,
+            jobs=jobs,
+            retries=len(seeds),
+            observation=observation,
+            progress=progress,
+        )
     )
     if folder is None:
         with results as runs:
@@ -53,11 +78,13 @@ def run(
         # Importing what draws takes as long as a run of some seconds, so it is done meanwhile.
         Thread(target=import_module, args=["fairport.report"]).start()
     summaries = []
-    with atomic_folder(folder, force=force) as partial, results as runs:
+    with atomic_folder(folder, force=force) as forerunner, results as runs:
+        partial = forerunner
         for result in runs:
-            place = partial if len(seeds) == 1 else partial / f"seed-{result.seed}"
-            _make_empty(place)
-            summaries.append(write(result, place, figures=figures, csv=csv))
+            here = place(result.seed)
+            if not (here / CAPTURES).exists():
+                _make_empty(here)
+            summaries.append(write(result, here, figures=figures, csv=csv))
         summary = summarise(summaries)
         if len(seeds) > 1:
             files = {

@@ -86,6 +86,7 @@ ABOUT: dict[str, str] = {
     "rounds": "One row per round of an incast, or per periodic transfer.",
     "requests": "One row per request of a client.",
     "trace": "One row per packet that arrived at the traced port.",
+    "packets": "One row per packet at the ports that `--packets` names; otherwise empty.",
 }
 """What a row of each table is."""
 
@@ -225,6 +226,18 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _SIZE,
         _text("fate", "forwarded or dropped"),
         _s("depart_s", "when its last bit left the port", "dropped, or not sent before the end"),
+    ),
+    "packets": (
+        _TIME,
+        _PORT,
+        _INGRESS,
+        _FLOW,
+        _SEQ,
+        _SIZE,
+        _text("fate", "forwarded, marked (and forwarded), dropped, or waiting at the end"),
+        _text("reason", "why the queue discipline dropped it", "not dropped, or not known"),
+        _s("depart_s", "when its last bit left the port", "dropped, or not sent before the end"),
+        _bytes("queue_bytes", "in the buffer when it arrived"),
     ),
 }
 

@@ -5,12 +5,14 @@
 
 mod custom;
 mod drill;
+mod observed;
 #[cfg(target_os = "linux")]
 mod switch;
 
 use custom::Failures;
+use fairport_net::Observer;
 use fairport_plan::{BuildError, Customs, Job, Plan, TopologyJob};
-use fairport_record::{Column, Recorded, Table};
+use fairport_record::{Column, Recorded, Simulated, Table, Watcher};
 use fairport_sim::Simulation;
 use fairport_tcp::{Preset, Settings};
 use numpy::IntoPyArray;
@@ -73,6 +75,8 @@ struct PySimulation {
     ports: Vec<String>,
     #[pyo3(get)]
     memory_bytes: u64,
+    #[pyo3(get)]
+    busiest_port: String,
 }
 
 #[pymethods]
@@ -93,32 +97,62 @@ impl PySimulation {
             hosts: plan.host_names(),
             ports: plan.port_names(),
             memory_bytes: fairport_sim::memory_bytes(&plan),
+            busiest_port: plan.topology().port_name(plan.watch().traced),
             plan: Some(plan),
             failures,
         })
     }
 
     /// Runs to the end; `progress(simulated_s, packet_hops)` is called every few milliseconds.
-    #[pyo3(signature = (progress=None))]
+    /// `observation` says what is kept of single packets.
+    #[pyo3(signature = (progress=None, observation=None))]
     fn run<'py>(
         &mut self,
         py: Python<'py>,
         progress: Option<&Bound<'py, PyAny>>,
+        observation: Option<observed::Observation>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let Some(plan) = self.plan.take() else {
             return Err(PyRuntimeError::new_err("a simulation runs once"));
         };
-        let mut simulation = py.detach(|| Simulation::new(plan));
+        let recorded = match observation {
+            None => {
+                let mut simulation = py.detach(|| Simulation::new(plan));
+                self.finish(py, &mut simulation, progress, |_| Ok(()))?;
+                py.detach(|| simulation.into_recorded())
+            }
+            Some(observation) => {
+                let mut simulation = py.detach(|| observed::simulation(plan, observation));
+                self.finish(py, &mut simulation, progress, |simulation| {
+                    let failure = simulation.observer_mut().take_failure();
+                    Ok(failure.map_or(Ok(()), Err)?)
+                })?;
+                py.detach(|| observed::into_recorded(simulation))?
+            }
+        };
+        into_dict(py, recorded)
+    }
+}
+
+impl PySimulation {
+    /// Advances a simulation to its end. `check` is called between slices.
+    fn finish<P: Simulated + Send, O: Observer<P> + Watcher + Send>(
+        &self,
+        py: Python<'_>,
+        simulation: &mut Simulation<P, O>,
+        progress: Option<&Bound<'_, PyAny>>,
+        check: impl Fn(&mut Simulation<P, O>) -> PyResult<()>,
+    ) -> PyResult<()> {
         while !py.detach(|| simulation.advance(HOPS_PER_SLICE)) {
             py.check_signals()?;
             self.failures.check()?;
+            check(simulation)?;
             if let Some(progress) = progress {
                 let simulated_s = simulation.simulated().as_secs_f64();
                 progress.call1((simulated_s, simulation.packet_hops()))?;
             }
         }
-        self.failures.check()?;
-        into_dict(py, py.detach(|| simulation.into_recorded()))
+        self.failures.check()
     }
 }
 

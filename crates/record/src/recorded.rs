@@ -5,6 +5,7 @@ use fairport_tcp::{DecisionCause, DecisionKind, TimeoutCause};
 use fairport_units::{Duration, Instant};
 
 use crate::column::Table;
+use crate::packet_log::PACKET_FATES;
 use crate::trace::FATES;
 
 /// Transport protocols, in the order of the numbers in the table `flows`.
@@ -42,8 +43,8 @@ impl Recorded {
     }
 }
 
-/// The lists of names of what the network and TCP number, and the two
-/// fates of a packet and transport protocols.
+/// The lists of names of what the network and TCP number, and of the fates of packets and transport
+/// protocols.
 pub fn names() -> Vec<(&'static str, Vec<String>)> {
     let list = |names: &[&str]| names.iter().map(ToString::to_string).collect();
     vec![
@@ -52,6 +53,7 @@ pub fn names() -> Vec<(&'static str, Vec<String>)> {
         ("what", list(DecisionKind::NAMES)),
         ("decision_cause", list(DecisionCause::NAMES)),
         ("fate", list(&FATES)),
+        ("packet_fate", list(&PACKET_FATES)),
         ("protocol", list(&PROTOCOLS)),
     ]
 }

@@ -296,6 +296,32 @@ table! {
     }
 }
 
+table! {
+    /// Every packet that arrived at the ports whose packets are asked for.
+    LoggedPackets of LoggedPacket in "packets" {
+        /// when it arrived
+        time_s: Instant,
+        /// at which output port
+        port: u32,
+        /// by which port of the same node it came in
+        ingress_port: u32,
+        /// its flow
+        flow: u32,
+        /// its sequence number on the wire
+        seq: u32,
+        /// what the buffer counts for it
+        size_bytes: u32,
+        /// what became of it
+        fate: u8,
+        /// why it was dropped; the largest number: it was not
+        reason: u8,
+        /// when its last bit left
+        depart_s: Instant,
+        /// what was in the buffer when it arrived
+        queue_bytes: u64,
+    }
+}
+
 /// Puts a table's rows in order of `time_s`, which is its first column. A port that catches up with
 /// its departures reports them late.
 pub(crate) fn in_order_of_time(mut table: Table) -> Table {

@@ -3,7 +3,7 @@
 
 use fairport_net::Observer;
 use fairport_plan::workload::Log;
-use fairport_record::tables::{Flow, Flows, Request, Requests, Round, Rounds};
+use fairport_record::tables::{Flow, Flows, LoggedPackets, Request, Requests, Round, Rounds};
 use fairport_record::{Recorded, Simulated, Table, Watcher, names, ports};
 use fairport_units::{Duration, Instant};
 
@@ -39,6 +39,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
         tables.extend(log.into_tables());
         let recorder = self.network.into_observer().into_recorder();
         tables.extend(recorder.into_tables());
+        tables.push(LoggedPackets::default().into_table());
         Recorded {
             fingerprint: digest,
             port_fingerprints,

@@ -21,6 +21,7 @@ _LISTS = {
     "ingress_port": "port",
     "blackout_of": "port",
     ("decisions", "cause"): "decision_cause",
+    ("packets", "fate"): "packet_fate",
 }
 # Columns made of another column's numbers: a stack says its congestion control, too.
 _SOURCES = {"workload": "traffic", "congestion_control": "stack"}
@@ -83,7 +84,7 @@ def _frame(
             raise ValueError(f"the engine has no {table}.{column.name}, which is never null")
         elif column.dtype == pl.String:
             kind = _LISTS.get((table, column.name)) or _LISTS.get(column.name, column.name)
-            data[column.name] = names[kind].gather(values).alias(column.name)
+            data[column.name] = names[kind].gather(_numbers(column, values)).alias(column.name)
         else:
             data[column.name] = _numbers(column, values)
     frame = pl.DataFrame(data, schema={c.name: c.dtype for c in SCHEMA[table]})

@@ -26,9 +26,11 @@ Columns that a backend cannot know are null; `fairport.tables` says which column
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
 from fairport.scenario import Scenario
@@ -75,6 +77,31 @@ class Recorded:
     """What a backend in real time measured of itself, by name with unit."""
 
 
+BOTTLENECK = "bottleneck"
+"""Name for the port that data of most flows passes."""
+EVERY_PORT = "*"
+"""Name for all ports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a run keeps of single packets, besides its tables. It changes nothing in the run.
+
+    Ports are named as in the tables; BOTTLENECK and EVERY_PORT are names, too.
+    """
+
+    captures: Sequence[str] = ()
+    """Ports whose packets are written as captures (pcapng), what arrives and what leaves."""
+    snap_bytes: int = 0
+    """Bytes of each frame in the captures, where that is more than its headers."""
+    folder: Callable[[int], Path] | None = None
+    """The folder for the captures of the run with this seed, which is there. None: none."""
+    packets: Sequence[str] = ()
+    """Ports of whose packets the table `packets` has a row each."""
+    window_s: tuple[float, float] = (0.0, math.inf)
+    """Only packets that arrive within these times have a row."""
+
+
 class Prepared(Protocol):
     """A scenario with its seed, checked and ready to be run once."""
 
@@ -104,6 +131,12 @@ class Prepared(Protocol):
 
     def run(self, progress: Progress | None = None) -> Recorded:
         """Runs it, once."""
+
+    def observing(self, observation: Observation) -> Prepared:
+        """The same run, which keeps single packets.
+
+        Raises InputError for a port that is not there, or if the backend cannot do that.
+        """
 
 
 class Backend(Protocol):

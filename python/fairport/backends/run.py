@@ -12,7 +12,7 @@ from typing import Any
 
 from fairport import _core, backends, metrics
 from fairport.backends import memory
-from fairport.backends.protocol import Backend, Prepared, Progress, Recorded
+from fairport.backends.protocol import Backend, Observation, Prepared, Progress, Recorded
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result, run_id
 from fairport.scenario import Scenario, load
@@ -26,9 +26,12 @@ def run(
     backend: str = backends.DEFAULT,
     disciplines: Mapping[str, Factory] | None = None,
     congestion_controls: Mapping[str, Factory] | None = None,
+    observation: Observation | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Runs a scenario once. `seed` replaces the scenario's seed.
+
+    `observation` keeps single packets, as captures or in the table `packets`.
 
     `disciplines` and `congestion_controls` are classes of your own, by the names that the scenario
     calls them (docs/extending.md). Where one raises an exception, CustomError is raised with the
@@ -41,7 +44,7 @@ def run(
         disciplines=disciplines, congestion_controls=congestion_controls
     )
     chosen = backends.get(backend)
-    prepared = chosen.prepare(scenario, scenario.seed if seed is None else seed)
+    prepared = _prepared(chosen, scenario, scenario.seed if seed is None else seed, observation)
     memory.require(prepared.estimate.memory_bytes, scenario.file)
     return run_prepared(chosen, prepared, progress)
 
@@ -53,6 +56,7 @@ def run_many(
     backend: str = backends.DEFAULT,
     jobs: int = 1,
     retries: int = 0,
+    observation: Observation | None = None,
     progress: Progress | None = None,
 ) -> Generator[Result, None, None]:
     """Runs a scenario with each of the seeds, `jobs` at a time; in real time one at a time.
@@ -64,11 +68,12 @@ def run_many(
     scenario = load(scenario)
     chosen = backends.get(backend)
     jobs = 1 if chosen.is_real_time else min(jobs, len(seeds))
-    first = chosen.prepare(scenario, seeds[0])
+    first = _prepared(chosen, scenario, seeds[0], observation)
     memory.require(first.estimate.memory_bytes * jobs, scenario.file)
-    prepared = chain([first], (chosen.prepare(scenario, seed) for seed in seeds[1:]))
+    rest = (_prepared(chosen, scenario, seed, observation) for seed in seeds[1:])
+    prepared = chain([first], rest)
     if jobs == 1:
-        return _in_turn(chosen, prepared, retries, progress)
+        return _in_turn(chosen, prepared, retries, observation, progress)
     return _in_threads(chosen, prepared, jobs, progress)
 
 
@@ -77,15 +82,26 @@ def run_prepared(backend: Backend, prepared: Prepared, progress: Progress | None
     return _result(backend, prepared.scenario, prepared.run(progress))
 
 
+def _prepared(
+    backend: Backend, scenario: Scenario, seed: int, observation: Observation | None
+) -> Prepared:
+    prepared = backend.prepare(scenario, seed)
+    return prepared if observation is None else prepared.observing(observation)
+
+
 def _in_turn(
-    backend: Backend, prepared: Iterable[Prepared], retries: int, progress: Progress | None
+    backend: Backend,
+    prepared: Iterable[Prepared],
+    retries: int,
+    observation: Observation | None,
+    progress: Progress | None,
 ) -> Generator[Result, None, None]:
     for one in prepared:
         result = run_prepared(backend, one, progress)
         yield result
         while not result.summary["valid"] and retries > 0:
             retries -= 1
-            again = backend.prepare(one.scenario, one.scenario.seed)
+            again = _prepared(backend, one.scenario, one.scenario.seed, observation)
             result = run_prepared(backend, again, progress)
             yield result
 

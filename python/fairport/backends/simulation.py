@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
 from fairport import _core
 from fairport.backends import columns
 from fairport.backends.jobs import job_of, key, refused
-from fairport.backends.protocol import Estimate, Progress, Recorded
+from fairport.backends.protocol import (
+    BOTTLENECK,
+    EVERY_PORT,
+    Estimate,
+    Observation,
+    Progress,
+    Recorded,
+)
+from fairport.errors import InputError, did_you_mean
 from fairport.result import run_id
 from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
@@ -26,6 +36,7 @@ class PreparedSimulation:
     scenario: Scenario
     job: Job
     simulation: _core.Simulation
+    observation: Observation | None = None
 
     @property
     def key(self) -> str:
@@ -56,7 +67,7 @@ class PreparedSimulation:
 
         started = datetime.now(timezone.utc)
         begin = time.perf_counter()
-        raw = self.simulation.run(report)
+        raw = self.simulation.run(report, self._observation())
         wall_s = time.perf_counter() - begin
         return Recorded(
             tables=columns.from_core(
@@ -75,6 +86,63 @@ class PreparedSimulation:
             packet_hops=raw["packet_hops"],
             events=raw["events"],
         )
+
+    def observing(self, observation: Observation) -> PreparedSimulation:
+        """The same run, which keeps single packets."""
+        named = replace(
+            observation,
+            captures=self._named(observation.captures, "pcap"),
+            packets=self._named(observation.packets, "packets"),
+        )
+        return replace(self, observation=named)
+
+    def _named(self, names: Sequence[str], option: str) -> tuple[str, ...]:
+        """Ports by their own names, each once. Raises InputError for one that is not there."""
+        ports: list[str] = []
+        for name in names:
+            if name == EVERY_PORT:
+                ports += self.simulation.ports
+            elif name == BOTTLENECK:
+                ports.append(self.simulation.busiest_port)
+            elif name in self.simulation.ports:
+                ports.append(name)
+            else:
+                raise InputError(
+                    "is not a port of this network",
+                    field=option,
+                    value=name,
+                    remedy=did_you_mean(name, [BOTTLENECK, *self.simulation.ports]),
+                )
+        return tuple(dict.fromkeys(ports))
+
+    def _observation(self) -> dict[str, Any] | None:
+        """What the engine is told to keep of single packets."""
+        wanted = self.observation
+        if wanted is None:
+            return None
+        number = {name: index for index, name in enumerate(self.simulation.ports)}
+        captures = []
+        if wanted.captures and wanted.folder is not None:
+            folder = wanted.folder(self.scenario.seed)
+            captures = [
+                (number[port], *(folder / name for name in capture_files(port)))
+                for port in wanted.captures
+            ]
+        return {
+            "captures": captures,
+            "snap_bytes": wanted.snap_bytes,
+            "packets": [number[port] for port in wanted.packets],
+            "window_s": wanted.window_s,
+        }
+
+
+def capture_files(port: str) -> tuple[str, str]:
+    """Names of the captures of what arrives for a port and of what leaves it.
+
+    A colon is not allowed in a file's name everywhere.
+    """
+    stem = re.sub(r"[^\w.-]", "-", port)
+    return f"{stem}.ingress.pcapng", f"{stem}.egress.pcapng"
 
 
 class Simulation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,9 @@ from fairport.cli.options import (
     ScenarioName,
     SimulatedTime,
 )
+
+if TYPE_CHECKING:
+    from fairport.backends.protocol import Observation
 
 INVALID = 3
 
@@ -58,6 +61,37 @@ def run(
         bool, typer.Option("--overload", help="Allow Poisson arrivals at a load above 1.")
     ] = False,
     jobs: Jobs = None,
+    pcap: Annotated[
+        str,
+        typer.Option(
+            "--pcap",
+            metavar="PORT,..",
+            help="Write captures (pcapng) of what arrives for these output ports and what leaves "
+            "them. `bottleneck` is one, too.",
+        ),
+    ] = "",
+    capture_all: Annotated[
+        bool, typer.Option("--capture-all", help="Write captures of every port.")
+    ] = False,
+    snaplen: Annotated[
+        int,
+        typer.Option(
+            "--snaplen",
+            metavar="BYTES",
+            min=0,
+            max=65_535,
+            help="Bytes of each frame in the captures.  [default: its headers]",
+            show_default=False,
+        ),
+    ] = 0,
+    packets: Annotated[
+        str,
+        typer.Option(
+            "--packets",
+            metavar="PORT,..",
+            help="Keep a row for each packet at these ports, in the table `packets`.",
+        ),
+    ] = "",
 ) -> None:
     """Run a scenario: tables, figures, a verdict.
 
@@ -66,8 +100,10 @@ def run(
     Exit status 3: no run was valid.
     """
     from fairport import experiment
+    from fairport.backends.protocol import EVERY_PORT
     from fairport.cli import output, run_table
     from fairport.cli.progress import progress_bar
+    from fairport.errors import InputError
     from fairport.scenario import load, read_assignments
 
     overrides = read_assignments(assignments or [])
@@ -85,6 +121,13 @@ def run(
             }
         )
     seeds = range(loaded.seed, loaded.seed + repeat)
+    captures = (EVERY_PORT,) if capture_all else _ports(pcap)
+    if captures and no_output:
+        raise InputError(
+            "needs a folder for the captures",
+            field="--capture-all" if capture_all else "--pcap",
+            remedy="leave --no-output out",
+        )
     with progress_bar(loaded, len(seeds), shown=not quiet) as bar:
         summary = experiment.run(
             loaded,
@@ -95,6 +138,7 @@ def run(
             figures=not no_figures,
             csv=csv,
             jobs=jobs or os.cpu_count() or 1,
+            observation=_observation(captures, snaplen, _ports(packets)),
             progress=bar,
         )
     if json:
@@ -103,3 +147,18 @@ def run(
         run_table.show(summary, loaded)
     if not summary["valid"]:
         raise typer.Exit(INVALID)
+
+
+def _ports(names: str) -> tuple[str, ...]:
+    """Ports between commas."""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def _observation(
+    captures: tuple[str, ...], snaplen: int, packets: tuple[str, ...]
+) -> Observation | None:
+    from fairport.backends.protocol import Observation
+
+    if not captures and not packets:
+        return None
+    return Observation(captures=captures, snap_bytes=snaplen, packets=packets)

@@ -1,11 +1,11 @@
-//! The observer of a run's network that writes captures besides recording.
+//! The observer of a run's network that writes captures, and logs packets, besides recording.
 
 use std::io;
 use std::path::PathBuf;
 
 use fairport_net::discipline::Verdict;
 use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
-use fairport_record::{FlowEnds, Numbered, Recorder, Watcher};
+use fairport_record::{FlowEnds, Numbered, PacketLog, Recorder, Table, Watcher};
 use fairport_tcp::Ecn;
 use fairport_units::Instant;
 
@@ -26,11 +26,12 @@ pub struct PortFiles {
     pub egress: PathBuf,
 }
 
-/// Records a run, and captures the packets at some of its ports.
+/// Records a run, and captures or logs the packets at some of its ports.
 ///
 /// It sees what a [`Recorder`] sees and changes nothing: a run is the same with it and without it.
 pub struct Tap {
     recorder: Recorder,
+    log: PacketLog,
     hosts: Vec<Address>,
     flows: Vec<FlowEnds>,
     /// number at its node, by port
@@ -49,10 +50,11 @@ pub struct Tap {
 impl Tap {
     /// Records with `recorder` until `end`, and captures at these ports of the topology, whose links
     /// have the rates `rates_bps`, by port: of each frame the headers, and at least the first
-    /// `snap_bytes`.
+    /// `snap_bytes`. `log` logs.
     pub fn new(
         topology: &Topology,
         recorder: Recorder,
+        log: PacketLog,
         end: Instant,
         rates_bps: &[u64],
         ports: Vec<PortFiles>,
@@ -66,6 +68,7 @@ impl Tap {
         let ports = topology.ports().iter();
         Self {
             recorder,
+            log,
             hosts: addresses::of_hosts(topology),
             flows: Vec::new(),
             numbers: ports.clone().map(|port| port.number).collect(),
@@ -84,16 +87,19 @@ impl Tap {
         self.failure.take()
     }
 
-    /// Writes what is left, at the end of the run.
+    /// Writes what is left, at the end of the run; returns the table of logged packets.
     ///
     /// # Errors
     /// If a file cannot be written, or could not before.
-    pub fn finish(&mut self) -> io::Result<()> {
+    pub fn finish(&mut self) -> io::Result<Table> {
         self.take_failure().map_or(Ok(()), Err)?;
         self.captures
             .iter_mut()
             .flatten()
-            .try_for_each(|capture| capture.finish())
+            .try_for_each(|capture| capture.finish())?;
+        let nothing = PacketLog::new([], Instant::ZERO, Instant::ZERO);
+        let log = std::mem::replace(&mut self.log, nothing);
+        Ok(log.into_table(self.end))
     }
 
     /// Links that a packet has behind it whose next hop is at this index of the routes.
@@ -172,10 +178,10 @@ fn capture(
         .map(|port| {
             let (own, far) = (topology.port_name(*port), topology.far_node(*port));
             let from = &topology.node(far).name;
-            let description = if *port == files.port {
-                format!("sent by {own}")
-            } else {
-                format!("from {from} by {own} for {name}")
+            let description = match *port == files.port {
+                true if topology.node(here.node).is_host => format!("sent by {own}"),
+                true => "the port itself".to_owned(),
+                false => format!("from {from} by {own} for {name}"),
             };
             Interface {
                 name: own,
@@ -235,11 +241,15 @@ impl Observer<Numbered> for Tap {
 
     fn watches(&self, port: PortId) -> bool {
         self.captures[port.0 as usize].is_some()
+            || self.log.watches(port)
             || Observer::<Numbered>::watches(&self.recorder, port)
     }
 
     fn detail(&mut self, arrival: &Arrival<'_, Numbered>) {
         self.recorder.detail(arrival);
+        if arrival.time <= self.end {
+            self.log.arrived(arrival);
+        }
         if self.captures[arrival.port.0 as usize].is_some() && arrival.time <= self.end {
             self.arrived(arrival);
         }
@@ -247,6 +257,7 @@ impl Observer<Numbered> for Tap {
 
     fn revised(&mut self, arrival: &Arrival<'_, Numbered>) {
         self.recorder.revised(arrival);
+        self.log.revised(arrival);
         self.with(arrival.port, |capture| {
             capture.settled(arrival.counts.port_arrival, arrival.verdict)
         });
@@ -260,6 +271,7 @@ impl Observer<Numbered> for Tap {
         depart: Instant,
     ) {
         self.recorder.departs(port, packet, port_arrival, depart);
+        self.log.departs(port, port_arrival, depart);
         if self.captures[port.0 as usize].is_none() {
             return;
         }

@@ -32,7 +32,7 @@ from fairport.backends.linux.processes import (
     forward,
     load,
 )
-from fairport.backends.protocol import Estimate, Progress, Recorded
+from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
 from fairport.errors import BackendError
 from fairport.result import run_id
 from fairport.scenario import Scenario
@@ -81,6 +81,15 @@ class PreparedLinux:
     def estimate(self) -> Estimate:
         """It takes as long as it lasts."""
         return Estimate(memory_bytes=_MEMORY_BYTES, wall_s=self.scenario.duration.seconds + 2)
+
+    def observing(self, observation: Observation) -> PreparedLinux:
+        """Raises BackendError: the switch keeps no single packets."""
+        raise BackendError(
+            "keeps no single packets and writes no captures",
+            field="backend",
+            value=NAME,
+            remedy="use --backend simulation",
+        )
 
     def run(self, progress: Progress | None = None) -> Recorded:
         """Runs it, in namespaces of its own, and removes them.

@@ -1,0 +1,63 @@
+//! A simulation whose packets are captured or logged at some ports.
+
+use std::path::PathBuf;
+
+use fairport_net::PortId;
+use fairport_plan::Plan;
+use fairport_record::{Numbered, PacketLog, Recorded};
+use fairport_sim::Simulation;
+use fairport_trace::write::{PortFiles, Tap};
+use fairport_units::Instant;
+use pyo3::prelude::*;
+
+/// What is kept of single packets. Ports are numbers.
+#[derive(FromPyObject)]
+pub(crate) struct Observation {
+    /// ports whose packets are captured, with the files of what arrives and of what leaves
+    #[pyo3(item)]
+    captures: Vec<(u32, PathBuf, PathBuf)>,
+    /// bytes of each frame in these files, beside its headers
+    #[pyo3(item)]
+    snap_bytes: u32,
+    /// ports whose packets the table `packets` lists
+    #[pyo3(item)]
+    packets: Vec<u32>,
+    /// those that arrive within these times
+    #[pyo3(item)]
+    window_s: (f64, f64),
+}
+
+/// A simulation that is observed.
+pub(crate) type Observed = Simulation<Numbered, Tap>;
+
+/// The simulation of a plan, observed.
+pub(crate) fn simulation(plan: Plan, observation: Observation) -> Observed {
+    let rates: Vec<u64> = plan.ports().iter().map(|port| port.rate.as_bps()).collect();
+    let end = plan.end();
+    let files = observation.captures.into_iter();
+    let files = files.map(|(port, ingress, egress)| PortFiles {
+        port: PortId(port),
+        ingress,
+        egress,
+    });
+    let files = files.collect();
+    let (from_s, to_s) = observation.window_s;
+    let [from, to] = [from_s, to_s].map(|time_s| Instant::from_ps((time_s * 1e12) as u64));
+    let log = PacketLog::new(observation.packets.into_iter().map(PortId), from, to);
+    Simulation::with_observer(plan, |topology, recorder| {
+        let snap_bytes = observation.snap_bytes;
+        Tap::new(topology, recorder, log, end, &rates, files, snap_bytes)
+    })
+}
+
+/// What the run leaves. The captures are complete.
+///
+/// # Errors
+/// If a file cannot be written.
+pub(crate) fn into_recorded(mut simulation: Observed) -> PyResult<Recorded> {
+    let packets = simulation.observer_mut().finish()?;
+    let mut recorded = simulation.into_recorded();
+    recorded.tables.retain(|table| table.name != packets.name);
+    recorded.tables.push(packets);
+    Ok(recorded)
+}

@@ -1,0 +1,141 @@
+//! Every packet that arrived at chosen ports within a window of time: the table `packets`.
+//!
+//! A row is complete when its packet has left or was dropped; until then the log finds it by the
+//! port's running count of arrivals.
+
+use fairport_net::discipline::Verdict;
+use fairport_net::{Arrival, PortId};
+use fairport_units::Instant;
+
+use crate::column::Table;
+use crate::content::Content;
+use crate::tables::{LoggedPacket, LoggedPackets};
+
+/// The numbers of [`PACKET_FATES`].
+const WAITING: u8 = 0;
+const FORWARDED: u8 = 1;
+const MARKED: u8 = 2;
+const DROPPED: u8 = 3;
+/// What became of a packet, in the order of the numbers.
+pub(crate) const PACKET_FATES: [&str; 4] = ["waiting", "forwarded", "marked", "dropped"];
+/// A packet that was not dropped has no reason.
+const NO_REASON: u8 = u8::MAX;
+
+/// The packets of one port.
+struct PortLog {
+    port: PortId,
+    /// which of the port's arrivals the first row is
+    first: u64,
+    rows: Vec<LoggedPacket>,
+}
+
+/// The packets at some ports.
+pub struct PacketLog {
+    from: Instant,
+    to: Instant,
+    ports: Vec<PortLog>,
+}
+
+impl PacketLog {
+    /// Of the packets that arrive at these ports from `from` to `to`.
+    pub fn new(ports: impl IntoIterator<Item = PortId>, from: Instant, to: Instant) -> Self {
+        let log = |port| PortLog {
+            port,
+            first: 0,
+            rows: Vec::new(),
+        };
+        Self {
+            from,
+            to,
+            ports: ports.into_iter().map(log).collect(),
+        }
+    }
+
+    /// Whether this port's packets are wanted.
+    #[inline]
+    pub fn watches(&self, port: PortId) -> bool {
+        self.ports.iter().any(|log| log.port == port)
+    }
+
+    /// A packet arrived.
+    pub fn arrived(&mut self, arrival: &Arrival<'_, impl Content>) {
+        if arrival.time < self.from || arrival.time > self.to {
+            return;
+        }
+        let Some(log) = self.ports.iter_mut().find(|log| log.port == arrival.port) else {
+            return;
+        };
+        if log.rows.is_empty() {
+            log.first = arrival.counts.port_arrival;
+        }
+        let (fate, reason) = match arrival.verdict {
+            Verdict::Accepted if arrival.depart == Instant::NEVER => (WAITING, NO_REASON),
+            Verdict::Accepted => (FORWARDED, NO_REASON),
+            Verdict::Marked => (MARKED, NO_REASON),
+            Verdict::Dropped(reason) => (DROPPED, reason as u8),
+        };
+        log.rows.push(LoggedPacket {
+            time_s: arrival.time,
+            port: arrival.port.0,
+            ingress_port: arrival.ingress.0,
+            flow: arrival.packet.header.flow,
+            seq: arrival.packet.content.seq(),
+            size_bytes: arrival.frame_bytes,
+            fate,
+            reason,
+            depart_s: arrival.depart,
+            queue_bytes: u64::from(arrival.backlog.bytes),
+        });
+    }
+
+    /// A packet that had been accepted is marked or dropped after all.
+    pub fn revised(&mut self, arrival: &Arrival<'_, impl Content>) {
+        let verdict = arrival.verdict;
+        self.amend(
+            arrival.port,
+            arrival.counts.port_arrival,
+            |row| match verdict {
+                Verdict::Dropped(reason) => (row.fate, row.reason) = (DROPPED, reason as u8),
+                Verdict::Marked => row.fate = MARKED,
+                Verdict::Accepted => {}
+            },
+        );
+    }
+
+    /// The last bit of the port's n-th arrival leaves at `depart`.
+    pub fn departs(&mut self, port: PortId, port_arrival: u64, depart: Instant) {
+        self.amend(port, port_arrival, |row| {
+            row.depart_s = depart;
+            if row.fate == WAITING {
+                row.fate = FORWARDED;
+            }
+        });
+    }
+
+    fn amend(&mut self, port: PortId, port_arrival: u64, change: impl FnOnce(&mut LoggedPacket)) {
+        let log = self.ports.iter_mut().find(|log| log.port == port);
+        let row = log.and_then(|log| {
+            let place = port_arrival.checked_sub(log.first)?;
+            log.rows.get_mut(place as usize)
+        });
+        if let Some(row) = row {
+            change(row);
+        }
+    }
+
+    /// The table, port by port. What would leave after `end` still waits.
+    pub fn into_table(self, end: Instant) -> Table {
+        let rows = self.ports.iter().map(|log| log.rows.len()).sum();
+        let mut table = LoggedPackets::with_capacity(rows);
+        for log in self.ports {
+            for mut row in log.rows {
+                if row.depart_s > end && row.fate != DROPPED {
+                    row.depart_s = Instant::NEVER;
+                    row.fate = WAITING;
+                }
+                table.push(row);
+            }
+        }
+        table.into_table()
+    }
+}
