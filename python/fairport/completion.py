@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from fairport.censored import quantiles
+
 # The groups of the literature (pFabric, PIAS): sizes in bytes above the first and up to the second.
 GROUPS: dict[str, tuple[float, float]] = {
     "<= 100 KB": (0, 100e3),
@@ -18,15 +20,22 @@ GROUPS: dict[str, tuple[float, float]] = {
 }
 
 
-def transfers(flows: pl.DataFrame, from_s: float, to_s: float) -> pl.DataFrame:
-    """TCP flows of a given size that started in [from_s, to_s), with their `slowdown`."""
-    start = pl.col("start_s")
+def transfers(flows: pl.DataFrame, from_s: float, to_s: float, end_s: float) -> pl.DataFrame:
+    """TCP flows of a given size that started in [from_s, to_s), with their `slowdown`.
+
+    `is_over`: whether the flow had finished at `end_s`, the end of the run; `lasted_s`: its
+    completion time, or its age then; `lasted_ideals`: the same as a multiple of `ideal_fct_s`.
+    """
+    start, ideal = pl.col("start_s"), pl.col("ideal_fct_s")
+    lasted = pl.coalesce("fct_s", end_s - start)
     return flows.filter(
-        pl.col("size_bytes").is_not_null(),
-        pl.col("ideal_fct_s").is_not_null(),
-        start >= from_s,
-        start < to_s,
-    ).with_columns(slowdown=pl.col("fct_s") / pl.col("ideal_fct_s"))
+        pl.col("size_bytes").is_not_null(), ideal.is_not_null(), start >= from_s, start < to_s
+    ).with_columns(
+        slowdown=pl.col("fct_s") / ideal,
+        is_over=pl.col("fct_s").is_not_null(),
+        lasted_s=lasted,
+        lasted_ideals=lasted / ideal,
+    )
 
 
 def in_group(name: str) -> pl.Expr:
@@ -36,13 +45,13 @@ def in_group(name: str) -> pl.Expr:
     return (size > above) & (size <= most)
 
 
-def summary(flows: pl.DataFrame, from_s: float, to_s: float) -> dict[str, Any] | None:
+def summary(flows: pl.DataFrame, from_s: float, to_s: float, end_s: float) -> dict[str, Any] | None:
     """Completion times and slowdowns of all transfers and by group of size; None without any.
 
-    Quantiles are those of the completed transfers, by the nearest rank; `flows` less `completed`
-    had not completed at the end and are in none of them.
+    `flows` less `completed` were under way at the end. Quantiles count them with their ages
+    (`fairport.censored`); the mean is that of the completed transfers.
     """
-    ours = transfers(flows, from_s, to_s)
+    ours = transfers(flows, from_s, to_s, end_s)
     if ours.is_empty():
         return None
     groups = {"all": ours} | {name: ours.filter(in_group(name)) for name in GROUPS}
@@ -51,31 +60,25 @@ def summary(flows: pl.DataFrame, from_s: float, to_s: float) -> dict[str, Any] |
 
 def _figures(group: pl.DataFrame) -> dict[str, Any]:
     figures: dict[str, Any] = {"flows": group.height, "completed": group["fct_s"].count()}
-    for column, unit in (("fct", "_s"), ("slowdown", "")):
-        figures |= _quantiles(group[column + unit].drop_nulls(), column, unit)
+    for column, unit, lasted in (("fct", "_s", "lasted_s"), ("slowdown", "", "lasted_ideals")):
+        figures |= _quantiles(group[column + unit], group[lasted], column, unit)
     return figures
 
 
-def _quantiles(values: pl.Series, name: str, unit: str) -> dict[str, Any]:
+def _quantiles(values: pl.Series, lasted: pl.Series, name: str, unit: str) -> dict[str, Any]:
+    """Of `values`, null where something is not over, and how long each has `lasted`."""
+    known = not values.drop_nulls().is_empty()
+    shares = (0.5, 0.95, 0.99, 1.0)
+    median, p95, p99, most = (
+        quantiles(lasted, values.is_not_null(), shares) if known else [None] * 4
+    )
     return {
         f"{name}_mean{unit}": values.mean(),
-        f"{name}_median{unit}": values.quantile(0.5, "nearest"),
-        f"{name}_p95{unit}": values.quantile(0.95, "nearest"),
-        f"{name}_p99{unit}": values.quantile(0.99, "nearest"),
-        f"{name}_max{unit}": values.max(),
+        f"{name}_median{unit}": median,
+        f"{name}_p95{unit}": p95,
+        f"{name}_p99{unit}": p99,
+        f"{name}_max{unit}": most,
     }
-
-
-def sentence(figures: dict[str, Any]) -> str:
-    """The outcome of all transfers, in one sentence."""
-    whole = figures["all"]
-    done = f"{whole['completed']} of {whole['flows']} flows completed"
-    if not whole["completed"]:
-        return f"{done}."
-    return (
-        f"{done}; their slowdown against the empty network is {whole['slowdown_median']:.3g} at the"
-        f" median and {whole['slowdown_p99']:.3g} at the 99th percentile."
-    )
 
 
 def rounds_summary(rounds: pl.DataFrame) -> dict[str, Any] | None:
@@ -94,29 +97,21 @@ def rounds_summary(rounds: pl.DataFrame) -> dict[str, Any] | None:
     }
 
 
-def requests_summary(requests: pl.DataFrame, from_s: float, to_s: float) -> dict[str, Any] | None:
+def requests_summary(
+    requests: pl.DataFrame, from_s: float, to_s: float, end_s: float
+) -> dict[str, Any] | None:
     """Response times of the requests made in [from_s, to_s); None without any.
 
-    Quantiles are those of the answered ones, by the nearest rank; `requests` less `answered` had
-    no answer at the end and are in none of them.
+    `requests` less `answered` had no answer at the end. Quantiles count them with their ages; the
+    mean is that of the answered ones.
     """
     start = pl.col("start_s")
     ours = requests.filter(start >= from_s, start < to_s)
     if ours.is_empty():
         return None
+    lasted = ours.select(pl.coalesce("response_s", end_s - start)).to_series()
     return {"requests": ours.height, "answered": ours["response_s"].count()} | _quantiles(
-        ours["response_s"].drop_nulls(), "response", "_s"
-    )
-
-
-def requests_sentence(figures: dict[str, Any]) -> str:
-    """The outcome of all requests, in one sentence."""
-    done = f"{figures['answered']} of {figures['requests']} requests were answered"
-    if not figures["answered"]:
-        return f"{done}."
-    return (
-        f"{done}, in {figures['response_median_s'] * 1e3:.3g} ms at the median and"
-        f" {figures['response_p99_s'] * 1e3:.3g} ms at the 99th percentile."
+        ours["response_s"], lasted, "response", "_s"
     )
 
 

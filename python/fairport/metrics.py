@@ -23,6 +23,9 @@ from fairport.verdict import Waiting, verdict
 
 SCHEMA_VERSION = 1
 
+NO_VERDICT = "These flows are compared by how long they take, not by their goodput."
+"""The verdict's sentence for transfers and requests, for a caller that knows no [[traffic]]."""
+
 By = Literal["ingress", "flow", "port"]
 
 # What a run is counted within, and the running count of arrivals that shows whether it continues.
@@ -285,8 +288,9 @@ def summary(
     drops, ports = tables["drops"], tables["ports"]
     everything, flows = tables["flows"], compared(tables["flows"])
     classes = class_summary(flows, tables["rtt"], drops)
-    fct = completion.summary(everything, measure_from_s, measure_to_s)
-    requests = completion.requests_summary(tables["requests"], measure_from_s, measure_to_s)
+    span = measure_from_s, measure_to_s, simulated_s
+    fct = completion.summary(everything, *span)
+    requests = completion.requests_summary(tables["requests"], *span)
     worst = bottleneck(ports)
     busy = ports.filter(pl.col("port") == worst["port"])["busy_share"][0] if worst else None
     caused = timeout_runs(tables["timeouts"], drops).join(
@@ -302,11 +306,9 @@ def summary(
         for name, one in classes.items()
     }
     found = verdict(classes, waited, established(flows))
-    if (fct or requests) and "bulk" not in everything["workload"]:
-        # Short transfers are compared by how long each took, not by goodput.
-        sentences = [completion.sentence(fct)] if fct else []
-        sentences += [completion.requests_sentence(requests)] if requests else []
-        found |= {"outcast": False, "ratio": None, "sentence": " ".join(sentences)}
+    if (fct or requests) and not is_endless(flows):
+        # Transfers are compared by how long each took, not by goodput: there is no outcast to find.
+        found = dict.fromkeys(found, None) | {"sentence": NO_VERDICT}
     return {
         "schema_version": SCHEMA_VERSION,
         "scenario": scenario,
@@ -340,6 +342,11 @@ def compared(flows: pl.DataFrame) -> pl.DataFrame:
     """The flows whose goodputs are compared: the bulk flows; where there are none, all of TCP."""
     bulk = flows.filter(pl.col("workload") == "bulk")
     return flows.filter(pl.col("protocol") == "tcp") if bulk.is_empty() else bulk
+
+
+def is_endless(flows: pl.DataFrame) -> bool:
+    """Whether the flows always have more to send, so that their goodputs can be compared."""
+    return flows["size_bytes"].null_count() == flows.height
 
 
 def established(flows: pl.DataFrame) -> Mapping[str, int]:

@@ -39,9 +39,15 @@ class Quantity:
         return format(value * self.factor, getattr(self, where) or self.form)
 
     def with_unit(self, value: float | None) -> str:
-        """The value with its unit; "none" for None."""
-        return "none" if value is None else f"{self.shown(value)} {self.unit}".rstrip()
+        """The value with its unit, a large rate in Gbit/s; "none" for None."""
+        if value is None:
+            return "none"
+        if self.unit == "Mbit/s" and abs(value) >= _LARGE_BPS:
+            return f"{value * 1e-9:,.1f} Gbit/s"
+        return f"{self.shown(value)} {self.unit}".rstrip()
 
+
+_LARGE_BPS = 10e9
 
 _MBPS: dict[str, Any] = {"unit": "Mbit/s", "factor": 1e-6, "form": ".1f"}
 _MS: dict[str, Any] = {"unit": "ms", "factor": 1e3}
@@ -83,4 +89,19 @@ QUANTITIES: dict[str, Quantity] = {
     **{f"slowdown_{part}": Quantity(f"slowdown {part}") for part in ("mean", "median", "p99")},
     "completion_s": Quantity("completion time", **_MS, form=".2f"),
     "response_s": Quantity("response time", **_MS, form=".2f"),
+    # of one [[traffic]]
+    "transfers": Quantity("transfers", form=",.0f"),
+    "unfinished": Quantity("unfinished", form=",.0f"),
+    "small_fct_median_s": Quantity("small FCT median", **_MS, form=".4g", over_seeds=".3g"),
+    "small_fct_p99_s": Quantity("small FCT p99", **_MS, form=".4g", over_seeds=".3g"),
+    "rounds_done": Quantity("rounds done", form=".0f"),
+    "rounds_started": Quantity("rounds started", form=".0f"),
+    "round_time_median_s": Quantity("round time median", **_MS, form=".4g", over_seeds=".3g"),
+    "round_time_p99_s": Quantity("round time p99", **_MS, form=".4g", over_seeds=".3g"),
+    "response_median_s": Quantity("response time median", **_MS, form=".4g", over_seeds=".3g"),
+    "response_p99_s": Quantity("response time p99", **_MS, form=".4g", over_seeds=".3g"),
+    "loss_share": Quantity("loss", "%", 100, ".2f"),
+    "delay_mean_s": Quantity("delay mean", **_MS, form=".3f"),
+    "delay_p99_s": Quantity("delay p99", **_MS, form=".3f"),
+    "host_queue_drop_share": Quantity("drops in hosts' own queues", "%", 100, ".1f"),
 }

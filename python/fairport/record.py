@@ -48,7 +48,7 @@ class Record:
     windows: pl.DataFrame
     """`flow`, `other`, `correlation` of their congestion windows, of the run's first flows."""
     rtt: pl.DataFrame
-    """One row: `rtt_mean_s`, `rtt_p99_s` over the samples of all flows."""
+    """One row: `rtt_mean_s`, `rtt_p99_s` over the samples of all TCP flows; none without any."""
     trends: pl.DataFrame
     """Goodput, completion times, and the bottleneck's queue and drops over time
     (`fairport.trends`)."""
@@ -76,7 +76,7 @@ class Record:
             windows=metrics.window_correlation(
                 result.series.filter(pl.col("flow") < _WINDOWS), result.summary["measure"]["from_s"]
             ),
-            rtt=metrics.rtt_by(result.rtt, "run_id").drop("run_id"),
+            rtt=metrics.rtt_by(_of_tcp(result), "run_id").drop("run_id"),
             trends=trends(
                 result.tables,
                 (result.summary["bottleneck"] or {}).get("port"),
@@ -119,6 +119,12 @@ class Record:
         except (zipfile.BadZipFile, KeyError, ValueError, pl.exceptions.PolarsError) as error:
             raise DamagedRecordError(str(error)) from None
         return Record(summary=summary, **tables)
+
+
+def _of_tcp(result: Result) -> pl.DataFrame:
+    """The histogram of round-trip times; a datagram's delay is none."""
+    tcp = result.flows.filter(pl.col("protocol") == "tcp").select("flow")
+    return result.rtt.join(tcp, on="flow", how="semi")
 
 
 _TABLES = [field.name for field in fields(Record) if field.name != "summary"]

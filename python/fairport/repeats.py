@@ -6,6 +6,11 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from fairport.loads import caveats
+
+FEWEST_FOR_QUARTILES = 4
+"""Of fewer values, quartiles would be interpolations."""
+
 # Of these the sum says more than the median.
 _SUMMED = ("wall_s", "packet_hops")
 
@@ -45,7 +50,8 @@ def _over_runs(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
         whole["packet_hops"] / whole["wall_s"] if whole["wall_s"] > 0 else None
     )
     whole["fingerprint"] = None
-    whole["verdict"]["sentence"] = _sentence([summary["verdict"] for summary in summaries])
+    whole["verdict"]["sentence"] = sentence(summaries)
+    whole["caveats"] = caveats(whole)
     whole["files"] = []
     whole["runs"] = list(summaries)
     return whole
@@ -61,18 +67,32 @@ def _over(values: list[Any]) -> Any:
     if isinstance(first, int | float):
         return statistics.median(present)
     if isinstance(first, dict):
-        return {key: _over([value.get(key) for value in present]) for key in first}
+        keys = dict.fromkeys(key for value in present for key in value)
+        return {key: _over([value.get(key) for value in present]) for key in keys}
+    if isinstance(first, list) and first and isinstance(first[0], dict):
+        # one entry per [[traffic]], the same of every run
+        return [_over(list(entries)) for entries in zip(*present, strict=True)]
     # texts and lists: the value that all share
     return first if all(value == first for value in present) else None
 
 
-def _sentence(verdicts: Sequence[dict[str, Any]]) -> str:
-    outcasts = sum(verdict["outcast"] for verdict in verdicts)
-    ratios = sorted(verdict["ratio"] for verdict in verdicts if verdict["ratio"] is not None)
-    spread = (
-        f"; the throughput ratio is {statistics.median(ratios):.2f} in the median,"
-        f" {ratios[0]:.2f} to {ratios[-1]:.2f}"
-        if ratios
-        else ""
+def sentence(summaries: Sequence[dict[str, Any]]) -> str:
+    """The verdict over several runs."""
+    verdicts = [summary["verdict"] for summary in summaries]
+    known = [verdict for verdict in verdicts if verdict["outcast"] is not None]
+    if not known:
+        runs = len(summaries)
+        return f"{runs} runs; no class of flows can be an outcast here: the numbers are medians."
+    outcasts = sum(verdict["outcast"] for verdict in known)
+    ratios = [verdict["ratio"] for verdict in known if verdict["ratio"] is not None]
+    found = f"{outcasts} of {len(verdicts)} runs show an outcast"
+    if not ratios:
+        return f"{found}."
+    middle = ""
+    if len(ratios) >= FEWEST_FOR_QUARTILES:
+        q1, _, q3 = statistics.quantiles(ratios, n=4, method="inclusive")
+        middle = f", the middle half {q1:.2f} to {q3:.2f}"
+    return (
+        f"{found}. The median throughput ratio is {statistics.median(ratios):.2f}{middle}; it"
+        f" ranges from {min(ratios):.2f} to {max(ratios):.2f}."
     )
-    return f"{outcasts} of {len(verdicts)} runs show an outcast{spread}."

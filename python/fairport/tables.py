@@ -82,7 +82,8 @@ ABOUT: dict[str, str] = {
     "decisions": "One row per decision that moves a window, of the flows that the probes watch.",
     "queue": "One row per port and interval, of the ports that the probes watch.",
     "ports": "One row per output port.",
-    "rtt": "A histogram of round-trip times: one row per flow and bin that has samples.",
+    "rtt": "A histogram of round-trip times (of UDP flows, of delays one way): one row per flow and"
+    " bin that has samples.",
     "rounds": "One row per round of an incast, or per periodic transfer.",
     "requests": "One row per request of a client.",
     "trace": "One row per packet that arrived at the traced port.",
@@ -123,7 +124,11 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _s("timeout_period_s", "time waited for those expiries, in all"),
         _u64("drops", "packets of the flow dropped at any port"),
         _u64("marks", "packets of the flow marked at any port"),
-        _s("rtt_mean_s", "mean of the sender's RTT samples", _NO_SAMPLE),
+        _s(
+            "rtt_mean_s",
+            "mean of the sender's RTT samples; of UDP, of its datagrams' delays one way",
+            _NO_SAMPLE,
+        ),
         _s("rtt_min_s", "smallest RTT sample", _NO_SAMPLE),
         _s("rtt_max_s", "largest RTT sample", _NO_SAMPLE),
     ),

@@ -4,7 +4,7 @@
 half of the mean goodput of the class with most flows. Half, because the paper calls 1:6 flows the
 onset, and the lone flow gets about half there; Jain's index is still 0.98. Of several classes with
 equally few flows, the lone class is the one with the least goodput. If all classes have equally
-many flows, there is no lone class and no outcast.
+many flows, there is no lone class, and whether there is an outcast has no answer (null).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def verdict(
     lone, peers = lone_and_peers(classes)
     ratio = classes[lone]["throughput_ratio"] if lone else None
     return {
-        "outcast": ratio is not None and ratio < OUTCAST_BELOW,
+        "outcast": ratio is not None and ratio < OUTCAST_BELOW if lone else None,
         "ratio": ratio,
         "blackout_timeout_share": waiting[lone].after_drop_runs if lone else None,
         "sentence": _sentence(classes, lone, peers, waiting, established),

@@ -5,12 +5,13 @@ from typing import Any
 from fairport.repeats import summarise
 
 
-def one(seed: int, ratio: float | None, goodput: float, outcast: bool) -> dict[str, Any]:
+def one(seed: int, ratio: float | None, goodput: float, outcast: bool | None) -> dict[str, Any]:
     return {
         "scenario": "x",
         "seeds": [seed],
         "fingerprint": f"{seed:016x}",
         "valid": True,
+        "simulated_s": 10.0,
         "wall_s": 2.0,
         "packet_hops": 10,
         "packet_hops_per_s": 5.0,
@@ -44,8 +45,37 @@ def test_most_runs_decide_whether_there_is_an_outcast() -> None:
 
 def test_the_sentence_tells_how_often_and_how_widely() -> None:
     assert summarise(RUNS)["verdict"]["sentence"] == (
-        "2 of 3 runs show an outcast; the throughput ratio is 0.20 in the median, 0.10 to 0.90."
+        "2 of 3 runs show an outcast. The median throughput ratio is 0.20; it ranges from 0.10 to"
+        " 0.90."
     )
+
+
+def test_four_runs_have_quartiles_and_fewer_have_none() -> None:
+    ratios = [0.1, 0.2, 0.3, 0.6]
+    runs = [one(seed, ratio, 10.0, True) for seed, ratio in enumerate(ratios)]
+    # by linear interpolation: 0.175 and 0.375
+    assert ", the middle half 0.18 to 0.38;" in summarise(runs)["verdict"]["sentence"]
+    assert "middle half" not in summarise(runs[:3])["verdict"]["sentence"]
+
+
+def test_loads_are_merged_one_by_one() -> None:
+    runs = [
+        one(seed, None, 0.0, False)
+        | {"traffic": [{"index": 0, "kind": "incast", "transfers": 9, "unfinished": left}]}
+        for seed, left in enumerate((0, 3, 4))
+    ]
+    whole = summarise(runs)
+    assert whole["traffic"] == [{"index": 0, "kind": "incast", "transfers": 9, "unfinished": 3}]
+    assert whole["caveats"] == [
+        "Not all transfers were complete when the run ended:"
+        " 3 of 9 of traffic 0 (incast) were under way."
+    ]
+
+
+def test_runs_without_an_answer_have_no_verdict() -> None:
+    runs = [one(seed, None, 0.0, None) for seed in (1, 2)]
+    assert summarise(runs)["verdict"]["outcast"] is None
+    assert "no class of flows can be an outcast" in summarise(runs)["verdict"]["sentence"]
 
 
 def test_what_no_run_knows_stays_unknown() -> None:

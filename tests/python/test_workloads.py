@@ -170,13 +170,16 @@ def test_slowdown_is_against_the_empty_network_and_by_size() -> None:
         },
         schema_overrides={"size_bytes": pl.UInt64},
     )
-    groups = completion.summary(flows, 0.5, 10.0)
+    groups = completion.summary(flows, 0.5, 10.0, end_s=10.0)
     assert groups is not None
     assert list(groups) == ["all", "<= 100 KB", "100 KB-10 MB", "> 10 MB"]
     assert (groups["all"]["flows"], groups["all"]["completed"]) == (3, 2)
     assert groups["<= 100 KB"]["slowdown_max"] == 2.0
     assert groups["100 KB-10 MB"]["slowdown_p99"] == 3.0
     assert groups["> 10 MB"]["slowdown_median"] is None
+    # of three transfers two are over after 2 s and 6 s; the third is under way at the age of 9 s
+    assert groups["all"]["fct_median_s"] == 6.0
+    assert (groups["all"]["fct_p99_s"], groups["all"]["fct_max_s"]) == (9.0, 9.0)
 
 
 def test_a_run_of_several_workloads_tells_them_apart() -> None:
@@ -327,24 +330,24 @@ def test_response_times_are_drawn_where_there_are_requests() -> None:
     assert nothing_yet.summary["verdict"]["sentence"] == "0 of 1 requests were answered."
 
 
-def test_quantiles_of_response_times_are_by_the_nearest_rank_and_count_what_was_asked() -> None:
+def test_quantiles_of_response_times_count_ages_and_what_was_asked() -> None:
     requests = pl.DataFrame(
         {
             "start_s": [0.5, 1.0, 2.0, 3.0, 4.0, 5.0],
             "response_s": [9.0, 0.1, 0.2, 0.3, None, 9.0],
         }
     )
-    figures = completion.requests_summary(requests, 1.0, 5.0)
+    figures = completion.requests_summary(requests, 1.0, 5.0, end_s=4.15)
     assert figures == {
         "requests": 4,
         "answered": 3,
         "response_mean_s": pytest.approx(0.2),
         "response_median_s": 0.2,
-        "response_p95_s": 0.3,
+        "response_p95_s": 0.3,  # the one without an answer had waited 0.15 s only
         "response_p99_s": 0.3,
         "response_max_s": 0.3,
     }
-    assert completion.requests_summary(requests, 6.0, 9.0) is None
+    assert completion.requests_summary(requests, 6.0, 9.0, end_s=9.0) is None
 
 
 def test_a_thought_that_is_a_time_alone_is_always_as_long() -> None:

@@ -20,19 +20,20 @@ PYTHON = (
     {
         "_core",
         "_toml",
-        "completion",
+        "censored",
         "errors",
         "headers",
         "ordered_threads",
         "quantities",
+        "traffic_table",
         "verdict",
     },
-    {"custom", "files", "published", "tables", "workloads"},
+    {"completion", "custom", "files", "published", "tables", "workloads"},
     # What is asked for, and what tables mean.
     {"scenario", "metrics", "trends"},
-    {"blackouts", "repeats", "result", "scripts", "stacks"},
+    {"blackouts", "loads", "result", "scripts", "stacks"},
     # What runs it, and what is kept of a run.
-    {"backends", "record"},
+    {"backends", "record", "repeats"},
     {"layout", "papers"},
     # Many runs as one question.
     {"study"},

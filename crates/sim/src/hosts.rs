@@ -11,7 +11,7 @@ use fairport_units::Instant;
 use crate::flow::{Endpoint, LiveFlow, Side};
 use crate::reports::Reports;
 use crate::timers::Timers;
-use crate::udp::{HEADER_BYTES, UdpFlow};
+use crate::udp::{HEADER_BYTES, UdpFlow, stamp, stamped};
 
 /// A packet's first output: its host's NIC, which the network knows.
 const NIC: PortId = PortId(0);
@@ -174,11 +174,12 @@ fn send_datagram<P: Simulated, O: Observer<P>>(
         ecn: Ecn::NotEct.bits(),
         class,
     };
-    let datagram = Segment {
+    let mut datagram = Segment {
         seq,
         payload,
         ..Segment::default()
     };
+    stamp(&mut datagram, now);
     let content = P::new(datagram, flow.sent, false);
     network.inject(at, Packet { header, content });
 }
@@ -215,7 +216,10 @@ impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {
             }
             Some(LiveFlow::Udp(flow)) => {
                 flow.received += 1;
-                flow.delivered += u64::from(packet.content.segment().payload);
+                let datagram = packet.content.segment();
+                flow.delivered += u64::from(datagram.payload);
+                let delay = now - stamped(datagram);
+                self.reports.log.rtt_sample(number, delay);
                 if flow.delivered >= flow.size_bytes {
                     self.reports.delivered(number, Side::Sender, now);
                 }

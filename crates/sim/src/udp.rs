@@ -2,9 +2,31 @@
 
 use fairport_net::stream::Stream;
 use fairport_plan::udp::{DatagramSource, Udp};
-use fairport_units::Instant;
+use fairport_tcp::{Segment, Timestamps};
+use fairport_units::{Duration, Instant};
 
 pub(crate) use fairport_plan::udp::HEADER_BYTES;
+
+const PS_PER_NS: u64 = 1000;
+
+/// Notes in a datagram when it was sent, to the nanosecond. A datagram has no options, so their place
+/// is free; they do not count for its size.
+pub(crate) fn stamp(datagram: &mut Segment, now: Instant) {
+    let ns = (now - Instant::ZERO).as_ps() / PS_PER_NS;
+    datagram.options.set_timestamps(Timestamps {
+        val: ns as u32,
+        ecr: (ns >> 32) as u32,
+    });
+}
+
+/// When a datagram was sent.
+pub(crate) fn stamped(datagram: &Segment) -> Instant {
+    let ns = datagram
+        .options
+        .timestamps()
+        .map_or(0, |sent| u64::from(sent.val) | u64::from(sent.ecr) << 32);
+    Instant::ZERO + Duration::from_ps(ns * PS_PER_NS)
+}
 
 /// A source and its sink.
 pub(crate) struct UdpFlow {
@@ -61,5 +83,20 @@ impl UdpFlow {
     /// Sends nothing more.
     pub(crate) fn stop(&mut self) {
         self.source.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_datagram_tells_when_it_was_sent_to_the_nanosecond() {
+        for ps in [0, 999, 1_000, 5_000_000_000_001, 90_000_000_000_000_123] {
+            let sent = Instant::ZERO + Duration::from_ps(ps);
+            let mut datagram = Segment::default();
+            stamp(&mut datagram, sent);
+            assert_eq!((sent - stamped(&datagram)).as_ps(), ps % 1000);
+        }
     }
 }

@@ -10,12 +10,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fairport import _core, backends, metrics
+from fairport import _core, backends, loads, metrics
 from fairport.backends import memory
 from fairport.backends.protocol import Backend, Observation, Prepared, Progress, Recorded
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result, run_id
 from fairport.scenario import Scenario, load
+from fairport.scenario.lower import DEFAULT_STACK
+from fairport.scenario.traffic import Traffic
+from fairport.scenario.traffic.incast import Incast
 from fairport.scenario.user_code import Factory
 
 
@@ -141,6 +144,10 @@ def _result(backend: Backend, scenario: Scenario, recorded: Recorded) -> Result:
         backend=backend.name,
         valid=recorded.valid,
     )
+    summary |= _of_its_loads(scenario, recorded)
+    if summary["verdict"]["sentence"] == metrics.NO_VERDICT:
+        summary["verdict"]["sentence"] = loads.sentence(summary["traffic"]) or metrics.NO_VERDICT
+    summary["caveats"] = loads.caveats(summary)
     if recorded.health:
         # a backend in real time says how well it kept its times, and whether that was enough
         summary |= {"health": dict(recorded.health), "faults": list(recorded.faults)}
@@ -180,3 +187,39 @@ def _result(backend: Backend, scenario: Scenario, recorded: Recorded) -> Result:
         summary=summary,
         manifest=manifest,
     )
+
+
+def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
+    """The part of the summary that follows the scenario's [[traffic]]."""
+    span = loads.Span(recorded.measure_from_s, recorded.measure_to_s, recorded.simulated_s)
+    tables = recorded.tables
+    share = loads.host_queue_drop_share(tables["flows"], tables["ports"])
+    return {
+        "host_queue_drop_share": share,
+        "rto_min_s": _rto_min_s(scenario),
+        "traffic": loads.summary(tables, [_load(one) for one in scenario.traffic], span),
+    }
+
+
+def _load(traffic: Traffic) -> loads.Load:
+    """What the summary has to know of a [[traffic]]."""
+    if not isinstance(traffic, Incast):
+        return loads.Load(traffic.kind)
+    return loads.Load(
+        traffic.kind,
+        rounds=traffic.rounds,
+        start_s=traffic.start.seconds,
+        stop_s=None if traffic.stop is None else traffic.stop.seconds,
+        pause_s=traffic.pause.seconds,
+    )
+
+
+def _rto_min_s(scenario: Scenario) -> float:
+    """The largest minimum RTO that the scenario gives to any sender."""
+    preset = _core.preset(scenario.tcp.stack or DEFAULT_STACK)
+    known = [float(preset["rto_min_ps"]) / 1e12]
+    if scenario.tcp.rto_min is not None:
+        known = [scenario.tcp.rto_min.seconds]
+    special = [*scenario.host_tcp, *(one.tcp for one in scenario.traffic if one.tcp)]
+    known += [one.rto_min.seconds for one in special if one.rto_min is not None]
+    return max(known)

@@ -36,6 +36,15 @@ def compare(
         Path | None,
         typer.Option(metavar="DIR", help="A folder of your own fixes.", show_default=False),
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What the fixes are ranked by, such as small_fct_p99_s or rounds_done."
+            "  [default: what the scenario's traffic suggests]",
+            show_default=False,
+        ),
+    ] = None,
     backend: BackendName = "simulation",
     repeat: Annotated[
         int, typer.Option(metavar="N", min=1, help="Runs of each, with the seeds from --seed on.")
@@ -69,6 +78,9 @@ def compare(
 ) -> None:
     """Compare fixes: which ones work in this scenario, and what they need.
 
+    Long-lived flows are compared by their shares, an incast by its rounds, other transfers by their
+    completion times, requests by their response times.
+
     Finished runs are kept (`fairport store`) and are not run again.
     """
     from fairport.cli import compare_table, output
@@ -94,6 +106,7 @@ def compare(
                 names,
                 repeat=repeat,
                 seed=seed,
+                metric=metric,
                 backend=backend,
                 folder=fixes,
                 jobs=jobs,

@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import out
 from fairport.cli.output import new_table
 from fairport.quantities import QUANTITIES
-from fairport.study.measures import MEASURES
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fairport.study.comparison import Comparison
+    from fairport.study.comparison import Column, Comparison
+    from fairport.study.metric import JudgedLoad
 
-# In a terminal narrower than this the later measures are left out, the last one first.
-_WIDTH_OF_ALL = 110
+# In a narrow terminal the later columns of the whole run are left out, the last one first.
 _ALWAYS_SHOWN = 3
 _WIDTH_OF_ONE = 11
 _WIDTH_OF_NAMES = 30
 
 
 def show(comparison: Comparison, folder: Path | None) -> None:
-    """Prints the comparison."""
+    """Prints the comparison: a table per load, one of the whole run, the ranking."""
     from fairport.scenario.phase import phase_parameters
 
     console = out()
-    measures = _that_fit(console.width)
-    console.print(_table(comparison, measures))
+    for caveat in comparison.caveats:
+        console.print(caveat, style="bold")
+    for load in comparison.loads:
+        columns = [column for column in comparison.columns if column.load == load.label]
+        if columns and load.kind != "bulk":
+            console.print(f"\n[bold]{load.label}[/bold]{_ranks(load)}")
+            console.print(_table(comparison, columns))
+    of_the_run = _of_the_run(comparison)
+    shown = _that_fit(of_the_run, console.width)
+    if len(comparison.loads) > 1 or comparison.loads[0].kind != "bulk":
+        console.print("\n[bold]the whole run[/bold]")
+    console.print(_table(comparison, shown, needs=True))
     for candidate in comparison.candidates:
         if candidate.why_not is not None:
             console.print(f"{candidate.name}: not applicable: {candidate.why_not}", markup=False)
-    seeds = comparison.seeds
-    left_out = [QUANTITIES[key].title for key in MEASURES if key not in measures]
-    parts = [
-        f"medians over seeds {seeds[0]} to {seeds[-1]}, quartiles below"
-        if len(seeds) > 1
-        else f"seed {seeds[0]}",
-        f"{comparison.scenario.duration} each",
-        *([f"not shown in a terminal this narrow: {', '.join(left_out)}"] if left_out else []),
-    ]
-    console.print("; ".join(parts), style="dim")
+    if comparison.host_queue_drops:
+        console.print(comparison.host_queue_drops, style="bold")
+    console.print("; ".join(_circumstances(comparison, of_the_run[len(shown) :])), style="dim")
     for part, text in phase_parameters(comparison.scenario).items():
         console.print(f"  {part:<7} {text}", style="dim")
-    console.print()
+    console.print(f"\n{comparison.ranked_by}")
     for one in comparison.ranking:
         console.print(f"{one.rank}. [bold]{one.fix}[/bold]: {one.verdict}: {one.sentence}")
     console.print(f"\n{comparison.conclusion}", style="bold")
@@ -54,29 +57,56 @@ def show(comparison: Comparison, folder: Path | None) -> None:
                 console.print(str(folder / file), soft_wrap=True)
 
 
-def _that_fit(width: int) -> list[str]:
-    if width >= _WIDTH_OF_ALL:
-        return list(MEASURES)
-    return list(MEASURES)[: max(_ALWAYS_SHOWN, (width - _WIDTH_OF_NAMES) // _WIDTH_OF_ONE)]
+def _ranks(load: JudgedLoad) -> str:
+    if load.metric is None:
+        return ", which the ranking leaves out"
+    return f", ranked by {QUANTITIES[load.metric].title}"
 
 
-def _table(comparison: Comparison, measures: list[str]) -> Table:
+def _of_the_run(comparison: Comparison) -> list[Column]:
+    """The columns of the whole run, and of the long-lived flows, which share the line."""
+    long_lived = [load.label for load in comparison.loads if load.kind == "bulk"]
+    return [column for column in comparison.columns if column.load in ("", *long_lived)]
+
+
+def _circumstances(comparison: Comparison, left_out: Sequence[Column]) -> list[str]:
+    seeds = comparison.seeds
+    spread = "quartiles" if comparison.has_quartiles else "least and greatest"
+    over = f"medians over seeds {seeds[0]} to {seeds[-1]}, {spread} below"
+    parts = [
+        over if len(seeds) > 1 else f"seed {seeds[0]} only, so the spread is not known",
+        f"{comparison.scenario.duration} each",
+    ]
+    if left_out:
+        titles = ", ".join(column.quantity.title for column in left_out)
+        parts.append(f"not shown in a terminal this narrow: {titles}")
+    return parts
+
+
+def _that_fit(columns: Sequence[Column], width: int) -> list[Column]:
+    return list(columns)[: max(_ALWAYS_SHOWN, (width - _WIDTH_OF_NAMES) // _WIDTH_OF_ONE)]
+
+
+def _table(comparison: Comparison, columns: Sequence[Column], *, needs: bool = False) -> Table:
     table = new_table()
     table.add_column("fix")
-    for key in measures:
-        heading = f"{QUANTITIES[key].title} {QUANTITIES[key].unit}".strip().replace(" ", "\n")
+    for column in columns:
+        quantity = column.quantity
+        heading = f"{quantity.title} {quantity.unit}".strip().replace(" ", "\n")
         table.add_column(heading, justify="right", vertical="top")
-    table.add_column("needs")
+    if needs:
+        table.add_column("needs")
+    several = len(comparison.seeds) > 1
     for row in comparison.table.iter_rows(named=True):
-        if row["not_applicable"] is not None:
-            continue
-        needs = ", ".join(row["needs"])
-        table.add_row(row["fix"], *(_cell(row, key) for key in measures), needs)
+        if row["not_applicable"] is None:
+            cells = [_cell(row, column, spread=several) for column in columns]
+            table.add_row(row["fix"], *cells, *([", ".join(row["needs"])] if needs else []))
     return table
 
 
-def _cell(row: dict[str, Any], key: str) -> str:
+def _cell(row: dict[str, Any], column: Column, *, spread: bool) -> str:
     median, q1, q3 = (
-        QUANTITIES[key].shown(row[f"{key}_{part}"], "over_seeds") for part in ("median", "q1", "q3")
+        column.quantity.shown(row[f"{column.key}_{part}"], "over_seeds")
+        for part in ("median", "q1", "q3")
     )
-    return f"{median}\n[dim]{q1}..{q3}[/dim]" if median else ""
+    return f"{median}\n[dim]{q1}..{q3}[/dim]" if median and spread else median

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairport import traffic_table
 from fairport.cli.console import out
 from fairport.cli.output import new_table
 from fairport.quantities import QUANTITIES
@@ -32,12 +33,14 @@ _COLUMNS = {
     "rtt_p99_s": "\np99",
 }
 
-_MEAN_P99 = ("mean", "p99")
 _MEAN_MAX = ("mean", "max")
 
 # In a terminal too narrow for all columns these are left out, the first one first.
 _PLENTY = 10_000
 _LEFT_OUT = ("goodput_bps_max", "goodput_bps_min", "timeout_period_s", "rtt_p99_s", "drops")
+
+# Of flows that are compared by how long they take.
+_BY_GOODPUT = ("goodput_bps_mean", "goodput_bps_min", "goodput_bps_max", "throughput_ratio")
 
 # Key of the summary's completion times, and the heading.
 _COMPLETION = {
@@ -60,6 +63,8 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
     from fairport.scenario.phase import phase_parameters
 
     console = out()
+    for caveat in summary.get("caveats", []):
+        console.print(caveat, style="bold")
     paper = published_figures(scenario.paper) if scenario.paper else None
     console.print(_that_fits(console, summary, paper))
     if paper is not None:
@@ -67,8 +72,11 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
     console.print(_totals(summary, paper))
     if summary["fct"]:
         console.print(_completion_table(summary["fct"]))
-    for line in _workloads(summary):
-        console.print(line)
+    if by_traffic := _traffic_table(console, summary):
+        console.print(by_traffic)
+    if summary.get("host_queue_drop_share"):
+        share = _shown("host_queue_drop_share", summary["host_queue_drop_share"])
+        console.print(f"{share} of the drops are in hosts' own queues.", style="bold")
     runs = summary.get("runs")
     if runs:
         console.print(_run_table(runs))
@@ -92,11 +100,18 @@ def _that_fits(console: Console, summary: dict[str, Any], paper: dict[str, Any] 
     """The table by hop class, without columns that the terminal has no room for."""
     unfolded = console.options.update(width=_PLENTY)
     for left_out in range(len(_LEFT_OUT) + 1):
-        columns = [key for key in _COLUMNS if key not in _LEFT_OUT[:left_out]]
+        left = _LEFT_OUT[:left_out] + (_BY_GOODPUT if is_about_time(summary) else ())
+        columns = [key for key in _COLUMNS if key not in left]
         table = _class_table(summary, paper, columns)
         if console.measure(table, options=unfolded).maximum <= console.width:
             break
     return table
+
+
+def is_about_time(summary: Mapping[str, Any]) -> bool:
+    """Whether no flow of the run is long-lived, so that goodputs say little."""
+    entries = summary.get("traffic", [])
+    return bool(entries) and not any("jain_index" in entry for entry in entries)
 
 
 def _class_table(
@@ -129,31 +144,24 @@ def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
     return table
 
 
-def _workloads(summary: Mapping[str, Any]) -> list[str]:
-    """One line each on incast, on requests, on UDP."""
-    lines = []
-    rounds, requests, udp = summary["rounds"], summary["requests"], summary["udp"]
-    if rounds:
-        mean, p99 = (_shown("completion_s", rounds[f"completion_{part}_s"]) for part in _MEAN_P99)
-        lines.append(
-            f"{rounds['rounds']:.0f} rounds: {mean} mean, {p99} 99th percentile,"
-            f" {_shown('goodput_bps', rounds['goodput_bps'])} while they last"
-        )
-    if requests and requests["answered"]:
-        mean, *others = (
-            _shown("response_s", requests[f"response_{part}_s"])
-            for part in ("mean", "median", "p95", "p99", "max")
-        )
-        lines.append(
-            f"{requests['requests']:.0f} requests, {requests['answered']:.0f} answered: {mean}"
-            f" mean; median, 95th, 99th percentile and maximum {', '.join(others)}"
-        )
-    if udp:
-        lines.append(
-            f"UDP: {udp['flows']:.0f} flows, {_shown('goodput_bps', udp['goodput_bps_total'])},"
-            f" {udp['drops']:.0f} of {udp['sent']:.0f} datagrams dropped"
-        )
-    return lines
+def _traffic_table(console: Console, summary: Mapping[str, Any]) -> Table | None:
+    """One row per [[traffic]]; None where the table by hop class says it all."""
+    columns, rows = traffic_table.table(summary)
+    if not rows:
+        return None
+    unfolded = console.options.update(width=_PLENTY)
+    # the first two columns are known from elsewhere
+    for left_out in range(3):
+        table = new_table()
+        table.add_column("traffic")
+        for name in columns[left_out:]:
+            table.add_column(QUANTITIES[name].label.replace(" ", "\n"), justify="right")
+        for name, numbers in rows:
+            cells = zip(columns[left_out:], numbers[left_out:], strict=True)
+            table.add_row(name, *(QUANTITIES[key].shown(value, "narrow") for key, value in cells))
+        if console.measure(table, options=unfolded).maximum <= console.width:
+            break
+    return table
 
 
 def _totals(summary: dict[str, Any], paper: dict[str, Any] | None) -> str:
@@ -162,7 +170,7 @@ def _totals(summary: dict[str, Any], paper: dict[str, Any] | None) -> str:
 
     total = f"total {_shown('goodput_bps_total', summary['goodput_bps_total'])}"
     parts = [total + beside("goodput_bps_total")]
-    if summary["jain_index"] is not None:
+    if summary["jain_index"] is not None and not is_about_time(summary):
         index = _shown("jain_index", summary["jain_index"])
         parts.append(f"Jain index {index}{beside('jain_index')}")
     if summary["utilisation"] is not None:
@@ -214,7 +222,7 @@ def _run_table(runs: Sequence[Mapping[str, Any]]) -> Table:
             "" if verdict["ratio"] is None else f"{verdict['ratio']:.3f}",
             "" if one["jain_index"] is None else f"{one['jain_index']:.3f}",
             f"{one['goodput_bps_total'] / 1e6:.1f}",
-            "yes" if verdict["outcast"] else "no",
+            {True: "yes", False: "no", None: ""}[verdict["outcast"]],
             one["fingerprint"],
         )
     return table

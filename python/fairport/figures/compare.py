@@ -12,13 +12,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from fairport.figures import style
-from fairport.quantities import QUANTITIES
 from fairport.study.fixes import BASELINE
-from fairport.study.measures import MEASURES
 from fairport.verdict import PARITY
 
 if TYPE_CHECKING:
-    from fairport.study.comparison import Comparison
+    from fairport.study.comparison import Column, Comparison
 
 TITLE = "Which fix works"
 CAPTION = (
@@ -36,13 +34,14 @@ _TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 def draw(comparison: Comparison) -> Figure:
     """Panels in rows of four; the scenario as it is on top, then the fixes in their order."""
     names = [BASELINE, *(one.fix for one in comparison.ranking)]
-    rows = -(-len(MEASURES) // _COLUMNS)
+    columns = comparison.columns
+    rows = -(-len(columns) // _COLUMNS)
     tall = _LINE_IN * (len(names) + 0.4)
     height = _TOP_IN + rows * tall + (rows - 1) * _GAP_IN + _BOTTOM_IN
     wide = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN) / _COLUMNS
     with style.applied():
         picture = style.Picture(figsize=(_WIDTH_IN, height))
-        for index, key in enumerate(MEASURES):
+        for index, shown in enumerate(columns):
             row, column = divmod(index, _COLUMNS)
             bottom = height - _TOP_IN - (row + 1) * tall - row * _GAP_IN
             axes = picture.add_axes(
@@ -53,13 +52,15 @@ def draw(comparison: Comparison) -> Figure:
                     tall / height,
                 )
             )
-            _panel(axes, comparison, key, names, first=column == 0)
+            _panel(axes, comparison, shown, names, first=column == 0)
         _heading(picture, comparison, height)
     return picture
 
 
-def _panel(axes: Axes, comparison: Comparison, key: str, names: list[str], *, first: bool) -> None:
-    quantity, (axis, _) = QUANTITIES[key], MEASURES[key]
+def _panel(
+    axes: Axes, comparison: Comparison, column: Column, names: list[str], *, first: bool
+) -> None:
+    quantity, axis, key = column.quantity, column.axis, column.key
     places = np.arange(len(names))
     if axis == "ratio":
         axes.axvspan(PARITY, 1 / PARITY, color=style.BAND, alpha=0.25, linewidth=0)
@@ -87,6 +88,11 @@ def _panel(axes: Axes, comparison: Comparison, key: str, names: list[str], *, fi
     axes.set_yticks(places, names if first else [""] * len(names))
     axes.grid(axis="x")
     axes.set_title(quantity.label, loc="left", fontweight="bold", fontsize=8)
+    if column.load and len(comparison.loads) > 1:
+        axes.annotate(
+            column.load, (0, 1), (0, 14), xycoords="axes fraction", textcoords="offset points",
+            va="bottom", color=style.MUTED, fontsize=7, annotation_clip=False,
+        )  # fmt: skip
     if axis == "ratio" and comparison.runs.filter(pl.col(key) > 0).height:
         axes.set_xscale("log")
         least, most = axes.get_xlim()

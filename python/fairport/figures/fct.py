@@ -25,7 +25,8 @@ def draw(result: Result) -> Figure:
     picture, rows = style.frame(result, TITLE, [2.4], [])
     axes = rows[0][0]
     measure = result.summary["measure"]
-    ours = completion.transfers(result.flows, measure["from_s"], measure["to_s"])
+    end_s = result.summary["simulated_s"]
+    ours = completion.transfers(result.flows, measure["from_s"], measure["to_s"], end_s)
     drawn = [
         distribution.line(axes, name, ours.filter(completion.in_group(name))["slowdown"], look)
         for name, look in zip(completion.GROUPS, distribution.LOOKS, strict=False)

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from fairport.figures import compare as figure
-from fairport.quantities import QUANTITIES
 from fairport.report.inline import embed
 from fairport.report.template import fill
 from fairport.scenario.phase import phase_parameters
-from fairport.study.measures import MEASURES
 from fairport.study.store import program_version
 
 if TYPE_CHECKING:
@@ -36,7 +34,10 @@ def page(comparison: Comparison, svg: Path) -> str:
             for one in comparison.candidates
             if one.fix is not None
         ],
-        measures=[(QUANTITIES[key].title, text) for key, (_, text) in MEASURES.items()],
+        ranking_note=comparison.ranking_note,
+        caveats=[*comparison.caveats, *filter(None, [comparison.host_queue_drops])],
+        spread="quartiles" if comparison.has_quartiles else "least and greatest",
+        measures=[(one.quantity.title, one.text) for one in comparison.columns],
         conditions=list(phase_parameters(comparison.scenario).items()),
         facts=[
             ("Seeds", f"{seeds[0]} to {seeds[-1]}, the same for every fix"),
@@ -48,22 +49,29 @@ def page(comparison: Comparison, svg: Path) -> str:
 
 
 def _table(comparison: Comparison) -> dict[str, Any]:
+    several = len(comparison.loads) > 1
     return {
-        "columns": [(QUANTITIES[key].title, QUANTITIES[key].unit) for key in MEASURES],
-        "rows": [_row(row) for row in comparison.table.iter_rows(named=True)],
+        "columns": [
+            (
+                f"{one.load}: {one.quantity.title}" if one.load and several else one.quantity.title,
+                one.quantity.unit,
+            )
+            for one in comparison.columns
+        ],
+        "rows": [_row(row, comparison) for row in comparison.table.iter_rows(named=True)],
     }
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
+def _row(row: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     return {
         "fix": row["fix"],
         "needs": ", ".join(row["needs"]),
         "not_applicable": row["not_applicable"],
         "cells": [
             tuple(
-                QUANTITIES[key].shown(row[f"{key}_{part}"], "over_seeds")
+                one.quantity.shown(row[f"{one.key}_{part}"], "over_seeds")
                 for part in ("median", "q1", "q3")
             )
-            for key in MEASURES
+            for one in comparison.columns
         ],
     }

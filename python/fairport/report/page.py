@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairport import blackouts, figures, metrics
+from fairport import blackouts, figures, metrics, traffic_table
 from fairport.figures import style
 from fairport.published import published_figures
 from fairport.quantities import QUANTITIES
@@ -54,6 +54,7 @@ def render(result: Result, pictures: Path, published: Mapping[str, Any] | None =
     paper = published
     if paper is None and result.scenario.paper:
         paper = published_figures(result.scenario.paper)
+    loads, rows = traffic_table.table(result.summary)
     return fill(
         "page.html",
         name=result.scenario.name,
@@ -62,6 +63,9 @@ def render(result: Result, pictures: Path, published: Mapping[str, Any] | None =
         manifest=result.manifest,
         seed=result.seed,
         key_figures=_key_figures(result.summary, paper),
+        caveats=result.summary.get("caveats", []),
+        traffic_columns=[(_capital(QUANTITIES[key].title), QUANTITIES[key].unit) for key in loads],
+        traffic=[(name, _number_cells(loads, numbers)) for name, numbers in rows],
         columns=[(_capital(QUANTITIES[key].title), QUANTITIES[key].unit) for key in _COLUMNS],
         classes=_class_rows(result, paper),
         paper=paper,
@@ -99,6 +103,9 @@ def _key_figures(
     if summary["utilisation"] is not None:
         note = f"of the line of {summary['bottleneck']['port']}"
         found.append(("Utilisation", _shown("utilisation", summary["utilisation"]), note))
+    if summary.get("host_queue_drop_share"):
+        share = _shown("host_queue_drop_share", summary["host_queue_drop_share"])
+        found.append(("Drops at hosts", share, "of all drops are in hosts' own queues"))
     return found
 
 
@@ -125,6 +132,12 @@ def _class_rows(result: Result, paper: Mapping[str, Any] | None) -> list[dict[st
 
 def _cells(figures_of_class: Mapping[str, Any]) -> list[str]:
     return [_spaced(QUANTITIES[key].shown(figures_of_class.get(key))) for key in _COLUMNS]
+
+
+def _number_cells(keys: Sequence[str], numbers: Sequence[float | None]) -> list[str]:
+    return [
+        _spaced(QUANTITIES[key].shown(number)) for key, number in zip(keys, numbers, strict=True)
+    ]
 
 
 def _spaced(number: str) -> str:

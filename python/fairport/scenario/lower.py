@@ -16,7 +16,8 @@ from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings, engine_value
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.traffic.base import Ends, ToOneReceiver, TrafficError
 
-_DEFAULT_STACK = "linux-2.6"
+DEFAULT_STACK = "linux-2.6"
+"""The stack preset where a scenario names none."""
 
 # a layer of TCP settings and its place in the scenario
 Layer = tuple[str, TcpSettings]
@@ -192,7 +193,7 @@ def _stack(
     """The index of the stack that these layers make, added to the job when new."""
     place, name = next(
         ((place, layer.stack) for place, layer in reversed(layers) if layer.stack is not None),
-        ("tcp", _DEFAULT_STACK),
+        ("tcp", DEFAULT_STACK),
     )
     if name not in presets:
         raise ScenarioError(

@@ -12,12 +12,14 @@ import polars as pl
 from fairport import backends
 from fairport.backends.protocol import Backend
 from fairport.errors import InputError, ScenarioError
+from fairport.repeats import summarise
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.study.comparison import Candidate, Comparison
 from fairport.study.fixes import BASELINE, Fix, FixError, available
 from fairport.study.fixes import load as load_fixes
 from fairport.study.measures import Groups, drop_run_lengths, measured
+from fairport.study.metric import JudgedLoad, judged_loads
 from fairport.study.pool import Progress, run_all
 from fairport.study.store import Store
 
@@ -30,6 +32,7 @@ def compare(
     *,
     repeat: int = REPEAT,
     seed: int | None = None,
+    metric: str | None = None,
     backend: str = backends.DEFAULT,
     folder: Path | None = None,
     jobs: int | None = None,
@@ -38,37 +41,39 @@ def compare(
 ) -> Comparison:
     """Runs a scenario without and with each fix, with `repeat` seeds from `seed` on.
 
-    `fixes` are names, paths of files, or Fix objects; None: all there are. `folder` holds fixes of
-    your own. Runs come from and go to `store` (None: the user's, see `study.store`). `progress`
+    `fixes` are names, paths of files, or Fix objects; None: all there are. `metric` is what they
+    are ranked by (`study.metric`); None: what the scenario's traffic suggests. `folder` holds fixes
+    of your own. Runs come from and go to `store` (None: the user's, see `study.store`). `progress`
     and `jobs` are those of `study.pool.run_all`.
 
-    Raises FixError for a fix that does not exist or when none of the fixes applies, and
-    ScenarioError for a scenario that cannot be run or has no TCP flows.
+    Raises FixError for a fix that does not exist or when none of the fixes applies, InputError for
+    a metric that the scenario does not have, and ScenarioError for a scenario that cannot be run.
     """
     scenario = load_scenario(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
-    if all(traffic.kind == "udp" for traffic in scenario.traffic):
-        raise ScenarioError(
-            "is all UDP: fixes are compared by the goodput of TCP flows",
-            file=scenario.file,
-            field="traffic",
-            remedy='add traffic of TCP, such as `kind = "bulk"`',
-        )
     chosen = load_fixes(available(folder) if fixes is None else fixes, folder)
     candidates = _candidates(backends.get(backend), scenario, chosen, first)
     applicable = [one for one in candidates if one.refusal is None]
     tasks = [(one.scenario, seed) for one in applicable for seed in seeds]
     records = run_all(tasks, backend=backend, jobs=jobs, store=store or Store(), progress=progress)
     rows, lengths, groups = [], [], None
+    loads: list[JudgedLoad] = []
+    as_it_is = []
     with closing(records):
         for (one, number), record in zip(
             ((one, seed) for one in applicable for seed in seeds), records, strict=True
         ):
             # the first record is one of the scenario as it is
-            groups = groups or Groups.of(record)
-            name = {"fix": one.name}
-            rows.append(name | measured(record, groups))
+            if groups is None:
+                groups = Groups.of(record)
+                loads = judged_loads(scenario, record, groups, metric)
+            if one.name == BASELINE:
+                as_it_is.append(record.summary)
+            row = {"fix": one.name} | measured(record, groups)
+            for load in loads:
+                row |= load.values(record)
+            rows.append(row)
             lengths.append(
                 drop_run_lengths(record, groups).select(
                     pl.lit(one.name).alias("fix"), pl.lit(number).alias("seed"), pl.all()
@@ -80,6 +85,8 @@ def compare(
         seeds=seeds,
         candidates=candidates,
         groups=groups,
+        loads=loads,
+        caveats=summarise(as_it_is)["caveats"],
         runs=pl.DataFrame(rows, infer_schema_length=None),
         drop_runs=pl.concat(lengths),
     )

@@ -11,11 +11,14 @@ from typing import Any
 import polars as pl
 
 from fairport.errors import InputError
-from fairport.quantities import QUANTITIES
+from fairport.quantities import QUANTITIES, Quantity
+from fairport.repeats import FEWEST_FOR_QUARTILES
 from fairport.scenario import Scenario
-from fairport.study import ranking
+from fairport.study import gains, ranking
 from fairport.study.fixes import Fix
-from fairport.study.measures import MEASURES, Groups
+from fairport.study.measures import MEASURES, Axis, Groups
+from fairport.study.metric import METRICS, JudgedLoad
+from fairport.study.spread import Spread
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,20 @@ class Candidate:
         return f"{where}{self.refusal.problem}"
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A number of a comparison: one column of its table, one panel of its figure."""
+
+    key: str
+    """Its name in the tables; the median over the seeds is `KEY_median`."""
+    quantity: Quantity
+    load: str
+    """Which load it is of, as people read it; empty: of the whole run."""
+    axis: Axis
+    text: str
+    """What it is, exactly."""
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One scenario without and with fixes, all with the same seeds, as a plain value.
@@ -54,49 +71,119 @@ class Comparison:
     candidates: Sequence[Candidate]
     """The scenario as it is ("none") and each fix, in the given order."""
     groups: Groups
+    loads: Sequence[JudgedLoad]
+    """What is compared, and what the fixes are ranked by."""
+    caveats: Sequence[str]
+    """What a reader must know before the numbers: of the scenario as it is, over the seeds."""
     runs: pl.DataFrame
-    """One row per run: `fix`, `seed`, and what `study.measures` measures."""
+    """One row per run: `fix`, `seed`, what `study.measures` measures, and the loads' metrics."""
     drop_runs: pl.DataFrame
     """How many drop runs by flow of each length: `fix`, `seed`, `group` (lone, peers, others),
     `length` in packets, `runs`."""
 
     @cached_property
-    def table(self) -> pl.DataFrame:
-        """One row per fix, "none" first: of each measure its median and quartiles over the seeds.
+    def columns(self) -> list[Column]:
+        """Every number that is shown: those of the loads, then those of the whole run."""
+        of_loads = [
+            Column(
+                load.key(name), QUANTITIES[name], load.label, METRICS[name].axis, METRICS[name].text
+            )
+            for load in self.loads
+            for name in load.shown
+        ]
+        known = {column.key for column in of_loads}
+        long_lived = any(load.kind == "bulk" for load in self.loads)
+        of_the_run = [
+            Column(key, QUANTITIES[key], "", axis, text)
+            for key, (axis, text) in MEASURES.items()
+            if key not in known and (long_lived or key not in ("throughput_ratio", "jain_index"))
+        ]
+        return of_loads + of_the_run
 
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per fix, "none" first: of each number its median and quartiles over the seeds.
+
+        With fewer than four seeds, the least and the greatest take the place of the quartiles.
         `not_applicable` says why a fix has no numbers.
         """
-        numbers = self.runs.group_by("fix").agg(
-            expression
-            for key in MEASURES
-            for expression in (
-                pl.col(key).median().alias(f"{key}_median"),
-                pl.col(key).quantile(0.25, "linear").alias(f"{key}_q1"),
-                pl.col(key).quantile(0.75, "linear").alias(f"{key}_q3"),
-            )
-        )
-        asked = pl.DataFrame(
-            {
-                "fix": [one.name for one in self.candidates],
-                "needs": [one.needs for one in self.candidates],
-                "not_applicable": [one.why_not for one in self.candidates],
-            },
-            schema={"fix": pl.String, "needs": pl.List(pl.String), "not_applicable": pl.String},
-        )
-        return asked.join(numbers, on="fix", how="left", maintain_order="left")
+        keys = list(dict.fromkeys([*MEASURES, *(column.key for column in self.columns)]))
+        rows = []
+        for one in self.candidates:
+            runs = self.runs.filter(pl.col("fix") == one.name)
+            row: dict[str, Any] = {
+                "fix": one.name,
+                "needs": one.needs,
+                "not_applicable": one.why_not,
+            }
+            for key in keys:
+                spread = Spread.of(runs[key].to_list())
+                row |= {f"{key}_{part}": getattr(spread, part) for part in ("median", "q1", "q3")}
+            rows.append(row)
+        numbers = [name for name in rows[0] if name not in ("fix", "needs", "not_applicable")]
+        schema: dict[str, Any] = {
+            "fix": pl.String,
+            "needs": pl.List(pl.String),
+            "not_applicable": pl.String,
+        }
+        return pl.DataFrame(rows, schema=schema | dict.fromkeys(numbers, pl.Float64))
+
+    @property
+    def has_quartiles(self) -> bool:
+        """Whether there are enough seeds for quartiles."""
+        return len(self.seeds) >= FEWEST_FOR_QUARTILES
+
+    @cached_property
+    def ranked_loads(self) -> list[JudgedLoad]:
+        """The loads that decide the ranking."""
+        return [load for load in self.loads if load.metric is not None]
+
+    @property
+    def _by_share(self) -> bool:
+        """Whether the ranking is that of long-lived flows: by equal shares."""
+        metrics = [load.metric for load in self.ranked_loads]
+        return metrics == ["throughput_ratio" if self.groups.lone else "jain_index"]
 
     @cached_property
     def ranking(self) -> list[ranking.Ranked]:
         """The fixes, best first, each with a verdict and its reason."""
         none, *fixes = self.table.to_dicts()
         with_numbers = [row for row in fixes if row["not_applicable"] is None]
-        return ranking.ranking(with_numbers, none, self.groups)
+        if self._by_share:
+            return ranking.ranking(with_numbers, none, self.groups)
+        return gains.ranking(with_numbers, none, self.runs, self.ranked_loads)
+
+    @property
+    def ranked_by(self) -> str:
+        """What the ranking goes by, as a sentence."""
+        if self._by_share:
+            return ranking.RANKED_BY
+        return gains.ranked_by(self.ranked_loads)
+
+    @property
+    def ranking_note(self) -> str:
+        """How the ranking is made, in full."""
+        if self._by_share:
+            return ranking.NOTE
+        return f"{self.ranked_by} {gains.NOTE}"
 
     @cached_property
     def conclusion(self) -> str:
         """The comparison in one sentence."""
         none = self.table.row(0, named=True)
-        return ranking.conclusion(self.ranking, none, self.groups)
+        if self._by_share:
+            return ranking.conclusion(self.ranking, none, self.groups)
+        return gains.conclusion(self.ranking, self.ranked_loads)
+
+    @cached_property
+    def host_queue_drops(self) -> str:
+        """Which candidates lose packets in hosts' own queues, as a sentence; empty: none does."""
+        shares = self.runs.group_by("fix", maintain_order=True).agg(
+            pl.col("host_queue_drop_share").median()
+        )
+        quantity = QUANTITIES["host_queue_drop_share"]
+        lose = [f"{fix} {quantity.with_unit(share)}" for fix, share in shares.iter_rows() if share]
+        return f"Share of the drops in hosts' own queues: {', '.join(lose)}." if lose else ""
 
     def document(self) -> dict[str, Any]:
         """For programs: what `--json` prints."""
@@ -104,8 +191,8 @@ class Comparison:
         fixes = []
         for row in self.table.iter_rows(named=True):
             entry = {key.replace("jain_index", "jain"): value for key, value in row.items()}
-            q1, q3 = row["throughput_ratio_q1"], row["throughput_ratio_q3"]
-            entry["throughput_ratio_iqr"] = None if q1 is None else q3 - q1
+            entry["throughput_ratio_iqr"] = self._iqr(row, "throughput_ratio")
+            entry["traffic"] = self._by_traffic(row)
             if row["fix"] in rank:
                 one = rank[row["fix"]]
                 entry |= {"rank": one.rank, "verdict": one.verdict, "sentence": one.sentence}
@@ -113,40 +200,70 @@ class Comparison:
         return {
             "scenario": self.scenario.name,
             "repeat": len(self.seeds),
+            "caveats": list(self.caveats),
             "seeds": list(self.seeds),
+            "metric": ", ".join(dict.fromkeys(str(load.metric) for load in self.ranked_loads)),
+            "ranked_by": self.ranked_by,
+            "traffic": [
+                {"index": index, "kind": load.kind, "metric": load.metric}
+                for load in self.loads
+                for index in load.indices
+            ],
             "lone": self.groups.lone or None,
             "peers": self.groups.peers,
             "fixes": fixes,
             "conclusion": self.conclusion,
         }
 
+    def _by_traffic(self, row: dict[str, Any]) -> list[dict[str, Any]]:
+        """Of each [[traffic]] every metric that is shown, the one that ranks first."""
+        found = []
+        for load in self.loads:
+            names = dict.fromkeys([load.metric, *load.shown] if load.metric else load.shown)
+            found += [
+                {
+                    "index": index,
+                    "metric": name,
+                    "median": row[f"{load.key(name)}_median"],
+                    "iqr": self._iqr(row, load.key(name)),
+                }
+                for index in load.indices
+                for name in names
+            ]
+        return found
+
+    def _iqr(self, row: dict[str, Any], key: str) -> float | None:
+        """The middle half; None for too few seeds, and without numbers."""
+        q1, q3 = row[f"{key}_q1"], row[f"{key}_q3"]
+        return None if q1 is None or not self.has_quartiles else q3 - q1
+
     def __repr__(self) -> str:
         return f"<fairport.Comparison {self.scenario.name}: {self.conclusion}>"
 
     def _repr_html_(self) -> str:
         """For notebooks: the conclusion and the table."""
-        columns = [QUANTITIES[key].label for key in MEASURES]
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in ["fix", *columns, "needs"])
-        rows = "".join(_html_row(row) for row in self.table.iter_rows(named=True))
+        names = [f"{one.quantity.label} {one.load}".strip() for one in self.columns]
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in ["fix", *names, "needs"])
+        rows = "".join(self._html_row(row) for row in self.table.iter_rows(named=True))
         return (
             f"<p><b>{html.escape(self.conclusion)}</b></p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         )
 
+    def _html_row(self, row: dict[str, Any]) -> str:
+        name = f"<th>{html.escape(row['fix'])}</th>"
+        if row["not_applicable"] is not None:
+            why = html.escape(f"not applicable: {row['not_applicable']}")
+            return f"<tr>{name}<td colspan='{len(self.columns) + 1}'>{why}</td></tr>"
+        cells = [_html_cell(row, column) for column in self.columns]
+        cells.append(html.escape(", ".join(row["needs"])))
+        return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
-def _html_row(row: dict[str, Any]) -> str:
-    name = f"<th>{html.escape(row['fix'])}</th>"
-    if row["not_applicable"] is not None:
-        why = html.escape(f"not applicable: {row['not_applicable']}")
-        return f"<tr>{name}<td colspan='{len(MEASURES) + 1}'>{why}</td></tr>"
-    cells = [_html_cell(row, key) for key in MEASURES]
-    cells.append(html.escape(", ".join(row["needs"])))
-    return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
-
-def _html_cell(row: dict[str, Any], key: str) -> str:
-    """The median, and below it the quartiles."""
+def _html_cell(row: dict[str, Any], column: Column) -> str:
+    """The median, and after it the quartiles in brackets, which read well without a line break."""
     median, q1, q3 = (
-        QUANTITIES[key].shown(row[f"{key}_{part}"], "over_seeds") for part in ("median", "q1", "q3")
+        column.quantity.shown(row[f"{column.key}_{part}"], "over_seeds")
+        for part in ("median", "q1", "q3")
     )
-    return f"{median}<br><small>{q1} to {q3}</small>" if median else ""
+    return f"{median} <small>({q1} to {q3})</small>" if median else ""

@@ -55,13 +55,16 @@ class Groups:
     def of(record: Record) -> Groups:
         """The groups of a run of the scenario as it is."""
         lone, peers = lone_and_peers(record.summary["classes"])
+        if not metrics.is_endless(metrics.compared(record.flows)):
+            lone = ""  # transfers are compared by how long they take
         hop_class = record.flows.select("flow", metrics.hop_class())
         members = {
             name: hop_class.filter(pl.col("hop_class") == name)["flow"].to_list()
-            for name in (lone, peers)
+            for name in filter(None, (lone, peers))
         }
         worst = record.summary["bottleneck"]
-        return Groups(lone, peers, members[lone], members[peers], worst and worst["port"])
+        port = worst and worst["port"]
+        return Groups(lone, peers, members.get(lone, []), members.get(peers, []), port)
 
 
 def measured(record: Record, groups: Groups) -> dict[str, Any]:
@@ -71,15 +74,17 @@ def measured(record: Record, groups: Groups) -> dict[str, Any]:
     runs = record.drop_runs
     several = runs.filter(pl.col("length") >= 2)["runs"].sum()
     at_port = record.ports.filter(pl.col("port") == groups.port)["queue_mean_bytes"]
+    long_lived = metrics.compared(record.flows)["goodput_bps"]
     return {
         "seed": record.summary["seeds"][0],
         "throughput_ratio": ours / theirs if ours is not None and theirs else None,
         "jain_index": record.summary["jain_index"],
+        "goodput_bps_min": long_lived.min(),
         "goodput_bps_total": record.summary["goodput_bps_total"],
         "timeouts": record.flows["timeouts"].sum(),
         "timeout_period_s": record.flows["timeout_period_s"].sum(),
         "drop_runs_ge2": several,
-        "rtt_p99_s": record.rtt["rtt_p99_s"].first(),
+        "rtt_p99_s": next(iter(record.rtt["rtt_p99_s"]), None),
         "queue_mean_bytes": at_port.first(),
         "lone_goodput_bps_mean": ours,
         "lone_timeouts": lone["timeouts"].sum(),
@@ -91,6 +96,7 @@ def measured(record: Record, groups: Groups) -> dict[str, Any]:
         "last_drop_s": runs["last_s"].max(),
         "drops": record.ports["drops"].sum(),
         "marks": record.ports["marks"].sum(),
+        "host_queue_drop_share": record.summary["host_queue_drop_share"],
         "fingerprint": record.summary["fingerprint"],
     }
 

@@ -1,4 +1,4 @@
-"""Which fix comes first, and why, in computed words.
+"""Which fix comes first for long-lived flows, and why, in computed words.
 
 A fix is **fair** when the median throughput ratio of the lone class lies within `verdict.PARITY`
 of an equal share, either way. Fair fixes come first; among them those that leave the other flows as
@@ -25,6 +25,20 @@ COSTLY = 0.05
 FAIR_JAIN = 0.95
 # The flows share less evenly when Jain's index falls by more than this.
 UNEVEN = 0.02
+
+RANKED_BY = (
+    "Ranked by the share of the lone class: fair fixes first, then by the distance from an equal"
+    " share."
+)
+"""What the ranking goes by; of flows without a lone class by Jain's index."""
+
+NOTE = (
+    f"Fair fixes come first: those with a median ratio from {PARITY} to {1 / PARITY}. Among them,"
+    " fixes that leave all flows as even as before (Jain's index falls by at most"
+    f" {UNEVEN}) and cost less than {100 * COSTLY:.0f} % of the goodput come first. The rest is"
+    " ordered by how far the quartiles are from an equal share, in either direction."
+)
+"""How the ranking is made, for a page."""
 
 # A fix that is fair with some seeds and not with others.
 _IN_PART = "fair at the median"
@@ -113,15 +127,19 @@ def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
     effects = [
         _share(row, none, key, groups),
         _jain(row, none),
-        _change("total goodput", _gain(row, none), 0.01),
-        _change("the 99th percentile of the RTT", _relative(row, none, "rtt_p99_s"), 0.1),
+        change("total goodput", _gain(row, none), 0.01),
+        change("the 99th percentile of the RTT", _relative(row, none, "rtt_p99_s"), 0.1),
         _count("timeouts", row["timeouts_median"], none["timeouts_median"]),
         _count(
             "drop runs of 2 and more", row["drop_runs_ge2_median"], none["drop_runs_ge2_median"]
         ),
     ]
-    needs = ", ".join(row["needs"]) or "nothing"
-    return "; ".join([effect for effect in effects if effect]) + f". Needs: {needs}."
+    return "; ".join([effect for effect in effects if effect]) + f". Needs: {needed(row)}."
+
+
+def needed(row: Row) -> str:
+    """What a fix asks of a network, as a list in words."""
+    return ", ".join(row["needs"]) or "nothing"
 
 
 def _share(row: Row, none: Row, key: str, groups: Groups) -> str:
@@ -182,7 +200,8 @@ def _spread(row: Row, key: str) -> str:
     return "unknown" if median is None else f"{median:.2f} ({q1:.2f} to {q3:.2f})"
 
 
-def _change(what: str, relative: float | None, least: float) -> str:
+def change(what: str, relative: float | None, least: float) -> str:
+    """How something changed, in words; empty when it changed by less than `least`."""
     if relative is None or abs(relative) < least:
         return ""
     return f"{what} {100 * abs(relative):.0f} % {'higher' if relative > 0 else 'lower'}"

@@ -1,5 +1,7 @@
 """A number over the seeds: its median and quartiles, and what they say of an order of variants.
 
+With fewer than four seeds there are no quartiles; the least and the greatest take their place.
+
 Every variant of an experiment runs with the same seeds, and a seed draws the same starts, delays
 and clocks in each. So variants are compared seed by seed, and the difference decides.
 An order holds by the middle half of these differences, which says the same as a sign test of three
@@ -17,31 +19,44 @@ seeds and once in 5 with five; comparing the medians alone, every other time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
+from fairport.repeats import FEWEST_FOR_QUARTILES
+
 Values = Sequence[float | None]
-"""One a seed, in their order; None where a run has none."""
+"""One per seed, in their order; None where a run has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A number over the seeds: median and quartiles; None where no run had it."""
+    """A number over the seeds: median and quartiles; None where no run had it.
+
+    Of fewer than four values, `q1` and `q3` are the least and the greatest.
+    """
 
     median: float | None
     q1: float | None
     q3: float | None
+    count: int = field(default=0, compare=False)
+    """How many runs had it."""
 
     @staticmethod
     def of(values: Values) -> Spread:
-        """Of one value a run."""
+        """Of one value per run."""
         known = [value for value in values if value is not None]
         if not known:
             return Spread(None, None, None)
-        q1, median, q3 = (float(one) for one in np.quantile(known, [0.25, 0.5, 0.75]))
-        return Spread(median, q1, q3)
+        shares = [0.25, 0.5, 0.75] if len(known) >= FEWEST_FOR_QUARTILES else [0, 0.5, 1]
+        q1, median, q3 = (float(one) for one in np.quantile(known, shares))
+        return Spread(median, q1, q3, len(known))
+
+    @property
+    def has_quartiles(self) -> bool:
+        """Whether `q1` and `q3` are quartiles."""
+        return self.count >= FEWEST_FOR_QUARTILES
 
     @property
     def is_above_zero(self) -> bool:

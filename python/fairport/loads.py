@@ -1,0 +1,241 @@
+"""What each [[traffic]] of a run achieved: the summary's `traffic`.
+
+Each kind of load has measures of its own: long-lived flows a share of the line, transfers a
+completion time, incast its rounds, requests a response time, datagrams loss and delay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from fairport import completion, metrics
+from fairport.censored import quantiles
+from fairport.tables import Tables
+
+SMALL_BYTES = 100e3
+"""Up to this size a transfer counts as small, as in pFabric and PIAS."""
+
+FEW_TIMEOUTS = 5
+"""A run that is shorter than so many minimum RTOs says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a summary has to know of one [[traffic]] besides the tables."""
+
+    kind: str
+    rounds: int | None = None
+    """Rounds of an incast; None: to the end."""
+    start_s: float = 0.0
+    """When its first round begins."""
+    stop_s: float | None = None
+    """From then on no round begins; None: the end of the run."""
+    pause_s: float = 0.0
+    """From a round's end to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The times of a run, in seconds."""
+
+    measure_from_s: float
+    measure_to_s: float
+    end_s: float
+
+
+def summary(tables: Tables, loads: Sequence[Load], span: Span) -> list[dict[str, Any]]:
+    """One entry per [[traffic]], in the order of the scenario."""
+    return [_entry(tables, index, load, span) for index, load in enumerate(loads)]
+
+
+def caveats(found: Mapping[str, Any]) -> list[str]:
+    """What a reader of a run's summary must know before its numbers, one sentence each."""
+    said = []
+    simulated_s, rto_min_s = found["simulated_s"], found.get("rto_min_s")
+    if rto_min_s and simulated_s < FEW_TIMEOUTS * rto_min_s:
+        said.append(
+            f"The run lasts {_ms(simulated_s)}, less than {FEW_TIMEOUTS} minimum RTOs of"
+            f" {_ms(rto_min_s)}: a flow that waits for one timeout hardly gets another chance."
+        )
+    waiting = [one for one in found.get("traffic", []) if one["unfinished"]]
+    if waiting:
+        each = ", ".join(
+            f"{one['unfinished']:,.0f} of {one['transfers']:,.0f} of traffic {one['index']}"
+            f" ({one['kind']})"
+            for one in waiting
+        )
+        said.append(f"Not all transfers were complete when the run ended: {each} were under way.")
+    return said
+
+
+def host_queue_drop_share(flows: pl.DataFrame, ports: pl.DataFrame) -> float | None:
+    """Share of all drops that happened in the hosts' own queues; None without drops."""
+    hosts = pl.concat([flows["src"], flows["dst"]]).unique()
+    at_host = pl.col("port").str.replace(":[^:]*$", "").is_in(hosts.implode())
+    drops = pl.col("drops")
+    in_all, there = ports.select(drops.sum(), drops.filter(at_host).sum().alias("there")).row(0)
+    return there / in_all if in_all else None
+
+
+def _ms(value_s: float) -> str:
+    return f"{value_s * 1e3:,.4g} ms" if value_s < 1 else f"{value_s:,.4g} s"
+
+
+def sentence(entries: Sequence[Mapping[str, Any]]) -> str:
+    """The outcome of loads that are transfers, rounds or requests: a sentence for each."""
+    said = [_outcome(entry) for entry in entries]
+    several = sum(map(bool, said)) > 1
+    return " ".join(
+        f"Traffic {entry['index']}: {text}" if several else text
+        for entry, text in zip(entries, said, strict=True)
+        if text
+    )
+
+
+def _outcome(entry: Mapping[str, Any]) -> str:
+    if "rounds" in entry:
+        rounds = entry["rounds"]
+        times = rounds.get("time_s")
+        took = f"; a round took {_ms(times['median'])} at the median" if times else ""
+        return f"{rounds['done']} of {rounds['started']} rounds of incast were completed{took}."
+    if "requests" in entry:
+        asked, done = entry["requests"]["asked"], entry["requests"]["done"]
+        times = entry["requests"].get("time_s")
+        answered = f"{done:,} of {asked:,} requests were answered"
+        if not done:
+            return f"{answered}."
+        median, p99 = _ms(times["median"]), _ms(times["p99"])
+        return f"{answered}, in {median} at the median and {p99} at the 99th percentile."
+    if "fct_s" in entry:
+        done = entry["transfers"] - entry["unfinished"]
+        found = f"{done:,} of {entry['transfers']:,} transfers were completed"
+        if not done:
+            return f"{found}."
+        if "slowdown" in entry:
+            median, p99 = (f"{entry['slowdown'][part]:.3g}" for part in ("median", "p99"))
+            found += (
+                f"; their slowdown against the empty network is {median} at the median and {p99}"
+                " at the 99th percentile"
+            )
+        if "small_fct_s" in entry:
+            found += f"; of small ones, 99 in 100 took at most {_ms(entry['small_fct_s']['p99'])}"
+        return f"{found}."
+    return ""
+
+
+def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]:
+    flows = tables["flows"].filter(pl.col("traffic") == index)
+    entry: dict[str, Any] = {
+        "index": index,
+        "kind": load.kind,
+        "flows": flows.height,
+        "goodput_bps_total": float(flows["goodput_bps"].sum()),
+        "timeouts": int(flows["timeouts"].sum()),
+        "drops": int(flows["drops"].sum()),
+        "transfers": 0,
+        "unfinished": 0,
+    }
+    if load.kind == "udp":
+        return entry | _datagrams(flows, tables["rtt"])
+    if load.kind == "request-response":
+        return entry | _requests(tables["requests"].filter(pl.col("traffic") == index), span)
+    if flows.height and metrics.is_endless(flows):
+        rates = flows["goodput_bps"]
+        return entry | {"goodput_bps_min": rates.min(), "jain_index": metrics.jain_index(rates)}
+    rounds = tables["rounds"].filter(pl.col("traffic") == index)
+    transfers = completion.transfers(flows, span.measure_from_s, span.measure_to_s, span.end_s)
+    if not transfers.is_empty():
+        entry |= _completion(transfers)
+    elif load.kind == "periodic":
+        entry |= _on_open_connections(rounds, flows, span)
+    if load.kind == "incast":
+        entry["rounds"] = _rounds(rounds.filter(pl.col("flow").is_null()), load, span)
+    return entry
+
+
+def _completion(transfers: pl.DataFrame) -> dict[str, Any]:
+    """Completion times and slowdowns of transfers; one under way counts with its age."""
+    small = transfers.filter(pl.col("size_bytes") <= SMALL_BYTES)
+    found: dict[str, Any] = {
+        "transfers": transfers.height,
+        "unfinished": int(transfers["fct_s"].null_count()),
+        "fct_s": _quantiles(transfers, "lasted_s", ("median", "p99", "max")),
+        "slowdown": _quantiles(transfers, "lasted_ideals", ("median", "p99")),
+    }
+    if not small.is_empty():
+        found["small_fct_s"] = _quantiles(small, "lasted_s", ("median", "p99"))
+    return found
+
+
+def _on_open_connections(launched: pl.DataFrame, flows: pl.DataFrame, span: Span) -> dict[str, Any]:
+    """The same for periodic transfers that share a connection: only those that are over."""
+    start, size = pl.col("start_s"), pl.col("bytes")
+    over = launched.filter(start >= span.measure_from_s, start < span.measure_to_s).select(
+        "bytes", lasted_s="completion_s", is_over=pl.lit(True)
+    )
+    under_way = flows.filter(pl.col("delivered_bytes") < pl.col("size_bytes")).height
+    found: dict[str, Any] = {"transfers": over.height + under_way, "unfinished": under_way}
+    if not over.is_empty():
+        found["fct_s"] = _quantiles(over, "lasted_s", ("median", "p99", "max"))
+        small = over.filter(size <= SMALL_BYTES)
+        if not small.is_empty():
+            found["small_fct_s"] = _quantiles(small, "lasted_s", ("median", "p99"))
+    return found
+
+
+_SHARES = {"median": 0.5, "p99": 0.99, "max": 1.0}
+
+
+def _quantiles(rows: pl.DataFrame, column: str, names: Sequence[str]) -> dict[str, float]:
+    shares = [_SHARES[name] for name in names]
+    return dict(zip(names, quantiles(rows[column], rows["is_over"], shares), strict=True))
+
+
+def _rounds(rounds: pl.DataFrame, load: Load, span: Span) -> dict[str, Any]:
+    """Rounds begun and done. Their times count the round under way with its age."""
+    done = rounds.height
+    began_s = rounds["end_s"].max() + load.pause_s if done else load.start_s  # type: ignore[operator]
+    latest_s = span.end_s if load.stop_s is None else min(load.stop_s, span.end_s)
+    goes_on = (load.rounds is None or done < load.rounds) and began_s < latest_s
+    lasted = pl.DataFrame(
+        {
+            "lasted_s": rounds["completion_s"].to_list() + [span.end_s - began_s] * goes_on,
+            "is_over": [True] * done + [False] * goes_on,
+        },
+        schema={"lasted_s": pl.Float64, "is_over": pl.Boolean},
+    )
+    found: dict[str, Any] = {"started": done + goes_on, "done": done}
+    if done:
+        found["time_s"] = _quantiles(lasted, "lasted_s", ("median", "p99", "max"))
+    return found
+
+
+def _requests(requests: pl.DataFrame, span: Span) -> dict[str, Any]:
+    """Requests made within the measurement; one without an answer counts with its age."""
+    start = pl.col("start_s")
+    ours = requests.filter(start >= span.measure_from_s, start < span.measure_to_s).with_columns(
+        is_over=pl.col("response_s").is_not_null(),
+        lasted_s=pl.coalesce("response_s", span.end_s - start),
+    )
+    done = int(ours["is_over"].sum())
+    found: dict[str, Any] = {"asked": ours.height, "done": done}
+    if not ours.is_empty():
+        found["time_s"] = _quantiles(ours, "lasted_s", ("median", "p99"))
+    return {"requests": found, "transfers": ours.height, "unfinished": ours.height - done}
+
+
+def _datagrams(flows: pl.DataFrame, rtt: pl.DataFrame) -> dict[str, Any]:
+    """Loss over the whole run, and the one-way delay of what arrived within the measurement."""
+    sent, drops = int(flows["segments_sent"].sum()), int(flows["drops"].sum())
+    found: dict[str, Any] = {"sent": sent, "loss_share": drops / sent if sent else None}
+    delays = metrics.rtt_by(
+        rtt.join(flows.select("flow"), on="flow", how="semi").with_columns(all=pl.lit(0)), "all"
+    )
+    if not delays.is_empty():
+        mean, p99 = delays.select("rtt_mean_s", "rtt_p99_s").row(0)
+        found["delay_s"] = {"mean": mean, "p99": p99}
+    return found

@@ -1,0 +1,129 @@
+"""The ranking of fixes by how much better they make the loads of a scenario.
+
+A fix's *gain* with one seed is the factor by which the ranking metric of a load becomes better
+(`study.metric`), against the same seed without the fix. Over several loads it is the geometric mean
+of their gains. Fixes are in the order of their median gain over the seeds. A fix is better, or
+worse, when the whole middle half of its gains is (`study.spread`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from fairport.quantities import QUANTITIES
+from fairport.study.metric import METRICS, JudgedLoad
+from fairport.study.ranking import Ranked, Row, change, needed
+from fairport.study.spread import Spread
+
+NOTE = (
+    "A gain is the factor by which a number becomes better with the fix, seed by seed. A fix is"
+    " better or worse when the middle half of its gains is; the order is that of the median gains."
+)
+"""How the ranking is made, for a page."""
+
+# A gain of less is no difference that anybody would notice.
+_NOTICEABLE = math.log(1.02)
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How much better a fix makes a scenario: the logarithm of the factor, over the seeds."""
+
+    fix: str
+    whole: Spread
+    loads: list[Spread]
+    """Of each ranked load."""
+
+    @property
+    def factor(self) -> float:
+        """The median, as a factor: above 1 is better."""
+        return math.exp(min(max(self.whole.median or 0.0, -700.0), 700.0))
+
+
+def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[JudgedLoad]) -> Gain:
+    """The gain of a fix; `runs` are those of the whole comparison."""
+    before, now = (
+        runs.filter(pl.col("fix") == name).sort("seed").to_dicts() for name in ("none", fix)
+    )
+    by_load = [
+        [
+            METRICS[load.metric].gain(one[load.key(load.metric)], other[load.key(load.metric)])
+            for one, other in zip(before, now, strict=True)
+        ]
+        for load in ranked
+        if load.metric is not None
+    ]
+    whole = [sum(gains) / len(gains) for gains in zip(*by_load, strict=True)]
+    return Gain(fix, Spread.of(whole), [Spread.of(gains) for gains in by_load])
+
+
+def ranking(
+    rows: Sequence[Row], none: Row, runs: pl.DataFrame, ranked: Sequence[JudgedLoad]
+) -> list[Ranked]:
+    """The fixes, best first; `rows` and `none` are those of the comparison's table."""
+    gains = {row["fix"]: gain(row["fix"], runs, ranked) for row in rows}
+
+    def place(row: Row) -> tuple[float, int]:
+        return -(gains[row["fix"]].whole.median or 0.0), len(row["needs"])
+
+    return [
+        Ranked(rank, row["fix"], _verdict(gains[row["fix"]]), _sentence(row, none, ranked))
+        for rank, row in enumerate(sorted(rows, key=place), 1)
+    ]
+
+
+def ranked_by(ranked: Sequence[JudgedLoad]) -> str:
+    """What the ranking goes by, as a sentence."""
+    each = " and ".join(
+        f"{QUANTITIES[load.metric].title} of {load.label}" for load in ranked if load.metric
+    )
+    several = ", by the geometric mean of the gains" if len(ranked) > 1 else ""
+    return f"Ranked by {each}{several}."
+
+
+def conclusion(ordered: Sequence[Ranked], ranked: Sequence[JudgedLoad]) -> str:
+    """The comparison in one sentence."""
+    better = [f"{one.fix} ({one.verdict})" for one in ordered if one.verdict.startswith("better")]
+    worse = [one.fix for one in ordered if one.verdict.startswith("worse")]
+    found = f"Best: {', then '.join(better)}" if better else "No fix is clearly better than none"
+    if worse:
+        found += f"; worse than no fix: {', '.join(worse)}"
+    return f"{found}. {ranked_by(ranked)}"
+
+
+def _verdict(gain: Gain) -> str:
+    spread = gain.whole
+    if spread.median is None or abs(spread.median) < _NOTICEABLE:
+        return "no clear difference"
+    if spread.is_above_zero:
+        return f"better by a factor of {_factor(gain.factor)}"
+    if spread.is_below_zero:
+        return f"worse by a factor of {_factor(1 / gain.factor)}"
+    return "no clear difference"
+
+
+def _factor(value: float) -> str:
+    return f"{value:.2g}" if value < 10 else f"{value:,.0f}" if value < 1e4 else "more than 10,000"
+
+
+def _sentence(row: Row, none: Row, ranked: Sequence[JudgedLoad]) -> str:
+    effects = [_effect(row, none, load, load.metric) for load in ranked if load.metric is not None]
+    ours, before = row["goodput_bps_total_median"], none["goodput_bps_total_median"]
+    if before:
+        effects.append(change("total goodput", ours / before - 1, 0.01))
+    return "; ".join(filter(None, effects)) + f". Needs: {needed(row)}."
+
+
+def _effect(row: Row, none: Row, load: JudgedLoad, metric: str) -> str:
+    """What became of the metric of a load: "rounds done 3 to 5 (4 to 6)"."""
+    quantity, key = QUANTITIES[metric], load.key(metric)
+    before, now, q1, q3 = (
+        quantity.shown(value, "over_seeds") or "none"
+        for value in (none[f"{key}_median"], *(row[f"{key}_{of}"] for of in ("median", "q1", "q3")))
+    )
+    unit = f" {quantity.unit}" if quantity.unit else ""
+    return f"{load.label}: {quantity.title} {before} to {now}{unit} ({q1} to {q3})"

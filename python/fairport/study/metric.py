@@ -1,0 +1,235 @@
+"""By which numbers a comparison compares: the metric follows the workload.
+
+Long-lived flows are compared by the share that each gets, an incast by its rounds, transfers by
+their completion times, requests by their response times, datagrams by loss and delay. A *load* is
+one [[traffic]] of the scenario; all of its long-lived flows together are one load, because they
+share the line with one another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fairport.errors import InputError, did_you_mean
+from fairport.record import Record
+from fairport.scenario import Scenario
+from fairport.study.measures import MEASURES, Axis, Groups
+
+Better = Literal["more", "less", "even"]
+"""What is better of a metric; "even": nearer to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number of one load, or of a run."""
+
+    better: Better
+    path: tuple[str, ...]
+    """Where it is in an entry of the summary's `traffic`; empty: a measure of the run."""
+    text: str
+    """What it is, exactly."""
+    axis: Axis = "zero"
+    floor: float = 0.0
+    """Values below it count as it, where factors are computed: none of a thing has no logarithm."""
+
+    def of(self, entry: Mapping[str, Any]) -> float | None:
+        """The number in this entry; None where it is not there."""
+        found: Any = entry
+        for part in self.path:
+            found = found.get(part) if found else None
+        return None if found is None else float(found)
+
+    def gain(self, before: float | None, now: float | None) -> float:
+        """The logarithm of the factor by which it became better; 0 where neither is known."""
+        costs = [self._cost(value) for value in (before, now)]
+        return 0.0 if costs[0] == costs[1] else costs[0] - costs[1]
+
+    def _cost(self, value: float | None) -> float:
+        if value is None:
+            return math.inf
+        value = max(value, self.floor)
+        logarithm = math.log(value) if value > 0 else -math.inf
+        return {"more": -logarithm, "less": logarithm, "even": abs(logarithm)}[self.better]
+
+
+_CENSORED = "a transfer under way at the end counts with its age"
+_SMALL = f"transfers up to 100 kB; {_CENSORED}"
+
+METRICS: dict[str, Metric] = {
+    "throughput_ratio": Metric("even", (), MEASURES["throughput_ratio"][1], "ratio", 1e-3),
+    "jain_index": Metric("more", (), MEASURES["jain_index"][1], "plain"),
+    "goodput_bps_min": Metric("more", (), "of the slowest long-lived flow", floor=1.0),
+    "small_fct_p99_s": Metric("less", ("small_fct_s", "p99"), _SMALL),
+    "small_fct_median_s": Metric("less", ("small_fct_s", "median"), _SMALL),
+    "fct_p99_s": Metric("less", ("fct_s", "p99"), _CENSORED),
+    "fct_median_s": Metric("less", ("fct_s", "median"), _CENSORED),
+    "slowdown_p99": Metric("less", ("slowdown", "p99"), f"against the empty network; {_CENSORED}"),
+    "slowdown_median": Metric(
+        "less", ("slowdown", "median"), f"against the empty network; {_CENSORED}"
+    ),
+    "unfinished": Metric("less", ("unfinished",), "under way when the run ended", floor=0.5),
+    "rounds_done": Metric("more", ("rounds", "done"), "rounds completed by the end", floor=0.5),
+    "round_time_median_s": Metric(
+        "less", ("rounds", "time_s", "median"), "the round under way counts with its age"
+    ),
+    "round_time_p99_s": Metric(
+        "less", ("rounds", "time_s", "p99"), "the round under way counts with its age"
+    ),
+    "response_p99_s": Metric(
+        "less", ("requests", "time_s", "p99"), "a request without an answer counts with its age"
+    ),
+    "response_median_s": Metric(
+        "less", ("requests", "time_s", "median"), "a request without an answer counts with its age"
+    ),
+    "loss_share": Metric("less", ("loss_share",), "of the datagrams sent", floor=1e-4),
+    "delay_p99_s": Metric("less", ("delay_s", "p99"), "one way, of the datagrams that arrived"),
+    "delay_mean_s": Metric("less", ("delay_s", "mean"), "one way, of the datagrams that arrived"),
+    # of the whole run
+    "goodput_bps_total": Metric("more", (), MEASURES["goodput_bps_total"][1], "plain", 1.0),
+    "timeouts": Metric("less", (), MEASURES["timeouts"][1], floor=0.5),
+    "rtt_p99_s": Metric("less", (), MEASURES["rtt_p99_s"][1]),
+    "queue_mean_bytes": Metric("less", (), MEASURES["queue_mean_bytes"][1], floor=1.0),
+}
+"""Every metric that `--metric` takes, by the names of `fairport.quantities`."""
+
+_OF_THE_RUN = ("goodput_bps_total", "timeouts", "rtt_p99_s", "queue_mean_bytes")
+
+# of each sort of load; the first that it has is what it is ranked by
+_SHOWN: dict[str, tuple[str, ...]] = {
+    "bulk": ("throughput_ratio", "jain_index", "goodput_bps_min"),
+    "incast": ("rounds_done", "round_time_median_s", "round_time_p99_s"),
+    "request-response": ("response_p99_s", "response_median_s", "unfinished"),
+    "udp": ("loss_share", "delay_p99_s", "delay_mean_s"),
+    "transfers": (
+        "small_fct_p99_s",
+        "small_fct_median_s",
+        "fct_p99_s",
+        "slowdown_median",
+        "slowdown_p99",
+        "unfinished",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLoad:
+    """One load of a comparison, or the run as a whole, and what it is compared by."""
+
+    indices: tuple[int, ...]
+    """Which of the scenario's [[traffic]]; none: the run as a whole."""
+    kind: str
+    metric: str | None
+    """What the fixes are ranked by; None: this load does not decide the ranking."""
+    shown: tuple[str, ...]
+    """The metrics that are shown."""
+
+    @property
+    def label(self) -> str:
+        """As people read it, such as "traffic 0 (incast)"."""
+        if not self.indices:
+            return "the run"
+        numbers = ", ".join(map(str, self.indices))
+        return f"traffic {numbers} ({self.kind})"
+
+    def key(self, metric: str) -> str:
+        """The name of the metric's column in a comparison's tables."""
+        if not METRICS[metric].path:
+            return metric
+        return f"traffic_{self.indices[0]}_{metric}"
+
+    def values(self, record: Record) -> dict[str, float | None]:
+        """The metrics of one run that `measures.measured` does not have, by their columns."""
+        found: dict[str, float | None] = {}
+        for name in self.shown:
+            metric = METRICS[name]
+            if metric.path:
+                found[self.key(name)] = metric.of(record.summary["traffic"][self.indices[0]])
+        return found
+
+
+def judged_loads(
+    scenario: Scenario, record: Record, groups: Groups, metric: str | None
+) -> list[JudgedLoad]:
+    """The loads of a scenario, from a run of it as it is; `metric` replaces the usual choice.
+
+    Datagrams decide the ranking only where nothing else is sent. Raises InputError for a metric
+    that does not exist or that no load of the scenario has.
+    """
+    if metric is not None and metric not in METRICS:
+        raise InputError(
+            "is not a metric",
+            field="--metric",
+            value=metric,
+            remedy=did_you_mean(metric, METRICS),
+        )
+    entries = record.summary["traffic"]
+    bulk = tuple(one["index"] for one in entries if _sort(one) == "bulk")
+    loads = [_load(bulk, "bulk", entries, groups)] if bulk else []
+    loads += [
+        _load((one["index"],), one["kind"], entries, groups)
+        for one in entries
+        if _sort(one) != "bulk"
+    ]
+    loads.sort(key=lambda load: load.indices)
+    if metric is None:
+        only_udp = all(load.kind == "udp" for load in loads)
+        return [load if only_udp or load.kind != "udp" else _unranked(load) for load in loads]
+    if metric in _OF_THE_RUN:
+        return [*map(_unranked, loads), JudgedLoad((), "run", metric, ())]
+    chosen = [_by(load, metric, entries, groups) for load in loads]
+    if not any(load.metric for load in chosen):
+        known = dict.fromkeys(name for load in loads for name in load.shown)
+        raise InputError(
+            f"is not a metric of any [[traffic]] of {scenario.name}",
+            field="--metric",
+            value=metric,
+            remedy=f"choose one of {', '.join([*known, *_OF_THE_RUN])}",
+        )
+    return chosen
+
+
+def _sort(entry: Mapping[str, Any]) -> str:
+    if entry["kind"] in ("incast", "udp", "request-response"):
+        return str(entry["kind"])
+    return "bulk" if "jain_index" in entry else "transfers"
+
+
+def _load(
+    indices: tuple[int, ...], kind: str, entries: Sequence[Mapping[str, Any]], groups: Groups
+) -> JudgedLoad:
+    entry = entries[indices[0]]
+    shown = tuple(name for name in _SHOWN[_sort(entry)] if _is_there(name, entry, groups))
+    return JudgedLoad(indices, kind, shown[0] if shown else None, shown)
+
+
+def _is_there(name: str, entry: Mapping[str, Any], groups: Groups) -> bool:
+    """Whether the load has the metric in the scenario as it is."""
+    if name == "throughput_ratio":
+        return bool(groups.lone)
+    if name.startswith("round_time"):
+        return True  # a fix may complete rounds where none was without it
+    metric = METRICS[name]
+    return not metric.path or metric.of(entry) is not None
+
+
+def _unranked(load: JudgedLoad) -> JudgedLoad:
+    return JudgedLoad(load.indices, load.kind, None, load.shown)
+
+
+def _by(
+    load: JudgedLoad, metric: str, entries: Sequence[Mapping[str, Any]], groups: Groups
+) -> JudgedLoad:
+    entry = entries[load.indices[0]]
+    of_bulk = metric in _SHOWN["bulk"]
+    has = of_bulk == (_sort(entry) == "bulk") and _is_there(metric, entry, groups)
+    if METRICS[metric].path and not metric.startswith("round_time"):
+        has = METRICS[metric].of(entry) is not None
+    if metric.startswith("round"):
+        has = load.kind == "incast"
+    if not has:
+        return _unranked(load)
+    shown = load.shown if metric in load.shown else (metric, *load.shown)
+    return JudgedLoad(load.indices, load.kind, metric, shown)

@@ -1,0 +1,141 @@
+"""What each [[traffic]] achieved, and what a reader must know before the numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fairport as fp
+import polars as pl
+import pytest
+from fairport.loads import caveats
+from fairport.scenario import load
+
+NETWORK = {
+    "name": "loads",
+    "duration": "100ms",
+    "topology": {"kind": "two-switch", "peers": 6},
+    "queue": {"limit": "64KiB"},
+    "tcp": {"stack": "linux-6", "rto_min": "10ms"},
+}
+INCAST = {"kind": "incast", "from": "h1..h6", "to": "h0", "block": "20kB"}
+TRANSFERS = {"kind": "poisson", "load": 0.2, "sizes": "2kB..200kB"}
+REQUESTS = {"kind": "request-response", "servers": "h0", "clients": "h1..h3", "response": "5kB"}
+UDP = {"kind": "udp", "from": "h6", "to": "h0", "rate": "50Mbps"}
+BULK = {"kind": "bulk", "from": "h1..h3", "to": "h0"}
+
+
+@pytest.fixture(scope="module")
+def result() -> fp.Result:
+    return fp.run(NETWORK | {"traffic": [INCAST, TRANSFERS, REQUESTS, UDP, BULK]})
+
+
+def entry(result: fp.Result, kind: str) -> dict[str, Any]:
+    [found] = [one for one in result.summary["traffic"] if one["kind"] == kind]
+    return found
+
+
+def test_there_is_an_entry_for_each_traffic_in_its_order(result: fp.Result) -> None:
+    kinds = [one["kind"] for one in result.summary["traffic"]]
+    assert kinds == ["incast", "poisson", "request-response", "udp", "bulk"]
+    assert [one["index"] for one in result.summary["traffic"]] == [0, 1, 2, 3, 4]
+    flows = result.flows
+    for one in result.summary["traffic"]:
+        ours = flows.filter(pl.col("traffic") == one["index"])
+        assert one["flows"] == ours.height
+        assert one["goodput_bps_total"] == pytest.approx(ours["goodput_bps"].sum())
+
+
+def test_an_incast_counts_the_round_that_is_under_way(result: fp.Result) -> None:
+    found, rounds = entry(result, "incast")["rounds"], result.rounds
+    assert found["done"] == rounds.height > 3
+    assert found["started"] == found["done"] + 1
+    assert found["time_s"]["max"] >= rounds["completion_s"].max()
+
+
+def test_an_incast_with_a_last_round_starts_no_more() -> None:
+    done = fp.run(NETWORK | {"traffic": [INCAST | {"rounds": 2}]}).summary["traffic"][0]
+    assert (done["rounds"]["started"], done["rounds"]["done"]) == (2, 2)
+    assert done["unfinished"] == 0
+
+
+def test_transfers_have_completion_times_and_small_ones_their_own(result: fp.Result) -> None:
+    found = entry(result, "poisson")
+    ours = result.flows.filter(pl.col("traffic") == 1, pl.col("start_s") >= 0)
+    measured = ours.filter(pl.col("start_s") >= result.summary["measure"]["from_s"])
+    assert found["transfers"] == measured.height
+    assert found["unfinished"] == measured["fct_s"].null_count()
+    assert found["small_fct_s"]["median"] <= found["fct_s"]["median"]
+    assert found["slowdown"]["median"] >= 1
+
+
+def test_requests_have_response_times(result: fp.Result) -> None:
+    found = entry(result, "request-response")["requests"]
+    assert found["asked"] - found["done"] == entry(result, "request-response")["unfinished"]
+    assert 0 < found["time_s"]["median"] <= found["time_s"]["p99"]
+
+
+def test_a_datagram_is_delayed_by_its_path_and_the_queue(result: fp.Result) -> None:
+    found = entry(result, "udp")
+    sent = result.flows.filter(pl.col("traffic") == 3).row(0, named=True)
+    assert found["loss_share"] == pytest.approx(sent["drops"] / sent["segments_sent"])
+    # not less than 1538 B on the wire of two or three links of 1 Gbit/s, not more than full queues
+    assert 2 * 12e-6 < found["delay_s"]["mean"] < found["delay_s"]["p99"] < 3e-3
+
+
+def test_a_datagram_alone_takes_the_time_of_its_path() -> None:
+    alone = NETWORK | {
+        "topology": {"kind": "star", "hosts": 3},
+        "host": {"delay": "0s", "delay_spread": "0s", "processing": "0s"},
+        "link": {"rate": "1Gbps", "delay": "7us", "delay_spread": "0s"},
+        "switch": {"processing_delay": "5us"},
+        "traffic": [UDP | {"from": "h1", "rate": "1Mbps"}],
+    }
+    found = fp.run(alone).summary["traffic"][0]
+    # serialised twice: 1472 + 28 + 18 + 8 bytes (the gap after it is not waited for)
+    expected = 2 * (1526 * 8e-9 + 7e-6) + 5e-6
+    assert found["delay_s"]["mean"] == pytest.approx(expected, rel=0.01)  # a bin's width
+    assert found["loss_share"] == 0
+
+
+def test_long_lived_flows_have_their_share(result: fp.Result) -> None:
+    found = entry(result, "bulk")
+    rates = result.flows.filter(pl.col("traffic") == 4)["goodput_bps"]
+    assert found["goodput_bps_min"] == rates.min()
+    assert found["jain_index"] == pytest.approx(float(rates.sum()) ** 2 / (3 * (rates**2).sum()))
+    assert found["unfinished"] == 0
+
+
+def test_open_connections_have_the_times_of_their_transfers() -> None:
+    every = {"kind": "periodic", "from": "h1..h6", "to": "h0", "size": "20kB", "period": "20ms"}
+    result = fp.run(NETWORK | {"traffic": [every | {"connections": "persistent"}]})
+    found = result.summary["traffic"][0]
+    over = result.rounds.filter(pl.col("start_s") >= result.summary["measure"]["from_s"])
+    assert found["transfers"] - found["unfinished"] == over.height
+    assert found["fct_s"]["max"] == over["completion_s"].max()
+
+
+def test_a_short_run_says_so_first() -> None:
+    short = load("leaf-spine-incast").patch({"duration": "2ms"})
+    found = fp.run(short).summary["caveats"]
+    assert found[0].startswith("The run lasts 2 ms, less than 5 minimum RTOs of 200 ms")
+    assert "under way" in found[1]
+
+
+def test_a_run_that_is_long_enough_has_no_caveat() -> None:
+    assert fp.run(NETWORK | {"traffic": [BULK]}).summary["caveats"] == []
+    enough = {"simulated_s": 1.0, "rto_min_s": 0.2, "traffic": []}
+    assert caveats(enough) == []
+    assert len(caveats(enough | {"simulated_s": 0.999})) == 1
+
+
+def test_transfers_have_no_verdict_on_outcast() -> None:
+    verdict = fp.run(NETWORK | {"traffic": [TRANSFERS]}).summary["verdict"]
+    assert (verdict["outcast"], verdict["ratio"]) == (None, None)
+
+
+def test_drops_in_the_hosts_own_queues_are_counted() -> None:
+    own = NETWORK | {"host": {"queue": "5 packets"}, "traffic": [BULK | {"from": "h1..h6"}]}
+    result = fp.run(own | {"queue": {"limit": "1MB"}, "tcp": {"stack": "ns2"}})
+    at_hosts = result.ports.filter(pl.col("port").str.starts_with("h"))["drops"].sum()
+    assert result.summary["host_queue_drop_share"] == at_hosts / result.ports["drops"].sum()
+    assert at_hosts > 0
