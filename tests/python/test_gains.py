@@ -11,11 +11,11 @@ from fairport.scenario import Scenario, load
 from fairport.study.compare import compare
 from fairport.study.comparison import Comparison
 from fairport.study.gains import gain
-from fairport.study.metric import METRICS, JudgedLoad
+from fairport.study.metric import METRICS, ComparedLoad
 from fairport.study.store import Store
 
-INCAST = JudgedLoad((0,), "incast", "rounds_done", ("rounds_done",))
-TRANSFERS = JudgedLoad((1,), "poisson", "small_fct_p99_s", ("small_fct_p99_s",))
+INCAST = ComparedLoad((0,), "incast", "rounds_done", ("rounds_done",))
+TRANSFERS = ComparedLoad((1,), "poisson", "small_fct_p99_s", ("small_fct_p99_s",))
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,7 @@ impl Simulated for Segment {
     }
 }
 
-/// A segment with a number, so that two copies of it can be told apart.
+/// A segment with a number, so that two copies of it can be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbered {
     /// the segment

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_datagram_tells_when_it_was_sent_to_the_nanosecond() {
+    fn a_datagram_carries_when_it_was_sent_to_the_nanosecond() {
         for ps in [0, 999, 1_000, 5_000_000_000_001, 90_000_000_000_000_123] {
             let sent = Instant::ZERO + Duration::from_ps(ps);
             let mut datagram = Segment::default();

@@ -116,7 +116,7 @@ class PreparedSimulation:
         return tuple(dict.fromkeys(ports))
 
     def _observation(self) -> dict[str, Any] | None:
-        """What the engine is told to keep of single packets."""
+        """What the engine is asked to keep of single packets."""
         wanted = self.observation
         if wanted is None:
             return None

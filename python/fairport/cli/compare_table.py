@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from fairport.study.comparison import Column, Comparison
-    from fairport.study.metric import JudgedLoad
+    from fairport.study.metric import ComparedLoad
 
 # In a narrow terminal the later columns of the whole run are left out, the last one first.
 _ALWAYS_SHOWN = 3
@@ -57,7 +57,7 @@ def show(comparison: Comparison, folder: Path | None) -> None:
                 console.print(str(folder / file), soft_wrap=True)
 
 
-def _ranks(load: JudgedLoad) -> str:
+def _ranks(load: ComparedLoad) -> str:
     if load.metric is None:
         return ", which the ranking leaves out"
     return f", ranked by {QUANTITIES[load.metric].title}"

@@ -19,7 +19,7 @@ from fairport.study.comparison import Candidate, Comparison
 from fairport.study.fixes import BASELINE, Fix, FixError, available
 from fairport.study.fixes import load as load_fixes
 from fairport.study.measures import Groups, drop_run_lengths, measured
-from fairport.study.metric import JudgedLoad, judged_loads
+from fairport.study.metric import ComparedLoad, compared_loads
 from fairport.study.pool import Progress, run_all
 from fairport.study.store import Store
 
@@ -58,7 +58,7 @@ def compare(
     tasks = [(one.scenario, seed) for one in applicable for seed in seeds]
     records = run_all(tasks, backend=backend, jobs=jobs, store=store or Store(), progress=progress)
     rows, lengths, groups = [], [], None
-    loads: list[JudgedLoad] = []
+    loads: list[ComparedLoad] = []
     as_it_is = []
     with closing(records):
         for (one, number), record in zip(
@@ -67,7 +67,7 @@ def compare(
             # the first record is one of the scenario as it is
             if groups is None:
                 groups = Groups.of(record)
-                loads = judged_loads(scenario, record, groups, metric)
+                loads = compared_loads(scenario, record, groups, metric)
             if one.name == BASELINE:
                 as_it_is.append(record.summary)
             row = {"fix": one.name} | measured(record, groups)

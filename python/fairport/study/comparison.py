@@ -17,7 +17,7 @@ from fairport.scenario import Scenario
 from fairport.study import gains, ranking
 from fairport.study.fixes import Fix
 from fairport.study.measures import MEASURES, Axis, Groups
-from fairport.study.metric import METRICS, JudgedLoad
+from fairport.study.metric import METRICS, ComparedLoad
 from fairport.study.spread import Spread
 
 
@@ -71,7 +71,7 @@ class Comparison:
     candidates: Sequence[Candidate]
     """The scenario as it is ("none") and each fix, in the given order."""
     groups: Groups
-    loads: Sequence[JudgedLoad]
+    loads: Sequence[ComparedLoad]
     """What is compared, and what the fixes are ranked by."""
     caveats: Sequence[str]
     """What a reader must know before the numbers: of the scenario as it is, over the seeds."""
@@ -134,7 +134,7 @@ class Comparison:
         return len(self.seeds) >= FEWEST_FOR_QUARTILES
 
     @cached_property
-    def ranked_loads(self) -> list[JudgedLoad]:
+    def ranked_loads(self) -> list[ComparedLoad]:
         """The loads that decide the ranking."""
         return [load for load in self.loads if load.metric is not None]
 

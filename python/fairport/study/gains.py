@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from fairport.quantities import QUANTITIES
-from fairport.study.metric import METRICS, JudgedLoad
+from fairport.study.metric import METRICS, ComparedLoad
 from fairport.study.ranking import Ranked, Row, change, needed
 from fairport.study.spread import Spread
 
@@ -44,7 +44,7 @@ class Gain:
         return math.exp(min(max(self.whole.median or 0.0, -700.0), 700.0))
 
 
-def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[JudgedLoad]) -> Gain:
+def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[ComparedLoad]) -> Gain:
     """The gain of a fix; `runs` are those of the whole comparison."""
     before, now = (
         runs.filter(pl.col("fix") == name).sort("seed").to_dicts() for name in ("none", fix)
@@ -62,7 +62,7 @@ def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[JudgedLoad]) -> Gain:
 
 
 def ranking(
-    rows: Sequence[Row], none: Row, runs: pl.DataFrame, ranked: Sequence[JudgedLoad]
+    rows: Sequence[Row], none: Row, runs: pl.DataFrame, ranked: Sequence[ComparedLoad]
 ) -> list[Ranked]:
     """The fixes, best first; `rows` and `none` are those of the comparison's table."""
     gains = {row["fix"]: gain(row["fix"], runs, ranked) for row in rows}
@@ -76,7 +76,7 @@ def ranking(
     ]
 
 
-def ranked_by(ranked: Sequence[JudgedLoad]) -> str:
+def ranked_by(ranked: Sequence[ComparedLoad]) -> str:
     """What the ranking goes by, as a sentence."""
     each = " and ".join(
         f"{QUANTITIES[load.metric].title} of {load.label}" for load in ranked if load.metric
@@ -85,7 +85,7 @@ def ranked_by(ranked: Sequence[JudgedLoad]) -> str:
     return f"Ranked by {each}{several}."
 
 
-def conclusion(ordered: Sequence[Ranked], ranked: Sequence[JudgedLoad]) -> str:
+def conclusion(ordered: Sequence[Ranked], ranked: Sequence[ComparedLoad]) -> str:
     """The comparison in one sentence."""
     better = [f"{one.fix} ({one.verdict})" for one in ordered if one.verdict.startswith("better")]
     worse = [one.fix for one in ordered if one.verdict.startswith("worse")]
@@ -110,7 +110,7 @@ def _factor(value: float) -> str:
     return f"{value:.2g}" if value < 10 else f"{value:,.0f}" if value < 1e4 else "more than 10,000"
 
 
-def _sentence(row: Row, none: Row, ranked: Sequence[JudgedLoad]) -> str:
+def _sentence(row: Row, none: Row, ranked: Sequence[ComparedLoad]) -> str:
     effects = [_effect(row, none, load, load.metric) for load in ranked if load.metric is not None]
     ours, before = row["goodput_bps_total_median"], none["goodput_bps_total_median"]
     if before:
@@ -118,7 +118,7 @@ def _sentence(row: Row, none: Row, ranked: Sequence[JudgedLoad]) -> str:
     return "; ".join(filter(None, effects)) + f". Needs: {needed(row)}."
 
 
-def _effect(row: Row, none: Row, load: JudgedLoad, metric: str) -> str:
+def _effect(row: Row, none: Row, load: ComparedLoad, metric: str) -> str:
     """What became of the metric of a load: "rounds done 3 to 5 (4 to 6)"."""
     quantity, key = QUANTITIES[metric], load.key(metric)
     before, now, q1, q3 = (

@@ -115,7 +115,7 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedLoad:
+class ComparedLoad:
     """One load of a comparison, or the run as a whole, and what it is compared by."""
 
     indices: tuple[int, ...]
@@ -150,9 +150,9 @@ class JudgedLoad:
         return found
 
 
-def judged_loads(
+def compared_loads(
     scenario: Scenario, record: Record, groups: Groups, metric: str | None
-) -> list[JudgedLoad]:
+) -> list[ComparedLoad]:
     """The loads of a scenario, from a run of it as it is; `metric` replaces the usual choice.
 
     Datagrams decide the ranking only where nothing else is sent. Raises InputError for a metric
@@ -178,7 +178,7 @@ def judged_loads(
         only_udp = all(load.kind == "udp" for load in loads)
         return [load if only_udp or load.kind != "udp" else _unranked(load) for load in loads]
     if metric in _OF_THE_RUN:
-        return [*map(_unranked, loads), JudgedLoad((), "run", metric, ())]
+        return [*map(_unranked, loads), ComparedLoad((), "run", metric, ())]
     chosen = [_by(load, metric, entries, groups) for load in loads]
     if not any(load.metric for load in chosen):
         known = dict.fromkeys(name for load in loads for name in load.shown)
@@ -199,10 +199,10 @@ def _sort(entry: Mapping[str, Any]) -> str:
 
 def _load(
     indices: tuple[int, ...], kind: str, entries: Sequence[Mapping[str, Any]], groups: Groups
-) -> JudgedLoad:
+) -> ComparedLoad:
     entry = entries[indices[0]]
     shown = tuple(name for name in _SHOWN[_sort(entry)] if _is_there(name, entry, groups))
-    return JudgedLoad(indices, kind, shown[0] if shown else None, shown)
+    return ComparedLoad(indices, kind, shown[0] if shown else None, shown)
 
 
 def _is_there(name: str, entry: Mapping[str, Any], groups: Groups) -> bool:
@@ -215,13 +215,13 @@ def _is_there(name: str, entry: Mapping[str, Any], groups: Groups) -> bool:
     return not metric.path or metric.of(entry) is not None
 
 
-def _unranked(load: JudgedLoad) -> JudgedLoad:
-    return JudgedLoad(load.indices, load.kind, None, load.shown)
+def _unranked(load: ComparedLoad) -> ComparedLoad:
+    return ComparedLoad(load.indices, load.kind, None, load.shown)
 
 
 def _by(
-    load: JudgedLoad, metric: str, entries: Sequence[Mapping[str, Any]], groups: Groups
-) -> JudgedLoad:
+    load: ComparedLoad, metric: str, entries: Sequence[Mapping[str, Any]], groups: Groups
+) -> ComparedLoad:
     entry = entries[load.indices[0]]
     of_bulk = metric in _SHOWN["bulk"]
     has = of_bulk == (_sort(entry) == "bulk") and _is_there(metric, entry, groups)
@@ -232,4 +232,4 @@ def _by(
     if not has:
         return _unranked(load)
     shown = load.shown if metric in load.shown else (metric, *load.shown)
-    return JudgedLoad(load.indices, load.kind, metric, shown)
+    return ComparedLoad(load.indices, load.kind, metric, shown)
