@@ -55,7 +55,8 @@ def shown(
     if ingress_port is not None:
         chosen, why = ingress_port, "chosen by name"
     else:
-        chosen, why = _of_the_starved(tables, summary, known)
+        port = trace["port"][0]
+        chosen, why = of_the_starved(tables, summary, port, known)
     packets = trace.filter(blackout_of=chosen).sort("time_s")
     return Shown(packets, packets["port"][0], chosen, why)
 
@@ -65,16 +66,18 @@ def count(tables: Tables, port: str) -> int:
     return metrics.blackouts(tables["drops"]).filter(port=port).height
 
 
-def _of_the_starved(
-    tables: Tables, summary: Mapping[str, Any], known: list[str]
+def of_the_starved(
+    tables: Tables, summary: Mapping[str, Any], port: str, known: list[str]
 ) -> tuple[str, str]:
-    """The ingress port of the class with the least goodput that has a blackout, and the reason."""
+    """Of the ingress ports `known`, that of the class with the least goodput, and the reason.
+
+    `known` are those with a blackout at the output `port`, the longest first.
+    """
     ratios = {
         name: one["throughput_ratio"]
         for name, one in summary["classes"].items()
         if one["throughput_ratio"] is not None
     }
-    port = tables["trace"]["port"][0]
     drops = tables["drops"].filter(pl.col("port") == port, pl.col("ingress_port").is_in(known))
     of_class = drops.join(
         metrics.compared(tables["flows"]).select("flow", metrics.hop_class()), on="flow"

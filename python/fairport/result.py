@@ -104,6 +104,11 @@ class Result:
         return self.tables["requests"]
 
     @property
+    def packets(self) -> pl.DataFrame:
+        """Every packet at the ports of which a run was to keep them."""
+        return self.tables["packets"]
+
+    @property
     def trace(self) -> pl.DataFrame:
         """The packets around the longest blackout of each ingress port, at one output port."""
         return self.tables["trace"]

@@ -34,7 +34,7 @@ PYTHON = (
     {"blackouts", "loads", "result", "scripts", "stacks"},
     # What runs it, and what is kept of a run.
     {"backends", "record", "repeats"},
-    {"layout", "papers"},
+    {"layout", "microscope", "papers"},
     # Many runs as one question.
     {"study"},
     # What people look at.

@@ -16,6 +16,7 @@ from fairport.cli import (
     fixes,
     linux,
     listing,
+    microscope,
     paths,
     report,
     reproduce,
@@ -104,6 +105,7 @@ app.add_typer(topology.app, name="topology")
 app.command("paths")(paths.paths)
 app.command("report")(report.report)
 app.command("rerun")(rerun.rerun)
+app.command("microscope")(microscope.microscope)
 app.command("script")(script.script)
 app.command("store")(store.store)
 app.command("doctor")(doctor.doctor)

@@ -1,0 +1,145 @@
+"""Every packet around a moment at one output port: arrivals with their fate, queue, windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fairport.figures import style
+from fairport.microscope import Slide
+
+TITLE = "Microscope"
+CAPTION = (
+    "Above: every packet that arrived for the port, by the port through which it came in; a bar "
+    "is a packet that was accepted, a cross one that was dropped, a ring one that was marked. "
+    "Middle: bytes in the buffer when each packet arrived. Below: congestion windows of the "
+    "senders."
+)
+MARKED = "#009e73"
+# Of more ingress ports than this, those with most packets are shown.
+MOST_PORTS = 8
+# Windows that are drawn in a colour of their own.
+_SHOWN_FLOWS = 3
+
+
+def draw(slide: Slide) -> Figure:
+    """Arrivals by ingress port, the queue, the windows: one time axis."""
+    focus = slide.focus
+    ports = _ports(slide)
+    to_x = _clock(slide)
+    heights = [0.1 + 0.36 * len(ports), 0.85] + ([0.95] if slide.windows.height else [])
+    of = f"{slide.result.scenario.name}, seed {slide.result.seed}"
+    gaps = [0.12, 0.12][: len(heights) - 1]
+    with style.applied():
+        picture, rows = style.panels(of, f"{TITLE}: port {focus.port}", heights, gaps)
+        panels = [row[0] for row in rows]
+        _arrivals(panels[0], slide, ports, to_x)
+        _queue(panels[1], slide, to_x)
+        style.y_label(picture, panels[1:2], "queue (kB)")
+        if slide.windows.height:
+            _windows(panels[2], slide, to_x)
+            style.y_label(picture, panels[2:], "window (kB)")
+        for panel in panels:
+            panel.set_xlim(to_x(focus.from_s), to_x(focus.to_s))
+            if focus.dark_s is not None:
+                first, last = (to_x(time) for time in focus.dark_s)
+                panel.axvspan(first, last, color=style.BAND, alpha=0.25, linewidth=0, zorder=0)
+        for panel in panels[:-1]:
+            panel.tick_params(labelbottom=False)
+        panels[-1].set_xlabel(f"time (µs from {_origin(slide):.6f} s on)", labelpad=2)
+        hidden = slide.packets["ingress_port"].n_unique() - len(ports)
+        others = f"; not shown: {style.count(hidden, 'ingress port')}" if hidden else ""
+        style.note(picture, f"{focus.why}{others}")
+    return picture
+
+
+def _origin(slide: Slide) -> float:
+    """The beginning of the view, to the microsecond."""
+    return int(slide.focus.from_s * 1e6) / 1e6
+
+
+def _clock(slide: Slide) -> Callable[[Any], Any]:
+    origin = _origin(slide)
+    return lambda time_s: (time_s - origin) * 1e6
+
+
+def _ports(slide: Slide) -> list[str]:
+    """The ingress ports: the one in focus and those with most packets, in order."""
+    counts = slide.packets.group_by("ingress_port").len()
+    most = counts.sort("len", "ingress_port", descending=[True, False])["ingress_port"]
+    first = [slide.focus.ingress_port] if slide.focus.ingress_port else []
+    return sorted(list(dict.fromkeys([*first, *most]))[:MOST_PORTS])
+
+
+def _arrivals(panel: Axes, slide: Slide, ports: list[str], to_x: Callable[[Any], Any]) -> None:
+    above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    looks: dict[str, tuple[str, dict[str, Any]]] = {
+        "passed": ("|", {"markersize": 8}),
+        "marked": ("o", {"markersize": 5, "color": MARKED, "fillstyle": "none"}),
+        "dropped": ("x", {"markersize": 5, "color": style.DROPPED}),
+    }
+    for place, port in enumerate(ports):
+        colour = style.PORT_COLOURS[place % len(style.PORT_COLOURS)]
+        mine = slide.packets.filter(ingress_port=port)
+        fates = {
+            "passed": mine.filter(pl.col("fate").is_in(["forwarded", "waiting"])),
+            "marked": mine.filter(fate="marked"),
+            "dropped": mine.filter(fate="dropped"),
+        }
+        for fate, (marker, look) in looks.items():
+            times = to_x(fates[fate]["time_s"].to_numpy())
+            panel.plot(times, [-place] * len(times), marker, **{"color": colour} | look)
+        flows = style.count(mine["flow"].n_unique(), "flow")
+        text = f"from {port}: {flows}, {fates['dropped'].height} of {mine.height} dropped"
+        if fates["marked"].height:
+            text += f", {fates['marked'].height} marked"
+        panel.annotate(text, (0, -place), (3, 6), fontsize=7, color=colour, **above)
+    panel.set(yticks=range(0, -len(ports), -1), yticklabels=[], ylim=(0.6 - len(ports), 0.9))
+    panel.grid(visible=False)
+
+
+def _queue(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
+    times = to_x(slide.packets["time_s"].to_numpy())
+    kilobytes = slide.packets["queue_bytes"].to_numpy() / 1e3
+    panel.plot(times, kilobytes, color=style.INK, linewidth=0.9, drawstyle="steps-post")
+    dropped = (slide.packets["fate"] == "dropped").to_numpy()
+    panel.plot(times[dropped], kilobytes[dropped], "x", color=style.DROPPED, markersize=3.5)
+    panel.set_ylim(0, max(kilobytes.max(), 1) * 1.15)
+
+
+def _windows(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
+    """In colour: those of the flows that the focus is about."""
+    focus = slide.focus
+    chosen = slide.concerned[:_SHOWN_FLOWS]
+    names = {row["flow"]: row for row in slide.flows.iter_rows(named=True)}
+    top = 0.0
+    others = 0
+    for (flow,), samples in slide.windows.group_by("flow", maintain_order=True):
+        # one sample to each side of the view, so that the line crosses it
+        before = samples.filter(pl.col("time_s") < focus.from_s).tail(1)
+        seen = samples.filter(pl.col("time_s").is_between(focus.from_s, focus.to_s))
+        after = samples.filter(pl.col("time_s") > focus.to_s).head(1)
+        samples = pl.concat([before, seen, after])
+        if samples.is_empty():
+            continue
+        kilobytes = samples["cwnd_bytes"].to_numpy() / 1e3
+        top = max(top, kilobytes.max())
+        look: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.6, "alpha": 0.6, "zorder": 1}
+        if flow in chosen:
+            colour = (style.DROPPED, style.BLUE, "#e69f00")[chosen.index(flow)]
+            row = names[flow]
+            label = f"flow {flow}: {row['src']} to {row['dst']}, {row['hops']} hops"
+            look = {"color": colour, "linewidth": 1.3, "label": label, "zorder": 3}
+        else:
+            look["label"] = "" if others else "_"
+            others += 1
+        panel.plot(to_x(samples["time_s"].to_numpy()), kilobytes, drawstyle="steps-post", **look)
+    if others:
+        look = {"color": style.MUTED, "linewidth": 0.6, "alpha": 0.6}
+        panel.plot([], [], label=style.count(others, "other flow"), **look)
+    panel.set_ylim(0, top * (1.2 + 0.16 * min(len(chosen) + bool(others), 4)))
+    panel.legend(loc="upper right", borderaxespad=0, fontsize=7, ncols=2)

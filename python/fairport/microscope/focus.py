@@ -1,0 +1,186 @@
+"""Where to look: an output port, and the time around a blackout, a moment, or a flow's loss."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import polars as pl
+
+from fairport import blackouts, metrics
+from fairport.errors import InputError, did_you_mean
+from fairport.result import Result
+from fairport.scenario.units import Duration, UnitError
+
+WORST = "worst"
+
+# The view reaches so many lengths of a blackout to both sides of it, but not less than the shortest
+# one: some fifty full packets at 1 Gbit/s.
+_LENGTHS_AROUND = 1.5
+_SHORTEST_S = 600e-6
+# The worst blackout is looked for after this share of the measurement: before, all flows are in
+# their first slow start, which overflows every buffer.
+_START_SHARE = 0.1
+# It should last no longer than so many packets on the wire. A longer one is interrupted by
+# timeouts, and no picture of it can show single packets.
+_AT_ONCE_PACKETS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """A port and a span of time."""
+
+    port: str
+    """The output port."""
+    from_s: float
+    to_s: float
+    why: str
+    """What is to be seen there, as a clause."""
+    ingress_port: str | None = None
+    """The ingress port whose packets were dropped in a row."""
+    dark_s: tuple[float, float] | None = None
+    """When the first and the last of them were."""
+    flow: int | None = None
+    """The flow that was asked for."""
+
+
+def focus(
+    result: Result, around: str = WORST, port: str | None = None, span: str | None = None
+) -> Focus:
+    """What to look at in a run.
+
+    `around` is `worst` (the longest blackout of the starved class, after the start), a time
+    such as `2.5s`, or a flow: its number or its sending host. `port` is by default the bottleneck,
+    `span` as long as the blackout needs. Raises InputError.
+    """
+    port = _port(result, port)
+    wide = None if span is None else _time(span, "--span")
+    if wide == 0:
+        raise InputError("shows nothing", field="--span", value=span, remedy="give a longer one")
+    drops = result.drops.filter(pl.col("port") == port)
+    if around == WORST:
+        return _around_worst(result, drops, port, wide)
+    if re.fullmatch(r"[0-9.]+\s*[a-zµ]+", around):
+        middle = _time(around, "--around")
+        end = float(result.manifest["simulated_s"])
+        if middle > end:
+            raise InputError(
+                f"is after the end of the run at {end:g} s",
+                field="--around",
+                value=around,
+                remedy="give an earlier time",
+            )
+        half = (wide or 2 * _SHORTEST_S) / 2
+        return Focus(port, max(middle - half, 0.0), middle + half, f"around {around}")
+    return _around_flow(result, drops, port, _flow(result, around), wide)
+
+
+def _port(result: Result, port: str | None) -> str:
+    known = result.ports["port"].to_list()
+    if port is not None:
+        if port in known:
+            return port
+        raise InputError(
+            "is not a port of this run",
+            field="--port",
+            value=port,
+            remedy=did_you_mean(port, known),
+        )
+    observed = result.packets["port"].unique().to_list()
+    worst = result.summary["bottleneck"]
+    if worst is None:
+        raise InputError(
+            "has no bottleneck: no port carries a flow", field="--port", remedy="name a port"
+        )
+    name = str(worst["port"])
+    return observed[0] if observed and name not in observed else name
+
+
+def _packet_s(result: Result, port: str) -> float:
+    """What a packet takes at the port, on average."""
+    (row,) = result.ports.filter(port=port).iter_rows(named=True)
+    busy_s = float(result.manifest["simulated_s"] * row["busy_share"])
+    return busy_s / max(int(row["packets"]), 1)
+
+
+def _around_worst(result: Result, drops: pl.DataFrame, port: str, wide: float | None) -> Focus:
+    measure = result.summary["measure"]
+    found = metrics.blackouts(drops).filter(pl.col("last_s") <= measure["to_s"])
+    after_start = measure["from_s"] + _START_SHARE * (measure["to_s"] - measure["from_s"])
+    at_once = _AT_ONCE_PACKETS * _packet_s(result, port)
+    for wanted in (
+        pl.col("first_s") >= after_start,
+        pl.col("last_s") - pl.col("first_s") <= at_once,
+    ):
+        some = found.filter(wanted)
+        found = found if some.is_empty() else some
+    if found.is_empty():
+        raise InputError(
+            f"finds no blackout at port {port}: it never dropped two packets of one ingress port "
+            "in a row while it accepted others",
+            field="--around",
+            value=WORST,
+            remedy="give a time, such as --around 2.5s, or another --port",
+        )
+    known = found.sort("length", descending=True)["ingress_port"].unique(maintain_order=True)
+    ingress, why = blackouts.of_the_starved(result.tables, result.summary, port, known.to_list())
+    longest = found.filter(ingress_port=ingress).sort("length", descending=True).row(0, named=True)
+    text = f"longest blackout of {ingress}, {longest['length']} packets in a row: {why}"
+    return _around_run(longest, port, ingress, text, wide)
+
+
+def _around_flow(
+    result: Result, drops: pl.DataFrame, port: str, flow: int, wide: float | None
+) -> Focus:
+    runs = metrics.drop_runs(drops.filter(flow=flow), "flow")
+    if runs.is_empty():
+        raise InputError(
+            f"lost no packet at port {port}",
+            field="--around",
+            value=flow,
+            remedy="give another flow, a time such as 2.5s, or another --port",
+        )
+    longest = runs.sort("length", descending=True).row(0, named=True)
+    ingress = drops.filter(flow=flow, time_s=longest["first_s"])["ingress_port"][0]
+    text = f"longest drop run of flow {flow}, {longest['length']} packets in a row"
+    return _around_run(longest, port, ingress, text, wide, flow)
+
+
+def _around_run(
+    run: dict[str, float],
+    port: str,
+    ingress: str,
+    why: str,
+    wide: float | None,
+    flow: int | None = None,
+) -> Focus:
+    dark = (run["first_s"], run["last_s"])
+    length = dark[1] - dark[0]
+    around = max(_LENGTHS_AROUND * length, _SHORTEST_S / 2)
+    if wide is not None:
+        around = max(wide - length, 0.0) / 2
+    return Focus(port, max(dark[0] - around, 0.0), dark[1] + around, why, ingress, dark, flow)
+
+
+def _flow(result: Result, name: str) -> int:
+    """A flow by its number or its sending host."""
+    flows = result.flows
+    if name.isdigit():
+        found = flows.filter(flow=int(name)) if int(name) < 2**32 else flows.clear()
+    else:
+        found = flows.filter(src=name)
+    if found.is_empty():
+        raise InputError(
+            "is neither `worst`, nor a time such as 2.5s, nor a flow of this run",
+            field="--around",
+            value=name,
+            remedy=did_you_mean(name, [WORST, *flows["src"].unique().sort()]),
+        )
+    return int(found["flow"][0])
+
+
+def _time(text: str, option: str) -> float:
+    try:
+        return Duration(text).seconds
+    except UnitError as error:
+        raise error.placed(InputError, file="", field=option, value=text) from None

@@ -1,0 +1,127 @@
+"""The packets of a span of time at a port, and the windows of the flows that pass it.
+
+A run that was made with `--packets` has them in its tables. Otherwise the run is simulated again,
+which gives the same packets: its fingerprint proves it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import polars as pl
+
+from fairport.backends import run as backends_run
+from fairport.backends import simulation
+from fairport.backends.protocol import Observation, Progress
+from fairport.errors import InputError, RunFolderError
+from fairport.microscope.focus import Focus
+from fairport.result import Result
+
+# Rows of windows over time that a run made again may have, over all flows.
+_MOST_ROWS = 1_000_000
+# Steps of the windows within the span.
+_STEPS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Slide:
+    """What is under the microscope."""
+
+    result: Result
+    focus: Focus
+    packets: pl.DataFrame
+    """Rows of the table `packets` of the port, in order of time: the span's, or the whole run's."""
+    windows: pl.DataFrame
+    """`time_s`, `flow`, `cwnd_bytes` of the flows with packets there; no rows if not known."""
+    whole_run: bool
+    """Whether the packets are those of the whole run."""
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """The flows whose packets are there, with their number of packets and drops."""
+        seen = self.packets.group_by("flow").agg(
+            packets=pl.len(), dropped=(pl.col("fate") == "dropped").sum()
+        )
+        return self.result.flows.join(seen, on="flow").sort("flow")
+
+    @property
+    def concerned(self) -> list[int]:
+        """The flow that was asked for, or those that lost packets: most drops first.
+
+        Of a focus with an ingress port, those that came by it.
+        """
+        focus = self.focus
+        if focus.flow is not None:
+            return [focus.flow]
+        packets = self.packets
+        if focus.ingress_port is not None:
+            packets = packets.filter(ingress_port=focus.ingress_port)
+        counts = packets.group_by("flow").agg(
+            dropped=(pl.col("fate") == "dropped").sum(), packets=pl.len()
+        )
+        ranked = counts.sort("dropped", "packets", "flow", descending=[True, True, False])
+        return ranked["flow"].to_list()
+
+
+def look(
+    result: Result, focus: Focus, *, whole_run: bool = False, progress: Progress | None = None
+) -> Slide:
+    """The packets at the focus; with `whole_run`, all of its port.
+
+    Raises RunFolderError where they are not known and cannot be had by running again.
+    """
+    there = result.packets.filter(pl.col("port") == focus.port)
+    series = result.series
+    if there.is_empty():
+        again = _again(result, focus, whole_run, progress)
+        there, series = again.packets, again.series
+    if not whole_run:
+        there = there.filter(pl.col("time_s").is_between(focus.from_s, focus.to_s))
+    if there.is_empty():
+        raise InputError(
+            f"shows no packet: none arrived at port {focus.port} then",
+            field="--around",
+            remedy="give another time or another --port",
+        )
+    there = there.sort("time_s", maintain_order=True)
+    flows = there["flow"].unique()
+    windows = series.filter(
+        pl.col("flow").is_in(flows.implode()), pl.col("cwnd_bytes").is_not_null()
+    )
+    return Slide(
+        result,
+        focus,
+        there,
+        windows.select("time_s", "flow", "cwnd_bytes").sort("flow", "time_s"),
+        whole_run,
+    )
+
+
+def _again(result: Result, focus: Focus, whole_run: bool, progress: Progress | None) -> Result:
+    """The run again, with the packets. Its fingerprint must be the same."""
+    if result.manifest["backend"] != simulation.NAME or "user_code" in result.manifest:
+        raise RunFolderError(
+            f"has no packets of port {focus.port}, and cannot be run again to the same packets",
+            file=result.run_id,
+            remedy=f"make the run with --packets {focus.port}",
+        )
+    window = (0.0, math.inf) if whole_run else (focus.from_s, focus.to_s)
+    scenario = result.scenario
+    if not whole_run:
+        flows = min(scenario.probes.flows, result.flows.height)
+        coarsest = scenario.duration.seconds * max(flows, 1) / _MOST_ROWS
+        interval_s = max((focus.to_s - focus.from_s) / _STEPS, coarsest)
+        if interval_s < scenario.probes.series_interval.seconds:
+            scenario = scenario.patch(
+                {"probes.series_interval": f"{math.ceil(interval_s * 1e9)}ns"}
+            )
+    observation = Observation(packets=(focus.port,), window_s=window)
+    again = backends_run.run(scenario, result.seed, observation=observation, progress=progress)
+    if again.fingerprint != result.fingerprint:
+        raise RunFolderError(
+            f"was made by version {result.manifest['version']}; this one gives other packets",
+            file=result.run_id,
+            remedy="make the run again with this version",
+        )
+    return again

@@ -1,0 +1,100 @@
+"""The microscope as a page: one HTML file that opens without a network and holds every packet.
+
+The file has the packets in compressed blocks of 65,536, which the page unpacks as it needs them,
+and counts of packets in bins of several widths for the views that show more than it can draw
+singly (`pack.py`). `data.js` reads them, `draw.js` draws one view, `page.js` moves it. There is no
+library: what is drawn is rectangles and lines in time, and no plotting library draws fates in
+lanes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fairport.microscope import Slide
+from fairport.report import template
+from fairport.report.microscope.pack import Packed, pack
+
+SCRIPTS = ("data.js", "draw.js", "page.js")
+STYLE = "page.css"
+# Windows are drawn of the flows with most packets only.
+_MOST_WINDOWS = 64
+
+
+def write(whole: Slide, near: Slide, path: Path) -> None:
+    """Writes the page of a whole run, which opens at what is `near` the focus."""
+    path.write_text(page(whole, near), encoding="utf-8")
+
+
+def page(whole: Slide, near: Slide) -> str:
+    """The page as text."""
+    packed = pack(whole.packets, whole.flows, float(whole.result.manifest["simulated_s"]))
+    script = "\n".join(_own(name) for name in SCRIPTS)
+    style = _own(STYLE)
+    result, focus = whole.result, whole.focus
+    return template.fill(
+        "microscope.html",
+        title=f"{result.scenario.name}, seed {result.seed}: every packet at {focus.port}",
+        policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        "base-uri 'none'; form-action 'none'",
+        script=script,
+        style=style,
+        document=_as_script(_document(whole, near, packed)),
+        blocks=[base64.b64encode(block).decode("ascii") for block in packed.blocks],
+    )
+
+
+def _document(whole: Slide, near: Slide, packed: Packed) -> dict[str, Any]:
+    focus = whole.focus
+    dark = [time * 1e9 for time in focus.dark_s] if focus.dark_s else None
+    return packed.document | {
+        "port": focus.port,
+        "run": whole.result.run_id,
+        "focus": {
+            "from": focus.from_s * 1e9,
+            "to": focus.to_s * 1e9,
+            "dark": dark,
+            "why": focus.why,
+            "flow": next(iter(near.concerned), None),
+        },
+        "windows": _windows(whole, near),
+    }
+
+
+def _windows(whole: Slide, near: Slide) -> list[dict[str, Any]]:
+    """Windows over time by flow: near the focus at the finer steps that were recorded there."""
+    from_s, to_s = near.focus.from_s, near.focus.to_s
+    inside = pl.col("time_s").is_between(from_s, to_s)
+    rows = pl.concat([whole.windows.filter(~inside), near.windows.filter(inside)])
+    most = whole.flows.sort("packets", "flow", descending=[True, False]).head(_MOST_WINDOWS)
+    windows = []
+    for flow in most["flow"].sort():
+        samples = rows.filter(flow=flow).sort("time_s")
+        # a window that stays as it is needs no second sample
+        samples = samples.filter(pl.col("cwnd_bytes").ne_missing(pl.col("cwnd_bytes").shift(1)))
+        if samples.height:
+            times = (samples["time_s"] * 1e9).round().cast(pl.Int64).to_list()
+            windows.append({"flow": flow, "time": times, "bytes": samples["cwnd_bytes"].to_list()})
+    return windows
+
+
+def _as_script(document: Any) -> str:
+    """JSON that no text in it can end the element of."""
+    text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _own(name: str) -> str:
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")

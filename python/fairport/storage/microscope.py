@@ -1,0 +1,61 @@
+"""What `microscope` writes: the moment as PNG and SVG, the whole run as a page."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fairport.files import atomic_folder
+from fairport.microscope import Slide
+
+FIGURE = "blackout"
+PAGE = "microscope.html"
+
+
+def folder(path: Path, *, force: bool) -> AbstractContextManager[Path]:
+    """The folder to fill, which appears complete. Raises OutputError."""
+    return atomic_folder(path, force=force)
+
+
+def write(near: Slide, whole: Slide, partial: Path) -> None:
+    """Fills the folder."""
+    from fairport.figures import microscope, style
+    from fairport.report import microscope as page
+
+    picture = microscope.draw(near)
+    for ending in ("png", "svg"):
+        style.save(picture, partial / f"{FIGURE}.{ending}")
+    page.write(whole, near, partial / PAGE)
+
+
+def document(near: Slide, whole: Slide, written: Path) -> dict[str, Any]:
+    """What was found and written, for `--json`."""
+    focus = near.focus
+    dropped = near.packets.filter(pl.col("fate") == "dropped").height
+    return {
+        "run_id": near.result.run_id,
+        "port": focus.port,
+        "from_s": focus.from_s,
+        "to_s": focus.to_s,
+        "why": focus.why,
+        "ingress_port": focus.ingress_port,
+        "blackout_s": list(focus.dark_s) if focus.dark_s else None,
+        "packets": near.packets.height,
+        "dropped": dropped,
+        "packets_whole_run": whole.packets.height,
+        "files": [str(written / name) for name in (f"{FIGURE}.png", f"{FIGURE}.svg", PAGE)],
+    }
+
+
+def text(found: dict[str, Any]) -> str:
+    """The same for people."""
+    lines = [
+        f"port {found['port']}, {found['from_s']:.6f} s to {found['to_s']:.6f} s: {found['why']}",
+        f"{found['packets']} packets, {found['dropped']} of them dropped; the page holds all "
+        f"{found['packets_whole_run']} packets of the run",
+        *found["files"],
+    ]
+    return "\n".join(lines) + "\n"
