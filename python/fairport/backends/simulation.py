@@ -91,8 +91,8 @@ class PreparedSimulation:
         """The same run, which keeps single packets."""
         named = replace(
             observation,
-            captures=self._named(observation.captures, "pcap"),
-            packets=self._named(observation.packets, "packets"),
+            captures=self._named(observation.captures, "--pcap"),
+            packets=self._named(observation.packets, "--packets"),
         )
         return replace(self, observation=named)
 

@@ -1,0 +1,286 @@
+"""The microscope: where it looks, what it shows, and its page in a real browser."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import numpy as np
+import polars as pl
+import pytest
+from browser import CHROMIUM, Page, browser
+from conftest import Command
+from fairport import metrics
+from fairport.backends.protocol import BOTTLENECK, Observation
+from fairport.errors import InputError, RunFolderError
+from fairport.figures import microscope as figure
+from fairport.microscope import Slide, focus, look
+from fairport.report import microscope as page
+from fairport.report.microscope.pack import pack
+from fairport.result import Result
+
+PORT = "edge0.0:0"
+
+
+@pytest.fixture(scope="module")
+def plain() -> Result:
+    """A run without its packets."""
+    return fp.run(fp.scenario("outcast").patch({"duration": "1s"}))
+
+
+@pytest.fixture(scope="module")
+def whole(plain: Result) -> Slide:
+    """All packets of its bottleneck."""
+    return look(plain, focus(plain), whole_run=True)
+
+
+def test_worst_is_the_longest_blackout_of_the_starved_flow_after_the_start(plain: Result) -> None:
+    found = focus(plain)
+    assert (found.port, found.ingress_port) == (PORT, "edge0.0:1")
+    assert found.dark_s is not None
+    first, last = found.dark_s
+    measure = plain.summary["measure"]
+    assert first >= measure["from_s"] + 0.1 * (measure["to_s"] - measure["from_s"])
+    assert found.from_s < first < last < found.to_s
+    runs = metrics.blackouts(plain.drops).filter(port=PORT, ingress_port="edge0.0:1")
+    short = runs.filter(pl.col("last_s") - pl.col("first_s") < last - first + 1e-12)
+    later = short.filter(pl.col("first_s") >= first)
+    shown = runs.filter(first_s=first)["length"][0]
+    assert shown == later["length"].max()
+    assert f"{shown} packets in a row" in found.why
+
+
+def test_a_time_and_a_flow_can_be_asked_for(plain: Result) -> None:
+    at = focus(plain, "0.5s", span="2ms")
+    assert (at.from_s, at.to_s) == pytest.approx((0.499, 0.501))
+    by_number, by_host = focus(plain, "3"), focus(plain, "h4")
+    assert by_number == by_host
+    assert by_number.flow == 3
+    runs = metrics.drop_runs(plain.drops.filter(port=PORT, flow=3), "flow")
+    assert f"{runs['length'].max()} packets in a row" in by_number.why
+
+
+@pytest.mark.parametrize(
+    ("around", "port", "span", "said"),
+    [
+        ("h99", None, None, "neither `worst`, nor a time"),
+        ("99", None, None, "neither `worst`, nor a time"),
+        ("5 parsecs", None, None, "unit"),
+        ("5s", None, None, "after the end of the run at 1 s"),
+        ("worst", "edge9.0:0", None, "is not a port of this run"),
+        ("worst", "edge3.1:1", None, "finds no blackout"),
+        ("0.5s", None, "0s", "shows nothing"),
+        ("3", "edge3.1:1", None, "lost no packet"),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    plain: Result, around: str, port: str | None, span: str | None, said: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        focus(plain, around, port, span)
+
+
+def test_a_run_again_has_the_packets_that_a_run_with_packets_has(plain: Result) -> None:
+    observation = Observation(packets=(BOTTLENECK,))
+    kept = fp.run(plain.scenario, observation=observation)
+    assert kept.fingerprint == plain.fingerprint
+    there, again = look(kept, focus(kept)), look(plain, focus(plain))
+    assert there.packets.equals(again.packets)
+    drops = plain.drops.filter(
+        pl.col("time_s").is_between(again.focus.from_s, again.focus.to_s), port=PORT
+    )
+    dropped = again.packets.filter(fate="dropped")
+    assert dropped["seq"].to_list() == drops["seq"].to_list()
+
+
+def test_a_run_that_cannot_be_made_again_says_how_to_make_it(plain: Result) -> None:
+    linux = replace(plain, manifest=plain.manifest | {"backend": "linux"})
+    with pytest.raises(RunFolderError, match="has no packets") as refused:
+        look(linux, focus(plain))
+    assert "--packets edge0.0:0" in refused.value.remedy
+    other = replace(plain, manifest=plain.manifest | {"fingerprint": "0" * 16})
+    with pytest.raises(RunFolderError, match="gives other packets"):
+        look(other, focus(plain))
+
+
+def test_the_picture_shows_each_packet_with_its_fate(plain: Result) -> None:
+    slide = look(plain, focus(plain))
+    arrivals = figure.draw(slide).axes[0]
+    shown = {line.get_marker(): 0 for line in arrivals.lines}
+    for line in arrivals.lines:
+        shown[line.get_marker()] += len(line.get_xdata())
+    fates = slide.packets["fate"].value_counts()
+    counts = dict(fates.iter_rows())
+    assert (shown["|"], shown["x"]) == (counts["forwarded"], counts["dropped"])
+
+
+def test_blocks_and_levels_hold_every_packet(whole: Slide) -> None:
+    packed = pack(whole.packets, whole.flows, 1.0)
+    document = packed.document
+    assert sum(block["count"] for block in document["blocks"]) == whole.packets.height
+    for level in document["levels"]:
+        bins, groups = level["bins"], len(document["groups"])
+        words = np.frombuffer(gzip.decompress(packed.blocks[level["block"]]), "<u4")
+        counts = words[: 3 * groups * bins].reshape(groups, 3, bins)
+        dropped = whole.packets.filter(fate="dropped").height
+        assert counts.sum() == whole.packets.height
+        assert counts[:, 2].sum() == dropped
+        assert words[-bins:].max() == whole.packets["queue_bytes"].max()
+    bins = [level["bins"] for level in document["levels"]]
+    # about 82,000 packets, 64 per bin, rounded up to a power of 2; then four times as wide
+    assert bins == [2048, 512]
+
+
+def test_the_command_writes_picture_and_page(fairport: Command, tmp_path: Path) -> None:
+    run = ["run", "outcast", "--duration", "300ms", "--no-figures", "--quiet", "--out", "run"]
+    assert fairport(*run).status == 0
+    done = fairport("microscope", "run", "--json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert found["ingress_port"] == "edge0.0:1"
+    for file in found["files"]:
+        assert (tmp_path / file).stat().st_size > 10_000
+    assert fairport("microscope", "run").status == 2  # it is there already
+    assert fairport("microscope", "run", "--force", "--around", "0.1s", "--quiet").status == 0
+    assert fairport("microscope", str(tmp_path)).status == 2
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Any:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed (apt install chromium)")
+    with browser() as tab:
+        yield tab
+
+
+@pytest.fixture(scope="module")
+def written(plain: Result, whole: Slide, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("microscope") / "page.html"
+    page.write(whole, look(plain, focus(plain)), path)
+    return path
+
+
+def opened(chromium: Page, path: Path, fragment: str = "", **how: Any) -> None:
+    chromium.open(path, fragment, **how)
+    chromium.wait("window.microscope !== undefined && microscope.drawn() !== 'wait'")
+
+
+def test_the_page_opens_at_the_blackout_without_complaint(
+    chromium: Page, written: Path, plain: Result
+) -> None:
+    opened(chromium, written)
+    here = focus(plain)
+    assert chromium.value("microscope.drawn()") == "packets"
+    shown = chromium.value("[microscope.state.from, microscope.state.to]")
+    assert shown == pytest.approx([here.from_s * 1e9, here.to_s * 1e9])
+    assert chromium.messages == []
+
+
+def test_every_packet_in_view_is_the_tables(
+    chromium: Page, written: Path, whole: Slide, plain: Result
+) -> None:
+    here = focus(plain)
+    opened(chromium, written)
+    lanes = {lane: i for i, lane in enumerate(whole.packets["ingress_port"].unique().sort())}
+    rows = whole.packets.with_row_index("row").filter(
+        pl.col("time_s").is_between(here.from_s, here.to_s)
+    )
+    assert rows.height > 50
+    expression = """((rows) => { const p = microscope.place(); const { from } = microscope.state;
+        return rows.map(([time, lane]) =>
+            microscope.packet(p.left + (time - from) * p.scale, (lane + 0.5) * p.lane)); })"""
+    points = [
+        [time * 1e9, lanes[lane]]
+        for time, lane in rows.select("time_s", "ingress_port").iter_rows()
+    ]
+    found = chromium.value(f"{expression}({json.dumps(points)})")
+    for row, shown in zip(rows.iter_rows(named=True), found, strict=True):
+        assert shown["row"] == row["row"]
+        for name in ("flow", "seq", "size_bytes", "queue_bytes", "fate", "reason", "ingress_port"):
+            assert shown[name] == row[name], name
+        assert shown["time_ns"] == pytest.approx(row["time_s"] * 1e9, abs=0.6)
+        if row["depart_s"] is None:
+            assert shown["wait_ns"] is None
+        else:
+            wait = (row["depart_s"] - row["time_s"]) * 1e9
+            assert shown["wait_ns"] == pytest.approx(wait, abs=0.6)
+
+
+def test_the_wheel_zooms_and_the_pointer_reads(
+    chromium: Page, written: Path, plain: Result
+) -> None:
+    opened(chromium, written, "#from=0&to=1000000000")
+    assert chromium.value("microscope.drawn()") == "bins"
+    box = chromium.value(
+        "(({x, y}) => ({x, y, ...microscope.place()}))"
+        "(document.getElementById('view').getBoundingClientRect())"
+    )
+    here = focus(plain)
+    assert here.dark_s is not None
+    at = box["x"] + box["left"] + here.dark_s[0] * 1e9 * box["scale"]
+    for _ in range(12):
+        chromium.mouse("mouseWheel", at, box["y"] + 20, deltaX=0, deltaY=-400)
+        chromium.value("new Promise((done) => requestAnimationFrame(done))")
+    chromium.wait("microscope.drawn() === 'packets'")
+    low, high = chromium.value("[microscope.state.from, microscope.state.to]")
+    # a pixel of the first view was a millisecond
+    assert low - 1e6 <= here.dark_s[0] * 1e9 <= high + 1e6
+    assert high - low < 2e6
+    chromium.wait("location.hash.startsWith('#from=') && !location.hash.startsWith('#from=0&')")
+    # the first packet of the blackout
+    chromium.value(f"microscope.show({here.dark_s[0] * 1e9 - 1e5}, {here.dark_s[0] * 1e9 + 1e5})")
+    chromium.wait("microscope.drawn() === 'packets'")
+    chromium.value("new Promise((done) => setTimeout(done, 100))")
+    place = chromium.value("microscope.place()")
+    chromium.mouse("mouseMoved", box["x"] + place["left"] + 1e5 * place["scale"], box["y"] + 28)
+    chromium.wait("!document.getElementById('tip').hidden")
+    said = chromium.value("document.getElementById('tip').textContent")
+    (drop,) = plain.drops.filter(port=PORT, time_s=here.dark_s[0]).iter_rows(named=True)
+    assert f"sequence number {drop['seq']}, {drop['size_bytes']} bytes" in said
+    assert f"dropped: {drop['reason']}" in said
+    assert chromium.messages == []
+
+
+def test_a_link_holds_view_ports_and_flows(chromium: Page, written: Path) -> None:
+    opened(chromium, written, "#from=500000000&to=501000000&ports=1&flows=3.4")
+    state = "({from, to, lanes, flows}) => ({from, to, lanes: [...lanes], flows: [...flows]})"
+    assert chromium.value(f"({state})(microscope.state)") == {
+        "from": 500_000_000,
+        "to": 501_000_000,
+        "lanes": [1],
+        "flows": [3, 4],
+    }
+    assert chromium.value("document.querySelectorAll('#flows input:checked').length") == 2
+    opened(chromium, written, "#from=nonsense&to=&ports=99&flows=-1.x")
+    assert chromium.value("microscope.state.lanes.size") == 0
+    chromium.value("document.querySelector('#ports input').click()")
+    assert chromium.value("microscope.state.lanes.size") == 1
+    assert chromium.messages == []
+
+
+def test_names_cannot_become_markup(
+    chromium: Page, plain: Result, whole: Slide, tmp_path: Path
+) -> None:
+    evil = "</script><img src=x onerror=window.hit=1>"
+    flows = plain.flows.with_columns(src=pl.lit(evil))
+    result = replace(plain, tables=plain.tables | {"flows": flows})
+    slide = replace(whole, result=result, focus=replace(whole.focus, why=evil, port=evil))
+    path = tmp_path / "page.html"
+    page.write(slide, slide, path)
+    opened(chromium, path)
+    assert chromium.value("window.hit") is None
+    assert chromium.value("document.images.length") == 0
+    assert evil in chromium.value("document.getElementById('why').textContent")
+    assert evil in chromium.value("document.title")
+    assert "default-src &#39;none&#39;" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [380, 1600])
+def test_nothing_is_wider_than_the_window(chromium: Page, written: Path, width: int) -> None:
+    opened(chromium, written, width=width)
+    assert chromium.value("document.documentElement.scrollWidth") <= width
