@@ -206,6 +206,22 @@ def layout(job_json: str) -> dict[str, Any]: ...
 def topology_hosts(topology_json: str) -> list[str]: ...
 
 # Linux only
+@final
+class PayloadSender:
+    """Sends in segments of random sizes: see fairport.payload."""
+
+    def __new__(
+        cls, descriptor: int, r_min: int, tcprand: str | None, seed: int | None
+    ) -> PayloadSender: ...
+    def send(self, data: bytes, start: int) -> int:
+        """What there was room for of `data` from `start` on, in bytes. Raises OSError."""
+    @property
+    def pieces(self) -> int:
+        """Pieces that were written, each a segment."""
+    @property
+    def mss(self) -> int:
+        """Payload of a full segment, in bytes."""
+
 def planned_flows(
     job_json: str,
 ) -> list[tuple[int, int, float, float | None, int | None]]: ...

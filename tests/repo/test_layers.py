@@ -24,6 +24,7 @@ PYTHON = (
         "errors",
         "headers",
         "ordered_threads",
+        "payload",
         "quantities",
         "traffic_table",
         "verdict",
@@ -54,7 +55,7 @@ _NOT_IMPORTED = {"layout/mininet_template.py"}
 CRATES = (
     {"units"},
     {"net", "tcp"},
-    {"wire", "plan", "record"},
+    {"wire", "plan", "record", "payload"},
     {"sim", "switch", "drill", "trace"},
     {"python"},
 )

@@ -7,6 +7,8 @@ mod custom;
 mod drill;
 mod observed;
 #[cfg(target_os = "linux")]
+mod payload;
+#[cfg(target_os = "linux")]
 mod switch;
 
 use custom::Failures;
@@ -283,6 +285,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(drill::run_script, module)?)?;
     #[cfg(target_os = "linux")]
     {
+        module.add_class::<payload::PyPayloadSender>()?;
         module.add_function(wrap_pyfunction!(switch::planned_flows, module)?)?;
         module.add_function(wrap_pyfunction!(switch::run_switch, module)?)?;
     }

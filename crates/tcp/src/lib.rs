@@ -87,4 +87,4 @@ pub use segment::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
 pub use settings::{
     AckPolicy, Pacing, PayloadSizing, RtoRule, Settings, WindowReduction, WindowUnit,
 };
-pub use sizing::TcpRand;
+pub use sizing::{Sizing, TcpRand};

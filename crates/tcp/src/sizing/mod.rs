@@ -27,7 +27,7 @@ enum Minimum {
 
 /// Draws the payloads of one sender.
 #[derive(Debug)]
-pub(crate) struct Sizing {
+pub struct Sizing {
     minimum: Minimum,
     random: Random,
     /// the size that was drawn for the segment at `drawn_for`, which may have to wait
@@ -36,26 +36,37 @@ pub(crate) struct Sizing {
 }
 
 impl Sizing {
-    /// None where every segment is full.
-    pub(crate) fn new(settings: &Settings, seed: u64) -> Option<Box<Self>> {
-        // validated to be at most the MSS
-        let least = settings.payload_min_bytes.min(u32::from(u16::MAX)) as u16;
-        let minimum = match settings.payload_sizing {
-            PayloadSizing::Full => return None,
-            PayloadSizing::Static => Minimum::Static(least),
-            PayloadSizing::Adaptive => Minimum::Adaptive(Adaptive::new(settings.tcprand, least)),
+    /// Payloads from `least` bytes up; with a `shape`, from what it says of the window, and at least
+    /// `least`. Equal seeds give equal draws.
+    #[must_use]
+    pub fn from_parts(least: u16, shape: Option<TcpRand>, seed: u64) -> Self {
+        let minimum = match shape {
+            Some(shape) => Minimum::Adaptive(Adaptive::new(shape, least)),
+            None => Minimum::Static(least),
         };
-        Some(Box::new(Self {
+        Self {
             minimum,
             random: Random::new(seed, PURPOSE),
             drawn: 0,
             drawn_for: None,
-        }))
+        }
+    }
+
+    /// None where every segment is full.
+    pub(crate) fn new(settings: &Settings, seed: u64) -> Option<Box<Self>> {
+        // validated to be at most the MSS
+        let least = settings.payload_min_bytes.min(u32::from(u16::MAX)) as u16;
+        let shape = match settings.payload_sizing {
+            PayloadSizing::Full => return None,
+            PayloadSizing::Static => None,
+            PayloadSizing::Adaptive => Some(settings.tcprand),
+        };
+        Some(Box::new(Self::from_parts(least, shape, seed)))
     }
 
     /// The payload of the new segment at `start`, at most `full` bytes; asked again, the same.
     #[inline(never)]
-    pub(crate) fn payload(&mut self, start: u64, full: u16, cwnd: u64) -> u16 {
+    pub fn payload(&mut self, start: u64, full: u16, cwnd: u64) -> u16 {
         if self.drawn_for != Some(start) {
             let minimum = match &self.minimum {
                 Minimum::Static(bytes) => *bytes,
@@ -69,7 +80,7 @@ impl Sizing {
     }
 
     /// The window falls from `before` to `after`; an epoch begins.
-    pub(crate) fn on_loss(&mut self, before: u64, after: u64) {
+    pub fn on_loss(&mut self, before: u64, after: u64) {
         if let Minimum::Adaptive(it) = &mut self.minimum {
             it.begin(before, after);
         }

@@ -1,0 +1,324 @@
+//! The sender: cuts what is to be sent into pieces of random sizes, one segment each.
+//!
+//! The adaptive form has to know the congestion window, and that it fell. It asks the kernel every 64
+//! pieces: a new slow-start threshold is a fall from the window seen last. For the same reason little
+//! may wait in the socket: what waits has its size already.
+#![expect(unsafe_code, reason = "system calls")]
+
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fairport_tcp::{Sizing, TcpRand};
+
+use crate::info::{self, Info};
+
+/// Pieces per system call at most.
+const BATCH: usize = 32;
+/// Pieces from one look at the window to the next.
+const ASK_EVERY: u32 = 64;
+/// What may wait unsent in the socket of an adaptive sender, in bytes.
+const UNSENT_BYTES: libc::c_int = 32 << 10;
+
+/// How sizes are drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Smallest payload, in bytes.
+    pub r_min: u16,
+    /// With it, the smallest payload follows the congestion window and is at least `r_min`.
+    pub adaptive: Option<TcpRand>,
+    /// Equal seeds draw equal sizes; none: a seed of its own.
+    pub seed: Option<u64>,
+}
+
+impl Default for Options {
+    /// From half of an Ethernet segment up, whatever the window is.
+    fn default() -> Self {
+        Self {
+            r_min: 724,
+            adaptive: None,
+            seed: None,
+        }
+    }
+}
+
+/// Sends over a connected TCP socket in segments of random sizes. Sets `TCP_NODELAY`: a short
+/// segment is not to wait.
+#[derive(Debug)]
+pub struct RandomizedSender<S> {
+    socket: S,
+    sizing: Sizing,
+    is_adaptive: bool,
+    info: Info,
+    /// until the next look at the window
+    left_until_asked: u32,
+    /// of the last piece, that the socket had no room for
+    left_of_piece: usize,
+    pieces: u64,
+    bytes: u64,
+}
+
+impl<S: AsFd> RandomizedSender<S> {
+    /// Over this connection. A `r_min` above its MSS means full segments.
+    ///
+    /// # Errors
+    /// If it is no connected TCP socket.
+    pub fn new(socket: S, options: &Options) -> io::Result<Self> {
+        let info = info::read(socket.as_fd())?;
+        if info.mss == 0 {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        info::set(socket.as_fd(), libc::TCP_NODELAY, 1)?;
+        if options.adaptive.is_some() {
+            info::set(socket.as_fd(), libc::TCP_NOTSENT_LOWAT, UNSENT_BYTES)?;
+        }
+        let seed = options
+            .seed
+            .unwrap_or_else(|| seed_of(socket.as_fd().as_raw_fd()));
+        Ok(Self {
+            sizing: Sizing::from_parts(options.r_min.max(1), options.adaptive, seed),
+            is_adaptive: options.adaptive.is_some(),
+            socket,
+            info,
+            left_until_asked: ASK_EVERY,
+            left_of_piece: 0,
+            pieces: 0,
+            bytes: 0,
+        })
+    }
+
+    /// Sends what the socket has room for; returns how many bytes of `data` that were.
+    ///
+    /// # Errors
+    /// As `sendmsg`: [`io::ErrorKind::WouldBlock`] if a non-blocking socket has no room at all.
+    pub fn send(&mut self, data: &[u8]) -> io::Result<usize> {
+        let mut sent = 0;
+        while sent < data.len() {
+            match self.send_batch(&data[sent..]) {
+                Ok((bytes, is_full)) => {
+                    sent += bytes;
+                    if is_full {
+                        break;
+                    }
+                }
+                Err(error) if sent == 0 => return Err(error),
+                // what was sent is reported; the error comes again
+                Err(_) => break,
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Sends everything, over a socket that blocks.
+    ///
+    /// # Errors
+    /// As [`RandomizedSender::send`].
+    pub fn send_all(&mut self, mut data: &[u8]) -> io::Result<()> {
+        while !data.is_empty() {
+            match self.send(data) {
+                Ok(bytes) => data = &data[bytes..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Pieces that were written, each a segment.
+    pub fn pieces(&self) -> u64 {
+        self.pieces
+    }
+
+    /// Payload of a full segment, in bytes.
+    pub fn mss(&self) -> u16 {
+        self.info.mss
+    }
+
+    /// The socket.
+    pub fn get_ref(&self) -> &S {
+        &self.socket
+    }
+
+    /// Up to [`BATCH`] pieces in one system call: the bytes that were taken, and whether the socket is
+    /// full now.
+    fn send_batch(&mut self, data: &[u8]) -> io::Result<(usize, bool)> {
+        let mut sizes = [0; BATCH];
+        let count = self.draw(data.len(), &mut sizes);
+        // SAFETY: structs of pointers and integers, for which zeros are values
+        let mut parts: [libc::iovec; BATCH] = unsafe { zeroed() };
+        let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
+        let mut rest = data;
+        for ((part, message), size) in parts.iter_mut().zip(&mut messages).zip(&sizes[..count]) {
+            let (piece, after) = rest.split_at(*size);
+            rest = after;
+            *part = libc::iovec {
+                iov_base: piece.as_ptr().cast_mut().cast(),
+                iov_len: piece.len(),
+            };
+            message.msg_hdr.msg_iov = part;
+            message.msg_hdr.msg_iovlen = 1;
+        }
+        let flags = libc::MSG_EOR | libc::MSG_NOSIGNAL;
+        // SAFETY: `count` messages, whose parts lie in `data`
+        let taken = unsafe {
+            libc::sendmmsg(
+                self.socket.as_fd().as_raw_fd(),
+                messages.as_mut_ptr(),
+                count as libc::c_uint,
+                flags,
+            )
+        };
+        let Ok(whole) = usize::try_from(taken) else {
+            // the piece that was drawn first is still to be written
+            self.left_of_piece = sizes[0];
+            return Err(io::Error::last_os_error());
+        };
+        let lengths = messages[..whole].iter().map(|one| one.msg_len as usize);
+        let bytes: usize = lengths.sum();
+        let asked: usize = sizes[..whole].iter().sum();
+        self.bytes += bytes as u64;
+        // the last of them may have been taken in part; its end is still to come
+        self.left_of_piece = if bytes < asked {
+            asked - bytes
+        } else {
+            sizes
+                .get(whole)
+                .copied()
+                .filter(|_| whole < count)
+                .unwrap_or(0)
+        };
+        self.pieces += whole as u64 - u64::from(bytes < asked);
+        Ok((bytes, whole < count || bytes < asked))
+    }
+
+    /// Draws the sizes of the next pieces of `length` bytes; returns how many.
+    fn draw(&mut self, length: usize, sizes: &mut [usize; BATCH]) -> usize {
+        let mut at = 0;
+        for (number, size) in sizes.iter_mut().enumerate() {
+            if at == length {
+                return number;
+            }
+            let drawn = match std::mem::take(&mut self.left_of_piece) {
+                0 => usize::from(self.next_size(self.bytes + at as u64)),
+                left => left,
+            };
+            *size = drawn.min(length - at);
+            at += *size;
+        }
+        sizes.len()
+    }
+
+    fn next_size(&mut self, start: u64) -> u16 {
+        if self.is_adaptive {
+            self.left_until_asked -= 1;
+            if self.left_until_asked == 0 {
+                self.left_until_asked = ASK_EVERY;
+                self.look();
+            }
+        }
+        self.sizing
+            .payload(start, self.info.mss, u64::from(self.info.cwnd))
+    }
+
+    /// Looks at the window. What cannot be read now is as it was.
+    fn look(&mut self) {
+        let Ok(now) = info::read(self.socket.as_fd()) else {
+            return;
+        };
+        if now.ssthresh != self.info.ssthresh {
+            let after = now.cwnd.min(now.ssthresh);
+            self.sizing
+                .on_loss(u64::from(self.info.cwnd), u64::from(after));
+        }
+        self.info = now;
+    }
+}
+
+/// A seed that no other sender has: of the time, and of where and for what it is asked.
+fn seed_of(descriptor: RawFd) -> u64 {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let process = u64::from(std::process::id()) << 32 | u64::from(descriptor.unsigned_abs());
+    now.as_nanos() as u64 ^ process.rotate_left(17)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (client, listener.accept().unwrap().0)
+    }
+
+    fn pattern(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|at| (at % 251) as u8).collect()
+    }
+
+    #[test]
+    fn what_is_sent_arrives_in_order_and_whole() {
+        let (client, mut server) = pair();
+        let data = pattern(3_000_000);
+        let expected = data.clone();
+        let reader = std::thread::spawn(move || {
+            let mut got = Vec::new();
+            server.read_to_end(&mut got).unwrap();
+            got
+        });
+        let options = Options {
+            r_min: 100,
+            seed: Some(1),
+            ..Options::default()
+        };
+        let mut sender = RandomizedSender::new(client, &options).unwrap();
+        sender.send_all(&data).unwrap();
+        let (pieces, mss) = (sender.pieces(), u64::from(sender.mss()));
+        drop(sender);
+        assert!(reader.join().unwrap() == expected);
+        // the mean piece is half of r_min + MSS
+        let expected = 2 * 3_000_000 / (100 + mss);
+        assert!(
+            (expected * 8 / 10..=expected * 12 / 10 + 2).contains(&pieces),
+            "{pieces}"
+        );
+    }
+
+    #[test]
+    fn a_full_socket_takes_a_part_and_the_rest_follows() {
+        let (client, mut server) = pair();
+        client.set_nonblocking(true).unwrap();
+        server.set_nonblocking(true).unwrap();
+        let data = pattern(8_000_000);
+        let mut sender = RandomizedSender::new(&client, &Options::default()).unwrap();
+        let (mut sent, mut got, mut full) = (0, Vec::new(), 0);
+        let mut room = vec![0; 1 << 16];
+        while got.len() < data.len() {
+            if sent < data.len() {
+                match sender.send(&data[sent..]) {
+                    Ok(bytes) => sent += bytes,
+                    Err(error) => {
+                        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+                        full += 1;
+                    }
+                }
+            }
+            if let Ok(bytes) = server.read(&mut room) {
+                got.extend_from_slice(&room[..bytes]);
+            }
+        }
+        assert!(got == data);
+        assert!(full > 0);
+    }
+
+    #[test]
+    fn a_socket_that_is_not_connected_is_refused() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        assert!(RandomizedSender::new(&listener, &Options::default()).is_err());
+    }
+}

@@ -1,0 +1,100 @@
+"""Random payload sizes (TCPRand) for your own program, on an unmodified Linux kernel.
+
+    sender = RandomizedSender(sock, r_min=724)
+    sender.sendall(data)
+
+TCPRand (Lee et al., INFOCOM 2015) draws the payload of each segment, so that flows that share a
+switch port lose the rhythm in which one of them finds the buffer full again and again. A kernel
+fills segments, but it keeps the end of a record: what one write with MSG_EOR has written shares no
+segment with what comes after it, also when it is sent again. So writes of random sizes are
+segments of random sizes. docs/guide/tcprand.md says when this helps and what it costs.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import sys
+
+from fairport import _core
+
+SHAPES = ("default", "conservative", "aggressive")
+"""Parameters of the adaptive form, as the paper calls them."""
+
+
+class RandomizedSender:
+    """Sends over a connected TCP socket in segments of random sizes.
+
+    `r_min` is the smallest payload in bytes; sizes are uniform between it and the MSS. With
+    `adaptive`, one of `SHAPES` or True for the first, small payloads come where the congestion
+    window nears that of the last loss, and full ones elsewhere; `r_min` is the least then. Equal
+    seeds draw equal sizes; without, each sender has its own.
+
+    It sets TCP_NODELAY, because a short segment is not to wait. The adaptive form sets
+    TCP_NOTSENT_LOWAT, because what waits in the socket has its size already. Write large blocks:
+    the end of a block is the end of a segment.
+
+    Raises OSError for a socket that is not connected, ValueError for what cannot be.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        r_min: int = 724,
+        *,
+        adaptive: bool | str = False,
+        seed: int | None = None,
+    ) -> None:
+        if sys.platform != "linux":
+            raise OSError("random payload sizes need Linux: other kernels ignore MSG_EOR")
+        shape = SHAPES[0] if adaptive is True else adaptive
+        if shape is not False and shape not in SHAPES:
+            raise ValueError(f"adaptive={shape!r} is none of {', '.join(SHAPES)}")
+        if not 1 <= r_min < 1 << 16:
+            raise ValueError(f"r_min={r_min} is no payload: give 1 to 65535 bytes")
+        self._socket = sock
+        self._descriptor = sock.fileno()
+        text = json.dumps(shape) if shape else None
+        self._sender = _core.PayloadSender(self._descriptor, r_min, text, seed)
+
+    def send(self, data: bytes | bytearray | memoryview) -> int:
+        """Sends what the socket has room for; returns how many bytes that were.
+
+        Raises OSError as `socket.send` does: BlockingIOError if a non-blocking socket is full.
+        """
+        return self._send(bytes(data), 0)
+
+    def sendall(self, data: bytes | bytearray | memoryview) -> None:
+        """Sends everything, and waits for room, up to the socket's timeout for each step."""
+        block = bytes(data)
+        sent = 0
+        while sent < len(block):
+            try:
+                sent += self._send(block, sent)
+            except BlockingIOError:
+                if self._socket.gettimeout() == 0:
+                    raise
+                self._wait()
+
+    @property
+    def segments(self) -> int:
+        """Segments that were written so far."""
+        return self._sender.pieces
+
+    @property
+    def mss(self) -> int:
+        """Payload of a full segment, in bytes."""
+        return self._sender.mss
+
+    def _send(self, block: bytes, start: int) -> int:
+        if self._socket.fileno() != self._descriptor:
+            raise OSError("the socket is closed")
+        return self._sender.send(block, start)
+
+    def _wait(self) -> None:
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLOUT)
+        timeout = self._socket.gettimeout()
+        if not poll.poll(None if timeout is None else 1000 * timeout):
+            raise TimeoutError("timed out")
