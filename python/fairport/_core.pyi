@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, final
 
+import numpy as np
+
 __version__: str
 
 class JobError(ValueError):
@@ -222,9 +224,37 @@ class PayloadSender:
     def mss(self) -> int:
         """Payload of a full segment, in bytes."""
 
-def planned_flows(
-    job_json: str,
-) -> list[tuple[int, int, float, float | None, int | None]]: ...
+@final
+class Agenda:
+    """What the hosts of a job do and when. Times are in s from the start of the run."""
+
+    def __new__(cls, job_json: str) -> Agenda: ...
+    def __len__(self) -> int:
+        """How many flows there are so far."""
+    def next_s(self) -> float:
+        """When the next thing is due; infinite if nothing is."""
+    def pop(self, now_s: float) -> tuple[str, int, int, int] | None:
+        """What is due: `open`, `write` or `stop`, the flow, the side that writes, the bytes."""
+    def delivered(self, side: int, flow: int, now_s: float) -> None:
+        """All that this side (0: the sender) has written so far has arrived at the other."""
+    def flow(self, number: int) -> dict[str, Any]:
+        """Of a flow: what `fairport.backends.linux.flows.FlowSpec` has, but for its port."""
+    def datagrams(self, number: int, now_s: float) -> Datagrams | None:
+        """The source of a flow of datagrams that begins now."""
+    def tables(self) -> dict[str, dict[str, np.ndarray]]:
+        """Rounds and requests so far, by table and column."""
+
+@final
+class Datagrams:
+    """Which datagram is sent when."""
+
+    def next_s(self) -> float:
+        """When the next one is due; infinite after the last."""
+    def send(self) -> int | None:
+        """The payload of the one that is due, in bytes; None if nothing is left."""
+    def stop(self) -> None:
+        """Nothing more is sent."""
+
 def run_switch(
     job_json: str,
     attachments: Sequence[tuple[int, int, str]],
@@ -232,6 +262,7 @@ def run_switch(
     *,
     tolerated_s: float,
     silence_s: float,
+    request_ports: tuple[int, int],
     processor: int | None,
     priority: int,
     stops: Callable[[float], bool],

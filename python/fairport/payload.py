@@ -16,6 +16,8 @@ import json
 import select
 import socket
 import sys
+from collections.abc import Sequence
+from math import isfinite
 
 from fairport import _core
 
@@ -27,9 +29,10 @@ class RandomizedSender:
     """Sends over a connected TCP socket in segments of random sizes.
 
     `r_min` is the smallest payload in bytes; sizes are uniform between it and the MSS. With
-    `adaptive`, one of `SHAPES` or True for the first, small payloads come where the congestion
-    window nears that of the last loss, and full ones elsewhere; `r_min` is the least then. Equal
-    seeds draw equal sizes; without, each sender has its own.
+    `adaptive`, small payloads come where the congestion window nears that of the last loss, and
+    full ones elsewhere; `r_min` is the least then. It is True, one of `SHAPES`, or the paper's four
+    parameters (sigma^2, mu, nu_tau, nu_omega). Equal seeds draw equal sizes; without, each sender
+    has its own.
 
     It sets TCP_NODELAY, because a short segment is not to wait. The adaptive form sets
     TCP_NOTSENT_LOWAT, because what waits in the socket has its size already. Write large blocks:
@@ -43,19 +46,17 @@ class RandomizedSender:
         sock: socket.socket,
         r_min: int = 724,
         *,
-        adaptive: bool | str = False,
+        adaptive: bool | str | Sequence[float] = False,
         seed: int | None = None,
     ) -> None:
         if sys.platform != "linux":
             raise OSError("random payload sizes need Linux: other kernels ignore MSG_EOR")
-        shape = SHAPES[0] if adaptive is True else adaptive
-        if shape is not False and shape not in SHAPES:
-            raise ValueError(f"adaptive={shape!r} is none of {', '.join(SHAPES)}")
         if not 1 <= r_min < 1 << 16:
             raise ValueError(f"r_min={r_min} is no payload: give 1 to 65535 bytes")
         self._socket = sock
         self._descriptor = sock.fileno()
-        text = json.dumps(shape) if shape else None
+        shape = _shape(adaptive)
+        text = None if shape is None else json.dumps(shape)
         self._sender = _core.PayloadSender(self._descriptor, r_min, text, seed)
 
     def send(self, data: bytes | bytearray | memoryview) -> int:
@@ -98,3 +99,17 @@ class RandomizedSender:
         timeout = self._socket.gettimeout()
         if not poll.poll(None if timeout is None else 1000 * timeout):
             raise TimeoutError("timed out")
+
+
+def _shape(adaptive: bool | str | Sequence[float]) -> str | list[int | None] | None:
+    """As the engine reads it: a name, or thousandths in which infinite is None."""
+    if isinstance(adaptive, bool):
+        return SHAPES[0] if adaptive else None
+    if isinstance(adaptive, str):
+        if adaptive not in SHAPES:
+            raise ValueError(f"adaptive={adaptive!r} is none of {', '.join(SHAPES)}")
+        return adaptive
+    parts = list(adaptive)
+    if len(parts) != 4 or parts[0] <= 0 or min(parts[2:]) < 0 or not all(map(isfinite, parts[:2])):
+        raise ValueError(f"adaptive={adaptive!r} is not (sigma^2, mu, nu_tau, nu_omega)")
+    return [round(1000 * part) if isfinite(part) else None for part in parts]

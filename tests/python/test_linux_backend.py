@@ -146,7 +146,6 @@ def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"tcp": {"stack": "linux-6", "congestion_control": "vegas"}}, "congestion_control"),
         ({"tcp": {"stack": "linux-6", "pacing": "window"}}, "tcp.pacing"),
-        ({"traffic": [{"kind": "udp", "from": "h1", "to": "h0", "rate": "1Mbps"}]}, "traffic.0"),
     ],
 )
 def test_what_a_real_host_cannot_do_is_refused(change: dict[str, Any], problem: str) -> None:

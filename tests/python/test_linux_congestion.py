@@ -111,8 +111,9 @@ def test_bic_falls_to_four_fifths_of_its_window() -> None:
         )
         .filter("is_fall", pl.col("time_s") > 1.0)
     )
-    assert falls.height > 0
-    assert falls["ratio"].median() == pytest.approx(0.8, abs=0.04)
+    # two losses between two samples are 0.64; CUBIC's one is 0.7, Reno's 0.5
+    single = falls.filter(pl.col("ratio") < 0.95)["ratio"].max()
+    assert single == pytest.approx(0.8, abs=0.05)
     assert "fp_bic" not in congestion.available()
 
 

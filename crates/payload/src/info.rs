@@ -14,7 +14,12 @@ pub(crate) struct Info {
     pub(crate) ssthresh: u32,
     /// payload of a full segment, in bytes
     pub(crate) mss: u16,
+    /// whether data may be sent
+    pub(crate) is_connected: bool,
 }
+
+/// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT` of the kernel.
+const SENDING_STATES: [u8; 2] = [1, 8];
 
 /// Asks the kernel.
 pub(crate) fn read(socket: BorrowedFd<'_>) -> io::Result<Info> {
@@ -38,6 +43,7 @@ pub(crate) fn read(socket: BorrowedFd<'_>) -> io::Result<Info> {
         cwnd: info.tcpi_snd_cwnd,
         ssthresh: info.tcpi_snd_ssthresh,
         mss: info.tcpi_snd_mss.min(u32::from(u16::MAX)) as u16,
+        is_connected: SENDING_STATES.contains(&info.tcpi_state),
     })
 }
 

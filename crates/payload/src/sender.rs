@@ -7,7 +7,7 @@
 
 use std::io;
 use std::mem::zeroed;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fairport_tcp::{Sizing, TcpRand};
@@ -18,8 +18,9 @@ use crate::info::{self, Info};
 const BATCH: usize = 32;
 /// Pieces from one look at the window to the next.
 const ASK_EVERY: u32 = 64;
-/// What may wait unsent in the socket of an adaptive sender, in bytes.
-const UNSENT_BYTES: libc::c_int = 32 << 10;
+/// What may wait unsent in the socket of an adaptive sender, in bytes: so much, or so many windows.
+const UNSENT_BYTES: u32 = 32 << 10;
+const UNSENT_WINDOWS: u32 = 4;
 
 /// How sizes are drawn.
 #[derive(Clone, Copy, Debug)]
@@ -66,12 +67,12 @@ impl<S: AsFd> RandomizedSender<S> {
     /// If it is no connected TCP socket.
     pub fn new(socket: S, options: &Options) -> io::Result<Self> {
         let info = info::read(socket.as_fd())?;
-        if info.mss == 0 {
+        if !info.is_connected {
             return Err(io::ErrorKind::NotConnected.into());
         }
         info::set(socket.as_fd(), libc::TCP_NODELAY, 1)?;
         if options.adaptive.is_some() {
-            info::set(socket.as_fd(), libc::TCP_NOTSENT_LOWAT, UNSENT_BYTES)?;
+            limit_unsent(socket.as_fd(), &info)?;
         }
         let seed = options
             .seed
@@ -231,8 +232,20 @@ impl<S: AsFd> RandomizedSender<S> {
             self.sizing
                 .on_loss(u64::from(self.info.cwnd), u64::from(after));
         }
+        if now.cwnd != self.info.cwnd {
+            // a socket that takes what is sent takes this option
+            let _ = limit_unsent(self.socket.as_fd(), &now);
+        }
         self.info = now;
     }
+}
+
+fn limit_unsent(socket: BorrowedFd<'_>, info: &Info) -> io::Result<()> {
+    let windows = info
+        .cwnd
+        .saturating_mul(UNSENT_WINDOWS * u32::from(info.mss));
+    let bytes = windows.clamp(UNSENT_BYTES, 1 << 30);
+    info::set(socket, libc::TCP_NOTSENT_LOWAT, bytes.cast_signed())
 }
 
 /// A seed that no other sender has: of the time, and of where and for what it is asked.

@@ -3,6 +3,8 @@
 //! The engine runs without the interpreter's lock, in slices of some milliseconds; between them
 //! signals are looked at and progress is reported, so that Ctrl-C ends a run at once.
 
+#[cfg(target_os = "linux")]
+mod agenda;
 mod custom;
 mod drill;
 mod observed;
@@ -286,7 +288,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     {
         module.add_class::<payload::PyPayloadSender>()?;
-        module.add_function(wrap_pyfunction!(switch::planned_flows, module)?)?;
+        module.add_class::<agenda::PyAgenda>()?;
+        module.add_class::<agenda::PyDatagrams>()?;
         module.add_function(wrap_pyfunction!(switch::run_switch, module)?)?;
     }
     Ok(())

@@ -13,34 +13,10 @@ use pyo3::types::PyDict;
 use crate::{into_arrays, job_error, parse};
 
 /// A plan without code of the user's own.
-fn plan(py: Python<'_>, job_json: &str) -> PyResult<Plan> {
+pub(crate) fn plan(py: Python<'_>, job_json: &str) -> PyResult<Plan> {
     let job: Job = parse(py, job_json)?;
     py.detach(|| Plan::new(job))
         .map_err(|error| job_error(py, &error))
-}
-
-/// A listed flow with its drawn start: numbers of its hosts, start, stop, bytes to send.
-type Planned = (u32, u32, f64, Option<f64>, Option<u64>);
-
-/// The flows that the job lists, with their drawn starts in s, by number: sender, receiver, start,
-/// stop, size.
-///
-/// Raises `JobError` for a job that cannot be.
-#[pyfunction]
-pub(crate) fn planned_flows(py: Python<'_>, job_json: &str) -> PyResult<Vec<Planned>> {
-    let plan = plan(py, job_json)?;
-    let flows = plan.flows().iter().map(|flow| {
-        let stop = flow.stop.map(fairport_units::Instant::as_secs_f64);
-        let (src, dst) = (flow.spec.src.host, flow.spec.dst.host);
-        (
-            src,
-            dst,
-            flow.start.as_secs_f64(),
-            stop,
-            flow.spec.application.size_bytes(),
-        )
-    });
-    Ok(flows.collect())
 }
 
 /// An interface's number, and the number and address of the host behind it.
@@ -50,11 +26,13 @@ type Key = (IpAddr, IpAddr, u8, u16, u16);
 
 /// Forwards between the interfaces of the present network namespace until the job's duration has
 /// passed, or until `stops(seconds)`, which is asked 20 times per second, returns true. Frames later
-/// than `tolerated_s` count as stalled; a sender's silence of `silence_s` may end in a timeout.
+/// than `tolerated_s` count as stalled; a sender's silence of `silence_s` may end in a timeout;
+/// connections to `request_ports`, the first and the last, are requests. `flows` of the answer are the
+/// keys of all flows, by their numbers in the tables.
 ///
 /// Raises `JobError` for a job that cannot be, `OSError` without the privilege for it.
 #[pyfunction]
-#[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, silence_s, processor, priority, stops))]
+#[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, silence_s, request_ports, processor, priority, stops))]
 #[expect(
     clippy::too_many_arguments,
     reason = "each is named where it is called"
@@ -66,6 +44,7 @@ pub(crate) fn run_switch<'py>(
     flows: Vec<Key>,
     tolerated_s: f64,
     silence_s: f64,
+    request_ports: [u16; 2],
     processor: Option<usize>,
     priority: i32,
     stops: &Bound<'py, PyAny>,
@@ -77,6 +56,7 @@ pub(crate) fn run_switch<'py>(
     let limits = Limits {
         tolerated: seconds(tolerated_s),
         silence: seconds(silence_s),
+        request_ports,
     };
     let mut switch = Switch::new(plan, &attachments, &flows, limits)
         .map_err(|error| PyOSError::new_err(error.to_string()))?;
@@ -107,6 +87,8 @@ pub(crate) fn run_switch<'py>(
     dict.set_item("health", health(py, &outcome.health)?)?;
     dict.set_item("real_time", granted.real_time)?;
     dict.set_item("pinned", granted.pinned)?;
+    let keys: Vec<Key> = outcome.flows.iter().map(parts_of).collect();
+    dict.set_item("flows", keys)?;
     dict.set_item("fingerprint", format!("{:016x}", outcome.fingerprint))?;
     let names = PyDict::new(py);
     for (name, list) in outcome.names {
@@ -133,6 +115,16 @@ fn key((source, destination, protocol, source_port, destination_port): Key) -> F
         source_port,
         destination_port,
     }
+}
+
+fn parts_of(key: &FlowKey) -> Key {
+    (
+        key.source,
+        key.destination,
+        key.protocol,
+        key.source_port,
+        key.destination_port,
+    )
 }
 
 /// What the switch measured of itself.

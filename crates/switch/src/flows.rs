@@ -28,6 +28,8 @@ impl Lane {
 #[derive(Default)]
 pub(crate) struct FlowTable {
     lanes: HashMap<FlowKey, Lane>,
+    /// by flow
+    keys: Vec<FlowKey>,
     hosts: HashMap<IpAddr, u32>,
 }
 
@@ -36,6 +38,7 @@ impl FlowTable {
     pub(crate) fn new(hosts: impl IntoIterator<Item = (IpAddr, u32)>) -> Self {
         Self {
             lanes: HashMap::new(),
+            keys: Vec::new(),
             hosts: hosts.into_iter().collect(),
         }
     }
@@ -62,5 +65,11 @@ impl FlowTable {
         };
         self.lanes.insert(key, lane(forward, false));
         self.lanes.insert(key.reversed(), lane(backward, true));
+        self.keys.push(key);
+    }
+
+    /// The key of each flow's data, by number.
+    pub(crate) fn into_keys(self) -> Vec<FlowKey> {
+        self.keys
     }
 }

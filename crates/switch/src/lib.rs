@@ -9,6 +9,7 @@
 //! hosts know each other's link-layer addresses beforehand.
 #![cfg(target_os = "linux")]
 
+mod agenda;
 mod batch;
 mod clock;
 mod edge;
@@ -22,6 +23,7 @@ mod ring;
 mod switch;
 mod timeouts;
 
+pub use agenda::{Agenda, Task};
 pub use health::{Health, Stall};
 pub use lag::LagHistogram;
 pub use realtime::{Granted, prepare};

@@ -8,6 +8,7 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
 use fairport_net::classifier::{Classifier, LONG};
 use fairport_net::routing::Routes;
@@ -52,13 +53,15 @@ pub struct Attachment {
     pub address: IpAddr,
 }
 
-/// From when on something counts.
+/// What the switch has to know of its hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// A frame later than this is part of a stall.
     pub tolerated: Duration,
     /// A sender's silence of at least this length ends in a timeout: less than its minimum RTO.
     pub silence: Duration,
+    /// Connections to these ports are requests: the data of their flows comes back from there.
+    pub request_ports: [u16; 2],
 }
 
 /// What a run in real time leaves.
@@ -71,6 +74,8 @@ pub struct Outcome {
     pub packet_hops: u64,
     /// Hash of what happened at every port. No two runs of real hosts have the same.
     pub fingerprint: u64,
+    /// What the data of each flow is known by, in the order of their numbers.
+    pub flows: Vec<FlowKey>,
     /// Lists of names of what the tables number.
     pub names: Vec<(&'static str, Vec<String>)>,
 }
@@ -103,6 +108,7 @@ pub struct Switch {
     ring: Ring,
     batch: Batch,
     timeouts: TimeoutFinder,
+    request_ports: RangeInclusive<u16>,
     health: Health,
 }
 
@@ -163,6 +169,7 @@ impl Switch {
             ring: Ring::open(RING_MEBIBYTES)?,
             batch: Batch::open()?,
             timeouts: TimeoutFinder::new(limits.silence),
+            request_ports: limits.request_ports[0]..=limits.request_ports[1],
             health: Health::new(limits.tolerated),
             topology,
             network,
@@ -237,6 +244,7 @@ impl Switch {
         tables.extend(recorder.into_tables());
         Outcome {
             health: self.health,
+            flows: self.flows.into_keys(),
             tables,
             packet_hops,
             fingerprint,
@@ -275,7 +283,7 @@ impl Switch {
         let Some(lane) = self
             .flows
             .lane(&known.key)
-            .or_else(|| self.add_flow(known.key))
+            .or_else(|| self.add_unknown(known.key))
         else {
             self.frames.free(frame);
             self.health.ignored += 1;
@@ -369,6 +377,13 @@ impl Switch {
         for frame in dropped.drain(..) {
             self.frames.free(frame);
         }
+    }
+
+    /// A flow that begins with this frame. Its data goes the same way, unless it begins with a request.
+    fn add_unknown(&mut self, first: FlowKey) -> Option<Lane> {
+        let asks = self.request_ports.contains(&first.destination_port);
+        self.add_flow(if asks { first.reversed() } else { first })?;
+        self.flows.lane(&first)
     }
 
     /// Gives a flow its number and its routes; none if one of its ends is no host of the network.

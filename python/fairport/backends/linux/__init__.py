@@ -15,19 +15,29 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cached_property
 from typing import Any
 
 from fairport import _core, headers
 from fairport.backends import columns
 from fairport.backends.jobs import job_of, key, refused
 from fairport.backends.linux import congestion, gate, measured, namespaces
+from fairport.backends.linux.flows import (
+    REQUEST_PORTS,
+    FlowSpec,
+    FlowSpecs,
+    HostAt,
+    Stack,
+    data_port,
+    request_port,
+)
 from fairport.backends.linux.host_settings import host_settings
-from fairport.backends.linux.load import FIRST_PORT, SERVER_PORT, FlowSpec, LoadReport
+from fairport.backends.linux.load import LoadReport, LoadTask
 from fairport.backends.linux.namespaces import HostSettings, Namespaces
+from fairport.backends.linux.observing import Observe
 from fairport.backends.linux.processes import (
     Child,
     ChildError,
-    LoadTask,
     SwitchTask,
     forward,
     load,
@@ -53,7 +63,7 @@ _LEAD_S = 0.5
 _SILENT_S = 20.0
 _SHORTEST_SAMPLE_S = 0.001
 _MEMORY_BYTES = 500_000_000
-_TCP = 6
+_WATCHED_FLOWS = 1000
 # a timeout ends a silence of at least the minimum RTO; some of it is the measurement's own error
 _SILENCE_OF_RTO_MIN = 0.75
 
@@ -65,7 +75,7 @@ class PreparedLinux:
     scenario: Scenario
     job: Job
     settings: HostSettings
-    congestion_controls: Sequence[str]
+    stacks: Sequence[Stack]
 
     @property
     def key(self) -> str:
@@ -100,20 +110,15 @@ class PreparedLinux:
         namespaces.remove(namespaces.leftovers())
         started, begin = datetime.now(timezone.utc), time.perf_counter()
         spaces = Namespaces()
-        own = [
-            name
-            for name, kernel in congestion.PROGRAMS.items()
-            if kernel in set(self.congestion_controls)
-        ]
+        used = {stack.congestion_control for stack in self.stacks}
+        own = [name for name, kernel in congestion.PROGRAMS.items() if kernel in used]
         try:
             registered = congestion.Registered(own)
         except congestion.ProgramError as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         try:
-            planned = _core.planned_flows(json.dumps(self.job.document))
-            used = sorted({host for src, dst, *_ in planned for host in (src, dst)})
-            spaces.make(used, self.settings)
-            outcome, report = self._run(spaces, planned, progress)
+            spaces.make(self._hosts(), self.settings)
+            outcome, report = self._run(spaces, progress)
         except ChildError as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         except OSError as error:
@@ -124,17 +129,19 @@ class PreparedLinux:
         finally:
             spaces.remove()
             registered.close()
-        return self._recorded(outcome, report, planned, started, time.perf_counter() - begin)
+        wall_s = time.perf_counter() - begin
+        hosts = _places(spaces)
+        return self._recorded(outcome, report, hosts, started, wall_s)
 
     def _run(
-        self, spaces: Namespaces, planned: Sequence[Any], progress: Progress | None
+        self, spaces: Namespaces, progress: Progress | None
     ) -> tuple[dict[str, Any], LoadReport]:
-        flows = self._flows(spaces, planned)
+        hosts = _places(spaces)
+        load_task = self._load_task(hosts)
+        switch_task = self._switch_task(spaces, hosts)
         with (
-            closing(_Ending(Child("load", load, self._load_task(flows)))) as loading,
-            closing(
-                _Ending(Child("switch", forward, self._switch_task(spaces, flows)))
-            ) as switching,
+            closing(_Ending(Child("load", load, load_task))) as loading,
+            closing(_Ending(Child("switch", forward, switch_task))) as switching,
         ):
             _wait(loading.child, "ready")
             zero, _ = _wait(switching.child, "at")
@@ -153,53 +160,71 @@ class PreparedLinux:
             if progress is not None:
                 progress(self.scenario.seed, max(0.0, content[1] - _LEAD_S), 0)
 
-    def _flows(self, spaces: Namespaces, planned: Sequence[Any]) -> list[FlowSpec]:
-        hosts = {host.number: host for host in spaces.hosts}
-        return [
-            FlowSpec(
-                number=number,
-                sender=hosts[src].namespace,
-                receiver=hosts[dst].namespace,
-                source=hosts[src].address,
-                destination=hosts[dst].address,
-                start_s=start_s,
-                stop_s=stop_s,
-                size_bytes=size_bytes,
-                congestion_control=self.congestion_controls[number],
-            )
-            for number, (src, dst, start_s, stop_s, size_bytes) in enumerate(planned)
-        ]
+    def _hosts(self) -> list[int]:
+        """Numbers of the hosts that take part."""
+        names = {end for flow in self.job.flows for end in (flow["src"], flow["dst"])}
+        for workload in self.job.document["workloads"]:
+            names |= {end["host"] for end in (*workload["senders"], *workload["receivers"])}
+        return sorted(self._number(name) for name in names)
 
-    def _switch_task(self, spaces: Namespaces, flows: Sequence[FlowSpec]) -> SwitchTask:
+    def _number(self, host: str) -> int:
+        return self._host_names.index(host)
+
+    @cached_property
+    def _host_names(self) -> list[str]:
+        return _core.topology_hosts(json.dumps(self.job.document["topology"]))
+
+    def _listed(self) -> list[FlowSpec]:
+        """The flows that are known before the run."""
+        agenda = _core.Agenda(json.dumps(self.job.document))
+        specs = FlowSpecs(agenda)
+        return [specs.up_to(number) for number in range(len(agenda))]
+
+    def _switch_task(self, spaces: Namespaces, hosts: Mapping[int, HostAt]) -> SwitchTask:
         longer = self.job.document["duration_ps"] + int(_LEAD_S * 1e12)
         return SwitchTask(
             namespace=spaces.switch,
             job_json=json.dumps(self.job.document | {"duration_ps": longer}),
             attachments=[(host.port, host.number, str(host.address)) for host in spaces.hosts],
-            flows=[
-                (
-                    str(flow.source),
-                    str(flow.destination),
-                    _TCP,
-                    FIRST_PORT + flow.number,
-                    SERVER_PORT,
-                )
-                for flow in flows
-            ],
+            flows=[spec.key(hosts) for spec in self._listed()],
             tolerated_s=self._expectation().drain_s,
             silence_s=_SILENCE_OF_RTO_MIN * self.settings.rto_min_ms * 1e-3,
+            request_ports=REQUEST_PORTS,
         )
 
-    def _load_task(self, flows: Sequence[FlowSpec]) -> LoadTask:
-        scenario = self.scenario
-        measure = scenario.measure
+    def _load_task(self, hosts: Mapping[int, HostAt]) -> LoadTask:
+        scenario, measure = self.scenario, self.scenario.measure
         return LoadTask(
-            flows=flows,
+            job_json=json.dumps(self.job.document),
+            hosts=hosts,
+            stacks=self.stacks,
+            seed=scenario.seed,
+            stopping=frozenset(
+                number for number, flow in enumerate(self.job.flows) if flow["stop_ps"] is not None
+            ),
             end_s=scenario.duration.seconds,
-            interval_s=max(_SHORTEST_SAMPLE_S, scenario.probes.series_interval.seconds),
-            measure_from_s=None if measure.start is None else measure.start.seconds,
-            measure_to_s=None if measure.end is None else measure.end.seconds,
+            listen=self._waited_at(),
+            observe=Observe(
+                interval_s=max(_SHORTEST_SAMPLE_S, scenario.probes.series_interval.seconds),
+                watched_flows=self.job.document["probes"].get("watched_flows", _WATCHED_FLOWS),
+                measure_from_s=None if measure.start is None else measure.start.seconds,
+                measure_to_s=None if measure.end is None else measure.end.seconds,
+            ),
         )
+
+    def _waited_at(self) -> list[tuple[int, int, int]]:
+        """Host, port and stack of what waits for connections and datagrams."""
+        places = {
+            (spec.host(1 - spec.opener), spec.remote_port, spec.stacks[1 - spec.opener])
+            for spec in self._listed()
+        }
+        for workload in self.job.document["workloads"]:
+            for role, port in (("receivers", data_port), ("senders", request_port)):
+                places |= {
+                    (self._number(end["host"]), port(end["stack"]), end["stack"])
+                    for end in workload[role]
+                }
+        return sorted(places)
 
     def _expectation(self) -> gate.Expectation:
         """Of the buffer and the line that the scenario gives every port."""
@@ -213,7 +238,13 @@ class PreparedLinux:
         on_wire = mtu + (headers.ETHERNET_ON_WIRE if is_ethernet else 0)
         payload = mtu - headers.IPV4_TCP - (headers.TIMESTAMPS if self._has_timestamps() else 0)
         receivers = {flow["dst"] for flow in self.job.flows}
-        is_full = len(receivers) == 1 and all(flow["size_bytes"] is None for flow in self.job.flows)
+        is_full = (
+            len(receivers) == 1
+            and all(traffic.kind == "bulk" for traffic in scenario.traffic)
+            and all(flow["size_bytes"] is None for flow in self.job.flows)
+            and all(flow["stop_ps"] is None for flow in self.job.flows)
+            and all(stack.payload is None for stack in self.stacks)
+        )
         return gate.Expectation(
             drain_s=buffered * 8 / rate,
             line_goodput_bps=rate * payload / on_wire if is_full else None,
@@ -227,34 +258,25 @@ class PreparedLinux:
         self,
         outcome: Mapping[str, Any],
         report: LoadReport,
-        planned: Sequence[Any],
+        hosts: Mapping[int, HostAt],
         started: datetime,
         wall_s: float,
     ) -> Recorded:
         scenario = self.scenario
         duration_s = scenario.duration.seconds
-        layout = _core.layout(json.dumps(self.job.document))
         tables = measured.arrays(
-            outcome,
-            report,
-            job=self.job,
-            ends=[(src, dst) for src, dst, *_ in planned],
-            hops=[flow["hops"] for flow in layout["flows"][: len(planned)]],
-            lead_s=_LEAD_S,
-            duration_s=duration_s,
+            outcome, report, hosts=hosts, lead_s=_LEAD_S, duration_s=duration_s
         )
         goodput_bps = float(tables["flows"]["goodput_bps"].sum())
         faults = gate.faults(
             outcome["health"], self._expectation(), duration_s + _LEAD_S, goodput_bps
         )
-        faults += [
-            f"flow {number}: {one.error}" for number, one in enumerate(report.flows) if one.error
-        ]
+        faults += [f"flow {one.spec.number}: {one.error}" for one in report.flows if one.error]
         return Recorded(
             tables=columns.from_core(
                 {"names": outcome["names"], "tables": tables},
                 run_id(scenario),
-                _core.topology_hosts(json.dumps(self.job.document["topology"])),
+                self._host_names,
                 self.job.stacks,
                 [traffic.kind for traffic in scenario.traffic],
             ),
@@ -285,11 +307,15 @@ class Linux:
             _core.estimate(json.dumps(job.document))
         except _core.JobError as error:
             raise refused(scenario, job, error) from None
-        settings, congestion_controls = host_settings(scenario, job)
-        return PreparedLinux(scenario, job, settings, congestion_controls)
+        settings, stacks = host_settings(scenario, job)
+        return PreparedLinux(scenario, job, settings, stacks)
 
 
 BACKEND = Linux()
+
+
+def _places(spaces: Namespaces) -> dict[int, HostAt]:
+    return {host.number: HostAt(host.namespace, host.address) for host in spaces.hosts}
 
 
 class _Ending:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from fairport import _core
+from fairport import _core, headers
 from fairport.backends.linux import congestion
+from fairport.backends.linux.flows import PayloadSizes, Stack
 from fairport.backends.linux.namespaces import HostSettings
 from fairport.errors import ScenarioError
 from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
+from fairport.scenario.traffic.udp import Udp
 
 # the kernel's names, where they are not ours
 _KERNEL_NAMES = {"newreno": "reno"}
+# of a stack that no TCP connection has
+_ANY = Stack("reno", None)
 _PS_PER_MS = 10**9
 # room for the fastest flow, so that no socket's buffer limits it
 _SOCKET_BYTES = 8 << 20
 
 
-def host_settings(scenario: Scenario, job: Job) -> tuple[HostSettings, list[str]]:
-    """What is set on every host, and each flow's congestion control by the kernel's name.
+def host_settings(scenario: Scenario, job: Job) -> tuple[HostSettings, list[Stack]]:
+    """What is set on every host, and what the sockets of each of the job's stacks have.
 
     Raises ScenarioError for what a Linux host cannot do, or what this backend does not yet do.
     """
@@ -34,7 +39,11 @@ def host_settings(scenario: Scenario, job: Job) -> tuple[HostSettings, list[str]
                 f"differs between hosts in `{name}`: on this backend all hosts share it",
                 "give every flow the same stack, or use --backend simulation",
             )
-    names = [_congestion_control(scenario, stacks[flow["sender_stack"]]) for flow in job.flows]
+    used = _used(job)
+    of_sockets = [
+        Stack(_congestion_control(scenario, stack), _payload(stack)) if number in used else _ANY
+        for number, stack in enumerate(stacks)
+    ]
     first = stacks[0]
     sysctls = {
         "tcp_sack": int(first["sack"]),
@@ -52,7 +61,32 @@ def host_settings(scenario: Scenario, job: Job) -> tuple[HostSettings, list[str]
         rto_min_ms=max(1, round(first["rto_min_ps"] / _PS_PER_MS)),
         initial_window=first["initial_window_segments"],
     )
-    return settings, names
+    return settings, of_sockets
+
+
+def _used(job: Job) -> set[int]:
+    """The stacks that some TCP connection has."""
+    listed = {
+        flow[f"{side}_stack"]
+        for flow in job.flows
+        if flow["udp"] is None
+        for side in ("sender", "receiver")
+    }
+    started = {
+        end["stack"]
+        for workload in job.document["workloads"]
+        for end in (*workload["senders"], *workload["receivers"])
+    }
+    return listed | started
+
+
+def _payload(stack: Mapping[str, Any]) -> PayloadSizes | None:
+    if stack["payload_sizing"] == "full":
+        return None
+    shape = None
+    if stack["payload_sizing"] == "adaptive":
+        shape = tuple(math.inf if part is None else part / 1000 for part in stack["tcprand"])
+    return PayloadSizes(stack["payload_min_bytes"], shape)
 
 
 def _resolved(stack: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,22 +119,22 @@ def _congestion_control(scenario: Scenario, stack: Mapping[str, Any]) -> str:
 
 
 def _refuse_what_is_simulated(scenario: Scenario) -> None:
+    largest = int(scenario.link.mtu) - headers.IPV4_UDP
     for index, traffic in enumerate(scenario.traffic):
-        if traffic.kind != "bulk":
+        if isinstance(traffic, Udp) and traffic.payload > largest:
             raise _refusal(
                 scenario,
-                f"traffic.{index}.kind",
-                "is not available on the Linux backend",
-                'use "bulk", or --backend simulation',
-                value=traffic.kind,
+                f"traffic.{index}.payload",
+                "does not fit into a frame, and the switch forwards no fragments",
+                f'give at most "{largest}B"',
+                value=str(traffic.payload),
             )
-    if scenario.tcp.payload_sizing not in (None, "full"):
+    if scenario.user_code:
         raise _refusal(
             scenario,
-            "tcp.payload_sizing",
-            "is not available on the Linux backend",
-            'use "full", or --backend simulation',
-            value=scenario.tcp.payload_sizing,
+            "queue.kind",
+            "is code of your own, which the switch cannot run in real time",
+            "use --backend simulation",
         )
     if scenario.tcp.pacing not in (None, "off"):
         raise _refusal(

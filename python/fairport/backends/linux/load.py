@@ -1,74 +1,70 @@
 """The load: one process that holds all sockets of all hosts, and moves their data.
 
-A socket belongs to the namespace in which it was made. Senders write as fast as their sockets take
-it; receivers count and throw away. Nothing here adds to what TCP does.
+The agenda says what is due: flows open, applications write, sources send. A socket belongs to the
+namespace in which it was made. Senders write as fast as their sockets take it; receivers count and
+throw away. Nothing here adds to what TCP does.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import select
 import socket
 import struct
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from ipaddress import IPv4Address
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from fairport import _core
+from fairport.backends.linux.flows import (
+    RECEIVER,
+    SENDER,
+    UDP_PORT,
+    FlowReport,
+    FlowSpecs,
+    HostAt,
+    LiveFlow,
+    Side,
+    Stack,
+)
 from fairport.backends.linux.namespaces import inside
-from fairport.backends.linux.tcp_info import TcpInfo, read
+from fairport.backends.linux.observing import Observe, Observer, Sample
+from fairport.backends.linux.tcp_info import read
+from fairport.payload import RandomizedSender
 
-FIRST_PORT = 20_000
-"""Source port of flow 0; the others follow."""
-SERVER_PORT = 5001
 _CHUNK = bytes(1 << 16)
 _DRAIN_BYTES = 1 << 20
 _TCP_CONGESTION = getattr(socket, "TCP_CONGESTION", 13)
+_TCP_NOTSENT_LOWAT = 25
+# what a flow that is to stop may have waiting
+_UNSENT_BYTES = 1 << 15
+_UDP_BUFFER_BYTES = 8 << 20
 # close with a reset, so that no orphan outlives the run
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+# epoll counts in ms; within this select does, in us
+_FINE_S = 0.002
+_WRITES = select.EPOLLOUT
+_READS = select.EPOLLIN
 
 
 @dataclass(frozen=True)
-class FlowSpec:
-    """A flow of bulk data."""
+class LoadTask:
+    """What the load's process is to do; times are of the scenario's clock, in s."""
 
-    number: int
-    sender: str
-    """Its namespace."""
-    receiver: str
-    source: IPv4Address
-    destination: IPv4Address
-    start_s: float
-    stop_s: float | None
-    size_bytes: int | None
-    congestion_control: str
-    """As the kernel calls it."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A row of the series."""
-
-    time_s: float
-    flow: int
-    interval_s: float
-    """Since the sample before it."""
-    new_bytes: int
-    delivered_bytes: int
-    info: TcpInfo
-
-
-@dataclass
-class FlowReport:
-    """What came of a flow."""
-
-    started_s: float | None = None
-    established_s: float | None = None
-    finished_s: float | None = None
-    delivered_bytes: int = 0
-    measured_bytes: int = 0
-    info: TcpInfo | None = None
-    error: str | None = None
+    job_json: str
+    hosts: Mapping[int, HostAt]
+    stacks: Sequence[Stack]
+    seed: int
+    stopping: frozenset[int]
+    """Flows that stop before the end."""
+    end_s: float
+    listen: Sequence[tuple[int, int, int]]
+    """Host, port and stack of each socket that waits for others."""
+    observe: Observe
 
 
 @dataclass
@@ -79,200 +75,354 @@ class LoadReport:
     samples: list[Sample]
     measure_from_s: float
     measure_to_s: float
-
-
-@dataclass
-class _Flow:
-    spec: FlowSpec
-    report: FlowReport = field(default_factory=FlowReport)
-    sender: socket.socket | None = None
-    receiver: socket.socket | None = None
-    left_bytes: int | None = None
-    sampled_bytes: int = 0
-    bytes_before: int = 0
+    tables: Mapping[str, Mapping[str, np.ndarray]]
+    """Rounds and requests."""
 
 
 class Load:
     """All flows. Times are in s of the scenario's clock."""
 
-    def __init__(
-        self,
-        flows: list[FlowSpec],
-        *,
-        end_s: float,
-        interval_s: float,
-        measure_from_s: float | None,
-        measure_to_s: float | None,
-    ) -> None:
-        self._flows = [_Flow(spec, left_bytes=spec.size_bytes) for spec in flows]
+    def __init__(self, task: LoadTask) -> None:
+        self._task = task
+        self._agenda = _core.Agenda(task.job_json)
+        self._specs = FlowSpecs(self._agenda)
+        self._listed = len(self._agenda)
+        self._reports: list[FlowReport] = []
+        self._live: dict[int, LiveFlow] = {}
+        self._observer = Observer(task.observe, self._listed, self._reports, self._live)
         self._zero = 0.0
-        self._end_s = end_s
-        self._interval_s = interval_s
-        self._measure_from_s = measure_from_s
-        self._measure_to_s = end_s if measure_to_s is None else measure_to_s
-        self._began_s: float | None = None
-        self._ended_s: float | None = None
-        self._sampled_at = 0.0
         self._epoll = select.epoll()
         self._handlers: dict[int, Callable[[int], None]] = {}
-        self._listeners: dict[str, socket.socket] = {}
-        self._by_port = {FIRST_PORT + flow.spec.number: flow for flow in self._flows}
-        self._samples: list[Sample] = []
+        self._listeners: list[socket.socket] = []
+        self._by_ends: dict[tuple[Any, ...], LiveFlow] = {}
+        self._sources: dict[int, LiveFlow] = {}
+        self._senders: dict[int, RandomizedSender] = {}
         self._nothing = bytearray(_DRAIN_BYTES)
+        _allow_many_files()
 
     def listen(self) -> None:
-        """Makes the receivers ready. Raises OSError for a congestion control that is not there."""
-        for flow in self._flows:
-            self._listen(flow.spec)
+        """Makes the hosts ready. Raises OSError for a congestion control that is not there."""
+        for number in range(self._listed):
+            self._add(number)
+        for host, port, stack in self._task.listen:
+            self._listen(host, port, stack)
 
     def run(self, zero: float) -> LoadReport:
         """Sends until the end. `zero` is the clock's zero on the monotonic clock."""
         self._zero = zero
-        waiting = sorted(self._flows, key=lambda flow: -flow.spec.start_s)
-        next_sample = self._interval_s
-        while (now := self._now()) < self._end_s:
-            while waiting and waiting[-1].spec.start_s <= now:
-                self._open(waiting.pop(), now)
-            if now >= next_sample:
-                self._sample(now)
-                next_sample += self._interval_s * max(
-                    1, int((now - next_sample) / self._interval_s)
-                )
-            self._measure(now)
-            until = min(next_sample, self._end_s, waiting[-1].spec.start_s if waiting else 1e9)
-            for descriptor, events in self._epoll.poll(max(0.0, until - self._now())):
-                handler = self._handlers.get(descriptor)
-                if handler is not None:
-                    handler(events)
+        end_s = self._task.end_s
+        while (now := self._now()) < end_s:
+            while now >= 0 and (due := self._agenda.pop(now)) is not None:
+                self._do(*due, now)
+            next_datagram = self._send_datagrams(now) if self._sources else end_s
+            next_sample = self._observer.look(now)
+            until = min(next_sample, end_s, next_datagram, self._agenda.next_s())
+            self._wait(until - self._now())
         return self._finish()
 
     def _now(self) -> float:
         return time.monotonic() - self._zero
 
-    def _listen(self, spec: FlowSpec) -> None:
-        if spec.receiver in self._listeners:
+    def _wait(self, left_s: float) -> None:
+        """Handles what the sockets have, or waits for it so long."""
+        if left_s > _FINE_S:
+            ready = self._epoll.poll(left_s - _FINE_S / 2)
+        else:
+            if left_s > 0:
+                select.select([self._epoll], [], [], left_s)
+            ready = self._epoll.poll(0)
+        for descriptor, events in ready:
+            handler = self._handlers.get(descriptor)
+            if handler is not None:
+                handler(events)
+
+    def _add(self, number: int) -> FlowReport:
+        while len(self._reports) <= number:
+            spec = self._specs.up_to(len(self._reports))
+            self._reports.append(FlowReport(spec, size_bytes=spec.size_bytes))
+        return self._reports[number]
+
+    # what is due
+
+    def _do(self, what: str, number: int, side: int, size: int, now: float) -> None:
+        if what == "open":
+            self._open(self._add(number), now)
+        elif what == "write":
+            report = self._reports[number]
+            if side == SENDER:
+                report.size_bytes = (report.size_bytes or 0) + size
+                report.finished_s = None
+            self._write(self._live[number], side, size)
+        elif number in self._live:
+            self._stop(self._live[number])
+
+    def _open(self, report: FlowReport, now: float) -> None:
+        flow = LiveFlow(report)
+        spec = report.spec
+        report.started_s = now
+        self._live[spec.number] = flow
+        here, there = spec.opener, 1 - spec.opener
+        local = self._task.hosts[spec.host(here)]
+        remote = self._task.hosts[spec.host(there)]
+        self._by_ends[spec.host(there), spec.remote_port, str(local.address), spec.local_port] = (
+            flow
+        )
+        kind = socket.SOCK_DGRAM if spec.is_udp else socket.SOCK_STREAM
+        with inside(local.namespace):
+            one = socket.socket(socket.AF_INET, kind)
+        one.setblocking(False)
+        flow.sides[here].socket = one
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if not spec.is_udp:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+            self._choose(one, spec.stacks[here])
+        one.bind((str(local.address), spec.local_port))
+        one.connect_ex((str(remote.address), spec.remote_port))
+        if spec.is_udp:
+            report.established_s = now
+            flow.datagrams = self._agenda.datagrams(spec.number, now)
+            self._sources[spec.number] = flow
             return
-        with inside(spec.receiver):
-            listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        # DCTCP is to be set on the listener, too: it echoes marks
-        _choose(listener, spec.congestion_control)
-        listener.bind((str(spec.destination), SERVER_PORT))
-        listener.listen(4096)
-        listener.setblocking(False)
-        self._listeners[spec.receiver] = listener
-        self._watch(listener, select.EPOLLIN, lambda _: self._accept(listener))
+        flow.sides[SENDER].left_bytes = spec.size_bytes
+        flow.sides[SENDER].written_bytes = spec.size_bytes or 0
+        flow.sides[RECEIVER].left_bytes = spec.request_bytes or 0
+        flow.sides[RECEIVER].written_bytes = spec.request_bytes or 0
+        flow.sides[here].is_watched_for_writing = True
+        self._watch(one, _READS | _WRITES, self._handler(flow, here))
+
+    def _write(self, flow: LiveFlow, side: int, size: int) -> None:
+        it = flow.sides[side]
+        it.written_bytes += size
+        it.left_bytes = (it.left_bytes or 0) + size
+        if it.socket is not None and flow.report.established_s is not None:
+            self._send(flow, side)
+
+    def _stop(self, flow: LiveFlow) -> None:
+        flow.report.size_bytes = None
+        if flow.datagrams is not None:
+            flow.datagrams.stop()
+            flow.report.finished_s = self._now()
+            return
+        it = flow.sides[SENDER]
+        if it.socket is None or flow.report.established_s is None:
+            return
+        # what has been sent is still delivered
+        it.left_bytes = 0
+        it.written_bytes = -1
+        self._send(flow, SENDER)
+
+    def _send_datagrams(self, now: float) -> float:
+        """Sends the datagrams that are due; returns when the next one is."""
+        next_s = self._task.end_s
+        for number, flow in list(self._sources.items()):
+            source, one = flow.datagrams, flow.sides[SENDER].socket
+            if source is None or one is None:
+                continue
+            while source.next_s() <= now:
+                payload = source.send()
+                if payload is None:
+                    break
+                try:
+                    one.send(_CHUNK[:payload])
+                    flow.report.datagrams_sent += 1
+                except BlockingIOError:
+                    continue  # the host's own queue is full
+                except OSError as error:
+                    flow.report.error = f"stopped: {error.strerror}"
+                    source.stop()
+            if source.next_s() == float("inf"):
+                del self._sources[number]
+            next_s = min(next_s, source.next_s())
+        return next_s
+
+    # sockets
+
+    def _listen(self, host: int, port: int, stack: int) -> None:
+        at = self._task.hosts[host]
+        is_udp = port == UDP_PORT
+        with inside(at.namespace):
+            kind = socket.SOCK_DGRAM if is_udp else socket.SOCK_STREAM
+            one = socket.socket(socket.AF_INET, kind)
+        one.setblocking(False)
+        self._listeners.append(one)
+        if is_udp:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _UDP_BUFFER_BYTES)
+        else:
+            # a listener gives it on: DCTCP's receiver echoes marks
+            self._choose(one, stack)
+        one.bind((str(at.address), port))
+        if is_udp:
+            self._watch(one, _READS, lambda _: self._receive_datagrams(host, one))
+            return
+        one.listen(4096)
+        self._watch(one, _READS, lambda _: self._accept(host, port, one))
+
+    def _choose(self, one: socket.socket, stack: int) -> None:
+        name = self._task.stacks[stack].congestion_control.encode()
+        one.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, name)
 
     def _watch(self, one: socket.socket, events: int, handler: Callable[[int], None]) -> None:
         self._handlers[one.fileno()] = handler
         self._epoll.register(one.fileno(), events)
 
-    def _accept(self, listener: socket.socket) -> None:
-        try:
-            accepted, (_, port) = listener.accept()
-        except BlockingIOError:
-            return
-        accepted.setblocking(False)
-        accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-        flow = self._by_port[port]
-        flow.receiver = accepted
-        self._watch(accepted, select.EPOLLIN, lambda _: self._receive(flow, accepted))
-
-    def _open(self, flow: _Flow, now: float) -> None:
-        spec = flow.spec
-        with inside(spec.sender):
-            sender = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        sender.setblocking(False)
-        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-        sender.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        _choose(sender, spec.congestion_control)
-        sender.bind((str(spec.source), FIRST_PORT + spec.number))
-        flow.sender, flow.report.started_s = sender, now
-        sender.connect_ex((str(spec.destination), SERVER_PORT))
-        self._watch(sender, select.EPOLLOUT, lambda events: self._send(flow, sender, events))
-
-    def _send(self, flow: _Flow, sender: socket.socket, events: int) -> None:
-        if flow.report.established_s is None:
-            error = sender.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-            if error:
-                flow.report.error = f"could not connect: {os.strerror(error)}"
-                self._epoll.unregister(sender.fileno())
+    def _handler(self, flow: LiveFlow, side: int) -> Callable[[int], None]:
+        def handle(events: int) -> None:
+            if flow.report.established_s is None and not self._establish(flow, side):
                 return
-            flow.report.established_s = self._now()
-        try:
-            while flow.left_bytes != 0:
-                size = len(_CHUNK) if flow.left_bytes is None else min(flow.left_bytes, len(_CHUNK))
-                written = sender.send(_CHUNK if size == len(_CHUNK) else _CHUNK[:size])
-                if flow.left_bytes is not None:
-                    flow.left_bytes -= written
-            self._epoll.unregister(sender.fileno())
-            sender.shutdown(socket.SHUT_WR)
-        except BlockingIOError:
-            pass
-        except OSError as error:
-            flow.report.error = f"stopped: {error.strerror}"
-            self._epoll.unregister(sender.fileno())
+            if events & _WRITES:
+                self._send(flow, side)
+            if events & ~_WRITES:
+                self._receive(flow, side)
 
-    def _receive(self, flow: _Flow, receiver: socket.socket) -> None:
+        return handle
+
+    def _establish(self, flow: LiveFlow, side: int) -> bool:
+        one = flow.sides[side].socket
+        if one is None:
+            return False
+        error = one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if error:
+            self._fail(flow, f"could not connect: {os.strerror(error)}")
+            return False
+        flow.report.established_s = self._now()
+        self._prepare_to_send(flow)
+        return True
+
+    def _prepare_to_send(self, flow: LiveFlow) -> None:
+        """What a connected socket of a sender has."""
+        one, spec = flow.sides[SENDER].socket, flow.spec
+        if one is None or spec.number in self._senders:
+            return
+        payload = self._task.stacks[spec.stacks[SENDER]].payload
+        if payload is not None:
+            self._senders[spec.number] = RandomizedSender(
+                one,
+                payload.r_min,
+                adaptive=payload.adaptive or False,
+                seed=self._task.seed << 32 | spec.number,
+            )
+        if spec.number in self._task.stopping:
+            one.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+
+    def _accept(self, host: int, port: int, listener: socket.socket) -> None:
+        while True:
+            try:
+                accepted, (address, from_port) = listener.accept()
+            except BlockingIOError:
+                return
+            accepted.setblocking(False)
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+            flow = self._by_ends.get((host, port, address, from_port))
+            if flow is None or flow.spec.number not in self._live:
+                accepted.close()
+                continue
+            side = 1 - flow.spec.opener
+            flow.sides[side].socket = accepted
+            self._prepare_to_send(flow)
+            self._watch(accepted, _READS, self._handler(flow, side))
+
+    def _send(self, flow: LiveFlow, side: int) -> None:
+        """Writes what the socket takes, and watches it for as long as there is more."""
+        it = flow.sides[side]
+        one = it.socket
+        if one is None:
+            return
+        sender = self._senders.get(flow.spec.number) if side == SENDER else None
+        send = one.send if sender is None else sender.send
+        try:
+            while it.left_bytes != 0:
+                size = len(_CHUNK) if it.left_bytes is None else min(it.left_bytes, len(_CHUNK))
+                written = send(_CHUNK if size == len(_CHUNK) else _CHUNK[:size])
+                if it.left_bytes is not None:
+                    it.left_bytes -= written
+        except BlockingIOError:
+            self._watch_writing(it, True)
+            return
+        except OSError as error:
+            self._fail(flow, f"stopped: {error.strerror}")
+            return
+        self._watch_writing(it, False)
+        if side == SENDER and not flow.spec.stays_open:
+            one.shutdown(socket.SHUT_WR)
+
+    def _watch_writing(self, it: Side, is_wanted: bool) -> None:
+        if it.is_watched_for_writing != is_wanted and it.socket is not None:
+            it.is_watched_for_writing = is_wanted
+            self._epoll.modify(it.socket.fileno(), _READS | (_WRITES if is_wanted else 0))
+
+    def _receive(self, flow: LiveFlow, side: int) -> None:
+        it, other = flow.sides[side], flow.sides[1 - side]
+        if it.socket is None:
+            return
         try:
             # with MSG_TRUNC the kernel throws the data away and copies nothing
-            count = receiver.recv_into(self._nothing, _DRAIN_BYTES, socket.MSG_TRUNC)
-        except (BlockingIOError, ConnectionResetError):
+            count = it.socket.recv_into(self._nothing, _DRAIN_BYTES, socket.MSG_TRUNC)
+        except BlockingIOError:
             return
+        except OSError as error:
+            self._fail(flow, f"stopped: {error.strerror}")
+            return
+        now = self._now()
         if count == 0:
-            self._epoll.unregister(receiver.fileno())
+            if side == RECEIVER and flow.report.finished_s is None:
+                flow.report.finished_s = now  # it was stopped
+            self._end(flow)
             return
-        flow.report.delivered_bytes += count
-        if flow.report.delivered_bytes == flow.spec.size_bytes:
-            flow.report.finished_s = self._now()
+        it.arrived_bytes += count
+        if side == RECEIVER:
+            flow.report.delivered_bytes += count
+        if it.arrived_bytes == other.written_bytes and flow.report.size_bytes is not None:
+            if side == RECEIVER:
+                flow.report.finished_s = now
+            self._agenda.delivered(1 - side, flow.spec.number, now)
 
-    def _sample(self, now: float) -> None:
-        for flow in self._flows:
-            if flow.sender is None or flow.report.established_s is None:
-                continue
-            info = read(flow.sender)
-            delivered = flow.report.delivered_bytes
-            new = delivered - flow.sampled_bytes
-            flow.sampled_bytes = delivered
-            interval_s = now - self._sampled_at
-            self._samples.append(Sample(now, flow.spec.number, interval_s, new, delivered, info))
-        self._sampled_at = now
+    def _receive_datagrams(self, host: int, one: socket.socket) -> None:
+        while True:
+            try:
+                count, (address, port) = one.recvfrom_into(self._nothing)
+            except BlockingIOError:
+                return
+            report = self._by_ends[host, UDP_PORT, address, port].report
+            report.delivered_bytes += count
+            if report.delivered_bytes == report.size_bytes:
+                report.finished_s = self._now()
 
-    def _measure(self, now: float) -> None:
-        """Begins the measurement at its time, or when all flows are established, and ends it."""
-        if self._began_s is not None:
-            if self._ended_s is None and now >= self._measure_to_s:
-                self._end_measurement(now)
-            return
-        if self._measure_from_s is None:
-            is_time = all(flow.report.established_s is not None for flow in self._flows)
-        else:
-            is_time = now >= self._measure_from_s
-        if is_time:
-            self._began_s = now
-            for flow in self._flows:
-                flow.bytes_before = flow.report.delivered_bytes
+    def _fail(self, flow: LiveFlow, problem: str) -> None:
+        flow.report.error = problem
+        self._end(flow)
 
-    def _end_measurement(self, now: float) -> None:
-        self._ended_s = now
-        for flow in self._flows:
-            flow.report.measured_bytes = flow.report.delivered_bytes - flow.bytes_before
+    def _end(self, flow: LiveFlow) -> None:
+        """A flow is over: its sockets are closed."""
+        one = flow.sides[SENDER].socket
+        if one is not None and not flow.spec.is_udp and flow.report.established_s is not None:
+            flow.report.info = read(one)
+        for side in flow.sides:
+            if side.socket is not None:
+                self._handlers.pop(side.socket.fileno(), None)
+                side.socket.close()
+                side.socket = None
+        self._senders.pop(flow.spec.number, None)
+        self._sources.pop(flow.spec.number, None)
+        self._live.pop(flow.spec.number, None)
 
     def _finish(self) -> LoadReport:
-        if self._ended_s is None:
-            self._end_measurement(self._now())
-        for flow in self._flows:
-            if flow.sender is not None:
-                flow.report.info = read(flow.sender)
-        for flow in self._flows:
-            for one in (flow.sender, flow.receiver):
-                if one is not None:
-                    one.close()
-        for listener in self._listeners.values():
+        now = self._now()
+        from_s, to_s = self._observer.end(now)
+        for flow in list(self._live.values()):
+            self._end(flow)
+        for listener in self._listeners:
             listener.close()
         self._epoll.close()
-        reports = [flow.report for flow in self._flows]
-        return LoadReport(reports, self._samples, self._began_s or 0.0, self._ended_s or 0.0)
+        return LoadReport(
+            self._reports,
+            self._observer.samples,
+            from_s,
+            to_s,
+            self._agenda.tables(),
+        )
 
 
-def _choose(one: socket.socket, congestion_control: str) -> None:
-    one.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, congestion_control.encode())
+def _allow_many_files() -> None:
+    """As many sockets as this process may have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from fairport.backends.linux.flows import SENDER, HostAt
 from fairport.backends.linux.load import LoadReport
-from fairport.scenario.lower import Job
 
 Arrays = dict[str, dict[str, np.ndarray]]
 
+_NO_FLOW = np.iinfo(np.uint32).max
 _NONE_U64 = np.iinfo(np.uint64).max
 # what only a simulated host says of its timeouts
 _UNKNOWN_OF_TIMEOUTS = ("rto_s", "backoff", "cause")
@@ -22,18 +23,19 @@ def arrays(
     outcome: Mapping[str, Any],
     load: LoadReport,
     *,
-    job: Job,
-    ends: Sequence[tuple[int, int]],
-    hops: Sequence[int],
+    hosts: Mapping[int, HostAt],
     lead_s: float,
     duration_s: float,
 ) -> Arrays:
     """Every table that this backend fills.
 
-    `ends` and `hops` are those of each flow. The run's clock began `lead_s` before the scenario's;
-    what happened before that, or after `duration_s`, is left out.
+    The run's clock began `lead_s` before the scenario's; what happened before that, or after
+    `duration_s`, is left out. The switch numbers flows as it sees them; the load's numbers hold.
     """
     tables = {name: dict(columns) for name, columns in outcome["tables"].items()}
+    numbers = _numbers(outcome["flows"], load, hosts)
+    for columns in tables.values():
+        _renumber(columns, numbers)
     for columns in tables.values():
         _shift(columns, lead_s, duration_s)
     timeouts = tables["timeouts"]
@@ -42,9 +44,29 @@ def arrays(
     counts = {
         name: Counter(tables[name]["flow"].tolist()) for name in ("drops", "marks", "timeouts")
     }
-    tables["flows"] = _flows(load, counts, timeouts, job, ends, hops)
+    tables["flows"] = _flows(load, counts, timeouts)
     tables["series"] = _series(load)
+    tables |= {name: dict(columns) for name, columns in load.tables.items()}
     return tables
+
+
+def _numbers(
+    keys: Sequence[Sequence[Any]], load: LoadReport, hosts: Mapping[int, HostAt]
+) -> np.ndarray:
+    """The load's number of each flow of the switch; `_NO_FLOW` for what is none of the load's."""
+    known = {report.spec.key(hosts): report.spec.number for report in load.flows}
+    found = [known.get((str(src), str(dst), *others), _NO_FLOW) for src, dst, *others in keys]
+    return np.array(found, dtype=np.uint32)
+
+
+def _renumber(columns: dict[str, np.ndarray], numbers: np.ndarray) -> None:
+    if "flow" not in columns:
+        return
+    renumbered = numbers[columns["flow"]]
+    within = renumbered != _NO_FLOW
+    for name, values in columns.items():
+        columns[name] = values[within]
+    columns["flow"] = renumbered[within]
 
 
 def _shift(columns: dict[str, np.ndarray], lead_s: float, duration_s: float) -> None:
@@ -64,9 +86,6 @@ def _flows(
     load: LoadReport,
     counts: Mapping[str, Counter[int]],
     timeouts: Mapping[str, np.ndarray],
-    job: Job,
-    ends: Sequence[tuple[int, int]],
-    hops: Sequence[int],
 ) -> dict[str, np.ndarray]:
     measured_s = max(load.measure_to_s - load.measure_from_s, 1e-9)
     reports = load.flows
@@ -81,19 +100,26 @@ def _flows(
         values = [0 if one.info is None else getattr(one.info, name) for one in reports]
         return np.array(values, dtype=np.uint64)
 
+    def of_spec(name: str, dtype: type = np.uint32) -> np.ndarray:
+        return np.array([getattr(report.spec, name) for report in reports], dtype=dtype)
+
     started, finished = seconds("started_s"), seconds("finished_s")
     measured = np.array([report.measured_bytes for report in reports], dtype=np.uint64)
-    sizes = [flow["size_bytes"] for flow in job.flows]
+    sizes = [report.size_bytes for report in reports]
+    ideals = [report.spec.ideal_s for report in reports]
+    datagrams = np.array([report.datagrams_sent for report in reports], dtype=np.uint64)
+    # a completion time is that of a flow that had an end
+    fct = np.where([size is None for size in sizes], np.nan, finished - started)
     waited = np.zeros(count)
     np.add.at(waited, timeouts["flow"], timeouts["end_s"] - timeouts["start_s"])
     return {
         "flow": np.arange(count, dtype=np.uint32),
-        "src": np.array([src for src, _ in ends], dtype=np.uint32),
-        "dst": np.array([dst for _, dst in ends], dtype=np.uint32),
-        "hops": np.array(hops, dtype=np.uint32),
-        "traffic": np.array([flow["traffic"] for flow in job.flows], dtype=np.uint32),
-        "protocol": np.zeros(count, dtype=np.uint8),
-        "stack": np.array([flow["sender_stack"] for flow in job.flows], dtype=np.uint32),
+        "src": of_spec("src"),
+        "dst": of_spec("dst"),
+        "hops": of_spec("hops"),
+        "traffic": of_spec("traffic"),
+        "protocol": of_spec("is_udp", np.uint8),
+        "stack": np.array([report.spec.stacks[SENDER] for report in reports], dtype=np.uint32),
         "start_s": started,
         "established_s": seconds("established_s"),
         "end_s": finished,
@@ -105,8 +131,9 @@ def _flows(
         ),
         "measured_bytes": measured,
         "goodput_bps": measured * 8.0 / measured_s,
-        "fct_s": finished - started,
-        "segments_sent": info("segments_sent"),
+        "fct_s": fct,
+        "ideal_fct_s": np.array([np.nan if one is None else one for one in ideals]),
+        "segments_sent": info("segments_sent") + datagrams,
         "retransmits": info("retransmits"),
         "timeouts": _counted(counts["timeouts"], count),
         "timeout_period_s": waited,

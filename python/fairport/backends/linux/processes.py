@@ -19,7 +19,8 @@ from typing import Any
 
 from fairport import _core
 from fairport.backends.linux import namespaces
-from fairport.backends.linux.load import FlowSpec, Load, LoadReport
+from fairport.backends.linux.flows import Key
+from fairport.backends.linux.load import Load, LoadReport, LoadTask
 
 _SWITCH_PRIORITY = 50
 _LOAD_PRIORITY = 10
@@ -34,21 +35,11 @@ class SwitchTask:
     job_json: str
     attachments: Sequence[tuple[int, int, str]]
     """Interface at the switch, number and address of the host behind it."""
-    flows: Sequence[tuple[str, str, int, int, int]]
-    """Addresses, protocol and ports of each flow's data."""
+    flows: Sequence[Key]
+    """Of the flows that are known before the run."""
     tolerated_s: float
     silence_s: float
-
-
-@dataclass(frozen=True)
-class LoadTask:
-    """What the load's process is to do; times are of the scenario's clock."""
-
-    flows: Sequence[FlowSpec]
-    end_s: float
-    interval_s: float
-    measure_from_s: float | None
-    measure_to_s: float | None
+    request_ports: tuple[int, int]
 
 
 class Child:
@@ -106,6 +97,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
         task.flows,
         tolerated_s=task.tolerated_s,
         silence_s=task.silence_s,
+        request_ports=task.request_ports,
         processor=0 if len(os.sched_getaffinity(0)) > 1 else None,
         priority=_SWITCH_PRIORITY,
         stops=stops,
@@ -123,13 +115,7 @@ def load(reports: Connection, task: LoadTask) -> None:
         os.sched_setaffinity(0, processors[1:])
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_LOAD_PRIORITY))
-    running = Load(
-        list(task.flows),
-        end_s=task.end_s,
-        interval_s=task.interval_s,
-        measure_from_s=task.measure_from_s,
-        measure_to_s=task.measure_to_s,
-    )
+    running = Load(task)
     running.listen()
     reports.send(("ready", None))
     report: LoadReport = running.run(reports.recv())

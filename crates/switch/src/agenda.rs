@@ -1,0 +1,141 @@
+//! What hosts do and when: a plan's flows and workloads, for a load over real sockets.
+//!
+//! The load asks what is due, does it, and reports what was delivered; workloads go on from there.
+//! Flows have the numbers that the simulation would give them in the order of their starts.
+
+use fairport_net::Topology;
+use fairport_net::stream::Stream;
+use fairport_plan::flow::{Flow, FlowSpec, Side};
+use fairport_plan::udp::DatagramSource;
+use fairport_plan::workload::{Action, Workloads};
+use fairport_plan::{FlowFactory, Parts, Plan};
+use fairport_record::Table;
+use fairport_record::tables::{Request, Requests, Round, Rounds};
+use fairport_units::Instant;
+
+/// Something for the hosts to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// A flow opens its connection, or begins to send datagrams.
+    Open(u32),
+    /// An application of an open connection has so many bytes more to send.
+    Write(u32, Side, u64),
+    /// A flow's application stops: what it has not sent yet, it never will.
+    Stop(u32),
+}
+
+/// What hosts do, in order of time.
+pub struct Agenda {
+    topology: Topology,
+    factory: FlowFactory,
+    workloads: Workloads,
+    flows: Vec<Flow>,
+}
+
+impl Agenda {
+    /// Of a plan, with the flows that it lists.
+    pub fn new(plan: Plan) -> Self {
+        let ports = plan.ports();
+        let Parts {
+            topology,
+            factory,
+            flows: listed,
+            workloads,
+        } = plan.into_parts(&ports);
+        let mut agenda = Self {
+            topology,
+            factory,
+            workloads,
+            flows: Vec::with_capacity(listed.len()),
+        };
+        for flow in listed {
+            agenda.add(flow.start, flow.spec);
+        }
+        agenda
+    }
+
+    /// The flows that there are so far, by number.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// When the next thing is due; [`Instant::NEVER`] if nothing is.
+    pub fn next_at(&self) -> Instant {
+        self.workloads.schedule.next_at()
+    }
+
+    /// What is to be done next, if it is due at `now`.
+    pub fn pop(&mut self, now: Instant) -> Option<Task> {
+        loop {
+            let at = self.next_at();
+            if at > now {
+                return None;
+            }
+            match self.workloads.schedule.pop()? {
+                Action::Open(flow) => return Some(Task::Open(flow)),
+                Action::Start(spec) => return Some(Task::Open(self.add(at, spec))),
+                Action::Write(flow, side, bytes) => {
+                    if side == Side::Sender {
+                        self.flows[flow as usize].spec.application.add(bytes);
+                    }
+                    return Some(Task::Write(flow, side, bytes));
+                }
+                Action::Stop(flow) => return Some(Task::Stop(flow)),
+                Action::Wake(workload, token) => self.workloads.wake(workload, at, token),
+            }
+        }
+    }
+
+    /// All that one side of a flow has written so far has arrived at the other.
+    pub fn delivered(&mut self, from: Side, flow: u32, now: Instant) {
+        let origin = self.flows[flow as usize].spec.origin;
+        self.workloads.delivered(from, origin, now, flow);
+    }
+
+    /// The source of a flow of datagrams that begins at `now`.
+    pub fn datagrams(&self, flow: u32, now: Instant) -> Option<DatagramSource> {
+        let application = &self.flows[flow as usize].spec.application;
+        let stream = Stream::new(self.factory.seed(), "udp", u64::from(flow));
+        let size_bytes = application.size_bytes().unwrap_or(u64::MAX);
+        let udp = application.datagrams()?;
+        Some(DatagramSource::new(udp, stream, size_bytes, now))
+    }
+
+    /// What workloads have done so far, as tables: rounds and requests.
+    pub fn tables(&self) -> [Table; 2] {
+        let log = &self.workloads.log;
+        let mut rounds = Rounds::with_capacity(log.rounds.len());
+        for (traffic, round) in &log.rounds {
+            rounds.push(Round {
+                traffic: *traffic,
+                round: round.number,
+                flow: round.flow,
+                start_s: round.start,
+                end_s: round.end,
+                bytes: round.bytes,
+                completion_s: round.end - round.start,
+            });
+        }
+        let mut requests = Requests::with_capacity(log.exchanges.len());
+        for (traffic, exchange) in &log.exchanges {
+            requests.push(Request {
+                traffic: *traffic,
+                flow: exchange.flow,
+                request: exchange.number,
+                start_s: exchange.start,
+                end_s: exchange.end,
+                request_bytes: exchange.request_bytes,
+                response_bytes: exchange.response_bytes,
+                response_s: exchange.response_time(),
+            });
+        }
+        [rounds.into_table(), requests.into_table()]
+    }
+
+    fn add(&mut self, start: Instant, spec: FlowSpec) -> u32 {
+        let number = self.flows.len() as u32;
+        let (flow, _) = self.factory.create(&self.topology, number, start, spec);
+        self.flows.push(flow);
+        number
+    }
+}

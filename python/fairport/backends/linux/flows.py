@@ -1,0 +1,192 @@
+"""Flows over real sockets: what each is, by which ports it is known, and what came of it.
+
+A flow that opens its connection from the sender's side goes to a data port of the receiver. One
+whose receiver asks first goes from the receiver to a request port of the sender. Each port belongs
+to a stack, because a listener gives its congestion control to the connections that it accepts.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+from typing import Any
+
+from fairport import _core
+from fairport.backends.linux.tcp_info import TcpInfo
+from fairport.errors import BackendError
+
+Key = tuple[str, str, int, int, int]
+"""Addresses, protocol and ports of a flow's data."""
+
+TCP, UDP = socket.IPPROTO_TCP, socket.IPPROTO_UDP
+UDP_PORT = 4000
+_DATA_PORT = 5000
+_REQUEST_PORT = 10_000
+_STACKS = 5000
+REQUEST_PORTS = (_REQUEST_PORT, _REQUEST_PORT + _STACKS - 1)
+"""The first and the last of them."""
+_FIRST_PORT = 20_000
+_LAST_PORT = 65_535
+SENDER, RECEIVER = 0, 1
+
+
+@dataclass(frozen=True)
+class HostAt:
+    """Where a host of the scenario is."""
+
+    namespace: str
+    address: IPv4Address
+
+
+def data_port(stack: int) -> int:
+    """Where a receiver with this stack waits for connections."""
+    return _DATA_PORT + stack
+
+
+def request_port(stack: int) -> int:
+    """Where a server with this stack waits for connections."""
+    return _REQUEST_PORT + stack
+
+
+@dataclass(frozen=True)
+class PayloadSizes:
+    """How the payloads of a stack's flows are drawn: TCPRand."""
+
+    r_min: int
+    adaptive: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What a socket of a flow is to have."""
+
+    congestion_control: str
+    """As the kernel calls it."""
+    payload: PayloadSizes | None
+
+
+@dataclass(frozen=True)
+class FlowSpec:
+    """A flow, as the scenario has it and as the network sees it."""
+
+    number: int
+    src: int
+    dst: int
+    stacks: tuple[int, int]
+    """Of the sender and of the receiver, as indices into the job's."""
+    traffic: int
+    size_bytes: int | None
+    stays_open: bool
+    request_bytes: int | None
+    is_udp: bool
+    hops: int
+    ideal_s: float | None
+    local_port: int
+    """At the side that opens."""
+
+    @property
+    def opener(self) -> int:
+        """The side that opens the connection."""
+        return SENDER if self.request_bytes is None else RECEIVER
+
+    @property
+    def remote_port(self) -> int:
+        """At the side that is waited at."""
+        if self.is_udp:
+            return UDP_PORT
+        if self.request_bytes is not None:
+            return request_port(self.stacks[SENDER])
+        return data_port(self.stacks[RECEIVER])
+
+    def host(self, side: int) -> int:
+        """The host of this side."""
+        return self.src if side == SENDER else self.dst
+
+    def key(self, hosts: Mapping[int, HostAt]) -> Key:
+        """What its data is known by on the wire."""
+        ports = (self.local_port, self.remote_port)
+        source, destination = ports if self.opener == SENDER else ports[::-1]
+        return (
+            str(hosts[self.src].address),
+            str(hosts[self.dst].address),
+            UDP if self.is_udp else TCP,
+            source,
+            destination,
+        )
+
+
+class FlowSpecs:
+    """Gives the flows of an agenda their ports: those of the lowest numbers first, always alike."""
+
+    def __init__(self, agenda: _core.Agenda) -> None:
+        self._agenda = agenda
+        self._of_pair: Counter[tuple[int, int]] = Counter()
+        self.all: list[FlowSpec] = []
+
+    def up_to(self, number: int) -> FlowSpec:
+        """The flow of this number."""
+        while len(self.all) <= number:
+            self.all.append(self._spec(self._agenda.flow(len(self.all))))
+        return self.all[number]
+
+    def _spec(self, flow: Mapping[str, Any]) -> FlowSpec:
+        pair = (flow["src"], flow["dst"])
+        port = _FIRST_PORT + self._of_pair[pair]
+        self._of_pair[pair] += 1
+        if port > _LAST_PORT:
+            raise BackendError(
+                f"has more than {_LAST_PORT - _FIRST_PORT + 1} flows between two hosts",
+                remedy="make the run shorter, or use more hosts",
+            )
+        names = FlowSpec.__dataclass_fields__.keys() - {"local_port"}
+        return FlowSpec(local_port=port, **{name: flow[name] for name in names})
+
+
+@dataclass
+class FlowReport:
+    """What came of a flow."""
+
+    spec: FlowSpec
+    started_s: float | None = None
+    established_s: float | None = None
+    finished_s: float | None = None
+    size_bytes: int | None = None
+    """What it had to send in the end; None: without end."""
+    delivered_bytes: int = 0
+    measured_bytes: int = 0
+    datagrams_sent: int = 0
+    info: TcpInfo | None = None
+    error: str | None = None
+
+
+@dataclass
+class Side:
+    """One side of a live TCP flow."""
+
+    socket: socket.socket | None = None
+    left_bytes: int | None = 0
+    """Still to be written; None: without end."""
+    written_bytes: int = 0
+    """By the application, in all."""
+    arrived_bytes: int = 0
+    """Of what the other side has written."""
+    is_watched_for_writing: bool = False
+
+
+@dataclass
+class LiveFlow:
+    """A flow that is going on."""
+
+    report: FlowReport
+    sides: tuple[Side, Side] = field(default_factory=lambda: (Side(), Side()))
+    datagrams: _core.Datagrams | None = None
+    sampled_bytes: int = 0
+    """Delivered when it was sampled last."""
+
+    @property
+    def spec(self) -> FlowSpec:
+        """What it is."""
+        return self.report.spec

@@ -1,0 +1,110 @@
+"""What is observed of the flows while they run: samples for the series, and what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fairport.backends.linux.flows import SENDER, FlowReport, LiveFlow
+from fairport.backends.linux.tcp_info import TcpInfo, read
+
+
+@dataclass(frozen=True)
+class Observe:
+    """What is to be observed; times are of the scenario's clock, in s."""
+
+    interval_s: float
+    watched_flows: int
+    """Those of the lowest numbers."""
+    measure_from_s: float | None
+    """None: from when all listed flows are established."""
+    measure_to_s: float | None
+    """None: to the end."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A row of the series."""
+
+    time_s: float
+    flow: int
+    interval_s: float
+    """Since the sample before it."""
+    new_bytes: int
+    delivered_bytes: int
+    info: TcpInfo
+
+
+class Observer:
+    """Looks at the flows of a load; `reports` and `live` are the load's own."""
+
+    def __init__(
+        self,
+        observe: Observe,
+        listed: int,
+        reports: Sequence[FlowReport],
+        live: Mapping[int, LiveFlow],
+    ) -> None:
+        self.samples: list[Sample] = []
+        self._observe = observe
+        self._listed = listed
+        self._reports = reports
+        self._live = live
+        self._next_s = observe.interval_s
+        self._sampled_s = 0.0
+        self._began_s: float | None = None
+        self._ended_s: float | None = None
+
+    def look(self, now: float) -> float:
+        """Does what is due; returns when the next sample is."""
+        interval_s = self._observe.interval_s
+        if now >= self._next_s:
+            self._sample(now)
+            self._next_s += interval_s * max(1, int((now - self._next_s) / interval_s))
+        self._measure(now)
+        return self._next_s
+
+    def end(self, now: float) -> tuple[float, float]:
+        """The run is over; returns from when to when was measured."""
+        if self._began_s is None:
+            self._began_s = self._ended_s = now
+        if self._ended_s is None:
+            self._end_measurement(now)
+        return self._began_s, self._ended_s or now
+
+    def _sample(self, now: float) -> None:
+        interval_s = now - self._sampled_s
+        for number, flow in self._live.items():
+            one, report = flow.sides[SENDER].socket, flow.report
+            if number >= self._observe.watched_flows or flow.spec.is_udp:
+                continue
+            if one is None or report.established_s is None:
+                continue
+            new = report.delivered_bytes - flow.sampled_bytes
+            flow.sampled_bytes = report.delivered_bytes
+            sample = Sample(now, number, interval_s, new, report.delivered_bytes, read(one))
+            self.samples.append(sample)
+        self._sampled_s = now
+
+    def _measure(self, now: float) -> None:
+        """Begins the measurement at its time, or when all flows are established, and ends it."""
+        if self._began_s is not None:
+            end_s = self._observe.measure_to_s
+            if self._ended_s is None and end_s is not None and now >= end_s:
+                self._end_measurement(now)
+            return
+        if self._observe.measure_from_s is None:
+            listed = self._reports[: self._listed]
+            is_time = all(report.established_s is not None for report in listed)
+        else:
+            is_time = now >= self._observe.measure_from_s
+        if is_time:
+            self._began_s = now
+            for report in self._reports:
+                report.measured_bytes = -report.delivered_bytes
+
+    def _end_measurement(self, now: float) -> None:
+        self._ended_s = now
+        for report in self._reports:
+            # it began with minus what had been delivered before
+            report.measured_bytes += report.delivered_bytes

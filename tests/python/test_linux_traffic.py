@@ -1,0 +1,264 @@
+"""Every kind of traffic over real TCP and UDP, and TCPRand's payloads on the wire."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import time
+from typing import Any
+
+import fairport as fp
+import polars as pl
+import pytest
+from fairport.errors import ScenarioError
+from fairport.payload import RandomizedSender
+
+if sys.platform != "linux":
+    pytest.skip("the Linux backend needs Linux", allow_module_level=True)
+
+from fairport.backends.linux import namespaces, tcp_info
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
+
+MSS = 1448
+SCENARIO: dict[str, Any] = {
+    "name": "traffic-test",
+    "duration": "1.5s",
+    "topology": {"kind": "two-switch", "peers": 3},
+    "link": {"rate": "50Mbps", "delay": "0s"},
+    "queue": {"kind": "drop-tail", "limit": "40 packets"},
+    "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
+}
+
+
+def run(*traffic: dict[str, Any], **change: Any) -> fp.Result:
+    return fp.run(SCENARIO | {"traffic": list(traffic)} | change, seed=1, backend="linux")
+
+
+@as_root
+def test_finite_and_constant_rate_flows_side_by_side() -> None:
+    result = run(
+        {"from": "h1", "to": "h0", "size": "500kB", "start": "0.2s"},
+        {"kind": "udp", "from": "h2", "to": "h0", "rate": "4Mbps", "payload": "1000B"},
+        {"from": "h3", "to": "h0", "stop": "1s"},
+    )
+    file, udp, stopped = result.flows.sort("flow").iter_rows(named=True)
+    assert file["delivered_bytes"] == file["size_bytes"] == 500_000
+    # alone it would take 85 ms
+    assert 0.08 < file["fct_s"] < 1.2
+    assert file["ideal_fct_s"] == pytest.approx(0.085, rel=0.1)
+    assert file["end_s"] == pytest.approx(file["start_s"] + file["fct_s"])
+    assert udp["protocol"] == "udp"
+    # a datagram of 1000 B every 2 ms
+    assert udp["segments_sent"] == pytest.approx(750, abs=3)
+    assert udp["delivered_bytes"] == 1000 * (udp["segments_sent"] - udp["drops"])
+    assert udp["congestion_control"] is not None
+    # what stops has no completion time, and sends nothing later
+    assert stopped["fct_s"] is None
+    late = result.series.filter(pl.col("flow") == stopped["flow"], pl.col("time_s") > 1.2)
+    assert late["goodput_bps"].sum() == 0
+    assert result.summary["udp"]["sent"] == udp["segments_sent"]
+
+
+@as_root
+@pytest.mark.parametrize("connections", ["new", "persistent"])
+def test_rounds_of_incast(connections: str) -> None:
+    result = run(
+        {
+            "kind": "incast", "from": "all", "to": "h0", "block": "20kB", "rounds": 5,
+            "pause": "10ms", "connections": connections,
+        }
+    )  # fmt: skip
+    rounds, flows = result.tables["rounds"], result.flows
+    assert rounds["round"].to_list() == [0, 1, 2, 3, 4]
+    # four senders
+    assert set(rounds["bytes"]) == {80_000}
+    # the line takes 12.8 ms for that, and for headers more
+    assert rounds["completion_s"].min() > 0.0128  # type: ignore[operator]
+    starts, ends = rounds["start_s"].to_list(), rounds["end_s"].to_list()
+    assert all(later > end + 0.0099 for end, later in zip(ends, starts[1:], strict=False))
+    assert flows.height == (20 if connections == "new" else 4)
+    assert flows["delivered_bytes"].sum() == 5 * 80_000
+    assert set(flows["workload"]) == {"incast"}
+
+
+@as_root
+def test_random_arrivals_and_a_trace_complete(tmp_path: Any) -> None:
+    listed = tmp_path / "flows.csv"
+    listed.write_text("start_s,src,dst,size_bytes\n0.1,h1,h0,30000\n0.3,h2,h1,40000\n")
+    result = run(
+        {"kind": "poisson", "from": "all", "to": "all", "load": 0.2, "sizes": "10kB", "flows": 60},
+        {"kind": "trace", "file": str(listed)},
+    )
+    by_kind = {name: flows for (name,), flows in result.flows.group_by("workload")}
+    poisson, trace = by_kind["poisson"], by_kind["trace"].sort("start_s")
+    assert poisson.height == 60
+    assert poisson["fct_s"].null_count() == 0
+    assert (poisson["fct_s"] > 0.0016).all()
+    # the simulator's own times in the empty network; real hosts are slower
+    assert (poisson["fct_s"] / poisson["ideal_fct_s"]).min() > 0.9  # type: ignore[operator]
+    assert trace["delivered_bytes"].to_list() == [30_000, 40_000]
+    assert trace["start_s"].to_list() == pytest.approx([0.1, 0.3], abs=0.02)
+    assert trace["dst"].to_list() == ["h0", "h1"]
+    assert result.summary["fct"]["all"]["completed"] == 62
+
+
+@as_root
+def test_requests_are_answered_on_open_connections() -> None:
+    result = run(
+        {
+            "kind": "request-response", "clients": "h0", "servers": ["h1", "h2"],
+            "connections": 4, "requests": 5, "request": "200B", "response": "20kB",
+        }
+    )  # fmt: skip
+    requests = result.tables["requests"]
+    assert requests.height == 20
+    assert requests["end_s"].null_count() == 0
+    assert (requests["response_s"] > 0.0034).all()
+    # the data goes from servers to the client, and so do the drops
+    assert set(result.flows["dst"]) == {"h0"}
+    assert result.flows["delivered_bytes"].sum() == 20 * 20_000
+
+
+class Wire:
+    """What a host sends: sequence number and payload of every segment with data."""
+
+    def __init__(self, namespace: str) -> None:
+        with namespaces.inside(namespace):
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        self._socket.bind((namespaces.INTERFACE, 3))
+        self._socket.settimeout(0.2)
+        self._is_over = False
+        self.segments: list[tuple[int, int]] = []
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        while not self._is_over:
+            try:
+                frame, (_, _, direction, *_) = self._socket.recvfrom(2048)
+            except TimeoutError:
+                continue
+            except OSError:
+                return  # the namespace is gone
+            if direction != socket.PACKET_OUTGOING or frame[23] != socket.IPPROTO_TCP:
+                continue
+            # Ethernet, then IPv4 without options
+            length = int.from_bytes(frame[16:18]) - 20 - 4 * (frame[46] >> 4)
+            if length > 0:
+                self.segments.append((int.from_bytes(frame[38:42]), length))
+
+    def close(self) -> None:
+        self._is_over = True
+        self._thread.join()
+        self._socket.close()
+
+
+@as_root
+@pytest.mark.parametrize("sizing", ["static", "adaptive"])
+def test_the_wire_shows_the_drawn_payloads_also_when_they_are_sent_again(
+    sizing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wires: list[Wire] = []
+    make = namespaces.Namespaces.make
+
+    def watched(self: namespaces.Namespaces, *arguments: Any) -> None:
+        make(self, *arguments)
+        wires.append(Wire(next(host.namespace for host in self.hosts if host.number == 2)))
+
+    monkeypatch.setattr(namespaces.Namespaces, "make", watched)
+    tcp = SCENARIO["tcp"] | {"payload_sizing": sizing, "payload_min": "724B"}
+    tight = {"kind": "drop-tail", "limit": "11 packets"}
+    try:
+        result = run({"from": "all", "to": "h0"}, tcp=tcp, queue=tight)
+    finally:
+        for wire in wires:
+            wire.close()
+    first: dict[int, int] = {}
+    again = 0
+    for seq, length in wires[0].segments:
+        again += seq in first
+        # a segment that is sent again ends where it did
+        assert first.setdefault(seq, length) == length
+    sizes = pl.Series(list(first.values()))
+    assert again > 5
+    assert again == result.flows.filter(pl.col("src") == "h2")["retransmits"].sum()
+    assert len(sizes) > 500
+    assert sizes.max() <= MSS  # type: ignore[operator]
+    # the end of a block that the load writes may be shorter
+    assert (sizes < 724).mean() < 0.03  # type: ignore[operator]
+    if sizing == "static":
+        # U(724, 1448): its standard deviation is 209
+        assert sizes.mean() == pytest.approx(1086, abs=40)
+        assert (sizes == MSS).mean() < 0.03  # type: ignore[operator]
+    else:
+        assert 0.02 < (sizes < MSS).mean() < 1  # type: ignore[operator]
+
+
+def connected() -> tuple[socket.socket, socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        # the segments of an Ethernet
+        server.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, MSS)
+        client = socket.create_connection(server.getsockname())
+        accepted, _ = server.accept()
+    return client, accepted
+
+
+@pytest.mark.parametrize("adaptive", [False, True, "aggressive", (1, 1, float("inf"), 1)])
+def test_each_write_of_the_library_is_one_segment(adaptive: Any) -> None:
+    client, accepted = connected()
+    total = 2_000_000
+    got: list[int] = []
+
+    def read() -> None:
+        left = total
+        while left and (data := accepted.recv(1 << 16)):
+            left -= len(data)
+            got.append(len(data))
+
+    reader = threading.Thread(target=read)
+    with client, accepted:
+        reader.start()
+        sender = RandomizedSender(client, r_min=500, adaptive=adaptive, seed=1)
+        sender.sendall(bytes(total))
+        reader.join()
+        for _ in range(100):
+            info = tcp_info.read(client)
+            if info.in_flight_bytes == 0:
+                break
+            time.sleep(0.01)
+    assert sum(got) == total
+    assert sender.mss <= MSS
+    assert info.segments_sent - info.retransmits == sender.segments
+    if adaptive is False:
+        assert sender.segments == pytest.approx(2 * total / (500 + sender.mss), rel=0.05)
+
+
+def test_the_library_refuses_what_cannot_be() -> None:
+    client, accepted = connected()
+    with client, accepted:
+        with pytest.raises(ValueError, match="adaptive='bold'"):
+            RandomizedSender(client, adaptive="bold")
+        with pytest.raises(ValueError, match="r_min=0"):
+            RandomizedSender(client, r_min=0)
+        sender = RandomizedSender(client)
+        client.setblocking(False)
+        while sender.send(bytes(1 << 20)) == 1 << 20:
+            pass
+        with pytest.raises(BlockingIOError):
+            sender.send(b"x")
+        client.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            sender.sendall(bytes(1 << 24))
+    with pytest.raises(OSError, match="closed"):
+        sender.send(b"x")
+    with socket.socket() as alone, pytest.raises(OSError, match=r"(?i)not connected"):
+        RandomizedSender(alone)
+
+
+def test_a_datagram_that_needs_fragments_is_refused() -> None:
+    traffic = {"kind": "udp", "from": "h1", "to": "h0", "rate": "4Mbps", "payload": "3000B"}
+    with pytest.raises(ScenarioError, match=r"traffic.0.payload.*does not fit into a frame"):
+        run(traffic)
