@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 
 # What the extension is built from; the Python front is installed editable and needs no rebuild.
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
-	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml
+	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml tests/repo/fingerprints.json
 
 # `make bench` and `make validate` take one CASE each, and its options in ARGS.
 CASE ?=

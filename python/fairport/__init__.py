@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from fairport.storage import save as save
     from fairport.study.compare import compare as compare
     from fairport.study.comparison import Comparison as Comparison
+    from fairport.study.results import Study as Study
+    from fairport.study.sweep import sweep as sweep
 
 _HOME = {
     "__version__": "fairport._core",
@@ -45,6 +47,8 @@ _HOME = {
     "load_run": "fairport.storage",
     "plot": "fairport.figures",
     "save": "fairport.storage",
+    "Study": "fairport.study.results",
+    "sweep": "fairport.study.sweep",
 }
 
 __all__ = [
@@ -54,6 +58,7 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioError",
+    "Study",
     "__version__",
     "compare",
     "load_run",
@@ -62,6 +67,7 @@ __all__ = [
     "run_many",
     "save",
     "scenario",
+    "sweep",
 ]
 
 

@@ -7,6 +7,9 @@ import numpy as np
 
 __version__: str
 
+FINGERPRINTS: str
+"""The table of fingerprints, `tests/repo/fingerprints.json`, as the engine was built with it."""
+
 class JobError(ValueError):
     """A job that cannot be run."""
 

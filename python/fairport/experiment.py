@@ -20,6 +20,8 @@ from fairport.repeats import summarise
 from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.storage.run import CAPTURES, SUMMARY, write, write_json
+from fairport.study.one_run import row_of
+from fairport.study.store import Store
 
 
 def run(
@@ -77,10 +79,11 @@ def run(
     if figures:
         # Importing what draws takes as long as a run of some seconds, so it is done meanwhile.
         Thread(target=import_module, args=["fairport.report"]).start()
-    summaries = []
+    summaries, store = [], Store()
     with atomic_folder(folder, force=force) as forerunner, results as runs:
         partial = forerunner
         for result in runs:
+            _keep(result, store)
             here = place(result.seed)
             if not (here / CAPTURES).exists():
                 _make_empty(here)
@@ -93,6 +96,7 @@ def run(
             summary["files"] = [SUMMARY, *files]
         if len(summaries) > 1:
             write_json(partial / SUMMARY, summary)
+    store.flush()
     return summary | {"files": [str(folder / file) for file in summary["files"]]}
 
 
@@ -101,6 +105,12 @@ def _make_empty(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for one in folder.iterdir():
         shutil.rmtree(one) if one.is_dir() else one.unlink()
+
+
+def _keep(result: Result, store: Store) -> None:
+    """Adds its numbers to those of all runs, so that no sweep runs it again."""
+    if result.manifest["key"] is not None and result.manifest["valid"]:
+        store.add_numbers(row_of(result))
 
 
 def rerun(

@@ -8,7 +8,7 @@ both, for every backend and for captures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -356,7 +356,7 @@ def established(flows: pl.DataFrame) -> Mapping[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Runs:
+class Runs:
     """Drop runs as row numbers: run i is rows `order[starts[i] : starts[i] + lengths[i]]`."""
 
     order: NDArray[np.intp]
@@ -364,26 +364,34 @@ class _Runs:
     lengths: NDArray[np.intp]
 
 
-def _find_runs(drops: pl.DataFrame, by: By) -> _Runs:
-    """Rows grouped by port and member, cut where the running count skips an arrival."""
+def _find_runs(drops: pl.DataFrame, by: By) -> Runs:
     members, count = _MEMBER[by]
-    key = np.zeros(drops.height, np.uint64)
+    columns = (
+        column.cast(pl.Categorical).to_physical() if column.dtype == pl.String else column
+        for column in drops.select(members)
+    )
+    return find_runs([column.to_numpy() for column in columns], drops[count].to_numpy())
+
+
+def find_runs(members: Sequence[NDArray[Any]], arrival: NDArray[Any]) -> Runs:
+    """Rows grouped by their members (numbers of ports, flows), cut where an arrival is skipped.
+
+    `arrival` is the running count of the members' arrivals, by row.
+    """
+    key = np.zeros(len(arrival), np.uint64)
     for member in members:
-        column = drops[member]
-        if column.dtype == pl.String:
-            column = column.cast(pl.Categorical).to_physical()
-        number = column.to_numpy().astype(np.uint64)
+        number = member.astype(np.uint64)
         key = key * (number.max(initial=np.uint64(0)) + np.uint64(1)) + number
     # In the narrowest type that holds it, because numpy sorts 16 bits by radix: 50 times faster.
     key = key.astype(np.min_scalar_type(int(key.max(initial=np.uint64(0)))))
     order = np.argsort(key, kind="stable")
-    key, arrival = key[order], drops[count].to_numpy()[order]
+    key, arrival = key[order], arrival[order]
     goes_on = (key[1:] == key[:-1]) & (arrival[1:] == arrival[:-1] + np.uint64(1))
     starts = np.flatnonzero(np.concatenate([np.ones(min(len(key), 1), bool), ~goes_on]))
-    return _Runs(order, starts, np.diff(starts, append=len(key)))
+    return Runs(order, starts, np.diff(starts, append=len(key)))
 
 
-def _flows_hit(drops: pl.DataFrame, runs: _Runs) -> NDArray[np.uint32]:
+def _flows_hit(drops: pl.DataFrame, runs: Runs) -> NDArray[np.uint32]:
     """How many different flows each run hit: only runs of 2 and more need counting."""
     run = np.repeat(np.arange(len(runs.starts), dtype=np.uint64), runs.lengths)
     several = np.repeat(runs.lengths > 1, runs.lengths)

@@ -1,6 +1,6 @@
 """Tasks in threads, with their results in the order of the tasks.
 
-The engine and the tables' library release the interpreter while they work, so threads are enough.
+A thread that runs the engine, or waits for a worker process, has let go of the interpreter.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ class Stop:
     def set(self) -> None:
         """From now on `check` raises."""
         self._event.set()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the tasks are to end."""
+        return self._event.is_set()
 
     def check(self) -> None:
         """Raises KeyboardInterrupt when the task is to end. Called by the task now and then."""

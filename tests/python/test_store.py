@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import fairport as fp
 import pytest
 from conftest import Command
-from fairport import backends
+from fairport import _core, backends
 from fairport.errors import InputError
 from fairport.record import DamagedRecordError, Record
 from fairport.scenario import Scenario, load
+from fairport.study import model_version
 from fairport.study import store as store_module
 from fairport.study.pool import Done, run_all
 from fairport.study.store import Store, StoreWarning
@@ -29,7 +31,9 @@ def runs_made(tasks: list[tuple[Scenario, int]], kept: Store) -> int:
 
 
 def files(kept: Store) -> list[Path]:
-    return sorted(path for path in kept.folder.rglob("*") if path.is_file() and path != _mark(kept))
+    """Everything but the mark and the numbers of the runs."""
+    others = {_mark(kept), *kept.folder.rglob("runs/part-*.parquet")}
+    return sorted(path for path in kept.folder.rglob("*") if path.is_file() and path not in others)
 
 
 def _mark(kept: Store) -> Path:
@@ -70,7 +74,7 @@ def test_another_version_finds_nothing(
     short: Scenario, kept: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert runs_made([(short, 1)], kept) == 1
-    monkeypatch.setattr(store_module, "program_version", lambda: "0.0.0-000000000000")
+    monkeypatch.setattr(store_module, "model_version", lambda: "0.0.0-000000000000")
     assert runs_made([(short, 1)], kept) == 1
 
 
@@ -88,6 +92,42 @@ def test_a_damaged_record_is_computed_again_with_a_warning(
         (again,) = run_all([(short, 1)], store=kept)
     assert again.summary["fingerprint"] == fresh.summary["fingerprint"]
     Record.from_bytes(path.read_bytes())
+
+
+def test_the_numbers_of_every_run_are_kept_once_in_one_file(short: Scenario, kept: Store) -> None:
+    for _ in range(2):
+        records = list(run_all([(short, 1), (short, 2), (short, 2)], store=kept))
+    rows = kept.numbers().sort("seed")
+    assert rows["seed"].to_list() == [1, 2]
+    assert rows["fingerprint"].to_list() == [r.summary["fingerprint"] for r in records[:2]]
+    jain = [r.summary["jain_index"] for r in records[:2]]
+    assert rows["jain_index"].to_list() == pytest.approx(jain)
+    assert len(list(kept.folder.rglob("runs/*"))) == 1
+
+
+def test_a_store_of_a_newer_version_is_refused(kept: Store) -> None:
+    kept.folder.mkdir()
+    (kept.folder / "fairport-store").write_text(store_module._MARK_TEXT + "format 2\n")
+    with pytest.raises(InputError, match="format 2, which a newer version") as refused:
+        Store(kept.folder)
+    assert "FAIRPORT_STORE" in refused.value.remedy
+
+
+def test_machines_with_the_same_release_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an installed release the table of fingerprints decides, and no file that was built."""
+    checkout = model_version.model_version()
+    monkeypatch.setattr(model_version, "_PACKAGE", Path("site-packages") / "fairport")
+    monkeypatch.setattr(model_version, "model_version", model_version.model_version.__wrapped__)
+    release = model_version.model_version()
+    assert release != checkout
+    assert store_module._VERSION.fullmatch(release)
+    table = json.loads(_core.FINGERPRINTS)
+    table["outcast"]["why"] = "another reason"
+    monkeypatch.setattr(_core, "FINGERPRINTS", json.dumps(table))
+    assert model_version.model_version() == release
+    table["outcast"]["fingerprint"] = "0000000000000000"
+    monkeypatch.setattr(_core, "FINGERPRINTS", json.dumps(table))
+    assert model_version.model_version() != release
 
 
 def test_what_is_no_record_says_so() -> None:
@@ -128,7 +168,7 @@ def test_the_command_says_where_and_how_much(fairport: Command, store_of_its_own
     list(run_all([(load("outcast").patch({"duration": "5ms"}), 1)], store=Store()))
     outcome = fairport("store")
     assert outcome.status == 0
-    assert outcome.out.startswith(f"{store_of_its_own}: 1 runs")
+    assert outcome.out.startswith(f"{store_of_its_own}: 1 runs of this version; the tables of 1;")
     assert '"records": 0' in fairport("store", "--clear", "--json").out
 
 

@@ -32,7 +32,7 @@ PYTHON = (
     {"completion", "custom", "files", "published", "tables", "workloads"},
     # What is asked for, and what tables mean.
     {"scenario", "metrics", "trends"},
-    {"blackouts", "loads", "result", "scripts", "stacks"},
+    {"blackouts", "loads", "result", "run_numbers", "scripts", "stacks"},
     # What runs it, and what is kept of a run.
     {"backends", "record", "repeats"},
     {"layout", "microscope", "papers"},

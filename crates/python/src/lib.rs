@@ -275,6 +275,9 @@ fn layout<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    // the model's version: what must change when a run's outcome does
+    let fingerprints = include_str!("../../../tests/repo/fingerprints.json");
+    module.add("FINGERPRINTS", fingerprints)?;
     module.add("JobError", module.py().get_type::<JobError>())?;
     module.add_class::<PySimulation>()?;
     custom::add_to(module)?;

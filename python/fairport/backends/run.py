@@ -82,7 +82,7 @@ def run_many(
 
 def run_prepared(backend: Backend, prepared: Prepared, progress: Progress | None) -> Result:
     """Runs what the backend prepared, without a check of memory."""
-    return _result(backend, prepared.scenario, prepared.run(progress))
+    return _result(backend, prepared, prepared.run(progress))
 
 
 def _prepared(
@@ -128,8 +128,8 @@ def _in_threads(
     return in_order(prepared, begin, threads=jobs, ahead=jobs, stop=stop)
 
 
-def _result(backend: Backend, scenario: Scenario, recorded: Recorded) -> Result:
-    version = _core.__version__
+def _result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
+    version, scenario = _core.__version__, prepared.scenario
     summary = metrics.summary(
         recorded.tables,
         scenario=scenario.name,
@@ -158,6 +158,8 @@ def _result(backend: Backend, scenario: Scenario, recorded: Recorded) -> Result:
         "backend": backend.name,
         "run_id": run_id(scenario),
         "seed": scenario.seed,
+        # by which the store of runs finds it
+        "key": prepared.key if prepared.is_kept else None,
         "fingerprint": recorded.fingerprint,
         "started": recorded.started.isoformat(timespec="seconds"),
         "wall_s": recorded.wall_s,

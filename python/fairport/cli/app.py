@@ -18,6 +18,7 @@ from fairport.cli import (
     listing,
     microscope,
     paths,
+    query,
     report,
     reproduce,
     rerun,
@@ -26,6 +27,7 @@ from fairport.cli import (
     script,
     stack,
     store,
+    sweep,
     topology,
 )
 from fairport.errors import InputError
@@ -97,6 +99,8 @@ def _common(
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
 app.command("reproduce")(reproduce.reproduce)
+app.command("sweep")(sweep.sweep)
+app.command("query")(query.query)
 app.command("list")(listing.list_scenarios)
 app.command("fixes")(fixes.fixes)
 app.add_typer(scenario.app, name="scenario")

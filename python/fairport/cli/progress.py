@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairport.backends.protocol import Progress
     from fairport.scenario import Scenario
     from fairport.study.pool import Done
+    from fairport.study.sweep import Status
 
 
 @contextmanager
@@ -74,5 +75,35 @@ def pool_bar(name: str, *, shown: bool) -> Iterator[Callable[[Done], None] | Non
             speed = f"{done.packet_hops / elapsed / 1e6:.1f} M packet-hops/s, " if elapsed else ""
             state = f"{done.runs:.1f} of {done.of} runs{reused}, {speed}left"
             bar.update(task, completed=done.runs, total=done.of, state=state)
+
+        yield move
+
+
+@contextmanager
+def sweep_bar(name: str, *, shown: bool) -> Iterator[Callable[[Status], None]]:
+    """A bar for the runs of a sweep; does nothing where there is none."""
+    if not (shown and err().is_terminal):
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err(), transient=True) as bar:
+        task = bar.add_task(name, total=None, state="")
+
+        def move(status: Status) -> None:
+            elapsed = bar.tasks[task].elapsed
+            failed = f", {status.failed} failed" if status.failed else ""
+            reused = f", {status.reused} had before" if status.reused else ""
+            speed = f"{status.done / elapsed:.1f} runs/s, " if elapsed else ""
+            total = status.of - status.reused
+            running = min(status.running, total - status.done)
+            state = f"{status.done} of {total} runs, {running} running{failed}{reused}, {speed}left"
+            bar.update(task, completed=status.done, total=total, state=state)
 
         yield move

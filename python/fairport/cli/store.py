@@ -15,8 +15,8 @@ def store(
 ) -> None:
     """Say how many runs are kept and where, or remove them.
 
-    `compare` and `reproduce` keep their runs, so that none is run twice. FAIRPORT_STORE names
-    another folder.
+    Every command keeps the numbers of its runs, `compare` and `reproduce` their tables too, so that
+    none is run twice. FAIRPORT_STORE names another folder.
     """
     from fairport.cli import output
     from fairport.study.store import Store
@@ -25,9 +25,16 @@ def store(
     if clear:
         kept.clear()
     records, size_bytes = kept.size()
+    found = {
+        "folder": str(kept.folder),
+        "runs": kept.numbers().height,
+        "records": records,
+        "size_bytes": size_bytes,
+    }
     if json:
-        output.print_json(
-            {"folder": str(kept.folder), "records": records, "size_bytes": size_bytes}
-        )
+        output.print_json(found)
     else:
-        output.print_text(f"{kept.folder}: {records} runs, {size_bytes / 1e6:.1f} MB\n")
+        output.print_text(
+            f"{found['folder']}: {found['runs']} runs of this version; the tables of {records};"
+            f" {size_bytes / 1e6:.1f} MB\n"
+        )

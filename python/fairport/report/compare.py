@@ -11,7 +11,7 @@ from fairport.figures import compare as figure
 from fairport.report.inline import embed
 from fairport.report.template import fill
 from fairport.scenario.phase import phase_parameters
-from fairport.study.store import program_version
+from fairport.study.model_version import model_version
 
 if TYPE_CHECKING:
     from fairport.study.comparison import Comparison
@@ -43,7 +43,7 @@ def page(comparison: Comparison, svg: Path) -> str:
             ("Seeds", f"{seeds[0]} to {seeds[-1]}, the same for every fix"),
             ("Simulated", f"{comparison.scenario.duration} a run"),
             ("Runs", str(comparison.runs.height)),
-            ("Version", f"fairport {program_version()}"),
+            ("Version", f"fairport {model_version()}"),
         ],
     )
 

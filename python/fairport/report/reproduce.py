@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from fairport.figures import style
 from fairport.report.inline import embed
 from fairport.report.template import fill
+from fairport.study.model_version import model_version
 from fairport.study.reproduce import totals
-from fairport.study.store import program_version
 
 if TYPE_CHECKING:
     from fairport.papers.model import Platform
@@ -26,7 +26,7 @@ def page(done: Sequence[Reproduced], pictures: Mapping[str, Sequence[tuple[str, 
         quick=any(one.quick for one in done),
         totals=totals(done),
         papers=[_paper(name, list(members), pictures) for name, members in by_paper],
-        version=program_version(),
+        version=model_version(),
     )
 
 

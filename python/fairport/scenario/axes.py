@@ -6,6 +6,7 @@ its own. Papers write axes in `experiment.toml`:
     [axes]
     "queue.limit" = ["8KiB", "16KiB", "32KiB"]
     "loss.0.drops" = { prefix = "k", from = 1, to = 10 }
+    "link.rate" = { from = "100Mbps", to = "10Gbps", steps = 5, scale = "log" }
     scheme = [{ name = "cubic", label = "CUBIC", patch = { "tcp.congestion_control" = "cubic" } }]
 
 The first axis varies slowest.
@@ -17,12 +18,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import Section, refuse
+from fairport.scenario.rows import row
 
 NAME = r"^[a-z0-9][a-z0-9._-]*$"
 
@@ -48,7 +50,7 @@ class Point(Section):
 
 
 class Steps(Section):
-    """Points as values with a common prefix to their names."""
+    """Points as values with a common prefix to their names, or as a row between two values."""
 
     of: ClassVar[str] = "an axis"
 
@@ -56,10 +58,14 @@ class Steps(Section):
     """What the points' names begin with; their values follow."""
     values: list[Any] = Field(default=[])
     """The values, in order."""
-    first: int | None = Field(default=None, alias="from")
-    """Instead of values: the first of a row of whole numbers."""
-    last: int | None = Field(default=None, alias="to")
+    first: int | float | str | None = Field(default=None, alias="from")
+    """Instead of values: the first of a row of numbers or of quantities."""
+    last: int | float | str | None = Field(default=None, alias="to")
     """And the last of it."""
+    steps: int | None = Field(default=None, ge=2)
+    """How many values the row has; default: every whole number."""
+    scale: Literal["linear", "log"] = "linear"
+    """Whether neighbours have the same difference or the same ratio."""
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -72,7 +78,7 @@ class Steps(Section):
         """As a list of points is written."""
         values = self.values
         if self.first is not None and self.last is not None:
-            values = list(range(self.first, self.last + 1))
+            values = row(self.first, self.last, self.steps, self.scale)
         return [_named(value, self.prefix) for value in values]
 
 
@@ -91,7 +97,7 @@ def _points(written: Any) -> Any:
 
 
 Points = Annotated[list[Point], BeforeValidator(_points), Field(min_length=1)]
-"""The points of an axis: values, `{ prefix, values }`, `{ prefix, from, to }`, or points."""
+"""The points of an axis: values, `{ prefix, values }`, `{ from, to, steps, scale }`, or points."""
 
 
 @dataclass(frozen=True)

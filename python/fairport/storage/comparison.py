@@ -17,7 +17,7 @@ from fairport.storage.run import (
     write_tables,
 )
 from fairport.study.comparison import Comparison
-from fairport.study.store import program_version
+from fairport.study.model_version import model_version
 
 FIGURE = "compare"
 
@@ -56,7 +56,7 @@ def _manifest(comparison: Comparison) -> dict[str, Any]:
     """What is needed to make the comparison again, and to see that it is the same."""
     return {
         "program": "fairport",
-        "version": program_version(),
+        "version": model_version(),
         "scenario": comparison.scenario.to_toml(),
         "seeds": list(comparison.seeds),
         "fixes": [

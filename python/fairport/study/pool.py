@@ -1,6 +1,7 @@
 """The pool: any list of (scenario, seed), run side by side, each run once and then kept.
 
-Runs are in threads of one process. What comes back of a run is its record, some kilobytes.
+Many runs are in worker processes, few in threads of this one, which starts at once. What comes back
+of a run is its record, some kilobytes.
 """
 
 from __future__ import annotations
@@ -15,19 +16,24 @@ from threading import Lock
 from typing import NamedTuple
 
 from fairport import backends
-from fairport.backends import memory, protocol
+from fairport.backends import memory
 from fairport.backends.protocol import Backend
-from fairport.backends.run import run_prepared
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.record import Record
 from fairport.scenario import Scenario
+from fairport.study import workers
+from fairport.study.one_run import recorded
 from fairport.study.store import Store
+from fairport.study.worker import Report
 
 Task = tuple[Scenario, int]
 """A scenario and the seed that takes the place of its own."""
 
 # so many finished records may wait for an earlier one, for each run under way
 _AHEAD = 4
+
+# so many runs for each at a time pay for the start of a process
+_WORTH_A_PROCESS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +116,19 @@ def _run_in_threads(
     ahead = _AHEAD * jobs
     begun: deque[tuple[Key, Future[Record]]] = deque(maxlen=ahead)
 
+    in_processes = _is_for_processes(backend, tasks, jobs)
+
     def record_of(index: int) -> Record:
         (scenario, seed), key = tasks[index], keys[index]
-        prepared = backend.prepare(scenario, seed)
-        result = run_prepared(backend, prepared, tally.report(index, scenario))
-        record = Record.of(result)
+        report = tally.report(index, scenario)
+        run = (backend.name, scenario, seed)
+        if in_processes:
+            record, row = workers.shared().call(recorded, *run, report=report)
+        else:
+            record, row = recorded(report, *run)
         if store is not None and key.is_kept:
             store.put(key.run, key.seed, record)
+            store.add_numbers(row)
         tally.add(index, 1.0, record.summary["packet_hops"])
         return record
 
@@ -135,9 +147,26 @@ def _run_in_threads(
         return future
 
     records = in_order(range(len(tasks)), begin, threads=jobs, ahead=ahead, stop=tally.stop)
-    with closing(records):
-        for (scenario, _), record in zip(tasks, records, strict=True):
-            yield record.named(scenario.name)
+    try:
+        with closing(records):
+            for (scenario, _), record in zip(tasks, records, strict=True):
+                yield record.named(scenario.name)
+    finally:
+        if store is not None and tally.runs:
+            store.flush()
+
+
+def _is_for_processes(backend: Backend, tasks: Sequence[Task], jobs: int) -> bool:
+    """Whether the runs go to worker processes.
+
+    Not a few, not in real time, and not with the user's own classes, which only this process has.
+    """
+    return (
+        backend.name == backends.DEFAULT
+        and jobs > 1
+        and len(tasks) >= _WORTH_A_PROCESS * jobs
+        and not any(scenario.user_code for scenario, _ in tasks)
+    )
 
 
 class _Tally:
@@ -154,10 +183,15 @@ class _Tally:
         self.stop = Stop()
         self._lock = Lock()
 
-    def report(self, index: int, scenario: Scenario) -> protocol.Progress:
+    @property
+    def runs(self) -> int:
+        """How many runs have begun."""
+        return len(self._share)
+
+    def report(self, index: int, scenario: Scenario) -> Report:
         """The callback of one run."""
 
-        def report(_: int, simulated_s: float, packet_hops: int) -> None:
+        def report(simulated_s: float, packet_hops: int) -> None:
             self.stop.check()
             self.add(index, simulated_s / scenario.duration.seconds, packet_hops)
 

@@ -1,9 +1,12 @@
-"""The store: records of runs on disk, so that what was run is not run again.
+"""The store: what was run, on disk, so that it is not run again. There is one, for all commands.
 
-A record is found by what decides it: the version of the program, the run's key (the backend and the
-job that it is given, so neither the name of a scenario nor the way in which its units are written),
-and the seed. It is a file `VERSION/KEY/SEED.record` below the store's folder. A damaged record
-counts as none.
+A run is found by what decides it: the version of the model, the run's key (the backend and the job
+that it is given, so neither the name of a scenario nor the way in which its units are written), and
+the seed. Below the folder of the version are
+
+- `runs/*.parquet`: the numbers of every run, a row each (`fairport.study.dataset`);
+- `KEY/SEED.record`: the tables of those runs that were compared or reproduced. A damaged record
+  counts as none.
 
 The store's folder has a mark, and only files with names as above are counted and removed: the
 variable FAIRPORT_STORE may name a folder with other things in it.
@@ -11,29 +14,38 @@ variable FAIRPORT_STORE may name a folder with other things in it.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
+from typing import Any
 
-from fairport import _core
-from fairport.errors import InputError
+import polars as pl
+
+from fairport.errors import InputError, OutputError
 from fairport.files import is_partial, replace_file
+from fairport.files.place import place
 from fairport.record import DamagedRecordError, Record
+from fairport.run_numbers import TYPES
+from fairport.study.dataset import Dataset
+from fairport.study.model_version import model_version
 
 FOLDER_VARIABLE = "FAIRPORT_STORE"
 
-# No number of a record depends on these folders of the package.
-_BEYOND_RECORDS = {"cli", "figures", "papers", "report", "storage", "study"}
+KEY = ("key", "seed")
+"""The columns of the table of runs that tell one run from another, within a version."""
 
 _MARK = "fairport-store"
 _MARK_TEXT = "Fairport keeps records of runs here. `fairport store --clear` removes them.\n"
+# a later format says its number in a second line of the mark
+_LATER = re.compile(re.escape(_MARK_TEXT) + r"format (\d+)\n")
+_RUNS = "runs"
 _VERSION = re.compile(r"\d+\.\d+\.\d+\S*-[0-9a-f]{12}")
-_OWN_FILE = re.compile(r"[a-z]+-[0-9a-f]{32}[\w.+-]*/\d+\.record|reproduced/[\w.-]+\.json")
+_OWN_FILE = re.compile(
+    r"[a-z]+-[0-9a-f]{32}[\w.+-]*/\d+\.record|reproduced/[\w.-]+\.json|runs/part-[\w-]+\.parquet"
+)
 
 
 class StoreWarning(UserWarning):
@@ -47,6 +59,14 @@ class Store:
         """A store in `folder`; None: where FAIRPORT_STORE says, or in the user's cache folder."""
         self.folder = folder or default_folder()
         self._writable = True
+        later = _LATER.fullmatch(self._mark())
+        if later:
+            raise InputError(
+                f"has format {later[1]}, which a newer version of Fairport wrote",
+                file=str(self.folder),
+                remedy=f"use that version, or name another folder with {FOLDER_VARIABLE}",
+            )
+        self._runs = Dataset(place(self.folder / model_version()), _RUNS, KEY, TYPES)
 
     def has(self, key: str, seed: int) -> bool:
         """Whether there is a record, sound or not, of this run (`Prepared.key`) and seed."""
@@ -72,23 +92,33 @@ class Store:
 
     def put(self, key: str, seed: int, written: Record) -> None:
         """Writes a record. Warns once (StoreWarning) when the folder takes none."""
-        if not self._writable:
-            return
+        content = written.to_bytes()
+        self._try_to(lambda: self._write(self._path(key, seed), content))
+
+    def numbers(self) -> pl.DataFrame:
+        """The numbers of all runs of this version: a row each, with `key` and `seed`.
+
+        Warns (StoreWarning) of a damaged file, and has no row then.
+        """
         try:
-            self._write(self._path(key, seed), written.to_bytes())
-        except OSError as error:
-            self._writable = False
-            warnings.warn(
-                f"{self.folder}: cannot be written ({error.strerror or error}): the next time these"
-                f" runs are computed again; {FOLDER_VARIABLE} names another folder",
-                StoreWarning,
-                stacklevel=2,
-            )
+            return self._runs.read()
+        except (InputError, OSError) as error:
+            warnings.warn(f"{error}; its runs are computed again", StoreWarning, stacklevel=2)
+            return pl.DataFrame()
+
+    def add_numbers(self, row: Mapping[str, Any]) -> None:
+        """Takes a run's row; it is on disk within a second or after `flush`. Warns as `put`."""
+        self._try_to(lambda: self._runs.add(row))
+
+    def flush(self) -> None:
+        """Writes the rows that are not yet written, and makes few files of many."""
+        self._try_to(self._runs.flush)
+        self._try_to(self._runs.compact)
 
     def size(self) -> tuple[int, int]:
-        """How many records there are, of every version, and their bytes."""
-        sizes = [path.stat().st_size for path in self._own_files() if path.suffix == ".record"]
-        return len(sizes), sum(sizes)
+        """How many records there are, of every version, and the bytes of all that is kept."""
+        sizes = {path: path.stat().st_size for path in self._own_files()}
+        return sum(path.suffix == ".record" for path in sizes), sum(sizes.values())
 
     def clear(self) -> None:
         """Removes every record, of every version, and no other file.
@@ -120,17 +150,40 @@ class Store:
 
     def note_path(self, name: str) -> Path:
         """Where `note` writes."""
-        return self.folder / program_version() / "reproduced" / f"{name}.json"
+        return self.folder / model_version() / "reproduced" / f"{name}.json"
+
+    def _try_to(self, write: Callable[[], None]) -> None:
+        """Writes; a folder that takes nothing costs one warning and no result."""
+        if not self._writable:
+            return
+        try:
+            self._set_mark()
+            write()
+        except (OSError, OutputError) as error:
+            self._writable = False
+            said = error.problem if isinstance(error, OutputError) else error.strerror or error
+            warnings.warn(
+                f"{self.folder}: cannot be written ({said}): the next time these"
+                f" runs are computed again; {FOLDER_VARIABLE} names another folder",
+                StoreWarning,
+                stacklevel=3,
+            )
 
     def _write(self, path: Path, content: bytes) -> None:
-        if not self._is_marked():
-            replace_file(self.folder / _MARK, _MARK_TEXT.encode())
+        self._set_mark()
         replace_file(path, content)
 
+    def _set_mark(self) -> None:
+        if not self._is_marked():
+            replace_file(self.folder / _MARK, _MARK_TEXT.encode())
+
     def _is_marked(self) -> bool:
+        return self._mark() == _MARK_TEXT
+
+    def _mark(self) -> str:
         with suppress(OSError, UnicodeDecodeError):
-            return (self.folder / _MARK).read_text(encoding="utf-8") == _MARK_TEXT
-        return False
+            return (self.folder / _MARK).read_text(encoding="utf-8")
+        return ""
 
     def _own_files(self) -> Iterator[Path]:
         """Records and notes of every version, and what killed writers left of them."""
@@ -145,7 +198,7 @@ class Store:
                 yield path
 
     def _path(self, key: str, seed: int) -> Path:
-        return self.folder / program_version() / key / f"{seed}.record"
+        return self.folder / model_version() / key / f"{seed}.record"
 
 
 def default_folder() -> Path:
@@ -155,21 +208,3 @@ def default_folder() -> Path:
         return Path(named)
     caches = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return Path(caches or Path.home() / ".cache") / "fairport" / "runs"
-
-
-@cache
-def program_version() -> str:
-    """The version, and a hash of the engine and of the code between it and a record.
-
-    The hash, because whoever works on the program changes it without changing its version.
-    """
-    package = Path(__file__).parents[1]
-    sources = sorted(
-        path
-        for path in package.rglob("*.py")
-        if path.relative_to(package).parts[0] not in _BEYOND_RECORDS
-    )
-    digest = hashlib.blake2b(digest_size=6)
-    for file in (Path(_core.__file__), *sources):
-        digest.update(file.read_bytes())
-    return f"{_core.__version__}-{digest.hexdigest()}"

@@ -1,0 +1,44 @@
+"""`fairport query`: SQL over the runs of a study."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairport.cli.options import Json
+
+CsvOut = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+
+
+def query(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="Folder or URL of a study.")],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="A query (DuckDB's SQL) of the table `runs`.")
+    ],
+    json: Json = False,
+    csv: CsvOut = False,
+) -> None:
+    """Ask the runs of a study with SQL.
+
+    The table `runs` has a column for each axis (in double quotes where its name has a dot), `seed`,
+    `run_id`, `backend`, `fingerprint`, the numbers that are kept, and `error`, which is null for a
+    run that did not fail. `describe runs` lists them.
+    """
+    from fairport.cli import output
+    from fairport.study.results import Study
+
+    found = Study(study).sql(sql)
+    if json:
+        output.print_json(found.to_dicts())
+    elif csv:
+        output.print_text(found.write_csv())
+    elif found.is_empty():
+        output.print_text("no rows\n")
+    else:
+        shown = found.with_columns(
+            found.select(_floats := [c for c in found.columns if found[c].dtype.is_float()])
+            .map_columns(_floats, lambda column: column.round_sig_figs(6))
+            .iter_columns()
+        )
+        output.print_rows(shown.to_dicts())

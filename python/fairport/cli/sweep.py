@@ -1,0 +1,105 @@
+"""`fairport sweep`: a scenario over axes with several seeds per point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fairport.cli.options import BackendName, Force, Jobs, Json, Quiet
+
+
+def sweep(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A sweep file in TOML (docs/studies.md).")
+    ],
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR|URL",
+            help="Folder of the study, or a URL such as s3://bucket/study."
+            "  [default: results/NAME]",
+            show_default=False,
+        ),
+    ] = "",
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Seeds per point, from 1 on.  [default: the file's]",
+            show_default=False,
+        ),
+    ] = None,
+    until_precise: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE",
+            help="Add seeds to each point until the interval of the first number that is kept is"
+            " that narrow, such as 10%.",
+        ),
+    ] = "",
+    most_seeds: Annotated[
+        int, typer.Option(metavar="N", min=2, help="The most that --until-precise adds up to.")
+    ] = 200,
+    backend: BackendName = "simulation",
+    jobs: Jobs = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say how many runs it is, and run none.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Allow more than a million points.")] = False,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a scenario over axes, with several seeds per point: a study.
+
+    Finished runs are kept. The same command continues where it stopped, and adds what is new in the
+    file. Ask the study with `fairport query` and draw it with `fairport plot`.
+    """
+    from fairport.cli import output, sweep_lines
+    from fairport.cli.console import err
+    from fairport.cli.progress import sweep_bar
+    from fairport.errors import Interrupted
+    from fairport.study import sweep as study
+    from fairport.study.sweep_file import load
+
+    loaded = load(file)
+    if seeds is not None:
+        loaded = loaded.model_copy(update={"seeds": seeds})
+    study.check_size(loaded, allowed=yes)
+    base = loaded.base()
+    place = out or f"results/{loaded.name}"
+    if estimate:
+        output.print_text(sweep_lines.size_of(loaded) + "\n")
+        return
+    counted: list[Any] = []
+    try:
+        with sweep_bar(loaded.name, shown=not quiet) as bar:
+
+            def listen(status: study.Status) -> None:
+                counted[:] = [status]
+                bar(status)
+
+            def say(found: study.Estimate) -> None:
+                if not quiet:
+                    err().print(sweep_lines.estimate(found), soft_wrap=True)
+
+            done = study.run(
+                loaded,
+                base,
+                place_of_study=place,
+                force=force,
+                backend=backend,
+                jobs=jobs,
+                until_precise=sweep_lines.precision(until_precise, loaded, most_seeds),
+                listeners=study.Listeners(estimate=say, status=listen),
+            )
+    except KeyboardInterrupt:
+        raise Interrupted("finished runs are kept; the same command continues from there") from None
+    status = counted[-1]
+    if json:
+        output.print_json(sweep_lines.document(done, status))
+    elif not quiet:
+        output.print_text(sweep_lines.done(done, status))

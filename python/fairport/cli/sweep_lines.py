@@ -1,0 +1,100 @@
+"""What `fairport sweep` says, and how it reads what is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairport.errors import InputError
+from fairport.study.points import count, points
+from fairport.study.precision import Precision
+from fairport.study.results import Study
+from fairport.study.sweep import Estimate, Status
+from fairport.study.sweep_file import SweepFile
+
+
+def precision(text: str, file: SweepFile, most_seeds: int) -> Precision | None:
+    """`10%` or `0.1`, of the first number that is kept."""
+    if not text:
+        return None
+    number, percent = text.removesuffix("%"), text.endswith("%")
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise InputError(
+            "is not a share between 0 and 1",
+            file="--until-precise",
+            value=text,
+            remedy="for example --until-precise 10%",
+        )
+    metric = file.keep[0] if file.keep else "throughput_ratio"
+    return Precision(metric, share, most_seeds)
+
+
+def size_of(file: SweepFile) -> str:
+    """Points and runs, without any run."""
+    left = len(points(file.axes, file.zip, file.where, file.file))
+    every = count(file.axes, file.zip, file.file)
+    out = f" ({_number(every - left)} left out)" if left < every else ""
+    runs = left * len(file.seed_numbers)
+    seeds = len(file.seed_numbers)
+    return f"{_number(left)} points{out} with {_number(seeds)} seeds each: {_number(runs)} runs"
+
+
+def estimate(found: Estimate) -> str:
+    """In one line."""
+    reused = f", {_number(found.reused)} more are there" if found.reused else ""
+    said = f"{_number(found.runs)} runs at {_number(found.points)} points{reused}"
+    if found.wall_s is None:
+        return said
+    return (
+        f"{said}; about {duration(found.wall_s)}, {found.jobs} at a time;"
+        f" {found.size_bytes / 1e6:.1f} MB"
+    )
+
+
+def done(study: Study, status: Status) -> str:
+    """What a person reads at the end."""
+    failed = f", {_number(status.failed)} of them failed" if status.failed else ""
+    reused = f", {_number(status.reused)} had before" if status.reused else ""
+    name = study.place.name
+    lines = [f"{name}: {_number(status.done)} runs made{failed}{reused}"]
+    if status.failed:
+        lines.append(
+            f"  fairport query {name} 'select error, count(*) from runs"
+            " where error is not null group by error'"
+        )
+    axes, kept = list(study.axes), study.definition.keep[0]
+    lines.append(
+        f"  fairport query {name} 'select \"{axes[0]}\", median({kept}) from runs group by 1'"
+    )
+    color = f"--y {axes[1]} --color {kept}" if len(axes) > 1 else f"--y {kept}"
+    lines.append(f"  fairport plot {name} --x {axes[0]} {color}")
+    return "\n".join(lines) + "\n"
+
+
+def document(study: Study, status: Status) -> dict[str, Any]:
+    """For programs."""
+    return {
+        "study": study.definition.name,
+        "place": study.place.name,
+        "axes": dict(study.axes),
+        "runs": status.of,
+        "made": status.done,
+        "reused": status.reused,
+        "failed": status.failed,
+    }
+
+
+def duration(seconds: float) -> str:
+    """For people: 40 s, 12 min, 3.5 h."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def _number(count: int) -> str:
+    return f"{count:,}".replace(",", " ")

@@ -1,0 +1,135 @@
+"""A folder of files that appear whole: on this machine, or anywhere that fsspec reaches.
+
+A path is local; a text with `://` (`s3://bucket/study`) is opened through fsspec. Both write a file
+so that a reader sees all of it or nothing: a local one takes its name when it is complete, and an
+object store publishes an object when its upload has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from fairport.errors import InputError, OutputError
+from fairport.files.partial import is_partial, remove_stale
+from fairport.files.single import replace_file
+
+
+class Place(Protocol):
+    """A folder. Names may have one `/`; reading what is not there raises FileNotFoundError."""
+
+    @property
+    def name(self) -> str:
+        """As messages call it."""
+
+    def names(self, folder: str = "") -> list[str]:
+        """The files right below the folder, in order; none where there is no folder."""
+
+    def read(self, name: str) -> bytes:
+        """A file's content."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Puts a whole file in its place. Raises OutputError."""
+
+    def remove(self, name: str) -> None:
+        """Removes a file; one that is gone is no error."""
+
+    def local(self, name: str) -> Path | None:
+        """The file's path on this machine; None where it has none."""
+
+
+def place(where: str | Path) -> Place:
+    """The folder of that path or URL. Raises InputError for a URL that cannot be opened."""
+    if isinstance(where, str) and "://" in where:
+        return _Remote(where)
+    return _Local(Path(where))
+
+
+class _Local:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = str(folder)
+
+    def names(self, folder: str = "") -> list[str]:
+        try:
+            found = list((self.folder / folder).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted(path.name for path in found if path.is_file() and not is_partial(path))
+
+    def read(self, name: str) -> bytes:
+        return (self.folder / name).read_bytes()
+
+    def write(self, name: str, content: bytes) -> None:
+        with _said(f"{self.folder / name}"):
+            replace_file(self.folder / name, content)
+
+    def remove(self, name: str) -> None:
+        path = self.folder / name
+        path.unlink(missing_ok=True)
+        remove_stale(path)
+
+    def local(self, name: str) -> Path | None:
+        return self.folder / name
+
+
+class _Remote:
+    def __init__(self, url: str) -> None:
+        self.name = url.rstrip("/")
+        try:
+            import fsspec
+
+            self._files, self._root = fsspec.core.url_to_fs(self.name)
+        except (ImportError, ValueError) as error:
+            raise InputError(
+                f"cannot be opened: {error}",
+                file=url,
+                remedy="`pip install 'fairport[s3]'` brings fsspec and s3fs; other stores have"
+                " packages of their own",
+            ) from None
+
+    def names(self, folder: str = "") -> list[str]:
+        # what others write is not in this process's listing
+        self._files.invalidate_cache()
+        root = f"{self._root}/{folder}" if folder else self._root
+        with _said(self.name):
+            try:
+                found: list[dict[str, Any]] = self._files.ls(root, detail=True)
+            except FileNotFoundError:
+                return []
+        files = (one["name"] for one in found if one["type"] == "file")
+        return sorted(name.rpartition("/")[2] for name in files)
+
+    def read(self, name: str) -> bytes:
+        content: bytes = self._files.cat_file(f"{self._root}/{name}")
+        return content
+
+    def write(self, name: str, content: bytes) -> None:
+        with _said(f"{self.name}/{name}"):
+            self._files.pipe_file(f"{self._root}/{name}", content)
+
+    def remove(self, name: str) -> None:
+        try:
+            self._files.rm_file(f"{self._root}/{name}")
+        except FileNotFoundError:
+            return
+
+    def local(self, name: str) -> Path | None:
+        return None
+
+
+@contextmanager
+def _said(what: str) -> Iterator[None]:
+    """What the system or the object store says, as one error."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"cannot be written: {error.strerror or error}",
+            file=what,
+            remedy="make space, or name a place that you may write to; what is there is whole",
+        ) from None

@@ -1,0 +1,284 @@
+"""The numbers of a run: one row of a study, made straight from arrays in well under a millisecond.
+
+They are the summary's, under flat names; tables of polars would take longer to fill than many a run
+takes. `tests/python/test_run_numbers.py` compares the two. A number that does not apply to a run
+(completion times where no flow ends) is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fairport import metrics
+from fairport.tables import Tables
+from fairport.verdict import OUTCAST_BELOW, lone_and_peers
+
+Numbers = dict[str, float | bool | None]
+Array = NDArray[Any]
+
+_NONE = np.uint64(2**64 - 1)
+_SMALL_BYTES = 100_000
+
+NUMBERS: dict[str, str] = {
+    "outcast": "whether the lone class gets less than half of its peers' mean goodput",
+    "throughput_ratio": "mean goodput of the lone class over that of its peers",
+    "jain_index": "over the flows that are compared; 1 is fair",
+    "goodput_bps_total": "of all TCP flows",
+    "utilisation": "of the line behind the bottleneck port",
+    "timeouts": "of all flows",
+    "timeout_period_s": "time that flows stood still until their timers expired",
+    "drops": "packets, at all ports",
+    "marks": "packets, at all ports",
+    "drop_runs_ge2": "two or more consecutive packets of one flow that a port dropped",
+    "longest_drop_run": "by flow, in packets",
+    "blackouts": "of ingress ports, at all output ports",
+    "longest_blackout": "in packets",
+    "rtt_mean_s": "over all flows' samples",
+    "rtt_p99_s": "over all flows' samples",
+    "queue_mean_bytes": "at the bottleneck port",
+    "queue_max_bytes": "at the bottleneck port",
+    "lone_goodput_bps_mean": "of the lone class",
+    "lone_timeouts": "of the lone class",
+    "lone_timeout_period_s": "of the lone class",
+    "peers_goodput_bps_mean": "of the class that it is compared with",
+    "peers_goodput_bps_min": "of the class that it is compared with",
+    "peers_goodput_bps_max": "of the class that it is compared with",
+    "unfinished": "transfers that had not completed at the end",
+    "fct_mean_s": "of completed transfers",
+    "fct_median_s": "of completed transfers",
+    "fct_p99_s": "of completed transfers",
+    "small_fct_median_s": "of completed transfers of up to 100 kB",
+    "small_fct_p99_s": "of completed transfers of up to 100 kB",
+    "slowdown_median": "of completed transfers, against the empty network",
+    "slowdown_p99": "of completed transfers, against the empty network",
+    "round_median_s": "of rounds of incast",
+    "round_p99_s": "of rounds of incast",
+    "response_median_s": "of answered requests",
+    "response_p99_s": "of answered requests",
+    "udp_loss_share": "of packets that UDP sources sent",
+}
+"""Every number by its name, and what it is of."""
+
+TYPES: dict[str, type[pl.DataType]] = dict.fromkeys(NUMBERS, pl.Float64) | {"outcast": pl.Boolean}
+"""Of columns that hold them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """What the numbers are made of: columns by table, as numpy holds them.
+
+    A missing number is NaN, or the largest of an integer type; ports are numbers.
+    """
+
+    tables: Mapping[str, Mapping[str, Array]]
+    is_tcp: Array
+    """By flow."""
+    is_bulk: Array
+    """By flow."""
+
+    @staticmethod
+    def of_engine(raw: Mapping[str, Any], workloads: Sequence[str]) -> Arrays:
+        """Of what `_core.Simulation.run` returned; `workloads` are the kinds of the traffic."""
+        flows = raw["tables"]["flows"]
+        bulk = np.array([kind == "bulk" for kind in workloads] or [False])
+        return Arrays(
+            tables=raw["tables"],
+            is_tcp=flows["protocol"] == raw["names"]["protocol"].index("tcp"),
+            is_bulk=bulk[flows["traffic"]],
+        )
+
+    @staticmethod
+    def of_tables(tables: Tables) -> Arrays:
+        """Of the tables that any backend fills."""
+        flows = tables["flows"]
+        return Arrays(
+            tables={
+                "flows": _columns(flows, text=False),
+                "ports": _columns(tables["ports"], text=False),
+                "rtt": _columns(tables["rtt"], text=False),
+                "drops": _columns(tables["drops"], text=True),
+                "rounds": _columns(tables["rounds"], text=False),
+                "requests": _columns(tables["requests"], text=False),
+            },
+            is_tcp=(flows["protocol"] == "tcp").to_numpy(),
+            is_bulk=(flows["workload"] == "bulk").to_numpy(),
+        )
+
+
+def numbers(arrays: Arrays, from_s: float, to_s: float) -> Numbers:
+    """All of `NUMBERS` of a run that was measured from `from_s` to `to_s`."""
+    tables = arrays.tables
+    flows = tables["flows"]
+    transfers = _transfers(flows, from_s, to_s)
+    requests = _requests(tables["requests"], from_s, to_s)
+    finite = bool(transfers) or bool(requests)
+    found: Numbers = dict.fromkeys(NUMBERS)
+    compared = arrays.is_bulk if arrays.is_bulk.any() else arrays.is_tcp
+    rates = flows["goodput_bps"][compared]
+    squares = float((rates * rates).sum())
+    found |= {
+        "jain_index": float(rates.sum()) ** 2 / (len(rates) * squares) if squares > 0 else None,
+        "goodput_bps_total": float(flows["goodput_bps"][arrays.is_tcp].sum()),
+        "timeouts": float(flows["timeouts"].sum()),
+        "timeout_period_s": float(flows["timeout_period_s"].sum()),
+        "drops": float(tables["ports"]["drops"].sum()),
+        "marks": float(tables["ports"]["marks"].sum()),
+    }
+    found |= _classes(flows, compared, compares_rates=not finite or bool(arrays.is_bulk.any()))
+    found |= _bottleneck(tables["ports"])
+    found |= _drop_runs(tables["drops"])
+    found |= _rtt(tables["rtt"])
+    found |= transfers | requests | _rounds(tables["rounds"])
+    sent = flows["segments_sent"][~arrays.is_tcp].sum()
+    if sent:
+        found["udp_loss_share"] = float(flows["drops"][~arrays.is_tcp].sum()) / float(sent)
+    return found
+
+
+def _classes(flows: Mapping[str, Array], compared: Array, *, compares_rates: bool) -> Numbers:
+    """The lone class and its peers, as the verdict has them."""
+    hops, rates = flows["hops"][compared], flows["goodput_bps"][compared]
+    members = {f"{count}-hop": hops == count for count in np.unique(hops)}
+    classes = {
+        name: {"flows": int(of.sum()), "goodput_bps_mean": float(rates[of].mean())}
+        for name, of in members.items()
+    }
+    lone, peers = lone_and_peers(classes)
+    found: Numbers = {"outcast": False}
+    if peers:
+        theirs = rates[members[peers]]
+        found |= {
+            "peers_goodput_bps_mean": float(theirs.mean()),
+            "peers_goodput_bps_min": float(theirs.min()),
+            "peers_goodput_bps_max": float(theirs.max()),
+        }
+    if lone:
+        ours, mean = members[lone], classes[peers]["goodput_bps_mean"]
+        ratio = classes[lone]["goodput_bps_mean"] / mean if mean > 0 else None
+        found |= {
+            "lone_goodput_bps_mean": classes[lone]["goodput_bps_mean"],
+            "lone_timeouts": float(flows["timeouts"][compared][ours].sum()),
+            "lone_timeout_period_s": float(flows["timeout_period_s"][compared][ours].sum()),
+        }
+        if compares_rates:
+            found["throughput_ratio"] = ratio
+            found["outcast"] = ratio is not None and ratio < OUTCAST_BELOW
+    return found
+
+
+def _bottleneck(ports: Mapping[str, Array]) -> Numbers:
+    """Of the port that `metrics.bottleneck` finds."""
+    drops = ports["drops"]
+    if not len(drops):
+        return {}
+    crossed = np.where(drops > 0, ports["flows"], 0)
+    # the last key counts most; the first of equals, as a stable sort has it
+    order = np.lexsort((np.arange(len(drops))[::-1], ports["busy_share"], drops, crossed))
+    worst = order[-1]
+    return {
+        "utilisation": float(ports["busy_share"][worst]),
+        "queue_mean_bytes": float(ports["queue_mean_bytes"][worst]),
+        "queue_max_bytes": float(ports["queue_max_bytes"][worst]),
+    }
+
+
+def _drop_runs(drops: Mapping[str, Array]) -> Numbers:
+    port = drops["port"]
+    by_flow = metrics.find_runs([port, drops["flow"]], drops["flow_arrival"]).lengths
+    runs = metrics.find_runs([port, drops["ingress_port"]], drops["ingress_arrival"])
+    several = runs.lengths >= 2
+    first = runs.starts[several]
+    last = first + runs.lengths[several] - 1
+    accepted = drops["port_accepted"][runs.order]
+    dark = accepted[last] - accepted[first] >= (last - first).astype(np.uint64)
+    return {
+        "drop_runs_ge2": float((by_flow >= 2).sum()),
+        "longest_drop_run": float(by_flow.max(initial=0)),
+        "blackouts": float(dark.sum()),
+        "longest_blackout": float(runs.lengths[several][dark].max(initial=0)),
+    }
+
+
+def _rtt(rtt: Mapping[str, Array]) -> Numbers:
+    samples = rtt["samples"].astype(np.float64)
+    in_all = float(samples.sum())
+    if in_all <= 0:
+        return {}
+    order = np.argsort(rtt["rtt_s"], kind="stable")
+    reached = np.cumsum(samples[order]) >= 0.99 * in_all
+    return {
+        "rtt_mean_s": float((rtt["rtt_s"] * samples).sum()) / in_all,
+        "rtt_p99_s": float(rtt["rtt_s"][order][np.argmax(reached)]),
+    }
+
+
+def _transfers(flows: Mapping[str, Array], from_s: float, to_s: float) -> Numbers:
+    """Of what `completion.transfers` counts; nothing where it counts none."""
+    start, sizes = flows["start_s"], flows["size_bytes"]
+    ours = (sizes != _NONE) & ~np.isnan(flows["ideal_fct_s"]) & (start >= from_s) & (start < to_s)
+    if not ours.any():
+        return {}
+    fct = flows["fct_s"][ours]
+    done = ~np.isnan(fct)
+    slowdown = (fct / flows["ideal_fct_s"][ours])[done]
+    small = fct[done & (sizes[ours] <= _SMALL_BYTES)]
+    fct = fct[done]
+    return {
+        "unfinished": float(len(done) - done.sum()),
+        "fct_mean_s": float(fct.mean()) if len(fct) else None,
+        "fct_median_s": _quantile(fct, 0.5),
+        "fct_p99_s": _quantile(fct, 0.99),
+        "small_fct_median_s": _quantile(small, 0.5),
+        "small_fct_p99_s": _quantile(small, 0.99),
+        "slowdown_median": _quantile(slowdown, 0.5),
+        "slowdown_p99": _quantile(slowdown, 0.99),
+    }
+
+
+def _rounds(rounds: Mapping[str, Array]) -> Numbers:
+    """Of rounds of many flows: those without a flow of their own."""
+    flow = rounds["flow"]
+    whole = np.isnan(flow) if flow.dtype.kind == "f" else flow == np.iinfo(flow.dtype).max
+    times = rounds["completion_s"][whole]
+    return {"round_median_s": _quantile(times, 0.5), "round_p99_s": _quantile(times, 0.99)}
+
+
+def _requests(requests: Mapping[str, Array], from_s: float, to_s: float) -> Numbers:
+    start = requests["start_s"]
+    ours = requests["response_s"][(start >= from_s) & (start < to_s)]
+    if not len(ours):
+        return {}
+    times = ours[~np.isnan(ours)]
+    return {
+        "response_median_s": _quantile(times, 0.5),
+        "response_p99_s": _quantile(times, 0.99),
+    }
+
+
+def _quantile(values: Array, share: float) -> float | None:
+    """By the nearest rank, as in the summary."""
+    if not len(values):
+        return None
+    # a rank between two is the upper one, as polars has it; numpy takes the even one
+    rank = int((len(values) - 1) * share + 0.5)
+    return float(np.partition(values, rank)[rank])
+
+
+def _columns(table: pl.DataFrame, *, text: bool) -> dict[str, Array]:
+    """The columns of numbers; with `text`, ports as numbers too."""
+    found: dict[str, Array] = {}
+    for column in table.iter_columns():
+        if column.dtype == pl.String:
+            if text and column.name in ("port", "ingress_port"):
+                found[column.name] = column.rank("dense").fill_null(0).to_numpy()
+        elif column.dtype == pl.UInt64:
+            found[column.name] = column.fill_null(int(_NONE)).to_numpy()
+        else:
+            found[column.name] = column.to_numpy()
+    return found

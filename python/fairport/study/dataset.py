@@ -1,0 +1,125 @@
+"""Rows of runs in a few Parquet files, which several processes may write at once.
+
+A writer gathers rows and puts them down as a file of its own, complete or not at all, so writers
+never wait for each other and a killed one loses what it had gathered since, a second at most. Many
+small files become one: the new one is complete before the old ones go, so a reader may meet a row
+twice and never misses one; rows with the same key are the same run, and one of them is read.
+"""
+
+from __future__ import annotations
+
+import io
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+import polars as pl
+
+from fairport.errors import InputError
+from fairport.files.place import Place
+
+Types = Mapping[str, type[pl.DataType]]
+
+_ENDING = ".parquet"
+_FLUSH_S = 1.0
+# so many files are made one while a study runs; at its end there is one anyway
+_MOST_FILES = 32
+_TRIES = 5
+
+
+class Dataset:
+    """The rows in one folder of a place."""
+
+    def __init__(
+        self, place: Place, folder: str, key: Sequence[str], types: Types | None = None
+    ) -> None:
+        """`key` are the columns that tell one run from another.
+
+        `types` are those of columns in which there may be no value at all.
+        """
+        self._types = types or {}
+        self.place = place
+        self.folder = folder
+        self._key = list(key)
+        self._gathered: list[Mapping[str, Any]] = []
+        self._lock = Lock()
+        self._last_flush = time.monotonic()
+        self._written = 0
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Takes a row, and writes those that it has every second. Raises OutputError."""
+        with self._lock:
+            self._gathered.append(row)
+            due = time.monotonic() - self._last_flush >= _FLUSH_S
+        if due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes the rows that are not yet written. Raises OutputError."""
+        with self._lock:
+            self._last_flush = time.monotonic()
+            if not self._gathered:
+                return
+            types = {name: of for name, of in self._types.items() if name in self._gathered[0]}
+            self._write(
+                pl.DataFrame(self._gathered, infer_schema_length=None, schema_overrides=types)
+            )
+            self._gathered = []
+            self._written += 1
+            crowded = self._written >= _MOST_FILES
+        if crowded:
+            self.compact()
+
+    def read(self) -> pl.DataFrame:
+        """Every run once. Raises InputError for a damaged file."""
+        return self._read(self.files())[0]
+
+    def files(self) -> list[str]:
+        """The files, in order of their making."""
+        return [name for name in self.place.names(self.folder) if name.endswith(_ENDING)]
+
+    def compact(self) -> None:
+        """Makes one file of all. Raises OutputError, InputError."""
+        names = self.files()
+        if len(names) > 1:
+            rows, names = self._read(names)
+            self._write(rows)
+            for name in names:
+                self.place.remove(f"{self.folder}/{name}")
+        self._written = 0
+
+    def _write(self, rows: pl.DataFrame) -> None:
+        content = io.BytesIO()
+        rows.write_parquet(content, compression="zstd")
+        name = f"part-{time.time_ns():020}-{secrets.token_hex(4)}{_ENDING}"
+        self.place.write(f"{self.folder}/{name}", content.getvalue())
+
+    def _read(self, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
+        """The rows of the files, and which files these were at last."""
+        for _ in range(_TRIES):
+            try:
+                parts = [self._part(name) for name in names]
+            except FileNotFoundError:
+                # another process has made one file of several
+                names = self.files()
+                continue
+            if not parts:
+                return pl.DataFrame(), []
+            rows = pl.concat(parts, how="diagonal_relaxed")
+            return rows.unique(self._key, keep="first", maintain_order=True), names
+        raise InputError(
+            "changes faster than it can be read", file=f"{self.place.name}/{self.folder}"
+        )
+
+    def _part(self, name: str) -> pl.DataFrame:
+        content = self.place.read(f"{self.folder}/{name}")
+        try:
+            return pl.read_parquet(io.BytesIO(content))
+        except pl.exceptions.PolarsError as error:
+            raise InputError(
+                f"is damaged: {str(error).splitlines()[0]}",
+                file=f"{self.place.name}/{self.folder}/{name}",
+                remedy="remove this file; the same command runs again what only it held",
+            ) from None

@@ -1,0 +1,147 @@
+"""Where the runs of a study are run: in worker processes here, one for each run at a time.
+
+Runs come back in the order in which they end. None waits for another, so few of them are in memory.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from threading import Lock, Thread
+from typing import Any, Protocol
+
+from fairport.errors import InputError
+from fairport.ordered_threads import Stop
+from fairport.scenario import Scenario
+from fairport.study.one_run import LeanRun, Row, recorded, simulated
+from fairport.study.worker import Report
+from fairport.study.workers import WorkerDiedError, Workers, shared
+
+# Ctrl-C is noticed within this time.
+_WAIT_S = 0.1
+# .. and runs under way end within this one
+_STOP_S = 0.5
+
+
+Run = LeanRun | tuple[str, Scenario] | InputError
+"""A simulation; a backend and a scenario for it; or why there can be no run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A run that is to be made."""
+
+    point: int
+    """Number of its point in the study."""
+    seed: int
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run that ended: with its row, or with an error."""
+
+    task: Task
+    row: Row | None
+    error: str = ""
+
+
+class Executor(Protocol):
+    """What runs tasks."""
+
+    def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
+        """Runs all tasks. Close the generator to stop the runs under way."""
+
+
+def outcome(task: Task, report: Report) -> Ended:
+    """The run, in this process. What it raises is its outcome, not that of the study."""
+    try:
+        match task.run:
+            case LeanRun() as run:
+                row = simulated(report, run, task.seed)
+            case InputError() as refused:
+                return Ended(task, None, in_words(refused))
+            case (backend, scenario):
+                _, row = recorded(report, backend, scenario, task.seed)
+        return Ended(task, row)
+    except Exception as error:
+        return Ended(task, None, in_words(error))
+
+
+class Local:
+    """Worker processes of this machine.
+
+    `in_process`: threads instead, for code of the user's own and for backends in real time.
+    """
+
+    def __init__(self, jobs: int, *, in_process: bool = False) -> None:
+        self.jobs = jobs
+        self._in_process = in_process
+
+    def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
+        """As `Executor` says."""
+        stop, workers, taking = Stop(), shared(), Lock()
+        found: queue.SimpleQueue[Ended | BaseException | None] = queue.SimpleQueue()
+
+        def work() -> None:
+            try:
+                while not stop.is_set:
+                    with taking:
+                        task = next(tasks, None)
+                    if task is None:
+                        break
+                    found.put(self._one(task, workers, stop))
+            except BaseException as error:
+                found.put(error)
+            finally:
+                found.put(None)
+
+        threads = [Thread(target=work, daemon=True) for _ in range(self.jobs)]
+        for thread in threads:
+            thread.start()
+        left = len(threads)
+        try:
+            while left:
+                try:
+                    # in short steps: polars' signal handler resumes one long wait
+                    one = found.get(timeout=_WAIT_S)
+                except queue.Empty:
+                    continue
+                if one is None:
+                    left -= 1
+                elif isinstance(one, BaseException):
+                    raise one
+                else:
+                    yield one
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join(_STOP_S)
+            if any(thread.is_alive() for thread in threads):
+                workers.close()  # one that is only starting, or builds a large network
+
+    def _one(self, task: Task, workers: Workers, stop: Stop) -> Ended:
+        def report(_at_s: float, _hops: int) -> None:
+            stop.check()
+
+        if self._in_process or isinstance(task.run, InputError):
+            return outcome(task, report)
+        error: Any = None
+        for _ in range(2):  # a worker that was killed is no fault of the run, at first
+            try:
+                return workers.call(_in_worker, task, report=report)
+            except WorkerDiedError as died:
+                stop.check()
+                error = died
+        return Ended(task, None, f"{error}, twice: perhaps the machine had no memory left")
+
+
+def _in_worker(report: Report, task: Task) -> Ended:
+    return outcome(task, report)
+
+
+def in_words(error: Exception) -> str:
+    """An error as a column holds it."""
+    kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+    return f"{kind}{error}"

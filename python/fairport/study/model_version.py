@@ -1,0 +1,43 @@
+"""What decides a run's result besides its job and seed: the version of the model.
+
+It is the release and a hash of the table of fingerprints, which a change of the model moves, so
+that machines with the same release share what they have run. In a checkout, where the table may lag
+behind the sources, the built engine and the sources between it and a result count as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+
+from fairport import _core
+
+_PACKAGE = Path(__file__).parents[1]
+
+# No number of a record depends on these folders of the package.
+_BEYOND_RECORDS = {"cli", "figures", "papers", "report", "storage", "study"}
+
+
+@cache
+def model_version() -> str:
+    """Such as `0.1.0-4f0c2a9d11ee`."""
+    table = json.loads(_core.FINGERPRINTS)
+    fingerprints = {name: case["fingerprint"] for name, case in table.items()}
+    digest = hashlib.blake2b(json.dumps(fingerprints, sort_keys=True).encode(), digest_size=6)
+    for file in _sources():
+        digest.update(file.read_bytes())
+    return f"{_core.__version__}-{digest.hexdigest()}"
+
+
+def _sources() -> list[Path]:
+    """Of a checkout, what a result depends on; nothing of an installed release."""
+    if not (_PACKAGE.parents[1] / "crates" / "python" / "Cargo.toml").is_file():
+        return []
+    sources = sorted(
+        path
+        for path in _PACKAGE.rglob("*.py")
+        if path.relative_to(_PACKAGE).parts[0] not in _BEYOND_RECORDS
+    )
+    return [Path(_core.__file__), *sources]

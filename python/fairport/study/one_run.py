@@ -1,0 +1,84 @@
+"""One run of a study, as a worker does it: what goes in, what comes out."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from fairport import _core, backends
+from fairport.backends.run import run_prepared
+from fairport.backends.simulation import PreparedSimulation
+from fairport.record import Record
+from fairport.result import Result
+from fairport.run_numbers import Arrays, numbers
+from fairport.scenario import Scenario
+from fairport.study.worker import Report
+
+Row = dict[str, Any]
+"""A run's numbers, by `run_numbers.NUMBERS`, and what it was: `key`, `seed`, `backend`, `valid`,
+`fingerprint`, `packet_hops`, `simulated_s`, `wall_s`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeanRun:
+    """A simulation of which only the numbers are wanted: the job as the engine reads it."""
+
+    key: str
+    job: str
+    """JSON without the seed. No series are sampled, which changes no number."""
+    workloads: tuple[str, ...]
+
+    @staticmethod
+    def of(prepared: PreparedSimulation) -> LeanRun:
+        """The run of any seed of what was prepared. Its code is not the user's."""
+        document = {name: part for name, part in prepared.job.document.items() if name != "seed"}
+        longest = {"series_interval_ps": document["duration_ps"]}
+        longest |= {"queue_interval_ps": document["duration_ps"]}
+        document["probes"] = document["probes"] | longest
+        kinds = tuple(traffic.kind for traffic in prepared.scenario.traffic)
+        return LeanRun(prepared.key, json.dumps(document), kinds)
+
+
+def simulated(report: Report, run: LeanRun, seed: int) -> Row:
+    """The row of a simulation."""
+    begin = time.perf_counter()
+    simulation = _core.Simulation(f'{{"seed": {seed}, {run.job[1:]}')
+    raw = simulation.run(report)
+    measured = raw["measure_from_s"], raw["measure_to_s"]
+    wall_s = time.perf_counter() - begin
+    return {
+        "key": run.key,
+        "seed": seed,
+        "backend": "simulation",
+        "valid": True,
+        "fingerprint": raw["fingerprint"],
+        "packet_hops": raw["packet_hops"],
+        "simulated_s": raw["simulated_s"],
+        "wall_s": wall_s,
+        **numbers(Arrays.of_engine(raw, run.workloads), *measured),
+    }
+
+
+def recorded(report: Report, backend: str, scenario: Scenario, seed: int) -> tuple[Record, Row]:
+    """The record and the row of a run on any backend."""
+    chosen = backends.get(backend)
+    prepared = chosen.prepare(scenario, seed)
+    result = run_prepared(chosen, prepared, lambda _, at_s, hops: report(at_s, hops))
+    return Record.of(result), row_of(result)
+
+
+def row_of(result: Result) -> Row:
+    """The row of a run whose tables are at hand."""
+    summary = result.summary
+    measured = summary["measure"]["from_s"], summary["measure"]["to_s"]
+    return {
+        "key": result.manifest["key"],
+        "seed": result.seed,
+        **{name: summary[name] for name in _OF_SUMMARY},
+        **numbers(Arrays.of_tables(result.tables), *measured),
+    }
+
+
+_OF_SUMMARY = ("backend", "valid", "fingerprint", "packet_hops", "simulated_s", "wall_s")

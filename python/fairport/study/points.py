@@ -1,0 +1,108 @@
+"""The points of a sweep: every combination of its axes, zipped ones together, some left out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+from fairport.errors import InputError, did_you_mean
+from fairport.scenario.axes import Combination, Point
+from fairport.study.sql import matching
+
+Axes = Mapping[str, Sequence[Point]]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPoint:
+    """One combination, by the axes' names."""
+
+    at: Combination
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What the columns of the axes hold: the values; of a point without one, its name."""
+        return {axis: value_of(point) for axis, point in self.at.at.items()}
+
+    @property
+    def id(self) -> str:
+        """Hash of what is set."""
+        content = json.dumps([self.values, self.at.patch], sort_keys=True, default=str)
+        return hashlib.blake2b(content.encode(), digest_size=6).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """For messages: `queue.limit = 16KiB, topology.peers = 12`."""
+        return ", ".join(f"{axis} = {point.title}" for axis, point in self.at.at.items())
+
+
+def value_of(point: Point) -> Any:
+    """What a column of the axis holds at the point."""
+    if point.value is None or isinstance(point.value, list | dict):
+        return point.title
+    return point.value
+
+
+def count(axes: Axes, zips: Sequence[Sequence[str]], file: str) -> int:
+    """How many points there are before any is left out."""
+    return prod(len(steps) for steps in _steps(axes, zips, file))
+
+
+def points(axes: Axes, zips: Sequence[Sequence[str]], where: str, file: str) -> list[StudyPoint]:
+    """Every point, the first axis slowest. Raises InputError where none is left."""
+    every = [
+        StudyPoint(Combination({axis: at[axis] for axis in axes}))
+        for at in _product(axes, zips, file)
+    ]
+    if where:
+        chosen = matching([one.values for one in every], where, file)
+        every = [every[index] for index in chosen]
+    if not every:
+        raise InputError(
+            "leaves no point",
+            file=file,
+            field="where" if where else "axes",
+            value=where or dict(axes),
+            remedy="give each axis a value" if not where else "make the condition wider",
+        )
+    return every
+
+
+def _product(axes: Axes, zips: Sequence[Sequence[str]], file: str) -> Iterator[dict[str, Point]]:
+    for parts in product(*_steps(axes, zips, file)):
+        yield {axis: point for part in parts for axis, point in part.items()}
+
+
+def _steps(axes: Axes, zips: Sequence[Sequence[str]], file: str) -> list[list[dict[str, Point]]]:
+    """What is varied: an axis, or several that go together; in order of their first axis."""
+    for name in (name for group in zips for name in group):
+        if name not in axes:
+            raise InputError(
+                "is not an axis",
+                file=file,
+                field="zip",
+                value=name,
+                remedy=did_you_mean(name, axes),
+            )
+    steps, done = [], set[str]()
+    for axis in axes:
+        if axis in done:
+            continue
+        group = next((list(group) for group in zips if axis in group), [axis])
+        lengths = {name: len(axes[name]) for name in group}
+        if len(set(lengths.values())) > 1:
+            said = ", ".join(f"`{name}` {length}" for name, length in lengths.items())
+            raise InputError(
+                f"goes through axes of different lengths: {said}",
+                file=file,
+                field="zip",
+                remedy="give them equally many values",
+            )
+        done |= set(group)
+        rows = zip(*(axes[name] for name in group), strict=True)
+        steps.append([dict(zip(group, row, strict=True)) for row in rows])
+    return steps

@@ -1,0 +1,207 @@
+"""A study: a folder with its definition and its runs, here or anywhere that fsspec reaches.
+
+`study.json` says what is studied; `runs/*.parquet` hold a row per run. The view `runs` has a column
+for each axis, then `seed`, `run_id`, `backend`, `fingerprint`, the numbers that are kept, and
+`error`, which is null for a run that did not fail.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fairport.errors import InputError, OutputError
+from fairport.files.place import Place, place
+from fairport.run_numbers import TYPES
+from fairport.study import sql as duck
+from fairport.study.dataset import Dataset
+
+FORMAT = 1
+DEFINITION = "study.json"
+RUNS = "runs"
+KEY = ("run_id",)
+OF_A_RUN = ("seed", "run_id", "backend", "fingerprint")
+_TYPES = TYPES | {
+    "fingerprint": pl.String,
+    "valid": pl.Boolean,
+    "packet_hops": pl.UInt64,
+    "simulated_s": pl.Float64,
+    "wall_s": pl.Float64,
+    "error": pl.String,
+}
+BESIDES = ("valid", "packet_hops", "simulated_s", "wall_s", "error")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What is studied."""
+
+    name: str
+    scenario: str
+    """The scenario without the axes, as TOML."""
+    axes: dict[str, list[Any]]
+    """The values of each axis in their order, as the columns hold them."""
+    labels: dict[str, list[str]]
+    """What figures call them."""
+    keep: list[str]
+    """Names of `run_numbers.NUMBERS`."""
+    backend: str
+    model: str
+    """`model_version`, of all of its runs."""
+    seeds: list[int] = field(default_factory=list)
+    format: int = FORMAT
+    program: str = "fairport"
+
+    def is_continued_by(self, other: Definition) -> str:
+        """Why the runs of another definition cannot be added; empty when they can."""
+        for what in ("scenario", "backend", "model"):
+            if getattr(self, what) != getattr(other, what):
+                return f"its runs have another {what}"
+        if list(self.axes) != list(other.axes):
+            return f"its axes are {', '.join(self.axes)}"
+        if set(other.keep) - set(self.keep):
+            return f"its runs keep {', '.join(self.keep)} alone"
+        return ""
+
+    def with_values_of(self, other: Definition) -> Definition:
+        """The same, with the values that only the other has."""
+        merged: dict[str, dict[Any, str]] = {}
+        for one in (self, other):
+            for axis, values in one.axes.items():
+                known = merged.setdefault(axis, {})
+                for value, label in zip(values, one.labels[axis], strict=True):
+                    known.setdefault(value, label)
+        return Definition(
+            **asdict(self)
+            | {"axes": {axis: list(known) for axis, known in merged.items()}}
+            | {"labels": {axis: list(known.values()) for axis, known in merged.items()}}
+            | {"seeds": sorted({*self.seeds, *other.seeds})}
+        )
+
+
+class Study:
+    """What a sweep made, or makes; opened by its path or URL."""
+
+    def __init__(self, where: str | Path) -> None:
+        """Opens a study. Raises InputError where there is none."""
+        self.place: Place = place(where)
+        self.runs = Dataset(self.place, RUNS, KEY, _TYPES)
+        self.definition = read_definition(self.place)
+
+    def __repr__(self) -> str:
+        return f"<fairport.Study {self.definition.name}: {self.place.name}>"
+
+    @cached_property
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """The values of each axis."""
+        return self.definition.axes
+
+    def to_polars(self) -> pl.DataFrame:
+        """Every run, in order of the axes and seeds."""
+        rows = self.runs.read()
+        if rows.is_empty():
+            return pl.DataFrame(schema=dict.fromkeys(self.columns, pl.Null))
+        order = {axis: _rank(axis, values) for axis, values in self.axes.items()}
+        rows = rows.sort([*order.values(), pl.col("seed")], nulls_last=True)
+        return rows.select(name for name in self.columns if name in rows.columns)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the view `runs`."""
+        kept = self.definition.keep
+        return [*self.axes, *OF_A_RUN, *kept, *BESIDES]
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """What an SQL query finds; the table is `runs`. Raises InputError for one that is wrong."""
+        names = self.runs.files()
+        if not names:
+            raise InputError("has no runs yet", file=self.place.name, remedy="`fairport sweep` it")
+        orders = {axis: list(map(str, values)) for axis, values in self.axes.items()}
+        local = [self.place.local(f"{RUNS}/{name}") for name in names]
+        files = [path for path in local if path is not None]
+        with tempfile.TemporaryDirectory(prefix="fairport-") as folder:
+            if len(files) < len(names) or len(names) > 1:
+                # elsewhere, or being written: one copy, in which every run is once
+                files = [Path(folder) / "runs.parquet"]
+                files[0].write_bytes(duck.parquet(self.runs.read()))
+            return duck.query(files, self.columns, orders, query, self.place.name)
+
+
+def read_definition(there: Place) -> Definition:
+    """The definition of the study at a place. Raises InputError."""
+    name = f"{there.name}/{DEFINITION}"
+    try:
+        document = json.loads(there.read(DEFINITION))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            "is not a study", file=there.name, remedy="`fairport sweep FILE` makes one"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"cannot be read: {error}",
+            file=name,
+            remedy="the sweep's command with --force writes it again",
+        ) from None
+    if not isinstance(document, dict) or document.get("program") != "fairport":
+        raise InputError("is not of Fairport", file=name, remedy="give the folder of a study")
+    if document.get("format", 0) > FORMAT:
+        raise InputError(
+            f"has format {document['format']}, which a newer version of Fairport wrote",
+            file=name,
+            remedy="use that version, or make the study again in another folder with --out",
+        )
+    try:
+        return Definition(**document)
+    except TypeError as error:
+        raise InputError(
+            f"is damaged: {error}",
+            file=name,
+            remedy="the sweep's command with --force writes it again",
+        ) from None
+
+
+def define(there: Place, definition: Definition, *, force: bool) -> Study:
+    """The study of that definition at a place: a new one, or the one that is there continued.
+
+    Raises OutputError where another study is there, unless it is to be replaced.
+    """
+    if DEFINITION in there.names():
+        if force:
+            for name in there.names(RUNS):
+                there.remove(f"{RUNS}/{name}")
+        else:
+            known = read_definition(there)
+            why = known.is_continued_by(definition)
+            if why:
+                raise OutputError(
+                    f"holds another study: {why}",
+                    file=there.name,
+                    remedy="give another --out, or --force to replace it",
+                )
+            definition = known.with_values_of(definition)
+    elif there.names():
+        raise OutputError(
+            "holds files that are no study",
+            file=there.name,
+            remedy="give an --out of its own",
+        )
+    content = json.dumps(asdict(definition), indent=1).encode() + b"\n"
+    if DEFINITION not in there.names() or there.read(DEFINITION) != content:
+        there.write(DEFINITION, content)
+    return Study(there.name)
+
+
+def _rank(axis: str, values: Sequence[Any]) -> pl.Expr:
+    """The place of a row's value on its axis."""
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return pl.col(axis).rank("dense")
+    ranks = {str(value): number for number, value in enumerate(values)}
+    text = pl.col(axis).cast(pl.String)
+    return text.replace_strict(ranks, default=None, return_dtype=pl.UInt32)

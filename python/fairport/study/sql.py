@@ -1,0 +1,144 @@
+"""SQL over runs and points, with DuckDB.
+
+An axis of texts sorts in its own order: `4KiB` before `16KiB`. One of quantities has a column of
+numbers beside it, named by its unit, since a comparison with a text compares letters:
+`"queue.limit_bytes" > 8000`.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from fairport.errors import InputError
+from fairport.scenario.rows import in_base_units
+
+if TYPE_CHECKING:
+    import duckdb
+
+Orders = Mapping[str, Sequence[str]]
+"""The values of columns of text in their order: `4KiB` comes before `16KiB`."""
+
+
+def query(
+    files: Sequence[Path], columns: Sequence[str], orders: Orders, sql: str, file: str
+) -> pl.DataFrame:
+    """What the query finds in the view `runs` over Parquet files. Raises InputError."""
+    with _connection() as connection:
+        source = _source(connection, files, file)
+        # what a process that was killed left may be there twice
+        distinct = "" if len(files) == 1 else 'distinct on ("run_id")'
+        shown = [column for column in columns if column in source.columns]
+        ordered = {
+            name: known
+            for name, known in orders.items()
+            if name in shown and source.types[source.columns.index(name)] == "VARCHAR"
+        }
+        listed = ", ".join(_column(connection, name, ordered) for name in shown)
+        source.create_view("stored")
+        connection.execute(f"create view runs as select {distinct} {listed} from stored")
+        return _answer(connection, sql, file)
+
+
+def matching(rows: Sequence[Mapping[str, Any]], where: str, file: str) -> list[int]:
+    """The numbers of the rows for which a condition in SQL holds. Raises InputError."""
+    frame = pl.DataFrame(list(rows), infer_schema_length=None).with_row_index("#")
+    orders = {
+        column.name: [str(value) for value in column.unique(maintain_order=True)]
+        for column in frame.iter_columns()
+        if column.dtype == pl.String
+    }
+    with tempfile.TemporaryDirectory(prefix="fairport-") as folder, _connection() as connection:
+        path = Path(folder) / "points.parquet"
+        frame.write_parquet(path)
+        source = connection.read_parquet(str(path))
+        source.create_view("stored")
+        listed = ", ".join(_column(connection, name, orders) for name in frame.columns)
+        connection.execute(f"create view points as select {listed} from stored")
+        sql = f'select "#" from points where {where} order by "#"'
+        found: list[int] = _answer(connection, sql, file, "where")["#"].to_list()
+        return found
+
+
+def _source(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[Path], file: str
+) -> duckdb.DuckDBPyRelation:
+    import duckdb
+
+    try:
+        return connection.read_parquet([str(path) for path in files], union_by_name=True)
+    except duckdb.Error as error:
+        raise InputError(
+            f"is damaged: {str(error).splitlines()[0]}",
+            file=f"{file}: {files[0].name}",
+            remedy="remove this file; the same command runs again what only it held",
+        ) from None
+
+
+def _answer(
+    connection: duckdb.DuckDBPyConnection, sql: str, file: str, field: str = ""
+) -> pl.DataFrame:
+    import duckdb
+
+    try:
+        relation = connection.sql(sql)
+        if relation is None:
+            raise InputError("asks for nothing", file=file, field=field, value=sql)
+        return pl.DataFrame(relation).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    except duckdb.Error as error:
+        lines = str(error).splitlines()
+        hint = [line for line in lines if line.startswith("Candidate bindings")]
+        raise InputError(
+            f"cannot be answered: {lines[0]}",
+            file=file,
+            field=field,
+            remedy=hint[0]
+            if hint
+            else 'the table is `runs`; a name with a dot goes in quotes: "a.b"',
+        ) from None
+
+
+@contextmanager
+def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    import duckdb
+
+    connection = duckdb.connect()
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _column(connection: duckdb.DuckDBPyConnection, name: str, orders: Orders) -> str:
+    """The column, of a type with the axis's order where it is one of text, and its numbers."""
+    quoted = _quoted(name)
+    if name not in orders:
+        return quoted
+    kind = _quoted(f"order of {name}")
+    values = ["'" + value.replace("'", "''") + "'" for value in orders[name]]
+    connection.execute(f"create type {kind} as enum ({', '.join(values)})")
+    column = f"{quoted}::{kind} as {quoted}"
+    found = in_base_units(orders[name])
+    if found is None:
+        return column
+    suffix, numbers = found
+    pairs = zip(values, numbers, strict=True)
+    cases = " ".join(f"when {value} then {number!r}::double" for value, number in pairs)
+    return f"{column}, case {quoted} {cases} end as {_quoted(name + suffix)}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def parquet(rows: pl.DataFrame) -> bytes:
+    """The rows as a file."""
+    content = io.BytesIO()
+    rows.write_parquet(content, compression="zstd")
+    return content.getvalue()

@@ -1,0 +1,151 @@
+"""Sweep files: a scenario, axes, seeds, and what to keep, in TOML.
+
+scenario = "two-switch"
+seeds = 20
+keep = ["throughput_ratio", "jain_index"]
+where = '"topology.peers" < 50'
+zip = [["link.rate", "queue.limit"]]
+
+[set]
+duration = "1s"
+
+[axes]
+"topology.peers" = { from = 1, to = 60, steps = 12, scale = "log" }
+"queue.limit" = ["8KiB", "16KiB"]
+stack = [{ name = "cubic", patch = { "tcp.congestion_control" = "cubic" } }]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field, PrivateAttr, ValidationError, field_validator
+
+from fairport._toml import TOMLDecodeError, loads
+from fairport.errors import InputError, did_you_mean
+from fairport.run_numbers import NUMBERS
+from fairport.scenario import Scenario
+from fairport.scenario import load as load_scenario
+from fairport.scenario.axes import Points
+from fairport.scenario.base import Section, refuse
+from fairport.scenario.problems import first_problem
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+_OF_A_RUN = ("seed", "run_id", "backend", "fingerprint", "error", "valid")
+
+
+class SweepFile(Section):
+    """A sweep."""
+
+    of: ClassVar[str] = "a sweep"
+
+    scenario: str
+    """Name of a built-in scenario, or the path of a file, from the folder of the sweep file."""
+    name: str = Field(default="sweep", pattern=_NAME, max_length=100)
+    """Of the study; results go to `results/NAME`. Default: the file's name."""
+    description: str = ""
+    """What it is for."""
+    seeds: int | list[int] = 20
+    """How many seeds per point, from 1 on, or which ones."""
+    keep: list[str] | None = None
+    """The numbers to keep of each run; default: all."""
+    settings: dict[str, Any] = Field(default={}, alias="set")
+    """What is set at every point: values by dotted paths."""
+    axes: dict[str, Points] = Field(default={})
+    """What is varied: values by dotted paths, or points with patches under a name."""
+    zip: list[list[str]] = Field(default=[])
+    """Axes that go together, value by value."""
+    where: str = ""
+    """A condition in SQL on the axes; points for which it does not hold are left out."""
+
+    _file: str = PrivateAttr(default="")
+
+    @field_validator("seeds")
+    @classmethod
+    def _some_seeds(cls, seeds: int | list[int]) -> int | list[int]:
+        listed = range(1, seeds + 1) if isinstance(seeds, int) else seeds
+        if not listed:
+            raise refuse("asks for no run", "give 1 or more")
+        if min(listed) < 0 or len(set(listed)) < len(listed):
+            raise refuse("has a seed twice, or one below 0", "give different whole numbers")
+        return seeds
+
+    @field_validator("keep")
+    @classmethod
+    def _known_numbers(cls, keep: list[str] | None) -> list[str] | None:
+        for name in keep or []:
+            if name not in NUMBERS:
+                raise refuse(f"names `{name}`, which no run has", did_you_mean(name, NUMBERS))
+        if keep is not None and not keep:
+            raise refuse("names no number", "leave it out to keep all")
+        return keep
+
+    @field_validator("axes")
+    @classmethod
+    def _free_names(cls, axes: dict[str, Any]) -> dict[str, Any]:
+        if not axes:
+            raise refuse("names no axis", 'give one: "queue.limit" = ["8KiB", "16KiB"]')
+        for name in axes:
+            if name in NUMBERS or name in _OF_A_RUN:
+                raise refuse(f"names `{name}`, which is a column of every study", "rename the axis")
+        for name, at in axes.items():
+            if len({point.name for point in at}) < len(at):
+                raise refuse("has a value twice", "give each value once", field=name)
+        return axes
+
+    @property
+    def file(self) -> str:
+        """What messages call it."""
+        return self._file or "sweep"
+
+    @property
+    def seed_numbers(self) -> Sequence[int]:
+        """The seeds of each point."""
+        return range(1, self.seeds + 1) if isinstance(self.seeds, int) else self.seeds
+
+    def base(self) -> Scenario:
+        """The scenario with what is set at every point. Raises ScenarioError."""
+        is_beside = self.scenario.endswith(".toml") and self._file
+        source = Path(self._file).parent / self.scenario if is_beside else self.scenario
+        return load_scenario(source).patch(self.settings)
+
+
+def axes_of(axes: Mapping[str, Any]) -> dict[str, Any]:
+    """Axes from Python, where values may be ranges, tuples, arrays."""
+    return {
+        name: at if isinstance(at, Mapping) else [_plain(value) for value in at]
+        for name, at in axes.items()
+    }
+
+
+def read(document: Mapping[str, Any], file: str) -> SweepFile:
+    """A sweep from a document with the fields of a file. Raises InputError."""
+    try:
+        sweep = SweepFile.model_validate(dict(document))
+    except ValidationError as error:
+        raise first_problem(error, dict(document), file or "sweep", InputError) from None
+    sweep._file = file
+    return sweep
+
+
+def load(path: Path) -> SweepFile:
+    """A sweep file. Raises InputError."""
+    try:
+        document = loads(path.read_text(encoding="utf-8-sig"))
+    except TOMLDecodeError as error:
+        raise InputError(
+            f"is not TOML: {error}", file=str(path), remedy="see https://toml.io"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "is not UTF-8 text"
+        raise InputError(
+            f"cannot be read: {said}", file=str(path), remedy="give a sweep file (docs/studies.md)"
+        ) from None
+    return read({"name": path.stem, **document}, str(path))
+
+
+def _plain(value: Any) -> Any:
+    """A value as TOML knows it: numpy's numbers become Python's."""
+    return value.item() if hasattr(value, "item") else value

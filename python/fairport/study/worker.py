@@ -1,0 +1,95 @@
+"""A worker process: takes calls from its standard input, answers them on its standard output.
+
+A call and an answer are a length of 8 bytes and a pickle. A call is (function, arguments); what the
+function is given first is a callback for its progress. Answers are ("progress", values) as often as
+the parent can follow, then ("done", value) or ("failed", error). The process ends when its input
+does, so it does not outlive its parent.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import struct
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+Report = Callable[[float, int], None]
+"""Called now and then with the simulated seconds and the packet-hops so far."""
+
+_LENGTH = struct.Struct("<Q")
+_REPORT_EVERY_S = 0.1
+
+
+def send(stream: BinaryIO, value: Any) -> None:
+    """Writes one frame."""
+    content = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    stream.write(_LENGTH.pack(len(content)) + content)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> Any:
+    """Reads one frame. Raises EOFError at the end of the stream."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        raise EOFError
+    (length,) = _LENGTH.unpack(head)
+    content = stream.read(length)
+    if len(content) < length:
+        raise EOFError
+    return pickle.loads(content)
+
+
+def main() -> None:
+    """Answers calls until there are no more."""
+    # Ctrl-C is the parent's, which ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    calls = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    # what a library prints must not come between the frames
+    os.dup2(2, 1)
+    try:
+        while True:
+            function, arguments = receive(calls)
+            send(answers, _answer(function, arguments, answers))
+    except (EOFError, BrokenPipeError):
+        sys.stderr = None
+        os._exit(0)
+
+
+def _answer(
+    function: Callable[..., Any], arguments: tuple[Any, ...], answers: BinaryIO
+) -> tuple[str, Any]:
+    last = time.monotonic()
+
+    def report(simulated_s: float, packet_hops: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _REPORT_EVERY_S:
+            last = now
+            send(answers, ("progress", (simulated_s, packet_hops)))
+
+    try:
+        return "done", function(report, *arguments)
+    except BrokenPipeError:
+        raise
+    except BaseException as error:
+        return "failed", _portable(error)
+
+
+def _portable(error: BaseException) -> Exception:
+    """The error itself where it survives the way to another process, else its words."""
+    try:
+        back = pickle.loads(pickle.dumps(error))
+    except Exception:
+        back = None
+    if isinstance(error, Exception) and str(back) == str(error):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Worker processes that are started once and kept: a call runs in one of them.
+
+A run's tables and numbers are made by the interpreter, which runs one thread at a time; so runs
+that are to use all processors each need an interpreter. A worker is a program of its own
+(`fairport.study.worker`), not a fork and not an import of the caller's script, so a study may be
+started from a script's first line, from a notebook and from a thread.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from threading import Lock
+from typing import Any, BinaryIO, TypeVar, cast
+
+from fairport.study.worker import Report, receive, send
+
+Value = TypeVar("Value")
+
+# one run takes one processor; libraries would else start threads for each of them
+_ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+
+
+class WorkerDiedError(RuntimeError):
+    """A worker process ended in the middle of a run."""
+
+
+class Workers:
+    """As many processes as calls are made at a time."""
+
+    def __init__(self) -> None:
+        self._idle: list[subprocess.Popen[bytes]] = []
+        self._busy: set[subprocess.Popen[bytes]] = set()
+        self._lock = Lock()
+
+    def call(
+        self, function: Callable[..., Value], *arguments: Any, report: Report | None = None
+    ) -> Value:
+        """What `function(report, *arguments)` returns or raises in a worker.
+
+        The function is found there by its name. `report` may raise: then the worker is ended.
+        Raises WorkerDiedError.
+        """
+        process = self._taken()
+        try:
+            found = _called(process, function, arguments, report)
+        except BaseException:
+            self._put_back(process)
+            _end(process)
+            raise
+        self._put_back(process, is_idle=True)
+        if isinstance(found, Exception):
+            raise found
+        value: Value = found[0]
+        return value
+
+    def close(self) -> None:
+        """Ends all workers; the calls under way raise WorkerDiedError."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+            busy = list(self._busy)
+            for process in busy:
+                process.kill()
+        for process in busy:
+            process.wait()
+        for process in idle:
+            _end(process)
+
+    def _taken(self) -> subprocess.Popen[bytes]:
+        with self._lock:
+            while self._idle:
+                process = self._idle.pop()
+                if process.poll() is None:
+                    break
+                _end(process)
+            else:
+                process = _started()
+            self._busy.add(process)
+            return process
+
+    def _put_back(self, process: subprocess.Popen[bytes], *, is_idle: bool = False) -> None:
+        with self._lock:
+            self._busy.discard(process)
+            if is_idle:
+                self._idle.append(process)
+
+
+@cache
+def shared() -> Workers:
+    """The workers of this process; they are ended with it."""
+    workers = Workers()
+    atexit.register(workers.close)
+    return workers
+
+
+def _started() -> subprocess.Popen[bytes]:
+    path = os.pathsep.join(part for part in sys.path if part)
+    environment = os.environ | dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": path}
+    return subprocess.Popen(
+        [sys.executable, "-m", "fairport.study.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+    )
+
+
+def _called(
+    process: subprocess.Popen[bytes],
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    report: Report | None,
+) -> Any:
+    """A tuple of the value, or the exception that was raised."""
+    calls, answers = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
+    try:
+        send(calls, (function, arguments))
+        while True:
+            kind, content = receive(answers)
+            if kind == "failed":
+                return content
+            if kind == "done":
+                return (content,)
+            if report is not None:
+                report(*content)
+    except (EOFError, BrokenPipeError):
+        status = process.wait()
+        said = f"signal {-status}" if status < 0 else f"status {status}"
+        raise WorkerDiedError(f"the worker process ended with {said}") from None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            try:
+                stream.close()
+            except BrokenPipeError:
+                continue

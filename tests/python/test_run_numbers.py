@@ -1,0 +1,126 @@
+"""The numbers of a run are those of its summary, whether made from the engine's arrays or from
+tables."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+import fairport as fp
+import pytest
+from fairport import backends, metrics
+from fairport.run_numbers import NUMBERS, Arrays, numbers
+
+TO_H0 = {"from": "h1..h3", "to": "h0"}
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "one lone flow": ("outcast", {"duration": "200ms"}),
+    "two switches": ("two-switch", {"duration": "200ms"}),
+    "marks": (
+        "outcast",
+        {"duration": "100ms", "queue": {"kind": "red", "variant": "floyd-jacobson"}}
+        | {"tcp.ecn": True},
+    ),
+    "before anything": ("two-switch", {"duration": "1ms"}),
+    "transfers": ("outcast", {"duration": "100ms", "traffic": [{"kind": "poisson", "load": 0.5}]}),
+    "rounds, UDP and bulk": (
+        "outcast",
+        {
+            "duration": "100ms",
+            "traffic": [
+                {"kind": "incast", "from": "h5..h8", "to": "h4", "total": "80kB"},
+                {"kind": "udp", **TO_H0, "rate": "900Mbps"},
+                {"kind": "bulk", **TO_H0},
+            ],
+        },
+    ),
+    "requests": (
+        "outcast",
+        {
+            "duration": "100ms",
+            "traffic": [
+                {
+                    "kind": "request-response",
+                    "servers": "h0..h3",
+                    "clients": "h2..h15",
+                    "request": "100B..5kB",
+                    "response": "web-search",
+                }
+            ],
+        },
+    ),
+}
+
+
+def of_summary(result: fp.Result) -> dict[str, Any]:
+    """The same numbers, as `fairport run --json` has them."""
+    summary, flows = result.summary, result.flows
+    worst = summary["bottleneck"] or {}
+    runs = metrics.drop_runs(result.drops, "flow")
+    dark = metrics.blackouts(result.drops)
+    rtt = metrics.rtt_by(result.rtt, "run_id")
+    fct = (summary["fct"] or {}).get("all", {})
+    small = (summary["fct"] or {}).get("<= 100 KB", {})
+    rounds, requests, udp = (summary[name] or {} for name in ("rounds", "requests", "udp"))
+    return {
+        "outcast": summary["verdict"]["outcast"],
+        "throughput_ratio": summary["verdict"]["ratio"],
+        "jain_index": summary["jain_index"],
+        "goodput_bps_total": summary["goodput_bps_total"],
+        "utilisation": summary["utilisation"],
+        "timeouts": flows["timeouts"].sum(),
+        "timeout_period_s": flows["timeout_period_s"].sum(),
+        "drops": result.ports["drops"].sum(),
+        "marks": result.ports["marks"].sum(),
+        "drop_runs_ge2": runs.filter(runs["length"] >= 2).height,
+        "longest_drop_run": max(runs["length"], default=0),
+        "blackouts": dark.height,
+        "longest_blackout": max(dark["length"], default=0),
+        "rtt_mean_s": rtt["rtt_mean_s"].first(),
+        "rtt_p99_s": rtt["rtt_p99_s"].first(),
+        "queue_mean_bytes": worst.get("queue_mean_bytes"),
+        "queue_max_bytes": worst.get("queue_max_bytes"),
+        "unfinished": fct["flows"] - fct["completed"] if fct else None,
+        "fct_mean_s": fct.get("fct_mean_s"),
+        "fct_median_s": fct.get("fct_median_s"),
+        "fct_p99_s": fct.get("fct_p99_s"),
+        "small_fct_median_s": small.get("fct_median_s"),
+        "small_fct_p99_s": small.get("fct_p99_s"),
+        "slowdown_median": fct.get("slowdown_median"),
+        "slowdown_p99": fct.get("slowdown_p99"),
+        "round_median_s": rounds.get("completion_median_s"),
+        "round_p99_s": rounds.get("completion_p99_s"),
+        "response_median_s": requests.get("response_median_s"),
+        "response_p99_s": requests.get("response_p99_s"),
+        "udp_loss_share": udp["drops"] / udp["sent"] if udp else None,
+    }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_they_are_those_of_the_summary(case: str) -> None:
+    name, patch = CASES[case]
+    scenario = fp.scenario(name).patch(patch)
+    result = fp.run(scenario)
+    measured = (result.summary["measure"]["from_s"], result.summary["measure"]["to_s"])
+    found = numbers(Arrays.of_tables(result.tables), *measured)
+    expected = of_summary(result)
+    for key, value in expected.items():
+        same = value if value is None else pytest.approx(value, rel=1e-12)
+        assert found[key] == same, key
+    assert found.keys() == NUMBERS.keys()
+    raw = backends.get("simulation").prepare(scenario, scenario.seed).simulation.run(None)
+    kinds = [traffic.kind for traffic in scenario.traffic]
+    assert numbers(Arrays.of_engine(raw, kinds), *measured) == found
+
+
+def test_the_lone_flow_and_its_peers() -> None:
+    result = fp.run(fp.scenario("two-switch").patch({"duration": "200ms"}))
+    measured = (result.summary["measure"]["from_s"], result.summary["measure"]["to_s"])
+    found = numbers(Arrays.of_tables(result.tables), *measured)
+    lone, *peers = result.flows.sort("hops")["goodput_bps"].to_list()
+    assert found["lone_goodput_bps_mean"] == lone
+    assert found["peers_goodput_bps_mean"] == pytest.approx(statistics.fmean(peers))
+    assert (found["peers_goodput_bps_min"], found["peers_goodput_bps_max"]) == (
+        min(peers),
+        max(peers),
+    )
+    assert found["lone_timeouts"] == result.flows.sort("hops")["timeouts"][0]
