@@ -105,3 +105,15 @@ QUANTITIES: dict[str, Quantity] = {
     "delay_p99_s": Quantity("delay p99", **_MS, form=".3f"),
     "host_queue_drop_share": Quantity("drops in hosts' own queues", "%", 100, ".1f"),
 }
+
+
+_UNITS: dict[str, dict[str, Any]] = {"_bps": _MBPS, "_bytes": _KB, "_s": _MS}
+
+
+def of_number(name: str) -> Quantity:
+    """The quantity of that name; of one that is not listed, what its name says."""
+    if name in QUANTITIES:
+        return QUANTITIES[name]
+    ending = next((ending for ending in _UNITS if name.endswith(ending)), "")
+    words = name.removesuffix(ending).replace("_", " ").replace("rtt", "RTT").replace("fct", "FCT")
+    return Quantity(words, **_UNITS[ending]) if ending else Quantity(words)

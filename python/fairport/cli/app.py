@@ -18,6 +18,7 @@ from fairport.cli import (
     listing,
     microscope,
     paths,
+    plot,
     query,
     report,
     reproduce,
@@ -101,6 +102,7 @@ app.command("compare")(compare.compare)
 app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
 app.command("query")(query.query)
+app.command("plot")(plot.plot)
 app.command("list")(listing.list_scenarios)
 app.command("fixes")(fixes.fixes)
 app.add_typer(scenario.app, name="scenario")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +11,11 @@ from fairport.cli.options import BackendName, Force, Jobs, Json, Quiet
 
 def sweep(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A sweep file in TOML (docs/studies.md).")
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="A sweep file in TOML, or a built-in study: outcast-map, fixes-map.",
+        ),
     ],
     out: Annotated[
         str,
@@ -43,6 +46,9 @@ def sweep(
     most_seeds: Annotated[
         int, typer.Option(metavar="N", min=2, help="The most that --until-precise adds up to.")
     ] = 200,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The quick look that the file describes.")
+    ] = False,
     backend: BackendName = "simulation",
     jobs: Jobs = None,
     estimate: Annotated[
@@ -65,7 +71,7 @@ def sweep(
     from fairport.study import sweep as study
     from fairport.study.sweep_file import load
 
-    loaded = load(file)
+    loaded = load(file, quick=quick)
     if seeds is not None:
         loaded = loaded.model_copy(update={"seeds": seeds})
     study.check_size(loaded, allowed=yes)

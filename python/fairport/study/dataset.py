@@ -2,7 +2,7 @@
 
 A writer gathers rows and puts them down as a file of its own, complete or not at all, so writers
 never wait for each other and a killed one loses what it had gathered since, a second at most. Many
-small files become one: the new one is complete before the old ones go, so a reader may meet a row
+small files become one: the new one is complete before the old ones go, so a reader may find a row
 twice and never misses one; rows with the same key are the same run, and one of them is read.
 """
 
@@ -35,7 +35,7 @@ class Dataset:
     def __init__(
         self, place: Place, folder: str, key: Sequence[str], types: Types | None = None
     ) -> None:
-        """`key` are the columns that tell one run from another.
+        """`key` are the columns by which runs differ.
 
         `types` are those of columns in which there may be no value at all.
         """

@@ -11,8 +11,14 @@ from math import prod
 from typing import Any
 
 from fairport.errors import InputError, did_you_mean
+from fairport.scenario import Scenario
 from fairport.scenario.axes import Combination, Point
+from fairport.study.fixes import BASELINE
+from fairport.study.fixes import load as load_fixes
 from fairport.study.sql import matching
+
+FIX = "fix"
+"""An axis of this name has names of fixes, and "none"."""
 
 Axes = Mapping[str, Sequence[Point]]
 
@@ -33,6 +39,16 @@ class StudyPoint:
         """Hash of what is set."""
         content = json.dumps([self.values, self.at.patch], sort_keys=True, default=str)
         return hashlib.blake2b(content.encode(), digest_size=6).hexdigest()
+
+    def applied(self, base: Scenario) -> Scenario:
+        """The scenario at this point; a fix comes last. Raises ScenarioError."""
+        patch = dict(self.at.patch)
+        fix = patch.pop(FIX, BASELINE)
+        scenario = base.patch(patch) if patch else base
+        if fix == BASELINE:
+            return scenario
+        (found,) = load_fixes([fix])
+        return found.applied(scenario)
 
     @property
     def name(self) -> str:

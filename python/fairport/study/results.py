@@ -50,6 +50,8 @@ class Definition:
     """The values of each axis in their order, as the columns hold them."""
     labels: dict[str, list[str]]
     """What figures call them."""
+    titles: dict[str, str]
+    """What figures call the axes, where it is not their names."""
     keep: list[str]
     """Names of `run_numbers.NUMBERS`."""
     backend: str

@@ -35,7 +35,7 @@ from fairport.study.model_version import model_version
 FOLDER_VARIABLE = "FAIRPORT_STORE"
 
 KEY = ("key", "seed")
-"""The columns of the table of runs that tell one run from another, within a version."""
+"""The columns by which the runs of a version differ."""
 
 _MARK = "fairport-store"
 _MARK_TEXT = "Fairport keeps records of runs here. `fairport store --clear` removes them.\n"

@@ -69,7 +69,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Listeners:
-    """Who is told what, while a sweep runs."""
+    """Who hears what, while a sweep runs."""
 
     estimate: Callable[[Estimate], None] = lambda _: None
     status: Callable[[Status], None] = lambda _: None
@@ -150,6 +150,7 @@ def run(
         scenario=base.to_toml(),
         axes={axis: [value_of(one) for one in at] for axis, at in file.axes.items()},
         labels={axis: [one.title for one in at] for axis, at in file.axes.items()},
+        titles=dict(file.titles),
         keep=keep,
         backend=backend,
         model=model_version(),
@@ -217,7 +218,7 @@ class _Runs:
                 continue
             seen |= new
             try:
-                scenario = self.base.patch(point.at.patch)
+                scenario = point.applied(self.base)
                 estimate = self._backend.prepare(scenario, scenario.seed).estimate
             except InputError as error:
                 raise self._placed(error, point) from None
@@ -250,7 +251,7 @@ class _Runs:
 
     def _prepared(self, point: StudyPoint) -> Run:
         try:
-            scenario = self.base.patch(point.at.patch)
+            scenario = point.applied(self.base)
             prepared = self._backend.prepare(scenario, scenario.seed)
         except InputError as error:
             return error

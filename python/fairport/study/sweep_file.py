@@ -1,22 +1,26 @@
 """Sweep files: a scenario, axes, seeds, and what to keep, in TOML.
 
-scenario = "two-switch"
-seeds = 20
-keep = ["throughput_ratio", "jain_index"]
-where = '"topology.peers" < 50'
-zip = [["link.rate", "queue.limit"]]
+    scenario = "two-switch"
+    seeds = 20
+    keep = ["throughput_ratio", "jain_index"]
+    where = '"topology.peers" < 50'
+    zip = [["link.rate", "queue.limit"]]
 
-[set]
-duration = "1s"
+    [set]
+    duration = "1s"
 
-[axes]
-"topology.peers" = { from = 1, to = 60, steps = 12, scale = "log" }
-"queue.limit" = ["8KiB", "16KiB"]
-stack = [{ name = "cubic", patch = { "tcp.congestion_control" = "cubic" } }]
+    [axes]
+    "topology.peers" = { from = 1, to = 60, steps = 12, scale = "log" }
+    "queue.limit" = ["8KiB", "16KiB"]
+    stack = [{ name = "cubic", patch = { "tcp.congestion_control" = "cubic" } }]
+    fix = ["none", "red", "dctcp"]
+
+An axis is a field's dotted path, a name of the author's own whose points have patches, or `fix`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,6 +36,7 @@ from fairport.scenario.axes import Points
 from fairport.scenario.base import Section, refuse
 from fairport.scenario.problems import first_problem
 
+_BUILTIN = Path(__file__).parent / "builtin"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _OF_A_RUN = ("seed", "run_id", "backend", "fingerprint", "error", "valid")
 
@@ -55,8 +60,12 @@ class SweepFile(Section):
     """What is set at every point: values by dotted paths."""
     axes: dict[str, Points] = Field(default={})
     """What is varied: values by dotted paths, or points with patches under a name."""
+    titles: dict[str, str] = Field(default={})
+    """What figures call an axis, where it is not its name."""
     zip: list[list[str]] = Field(default=[])
     """Axes that go together, value by value."""
+    quick: dict[str, Any] = Field(default={})
+    """What takes the place of the fields above for a quick look (`--quick`)."""
     where: str = ""
     """A condition in SQL on the axes; points for which it does not hold are left out."""
 
@@ -130,8 +139,40 @@ def read(document: Mapping[str, Any], file: str) -> SweepFile:
     return sweep
 
 
-def load(path: Path) -> SweepFile:
-    """A sweep file. Raises InputError."""
+def builtin_names() -> list[str]:
+    """Names of the studies that come with Fairport."""
+    return sorted(path.stem for path in _BUILTIN.glob("*.toml"))
+
+
+def load(source: str | Path, *, quick: bool = False) -> SweepFile:
+    """A sweep file, or a built-in study by its name. Raises InputError."""
+    if isinstance(source, str) and not re.search(r"\.toml$|[/\\]", source):
+        if source not in builtin_names():
+            raise InputError(
+                "is not a built-in study",
+                value=source,
+                remedy=f"{did_you_mean(source, builtin_names())} A file ends in .toml.",
+            )
+        return _quick(_load(_BUILTIN / f"{source}.toml"), quick)
+    return _quick(_load(Path(source)), quick)
+
+
+def _quick(file: SweepFile, is_asked_for: bool) -> SweepFile:
+    """The same with what `quick` replaces, as a study of its own."""
+    if not is_asked_for:
+        return file
+    if not file.quick:
+        raise InputError(
+            "has no [quick]", file=file.file, remedy="leave --quick out, or write what is quicker"
+        )
+    document = file.model_dump(by_alias=True, exclude_unset=True) | {"name": f"{file.name}-quick"}
+    for name, value in document.pop("quick").items():
+        both = isinstance(value, dict) and isinstance(document.get(name), dict)
+        document[name] = document[name] | value if both else value
+    return read(document, file.file)
+
+
+def _load(path: Path) -> SweepFile:
     try:
         document = loads(path.read_text(encoding="utf-8-sig"))
     except TOMLDecodeError as error:

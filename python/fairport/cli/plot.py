@@ -1,0 +1,64 @@
+"""`fairport plot`: the figure of a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def plot(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="Folder or URL of a study.")],
+    x: Annotated[
+        str, typer.Option("--x", metavar="AXIS", help="Horizontal axis.  [default: the first]")
+    ] = "",
+    y: Annotated[
+        str,
+        typer.Option(
+            "--y",
+            metavar="AXIS|NUMBER",
+            help="Vertical axis: another axis for a map, a number for lines."
+            "  [default: the second axis]",
+        ),
+    ] = "",
+    color: Annotated[
+        str,
+        typer.Option(
+            "--color",
+            metavar="NUMBER|AXIS",
+            help="Of a map: the number that it shows, or an axis of which it shows the best value."
+            " Of lines: an axis with a line per value.",
+        ),
+    ] = "",
+    by: Annotated[
+        str,
+        typer.Option("--by", metavar="NUMBER", help="The number by which a value is the best."),
+    ] = "",
+    where: Annotated[
+        str,
+        typer.Option(metavar="SQL", help="Only runs for which this condition on `runs` holds."),
+    ] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="PNG or SVG.  [default: NAME.png]",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Draw a study: a map of a number over two axes, of the best value, or a family of lines.
+
+    Axes that are left become small multiples. Medians over the seeds; bistable points are marked.
+    """
+    from fairport.cli import output
+    from fairport.figures import studies
+    from fairport.study.results import Study
+
+    opened = Study(study)
+    path = out or Path(f"{opened.definition.name}.png")
+    studies.require_ending(path)
+    picture = studies.draw(opened, x=x, y=y, color=color, by=by, where=where)
+    studies.save_as(picture, path)
+    output.print_text(f"{path}\n")

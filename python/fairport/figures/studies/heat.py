@@ -1,0 +1,150 @@
+"""A heat map: the median of a number over two axes. A bistable point is a cell cut in two.
+
+A point whose seeds have two states shows both, the lower one below the cut: their median would be a
+state that the network does not have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, LinearSegmentedColormap, LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon, Rectangle
+from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
+
+from fairport.figures import style
+from fairport.figures.studies.view import (
+    WIDTH_IN,
+    View,
+    axis_title,
+    label_axes,
+    panels,
+    ticks,
+)
+
+# ratios beyond have the colour of the end
+_LOWEST_RATIO, _HIGHEST_RATIO = 0.1, 10.0
+_RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
+_NO_VALUE = "#eceff1"
+_MOST_NUMBERS = 90
+_CELL_IN = (0.13, 0.34)
+_RIGHT_IN = 0.95
+_NOTE = (
+    "median over the seeds; a cell cut in two is bistable: its seeds have two states, both shown"
+)
+
+
+def draw(view: View, x: str, y: str) -> Figure:
+    """One panel for each of what is left of the axes."""
+    columns, rows = view.values(x), view.values(y)
+    tall = min(max(_CELL_IN[0] * len(rows), 1.5), 3.2)
+    if len(view.panels()) == 1:
+        tall = min(max(_CELL_IN[1] * len(rows), 1.8), 4.2)
+    title = f"{_first_upper(view.quantity.title)} by {view.title_of(x)} and {view.title_of(y)}"
+    picture, axes = panels(view, title, _NOTE, tall_in=tall, right_in=_RIGHT_IN)
+    norm, colours = scale(view)
+    shows_numbers = len(columns) * len(rows) * len(axes) <= _MOST_NUMBERS
+    for panel, (_, points) in zip(axes, view.panels(), strict=True):
+        panel.set_xlim(-0.5, len(columns) - 0.5)
+        panel.set_ylim(-0.5, len(rows) - 0.5)
+        panel.set_facecolor(_NO_VALUE)
+        panel.grid(visible=False)
+        for point in points.iter_rows(named=True):
+            at = columns.index(point[x]), rows.index(point[y])
+            _cell(panel, view, at, point, norm, colours, shows_numbers=shows_numbers)
+        panel.set_xticks(*ticks(view, x, room=14 if len(axes) == 1 else 8))
+        panel.set_yticks(*ticks(view, y, room=14))
+        panel.tick_params(length=0)
+    label_axes(picture, axes, axis_title(view, x), axis_title(view, y))
+    _key(picture, view, norm, colours)
+    return picture
+
+
+def scale(view: View) -> tuple[Normalize, Colormap]:
+    """From values in the quantity's unit to colours: ratios about 1, others from least to most."""
+    factor = view.quantity.factor
+    values = np.concatenate(
+        [view.points[name].drop_nulls() for name in ("median", "lower", "upper")]
+    )
+    values = values[np.isfinite(values)] * factor
+    if view.number == "throughput_ratio":
+        # starved is orange, favoured blue, an equal share white: for all eyes, and in print
+        ends = ["#7f2704", "#d95f0e", "#fec44f", "#fffde8", "#9ecae1", "#3182bd", "#08306b"]
+        return (
+            LogNorm(_LOWEST_RATIO, _HIGHEST_RATIO, clip=True),
+            LinearSegmentedColormap.from_list("share", ends),
+        )
+    colours = matplotlib.colormaps["cividis"]
+    least, most = float(values.min()), float(values.max())
+    if view.number in ("jain_index", "utilisation"):
+        return Normalize(min(least, 0.5 * factor), factor), colours
+    if least > 0 and most / least > 50:
+        return LogNorm(least, most), colours
+    return Normalize(min(least, 0.0) if least < most / 2 else least, most or 1.0), colours
+
+
+def _cell(
+    panel: Any,
+    view: View,
+    at: tuple[int, int],
+    point: dict[str, Any],
+    norm: Normalize,
+    colours: Colormap,
+    *,
+    shows_numbers: bool,
+) -> None:
+    (left, low), factor = (at[0] - 0.5, at[1] - 0.5), view.quantity.factor
+    colour = colours(norm(point["median"] * factor))
+    if point["is_bimodal"]:
+        for value, corner in ((point["lower"], (1, 0)), (point["upper"], (0, 1))):
+            colour = colours(norm(value * factor))
+            half = [(left, low), (left + corner[0], low + corner[1]), (left + 1, low + 1)]
+            panel.add_patch(Polygon(half, closed=True, facecolor=colour, linewidth=0))
+        panel.plot([left, left + 1], [low, low + 1], color=style.INK, linewidth=0.6)
+    else:
+        panel.add_patch(Rectangle((left, low), 1, 1, facecolor=colour, linewidth=0))
+    if shows_numbers and not point["is_bimodal"]:
+        ink = style.INK if _luminance(colour) > 0.4 else style.PAPER
+        shown = view.quantity.shown(point["median"])
+        panel.text(*at, shown, ha="center", va="center", color=ink, fontsize=7)
+
+
+def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap) -> None:
+    height = picture.get_figheight()
+    tall = min(2.0, height - 1.7)
+    box = ((WIDTH_IN - 0.72) / WIDTH_IN, (height - 0.72 - tall) / height)
+    bar = picture.add_axes((*box, 0.12 / WIDTH_IN, tall / height))
+    key = picture.colorbar(ScalarMappable(norm, colours), cax=bar)
+    key.outline.set_visible(False)  # type: ignore[operator]
+    bar.tick_params(length=2, labelsize=7.5)
+    if view.number == "throughput_ratio":
+        bar.yaxis.set_major_locator(FixedLocator(_RATIO_TICKS))
+        bar.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        bar.yaxis.set_minor_locator(NullLocator())
+        words = {0.1: "starved", 1.0: "equal", 10.0: "favoured"}
+        bar.yaxis.set_major_formatter(lambda value, _: words.get(round(value, 2), f"{value:g}"))
+    elif isinstance(norm, LogNorm):
+        bar.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        bar.yaxis.set_minor_formatter(NullFormatter())
+    label = view.quantity.label
+    picture.text(
+        (WIDTH_IN - 0.08) / WIDTH_IN,
+        (height - 0.5) / height,
+        label,
+        ha="right",
+        va="center",
+        fontsize=7.5,
+    )
+
+
+def _luminance(colour: Any) -> float:
+    red, green, blue = colour[:3]
+    return float(0.2126 * red + 0.7152 * green + 0.0722 * blue)
+
+
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

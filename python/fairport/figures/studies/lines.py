@@ -1,0 +1,114 @@
+"""A family of lines: the median of a number along an axis, with its interval.
+
+There is a line per value of another axis. A bistable point is an open mark at each of its two
+states, off the line.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+from fairport.figures import style
+from fairport.figures.studies.view import View, axis_title, label_axes, panels, ticks
+
+_COLOURS = (style.BLUE, style.DROPPED, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", style.INK)
+_MARKERS = ("o", "s", "^", "v", "D", "P", "X")
+_LARGEST_SPAN = 30
+_TALL_IN = {1: 2.9, 2: 2.2, 3: 1.9}
+_RIGHT_IN = 1.35
+_NOTE = (
+    "line: median over the seeds; band: its 95 % interval;"
+    " open marks: the two states of a bistable point"
+)
+
+
+def draw(view: View, x: str, color: str) -> Figure:
+    """One panel for each of what is left of the axes."""
+    title = f"{view.quantity.title[:1].upper()}{view.quantity.title[1:]} by {view.title_of(x)}"
+    columns = min(3, len(view.panels()))
+    picture, axes = panels(view, title, _NOTE, tall_in=_TALL_IN[columns], right_in=_RIGHT_IN)
+    lines = view.values(color) if color else [None]
+    is_log = _spans_much(view)
+    for panel, (_, points) in zip(axes, view.panels(), strict=True):
+        for number, value in enumerate(lines):
+            of_line = points.filter(pl.col(color) == value) if color else points
+            _line(panel, view, x, of_line, number)
+        panel.set_xticks(*ticks(view, x, room=14 if columns == 1 else 7))
+        panel.set_xlim(-0.4, len(view.values(x)) - 0.6)
+        if is_log:
+            panel.set_yscale("log")
+            panel.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0), numticks=9))
+            panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            panel.yaxis.set_minor_formatter(NullFormatter())
+        elif not view.number.endswith("_index"):
+            panel.set_ylim(bottom=0)
+        if view.number == "throughput_ratio":
+            style.fair_share(panel, 1.0)
+    limits = [panel.get_ylim() for panel in axes]
+    for panel in axes:
+        panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    label_axes(picture, axes, axis_title(view, x), view.quantity.label)
+    if color:
+        _key(picture, view, color, lines)
+    return picture
+
+
+def _line(panel: Axes, view: View, x: str, points: pl.DataFrame, number: int) -> None:
+    colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
+    order, factor = view.values(x), view.quantity.factor
+    places = [order.index(value) for value in points[x]]
+    points = points.with_columns(place=pl.Series(places, dtype=pl.Int64)).sort("place")
+    one = points.filter(~pl.col("is_bimodal"))
+    low, high = one["low"] * factor, one["high"] * factor
+    panel.fill_between(one["place"], low, high, color=colour, alpha=0.18, linewidth=0)
+    panel.plot(
+        one["place"], one["median"] * factor, marker, linestyle="-", color=colour, markersize=3.5
+    )
+    two = points.filter(pl.col("is_bimodal"))
+    for state in ("lower", "upper"):
+        panel.plot(
+            two["place"],
+            two[state] * factor,
+            marker,
+            color=colour,
+            markerfacecolor=style.PAPER,
+            linestyle="",
+            markersize=4.5,
+        )
+
+
+def _key(picture: style.Picture, view: View, color: str, lines: list[Any]) -> None:
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=_COLOURS[number % len(_COLOURS)],
+            marker=_MARKERS[number % len(_MARKERS)],
+            markersize=3.5,
+            label=view.label(color, value),
+        )
+        for number, value in enumerate(lines)
+    ]
+    top = 1 - 0.62 / picture.get_figheight()
+    picture.legend(
+        handles=handles,
+        title=view.title_of(color),
+        loc="upper right",
+        bbox_to_anchor=(0.995, top),
+        alignment="left",
+        title_fontsize=8,
+    )
+
+
+def _spans_much(view: View) -> bool:
+    values = view.points["median"].drop_nulls()
+    least, most = values.min(), values.max()
+    assert isinstance(least, float)
+    assert isinstance(most, float)
+    return least > 0 and most / least > _LARGEST_SPAN

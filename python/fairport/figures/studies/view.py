@@ -1,0 +1,180 @@
+"""What a figure of a study shows: a number at the points, split into panels; and the panels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from matplotlib.axes import Axes
+
+from fairport.errors import InputError
+from fairport.figures import style
+from fairport.quantities import Quantity, of_number
+from fairport.study import precision
+
+if TYPE_CHECKING:
+    from fairport.study.results import Study
+
+WIDTH_IN = 7.2
+_LEFT_IN, _TOP_IN, _BOTTOM_IN, _GAP_IN = 0.74, 0.72, 0.78, 0.36
+_MOST_PANELS = 12
+_MOST_COLUMNS = 3
+_MOST_TICKS = 14
+
+
+@dataclass(frozen=True)
+class View:
+    """A number of a study at its points."""
+
+    study: Study
+    number: str
+    points: pl.DataFrame
+    """As `precision.summary`."""
+    facets: list[str]
+    """Axes that are small multiples."""
+    runs: int
+    seeds: str
+    """How many seeds a point has, in words."""
+
+    @property
+    def quantity(self) -> Quantity:
+        """The number, as people read it."""
+        return of_number(self.number)
+
+    def title_of(self, axis: str) -> str:
+        """What the figure calls the axis."""
+        return self.study.definition.titles.get(axis, axis)
+
+    def values(self, axis: str) -> list[Any]:
+        """The values that have points, in order."""
+        there = set(self.points[axis])
+        return [value for value in self.study.axes[axis] if value in there]
+
+    def label(self, axis: str, value: Any) -> str:
+        """What a value is called."""
+        definition = self.study.definition
+        labels = dict(zip(map(str, definition.axes[axis]), definition.labels[axis], strict=True))
+        found = labels.get(str(value), str(value))
+        if isinstance(value, float):
+            return f"{value:.3g}"
+        return found
+
+    def panels(self) -> list[tuple[str, pl.DataFrame]]:
+        """The points of each panel, with the panel's title."""
+        if not self.facets:
+            return [("", self.points)]
+        found = []
+        for at in product(*(self.values(axis) for axis in self.facets)):
+            matching = dict(zip(self.facets, at, strict=True))
+            points = self.points.filter(**matching) if matching else self.points
+            title = ", ".join(
+                self.label(axis, value)
+                if isinstance(value, str)
+                else f"{self.title_of(axis)} {self.label(axis, value)}"
+                for axis, value in matching.items()
+            )
+            if points.height:
+                found.append((title, points))
+        return found
+
+
+def viewed(study: Study, number: str, shown: Sequence[str], where: str) -> View:
+    """The number at the points of the study for which the condition holds. Raises InputError."""
+    runs = study.to_polars()
+    if where:
+        chosen = study.sql(f"select run_id from runs where {where}")
+        runs = runs.join(chosen, on="run_id", how="semi", maintain_order="left")
+    points = precision.summary(runs, list(study.axes), number)
+    if points.is_empty():
+        raise InputError(
+            f"has no run with `{number}`",
+            file=study.place.name,
+            remedy="draw another number, or make --where wider",
+        )
+    facets = [axis for axis in study.axes if axis not in shown and points[axis].n_unique() > 1]
+    view = View(study, number, points, facets, int(points["runs"].sum()), _seeds(points["runs"]))
+    panels = len(view.panels())
+    if panels > _MOST_PANELS:
+        raise InputError(
+            f"makes {panels} panels of {', '.join(facets)}, more than {_MOST_PANELS}",
+            file="plot",
+            remedy=f"choose some, such as --where '\"{facets[0]}\" = ..'",
+        )
+    return view
+
+
+def panels(
+    view: View, title: str, note: str, *, tall_in: float, right_in: float
+) -> tuple[style.Picture, list[Axes]]:
+    """A picture with one set of axes per panel, in rows; `right_in` is left free at the right."""
+    shown = view.panels()
+    columns = min(_MOST_COLUMNS, len(shown))
+    rows = -(-len(shown) // columns)
+    height = _TOP_IN + rows * tall_in + (rows - 1) * _GAP_IN + _BOTTOM_IN
+    wide = (WIDTH_IN - _LEFT_IN - right_in) / columns
+    gap = 0.16 if columns > 1 else 0.0
+    picture = style.Picture(figsize=(WIDTH_IN, height))
+    axes = []
+    for index, (name, _) in enumerate(shown):
+        row, column = divmod(index, columns)
+        bottom = height - _TOP_IN - (row + 1) * tall_in - row * _GAP_IN
+        box = (_LEFT_IN + column * wide, bottom, wide - gap, tall_in)
+        panel = picture.add_axes(
+            (box[0] / WIDTH_IN, box[1] / height, box[2] / WIDTH_IN, box[3] / height)
+        )
+        panel.set_title(name, loc="left", fontweight="bold", fontsize=8.5, pad=4)
+        axes.append(panel)
+    left = 0.1 / WIDTH_IN
+    head: Mapping[str, Any] = {"va": "top", "ha": "left"}
+    picture.text(left, 1 - 0.09 / height, title, fontsize=10.5, fontweight="bold", **head)
+    runs = f"{view.runs:,}".replace(",", " ")
+    of = f"{view.study.definition.name}: {runs} runs, {view.seeds}"
+    picture.text(left, 1 - 0.3 / height, of, color=style.MUTED, fontsize=8, **head)
+    picture.text(left, 0.08 / height, note, color=style.MUTED, fontsize=7.5)
+    return picture, axes
+
+
+def label_axes(
+    picture: style.Picture, axes: Sequence[Axes], x: str, y: str, *, is_shared: bool = True
+) -> None:
+    """Names both axes once; inner panels have no tick labels."""
+    height = picture.get_figheight()
+    places = [panel.get_position() for panel in axes]
+    left, right = min(place.x0 for place in places), max(place.x1 for place in places)
+    bottom, top = min(place.y0 for place in places), max(place.y1 for place in places)
+    picture.text((left + right) / 2, 0.42 / height, x, ha="center", va="center")
+    picture.text(0.14 / WIDTH_IN, (bottom + top) / 2, y, rotation=90, ha="center", va="center")
+    if is_shared:
+        for number, (panel, place) in enumerate(zip(axes, places, strict=True)):
+            panel.tick_params(labelleft=place.x0 < left + 0.01)
+            below = [
+                other
+                for other in places[number + 1 :]
+                if other.y1 < place.y0 and abs(other.x0 - place.x0) < 0.01
+            ]
+            panel.tick_params(labelbottom=not below)
+
+
+def ticks(view: View, axis: str, *, room: int = _MOST_TICKS) -> tuple[list[int], list[str]]:
+    """Places and labels of an axis's values: every second, every third .. where there are many."""
+    values = view.values(axis)
+    step = -(-len(values) // room)
+    places = list(range(0, len(values), step))
+    labels = [view.label(axis, values[place]) for place in places]
+    return places, [label.removesuffix(" packets") for label in labels]
+
+
+def axis_title(view: View, axis: str) -> str:
+    """Of a horizontal or vertical axis, with the unit that its labels leave out."""
+    values = view.values(axis)
+    counted = all(isinstance(value, str) and value.endswith(" packets") for value in values)
+    title = view.title_of(axis)
+    return f"{title} (packets)" if counted and "packets" not in title else title
+
+
+def _seeds(runs: pl.Series) -> str:
+    least, most = int(runs.min() or 0), int(runs.max() or 0)  # type: ignore[call-overload]
+    return f"{least} seeds per point" if least == most else f"{least} to {most} seeds per point"
