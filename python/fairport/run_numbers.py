@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from fairport import metrics
 from fairport.tables import Tables
+from fairport.traffic_table import flat
 from fairport.verdict import OUTCAST_BELOW, lone_and_peers
 
 Numbers = dict[str, float | bool | None]
 Array = NDArray[Any]
 
 _NONE = np.uint64(2**64 - 1)
-_SMALL_BYTES = 100_000
 
 NUMBERS: dict[str, str] = {
     "outcast": "whether the lone class gets less than half of its peers' mean goodput",
@@ -49,21 +49,25 @@ NUMBERS: dict[str, str] = {
     "peers_goodput_bps_mean": "of the class that it is compared with",
     "peers_goodput_bps_min": "of the class that it is compared with",
     "peers_goodput_bps_max": "of the class that it is compared with",
-    "unfinished": "transfers that had not completed at the end",
-    "fct_mean_s": "of completed transfers",
-    "fct_median_s": "of completed transfers",
-    "fct_p99_s": "of completed transfers",
-    "small_fct_median_s": "of completed transfers of up to 100 kB",
-    "small_fct_p99_s": "of completed transfers of up to 100 kB",
-    "slowdown_median": "of completed transfers, against the empty network",
-    "slowdown_p99": "of completed transfers, against the empty network",
-    "round_median_s": "of rounds of incast",
-    "round_p99_s": "of rounds of incast",
-    "response_median_s": "of answered requests",
-    "response_p99_s": "of answered requests",
-    "udp_loss_share": "of packets that UDP sources sent",
+    "rounds_done": "of the first incast",
+    "round_time_median_s": "of the first incast",
+    "round_time_p99_s": "of the first incast",
+    "transfers": "of the first traffic that is transfers or requests",
+    "unfinished": "of those, what was under way at the end",
+    "fct_median_s": "of the first traffic that is transfers",
+    "fct_p99_s": "of the first traffic that is transfers",
+    "small_fct_p99_s": "of transfers of up to 100 kB, of the first traffic that has them",
+    "slowdown_median": "of the first traffic that is transfers, against the empty network",
+    "slowdown_p99": "of the first traffic that is transfers, against the empty network",
+    "response_median_s": "of the first traffic that is requests",
+    "response_p99_s": "of the first traffic that is requests",
+    "loss_share": "of the first traffic of UDP",
+    "delay_mean_s": "of the first traffic of UDP",
+    "delay_p99_s": "of the first traffic of UDP",
 }
 """Every number by its name, and what it is of."""
+
+_OF_TRAFFIC = frozenset(list(NUMBERS)[list(NUMBERS).index("rounds_done") :])
 
 TYPES: dict[str, type[pl.DataType]] = dict.fromkeys(NUMBERS, pl.Float64) | {"outcast": pl.Boolean}
 """Of columns that hold them."""
@@ -103,25 +107,25 @@ class Arrays:
                 "ports": _columns(tables["ports"], text=False),
                 "rtt": _columns(tables["rtt"], text=False),
                 "drops": _columns(tables["drops"], text=True),
-                "rounds": _columns(tables["rounds"], text=False),
-                "requests": _columns(tables["requests"], text=False),
             },
             is_tcp=(flows["protocol"] == "tcp").to_numpy(),
             is_bulk=(flows["workload"] == "bulk").to_numpy(),
         )
 
 
-def numbers(arrays: Arrays, from_s: float, to_s: float) -> Numbers:
-    """All of `NUMBERS` of a run that was measured from `from_s` to `to_s`."""
+def numbers(
+    arrays: Arrays, from_s: float, to_s: float, traffic: Sequence[Mapping[str, Any]] = ()
+) -> Numbers:
+    """All of `NUMBERS` of a run that was measured from `from_s` to `to_s`.
+
+    `traffic` is the summary's, of which long-lived flows may be left out.
+    """
     tables = arrays.tables
     flows = tables["flows"]
-    transfers = _transfers(flows, from_s, to_s)
-    requests = _requests(tables["requests"], from_s, to_s)
-    finite = bool(transfers) or bool(requests)
-    found: Numbers = dict.fromkeys(NUMBERS)
     compared = arrays.is_bulk if arrays.is_bulk.any() else arrays.is_tcp
     rates = flows["goodput_bps"][compared]
     squares = float((rates * rates).sum())
+    found: Numbers = dict.fromkeys(NUMBERS)
     found |= {
         "jain_index": float(rates.sum()) ** 2 / (len(rates) * squares) if squares > 0 else None,
         "goodput_bps_total": float(flows["goodput_bps"][arrays.is_tcp].sum()),
@@ -130,18 +134,17 @@ def numbers(arrays: Arrays, from_s: float, to_s: float) -> Numbers:
         "drops": float(tables["ports"]["drops"].sum()),
         "marks": float(tables["ports"]["marks"].sum()),
     }
-    found |= _classes(flows, compared, compares_rates=not finite or bool(arrays.is_bulk.any()))
+    found |= _classes(flows, compared)
     found |= _bottleneck(tables["ports"])
     found |= _drop_runs(tables["drops"])
     found |= _rtt(tables["rtt"])
-    found |= transfers | requests | _rounds(tables["rounds"])
-    sent = flows["segments_sent"][~arrays.is_tcp].sum()
-    if sent:
-        found["udp_loss_share"] = float(flows["drops"][~arrays.is_tcp].sum()) / float(sent)
+    # the first traffic that has a number comes last, so that it stays
+    for entry in reversed(traffic):
+        found |= {name: value for name, value in flat(entry).items() if name in _OF_TRAFFIC}
     return found
 
 
-def _classes(flows: Mapping[str, Array], compared: Array, *, compares_rates: bool) -> Numbers:
+def _classes(flows: Mapping[str, Array], compared: Array) -> Numbers:
     """The lone class and its peers, as the verdict has them."""
     hops, rates = flows["hops"][compared], flows["goodput_bps"][compared]
     members = {f"{count}-hop": hops == count for count in np.unique(hops)}
@@ -150,7 +153,7 @@ def _classes(flows: Mapping[str, Array], compared: Array, *, compares_rates: boo
         for name, of in members.items()
     }
     lone, peers = lone_and_peers(classes)
-    found: Numbers = {"outcast": False}
+    found: Numbers = {}
     if peers:
         theirs = rates[members[peers]]
         found |= {
@@ -166,7 +169,7 @@ def _classes(flows: Mapping[str, Array], compared: Array, *, compares_rates: boo
             "lone_timeouts": float(flows["timeouts"][compared][ours].sum()),
             "lone_timeout_period_s": float(flows["timeout_period_s"][compared][ours].sum()),
         }
-        if compares_rates:
+        if (flows["size_bytes"][compared] == _NONE).all():
             found["throughput_ratio"] = ratio
             found["outcast"] = ratio is not None and ratio < OUTCAST_BELOW
     return found
@@ -216,58 +219,6 @@ def _rtt(rtt: Mapping[str, Array]) -> Numbers:
         "rtt_mean_s": float((rtt["rtt_s"] * samples).sum()) / in_all,
         "rtt_p99_s": float(rtt["rtt_s"][order][np.argmax(reached)]),
     }
-
-
-def _transfers(flows: Mapping[str, Array], from_s: float, to_s: float) -> Numbers:
-    """Of what `completion.transfers` counts; nothing where it counts none."""
-    start, sizes = flows["start_s"], flows["size_bytes"]
-    ours = (sizes != _NONE) & ~np.isnan(flows["ideal_fct_s"]) & (start >= from_s) & (start < to_s)
-    if not ours.any():
-        return {}
-    fct = flows["fct_s"][ours]
-    done = ~np.isnan(fct)
-    slowdown = (fct / flows["ideal_fct_s"][ours])[done]
-    small = fct[done & (sizes[ours] <= _SMALL_BYTES)]
-    fct = fct[done]
-    return {
-        "unfinished": float(len(done) - done.sum()),
-        "fct_mean_s": float(fct.mean()) if len(fct) else None,
-        "fct_median_s": _quantile(fct, 0.5),
-        "fct_p99_s": _quantile(fct, 0.99),
-        "small_fct_median_s": _quantile(small, 0.5),
-        "small_fct_p99_s": _quantile(small, 0.99),
-        "slowdown_median": _quantile(slowdown, 0.5),
-        "slowdown_p99": _quantile(slowdown, 0.99),
-    }
-
-
-def _rounds(rounds: Mapping[str, Array]) -> Numbers:
-    """Of rounds of many flows: those without a flow of their own."""
-    flow = rounds["flow"]
-    whole = np.isnan(flow) if flow.dtype.kind == "f" else flow == np.iinfo(flow.dtype).max
-    times = rounds["completion_s"][whole]
-    return {"round_median_s": _quantile(times, 0.5), "round_p99_s": _quantile(times, 0.99)}
-
-
-def _requests(requests: Mapping[str, Array], from_s: float, to_s: float) -> Numbers:
-    start = requests["start_s"]
-    ours = requests["response_s"][(start >= from_s) & (start < to_s)]
-    if not len(ours):
-        return {}
-    times = ours[~np.isnan(ours)]
-    return {
-        "response_median_s": _quantile(times, 0.5),
-        "response_p99_s": _quantile(times, 0.99),
-    }
-
-
-def _quantile(values: Array, share: float) -> float | None:
-    """By the nearest rank, as in the summary."""
-    if not len(values):
-        return None
-    # a rank between two is the upper one, as polars has it; numpy takes the even one
-    rank = int((len(values) - 1) * share + 0.5)
-    return float(np.partition(values, rank)[rank])
 
 
 def _columns(table: pl.DataFrame, *, text: bool) -> dict[str, Array]:

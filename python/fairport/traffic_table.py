@@ -47,6 +47,12 @@ def table(summary: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, list[A
     ]
 
 
+def flat(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of an entry that are there, by the names of `fairport.quantities`."""
+    found = {name: _at(entry, path) for name, path in _NUMBERS.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def _at(entry: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     found: Any = entry
     for part in path:

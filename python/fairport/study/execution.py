@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from fairport.errors import InputError
 from fairport.ordered_threads import Stop
 from fairport.scenario import Scenario
-from fairport.study.one_run import LeanRun, Row, recorded, simulated
+from fairport.study.one_run import LeanRun, Row, measured, simulated
 from fairport.study.worker import Report
 from fairport.study.workers import WorkerDiedError, Workers, shared
 
@@ -63,7 +63,7 @@ def outcome(task: Task, report: Report) -> Ended:
             case InputError() as refused:
                 return Ended(task, None, in_words(refused))
             case (backend, scenario):
-                _, row = recorded(report, backend, scenario, task.seed)
+                row = measured(report, backend, scenario, task.seed)
         return Ended(task, row)
     except Exception as error:
         return Ended(task, None, in_words(error))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairport import _core, backends
+from fairport.backends.protocol import Prepared
 from fairport.backends.run import run_prepared
 from fairport.backends.simulation import PreparedSimulation
 from fairport.record import Record
@@ -23,7 +24,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class LeanRun:
-    """A simulation of which only the numbers are wanted: the job as the engine reads it."""
+    """A simulation of long-lived flows of which only the numbers are wanted: the engine's job."""
 
     key: str
     job: str
@@ -31,8 +32,15 @@ class LeanRun:
     workloads: tuple[str, ...]
 
     @staticmethod
-    def of(prepared: PreparedSimulation) -> LeanRun:
-        """The run of any seed of what was prepared. Its code is not the user's."""
+    def of(prepared: Prepared) -> LeanRun | None:
+        """The run of any seed of what was prepared; None for one that needs its tables.
+
+        Those are runs with other traffic and with code of the user's own.
+        """
+        if not isinstance(prepared, PreparedSimulation) or not prepared.is_kept:
+            return None
+        if any(traffic.kind != "bulk" for traffic in prepared.scenario.traffic):
+            return None
         document = {name: part for name, part in prepared.job.document.items() if name != "seed"}
         longest = {"series_interval_ps": document["duration_ps"]}
         longest |= {"queue_interval_ps": document["duration_ps"]}
@@ -46,7 +54,7 @@ def simulated(report: Report, run: LeanRun, seed: int) -> Row:
     begin = time.perf_counter()
     simulation = _core.Simulation(f'{{"seed": {seed}, {run.job[1:]}')
     raw = simulation.run(report)
-    measured = raw["measure_from_s"], raw["measure_to_s"]
+    span = raw["measure_from_s"], raw["measure_to_s"]
     wall_s = time.perf_counter() - begin
     return {
         "key": run.key,
@@ -57,8 +65,15 @@ def simulated(report: Report, run: LeanRun, seed: int) -> Row:
         "packet_hops": raw["packet_hops"],
         "simulated_s": raw["simulated_s"],
         "wall_s": wall_s,
-        **numbers(Arrays.of_engine(raw, run.workloads), *measured),
+        **numbers(Arrays.of_engine(raw, run.workloads), *span),
     }
+
+
+def measured(report: Report, backend: str, scenario: Scenario, seed: int) -> Row:
+    """The row of a run on any backend."""
+    chosen = backends.get(backend)
+    prepared = chosen.prepare(scenario, seed)
+    return row_of(run_prepared(chosen, prepared, lambda _, at_s, hops: report(at_s, hops)))
 
 
 def recorded(report: Report, backend: str, scenario: Scenario, seed: int) -> tuple[Record, Row]:
@@ -72,12 +87,12 @@ def recorded(report: Report, backend: str, scenario: Scenario, seed: int) -> tup
 def row_of(result: Result) -> Row:
     """The row of a run whose tables are at hand."""
     summary = result.summary
-    measured = summary["measure"]["from_s"], summary["measure"]["to_s"]
+    span = summary["measure"]["from_s"], summary["measure"]["to_s"]
     return {
         "key": result.manifest["key"],
         "seed": result.seed,
         **{name: summary[name] for name in _OF_SUMMARY},
-        **numbers(Arrays.of_tables(result.tables), *measured),
+        **numbers(Arrays.of_tables(result.tables), *span, summary["traffic"]),
     }
 
 

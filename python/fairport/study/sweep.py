@@ -19,7 +19,6 @@ import polars as pl
 
 from fairport import backends
 from fairport.backends import memory
-from fairport.backends.simulation import PreparedSimulation
 from fairport.errors import InputError, did_you_mean
 from fairport.files.place import place
 from fairport.run_numbers import NUMBERS
@@ -255,9 +254,7 @@ class _Runs:
             prepared = self._backend.prepare(scenario, scenario.seed)
         except InputError as error:
             return error
-        if isinstance(prepared, PreparedSimulation) and prepared.is_kept:
-            return LeanRun.of(prepared)
-        return self._backend.name, scenario
+        return LeanRun.of(prepared) or (self._backend.name, scenario)
 
     def at_points(self, more: Iterable[tuple[Mapping[str, Any], int]]) -> list[tuple[int, int]]:
         """Points by the values of their axes, with seeds, as numbers of points."""

@@ -119,7 +119,7 @@ def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap)
     box = ((WIDTH_IN - 0.72) / WIDTH_IN, (height - 0.72 - tall) / height)
     bar = picture.add_axes((*box, 0.12 / WIDTH_IN, tall / height))
     key = picture.colorbar(ScalarMappable(norm, colours), cax=bar)
-    key.outline.set_visible(False)  # type: ignore[operator]
+    key.outline.set_visible(False)
     bar.tick_params(length=2, labelsize=7.5)
     if view.number == "throughput_ratio":
         bar.yaxis.set_major_locator(FixedLocator(_RATIO_TICKS))

@@ -176,5 +176,6 @@ def axis_title(view: View, axis: str) -> str:
 
 
 def _seeds(runs: pl.Series) -> str:
-    least, most = int(runs.min() or 0), int(runs.max() or 0)  # type: ignore[call-overload]
+    counts = runs.to_list()
+    least, most = min(counts), max(counts)
     return f"{least} seeds per point" if least == most else f"{least} to {most} seeds per point"
