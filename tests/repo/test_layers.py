@@ -24,12 +24,11 @@ PYTHON = (
         "errors",
         "headers",
         "ordered_threads",
-        "payload",
         "quantities",
         "traffic_table",
         "verdict",
     },
-    {"completion", "custom", "files", "published", "tables", "workloads"},
+    {"completion", "custom", "files", "payload", "published", "tables", "workloads"},
     # What is asked for, and what tables mean.
     {"scenario", "metrics", "trends"},
     {"blackouts", "loads", "result", "run_numbers", "scripts", "stacks"},
