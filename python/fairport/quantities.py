@@ -103,7 +103,7 @@ QUANTITIES: dict[str, Quantity] = {
     "loss_share": Quantity("loss", "%", 100, ".2f"),
     "delay_mean_s": Quantity("delay mean", **_MS, form=".3f"),
     "delay_p99_s": Quantity("delay p99", **_MS, form=".3f"),
-    "host_queue_drop_share": Quantity("drops in hosts' own queues", "%", 100, ".1f"),
+    "host_queue_drop_share": Quantity("drops in hosts' own queues", "%", 100, ".3g"),
 }
 
 

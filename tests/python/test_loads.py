@@ -133,6 +133,32 @@ def test_transfers_have_no_verdict_on_outcast() -> None:
     assert (verdict["outcast"], verdict["ratio"]) == (None, None)
 
 
+# One sender whose window of megabytes fits the path, but not its own queue of 20 packets.
+OWN_QUEUE = NETWORK | {
+    "host": {"queue": "20 packets"},
+    "queue": {"limit": "100MB"},
+    "traffic": [BULK | {"from": "h1"}],
+}
+
+
+def test_a_full_queue_of_a_linux_host_pushes_back() -> None:
+    result = fp.run(OWN_QUEUE | {"tcp": {"stack": "linux-6", "small_queue": False}})
+    assert result.drops.is_empty()
+    assert result.flows["retransmits"].sum() == 0
+    assert result.flows["timeouts"].sum() == 0
+    assert result.summary["host_queue_drop_share"] is None
+    # the line is kept busy all the same, and the window falls once per window of data at most
+    assert result.summary["goodput_bps_total"] > 0.9e9
+    assert result.series["cwnd_bytes"].max() < 200_000
+
+
+def test_where_it_does_not_push_back_the_packets_are_lost() -> None:
+    off = {"stack": "linux-6", "small_queue": False, "host_queue_pushback": False}
+    result = fp.run(OWN_QUEUE | {"tcp": off})
+    assert result.summary["host_queue_drop_share"] == 1
+    assert result.flows["retransmits"].sum() > 0
+
+
 def test_drops_in_the_hosts_own_queues_are_counted() -> None:
     own = NETWORK | {"host": {"queue": "5 packets"}, "traffic": [BULK | {"from": "h1..h6"}]}
     result = fp.run(own | {"queue": {"limit": "1MB"}, "tcp": {"stack": "ns2"}})

@@ -64,6 +64,12 @@ impl Server {
         }
     }
 
+    /// When it is done with all that it was given.
+    #[inline]
+    pub fn free_at(&self) -> Instant {
+        self.free_at
+    }
+
     /// When the packet that reaches the server at `at` is done. Calls come in order of time.
     #[inline]
     pub fn serve(&mut self, at: Instant) -> Instant {

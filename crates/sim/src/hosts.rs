@@ -6,7 +6,7 @@ use fairport_net::{Header, Hosts, Network, NodeId, Observer, Packet, PortId, pre
 use fairport_plan::HostOutput;
 use fairport_record::{FlowSample, Progress, Simulated};
 use fairport_tcp::{Ecn, Segment};
-use fairport_units::Instant;
+use fairport_units::{Duration, Instant};
 
 use crate::flow::{Endpoint, LiveFlow, Side};
 use crate::reports::Reports;
@@ -21,13 +21,26 @@ const NIC: PortId = PortId(0);
 pub(crate) struct Outputs {
     /// by host number
     hosts: Vec<HostOutput>,
+    /// until when the queue of each one's adapter could be full
+    crowded_until: Vec<Instant>,
+    /// a queue that is emptied sooner is not full
+    queue_span: Duration,
     /// separates short flows from long ones
     classifier: Option<Classifier>,
 }
 
 impl Outputs {
     pub(crate) fn new(hosts: Vec<HostOutput>, classifier: Option<Classifier>) -> Self {
-        Self { hosts, classifier }
+        Self {
+            crowded_until: vec![Instant::ZERO; hosts.len()],
+            queue_span: hosts
+                .iter()
+                .map(|host| host.queue_span)
+                .min()
+                .unwrap_or(Duration::ZERO),
+            hosts,
+            classifier,
+        }
     }
 
     /// When a packet that an endpoint sends at `now` reaches its host's NIC, and its class. It is
@@ -41,6 +54,44 @@ impl Outputs {
             None => LONG,
         };
         (at, class)
+    }
+}
+
+impl Outputs {
+    /// Whether the queue of a host is so long at `now` that it could be full.
+    #[inline]
+    fn is_crowded(&self, host: u32, now: Instant) -> bool {
+        self.crowded_until[host as usize] > now
+    }
+
+    /// The packet that a host sent at `now` will have left its adapter at `departs`, or was dropped there.
+    /// Returns whether its queue is so long that it could be full.
+    #[inline]
+    fn crowds(&mut self, host: u32, now: Instant, departs: Instant) -> bool {
+        departs > now + self.queue_span && self.note_crowd(host, now, departs)
+    }
+
+    #[cold]
+    fn note_crowd(&mut self, host: u32, now: Instant, departs: Instant) -> bool {
+        let until = &mut self.crowded_until[host as usize];
+        if departs != Instant::NEVER {
+            *until = now + ((departs - now) - self.queue_span);
+        }
+        *until > now
+    }
+
+    /// Whether a connection waits because its host's queue is full.
+    #[cold]
+    fn holds<P: Simulated, O: Observer<P>>(
+        &self,
+        network: &mut Network<P, O>,
+        endpoint: &mut Endpoint,
+        now: Instant,
+    ) -> bool {
+        let output = &self.hosts[endpoint.host as usize];
+        let at = now.max(output.server.free_at()) + output.latency;
+        let waiting = network.backlog_of_adapter(endpoint.route, at);
+        waiting.packets >= output.queue_packets && endpoint.connection.yields_to_host(now)
     }
 }
 
@@ -129,7 +180,10 @@ fn transmit<P: Simulated, O: Observer<P>>(
     index: u32,
 ) {
     let mut burst = None;
-    while let Some(segment) = endpoint.connection.poll_transmit(now) {
+    let mut crowded = outputs.is_crowded(endpoint.host, now);
+    while !(crowded && outputs.holds(network, endpoint, now))
+        && let Some(segment) = endpoint.connection.poll_transmit(now)
+    {
         let (at, class) = match burst {
             Some(burst) if segment.payload > 0 && endpoint.connection.continues_burst() => burst,
             _ => outputs.leave(endpoint.host, now, index),
@@ -146,6 +200,7 @@ fn transmit<P: Simulated, O: Observer<P>>(
         endpoint.sent += 1;
         let content = P::new(segment, endpoint.sent, index % 2 == 1);
         let departs = network.inject(at, Packet { header, content });
+        crowded = outputs.crowds(endpoint.host, now, departs);
         endpoint.connection.queued_until(departs, &segment);
     }
     if let Some(deadline) = endpoint.connection.poll_timer() {
@@ -181,7 +236,8 @@ fn send_datagram<P: Simulated, O: Observer<P>>(
     };
     stamp(&mut datagram, now);
     let content = P::new(datagram, flow.sent, false);
-    network.inject(at, Packet { header, content });
+    let departs = network.inject(at, Packet { header, content });
+    outputs.crowds(flow.host, now, departs);
 }
 
 impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {

@@ -266,6 +266,13 @@ impl Connection {
         }
     }
 
+    /// The queue of this host has no room for another packet. Returns whether the connection waits; if not, it
+    /// is polled all the same, and the packet is lost.
+    #[cold]
+    pub fn yields_to_host(&mut self, now: Instant) -> bool {
+        self.phase == Phase::Established && self.sender.yields_to_host(&mut self.timers, now)
+    }
+
     /// The ECN codepoint of the segment that [`Self::poll_transmit`] gave last.
     #[inline]
     pub fn codepoint(&self) -> Ecn {

@@ -227,6 +227,9 @@ pub struct Settings {
     /// At most two segments, or 1/1024 s at Linux's pacing rate, of a flow wait in its own host (TCP
     /// small queues, Linux since 3.6).
     pub small_queue: bool,
+    /// A full queue of the host's adapter pushes back (Linux): what does not fit stays unsent and is no loss, and
+    /// the window is reduced, at most once in a window of data; off: it is sent and dropped there.
+    pub host_queue_pushback: bool,
     /// Hand the host bursts of up to 64 KB, which its adapter cuts into segments (TSO): ACKs let
     /// bursts out, and a burst costs the host's processor as much as a segment.
     pub segmentation_offload: bool,

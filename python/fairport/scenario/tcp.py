@@ -187,6 +187,10 @@ class TcpSettings(Section):
     small_queue: bool | None = None
     """No more of a flow waits in its own host than two segments or 1/1024 s of Linux's pacing rate
     (TCP small queues)."""
+    host_queue_pushback: bool | None = None
+    """A full queue of the host pushes back, as in Linux: what does not fit stays unsent and is no
+    loss, and the window is reduced, at most once per window of data. Off, as in ns-2 and ns-3: it
+    is sent, and dropped there."""
     segmentation_offload: bool | None = None
     """The host sends bursts of up to 64 KB back to back (TSO), as Linux sizes them: two segments or
     more, about a millisecond of the rate, 64 KB where the round trip is below half a millisecond.
@@ -262,6 +266,7 @@ ENGINE_NAMES: dict[str, str] = {
     "pacing_granularity": "pacing_granularity_ps",
     "send_gap_max": "send_gap_max_ps",
     "small_queue": "small_queue",
+    "host_queue_pushback": "host_queue_pushback",
     "segmentation_offload": "segmentation_offload",
     "receive_offload": "receive_offload_ps",
 }

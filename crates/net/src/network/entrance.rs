@@ -3,6 +3,7 @@
 use fairport_units::Instant;
 
 use super::{Ingress, Network};
+use crate::discipline::Backlog;
 use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::routing::Routes;
@@ -21,6 +22,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.observer.sent(port, &packet);
         let handle = self.packets.put(&packet);
         self.enqueue(at, port, Ingress { port, number }, handle)
+    }
+
+    /// What waits at `at` in the adapter by which packets with this route leave their host. `at` is not before
+    /// the present, and no later than that of the next packet that the host injects.
+    pub fn backlog_of_adapter(&mut self, route: u32, at: Instant) -> Backlog {
+        self.backlog(self.routes.first_output(route), at)
     }
 
     /// A packet from outside enters the network at a switch: its last bit is in, and its processing

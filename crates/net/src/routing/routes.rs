@@ -144,6 +144,17 @@ impl Routes {
         self.released[length].push(start);
     }
 
+    /// The first output port of the route that a packet carries as `start`; of a set of routes, of the first
+    /// one.
+    pub(crate) fn first_output(&self, start: u32) -> PortId {
+        let index = if start & Self::SPRAYED == 0 {
+            start
+        } else {
+            self.sprayed[(start ^ Self::SPRAYED) as usize].starts[0]
+        };
+        self.output(index)
+    }
+
     /// The index of the first hop of a packet that carries `start`, and its output port.
     #[inline]
     pub(crate) fn enter(&mut self, start: u32) -> (u32, PortId) {

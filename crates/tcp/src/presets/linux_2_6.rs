@@ -67,6 +67,7 @@ preset! {
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set";
     send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
     small_queue = false, "net/ipv4/tcp_output.c, tcp_small_queue_check: from 3.6 on";
+    host_queue_pushback = true, "net/ipv4/tcp_output.c, tcp_transmit_skb: tcp_enter_cwr, and tcp_write_xmit keeps the segment";
     segmentation_offload = false, "ours: off, though the kernel has net/ipv4/tcp_output.c, tcp_tso_should_defer: it depends on the adapter, which the papers do not name";
     receive_offload_ps = 0, "ours: off, though the kernel has net/ipv4/tcp.c, tcp_gro_receive: how much it merges depends on the adapter, which the papers do not name";
 }

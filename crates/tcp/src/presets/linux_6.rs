@@ -66,6 +66,7 @@ preset! {
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set; the kernel's are hrtimers";
     send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
     small_queue = true, "net/ipv4/tcp_output.c, tcp_small_queue_check";
+    host_queue_pushback = true, "net/ipv4/tcp_output.c, __tcp_transmit_skb: tcp_enter_cwr, and tcp_write_xmit keeps the segment";
     segmentation_offload = false, "ours: off, though most adapters have it (net/ipv4/tcp_output.c, tcp_tso_autosize)";
     receive_offload_ps = 0, "ours: off, though most adapters feed it (net/ipv4/tcp_offload.c, tcp_gro_receive)";
 }

@@ -66,6 +66,7 @@ preset! {
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set";
     send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
     small_queue = false, "ours: the RFCs know no queue of the host";
+    host_queue_pushback = false, "ours: the RFCs know no queue of the host";
     segmentation_offload = false, "ours: the RFCs know no adapter";
     receive_offload_ps = 0, "ours: the RFCs know no adapter";
 }

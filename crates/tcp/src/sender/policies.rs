@@ -10,7 +10,7 @@ use crate::recovery::State;
 use crate::settings::Settings;
 use crate::sizing::Sizing;
 use crate::small_queue::SmallQueue;
-use crate::timers::Timers;
+use crate::timers::{Timer, Timers};
 
 /// IP and TCP headers without options.
 const HEADERS_BYTES: u64 = 40;
@@ -26,6 +26,8 @@ pub(super) struct Policies {
     pub(super) offload: Option<Box<Offload>>,
     /// limits what waits in the host; none: any amount
     pub(super) small_queue: Option<Box<SmallQueue>>,
+    /// a full queue of the host pushes back
+    pushback: bool,
 }
 
 impl Policies {
@@ -36,6 +38,7 @@ impl Policies {
             pacer: Pacer::new(settings, has_rate, seed),
             offload: settings.segmentation_offload.then(Box::default),
             small_queue: SmallQueue::new(settings, has_rate),
+            pushback: settings.host_queue_pushback,
         }
     }
 }
@@ -176,6 +179,29 @@ impl Sender {
             una: self.board.una(),
             nxt: self.board.nxt(),
         }
+    }
+
+    /// The host's queue has no room for another packet. Returns whether the sender waits for its next ACK or
+    /// timer: what it would send now stays unsent, is no loss, and reduces the window gradually, once in a
+    /// window of data (`tcp_enter_cwr` in `__tcp_transmit_skb`; `tcp_write_xmit` keeps the segment). With
+    /// nothing outstanding no ACK would come, so it tries again after an RTO (`tcp_check_probe_timer`).
+    #[cold]
+    pub(crate) fn yields_to_host(&mut self, timers: &mut Timers, now: Instant) -> bool {
+        if !self.policies.pushback {
+            return false;
+        }
+        let window = self.congestion.window();
+        let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
+        if open && (self.has_unsent() || self.board.has_lost()) {
+            if self.recovery.state() == State::Open {
+                self.enter_cwr();
+            }
+            if self.board.is_empty() && !timers.is_running(Timer::Persist) {
+                self.persist.probes = 0;
+                self.await_window(timers, now);
+            }
+        }
+        true
     }
 
     /// A packet with data will have left the host at `departs`.
