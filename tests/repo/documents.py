@@ -145,11 +145,13 @@ def _renewed(file: Path) -> str:
 def _draw_pictures() -> None:
     import fairport as fp
     from fairport import layout
-    from fairport.figures import paths, style
+    from fairport.figures import microscope, paths, style
+    from fairport.microscope import focus, look
 
     result = fp.run(fp.scenario("outcast"), seed=1)
     images = ROOT / "docs" / "images"
     style.save(fp.plot(result, "bars"), images / "outcast.png")
+    style.save(microscope.draw(look(result, focus(result))), images / "microscope.png")
     routings = ("destination-suffix", "equal-length")
     panels = [(name, layout.network(result.scenario.patch({"routing": name}))) for name in routings]
     style.save(paths.draw(panels), images / "paths.png")
