@@ -1,5 +1,32 @@
 //! Captures in and out: what passed the ports of a switch, as files that other tools read and write.
 //!
+//! [`analyse`] finds out from capture files how packets moved: a [`Capture`] reads a file, [`decode`] a frame,
+//! a [`flow::Tracker`] follows the flows, and the join of what came into a switch with what went out
+//! decides the fate of each packet. The outcome is the tables of a run.
+//!
 //! [`write`] writes the packets of a run at chosen ports.
 
+mod analysis;
+mod blocks;
+mod capture;
+mod classic;
+mod damage;
+mod error;
+pub mod flow;
+mod input;
+mod join;
+mod outcome;
+pub mod packet;
+mod record;
+mod taps;
 pub mod write;
+
+pub use analysis::{FileSummary, Options, Progress, analyse};
+pub use capture::Capture;
+pub use damage::Damage;
+pub use error::Error;
+pub use join::{Clock, Completeness};
+pub use outcome::Outcome;
+pub use packet::{Key, Packet, decode};
+pub use record::{Direction, Interface, Record};
+pub use taps::{Layout, Role, Source, Tap};

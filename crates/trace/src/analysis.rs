@@ -1,0 +1,452 @@
+//! From capture files to the tables of a run.
+
+use fairport_net::discipline::Reason;
+
+use crate::capture::Capture;
+use crate::damage::Damage;
+use crate::error::Error;
+use crate::flow::{Connections, Seen, Tracker};
+use crate::join::{Arriving, Completeness, Emitted, Facts, Fate, Join, JoinedPort, Side};
+use crate::outcome::{Outcome, outcome};
+use crate::packet::{Packet, decode};
+use crate::record::Direction;
+use crate::taps::{Layout, Role, Source, check_links};
+
+/// Packets between two reports of progress.
+const SLICE: u64 = 200_000;
+/// Records of a file that are looked at for both directions.
+const PEEKED: usize = 4096;
+/// Stamps before this many ns count from the beginning of a run, not from 1970.
+const RUN_CLOCK_NS: u64 = 86_400_000_000_000;
+/// Bytes of the check sequence, which captures leave out and buffers hold.
+const CHECK_BYTES: u32 = 4;
+
+/// How to analyse.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// look into GRE and VXLAN
+    pub tunnels: bool,
+    /// a packet waits so long for its copy at the other side
+    pub window_ns: u64,
+    /// interval of the series
+    pub interval_ns: u64,
+    /// what is measured, from the start of the captures; none: from when the long flows are established
+    pub measure_ns: Option<(u64, u64)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            tunnels: false,
+            window_ns: 2_000_000_000,
+            interval_ns: 10_000_000,
+            measure_ns: None,
+        }
+    }
+}
+
+/// How far an analysis is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// packets read so far
+    pub packets: u64,
+    /// bytes read so far, after unpacking, of the present pass
+    pub bytes: u64,
+}
+
+/// What was read of a file.
+#[derive(Clone, Debug, Default)]
+pub struct FileSummary {
+    /// its name
+    pub file: String,
+    /// bytes, after unpacking
+    pub bytes: u64,
+    /// packets
+    pub packets: u64,
+    /// packets that are not TCP or UDP, or whose headers are not there
+    pub skipped: u64,
+    /// what could not be read
+    pub damage: Damage,
+}
+
+/// A file that is being read, and its next packet.
+struct Reading {
+    capture: Capture,
+    summary: FileSummary,
+    next: Option<Next>,
+    is_over: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Next {
+    packet: Packet,
+    side: Side,
+    reason: Option<Reason>,
+}
+
+impl Reading {
+    fn open(source: &Source) -> Result<Self, Error> {
+        let capture = Capture::open(&source.file)?;
+        Ok(Self {
+            summary: FileSummary {
+                file: capture.name().to_owned(),
+                ..FileSummary::default()
+            },
+            capture,
+            next: None,
+            is_over: false,
+        })
+    }
+
+    /// Goes on to the next packet of TCP or UDP.
+    #[inline]
+    fn advance(&mut self, file: usize, layout: &Layout, tunnels: bool) -> Result<(), Error> {
+        self.next = None;
+        while let Some(record) = self.capture.next_record() {
+            self.summary.packets += 1;
+            let interface = record.interface;
+            let (direction, time_ns) = (record.direction, record.time_ns);
+            let reason = if record.comment.is_empty() {
+                None
+            } else {
+                reason(record.comment)
+            };
+            let (bytes, length) = (record.bytes, record.length);
+            let packet = decode(bytes, length, record.link_type, time_ns, tunnels);
+            if self.summary.packets == 1 {
+                check_links(&self.capture)?;
+            }
+            let Some(packet) = packet else {
+                self.summary.skipped += 1;
+                continue;
+            };
+            self.next = Some(Next {
+                packet: Packet {
+                    time_ns: layout.clocks[file].aligned(packet.time_ns),
+                    ..packet
+                },
+                side: layout.side(file, interface, direction),
+                reason,
+            });
+            return Ok(());
+        }
+        if !self.is_over {
+            self.is_over = true;
+            check_links(&self.capture)?;
+        }
+        Ok(())
+    }
+}
+
+/// The reason in a comment "dropped: REASON".
+fn reason(comment: &[u8]) -> Option<Reason> {
+    let word = comment.strip_prefix(b"dropped: ")?;
+    let place = Reason::NAMES
+        .iter()
+        .position(|name| name.as_bytes() == word)?;
+    [
+        Reason::Full,
+        Reason::Early,
+        Reason::Share,
+        Reason::PushedOut,
+        Reason::Loss,
+    ]
+    .get(place)
+    .copied()
+}
+
+/// Everything that is being found out.
+pub(crate) struct Analysis {
+    pub(crate) connections: Connections,
+    pub(crate) tracker: Tracker,
+    pub(crate) port: Option<JoinedPort>,
+    pub(crate) layout: Layout,
+    pub(crate) files: Vec<FileSummary>,
+    pub(crate) completeness: Option<Completeness>,
+    pub(crate) packets: u64,
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) egress: Load,
+    pub(crate) measure_ns: Option<(u64, u64)>,
+    /// by connection: the ingress of its data
+    pub(crate) ingress: Vec<Option<u32>>,
+}
+
+/// What passed the output, and how fast at most.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Load {
+    pub(crate) packets: u64,
+    pub(crate) wire_bytes: u64,
+    interval: u64,
+    in_interval: u64,
+    most: u64,
+}
+
+impl Load {
+    const INTERVAL_NS: u64 = 10_000_000;
+    /// preamble, check sequence, gap
+    const FRAMING: u64 = 24;
+
+    #[inline]
+    fn add(&mut self, time_ns: u64, frame_bytes: u32) {
+        let bytes = u64::from(frame_bytes) + Self::FRAMING;
+        self.packets += 1;
+        self.wire_bytes += bytes;
+        let interval = time_ns / Self::INTERVAL_NS;
+        if interval != self.interval {
+            self.interval = interval;
+            self.in_interval = 0;
+        }
+        self.in_interval += bytes;
+        self.most = self.most.max(self.in_interval);
+    }
+
+    /// The most that passed within 10 ms, in bit/s.
+    pub(crate) fn peak_bps(&self) -> f64 {
+        self.most as f64 * 8.0 * 1e9 / Self::INTERVAL_NS as f64
+    }
+}
+
+/// Analyses captures. `goes_on` is called now and then; the analysis ends early when it returns false.
+///
+/// # Errors
+/// If a file cannot be opened or is no capture; if no file holds TCP or UDP; if the sides given do not share
+/// a packet.
+pub fn analyse(
+    sources: &[Source],
+    options: &Options,
+    mut goes_on: impl FnMut(Progress) -> bool,
+) -> Result<Outcome, Error> {
+    let layout = layout(sources, options, &mut goes_on)?;
+    let mut readings = Vec::new();
+    for source in sources {
+        readings.push(Reading::open(source)?);
+    }
+    for (file, reading) in readings.iter_mut().enumerate() {
+        reading.advance(file, &layout, options.tunnels)?;
+    }
+    let mut analysis = Analysis::new(layout, &readings, options)?;
+    analysis.read(&mut readings, options, goes_on)?;
+    analysis.files = readings.iter().map(Reading::summary).collect();
+    check_content(sources, &analysis)?;
+    Ok(outcome(analysis))
+}
+
+impl Reading {
+    fn summary(&self) -> FileSummary {
+        FileSummary {
+            bytes: self.capture.position(),
+            damage: self.capture.damage().clone(),
+            ..self.summary.clone()
+        }
+    }
+}
+
+fn check_content(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
+    if analysis.packets > 0 {
+        return Ok(());
+    }
+    let file = sources.first().map_or("", |source| source.file.as_str());
+    let read: u64 = analysis.files.iter().map(|file| file.packets).sum();
+    if read == 0 {
+        let remedy = "capture again while the flows run: tcpdump -i PORT -s 128 -w FILE";
+        return Err(Error::new(file, "holds no packet", remedy));
+    }
+    let problem = format!("holds no TCP or UDP in its {read} packets");
+    let remedy = "capture at a port that the flows pass, with at least 96 bytes of each packet (-s 96); \
+                  --tunnels looks into GRE and VXLAN";
+    Err(Error::new(file, problem, remedy))
+}
+
+/// The first pass, where one is needed.
+fn layout(
+    sources: &[Source],
+    options: &Options,
+    goes_on: &mut impl FnMut(Progress) -> bool,
+) -> Result<Layout, Error> {
+    let has_roles = sources.iter().any(|source| source.role != Role::Auto);
+    let has_stream = sources.iter().any(|source| source.file == "-");
+    if has_stream && (has_roles || sources.len() > 1) {
+        let remedy = "write it to a file first: the join reads its captures twice";
+        return Err(Error::new(
+            "stdin",
+            "cannot be joined with other captures",
+            remedy,
+        ));
+    }
+    let is_simple = match sources {
+        [source] if !has_stream => !has_both_directions(source)?,
+        _ => has_stream,
+    };
+    if is_simple && !has_roles {
+        return Ok(Layout::alone(sources.len()));
+    }
+    Layout::find(sources, options.tunnels, |packets, bytes| {
+        goes_on(Progress { packets, bytes })
+    })
+}
+
+fn has_both_directions(source: &Source) -> Result<bool, Error> {
+    let mut capture = Capture::open(&source.file)?;
+    let mut has = [false; 3];
+    for _ in 0..PEEKED {
+        let Some(record) = capture.next_record() else {
+            break;
+        };
+        has[record.direction as usize] = true;
+    }
+    Ok(has[Direction::In as usize] && has[Direction::Out as usize])
+}
+
+impl Analysis {
+    fn new(layout: Layout, readings: &[Reading], options: &Options) -> Result<Self, Error> {
+        let firsts = readings.iter().filter_map(|one| one.next.as_ref());
+        let first_ns = firsts.map(|next| next.packet.time_ns).min().unwrap_or(0);
+        let port = match layout.egress {
+            Some(_) => Some(JoinedPort::new(layout.ingress.len() as u32)?),
+            None => None,
+        };
+        Ok(Self {
+            connections: Connections::default(),
+            tracker: Tracker::new(options.interval_ns, options.measure_ns),
+            port,
+            layout,
+            files: Vec::new(),
+            completeness: None,
+            packets: 0,
+            start_ns: if first_ns < RUN_CLOCK_NS { 0 } else { first_ns },
+            end_ns: 0,
+            egress: Load::default(),
+            measure_ns: options.measure_ns,
+            ingress: Vec::new(),
+        })
+    }
+
+    fn read(
+        &mut self,
+        readings: &mut [Reading],
+        options: &Options,
+        mut goes_on: impl FnMut(Progress) -> bool,
+    ) -> Result<(), Error> {
+        let mut join = self
+            .port
+            .is_some()
+            .then(|| Join::new(options.window_ns, self.layout.ingress.len() as u32));
+        while let Some(file) = earliest(readings) {
+            let reading = &mut readings[file];
+            let next = reading.next.take();
+            if let Some(next) = next {
+                self.add(&next, join.as_mut());
+            }
+            let reading = &mut readings[file];
+            reading.advance(file, &self.layout, options.tunnels)?;
+            if self.packets % SLICE == 0 {
+                let bytes = readings.iter().map(|one| one.capture.position()).sum();
+                let packets = self.packets;
+                if !goes_on(Progress { packets, bytes }) {
+                    break;
+                }
+            }
+        }
+        if let Some(mut join) = join {
+            join.finish(|emitted| self.decide(emitted));
+            self.completeness = Some(join.completeness);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn add(&mut self, next: &Next, join: Option<&mut Join>) {
+        self.packets += 1;
+        let packet = &next.packet;
+        let time_ns = packet.time_ns.saturating_sub(self.start_ns);
+        self.end_ns = self.end_ns.max(time_ns);
+        let direction = self.connections.direction(&packet.key);
+        let Some(join) = join else {
+            self.tracker.observe(&Seen {
+                direction,
+                packet,
+                time_ns,
+                left_ns: Some(time_ns),
+            });
+            return;
+        };
+        if next.side == Side::Egress {
+            self.egress.add(time_ns, packet.frame_bytes);
+        }
+        join.add(
+            packet,
+            direction,
+            next.side,
+            time_ns,
+            next.reason,
+            |emitted| self.decide(emitted),
+        );
+    }
+
+    /// A packet's fate is decided.
+    fn decide(&mut self, emitted: &Emitted) {
+        let Emitted {
+            packet,
+            direction,
+            time_ns,
+            ..
+        } = *emitted;
+        let Some((ingress, fate)) = emitted.joined else {
+            self.tracker.observe(&Seen {
+                direction,
+                packet: &packet,
+                time_ns,
+                left_ns: Some(time_ns),
+            });
+            return;
+        };
+        let flow = direction / 2;
+        if packet.payload > 0 {
+            let place = flow as usize;
+            if self.ingress.len() <= place {
+                self.ingress.resize(place + 1, None);
+            }
+            self.ingress[place] = Some(ingress);
+        }
+        if let Some(port) = &mut self.port {
+            port.arrive(&Arriving {
+                time_ns,
+                ingress,
+                flow,
+                direction,
+                facts: Facts {
+                    seq: packet.seq,
+                    identity: u64::from(packet.seq) << 32 | u64::from(packet.ack),
+                },
+                frame_bytes: packet.frame_bytes + CHECK_BYTES,
+                fate,
+                is_apart: emitted.is_apart,
+            });
+        }
+        let left_ns = match fate {
+            Fate::Forwarded { left_ns, .. } => Some(left_ns),
+            Fate::Unseen => Some(time_ns),
+            Fate::Dropped(_) => None,
+        };
+        self.tracker.observe(&Seen {
+            direction,
+            packet: &packet,
+            time_ns,
+            left_ns,
+        });
+    }
+}
+
+/// The file whose next packet is the first.
+#[inline]
+fn earliest(readings: &[Reading]) -> Option<usize> {
+    if let [reading] = readings {
+        return reading.next.as_ref().map(|_| 0);
+    }
+    let times = readings.iter().enumerate();
+    times
+        .filter_map(|(file, one)| Some((one.next.as_ref()?.packet.time_ns, file)))
+        .min()
+        .map(|(_, file)| file)
+}

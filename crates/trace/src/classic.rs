@@ -1,0 +1,166 @@
+//! The classic format of tcpdump (`.pcap`): a file header, then records of 16 bytes and a packet.
+
+use crate::damage::Damage;
+use crate::input::Input;
+use crate::record::Located;
+
+pub(crate) const FILE_HEADER: usize = 24;
+const RECORD_HEADER: usize = 16;
+/// More than any packet: the largest snap length that programs write is 256 KiB.
+const LONGEST: u32 = 1 << 20;
+/// Behind damage, a record is believed if it is within so many seconds of the one before.
+const NEAR_S: u32 = 86_400;
+
+/// How a file's records are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Classic {
+    is_big_endian: bool,
+    /// ns of a unit of the stamps' fraction
+    unit_ns: u64,
+    last_s: Option<u32>,
+}
+
+/// A record's header.
+#[derive(Clone, Copy)]
+struct Header {
+    seconds: u32,
+    fraction: u32,
+    captured: u32,
+    length: u32,
+}
+
+impl Classic {
+    /// Reads a file header; returns the link type besides. None: these are other bytes.
+    pub(crate) fn begin(header: &[u8]) -> Option<(Self, u16)> {
+        let magic = u32::from_le_bytes(header[..4].try_into().ok()?);
+        let (is_big_endian, unit_ns) = match magic {
+            0xa1b2_c3d4 => (false, 1000),
+            0xa1b2_3c4d => (false, 1),
+            0xd4c3_b2a1 => (true, 1000),
+            0x4d3c_b2a1 => (true, 1),
+            _ => return None,
+        };
+        let format = Self {
+            is_big_endian,
+            unit_ns,
+            last_s: None,
+        };
+        // the upper half says whether frames end with their check sequence
+        let link_type = format.word(header, 20) as u16;
+        Some((format, link_type))
+    }
+
+    #[inline]
+    fn word(self, bytes: &[u8], at: usize) -> u32 {
+        let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+        if self.is_big_endian {
+            u32::from_be_bytes(word)
+        } else {
+            u32::from_le_bytes(word)
+        }
+    }
+
+    #[inline]
+    fn header(self, bytes: &[u8]) -> Header {
+        Header {
+            seconds: self.word(bytes, 0),
+            fraction: self.word(bytes, 4),
+            captured: self.word(bytes, 8),
+            length: self.word(bytes, 12),
+        }
+    }
+
+    #[inline]
+    fn is_possible(self, header: Header) -> bool {
+        header.captured <= LONGEST && u64::from(header.fraction) * self.unit_ns < 1_000_000_000
+    }
+
+    /// The next record; None: the file is over.
+    #[inline]
+    pub(crate) fn next(&mut self, input: &mut Input, damage: &mut Damage) -> Option<Located> {
+        loop {
+            if !input.has(RECORD_HEADER) {
+                lose_rest(input, damage);
+                return None;
+            }
+            let header = self.header(input.bytes());
+            if !self.is_possible(header) {
+                if !self.skip_damage(input, damage) {
+                    return None;
+                }
+                continue;
+            }
+            let captured = header.captured as usize;
+            if !input.has(RECORD_HEADER + captured) {
+                lose_rest(input, damage);
+                return None;
+            }
+            self.last_s = Some(header.seconds);
+            let nanoseconds = u64::from(header.fraction) * self.unit_ns;
+            return Some(Located {
+                time_ns: u64::from(header.seconds) * 1_000_000_000 + nanoseconds,
+                interface: 0,
+                start: RECORD_HEADER,
+                end: RECORD_HEADER + captured,
+                length: header.length.max(header.captured),
+                next: RECORD_HEADER + captured,
+                ..Located::default()
+            });
+        }
+    }
+
+    /// Looks for the next place where two records follow each other. False: there is none.
+    #[cold]
+    fn skip_damage(&self, input: &mut Input, damage: &mut Damage) -> bool {
+        let at = input.position();
+        let mut skipped = 0;
+        while input.has(RECORD_HEADER + 1) {
+            input.consume(1);
+            skipped += 1;
+            if self.is_likely(input) {
+                damage.add(at, skipped, 1, "a record that cannot be");
+                return true;
+            }
+        }
+        let rest = input.bytes().len();
+        input.consume(rest);
+        damage.add(at, skipped + rest as u64, 1, "a record that cannot be");
+        false
+    }
+
+    /// Whether a record begins here, and another one, or the end, behind it.
+    fn is_likely(&self, input: &mut Input) -> bool {
+        let near = |header: Header| {
+            let is_near = |last: u32| header.seconds.abs_diff(last) < NEAR_S;
+            self.is_possible(header)
+                && header.captured >= 14
+                && header.captured <= header.length
+                && header.length <= LONGEST
+                && self.last_s.is_none_or(is_near)
+        };
+        let first = self.header(input.bytes());
+        if !near(first) {
+            return false;
+        }
+        let behind = RECORD_HEADER + first.captured as usize;
+        if input.has(behind + RECORD_HEADER) {
+            near(self.header(&input.bytes()[behind..]))
+        } else {
+            input.bytes().len() == behind
+        }
+    }
+}
+
+/// The file ends within a record.
+#[cold]
+pub(crate) fn lose_rest(input: &mut Input, damage: &mut Damage) {
+    let rest = input.bytes().len();
+    let at = input.position();
+    input.consume(rest);
+    if let Some(problem) = input.broke_off() {
+        let problem = format!("it cannot be read further ({problem})");
+        damage.add(at, rest as u64, 1, &problem);
+    } else if rest > 0 {
+        damage.add(at, rest as u64, 1, "the file ends within a packet");
+    }
+}

@@ -1,0 +1,75 @@
+//! The connections of a capture, found by addresses and ports.
+
+use rustc_hash::FxHashMap;
+
+use crate::packet::Key;
+
+/// Numbers connections in order of their first packets, and their two directions: that of the first
+/// packet of connection n is 2n, the other one is 2n + 1.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connections {
+    numbers: FxHashMap<Key, u32>,
+    keys: Vec<Key>,
+    /// what was looked up last: packets come in trains
+    last: Option<(Key, u32)>,
+}
+
+impl Connections {
+    /// The number of a direction.
+    #[inline]
+    pub(crate) fn direction(&mut self, key: &Key) -> u32 {
+        if let Some((last, number)) = &self.last
+            && last == key
+        {
+            return *number;
+        }
+        let number = match self.numbers.get(key) {
+            Some(number) => *number,
+            None => self.add(*key),
+        };
+        self.last = Some((*key, number));
+        number
+    }
+
+    #[cold]
+    fn add(&mut self, key: Key) -> u32 {
+        let number = 2 * self.keys.len() as u32;
+        self.keys.push(key);
+        // a packet to oneself has one key for both directions
+        self.numbers.insert(key.reversed(), number + 1);
+        self.numbers.insert(key, number);
+        number
+    }
+
+    /// The key of a direction.
+    pub(crate) fn key(&self, direction: u32) -> Key {
+        let key = self.keys[direction as usize / 2];
+        if direction % 2 == 0 {
+            key
+        } else {
+            key.reversed()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_directions_of_a_connection_are_neighbours() {
+        let mut connections = Connections::default();
+        let key = |port: u16| Key {
+            source: 1,
+            destination: 2,
+            ports: [port, 80],
+            protocol: 6,
+        };
+        for port in [1000, 1001] {
+            let first = connections.direction(&key(port));
+            assert_eq!(connections.direction(&key(port).reversed()), first + 1);
+            assert_eq!(connections.key(first + 1), key(port).reversed());
+        }
+        assert_eq!(connections.direction(&key(1001)), 2);
+    }
+}

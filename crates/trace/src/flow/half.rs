@@ -1,0 +1,442 @@
+//! One direction of a connection: what its sender sent, and what came of it.
+
+use std::collections::VecDeque;
+
+use super::legs::Leg;
+use super::ranges::Arrived;
+use super::report::{Cause, Counts, Expiry};
+
+/// Segments whose ACK is waited for, at most: more than any window holds.
+const MOST_OUTSTANDING: usize = 1 << 16;
+/// Without any sample of the round-trip time, a silence of so long ends in a timeout.
+const UNKNOWN_RTT_NS: u64 = 3_000_000;
+/// What fills a hole sooner than this came out of order (as Wireshark has it), and is not sent again.
+const REORDERED_NS: u64 = 3_000_000;
+/// A silence shorter than this is no stand-still.
+const SHORTEST_STALL_NS: u64 = 1_000_000;
+
+/// A segment that was sent and not yet acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    end: u64,
+    time_ns: u64,
+    is_again: bool,
+}
+
+/// The last segment that was sent again.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    start: u64,
+    end: u64,
+    stamp: Option<u32>,
+}
+
+/// A segment as the tap saw it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) time_ns: u64,
+    pub(crate) seq: u32,
+    /// sequence numbers that it takes
+    pub(crate) length: u32,
+    /// bytes of data in it
+    pub(crate) payload: u32,
+    pub(crate) is_syn: bool,
+    pub(crate) is_fin: bool,
+    pub(crate) stamp: Option<u32>,
+    /// when it went on to the receiver; none: it was dropped
+    pub(crate) left_ns: Option<u64>,
+}
+
+/// An ACK as the tap saw it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack {
+    pub(crate) time_ns: u64,
+    pub(crate) ack: u32,
+    /// the window that it offers, bytes
+    pub(crate) window: u32,
+    pub(crate) has_data: bool,
+    pub(crate) echo: Option<u32>,
+    /// the first SACK block, and the second
+    pub(crate) sacks: [Option<(u32, u32)>; 2],
+}
+
+/// One direction of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Half {
+    pub(crate) counts: Counts,
+    /// this end's timestamps, and the way from the tap to this end and back
+    pub(crate) leg: Leg,
+    pub(crate) window_scale: u8,
+    is_known: bool,
+    base: u64,
+    next: u64,
+    una: u64,
+    /// what was seen of it, dropped or not
+    sent: Arrived,
+    /// what reached the receiver
+    pub(crate) arrived: Arrived,
+    /// when a hole appeared last in what was sent
+    hole_ns: u64,
+    outstanding: VecDeque<Outstanding>,
+    last_sent_ns: u64,
+    last_ack_ns: u64,
+    has_acks: bool,
+    duplicates: u32,
+    /// beyond this, a loss is a new one
+    recover: u64,
+    again: Option<Again>,
+    window: Option<u32>,
+    closed_since_ns: Option<u64>,
+    in_a_row: u32,
+    pub(crate) srtt_ns: f64,
+}
+
+/// What a segment meant.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outcome {
+    /// bytes that reached the receiver for the first time
+    pub(crate) new_bytes: u64,
+    /// the retransmission timer had expired
+    pub(crate) expiry: Option<Expiry>,
+}
+
+/// What an ACK meant.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AckOutcome {
+    /// bytes that it shows to have arrived and nobody saw
+    pub(crate) unseen_bytes: u64,
+    /// a sample of the way to the receiver and back
+    pub(crate) rtt_ns: Option<u64>,
+}
+
+impl Half {
+    pub(crate) fn new() -> Self {
+        Self {
+            counts: Counts::default(),
+            leg: Leg::default(),
+            window_scale: 0,
+            is_known: false,
+            base: 0,
+            next: 0,
+            una: 0,
+            sent: Arrived::default(),
+            arrived: Arrived::default(),
+            hole_ns: 0,
+            outstanding: VecDeque::new(),
+            last_sent_ns: 0,
+            last_ack_ns: 0,
+            has_acks: false,
+            duplicates: 0,
+            recover: 0,
+            again: None,
+            window: None,
+            closed_since_ns: None,
+            in_a_row: 0,
+            srtt_ns: 0.0,
+        }
+    }
+
+    /// A sample of the way from the tap to this end and back.
+    #[inline]
+    pub(crate) fn leg_of_answers(&mut self, sample_ns: u64) {
+        self.leg.add(sample_ns);
+    }
+
+    /// The shortest time of late from the tap to this end and back.
+    #[inline]
+    pub(crate) fn answers_ns(&self) -> Option<u64> {
+        self.leg.least_ns()
+    }
+
+    /// Sent and not acknowledged.
+    pub(crate) fn in_flight(&self) -> u64 {
+        if self.has_acks {
+            self.next - self.una
+        } else {
+            0
+        }
+    }
+
+    /// The position nearest to what was sent last that a number on the wire means.
+    #[inline]
+    pub(crate) fn position(&self, wire: u32) -> u64 {
+        let distance = wire.wrapping_sub(self.next as u32).cast_signed();
+        self.next.wrapping_add_signed(i64::from(distance))
+    }
+
+    #[cold]
+    fn begin(&mut self, segment: &Segment) {
+        // the low 32 bits are the wire's, and what lies before does not go below zero
+        let first = 1 << 32 | u64::from(segment.seq);
+        self.is_known = true;
+        (self.base, self.next, self.una, self.recover) = (first, first, first, first);
+        self.sent = Arrived::before(first);
+        self.arrived = Arrived::before(first);
+        self.last_sent_ns = segment.time_ns;
+        self.last_ack_ns = self.last_ack_ns.max(segment.time_ns);
+    }
+
+    /// A segment with data, SYN or FIN passes.
+    #[inline]
+    pub(crate) fn on_segment(&mut self, segment: &Segment, other_leg_ns: Option<u64>) -> Outcome {
+        if !self.is_known {
+            self.begin(segment);
+        }
+        let now = segment.time_ns;
+        let start = self.position(segment.seq);
+        let end = start + u64::from(segment.length);
+        let mut expiry = None;
+        self.counts.segments += u64::from(segment.payload > 0);
+        if end > self.next {
+            self.note_silence(now, false);
+            if start > self.next {
+                self.hole_ns = now;
+                self.counts.gap_bytes += start - self.next;
+            }
+            if self.outstanding.len() < MOST_OUTSTANDING {
+                self.outstanding.push_back(Outstanding {
+                    end,
+                    time_ns: now,
+                    is_again: start < self.next,
+                });
+            }
+            self.next = end;
+            self.last_sent_ns = now;
+        } else if self.is_again(segment, start, end) {
+            expiry = self.on_again(segment, start, end, other_leg_ns);
+        }
+        self.sent.add(start, end);
+        self.counts.fins += u64::from(segment.is_fin);
+        self.counts.in_flight_max_bytes = self.counts.in_flight_max_bytes.max(self.in_flight());
+        let new_bytes = match segment.left_ns {
+            None => 0,
+            Some(_) => {
+                let flags = u64::from(segment.length - segment.payload);
+                self.arrived.add(start, end).saturating_sub(flags)
+            }
+        };
+        self.counts.delivered_bytes += new_bytes;
+        Outcome { new_bytes, expiry }
+    }
+
+    /// Whether something old was sent again, or only came out of order.
+    fn is_again(&mut self, segment: &Segment, start: u64, end: u64) -> bool {
+        if end <= start || end <= self.base {
+            return false;
+        }
+        if self.sent.has_any(start, end) {
+            // one byte before what is expected asks whether the other end is still there (RFC 9293 3.8.4)
+            let is_probe = segment.payload <= 1 && end == self.next && self.una >= end;
+            return !is_probe;
+        }
+        let is_late = segment.time_ns.saturating_sub(self.hole_ns) >= self.reordering_ns();
+        self.counts.out_of_order += u64::from(!is_late);
+        is_late
+    }
+
+    fn reordering_ns(&self) -> u64 {
+        match self.srtt_ns {
+            0.0 => REORDERED_NS,
+            srtt => REORDERED_NS.min((srtt / 2.0) as u64),
+        }
+    }
+
+    fn on_again(
+        &mut self,
+        segment: &Segment,
+        start: u64,
+        end: u64,
+        other_leg_ns: Option<u64>,
+    ) -> Option<Expiry> {
+        let now = segment.time_ns;
+        self.counts.retransmits += u64::from(segment.payload > 0);
+        let first = self.outstanding.partition_point(|one| one.end <= start);
+        for one in self.outstanding.range_mut(first..) {
+            if one.end > end {
+                break;
+            }
+            one.is_again = true;
+        }
+        let active = self.last_sent_ns.max(self.last_ack_ns);
+        let silence = now.saturating_sub(active);
+        let is_head = start <= self.una.max(self.arrived.to());
+        let is_expiry =
+            segment.is_syn || (is_head && silence >= self.longest_answer_ns(other_leg_ns));
+        let expiry = is_expiry.then(|| {
+            let expiry = Expiry {
+                since_ns: active,
+                at_ns: now,
+                backoff: self.in_a_row,
+                seq: start as u32,
+            };
+            self.in_a_row += 1;
+            self.counts.timeouts += 1;
+            self.counts.timeout_ns += silence;
+            self.recover = self.next;
+            expiry
+        });
+        if expiry.is_some() {
+            self.note_silence(now, true);
+        } else if start >= self.recover {
+            self.counts.fast_recoveries += 1;
+            self.recover = self.next;
+        }
+        self.again = Some(Again {
+            start,
+            end,
+            stamp: segment.stamp,
+        });
+        self.last_sent_ns = now;
+        expiry
+    }
+
+    /// After more silence than this, no ACK was the reason to send something again, but a timer. A sender
+    /// answers an ACK within the way to it and back. The timer waits for longer than a round-trip
+    /// time (RFC 6298 2.3), though ACKs that do not restart it may come meanwhile.
+    fn longest_answer_ns(&self, other_leg_ns: Option<u64>) -> u64 {
+        let own = self.leg.least_ns();
+        let round_trip = match (own, other_leg_ns) {
+            _ if self.srtt_ns > 0.0 => self.srtt_ns as u64,
+            (Some(own), Some(other)) => own + other,
+            (Some(one), None) | (None, Some(one)) => 2 * one,
+            (None, None) => UNKNOWN_RTT_NS,
+        };
+        round_trip + round_trip / 4
+    }
+
+    /// Adds up silences of this sender, by their causes.
+    #[inline]
+    fn note_silence(&mut self, now: u64, by_timer: bool) {
+        let silence = now.saturating_sub(self.last_sent_ns);
+        if silence < SHORTEST_STALL_NS || (silence as f64) < 2.0 * self.srtt_ns {
+            return;
+        }
+        let is_full = self.window.is_some_and(|window| {
+            self.next + u64::from(self.counts.mss) > self.una + u64::from(window)
+        });
+        let cause = if by_timer {
+            Cause::Timeout
+        } else if self.counts.segments == 0 {
+            return; // the handshake
+        } else if self.closed_since_ns.is_some() || (is_full && self.una < self.next) {
+            Cause::Window
+        } else if self.has_acks && self.una == self.next {
+            Cause::Application
+        } else {
+            Cause::Network
+        };
+        self.counts.stalled_ns[cause as usize] += silence;
+        self.counts.stalls[cause as usize] += 1;
+    }
+
+    /// The other end acknowledges.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, ack: &Ack) -> AckOutcome {
+        let mut outcome = AckOutcome::default();
+        if !self.is_known {
+            return outcome;
+        }
+        let now = ack.time_ns;
+        let to = self.position(ack.ack);
+        self.note_window(ack);
+        if to > self.next || to < self.base {
+            // of what nobody saw being sent, or of what was sent before the capture began
+            if to > self.next && to - self.next < 1 << 30 {
+                self.counts.unseen_bytes += to - self.next;
+                outcome.unseen_bytes = to - self.next;
+                (self.next, self.una) = (to, to);
+                self.sent.advance(to);
+                self.arrived.advance(to);
+                self.outstanding.clear();
+                self.has_acks = true;
+            }
+            return outcome;
+        }
+        self.has_acks = true;
+        self.last_ack_ns = self.last_ack_ns.max(now);
+        self.find_spurious(ack, to);
+        if to > self.una {
+            outcome.rtt_ns = self.acknowledge(ack, to);
+            self.in_a_row = 0;
+            self.duplicates = 0;
+            outcome.unseen_bytes = self.arrived.advance(to);
+            self.counts.unseen_bytes += outcome.unseen_bytes;
+            self.counts.delivered_bytes += outcome.unseen_bytes;
+        } else if to == self.una && !ack.has_data && self.una < self.next {
+            self.duplicates += 1;
+            self.counts.duplicate_acks += 1;
+        }
+        outcome
+    }
+
+    /// Takes the acknowledged segments off; the time since the last of them passed, where all were sent
+    /// once and none was missing.
+    #[inline]
+    fn acknowledge(&mut self, ack: &Ack, to: u64) -> Option<u64> {
+        self.una = to;
+        let mut last = None;
+        let mut is_clean = self.duplicates == 0 && ack.sacks[0].is_none();
+        while let Some(one) = self.outstanding.front() {
+            if one.end > to {
+                break;
+            }
+            is_clean &= !one.is_again;
+            last = Some(one.time_ns);
+            self.outstanding.pop_front();
+        }
+        let sent_ns = last.filter(|_| is_clean)?;
+        Some(ack.time_ns.saturating_sub(sent_ns))
+    }
+
+    fn note_window(&mut self, ack: &Ack) {
+        if ack.window == 0 && self.closed_since_ns.is_none() {
+            self.closed_since_ns = Some(ack.time_ns);
+            self.counts.zero_windows += 1;
+        } else if ack.window > 0
+            && let Some(since) = self.closed_since_ns.take()
+        {
+            self.counts.zero_window_ns += ack.time_ns.saturating_sub(since);
+        }
+        self.window = Some(ack.window);
+        self.counts.window_max_bytes = self.counts.window_max_bytes.max(ack.window);
+    }
+
+    /// A retransmission was needless if the receiver says that it had the data (RFC 2883), or answers the
+    /// original (RFC 3522).
+    fn find_spurious(&mut self, ack: &Ack, to: u64) {
+        if let [Some((from, until)), second] = ack.sacks {
+            let (from, until) = (self.position(from), self.position(until));
+            let second = second.map(|(from, until)| (self.position(from), self.position(until)));
+            let is_duplicate =
+                until <= to || second.is_some_and(|second| second.0 <= from && until <= second.1);
+            if is_duplicate && from < until {
+                self.counts.duplicate_sacks += 1;
+                if self
+                    .again
+                    .is_some_and(|again| from < again.end && again.start < until)
+                {
+                    self.counts.spurious += 1;
+                    self.again = None;
+                }
+                return;
+            }
+        }
+        if let (Some(again), Some(echo)) = (self.again, ack.echo)
+            && to > again.start
+        {
+            let is_older = |stamp: u32| echo.wrapping_sub(stamp).cast_signed() < 0;
+            self.counts.spurious += u64::from(again.stamp.is_some_and(is_older));
+            self.again = None;
+        }
+    }
+
+    /// Adds a sample of the whole round trip.
+    #[inline]
+    pub(crate) fn add_rtt(&mut self, rtt_ns: u64) {
+        let sample = rtt_ns as f64;
+        self.srtt_ns = match self.srtt_ns {
+            0.0 => sample,
+            srtt => srtt + (sample - srtt) / 8.0,
+        };
+    }
+}

@@ -1,0 +1,120 @@
+//! Round-trip times as a tap in the middle sees them: the way to one end and back, and the way to the other
+//! end and back.
+//!
+//! Each way is measured by the first packet that echoes a timestamp (RFC 7323), by the handshake, and
+//! towards the receiver by the ACK of a segment that was sent once (Karn).
+
+/// Timestamps of which the first sight is kept.
+const STAMPS: usize = 16;
+/// Samples after which the smallest is forgotten.
+const RENEWED: u32 = 256;
+
+/// How long the way from the tap to an end and back takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leg {
+    /// the smallest sample of the present and the last period
+    least_ns: [u64; 2],
+    samples: u32,
+    /// values of this end's clock and when they were first seen; time 0: an echo has come
+    stamps: [(u32, u64); STAMPS],
+    newest: u8,
+    has_stamp: bool,
+}
+
+impl Default for Leg {
+    fn default() -> Self {
+        Self {
+            least_ns: [u64::MAX; 2],
+            samples: 0,
+            stamps: [(0, 0); STAMPS],
+            newest: 0,
+            has_stamp: false,
+        }
+    }
+}
+
+impl Leg {
+    /// A packet of this end passes with a value of its clock.
+    #[inline]
+    pub(crate) fn stamp(&mut self, value: u32, now_ns: u64) {
+        let (newest, _) = self.stamps[usize::from(self.newest)];
+        if !self.has_stamp || value.wrapping_sub(newest).cast_signed() > 0 {
+            self.has_stamp = true;
+            self.newest = (self.newest + 1) % STAMPS as u8;
+            self.stamps[usize::from(self.newest)] = (value, now_ns);
+        }
+    }
+
+    /// The other end echoes a value. The time since it was first seen, if this is its first echo.
+    #[inline]
+    pub(crate) fn echoed(&mut self, value: u32, now_ns: u64) -> Option<u64> {
+        let newest = usize::from(self.newest);
+        for back in 0..STAMPS {
+            let stamp = &mut self.stamps[(newest + STAMPS - back) % STAMPS];
+            if stamp.0 == value {
+                let seen_ns = std::mem::take(&mut stamp.1);
+                return (seen_ns > 0).then(|| now_ns.saturating_sub(seen_ns));
+            }
+            if value.wrapping_sub(stamp.0).cast_signed() > 0 {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Adds a sample of the way to this end and back.
+    #[inline]
+    pub(crate) fn add(&mut self, sample_ns: u64) {
+        self.samples += 1;
+        if self.samples % RENEWED == 0 {
+            self.least_ns = [sample_ns, self.least_ns[0]];
+        }
+        self.least_ns[0] = self.least_ns[0].min(sample_ns);
+    }
+
+    /// The smallest of late; None without samples.
+    #[inline]
+    pub(crate) fn least_ns(&self) -> Option<u64> {
+        let least = self.least_ns[0].min(self.least_ns[1]);
+        (least < u64::MAX).then_some(least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_echo_of_a_stamp_is_a_sample() {
+        let mut leg = Leg::default();
+        leg.stamp(7, 1_000);
+        leg.stamp(7, 1_500);
+        leg.stamp(8, 2_000);
+        assert_eq!(leg.echoed(7, 4_000), Some(3_000));
+        assert_eq!(leg.echoed(7, 5_000), None);
+        assert_eq!(leg.echoed(8, 5_000), Some(3_000));
+        assert_eq!(leg.echoed(9, 6_000), None);
+    }
+
+    #[test]
+    fn a_clock_that_wraps_goes_on() {
+        let mut leg = Leg::default();
+        leg.stamp(u32::MAX, 10);
+        leg.stamp(0, 20);
+        assert_eq!(
+            (leg.echoed(u32::MAX, 30), leg.echoed(0, 50)),
+            (Some(20), Some(30))
+        );
+    }
+
+    #[test]
+    fn the_smallest_sample_is_forgotten_after_a_while() {
+        let mut leg = Leg::default();
+        leg.add(5);
+        assert_eq!(leg.least_ns(), Some(5));
+        for _ in 0..2 * RENEWED {
+            leg.add(9);
+        }
+        assert_eq!(leg.least_ns(), Some(9));
+    }
+}

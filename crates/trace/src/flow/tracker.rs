@@ -1,0 +1,374 @@
+//! All flows of a capture: packets in, tables out.
+
+use fairport_record::tables::TimeoutRow;
+use fairport_record::{RttHistogram, RttSummary};
+use fairport_tcp::Flags;
+use fairport_units::{Duration, Instant};
+use fairport_wire::tcp;
+
+use super::half::{Ack, Half, Segment};
+use super::report::{Counts, Expiry};
+use super::series::{Present, Series};
+use crate::packet::Packet;
+
+/// Flows with a histogram of their round-trip times, at most: 14 kB each.
+const MOST_HISTOGRAMS: usize = 1 << 13;
+
+/// A packet as the tracker needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// number of its direction
+    pub direction: u32,
+    /// the packet
+    pub packet: &'a Packet,
+    /// when it came, ns since the start of the analysis
+    pub time_ns: u64,
+    /// when it went on to the receiver; none: it was dropped
+    pub left_ns: Option<u64>,
+}
+
+/// What both directions of a connection have in common.
+#[derive(Clone, Copy, Debug)]
+struct Opening {
+    first_ns: u64,
+    last_ns: u64,
+    /// when the SYN passed, when its answer did; 0: not seen
+    syn_ns: u64,
+    answer_ns: u64,
+    syns: u32,
+    established_ns: Option<u64>,
+    /// by direction: when data reached the receiver last, and what of it within the measurement
+    ended_ns: [u64; 2],
+    measured_bytes: [u64; 2],
+    /// RTT samples of the whole capture
+    rtt: [RttSummary; 2],
+}
+
+/// A flow at the end of the capture: one direction of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowEnd {
+    /// when its first packet passed
+    pub first_ns: u64,
+    /// when its last packet passed
+    pub last_ns: u64,
+    /// when its handshake was done, or, without one, its first packet passed
+    pub established_ns: Option<u64>,
+    /// whether its SYN was seen
+    pub has_start: bool,
+    /// when data reached the receiver last
+    pub ended_ns: u64,
+    /// new bytes within the measurement
+    pub measured_bytes: u64,
+    /// its sums
+    pub counts: Counts,
+    /// those of the other direction
+    pub back: Counts,
+    /// RTT samples
+    pub rtt: RttSummary,
+    /// the way from the tap to the sender and back, to the receiver and back
+    pub legs_ns: [Option<u64>; 2],
+}
+
+/// Follows all flows.
+#[derive(Debug)]
+pub struct Tracker {
+    halves: Vec<Half>,
+    openings: Vec<Opening>,
+    /// by direction
+    histograms: Vec<Option<Box<RttHistogram>>>,
+    with_histogram: usize,
+    pub(crate) series: Series,
+    /// expiries and their directions
+    expiries: Vec<(u32, Expiry)>,
+    measure_ns: Option<(u64, u64)>,
+}
+
+impl Tracker {
+    /// With samples at this interval, and a measurement if it is known before.
+    pub fn new(interval_ns: u64, measure_ns: Option<(u64, u64)>) -> Self {
+        Self {
+            halves: Vec::new(),
+            openings: Vec::new(),
+            histograms: Vec::new(),
+            with_histogram: 0,
+            series: Series::new(interval_ns),
+            expiries: Vec::new(),
+            measure_ns,
+        }
+    }
+
+    fn add_connection(&mut self, now: u64) {
+        self.halves.extend([Half::new(), Half::new()]);
+        self.histograms.extend([None, None]);
+        self.openings.push(Opening {
+            first_ns: now,
+            last_ns: now,
+            syn_ns: 0,
+            answer_ns: 0,
+            syns: 0,
+            established_ns: None,
+            ended_ns: [0; 2],
+            measured_bytes: [0; 2],
+            rtt: [RttSummary::EMPTY; 2],
+        });
+    }
+
+    /// A packet passes the tap. Directions are numbered in pairs, from 0.
+    #[inline]
+    pub fn observe(&mut self, seen: &Seen<'_>) {
+        let place = seen.direction as usize;
+        while self.halves.len() <= place {
+            self.add_connection(seen.time_ns);
+        }
+        let opening = &mut self.openings[place / 2];
+        opening.last_ns = opening.last_ns.max(seen.time_ns);
+        let packet = seen.packet;
+        let counts = &mut self.halves[place].counts;
+        counts.packets += 1;
+        counts.ttl = counts.ttl.max(packet.ttl);
+        if packet.key.protocol != tcp::PROTOCOL {
+            counts.segments += 1;
+            self.openings[place / 2]
+                .established_ns
+                .get_or_insert(seen.time_ns);
+            if let Some(left_ns) = seen.left_ns {
+                self.halves[place].counts.delivered_bytes += u64::from(packet.payload);
+                self.deliver(seen.direction, left_ns, u64::from(packet.payload));
+            }
+            return;
+        }
+        if !packet.flags.contains(Flags::RST) {
+            self.observe_tcp(seen);
+        }
+    }
+
+    #[inline]
+    fn observe_tcp(&mut self, seen: &Seen<'_>) {
+        let (packet, now) = (seen.packet, seen.time_ns);
+        let place = seen.direction as usize;
+        let other = place ^ 1;
+        if packet.flags.contains(Flags::SYN) {
+            self.on_syn(seen);
+        } else {
+            self.note_established(seen);
+        }
+        if let Some(stamps) = packet.timestamps {
+            self.halves[place].leg.stamp(stamps.val, now);
+            if packet.flags.contains(Flags::ACK)
+                && let Some(sample) = self.halves[other].leg.echoed(stamps.ecr, now)
+            {
+                // the way to this packet's sender and back, for its own half
+                self.halves[place].leg_of_answers(sample);
+            }
+        }
+        if packet.flags.contains(Flags::ACK) {
+            self.on_ack(seen);
+        }
+        let length = packet.sequence_length();
+        if length > 0 {
+            let other_leg_ns = self.halves[other].answers_ns();
+            let outcome = self.halves[place].on_segment(
+                &Segment {
+                    time_ns: now,
+                    seq: packet.seq,
+                    length,
+                    payload: packet.payload,
+                    is_syn: packet.flags.contains(Flags::SYN),
+                    is_fin: packet.flags.contains(Flags::FIN),
+                    stamp: packet.timestamps.map(|stamps| stamps.val),
+                    left_ns: seen.left_ns,
+                },
+                other_leg_ns,
+            );
+            if let Some(expiry) = outcome.expiry {
+                self.expiries.push((seen.direction, expiry));
+            }
+            if outcome.new_bytes > 0 {
+                self.deliver(
+                    seen.direction,
+                    seen.left_ns.unwrap_or(now),
+                    outcome.new_bytes,
+                );
+            }
+        }
+    }
+
+    #[cold]
+    fn on_syn(&mut self, seen: &Seen<'_>) {
+        let packet = seen.packet;
+        let place = seen.direction as usize;
+        let opening = &mut self.openings[place / 2];
+        if packet.flags.contains(Flags::ACK) {
+            if opening.syns == 1 && opening.answer_ns == 0 {
+                let sample = seen.time_ns.saturating_sub(opening.syn_ns);
+                self.halves[place].leg_of_answers(sample);
+            }
+            opening.answer_ns = seen.time_ns;
+        } else {
+            opening.syns += 1;
+            opening.syn_ns = seen.time_ns;
+        }
+        let half = &mut self.halves[place];
+        half.window_scale = packet.window_scale.unwrap_or(0).min(14);
+        self.halves[place ^ 1].counts.mss = packet.mss.unwrap_or(536);
+    }
+
+    /// The first packet after the handshake, or the first one at all.
+    #[inline]
+    fn note_established(&mut self, seen: &Seen<'_>) {
+        let opening = &mut self.openings[seen.direction as usize / 2];
+        if opening.established_ns.is_some() {
+            return;
+        }
+        opening.established_ns = Some(seen.time_ns);
+        let opening = *opening;
+        if opening.answer_ns > 0 {
+            let sample = seen.time_ns.saturating_sub(opening.answer_ns);
+            self.halves[seen.direction as usize].leg_of_answers(sample);
+        } else if opening.syns == 1 {
+            // the answer went another way: this is the whole round trip
+            self.halves[seen.direction as usize]
+                .add_rtt(seen.time_ns.saturating_sub(opening.syn_ns));
+        }
+    }
+
+    /// The packet acknowledges data of the other direction.
+    #[inline]
+    fn on_ack(&mut self, seen: &Seen<'_>) {
+        let (packet, now) = (seen.packet, seen.time_ns);
+        let place = seen.direction as usize;
+        let other = place ^ 1;
+        let mut sacks = [None; 2];
+        for (sack, block) in sacks.iter_mut().zip(packet.sacks.blocks()) {
+            *sack = Some((block.start, block.end));
+        }
+        let scale = if packet.flags.contains(Flags::SYN) {
+            0
+        } else {
+            self.halves[place].window_scale
+        };
+        let sender_leg_ns = self.halves[other].answers_ns();
+        let half = &mut self.halves[other];
+        let outcome = half.on_ack(&Ack {
+            time_ns: now,
+            ack: packet.ack,
+            window: u32::from(packet.window) << scale,
+            has_data: packet.payload > 0,
+            echo: packet.timestamps.map(|stamps| stamps.ecr),
+            sacks,
+        });
+        if let Some(leg_ns) = outcome.rtt_ns {
+            // without any sight of the way to the sender, only this part is known
+            let rtt_ns = leg_ns + sender_leg_ns.unwrap_or(0);
+            half.add_rtt(rtt_ns);
+            self.openings[place / 2].rtt[other % 2].add(Duration::from_ns(rtt_ns));
+            self.series.add_rtt(other as u32, now, rtt_ns);
+            self.add_to_histogram(other, rtt_ns, now);
+        }
+        if outcome.unseen_bytes > 0 {
+            self.deliver(other as u32, now, outcome.unseen_bytes);
+        }
+    }
+
+    #[inline]
+    fn add_to_histogram(&mut self, place: usize, rtt_ns: u64, now: u64) {
+        if self
+            .measure_ns
+            .is_some_and(|(from, to)| !(from..=to).contains(&now))
+        {
+            return;
+        }
+        if self.histograms[place].is_none() {
+            if self.with_histogram >= MOST_HISTOGRAMS {
+                return;
+            }
+            self.with_histogram += 1;
+            self.histograms[place] = Some(Box::default());
+        }
+        if let Some(histogram) = &mut self.histograms[place] {
+            histogram.add(Duration::from_ns(rtt_ns));
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, direction: u32, left_ns: u64, new_bytes: u64) {
+        let half = &self.halves[direction as usize];
+        let present = Present {
+            in_flight_bytes: half.in_flight(),
+            srtt_ns: half.srtt_ns,
+        };
+        self.series.add(direction, left_ns, new_bytes, present);
+        let opening = &mut self.openings[direction as usize / 2];
+        let side = direction as usize % 2;
+        opening.ended_ns[side] = opening.ended_ns[side].max(left_ns);
+        if self
+            .measure_ns
+            .is_some_and(|(from, to)| (from..=to).contains(&left_ns))
+        {
+            opening.measured_bytes[side] += new_bytes;
+        }
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.openings.len()
+    }
+
+    /// The direction of a connection in which more data went.
+    pub fn data_direction(&self, connection: u32) -> u32 {
+        let first = 2 * connection;
+        let load = |direction: u32| {
+            let counts = &self.halves[direction as usize].counts;
+            (counts.delivered_bytes, counts.segments)
+        };
+        if load(first + 1) > load(first) {
+            first + 1
+        } else {
+            first
+        }
+    }
+
+    /// What was counted of a direction so far.
+    pub fn counts(&self, direction: u32) -> &Counts {
+        &self.halves[direction as usize].counts
+    }
+
+    /// What is known of a flow.
+    pub fn end(&self, direction: u32) -> FlowEnd {
+        let place = direction as usize;
+        let opening = &self.openings[place / 2];
+        let half = &self.halves[place];
+        FlowEnd {
+            first_ns: opening.first_ns,
+            last_ns: opening.last_ns,
+            established_ns: opening.established_ns,
+            has_start: opening.syns > 0,
+            ended_ns: opening.ended_ns[place % 2],
+            measured_bytes: opening.measured_bytes[place % 2],
+            counts: half.counts,
+            back: self.halves[place ^ 1].counts,
+            rtt: opening.rtt[place % 2],
+            legs_ns: [half.answers_ns(), self.halves[place ^ 1].answers_ns()],
+        }
+    }
+
+    /// The timeouts of all connections, as rows with the connection's number, in order of their ends.
+    pub fn timeouts(&self) -> Vec<TimeoutRow> {
+        let rows = self.expiries.iter().map(|(direction, expiry)| TimeoutRow {
+            flow: direction / 2,
+            start_s: Instant::from_ns(expiry.since_ns),
+            end_s: Instant::from_ns(expiry.at_ns),
+            rto_s: Duration::NEVER,
+            backoff: expiry.backoff,
+            cause: 0,
+            seq: expiry.seq,
+        });
+        rows.collect()
+    }
+
+    /// The histogram of a direction's round-trip times: middles of bins in s, and samples.
+    pub fn rtt_bins(&self, direction: u32) -> Vec<(f64, u64)> {
+        let histogram = self.histograms[direction as usize].as_deref();
+        histogram.map_or_else(Vec::new, |histogram| histogram.bins().collect())
+    }
+}

@@ -1,0 +1,167 @@
+//! How far the clocks of two captures are apart, and how fast they part.
+//!
+//! Packets that were seen at both sides are sampled by a hash of their key, so that both sides sample
+//! the same ones, whatever is lost. The difference of their stamps is the clocks' difference and the time in
+//! the switch. The latter is never below zero and often next to nothing, so the line under the differences is
+//! the clocks': its height is their offset, its slope their drift.
+
+use rustc_hash::FxHashMap;
+
+use super::packets::key;
+use crate::packet::Packet;
+
+/// Packets sampled, at most; when there would be more, half of them go.
+const MOST_SAMPLES: usize = 1 << 18;
+/// Parts of the capture of which the least difference is taken.
+const PARTS: usize = 64;
+/// Captures of one clock show a switch's delay: something between nothing and this.
+const ONE_CLOCK_NS: i64 = 10_000_000;
+/// A drift counts when it moves the line by so many times the scatter around it.
+const SIGNIFICANT: f64 = 4.0;
+
+/// From a capture's stamps to those of the reference.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Clock {
+    /// added to a stamp, at the beginning of the captures
+    pub offset_ns: i64,
+    /// and so much more per ns after it
+    pub drift: f64,
+    /// when the captures begin
+    pub from_ns: u64,
+    /// packets that were seen at both sides and sampled
+    pub samples: u64,
+}
+
+impl Clock {
+    /// What the reference's clock shows when this one shows `time_ns`.
+    #[inline]
+    pub(crate) fn aligned(&self, time_ns: u64) -> u64 {
+        if self.offset_ns == 0 && self.drift == 0.0 {
+            return time_ns;
+        }
+        let since = time_ns.wrapping_sub(self.from_ns).cast_signed() as f64;
+        let correction = self.offset_ns.saturating_add((since * self.drift) as i64);
+        time_ns.saturating_add_signed(correction)
+    }
+}
+
+/// The sampled packets of one side.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    /// packets whose key has these bits clear are sampled
+    mask: u64,
+    /// by key: when it was seen; 0: twice
+    seen: FxHashMap<u64, u64>,
+}
+
+impl Default for Sampler {
+    fn default() -> Self {
+        Self {
+            mask: 0,
+            seen: FxHashMap::default(),
+        }
+    }
+}
+
+impl Sampler {
+    #[inline]
+    pub(crate) fn add(&mut self, packet: &Packet) {
+        // the high bits are the best of this hash
+        let key = key(packet).rotate_left(20);
+        if key & self.mask != 0 {
+            return;
+        }
+        self.seen
+            .entry(key)
+            .and_modify(|time_ns| *time_ns = 0)
+            .or_insert(packet.time_ns);
+        if self.seen.len() > MOST_SAMPLES {
+            self.mask = self.mask << 1 | 1;
+            let mask = self.mask;
+            self.seen.retain(|key, _| key & mask == 0);
+        }
+    }
+
+    /// The clock of this side, the reference being that of `egress`. None: they have no packet in common.
+    pub(crate) fn clock(&self, egress: &Self) -> Option<Clock> {
+        let mut differences: Vec<(u64, i64)> = self
+            .seen
+            .iter()
+            .filter_map(|(key, in_ns)| Some((*in_ns, *egress.seen.get(key)?)))
+            .filter(|(in_ns, out_ns)| *in_ns > 0 && *out_ns > 0)
+            .map(|(in_ns, out_ns)| (in_ns, out_ns.wrapping_sub(in_ns).cast_signed()))
+            .collect();
+        differences.sort_unstable();
+        let (from_ns, _) = *differences.first()?;
+        let line = Line::under(&differences);
+        let duration_ns = (differences[differences.len() - 1].0 - from_ns) as f64;
+        let drift = if (line.slope * duration_ns).abs() > SIGNIFICANT * line.scatter_ns.max(1000.0)
+        {
+            line.slope
+        } else {
+            0.0
+        };
+        let rest = |(time_ns, difference): &(u64, i64)| {
+            difference - ((time_ns - from_ns) as f64 * drift) as i64
+        };
+        let least = differences.iter().map(rest).min()?;
+        let is_one_clock = drift == 0.0 && (0..ONE_CLOCK_NS).contains(&least);
+        Some(Clock {
+            offset_ns: if is_one_clock { 0 } else { least },
+            drift,
+            from_ns,
+            samples: differences.len() as u64,
+        })
+    }
+}
+
+/// The line under the differences.
+struct Line {
+    slope: f64,
+    /// median distance of the parts' least differences from the line
+    scatter_ns: f64,
+}
+
+impl Line {
+    /// Through the least differences of the capture's parts, by the median of all slopes (Theil, Sen).
+    fn under(differences: &[(u64, i64)]) -> Self {
+        let (first, last) = (differences[0].0, differences[differences.len() - 1].0);
+        let part_ns = ((last - first) / PARTS as u64).max(1);
+        let mut least: Vec<Option<(u64, i64)>> = vec![None; PARTS + 1];
+        for &(time_ns, difference) in differences {
+            let part = ((time_ns - first) / part_ns).min(PARTS as u64) as usize;
+            match &mut least[part] {
+                Some(known) if known.1 <= difference => {}
+                place => *place = Some((time_ns, difference)),
+            }
+        }
+        let points: Vec<(f64, f64)> = least
+            .into_iter()
+            .flatten()
+            .map(|(time_ns, difference)| ((time_ns - first) as f64, difference as f64))
+            .collect();
+        let mut slopes = Vec::new();
+        for (place, one) in points.iter().enumerate() {
+            for other in &points[place + 1..] {
+                slopes.push((other.1 - one.1) / (other.0 - one.0).max(1.0));
+            }
+        }
+        let slope = median(slopes);
+        let height = median(
+            points
+                .iter()
+                .map(|point| point.1 - slope * point.0)
+                .collect(),
+        );
+        let distance = |point: &(f64, f64)| (point.1 - slope * point.0 - height).abs();
+        Self {
+            slope,
+            scatter_ns: median(points.iter().map(distance).collect()),
+        }
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,38 @@
+//! What makes a packet itself at both sides of a switch.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
+use crate::packet::Packet;
+
+/// The key of a packet in both captures. A switch may change addresses of Ethernet, hops left and the ECN
+/// codepoint; none of them is part of it.
+#[inline]
+pub(crate) fn key(packet: &Packet) -> u64 {
+    let mut hasher = FxHasher::default();
+    packet.key.hash(&mut hasher);
+    hash_rest(packet, hasher)
+}
+
+/// The same where the direction has a number.
+#[inline]
+pub(crate) fn numbered_key(direction: u32, packet: &Packet) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u32(direction);
+    hash_rest(packet, hasher)
+}
+
+#[inline]
+fn hash_rest(packet: &Packet, mut hasher: FxHasher) -> u64 {
+    hasher.write_u64(u64::from(packet.seq) << 32 | u64::from(packet.ack));
+    hasher.write_u64(
+        u64::from(packet.payload) << 32
+            | u64::from(packet.identification) << 16
+            | u64::from(packet.flags.bits()),
+    );
+    if let Some(stamps) = packet.timestamps {
+        hasher.write_u64(u64::from(stamps.val) << 32 | u64::from(stamps.ecr));
+    }
+    hasher.finish()
+}

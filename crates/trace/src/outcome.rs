@@ -1,0 +1,366 @@
+//! What an analysis leaves: the tables of a run, and what captures say besides.
+
+use fairport_record::tables::{Flow, Flows, RttBin, RttBins, Timeouts};
+use fairport_record::{Column, Table};
+use fairport_units::{Duration, Instant};
+
+use crate::analysis::{Analysis, FileSummary};
+use crate::flow::{Cause, FlowEnd};
+use crate::join::Completeness;
+use crate::packet::address;
+use crate::taps::Layout;
+
+/// A flow of so many bytes, or one that does not end, is a long one.
+const LONG_BYTES: u64 = 1_000_000;
+/// A long flow is still there at the end if it lasts for so much of the captures.
+const LASTING: f64 = 0.9;
+const UDP: u8 = 17;
+
+/// What an analysis leaves.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// the tables of a run as far as captures fill them, and `conversations`: what they say of each flow besides
+    pub tables: Vec<Table>,
+    /// lists of names: hosts, ports, and so on
+    pub names: Vec<(&'static str, Vec<String>)>,
+    /// what was read of each file
+    pub files: Vec<FileSummary>,
+    /// which side each tap is, and the clocks
+    pub layout: Layout,
+    /// how complete the captures are; none: nothing was joined
+    pub completeness: Option<Completeness>,
+    /// hash of what happened at the output, or of the flows' sums
+    pub fingerprint: u64,
+    /// packets of TCP and UDP
+    pub packets: u64,
+    /// when the captures begin, ns of their clock
+    pub start_ns: u64,
+    /// how long they are
+    pub duration: Duration,
+    /// what was measured, from their start
+    pub measure_from: Instant,
+    /// until when
+    pub measure_to: Instant,
+    /// the most that passed the output within 10 ms, bit/s; none: nothing was joined
+    pub peak_bps: Option<f64>,
+    /// interval of the series in the end
+    pub interval: Duration,
+    /// whether the captures say why packets were dropped
+    pub has_reasons: bool,
+}
+
+/// The flows, each with its direction.
+struct Ends {
+    directions: Vec<u32>,
+    ends: Vec<FlowEnd>,
+}
+
+impl Ends {
+    fn of(analysis: &Analysis) -> Self {
+        let connections = 0..analysis.tracker.connections() as u32;
+        let directions: Vec<u32> = connections
+            .map(|connection| analysis.tracker.data_direction(connection))
+            .collect();
+        let ends = directions.iter().map(|one| analysis.tracker.end(*one));
+        Self {
+            ends: ends.collect(),
+            directions,
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, u32, &FlowEnd)> {
+        let both = self.directions.iter().zip(&self.ends);
+        (0..)
+            .zip(both)
+            .map(|(flow, (direction, end))| (flow, *direction, end))
+    }
+}
+
+fn is_long(end: &FlowEnd) -> bool {
+    end.counts.fins == 0 || end.counts.delivered_bytes >= LONG_BYTES
+}
+
+/// From when the long flows that last to the end of the captures are established, to the end.
+fn measurement(ends: &Ends, end_ns: u64) -> (u64, u64) {
+    let lasts = |end: &&FlowEnd| {
+        is_long(end) && end.counts.segments > 0 && end.last_ns as f64 >= LASTING * end_ns as f64
+    };
+    let established = ends
+        .ends
+        .iter()
+        .filter(lasts)
+        .filter_map(|end| end.established_ns);
+    // a flow that begins late is no reason to look at the last moments only
+    let early = established.filter(|ns| *ns <= end_ns / 2);
+    (early.max().unwrap_or(0), end_ns)
+}
+
+pub(crate) fn outcome(analysis: Analysis) -> Outcome {
+    let ends = Ends::of(&analysis);
+    let given = analysis.measure_ns;
+    let (from_ns, to_ns) = given.unwrap_or_else(|| measurement(&ends, analysis.end_ns));
+    let interval_ns = analysis.tracker.series.interval_ns();
+    let measured: Vec<u64> = ends
+        .iter()
+        .map(|(_, direction, end)| match given {
+            Some(_) => end.measured_bytes,
+            None if from_ns == 0 => end.counts.delivered_bytes,
+            None => {
+                let from_ns = from_ns.next_multiple_of(interval_ns);
+                analysis
+                    .tracker
+                    .series
+                    .bytes_between(direction, from_ns, u64::MAX)
+            }
+        })
+        .collect();
+    let from_ns = if given.is_none() && from_ns > 0 {
+        from_ns.next_multiple_of(interval_ns).min(to_ns)
+    } else {
+        from_ns
+    };
+    let span_s = (to_ns.saturating_sub(from_ns)).max(1) as f64 / 1e9;
+    let (hosts, numbers) = hosts(&analysis, &ends);
+    let mut tables = vec![
+        flows(&analysis, &ends, &numbers, &measured, span_s),
+        timeouts(&analysis),
+        rtt(&analysis, &ends),
+        conversations(&analysis, &ends),
+    ];
+    let completeness = analysis.completeness.map(|mut found| {
+        found.delay_min_ns = found.delay_min_ns.min(found.delay_max_ns);
+        found
+    });
+    let mut names = vec![
+        ("host", hosts),
+        ("protocol", vec!["tcp".to_owned(), "udp".to_owned()]),
+        ("fate", vec!["forwarded".to_owned(), "dropped".to_owned()]),
+        ("stall", Cause::NAMES.map(str::to_owned).to_vec()),
+    ];
+    names.push((
+        "reason",
+        fairport_net::discipline::Reason::NAMES
+            .map(str::to_owned)
+            .to_vec(),
+    ));
+    let packets = analysis.packets;
+    let mut fingerprint = hash_of(&ends);
+    let (mut peak_bps, mut has_reasons) = (None, false);
+    if let Some(port) = analysis.port {
+        let output = analysis.layout.egress.clone().unwrap_or_default();
+        names.push(("port", port.names(&analysis.layout.ingress, &output)));
+        fingerprint = port.fingerprint();
+        has_reasons = port.has_reasons;
+        let bps = analysis.egress.peak_bps();
+        peak_bps = Some(bps);
+        let flows = analysis.ingress.iter().flatten().count() as u32;
+        let wire_bytes = analysis.egress.wire_bytes;
+        tables.extend(port.into_tables(analysis.end_ns, bps, wire_bytes, flows));
+    } else {
+        names.push(("port", Vec::new()));
+    }
+    let series = analysis.tracker.series;
+    let interval = Duration::from_ns(series.interval_ns());
+    tables.push(series.into_rows(&ends.directions).into_table());
+    Outcome {
+        tables,
+        names,
+        files: analysis.files,
+        layout: analysis.layout,
+        completeness,
+        fingerprint,
+        packets,
+        start_ns: analysis.start_ns,
+        duration: Duration::from_ns(analysis.end_ns),
+        measure_from: Instant::from_ns(from_ns),
+        measure_to: Instant::from_ns(to_ns),
+        peak_bps,
+        interval,
+        has_reasons,
+    }
+}
+
+/// The hosts' addresses in their order, and by flow the numbers of its ends.
+fn hosts(analysis: &Analysis, ends: &Ends) -> (Vec<String>, Vec<[u32; 2]>) {
+    let keys = ends
+        .directions
+        .iter()
+        .map(|one| analysis.connections.key(*one));
+    let keys: Vec<_> = keys.map(|key| [key.source, key.destination]).collect();
+    let mut known: Vec<u128> = keys.iter().flatten().copied().collect();
+    known.sort_unstable();
+    known.dedup();
+    let number = |address: u128| known.partition_point(|one| *one < address) as u32;
+    let numbers = keys.iter().map(|ends| ends.map(number)).collect();
+    (
+        known.iter().map(|one| address(*one).to_string()).collect(),
+        numbers,
+    )
+}
+
+fn flows(
+    analysis: &Analysis,
+    ends: &Ends,
+    hosts: &[[u32; 2]],
+    measured: &[u64],
+    span_s: f64,
+) -> Table {
+    let mut table = Flows::with_capacity(ends.ends.len());
+    for (flow, direction, end) in ends.iter() {
+        let [src, dst] = hosts[flow as usize];
+        let counts = &end.counts;
+        let (drops, marks) = analysis
+            .port
+            .as_ref()
+            .map_or((0, 0), |port| port.losses(flow));
+        let is_udp = analysis.connections.key(direction).protocol == UDP;
+        let has_ended = counts.fins > 0;
+        let ended = Instant::from_ns(end.ended_ns);
+        let measured_bytes = measured[flow as usize];
+        table.push(Flow {
+            flow,
+            src,
+            dst,
+            hops: 0,
+            traffic: u32::from(is_udp || !is_long(end)),
+            protocol: u8::from(is_udp),
+            stack: 0,
+            start_s: Instant::from_ns(end.first_ns),
+            established_s: end.established_ns.map_or(Instant::NEVER, Instant::from_ns),
+            end_s: if has_ended { ended } else { Instant::NEVER },
+            size_bytes: has_ended.then_some(counts.delivered_bytes),
+            delivered_bytes: counts.delivered_bytes,
+            measured_bytes,
+            goodput_bps: measured_bytes as f64 * 8.0 / span_s,
+            fct_s: if has_ended && end.has_start {
+                ended.saturating_sub(Instant::from_ns(end.first_ns))
+            } else {
+                Duration::NEVER
+            },
+            ideal_fct_s: Duration::NEVER,
+            segments_sent: counts.segments,
+            retransmits: counts.retransmits,
+            fast_recoveries: counts.fast_recoveries,
+            timeouts: counts.timeouts + end.back.timeouts,
+            timeout_period_s: Duration::from_ns(counts.timeout_ns + end.back.timeout_ns),
+            drops,
+            marks,
+            rtt_mean_s: end.rtt.mean_s(),
+            rtt_min_s: end.rtt.min_s(),
+            rtt_max_s: match end.rtt.max_s() {
+                max if end.rtt.mean_s().is_nan() => f64::NAN * max,
+                max => max,
+            },
+        });
+    }
+    table.into_table()
+}
+
+fn timeouts(analysis: &Analysis) -> Table {
+    let mut table = Timeouts::default();
+    for row in analysis.tracker.timeouts() {
+        table.push(row);
+    }
+    table.into_table()
+}
+
+fn rtt(analysis: &Analysis, ends: &Ends) -> Table {
+    let mut table = RttBins::default();
+    for (flow, direction, _) in ends.iter() {
+        for (rtt_s, samples) in analysis.tracker.rtt_bins(direction) {
+            table.push(RttBin {
+                flow,
+                rtt_s,
+                samples,
+            });
+        }
+    }
+    table.into_table()
+}
+
+/// What captures say of each flow besides the table of flows.
+fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
+    let u64s = |of: fn(&FlowEnd) -> u64| Column::U64(ends.ends.iter().map(of).collect());
+    let seconds = |of: fn(&FlowEnd) -> Option<u64>| {
+        let seconds = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64 / 1e9);
+        Column::F64(ends.ends.iter().map(|end| seconds(of(end))).collect())
+    };
+    let keys = ends
+        .directions
+        .iter()
+        .map(|one| analysis.connections.key(*one).ports);
+    let ports: Vec<[u16; 2]> = keys.collect();
+    let port = |side: usize| Column::U32(ports.iter().map(|both| u32::from(both[side])).collect());
+    let output = analysis.port.as_ref();
+    let ingress = (0..ends.ends.len()).map(|flow| {
+        let tap = analysis.ingress.get(flow).copied().flatten();
+        match (tap, output) {
+            (Some(tap), Some(port)) => port.ingress_number(tap),
+            _ => u32::MAX,
+        }
+    });
+    let stalled = |cause: Cause| {
+        let seconds = ends
+            .ends
+            .iter()
+            .map(|end| end.counts.stalled_ns[cause as usize] as f64 / 1e9);
+        Column::F64(seconds.collect())
+    };
+    Table {
+        name: "conversations",
+        columns: vec![
+            ("flow", Column::U32((0..ends.ends.len() as u32).collect())),
+            ("src_port", port(0)),
+            ("dst_port", port(1)),
+            ("ingress_port", Column::U32(ingress.collect())),
+            (
+                "ttl",
+                Column::U32(
+                    ends.ends
+                        .iter()
+                        .map(|end| u32::from(end.counts.ttl))
+                        .collect(),
+                ),
+            ),
+            ("packets", u64s(|end| end.counts.packets)),
+            ("packets_back", u64s(|end| end.back.packets)),
+            ("spurious_retransmits", u64s(|end| end.counts.spurious)),
+            ("out_of_order", u64s(|end| end.counts.out_of_order)),
+            ("duplicate_acks", u64s(|end| end.counts.duplicate_acks)),
+            ("gap_bytes", u64s(|end| end.counts.gap_bytes)),
+            ("unseen_bytes", u64s(|end| end.counts.unseen_bytes)),
+            ("zero_windows", u64s(|end| end.counts.zero_windows)),
+            (
+                "zero_window_s",
+                seconds(|end| Some(end.counts.zero_window_ns)),
+            ),
+            (
+                "window_max_bytes",
+                u64s(|end| u64::from(end.counts.window_max_bytes)),
+            ),
+            (
+                "in_flight_max_bytes",
+                u64s(|end| end.counts.in_flight_max_bytes),
+            ),
+            ("stalled_timeout_s", stalled(Cause::Timeout)),
+            ("stalled_window_s", stalled(Cause::Window)),
+            ("stalled_application_s", stalled(Cause::Application)),
+            ("stalled_network_s", stalled(Cause::Network)),
+            ("to_sender_s", seconds(|end| end.legs_ns[0])),
+            ("to_receiver_s", seconds(|end| end.legs_ns[1])),
+        ],
+    }
+}
+
+/// Equal for equal captures.
+fn hash_of(ends: &Ends) -> u64 {
+    use std::hash::Hasher;
+    let mut hasher = rustc_hash::FxHasher::default();
+    for (flow, _, end) in ends.iter() {
+        hasher.write_u32(flow);
+        hasher.write_u64(end.first_ns);
+        hasher.write_u64(end.counts.delivered_bytes);
+        hasher.write_u64(end.counts.segments);
+    }
+    hasher.finish()
+}
