@@ -5,6 +5,7 @@
 
 #[cfg(target_os = "linux")]
 mod agenda;
+mod captures;
 mod custom;
 mod drill;
 mod observed;
@@ -279,6 +280,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let fingerprints = include_str!("../../../tests/repo/fingerprints.json");
     module.add("FINGERPRINTS", fingerprints)?;
     module.add("JobError", module.py().get_type::<JobError>())?;
+    module.add(
+        "CaptureError",
+        module.py().get_type::<captures::CaptureError>(),
+    )?;
     module.add_class::<PySimulation>()?;
     custom::add_to(module)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
@@ -288,6 +293,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(estimate, module)?)?;
     module.add_function(wrap_pyfunction!(layout, module)?)?;
     module.add_function(wrap_pyfunction!(drill::run_script, module)?)?;
+    module.add_function(wrap_pyfunction!(captures::analyse_captures, module)?)?;
     #[cfg(target_os = "linux")]
     {
         module.add_class::<payload::PyPayloadSender>()?;

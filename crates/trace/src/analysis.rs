@@ -32,6 +32,8 @@ pub struct Options {
     pub interval_ns: u64,
     /// what is measured, from the start of the captures; none: from when the long flows are established
     pub measure_ns: Option<(u64, u64)>,
+    /// a row for each packet at the output: memory grows with the captures
+    pub logs_packets: bool,
 }
 
 impl Default for Options {
@@ -41,6 +43,7 @@ impl Default for Options {
             window_ns: 2_000_000_000,
             interval_ns: 10_000_000,
             measure_ns: None,
+            logs_packets: false,
         }
     }
 }
@@ -303,7 +306,7 @@ impl Analysis {
         let firsts = readings.iter().filter_map(|one| one.next.as_ref());
         let first_ns = firsts.map(|next| next.packet.time_ns).min().unwrap_or(0);
         let port = match layout.egress {
-            Some(_) => Some(JoinedPort::new(layout.ingress.len() as u32)?),
+            Some(_) => Some(JoinedPort::new(layout.ingress.len() as u32, options.logs_packets)?),
             None => None,
         };
         Ok(Self {

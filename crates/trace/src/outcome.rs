@@ -131,18 +131,8 @@ pub(crate) fn outcome(analysis: Analysis) -> Outcome {
         found.delay_min_ns = found.delay_min_ns.min(found.delay_max_ns);
         found
     });
-    let mut names = vec![
-        ("host", hosts),
-        ("protocol", vec!["tcp".to_owned(), "udp".to_owned()]),
-        ("fate", vec!["forwarded".to_owned(), "dropped".to_owned()]),
-        ("stall", Cause::NAMES.map(str::to_owned).to_vec()),
-    ];
-    names.push((
-        "reason",
-        fairport_net::discipline::Reason::NAMES
-            .map(str::to_owned)
-            .to_vec(),
-    ));
+    let mut names = fairport_record::names();
+    names.push(("host", hosts));
     let packets = analysis.packets;
     let mut fingerprint = hash_of(&ends);
     let (mut peak_bps, mut has_reasons) = (None, false);
@@ -247,10 +237,7 @@ fn flows(
             marks,
             rtt_mean_s: end.rtt.mean_s(),
             rtt_min_s: end.rtt.min_s(),
-            rtt_max_s: match end.rtt.max_s() {
-                max if end.rtt.mean_s().is_nan() => f64::NAN * max,
-                max => max,
-            },
+            rtt_max_s: end.rtt.max_s(),
         });
     }
     table.into_table()
@@ -344,7 +331,7 @@ fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
             ),
             ("stalled_timeout_s", stalled(Cause::Timeout)),
             ("stalled_window_s", stalled(Cause::Window)),
-            ("stalled_application_s", stalled(Cause::Application)),
+            ("stalled_idle_s", stalled(Cause::Idle)),
             ("stalled_network_s", stalled(Cause::Network)),
             ("to_sender_s", seconds(|end| end.legs_ns[0])),
             ("to_receiver_s", seconds(|end| end.legs_ns[1])),

@@ -81,6 +81,10 @@ pub(crate) struct Half {
     last_sent_ns: u64,
     last_ack_ns: u64,
     has_acks: bool,
+    /// since when the sender's retransmission timer runs
+    timer_ns: u64,
+    /// the first outstanding segment, when it was sent again last
+    head: (u64, u64),
     duplicates: u32,
     /// beyond this, a loss is a new one
     recover: u64,
@@ -126,6 +130,8 @@ impl Half {
             last_sent_ns: 0,
             last_ack_ns: 0,
             has_acks: false,
+            timer_ns: 0,
+            head: (0, 0),
             duplicates: 0,
             recover: 0,
             again: None,
@@ -142,10 +148,10 @@ impl Half {
         self.leg.add(sample_ns);
     }
 
-    /// The shortest time of late from the tap to this end and back.
+    /// The typical time of late from the tap to this end and back.
     #[inline]
     pub(crate) fn answers_ns(&self) -> Option<u64> {
-        self.leg.least_ns()
+        self.leg.typical_ns()
     }
 
     /// Sent and not acknowledged.
@@ -173,6 +179,7 @@ impl Half {
         self.sent = Arrived::before(first);
         self.arrived = Arrived::before(first);
         self.last_sent_ns = segment.time_ns;
+        self.timer_ns = segment.time_ns;
         self.last_ack_ns = self.last_ack_ns.max(segment.time_ns);
     }
 
@@ -189,6 +196,9 @@ impl Half {
         self.counts.segments += u64::from(segment.payload > 0);
         if end > self.next {
             self.note_silence(now, false);
+            if self.una == self.next {
+                self.timer_ns = now;
+            }
             if start > self.next {
                 self.hole_ns = now;
                 self.counts.gap_bytes += start - self.next;
@@ -257,29 +267,17 @@ impl Half {
             }
             one.is_again = true;
         }
-        let active = self.last_sent_ns.max(self.last_ack_ns);
-        let silence = now.saturating_sub(active);
-        let is_head = start <= self.una.max(self.arrived.to());
-        let is_expiry =
-            segment.is_syn || (is_head && silence >= self.longest_answer_ns(other_leg_ns));
-        let expiry = is_expiry.then(|| {
-            let expiry = Expiry {
-                since_ns: active,
-                at_ns: now,
-                backoff: self.in_a_row,
-                seq: start as u32,
-            };
-            self.in_a_row += 1;
-            self.counts.timeouts += 1;
-            self.counts.timeout_ns += silence;
-            self.recover = self.next;
-            expiry
-        });
+        let expiry = self
+            .is_by_timer(segment, start, other_leg_ns)
+            .then(|| self.expire(segment, start));
         if expiry.is_some() {
             self.note_silence(now, true);
         } else if start >= self.recover {
             self.counts.fast_recoveries += 1;
             self.recover = self.next;
+        }
+        if start <= self.una.max(self.arrived.to()) {
+            self.head = (start, now);
         }
         self.again = Some(Again {
             start,
@@ -290,11 +288,49 @@ impl Half {
         expiry
     }
 
+    /// Whether the retransmission timer was the reason to send this segment again: it is the first
+    /// outstanding one, and either nothing had passed for long, or it had been sent again long before and was
+    /// lost again, while ACKs of others kept coming.
+    fn is_by_timer(&self, segment: &Segment, start: u64, other_leg_ns: Option<u64>) -> bool {
+        if segment.is_syn {
+            return true;
+        }
+        if start > self.una.max(self.arrived.to()) {
+            return false;
+        }
+        let now = segment.time_ns;
+        let silence = now.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
+        let answer_ns = self.longest_answer_ns(other_leg_ns);
+        let (head, head_ns) = self.head;
+        silence >= answer_ns || (head == start && now.saturating_sub(head_ns) >= 2 * answer_ns)
+    }
+
+    fn expire(&mut self, segment: &Segment, start: u64) -> Expiry {
+        let now = segment.time_ns;
+        let since_ns = if self.has_acks {
+            self.timer_ns
+        } else {
+            self.last_sent_ns
+        };
+        let expiry = Expiry {
+            since_ns,
+            at_ns: now,
+            backoff: self.in_a_row,
+            seq: start as u32,
+        };
+        self.in_a_row += 1;
+        self.counts.timeouts += 1;
+        self.counts.timeout_ns += now.saturating_sub(since_ns);
+        self.recover = self.next;
+        self.timer_ns = now;
+        expiry
+    }
+
     /// After more silence than this, no ACK was the reason to send something again, but a timer. A sender
     /// answers an ACK within the way to it and back. The timer waits for longer than a round-trip
     /// time (RFC 6298 2.3), though ACKs that do not restart it may come meanwhile.
     fn longest_answer_ns(&self, other_leg_ns: Option<u64>) -> u64 {
-        let own = self.leg.least_ns();
+        let own = self.leg.typical_ns();
         let round_trip = match (own, other_leg_ns) {
             _ if self.srtt_ns > 0.0 => self.srtt_ns as u64,
             (Some(own), Some(other)) => own + other,
@@ -321,7 +357,7 @@ impl Half {
         } else if self.closed_since_ns.is_some() || (is_full && self.una < self.next) {
             Cause::Window
         } else if self.has_acks && self.una == self.next {
-            Cause::Application
+            Cause::Idle
         } else {
             Cause::Network
         };
@@ -374,6 +410,7 @@ impl Half {
     #[inline]
     fn acknowledge(&mut self, ack: &Ack, to: u64) -> Option<u64> {
         self.una = to;
+        self.timer_ns = ack.time_ns;
         let mut last = None;
         let mut is_clean = self.duplicates == 0 && ack.sacks[0].is_none();
         while let Some(one) = self.outstanding.front() {

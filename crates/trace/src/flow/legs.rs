@@ -6,15 +6,12 @@
 
 /// Timestamps of which the first sight is kept.
 const STAMPS: usize = 16;
-/// Samples after which the smallest is forgotten.
-const RENEWED: u32 = 256;
 
 /// How long the way from the tap to an end and back takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leg {
-    /// the smallest sample of the present and the last period
-    least_ns: [u64; 2],
-    samples: u32,
+    /// smoothed as TCP smooths its samples (RFC 6298 2.3)
+    smoothed_ns: Option<f64>,
     /// values of this end's clock and when they were first seen; time 0: an echo has come
     stamps: [(u32, u64); STAMPS],
     newest: u8,
@@ -24,8 +21,7 @@ pub(crate) struct Leg {
 impl Default for Leg {
     fn default() -> Self {
         Self {
-            least_ns: [u64::MAX; 2],
-            samples: 0,
+            smoothed_ns: None,
             stamps: [(0, 0); STAMPS],
             newest: 0,
             has_stamp: false,
@@ -62,21 +58,21 @@ impl Leg {
         None
     }
 
-    /// Adds a sample of the way to this end and back.
+    /// Adds a sample of the way to this end and back. The end answers late where it has nothing to send, so
+    /// a sample counts for no more than twice what is typical.
     #[inline]
     pub(crate) fn add(&mut self, sample_ns: u64) {
-        self.samples += 1;
-        if self.samples % RENEWED == 0 {
-            self.least_ns = [sample_ns, self.least_ns[0]];
-        }
-        self.least_ns[0] = self.least_ns[0].min(sample_ns);
+        let sample = sample_ns as f64;
+        self.smoothed_ns = Some(match self.smoothed_ns {
+            None => sample,
+            Some(smoothed) => smoothed + (sample.min(2.0 * smoothed) - smoothed) / 8.0,
+        });
     }
 
-    /// The smallest of late; None without samples.
+    /// Without samples none.
     #[inline]
-    pub(crate) fn least_ns(&self) -> Option<u64> {
-        let least = self.least_ns[0].min(self.least_ns[1]);
-        (least < u64::MAX).then_some(least)
+    pub(crate) fn typical_ns(&self) -> Option<u64> {
+        self.smoothed_ns.map(|smoothed| smoothed as u64)
     }
 }
 
@@ -108,13 +104,11 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_sample_is_forgotten_after_a_while() {
+    fn a_late_answer_counts_for_twice_what_is_typical() {
         let mut leg = Leg::default();
-        leg.add(5);
-        assert_eq!(leg.least_ns(), Some(5));
-        for _ in 0..2 * RENEWED {
-            leg.add(9);
-        }
-        assert_eq!(leg.least_ns(), Some(9));
+        assert_eq!(leg.typical_ns(), None);
+        leg.add(800);
+        leg.add(1_000_000);
+        assert_eq!(leg.typical_ns(), Some(900));
     }
 }

@@ -7,15 +7,15 @@ pub enum Cause {
     Timeout = 0,
     /// the receiver's window was closed or full
     Window = 1,
-    /// everything was acknowledged: there was nothing to send
-    Application = 2,
+    /// everything that passed was acknowledged: there was nothing to send, or it was lost before the tap
+    Idle = 2,
     /// data was outstanding, and its ACKs came late
     Network = 3,
 }
 
 impl Cause {
     /// The names of the causes, in the order of their numbers.
-    pub const NAMES: [&'static str; 4] = ["timeout", "window", "application", "network"];
+    pub const NAMES: [&'static str; 4] = ["timeout", "window", "idle", "network"];
 }
 
 /// An expiry of the retransmission timer, as it was inferred.

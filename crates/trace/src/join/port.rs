@@ -1,10 +1,10 @@
 //! The output port at which captures are joined: its counts, drops, marks and longest blackouts, filled as a
 //! simulated port fills them.
 
-use fairport_net::discipline::{Backlog, Reason, Verdict};
+use fairport_net::discipline::{Reason, Verdict};
 use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
 use fairport_record::tables::{Port, Ports};
-use fairport_record::{Content, Counter, Recorder, Table};
+use fairport_record::{Content, Counter, PacketLog, Recorder, Table};
 use fairport_units::Instant;
 
 use super::queue::Occupancy;
@@ -65,6 +65,8 @@ pub(crate) struct JoinedPort {
     recorder: Recorder,
     counter: Counter,
     queue: Occupancy,
+    /// a row for each packet, where it is asked for
+    log: Option<PacketLog>,
     flows: u32,
     accepted: [u64; 2],
     drops: u64,
@@ -74,8 +76,8 @@ pub(crate) struct JoinedPort {
 }
 
 impl JoinedPort {
-    /// With so many ports by which packets come in.
-    pub(crate) fn new(ingress: u32) -> Result<Self, Error> {
+    /// With so many ports by which packets come in; `logs_packets`: with a row for each packet.
+    pub(crate) fn new(ingress: u32, logs_packets: bool) -> Result<Self, Error> {
         // port i of the switch is the i-th by which packets come in; the last one is the output
         let topology = fairport_net::topology::star(ingress + 1).map_err(|_| {
             let remedy = "give the captures of the ports that carry traffic for the output";
@@ -87,6 +89,7 @@ impl JoinedPort {
         let end = Instant::NEVER;
         Ok(Self {
             recorder: Recorder::new(&topology, port, end),
+            log: logs_packets.then(|| PacketLog::new([port], Instant::ZERO, end)),
             topology,
             port,
             counter: Counter::default(),
@@ -138,6 +141,8 @@ impl JoinedPort {
             self.counter.arrive(self.port, ingress, direction);
         }
         let counts = self.counter.arrive(self.port, ingress, direction);
+        self.queue.advance(arriving.time_ns);
+        let backlog = self.queue.backlog();
         let (verdict, depart) = match arriving.fate {
             Fate::Forwarded { left_ns, is_marked } => {
                 self.queue
@@ -179,20 +184,21 @@ impl JoinedPort {
         };
         let time = Instant::from_ns(arriving.time_ns);
         Observer::<Facts>::verdict(&mut self.recorder, time, self.port, &packet.header, verdict);
-        self.recorder.detail(&Arrival {
+        let arrival = Arrival {
             time,
             port: self.port,
             ingress,
             packet: &packet,
             frame_bytes: arriving.frame_bytes,
-            backlog: Backlog {
-                bytes: 0,
-                packets: 0,
-            },
+            backlog,
             verdict,
             depart,
             counts,
-        });
+        };
+        self.recorder.detail(&arrival);
+        if let Some(log) = &mut self.log {
+            log.arrived(&arrival);
+        }
         if verdict.is_accepted() {
             self.counter.accept(self.port);
         }
@@ -239,12 +245,14 @@ impl JoinedPort {
         });
         let port = self.port.0;
         let [drops, marks, trace] = self.recorder.into_tables();
-        vec![
+        let packets = self.log.map(|log| log.into_table(Instant::from_ns(run_ns)));
+        let tables = vec![
             ports.into_table(),
             self.queue.into_rows(port).into_table(),
             drops,
             marks,
             trace,
-        ]
+        ];
+        tables.into_iter().chain(packets).collect()
     }
 }

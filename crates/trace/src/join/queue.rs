@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use fairport_net::discipline::Backlog;
 use fairport_record::tables::{QueueRow, QueueRows};
 use fairport_units::Instant;
 
@@ -61,6 +62,14 @@ impl Occupancy {
             self.bytes -= u64::from(bytes);
         }
         self.pass(now_ns);
+    }
+
+    /// What waits now.
+    pub(crate) fn backlog(&self) -> Backlog {
+        Backlog {
+            bytes: self.bytes as u32,
+            packets: self.leaving.len() as u32,
+        }
     }
 
     #[inline]

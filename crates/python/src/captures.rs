@@ -1,0 +1,173 @@
+//! Analysis of captures.
+
+use fairport_trace::{
+    Clock, Completeness, Error, FileSummary, Layout, Options, Outcome, Role, Source, analyse,
+};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::into_arrays;
+
+create_exception!(
+    fairport._core,
+    CaptureError,
+    PyValueError,
+    "Captures that cannot be analysed: `file`, `problem`, `remedy`."
+);
+
+/// File, name of the port, and role: "auto", "ingress" or "egress".
+type Given = (String, Option<String>, String);
+
+/// Analyses captures. `measure_s`: what is measured, from the start of the captures. `progress(packets, bytes)`
+/// is called now and then.
+///
+/// Raises `CaptureError`.
+#[pyfunction]
+#[pyo3(signature = (sources, *, tunnels, window_s, measure_s, packets, progress=None))]
+pub(crate) fn analyse_captures<'py>(
+    py: Python<'py>,
+    sources: Vec<Given>,
+    tunnels: bool,
+    window_s: f64,
+    measure_s: Option<(f64, f64)>,
+    packets: bool,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let sources: Vec<Source> = sources.into_iter().map(source).collect();
+    let ns = |seconds: f64| (seconds * 1e9).round() as u64;
+    let options = Options {
+        tunnels,
+        window_ns: ns(window_s),
+        measure_ns: measure_s.map(|(from, to)| (ns(from), ns(to))),
+        logs_packets: packets,
+        ..Options::default()
+    };
+    let progress = progress.map(|progress| progress.clone().unbind());
+    let mut raised = None;
+    let done = py.detach(|| {
+        analyse(&sources, &options, |so_far| {
+            let reported = Python::attach(|py| {
+                py.check_signals()?;
+                if let Some(progress) = &progress {
+                    progress.call1(py, (so_far.packets, so_far.bytes))?;
+                }
+                Ok(())
+            });
+            match reported {
+                Ok(()) => true,
+                Err(error) => {
+                    raised = Some(error);
+                    false
+                }
+            }
+        })
+    });
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let outcome = done.map_err(|error| capture_error(py, &error))?;
+    into_dict(py, outcome)
+}
+
+fn source((file, name, role): Given) -> Source {
+    let role = match role.as_str() {
+        "ingress" => Role::Ingress,
+        "egress" => Role::Egress,
+        _ => Role::Auto,
+    };
+    Source { file, name, role }
+}
+
+fn capture_error(py: Python<'_>, error: &Error) -> PyErr {
+    let (file, problem, remedy) = match error {
+        Error::Io { file, source } => (file, source.to_string(), String::new()),
+        Error::Capture {
+            file,
+            problem,
+            remedy,
+        } => (file, problem.clone(), remedy.clone()),
+    };
+    let raised = CaptureError::new_err(error.to_string());
+    let value = raised.value(py);
+    for (name, part) in [("file", file), ("problem", &problem), ("remedy", &remedy)] {
+        if let Err(failed) = value.setattr(name, part) {
+            return failed;
+        }
+    }
+    raised
+}
+
+fn into_dict(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
+    let names = PyDict::new(py);
+    for (name, list) in outcome.names {
+        names.set_item(name, list)?;
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("names", names)?;
+    dict.set_item("fingerprint", format!("{:016x}", outcome.fingerprint))?;
+    dict.set_item("packets", outcome.packets)?;
+    dict.set_item("start_s", outcome.start_ns as f64 / 1e9)?;
+    dict.set_item("duration_s", outcome.duration.as_secs_f64())?;
+    dict.set_item("measure_from_s", outcome.measure_from.as_secs_f64())?;
+    dict.set_item("measure_to_s", outcome.measure_to.as_secs_f64())?;
+    dict.set_item("interval_s", outcome.interval.as_secs_f64())?;
+    dict.set_item("peak_bps", outcome.peak_bps)?;
+    dict.set_item("has_reasons", outcome.has_reasons)?;
+    dict.set_item("egress", &outcome.layout.egress)?;
+    dict.set_item("ingress", &outcome.layout.ingress)?;
+    let files = outcome.files.iter().enumerate();
+    let files: PyResult<Vec<_>> = files
+        .map(|(number, file)| file_summary(py, file, &outcome.layout, number))
+        .collect();
+    dict.set_item("files", files?)?;
+    let completeness = outcome.completeness.map(|found| completeness(py, &found));
+    dict.set_item("completeness", completeness.transpose()?)?;
+    dict.set_item("tables", into_arrays(py, outcome.tables)?)?;
+    Ok(dict)
+}
+
+fn file_summary<'py>(
+    py: Python<'py>,
+    file: &FileSummary,
+    layout: &Layout,
+    number: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("file", &file.file)?;
+    dict.set_item("bytes", file.bytes)?;
+    dict.set_item("packets", file.packets)?;
+    dict.set_item("skipped", file.skipped)?;
+    dict.set_item("lost_bytes", file.damage.bytes)?;
+    dict.set_item("lost_packets", file.damage.packets)?;
+    dict.set_item("damaged_at_byte", file.damage.first_at)?;
+    dict.set_item("damage", &file.damage.problem)?;
+    let Clock {
+        offset_ns,
+        drift,
+        samples,
+        ..
+    } = layout.clocks[number];
+    dict.set_item("clock_offset_s", offset_ns as f64 / 1e9)?;
+    dict.set_item("clock_drift_ppm", drift * 1e6)?;
+    dict.set_item("clock_samples", samples)?;
+    Ok(dict)
+}
+
+fn completeness<'py>(py: Python<'py>, found: &Completeness) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, count) in [
+        ("arrived", found.arrived),
+        ("joined", found.joined),
+        ("missed_at_ingress", found.missed_at_ingress),
+        ("missed_at_egress", found.missed_at_egress),
+        ("open", found.open),
+        ("without_ingress", found.without_ingress),
+    ] {
+        dict.set_item(name, count)?;
+    }
+    dict.set_item("delay_min_s", found.delay_min_ns as f64 / 1e9)?;
+    dict.set_item("delay_max_s", found.delay_max_ns as f64 / 1e9)?;
+    Ok(dict)
+}
