@@ -196,6 +196,24 @@ class Simulation:
         observation: dict[str, Any] | None = None,
     ) -> dict[str, Any]: ...
 
+class CaptureError(ValueError):
+    """Captures that cannot be analysed."""
+
+    file: str
+    problem: str
+    remedy: str
+
+def analyse_captures(
+    sources: Sequence[tuple[str, str | None, str]],
+    *,
+    tunnels: bool,
+    window_s: float,
+    measure_s: tuple[float, float] | None,
+    packets: bool,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Tables and what else captures show. A source is a file, its port's name and its role."""
+
 def presets() -> list[str]: ...
 def preset(name: str) -> dict[str, Any]: ...
 def preset_sources(name: str) -> tuple[str, dict[str, str]]: ...

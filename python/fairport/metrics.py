@@ -26,6 +26,9 @@ SCHEMA_VERSION = 1
 NO_VERDICT = "These flows are compared by how long they take, not by their goodput."
 """The verdict's sentence for transfers and requests, for a caller that knows no [[traffic]]."""
 
+UNKNOWN_HOPS = "hops unknown"
+"""The class of flows whose hop count the backend cannot know."""
+
 By = Literal["ingress", "flow", "port"]
 
 # What a run is counted within, and the running count of arrivals that shows whether it continues.
@@ -183,7 +186,12 @@ def jain_index(rates: pl.Series) -> float | None:
 
 def hop_class() -> pl.Expr:
     """The name of a flow's hop class, e.g. "2-hop"."""
-    return pl.format("{}-hop", pl.col("hops")).alias("hop_class")
+    return pl.format("{}-hop", pl.col("hops")).fill_null(UNKNOWN_HOPS).alias("hop_class")
+
+
+def class_name(hops: int | None) -> str:
+    """The name of the hop class of flows with so many hops; None: unknown."""
+    return UNKNOWN_HOPS if hops is None else f"{hops}-hop"
 
 
 def class_summary(
@@ -211,8 +219,11 @@ def class_summary(
             drops=pl.col("drops").sum(),
             longest_drop_run=pl.col("longest").max().fill_null(0),
         )
+        .with_columns(hop_class())
         .join(
-            rtt_by(rtt.join(flows.select("flow", "hops"), on="flow"), "hops"), on="hops", how="left"
+            rtt_by(rtt.join(flows.select("flow", hop_class()), on="flow"), "hop_class"),
+            on="hop_class",
+            how="left",
         )
         .sort("hops")
     )
@@ -234,7 +245,7 @@ def class_summary(
         "rtt_mean_s",
         "rtt_p99_s",
     )
-    return {f"{row.pop('hops')}-hop": row for row in classes.to_dicts()}
+    return {class_name(row.pop("hops")): row for row in classes.to_dicts()}
 
 
 def rtt_by(rtt: pl.DataFrame, group: str) -> pl.DataFrame:

@@ -75,9 +75,11 @@ def test_ports_tell_how_fast_their_clocks_run():
 def test_the_engine_fills_every_column_of_every_table_and_no_others():
     short = fp.scenario("two-switch").patch({"duration": "1ms"})
     raw = simulation.BACKEND.prepare(short, 1).simulation.run()
-    assert raw["tables"].keys() == tables.SCHEMA.keys()
+    # one table is of captures alone
+    engines = {name: schema for name, schema in tables.SCHEMA.items() if name != "conversations"}
+    assert raw["tables"].keys() == engines.keys()
     dtypes = {pl.UInt32: "uint32", pl.UInt64: "uint64", pl.Float64: "float64"}
-    for name, schema in tables.SCHEMA.items():
+    for name, schema in engines.items():
         assert raw["tables"][name].keys() == {columns.source(column) for column in schema}, name
         for column in schema:
             if column.dtype != pl.String:

@@ -82,7 +82,11 @@ fn source((file, name, role): Given) -> Source {
 
 fn capture_error(py: Python<'_>, error: &Error) -> PyErr {
     let (file, problem, remedy) = match error {
-        Error::Io { file, source } => (file, source.to_string(), String::new()),
+        Error::Io { file, source } => (
+            file,
+            format!("cannot be read: {}", source.kind()),
+            "check its path and that you may read it".to_owned(),
+        ),
         Error::Capture {
             file,
             problem,

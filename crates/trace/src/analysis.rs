@@ -306,7 +306,10 @@ impl Analysis {
         let firsts = readings.iter().filter_map(|one| one.next.as_ref());
         let first_ns = firsts.map(|next| next.packet.time_ns).min().unwrap_or(0);
         let port = match layout.egress {
-            Some(_) => Some(JoinedPort::new(layout.ingress.len() as u32, options.logs_packets)?),
+            Some(_) => Some(JoinedPort::new(
+                layout.ingress.len() as u32,
+                options.logs_packets,
+            )?),
             None => None,
         };
         Ok(Self {
@@ -343,7 +346,7 @@ impl Analysis {
             }
             let reading = &mut readings[file];
             reading.advance(file, &self.layout, options.tunnels)?;
-            if self.packets % SLICE == 0 {
+            if self.packets.is_multiple_of(SLICE) {
                 let bytes = readings.iter().map(|one| one.capture.position()).sum();
                 let packets = self.packets;
                 if !goes_on(Progress { packets, bytes }) {

@@ -77,9 +77,7 @@ impl Blocks {
         damage: &mut Damage,
     ) -> Option<Located> {
         loop {
-            let Some((kind, bytes)) = self.block(input, damage) else {
-                return None;
-            };
+            let (kind, bytes) = self.block(input, damage)?;
             let block = &input.bytes()[..bytes];
             let located = match kind {
                 ENHANCED_PACKET => self.packet(block, false),
@@ -308,7 +306,7 @@ impl Blocks {
 }
 
 fn is_length(bytes: u32) -> bool {
-    (12..=LONGEST).contains(&bytes) && bytes % 4 == 0
+    (12..=LONGEST).contains(&bytes) && bytes.is_multiple_of(4)
 }
 
 /// Units of an interface's time in a second, by its option `if_tsresol`.

@@ -163,7 +163,7 @@ fn survey(
                 Direction::In | Direction::Unknown => survey.incoming[interface].add(&packet),
             }
         }
-        if records % 200_000 == 0 && !goes_on(records, capture.position()) {
+        if records.is_multiple_of(200_000) && !goes_on(records, capture.position()) {
             break;
         }
     }
@@ -257,6 +257,10 @@ fn joined(
             "capture again",
         ));
     };
+    let upstream: Vec<bool> = surveys
+        .iter()
+        .map(|one| is_upstream(one, &surveys))
+        .collect();
     for (file, survey) in surveys.iter_mut().enumerate() {
         let clocks: Vec<Option<Clock>> = survey
             .incoming
@@ -267,7 +271,7 @@ fn joined(
         let is_ingress = match sources[file].role {
             Role::Ingress => true,
             Role::Egress => false,
-            Role::Auto => !is_given && most.is_some() && file != egress_file,
+            Role::Auto => !is_given && most.is_some() && file != egress_file && !upstream[file],
         };
         layout.clocks[file] = most.copied().unwrap_or_default();
         if !is_ingress {
@@ -299,6 +303,26 @@ fn joined(
         "give captures of the two sides of one switch, taken at the same time; a router that rewrites \
          addresses or ports (NAT) between them cannot be joined",
     ))
+}
+
+/// Whether another file shows packets of this one coming in later: then this one is of a switch before.
+fn is_upstream(survey: &Survey, surveys: &[Survey]) -> bool {
+    let comes_in = |one: &Survey| -> Vec<usize> {
+        let taps = one.taps.iter().enumerate();
+        taps.filter(|(_, tap)| tap.packets[Direction::In as usize] > 0)
+            .map(|(place, _)| place)
+            .collect()
+    };
+    let later = |here: usize, other: &Survey, there: usize| {
+        let ahead_ns = survey.incoming[here].ahead_ns(&other.incoming[there]);
+        ahead_ns.is_some_and(|ahead_ns| ahead_ns > 0)
+    };
+    comes_in(survey).into_iter().any(|here| {
+        surveys.iter().any(|other| {
+            let mut there = comes_in(other).into_iter();
+            !std::ptr::eq(survey, other) && there.any(|there| later(here, other, there))
+        })
+    })
 }
 
 /// Where one file has both sides: its other interfaces, where packets come in, are the ingress.

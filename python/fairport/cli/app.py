@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from fairport.cli import (
     INTERRUPTED,
+    analyze,
     compare,
     doctor,
     fixes,
@@ -98,6 +99,7 @@ def _common(
 
 
 app.command("run")(run.run)
+app.command("analyze")(analyze.analyze)
 app.command("compare")(compare.compare)
 app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)

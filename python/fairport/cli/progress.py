@@ -5,7 +5,7 @@ On stderr, in a terminal only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -48,6 +48,27 @@ def progress_bar(scenario: Scenario, runs: int, *, shown: bool) -> Iterator[Prog
                     f"{sum(hops.values()) / elapsed / 1e6:.1f} M packet-hops/s, " if elapsed else ""
                 )
                 bar.update(task, completed=sum(simulated.values()), speed=speed)
+
+        yield move
+
+
+@contextmanager
+def reading_bar(
+    files: Iterable[str], *, shown: bool
+) -> Iterator[Callable[[int, int], None] | None]:
+    """The same for captures that are read: packets and bytes so far."""
+    if not (shown and err().is_terminal):
+        yield None
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=err(), transient=True) as bar:
+        task = bar.add_task(f"reading {', '.join(files)}", total=None)
+
+        def move(packets: int, read_bytes: int) -> None:
+            text = f"{packets / 1e6:.1f} million packets, {read_bytes / 1e6:.0f} MB"
+            bar.update(task, description=text)
 
         yield move
 

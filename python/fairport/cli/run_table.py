@@ -66,10 +66,10 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
     for caveat in summary.get("caveats", []):
         console.print(caveat, style="bold")
     paper = published_figures(scenario.paper) if scenario.paper else None
-    console.print(_that_fits(console, summary, paper))
+    console.print(that_fits(console, summary, paper))
     if paper is not None:
         console.print(f"paper: {paper['source']}; {paper['read']}", style="dim")
-    console.print(_totals(summary, paper))
+    console.print(totals(summary, paper))
     if summary["fct"]:
         console.print(_completion_table(summary["fct"]))
     if by_traffic := _traffic_table(console, summary):
@@ -96,7 +96,7 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
         console.print(file, soft_wrap=True)
 
 
-def _that_fits(console: Console, summary: dict[str, Any], paper: dict[str, Any] | None) -> Table:
+def that_fits(console: Console, summary: dict[str, Any], paper: dict[str, Any] | None) -> Table:
     """The table by hop class, without columns that the terminal has no room for."""
     unfolded = console.options.update(width=_PLENTY)
     for left_out in range(len(_LEFT_OUT) + 1):
@@ -164,7 +164,9 @@ def _traffic_table(console: Console, summary: Mapping[str, Any]) -> Table | None
     return table
 
 
-def _totals(summary: dict[str, Any], paper: dict[str, Any] | None) -> str:
+def totals(summary: dict[str, Any], paper: dict[str, Any] | None) -> str:
+    """Goodput, fairness, the bottleneck, in one line."""
+
     def beside(key: str) -> str:
         return f" (paper {QUANTITIES[key].shown(paper[key])})" if paper and key in paper else ""
 

@@ -111,14 +111,17 @@ BAND = "#56b4e9"
 class HopClass:
     """A hop class as figures show it."""
 
-    hops: int
+    hops: int | None
+    """None where the backend cannot know it."""
     flows: list[int]
     look: Look
 
     @property
     def name(self) -> str:
         """As in the summary, e.g. "6-hop"."""
-        return f"{self.hops}-hop"
+        from fairport import metrics
+
+        return metrics.class_name(self.hops)
 
     @property
     def label(self) -> str:

@@ -44,7 +44,7 @@ impl Connections {
     /// The key of a direction.
     pub(crate) fn key(&self, direction: u32) -> Key {
         let key = self.keys[direction as usize / 2];
-        if direction % 2 == 0 {
+        if direction.is_multiple_of(2) {
             key
         } else {
             key.reversed()

@@ -51,7 +51,7 @@ pub(crate) struct Segment {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack {
     pub(crate) time_ns: u64,
-    pub(crate) ack: u32,
+    pub(crate) to: u32,
     /// the window that it offers, bytes
     pub(crate) window: u32,
     pub(crate) has_data: bool,
@@ -218,12 +218,11 @@ impl Half {
         self.sent.add(start, end);
         self.counts.fins += u64::from(segment.is_fin);
         self.counts.in_flight_max_bytes = self.counts.in_flight_max_bytes.max(self.in_flight());
-        let new_bytes = match segment.left_ns {
-            None => 0,
-            Some(_) => {
-                let flags = u64::from(segment.length - segment.payload);
-                self.arrived.add(start, end).saturating_sub(flags)
-            }
+        let new_bytes = if segment.left_ns.is_none() {
+            0
+        } else {
+            let flags = u64::from(segment.length - segment.payload);
+            self.arrived.add(start, end).saturating_sub(flags)
         };
         self.counts.delivered_bytes += new_bytes;
         Outcome { new_bytes, expiry }
@@ -373,7 +372,7 @@ impl Half {
             return outcome;
         }
         let now = ack.time_ns;
-        let to = self.position(ack.ack);
+        let to = self.position(ack.to);
         self.note_window(ack);
         if to > self.next || to < self.base {
             // of what nobody saw being sent, or of what was sent before the capture began

@@ -251,7 +251,7 @@ impl Tracker {
         let half = &mut self.halves[other];
         let outcome = half.on_ack(&Ack {
             time_ns: now,
-            ack: packet.ack,
+            to: packet.ack,
             window: u32::from(packet.window) << scale,
             has_data: packet.payload > 0,
             echo: packet.timestamps.map(|stamps| stamps.ecr),

@@ -46,21 +46,12 @@ impl Clock {
 }
 
 /// The sampled packets of one side.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sampler {
     /// packets whose key has these bits clear are sampled
     mask: u64,
     /// by key: when it was seen; 0: twice
     seen: FxHashMap<u64, u64>,
-}
-
-impl Default for Sampler {
-    fn default() -> Self {
-        Self {
-            mask: 0,
-            seen: FxHashMap::default(),
-        }
-    }
 }
 
 impl Sampler {
@@ -82,15 +73,24 @@ impl Sampler {
         }
     }
 
+    /// How long before `other` this side saw the same packets, at least. None: they have none in common.
+    pub(crate) fn ahead_ns(&self, other: &Self) -> Option<i64> {
+        self.differences(other)
+            .map(|(_, difference)| difference)
+            .min()
+    }
+
+    /// The packets in common: when this side saw them, and how much later the other did.
+    fn differences(&self, other: &Self) -> impl Iterator<Item = (u64, i64)> {
+        let both = self.seen.iter();
+        both.filter_map(|(key, here_ns)| Some((*here_ns, *other.seen.get(key)?)))
+            .filter(|(here_ns, there_ns)| *here_ns > 0 && *there_ns > 0)
+            .map(|(here_ns, there_ns)| (here_ns, there_ns.wrapping_sub(here_ns).cast_signed()))
+    }
+
     /// The clock of this side, the reference being that of `egress`. None: they have no packet in common.
     pub(crate) fn clock(&self, egress: &Self) -> Option<Clock> {
-        let mut differences: Vec<(u64, i64)> = self
-            .seen
-            .iter()
-            .filter_map(|(key, in_ns)| Some((*in_ns, *egress.seen.get(key)?)))
-            .filter(|(in_ns, out_ns)| *in_ns > 0 && *out_ns > 0)
-            .map(|(in_ns, out_ns)| (in_ns, out_ns.wrapping_sub(in_ns).cast_signed()))
-            .collect();
+        let mut differences: Vec<(u64, i64)> = self.differences(egress).collect();
         differences.sort_unstable();
         let (from_ns, _) = *differences.first()?;
         let line = Line::under(&differences);
@@ -127,15 +127,15 @@ impl Line {
     fn under(differences: &[(u64, i64)]) -> Self {
         let (first, last) = (differences[0].0, differences[differences.len() - 1].0);
         let part_ns = ((last - first) / PARTS as u64).max(1);
-        let mut least: Vec<Option<(u64, i64)>> = vec![None; PARTS + 1];
+        let mut lowest: Vec<Option<(u64, i64)>> = vec![None; PARTS + 1];
         for &(time_ns, difference) in differences {
             let part = ((time_ns - first) / part_ns).min(PARTS as u64) as usize;
-            match &mut least[part] {
+            match &mut lowest[part] {
                 Some(known) if known.1 <= difference => {}
                 place => *place = Some((time_ns, difference)),
             }
         }
-        let points: Vec<(f64, f64)> = least
+        let points: Vec<(f64, f64)> = lowest
             .into_iter()
             .flatten()
             .map(|(time_ns, difference)| ((time_ns - first) as f64, difference as f64))

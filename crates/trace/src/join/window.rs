@@ -140,7 +140,8 @@ impl Join {
     fn direction(&mut self, direction: u32) -> &mut Direction {
         let place = direction as usize;
         if self.directions.len() <= place {
-            self.directions.resize(place + 2 & !1, Direction::default());
+            self.directions
+                .resize((place + 2) & !1, Direction::default());
         }
         &mut self.directions[place]
     }
@@ -327,15 +328,16 @@ impl Join {
     }
 
     fn decided(&mut self, one: &Waiting) -> Option<Emitted> {
+        let is_for_output = self.destinations.contains(&one.packet.key.destination);
         let direction = &mut self.directions[one.direction as usize];
         let tap = match one.side {
-            Side::Ingress(tap) if direction.is_forward() => tap,
             Side::Ingress(tap)
-                if self.destinations.contains(&one.packet.key.destination)
-                    && direction.backward == 0 =>
+                if direction.is_forward() || (is_for_output && direction.backward == 0) =>
             {
                 tap
             }
+            // other sights of what is joined are copies
+            _ if direction.is_forward() => return None,
             _ => return direction.at_home(one).then(|| emitted(one, None)),
         };
         let completeness = &mut self.completeness;

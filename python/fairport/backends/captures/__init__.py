@@ -1,0 +1,181 @@
+"""Captures as a backend: it moves no packets, it finds out how they moved.
+
+`analyse` reads packet captures of a switch's ports and gives what a run gives: tables, summary,
+verdict. The scenario of such a result is a guess (`guess.py`): what was captured, as a scenario.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from fairport import _core, metrics
+from fairport.backends import columns
+from fairport.backends.captures import groups, guess, words
+from fairport.errors import InputError
+from fairport.result import Result
+from fairport.scenario import Scenario
+from fairport.tables import Tables
+
+NAME = "captures"
+
+Role = Literal["auto", "ingress", "egress"]
+Progress = Callable[[int, int], None]
+"""Called now and then with the packets and the bytes read so far."""
+
+# traffic 0 and 1 of the core's table
+_WORKLOADS = ("bulk", "short")
+# columns of the simulator's tables that packets do not show
+_UNKNOWN = {
+    "flows": ("stack",),
+    "series": ("cwnd_bytes", "ssthresh_bytes"),
+    "timeouts": ("rto_s", "cause"),
+}
+_LONGEST_NAME = 100
+
+
+class CaptureError(InputError):
+    """Captures that cannot be analysed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A capture, and what is known of it."""
+
+    file: str
+    """pcap or pcapng, plain, gzip or zstd; `-` is standard input."""
+    role: Role = "auto"
+    """Which side of the switch it is."""
+    port: str | None = None
+    """What the port is called; by default as the capture calls it."""
+
+
+def analyse(
+    sources: Sequence[Source | str],
+    *,
+    hosts: Path | None = None,
+    measure_s: tuple[float, float] | None = None,
+    window_s: float = 2.0,
+    tunnels: bool = False,
+    packets: bool = False,
+    name: str = "",
+    progress: Progress | None = None,
+) -> Result:
+    """What captures show, as the result of a run.
+
+    With captures of both sides of a switch, of `role` ingress and egress or found by themselves,
+    every packet's fate is decided. `hosts` is a CSV file that names addresses. A packet waits
+    `window_s` for its copy at the other side. `packets` keeps a row for each packet at the output.
+    Raises CaptureError.
+    """
+    given = [Source(one) if isinstance(one, str) else one for one in sources]
+    known = groups.read_map(hosts) if hosts else {}
+    started = datetime.now(timezone.utc)
+    begin = time.perf_counter()
+    try:
+        raw = _core.analyse_captures(
+            [(one.file, one.port, one.role) for one in given],
+            tunnels=tunnels,
+            window_s=window_s,
+            measure_s=measure_s,
+            packets=packets,
+            progress=progress,
+        )
+    except _core.CaptureError as error:
+        raise CaptureError(error.problem, file=error.file, remedy=error.remedy) from None
+    wall_s = time.perf_counter() - begin
+    name = name or _name(given)
+    tables = _tables(raw, f"{name}-captured", known)
+    scenario = guess.scenario(raw, tables, name)
+    summary = _summary(raw, tables, scenario, wall_s)
+    return Result(
+        scenario=scenario,
+        seed=scenario.seed,
+        tables=tables,
+        summary=summary,
+        manifest=_manifest(raw, summary, scenario, f"{name}-captured", started),
+    )
+
+
+def _name(sources: Sequence[Source]) -> str:
+    """From the first file's name, as a scenario may be called."""
+    file = Path(sources[0].file).name.split(".")[0] if sources else ""
+    word = re.sub(r"[^A-Za-z0-9._-]+", "-", file).strip("-._")
+    return word[:_LONGEST_NAME] or "capture"
+
+
+def _tables(raw: dict[str, Any], run_id: str, known: groups.Map) -> Tables:
+    for table, unknown in _UNKNOWN.items():
+        for column in unknown:
+            raw["tables"][table].pop(column, None)
+    for table in ("drops", "packets"):
+        if not raw["has_reasons"] and table in raw["tables"]:
+            raw["tables"][table].pop("reason")
+    hops = raw["tables"]["flows"].pop("hops")
+    del hops  # the core leaves it to `groups`
+    tables = columns.from_core(raw, run_id, raw["names"]["host"], [], _WORKLOADS)
+    tables["flows"] = groups.with_hops(tables, known, is_joined=raw["egress"] is not None)
+    if raw["egress"] is None:
+        # one capture shows no drops; what was sent again, and not needlessly, was lost
+        lost = pl.col("retransmits") - tables["conversations"]["spurious_retransmits"]
+        tables["flows"] = tables["flows"].with_columns(drops=lost)
+    return groups.named(tables, known)
+
+
+def _summary(
+    raw: dict[str, Any], tables: Tables, scenario: Scenario, wall_s: float
+) -> dict[str, Any]:
+    summary = metrics.summary(
+        tables,
+        scenario=scenario.name,
+        seed=scenario.seed,
+        version=_core.__version__,
+        fingerprint=raw["fingerprint"],
+        simulated_s=raw["duration_s"],
+        wall_s=wall_s,
+        packet_hops=raw["packets"],
+        measure_from_s=raw["measure_from_s"],
+        measure_to_s=raw["measure_to_s"],
+        backend=NAME,
+    )
+    notes = words.notes(raw, tables)
+    verdict = summary["verdict"]
+    if raw["egress"] is None:
+        verdict |= {"blackout_timeout_share": None}
+    verdict |= {"sentence": words.sentence(summary, tables, is_joined=raw["egress"] is not None)}
+    keys = ("start_s", "ingress", "egress", "peak_bps", "completeness", "files")
+    return summary | {"captures": {key: raw[key] for key in keys} | {"notes": notes}}
+
+
+def _manifest(
+    raw: dict[str, Any],
+    summary: dict[str, Any],
+    scenario: Scenario,
+    run_id: str,
+    started: datetime,
+) -> dict[str, Any]:
+    return {
+        "schema_version": metrics.SCHEMA_VERSION,
+        "program": "fairport",
+        "version": _core.__version__,
+        "backend": NAME,
+        "run_id": run_id,
+        "seed": scenario.seed,
+        "fingerprint": raw["fingerprint"],
+        "started": started.isoformat(timespec="seconds"),
+        "wall_s": summary["wall_s"],
+        "simulated_s": raw["duration_s"],
+        "packet_hops": raw["packets"],
+        "valid": True,
+        "measure": summary["measure"],
+        "captures": summary["captures"],
+        "scenario": scenario.to_toml(),
+        "scenario_resolved": scenario.resolved(),
+    }

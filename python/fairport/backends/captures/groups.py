@@ -1,0 +1,110 @@
+"""Who is compared with whom: hop counts and names of captured hosts.
+
+A map says it best: a CSV file with a row for each address. Without one, hop counts come from the
+hops left in the packets (TTL), where routers count them down; in a network of bridges they do not,
+and then from the ports of the joined switch: an ingress port with one sender is taken for that
+sender's own (2 links to the receiver), one with several for a link to another switch (3 at least).
+"""
+
+from __future__ import annotations
+
+import csv
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from fairport.errors import InputError
+from fairport.tables import Tables
+
+# what systems send with, and a packet that has passed routers shows less than
+_INITIAL_TTL = (32, 64, 128, 255)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a map says of an address."""
+
+    name: str
+    hops: int | None
+
+
+Map = Mapping[str, Known]
+
+
+def read_map(path: Path) -> Map:
+    """A CSV file with the columns address, name and hops; the last two may be missing.
+
+    Raises InputError.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", file=str(path)) from None
+    known = {}
+    for number, row in enumerate(rows, 2):
+        place = f"{path}, line {number}"
+        try:
+            address = str(ipaddress.ip_address((row.get("address") or "").strip()))
+            hops = int(row["hops"]) if row.get("hops") else None
+        except ValueError as error:
+            raise InputError(
+                f"is not understood: {error}",
+                file=place,
+                remedy="write a line `address,name,hops`, and below it one for each host",
+            ) from None
+        known[address] = Known((row.get("name") or "").strip() or address, hops)
+    return known
+
+
+def with_hops(tables: Tables, known: Map, *, is_joined: bool) -> pl.DataFrame:
+    """The table of flows with `hops` as far as they can be known; null where they cannot."""
+    flows = tables["flows"].join(
+        tables["conversations"].select("flow", "ttl", "ingress_port"), on="flow", how="left"
+    )
+    hops = _mapped(flows, known)
+    if hops is None:
+        hops = _counted_down(flows, is_joined)
+    if hops is None and is_joined:
+        hops = _behind_ports(flows)
+    if hops is None:
+        return tables["flows"]
+    return tables["flows"].with_columns(hops=hops)
+
+
+def _mapped(flows: pl.DataFrame, known: Map) -> pl.Series | None:
+    hops = [known[src].hops if src in known else None for src in flows["src"]]
+    return pl.Series("hops", hops, pl.UInt32) if any(one is not None for one in hops) else None
+
+
+def _counted_down(flows: pl.DataFrame, is_joined: bool) -> pl.Series | None:
+    """From the hops left. The tap is taken for the receiver's switch, or, alone, for the receiver.
+
+    A switch that is joined has not yet counted down what comes in.
+    """
+    initial = pl.lit(None, pl.UInt32)
+    for value in reversed(_INITIAL_TTL):
+        initial = pl.when(pl.col("ttl") <= value).then(value).otherwise(initial)
+    passed = flows.select((initial - pl.col("ttl")).cast(pl.UInt32)).to_series()
+    long = flows.select(pl.col("workload") == "bulk").to_series()
+    compared = passed.filter(long) if long.any() else passed
+    if compared.n_unique() < 2:
+        return None
+    return (passed + (2 if is_joined else 1)).alias("hops")
+
+
+def _behind_ports(flows: pl.DataFrame) -> pl.Series:
+    senders = pl.col("src").n_unique().over("ingress_port")
+    hops = pl.when(pl.col("ingress_port").is_null()).then(None).when(senders == 1).then(2)
+    return flows.select(hops.otherwise(3).cast(pl.UInt32).alias("hops")).to_series()
+
+
+def named(tables: Tables, known: Map) -> Tables:
+    """The tables with the map's names in place of addresses."""
+    if not known:
+        return tables
+    names = {address: one.name for address, one in known.items()}
+    return tables | {"flows": tables["flows"].with_columns(pl.col("src", "dst").replace(names))}

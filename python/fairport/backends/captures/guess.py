@@ -1,0 +1,142 @@
+"""A scenario made from captures: the joined switch, its ports, and the long flows.
+
+The network is a guess. Each sender behind an ingress port of its own is at the joined switch; those
+that share one are at a switch of their own behind it. Each sender's link is as long as the shortest
+round-trip time of its flows says. Queue and rate are what the captures suggest, TCP is the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from fairport import metrics
+from fairport.scenario import Scenario
+from fairport.tables import Tables
+
+MOST_FLOWS = 200
+"""Long flows that a scenario has, at most: those with most data."""
+
+_DEFAULT_RATE_BPS = 1_000_000_000
+# rates that links have; what was measured is less than the next one by at most 7 %
+_RATES_BPS = [step * 10**power for power in range(6, 12) for step in (1, 2, 2.5, 4, 5)]
+_TOLERANCE = 0.07
+# host.delay 4 times, switch.processing_delay, and 2 links' serialization: what the defaults take, s
+_BASE_RTT_S = 55e-6
+_SHORTEST_S = 1e-3
+# of the port's most waiting bytes; a packet is 1518 bytes
+_PACKET_BYTES = 1518
+_SMALLEST_LIMIT_BYTES = 2 * _PACKET_BYTES
+
+
+def scenario(raw: Mapping[str, Any], tables: Tables, name: str) -> Scenario:
+    """The scenario. It is a valid one whatever was captured."""
+    flows = _long_flows(tables)
+    receiver = _receiver(flows)
+    flows = flows.filter(pl.col("dst") == receiver)
+    rate_bps = _rate_bps(raw, flows)
+    duration_s = max(raw["duration_s"], _SHORTEST_S)
+    hosts = {address: f"h{number}" for number, address in enumerate([receiver, *_senders(flows)])}
+    document = {
+        "name": name,
+        "description": _description(raw, flows, receiver),
+        "duration": f"{duration_s:.6f}s",
+        "topology": _topology(flows, hosts),
+        "link": {"rate": _as_rate(rate_bps)},
+        "queue": {"kind": "drop-tail", "limit": f"{_limit_bytes(tables)}B"},
+        "traffic": [_traffic(flow, hosts, duration_s) for flow in flows.iter_rows(named=True)]
+        or [{"kind": "bulk", "from": "h1", "to": "h0"}],
+    }
+    return Scenario.model_validate(document)
+
+
+def _long_flows(tables: Tables) -> pl.DataFrame:
+    """The flows that are compared, those with most data, each with its ingress port."""
+    flows = metrics.compared(tables["flows"]).filter(pl.col("delivered_bytes") > 0)
+    largest = flows.sort("delivered_bytes", descending=True).head(MOST_FLOWS).sort("flow")
+    ports = tables["conversations"].select("flow", "ingress_port")
+    return largest.join(ports, on="flow", how="left", maintain_order="left")
+
+
+def _receiver(flows: pl.DataFrame) -> str:
+    """The host that most of the flows go to."""
+    counts = flows.group_by("dst").len().sort("len", "dst", descending=[True, False])
+    return str(counts["dst"][0]) if counts.height else "receiver"
+
+
+def _senders(flows: pl.DataFrame) -> list[str]:
+    return flows["src"].unique(maintain_order=True).to_list() or ["sender"]
+
+
+def _rate_bps(raw: Mapping[str, Any], flows: pl.DataFrame) -> float:
+    """The line's rate: what passed within the busiest 10 ms, as a link has it."""
+    most = raw["peak_bps"] or float(flows["goodput_bps"].sum())
+    if most <= 0:
+        return _DEFAULT_RATE_BPS
+    nominal = next((rate for rate in _RATES_BPS if most <= rate * (1 + _TOLERANCE)), most)
+    return nominal if most >= nominal * (1 - _TOLERANCE) else float(f"{most:.3g}")
+
+
+def _as_rate(bps: float) -> str:
+    return f"{bps / 1e9:g}Gbps" if bps >= 1e9 else f"{bps / 1e6:g}Mbps"
+
+
+def _limit_bytes(tables: Tables) -> int:
+    """The buffer: the most that waited in it, if anything was dropped."""
+    ports = tables["ports"]
+    if ports.is_empty() or ports["drops"].sum() == 0:
+        return 128 * 1024
+    return max(int(ports["queue_max_bytes"][0]), _SMALLEST_LIMIT_BYTES)
+
+
+def _topology(flows: pl.DataFrame, hosts: Mapping[str, str]) -> dict[str, Any]:
+    ports: dict[str | None, list[str]] = {}
+    for row in flows.unique("src", maintain_order=True).iter_rows(named=True):
+        ports.setdefault(row["ingress_port"], []).append(row["src"])
+    if not ports:
+        ports = {None: _senders(flows)}
+    shortest = dict(flows.group_by("src").agg(pl.col("rtt_min_s").min()).iter_rows())
+    receiver = next(iter(hosts.values()))
+    links: list[dict[str, Any]] = [{"ends": [receiver, "s0"]}]
+    switches = ["s0"]
+    for port, senders in ports.items():
+        switch = "s0"
+        if port is not None and len(senders) > 1:
+            switch = f"s{len(switches)}"
+            switches.append(switch)
+            links.append({"ends": [switch, "s0"]})
+        links += [_link(hosts[sender], switch, shortest.get(sender)) for sender in senders]
+    return {"kind": "graph", "hosts": list(hosts.values()), "switches": switches, "links": links}
+
+
+def _link(host: str, switch: str, rtt_s: float | None) -> dict[str, Any]:
+    link: dict[str, Any] = {"ends": [host, switch]}
+    if rtt_s is not None:
+        # there and back
+        link["delay"] = f"{max(0, round((rtt_s - _BASE_RTT_S) / 2 * 1e9))}ns"
+    return link
+
+
+def _traffic(
+    flow: Mapping[str, Any], hosts: Mapping[str, str], duration_s: float
+) -> dict[str, Any]:
+    start_s = min(max(flow["start_s"], 0.0), duration_s * 0.999)
+    made: dict[str, Any] = {
+        "kind": "bulk",
+        "from": hosts[flow["src"]],
+        "to": hosts[flow["dst"]],
+        "start": f"{round(start_s * 1e9)}ns",
+    }
+    if flow["size_bytes"]:
+        made["size"] = f"{flow['size_bytes']}B"
+    return made
+
+
+def _description(raw: Mapping[str, Any], flows: pl.DataFrame, receiver: str) -> str:
+    where = f"at {raw['egress']}" if raw["egress"] else "in one capture"
+    return (
+        f"Made from captures: {flows.height} long flows to {receiver} {where}. The network is a"
+        " guess: check queue, rates and TCP before you rely on it."
+    )

@@ -1,0 +1,168 @@
+"""The verdict on captures in words, and what must be known to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from fairport import metrics
+from fairport.tables import Tables
+from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_words
+
+# addresses in a sentence, at most
+_LISTED = 3
+_ALMOST_ALL = 0.98
+
+
+def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> str:
+    """Who gets how much, after what waiting."""
+    flows = metrics.compared(tables["flows"])
+    if flows.is_empty():
+        return "The captures hold no TCP flow with data."
+    lone, peers = lone_and_peers(summary["classes"])
+    if not lone:
+        return _without_lone_class(summary, flows)
+    ours = flows.filter(metrics.hop_class() == lone)
+    others = flows.filter(metrics.hop_class() == peers)
+    ratio = summary["verdict"]["ratio"]
+    where = _by_port(ours, tables) if is_joined else ""
+    subject = f"{_hosts(ours)} ({_count(ours.height)}, {_hops(lone)}{where})"
+    verb = "gets" if ours["src"].n_unique() == 1 else "get"
+    if ratio is None:
+        return f"{subject} {verb} the line alone: the {peers} flows deliver nothing."
+    gets = f"{subject} {verb} {ratio_in_words(ratio)} the mean of {_others(others)}"
+    if ratio >= PARITY:
+        found = "parity, no outcast" if ratio < 1 / PARITY else "no outcast, but favoured"
+        return f"{gets}: {found}."
+    found = "outcast" if ratio < OUTCAST_BELOW else "at a disadvantage, but no outcast"
+    return f"{gets}: {found}; {_waiting(summary, tables, ours, is_joined)}."
+
+
+def _hosts(flows: pl.DataFrame) -> str:
+    hosts = flows["src"].unique(maintain_order=True).to_list()
+    if len(hosts) <= _LISTED:
+        return " and ".join(hosts)
+    return f"{', '.join(hosts[:_LISTED])} and {len(hosts) - _LISTED} more"
+
+
+def _others(flows: pl.DataFrame) -> str:
+    receivers = flows["dst"].unique(maintain_order=True).to_list()
+    place = f" at {receivers[0]}" if len(receivers) == 1 else ""
+    return f"the {flows.height} others{place}" if flows.height > 1 else f"the other{place}"
+
+
+def _by_port(flows: pl.DataFrame, tables: Tables) -> str:
+    conversations = tables["conversations"].join(flows.select("flow"), on="flow", how="semi")
+    ports = conversations["ingress_port"].drop_nulls().unique(maintain_order=True).to_list()
+    return f", by port {ports[0]}" if len(ports) == 1 else ""
+
+
+def _hops(name: str) -> str:
+    return name.replace("-hop", " hops")
+
+
+def _count(flows: int) -> str:
+    return f"{flows} flow{'s' if flows != 1 else ''}"
+
+
+def _waiting(
+    summary: Mapping[str, Any], tables: Tables, ours: pl.DataFrame, is_joined: bool
+) -> str:
+    measure = summary["measure"]
+    caused = metrics.timeout_runs(tables["timeouts"], tables["drops"])
+    caused = caused.join(ours.select("flow"), on="flow", how="semi")
+    waited = metrics.waiting(caused, ours.height, measure["from_s"], measure["to_s"])
+    if waited.after_drop_runs is None:
+        return "no retransmission timer of its own was seen to expire"
+    each = "it" if ours.height == 1 else "each"
+    spent = f"{each} spent {waited.mean_s:.2g} of {waited.of_s:.2g} s waiting for timeouts"
+    if not is_joined:
+        return spent
+    share = f"{100 * waited.after_drop_runs:.0f} %"
+    return (
+        f"{spent}, and {share} of that time followed three or more consecutive drops"
+        " at its ingress port"
+    )
+
+
+def _without_lone_class(summary: Mapping[str, Any], flows: pl.DataFrame) -> str:
+    rates = flows.sort("goodput_bps")
+    worst, best = rates.row(0, named=True), rates.row(-1, named=True)
+    if flows.height == 1:
+        return f"The flow from {worst['src']} is alone: there is no other to compare it with."
+    if best["goodput_bps"] <= 0:
+        return "No flow delivered anything within the measurement."
+    gets = ratio_in_words(worst["goodput_bps"] / best["goodput_bps"])
+    known = set(summary["classes"])
+    why = (
+        "nothing says how far the senders are: give their hops with --map"
+        if known == {metrics.UNKNOWN_HOPS}
+        else f"no group of senders is smaller than the others ({', '.join(known)})"
+    )
+    return (
+        f"The slowest of {flows.height} flows, from {worst['src']}, gets {gets} the fastest,"
+        f" from {best['src']}; {why}."
+    )
+
+
+def notes(raw: Mapping[str, Any], tables: Tables) -> list[str]:
+    """What the captures lack, and what follows for the numbers: a sentence each."""
+    found = [_damage(file) for file in raw["files"] if file["damaged_at_byte"] is not None]
+    found += [_clock(file) for file in raw["files"] if file["clock_offset_s"]]
+    complete = raw["completeness"]
+    if complete is None:
+        found.append(
+            "One side of the switch only: drops are inferred from retransmissions, and whether they"
+            " came in a row, and at which ingress port, cannot be known."
+        )
+    else:
+        found += _completeness(complete)
+    if not any(tables["conversations"]["packets_back"] > 0):
+        found.append(
+            "The captures hold no ACKs: timeouts are inferred from silence alone, and round-trip"
+            " times are unknown. Add a capture that sees the ACKs."
+        )
+    return found
+
+
+def _damage(file: Mapping[str, Any]) -> str:
+    packets = file["lost_packets"]
+    return (
+        f"{file['file']}: {file['damage']} at byte {file['damaged_at_byte']}: {file['lost_bytes']}"
+        f" bytes, at least {packets} packet{'s' if packets != 1 else ''}, could not be read."
+    )
+
+
+def _clock(file: Mapping[str, Any]) -> str:
+    return (
+        f"{file['file']}: its clock was aligned with the egress capture's: {file['clock_offset_s']}"
+        f" s added, drift {file['clock_drift_ppm']:.3g} ppm; delays count from the shortest one."
+    )
+
+
+def _completeness(complete: Mapping[str, Any]) -> list[str]:
+    found = []
+    left = complete["joined"] + complete["missed_at_ingress"]
+    if complete["missed_at_ingress"]:
+        share = complete["missed_at_ingress"] / left
+        found.append(
+            f"The ingress captures lack {100 * share:.2g} % of the packets that left: they count as"
+            " arrivals, and the drops next to them not as consecutive."
+        )
+    if complete["missed_at_egress"]:
+        found.append(
+            f"The egress capture lacks {complete['missed_at_egress']} packets that were"
+            " acknowledged: they do not count as drops."
+        )
+    if complete["without_ingress"]:
+        found.append(
+            f"{complete['without_ingress']} packets left that came by no captured port: add the"
+            " captures of the other ingress ports."
+        )
+    if complete["open"]:
+        found.append(f"{complete['open']} packets were still queued when a capture ended.")
+    if left and complete["joined"] / left < _ALMOST_ALL:
+        found.append("More than 2 % of the packets are missing: capture with a larger buffer (-B).")
+    return found

@@ -1,0 +1,176 @@
+"""`fairport analyze`: packet captures in, the tables and the verdict of a run out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairport.cli.options import Csv, Force, Json, NoFigures, Quiet
+
+if TYPE_CHECKING:
+    from fairport.backends.captures import Source
+    from fairport.result import Result
+
+
+def analyze(
+    captures: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CAPTURE..",
+            help="pcap or pcapng files, plain, gzip or zstd; - is standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    ingress: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ingress",
+            metavar="[PORT=]FILE",
+            help="A capture of packets that come in for the output. May be repeated.",
+        ),
+    ] = None,
+    egress: Annotated[
+        str, typer.Option(metavar="[PORT=]FILE", help="The capture of what leaves the output.")
+    ] = "",
+    hosts: Annotated[
+        Path | None,
+        typer.Option(
+            "--map", metavar="FILE", help="CSV: address,name,hops of hosts.", show_default=False
+        ),
+    ] = None,
+    to_scenario: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a scenario made from the captures.", show_default=False
+        ),
+    ] = None,
+    start: Annotated[
+        float | None,
+        typer.Option(
+            "--from",
+            metavar="SECONDS",
+            min=0,
+            help="Measure from here, after the start of the captures.  [default: when the long"
+            " flows are established]",
+            show_default=False,
+        ),
+    ] = None,
+    end: Annotated[
+        float | None,
+        typer.Option(
+            "--to", metavar="SECONDS", min=0, help="Measure until here.", show_default=False
+        ),
+    ] = None,
+    window: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=0.001, help="Longest time in the switch's queue."),
+    ] = 2.0,
+    tunnels: Annotated[bool, typer.Option("--tunnels", help="Look into GRE and VXLAN.")] = False,
+    packets: Annotated[
+        bool, typer.Option("--packets", help="Keep a row for each packet at the output.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write tables, figures and report there.", show_default=False
+        ),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+    csv: Csv = False,
+    no_figures: NoFigures = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find out from packet captures of a switch's ports who is starved, and why.
+
+    With captures of both sides of one switch, every drop is found and drop runs are counted by
+    ingress port. With one capture, losses and timeouts are inferred.
+    """
+    from fairport.backends import captures as backend
+    from fairport.cli import analyze_table, output
+    from fairport.cli.progress import reading_bar
+    from fairport.storage import run as storage
+
+    sources = _sources(captures or [], ingress or [], egress)
+    name = to_scenario.stem if to_scenario is not None else ""
+    with reading_bar([one.file for one in sources], shown=not quiet) as progress:
+        result = backend.analyse(
+            sources,
+            hosts=hosts,
+            measure_s=_measure(start, end),
+            window_s=window,
+            tunnels=tunnels,
+            packets=packets,
+            name=_name(name),
+            progress=progress,
+        )
+    summary = result.summary
+    if out is not None:
+        storage.save(result, out, force=force, figures=not no_figures, csv=csv)
+        files = storage.files_below(out)
+        summary = summary | {"files": sorted(str(out / file) for file in files)}
+    if to_scenario is not None:
+        _write_scenario(result, to_scenario)
+    if not quiet:
+        analyze_table.warn(summary)
+    if json:
+        output.print_json(summary)
+    elif not quiet:
+        analyze_table.show(summary, to_scenario)
+
+
+def _sources(captures: list[str], ingress: list[str], egress: str) -> list[Source]:
+    from fairport.backends.captures import Source
+    from fairport.errors import InputError
+
+    found = [Source(file) for file in captures]
+    found += [Source(file, "ingress", port) for port, file in map(_port_and_file, ingress)]
+    if egress:
+        port, file = _port_and_file(egress)
+        found.append(Source(file, "egress", port))
+    if not found:
+        raise InputError(
+            "is missing",
+            field="CAPTURE",
+            remedy="name capture files, such as: fairport analyze --ingress A=in.pcap --egress"
+            " out.pcap",
+        )
+    return found
+
+
+def _port_and_file(text: str) -> tuple[str | None, str]:
+    """`PORT=FILE` or `FILE`. A file that is there is a file, whatever its name."""
+    port, separator, file = text.partition("=")
+    if not separator or Path(text).exists():
+        return None, text
+    return port, file
+
+
+def _measure(start: float | None, end: float | None) -> tuple[float, float] | None:
+    from fairport.errors import InputError
+
+    if start is None and end is None:
+        return None
+    # the captures end before this
+    span = (start or 0.0, 1e9 if end is None else end)
+    if span[0] >= span[1]:
+        raise InputError(
+            "is not before --to", field="--from", value=start, remedy="give an earlier one"
+        )
+    return span
+
+
+def _name(stem: str) -> str:
+    """A scenario's name from its file's."""
+    import re
+
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")
+
+
+def _write_scenario(result: Result, path: Path) -> None:
+    from fairport.files import atomic_file
+
+    with atomic_file(path, "--to-scenario") as partial:
+        partial.write_text(result.scenario.to_toml(), encoding="utf-8")

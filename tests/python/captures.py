@@ -1,0 +1,83 @@
+"""Captures for the tests: runs of which everything is known, and files made worse on purpose."""
+
+from __future__ import annotations
+
+import random
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import fairport as fp
+import polars as pl
+from fairport import experiment
+from fairport.backends.protocol import Observation
+from fairport.storage import load_run
+
+_ENHANCED_PACKET = 6
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A run, and the captures of its bottleneck and of the ports by which the ACKs leave."""
+
+    run: fp.Result
+    folder: Path
+    port: str
+
+    @property
+    def files(self) -> list[str]:
+        """All captures."""
+        return sorted(str(file) for file in (self.folder / "captures").iterdir())
+
+    def file(self, side: str, port: str | None = None) -> Path:
+        """The capture of a port's ingress or egress."""
+        name = (port or self.port).replace(":", "-")
+        return self.folder / "captures" / f"{name}.{side}.pcapng"
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table of the run at the captured port."""
+        return self.run.tables[name].filter(port=self.port).drop("run_id")
+
+
+def captured(scenario: fp.Scenario, ports: list[str], folder: Path) -> Captured:
+    """Runs a scenario with captures at these ports; the first one is the bottleneck."""
+    experiment.run(
+        scenario,
+        [scenario.seed],
+        folder=folder,
+        figures=False,
+        observation=Observation(captures=ports),
+    )
+    return Captured(load_run(folder), folder, ports[0])
+
+
+def by_run(found: fp.Result, frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the analysis with the flow numbers of the run, which its source ports give."""
+    numbers = found.tables["conversations"].select(
+        "flow", number=(pl.col("src_port") - 20_000).cast(pl.UInt32)
+    )
+    joined = frame.join(numbers, on="flow", maintain_order="left")
+    return joined.with_columns(flow="number").drop("number", "run_id")
+
+
+def blocks(content: bytes) -> list[bytes]:
+    """The blocks of a pcapng file."""
+    found, at = [], 0
+    while at < len(content):
+        length = struct.unpack_from("<I", content, at + 4)[0]
+        found.append(content[at : at + length])
+        at += length
+    return found
+
+
+def thinned(file: Path, share: float, to: Path, seed: int = 1) -> int:
+    """A copy without this share of its packets, drawn at random; how many are gone."""
+    draw = random.Random(seed)
+    all_of_them = blocks(file.read_bytes())
+    kept = [
+        block
+        for block in all_of_them
+        if struct.unpack_from("<I", block)[0] != _ENHANCED_PACKET or draw.random() >= share
+    ]
+    to.write_bytes(b"".join(kept))
+    return len(all_of_them) - len(kept)

@@ -1,0 +1,143 @@
+"""`fairport analyze`: what it prints and writes, and what it says of bad input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from captures import Captured, captured
+from conftest import Command
+from fairport.scenario import load
+from fairport.storage import load_run
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Captured:
+    scenario = load("two-switch").patch({"duration": "60ms"})
+    return captured(scenario, ["s0:0", "s0:1", "s0:2"], tmp_path_factory.mktemp("small") / "run")
+
+
+def test_it_prints_the_table_how_complete_it_is_and_the_verdict(
+    fairport: Command, small: Captured
+) -> None:
+    outcome = fairport("analyze", *small.files)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "2-hop" in outcome.out
+    assert "100 % of these were seen on both sides" in outcome.out
+    assert "10.0.0.2" in outcome.out.splitlines()[-1]
+
+
+def test_json_has_the_keys_of_a_summary(fairport: Command, small: Captured) -> None:
+    outcome = fairport("analyze", "--json", *small.files)
+    summary = json.loads(outcome.out)
+    missing = small.run.summary.keys() - summary.keys()
+    assert missing == set()
+    assert summary["backend"] == "captures"
+    assert summary["captures"]["egress"] == "s0:0"
+
+
+def test_a_folder_like_that_of_a_run(fairport: Command, small: Captured, tmp_path: Path) -> None:
+    scenario = tmp_path / "mine.toml"
+    outcome = fairport("analyze", *small.files, "--out", "found", "--to-scenario", str(scenario))
+    assert outcome.status == 0, outcome.err
+    assert f"fairport compare {scenario}" in outcome.out
+    folder = Path("found").absolute()
+    assert (folder / "report.html").exists()
+    assert {file.name for file in (folder / "figures").glob("*.png")} >= {"goodput.png"}
+    loaded = load_run(folder)
+    assert loaded.scenario == load(scenario)
+    assert loaded.drops.height == len(load_run(folder).drops)
+    assert fairport("report", str(folder)).status == 0
+
+
+def test_given_sides_a_map_and_packed_files(
+    fairport: Command, small: Captured, tmp_path: Path
+) -> None:
+    packed = tmp_path / "in.pcapng.gz"
+    packed.write_bytes(gzip.compress(small.file("ingress").read_bytes()))
+    hosts = tmp_path / "hosts.csv"
+    hosts.write_text("address,name,hops\n10.0.0.2,alone,4\n10.0.0.1,server,\n", encoding="utf-8")
+    out = fairport(
+        "analyze",
+        "--ingress",
+        str(packed),
+        "--egress",
+        f"out={small.file('egress')}",
+        "--map",
+        str(hosts),
+    ).out
+    assert "to out:" in out
+    assert "alone (1 flow, 4 hops" in out
+    assert "at server" in out
+
+
+def test_a_damaged_file_is_read_as_far_as_it_goes(
+    fairport: Command, small: Captured, tmp_path: Path
+) -> None:
+    content = small.file("egress").read_bytes()
+    broken = tmp_path / "broken.pcapng"
+    middle = len(content) // 2
+    broken.write_bytes(content[:middle] + b"\xff" * 1000 + content[middle + 1000 : -7])
+    outcome = fairport("analyze", str(broken))
+    assert outcome.status == 0
+    assert "warning:" in outcome.err
+    assert "could not be read" in outcome.err
+
+
+BAD = {
+    "not a capture": ("text.pcap", b"no capture at all, only words", "is not a packet capture"),
+    "empty": ("empty.pcap", b"", "is empty"),
+    "no packet": (
+        "none.pcap",
+        bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"),
+        "holds no packet",
+    ),
+    "unknown link": (
+        "usb.pcap",
+        bytes.fromhex("d4c3b2a1020004000000000000000000ffff0000dc000000")
+        + bytes.fromhex("0100000000000000040000000400000001020304"),
+        "link of type 220",
+    ),
+    "no TCP": (
+        "arp.pcap",
+        bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+        + bytes.fromhex("01000000000000000e0000000e000000")
+        + bytes.fromhex("ffffffffffff0200000000010806"),
+        "holds no TCP or UDP",
+    ),
+    "packed badly": ("bad.pcap.gz", b"\x1f\x8b\x08\x00" + b"\x55" * 40, "cannot be unpacked"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_has_one_clear_error(fairport: Command, tmp_path: Path, case: str) -> None:
+    name, content, problem = BAD[case]
+    file = tmp_path / name
+    file.write_bytes(content)
+    outcome = fairport("analyze", str(file))
+    assert outcome.status == 2
+    assert problem in outcome.err
+    assert outcome.err.count("error:") == 1
+    assert "hint:" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_other_bad_input(fairport: Command, small: Captured, tmp_path: Path) -> None:
+    ingress, egress = str(small.file("ingress")), str(small.file("egress"))
+    other = str(small.file("egress", "s0:1"))
+    cases = {
+        (str(tmp_path),): "is a directory",
+        ("missing.pcap",): "cannot be read",
+        (): "CAPTURE: is missing",
+        ("--ingress", ingress): "without --egress",
+        ("--egress", egress): "without --ingress",
+        ("--ingress", ingress, "--egress", other): "shares no packet",
+        (egress, "--from", "2", "--to", "1"): "is not before --to",
+        (egress, "--map", "nowhere.csv"): "cannot be read",
+    }
+    for arguments, problem in cases.items():
+        outcome = fairport("analyze", *arguments)
+        assert outcome.status == 2, arguments
+        assert problem in outcome.err, arguments

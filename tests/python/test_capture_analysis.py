@@ -1,0 +1,209 @@
+"""Captures of a simulated switch are analysed, and the simulation's own tables are the truth."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import fairport as fp
+import polars as pl
+import pytest
+from captures import Captured, by_run, captured, thinned
+from fairport import metrics
+from fairport.backends.captures import Source, analyse
+
+STAR = {
+    "name": "star",
+    "duration": "400ms",
+    "topology": {"kind": "star", "hosts": 9},
+    "link": {"rate": "1Gbps"},
+    "switch": {"processing_delay": "25us"},
+    "host": {
+        "delay": "30us",
+        "delay_spread": "20us",
+        "processing": {"kind": "uniform", "min": "0s", "max": "5us"},
+    },
+    "tcp": {"stack": "linux-2.6", "congestion_control": "bic", "rto_min": "2ms"},
+    "traffic": [{"kind": "bulk", "from": "all", "to": "h0", "start_jitter": "10ms"}],
+}
+QUEUES = {
+    "drop-tail": {"kind": "drop-tail", "limit": "16KiB"},
+    "red": {"kind": "red", "limit": "40 packets"},
+    "sfq": {"kind": "sfq", "limit": "20 packets"},
+}
+
+
+@pytest.fixture(scope="module", params=QUEUES)
+def star(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Captured:
+    """Eight senders at one switch: whatever is lost is lost at the captured port."""
+    scenario = fp.scenario(STAR | {"queue": QUEUES[request.param]})
+    ports = [f"s0:{port}" for port in range(9)]
+    return captured(scenario, ports, tmp_path_factory.mktemp("captures") / request.param)
+
+
+@pytest.fixture(scope="module")
+def outcast(tmp_path_factory: pytest.TempPathFactory) -> Captured:
+    """The lone sender at one port and twelve others by another: blackouts."""
+    scenario = fp.scenario("two-switch").patch({"duration": "500ms"})
+    folder = tmp_path_factory.mktemp("captures") / "two-switch"
+    return captured(scenario, ["s0:0", "s0:1", "s0:2"], folder)
+
+
+def decided(found: fp.Result, truth: Captured) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Drops as found, and those of the run until the captures' ends leave packets open."""
+    ours = by_run(found, found.drops)
+    end_s = truth.run.summary["simulated_s"]
+    open_s = end_s - found.summary["captures"]["completeness"]["delay_max_s"] * 2
+    return ours, truth.table("drops").filter(pl.col("time_s") < open_s)
+
+
+def test_every_drop_is_found_and_none_invented(star: Captured) -> None:
+    found = analyse(star.files)
+    ours, drops = decided(found, star)
+    assert drops.height > 100
+    same = ["port", "ingress_port", "flow", "seq", "size_bytes", "reason"]
+    counts = ["port_arrival", "ingress_arrival", "flow_arrival", "port_accepted"]
+    assert ours.head(drops.height).select(same + counts).equals(drops.select(same + counts))
+    late = ours.height - drops.height
+    assert 0 <= late <= star.table("drops").height - drops.height
+    differences = ours.head(drops.height)["time_s"] - drops["time_s"]
+    assert float(differences.abs().max() or 0) < 2e-9, "stamps are in nanoseconds"
+
+
+def test_runs_and_blackouts_are_those_of_the_run(star: Captured, outcast: Captured) -> None:
+    for truth in (star, outcast):
+        found = analyse(truth.files)
+        ours, drops = decided(found, truth)
+        ours = ours.head(drops.height)
+        for by in ("ingress", "flow", "port"):
+            mine, theirs = metrics.drop_runs(ours, by), metrics.drop_runs(drops, by)
+            assert mine.drop("first_s", "last_s").equals(theirs.drop("first_s", "last_s")), by
+        keys = ["ingress_port", "length", "others_accepted"]
+        mine, theirs = metrics.blackouts(ours), metrics.blackouts(drops)
+        assert mine.select(keys).equals(theirs.select(keys))
+    assert theirs.height > 20, "outcast without blackouts is none"
+
+
+def test_timeouts_are_those_of_the_run(star: Captured) -> None:
+    found = analyse(star.files)
+    keys = ["flow", "seq"]
+    ours = by_run(found, found.timeouts).sort("end_s")
+    theirs = star.run.timeouts.sort("end_s")
+    # an expiry of the last moments is sent again after the end
+    theirs = theirs.filter(pl.col("end_s") < star.run.summary["simulated_s"] - 1e-3)
+    assert theirs.height > 10
+    counts = ours.select(keys).group_by(keys).len().sort(keys)
+    expected = theirs.select(keys).group_by(keys).len().sort(keys)
+    missing = expected.join(counts, on=[*keys, "len"], how="anti")
+    assert missing.is_empty()
+    assert ours.height - theirs.height <= star.run.timeouts.height - theirs.height
+
+
+def test_goodput_is_that_of_the_run_but_for_what_is_on_the_last_link(star: Captured) -> None:
+    measure = star.run.summary["measure"]
+    found = analyse(star.files, measure_s=(measure["from_s"], measure["to_s"]))
+    ours = by_run(found, found.flows).sort("flow")
+    theirs = star.run.flows.sort("flow")
+    off = (ours["measured_bytes"].cast(pl.Int64) - theirs["measured_bytes"].cast(pl.Int64)).abs()
+    # the receiver has them up to 200 us after the port: 16 packets of the line
+    assert int(off.max()) <= 16 * 1448
+    assert ours["segments_sent"].sum() <= theirs["segments_sent"].sum()
+    rtt = ours["rtt_mean_s"] / theirs["rtt_mean_s"]
+    assert rtt.is_between(0.8, 1.2).all()
+
+
+def test_the_verdict_names_the_starved_host(outcast: Captured) -> None:
+    measure = outcast.run.summary["measure"]
+    analysed = analyse(outcast.files, measure_s=(measure["from_s"], measure["to_s"]))
+    found = analysed.summary["verdict"]
+    truth = outcast.run.summary["verdict"]
+    assert found["outcast"] == truth["outcast"] is True
+    assert found["ratio"] == pytest.approx(truth["ratio"], rel=0.1)
+    assert found["sentence"].startswith("10.0.0.2 (1 flow, 2 hops, by port s0:1) gets")
+    assert "at its ingress port" in found["sentence"]
+
+
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.05])
+def test_an_ingress_capture_with_gaps_makes_no_drop_and_no_blackout(
+    outcast: Captured, tmp_path: Path, share: float
+) -> None:
+    worse = tmp_path / "in.pcapng"
+    gone = thinned(outcast.file("ingress"), share, worse)
+    found = analyse([Source(str(worse), "ingress"), Source(str(outcast.file("egress")), "egress")])
+    complete = found.summary["captures"]["completeness"]
+    ours, drops = decided(found, outcast)
+    true = set(outcast.table("drops").select("flow", "seq", "ingress_port").iter_rows())
+    assert set(ours.select("flow", "seq", "ingress_port").iter_rows()) <= true
+    assert complete["missed_at_ingress"] <= gone
+    assert complete["missed_at_ingress"] + (drops.height - ours.height) >= gone * 0.99 - 5
+    assert ours.height >= drops.height * (1 - 1.5 * share) - 5
+    # each blackout found lies within one that there was
+    theirs = metrics.blackouts(outcast.table("drops"))
+    mine = metrics.blackouts(ours)
+    for row in mine.iter_rows(named=True):
+        within = theirs.filter(
+            pl.col("ingress_port") == row["ingress_port"],
+            pl.col("first_s") <= row["first_s"] + 1e-8,
+            pl.col("last_s") >= row["last_s"] - 1e-8,
+        )
+        assert within.height == 1, row
+    assert mine.height >= theirs.height * (1 - 12 * share) - 3, "most are still found"
+
+
+def test_an_egress_capture_with_gaps_makes_few_drops(outcast: Captured, tmp_path: Path) -> None:
+    folder = tmp_path / "captures"
+    shutil.copytree(outcast.folder / "captures", folder)
+    gone = thinned(outcast.file("egress"), 0.01, folder / "s0-0.egress.pcapng")
+    found = analyse(sorted(str(file) for file in folder.iterdir()))
+    complete = found.summary["captures"]["completeness"]
+    true = set(outcast.table("drops").select("flow", "seq").iter_rows())
+    ours = by_run(found, found.drops)
+    invented = len(set(ours.select("flow", "seq").iter_rows()) - true)
+    assert complete["missed_at_egress"] >= 0.9 * gone
+    assert invented <= 0.05 * gone
+
+
+def test_clocks_that_differ_are_aligned(outcast: Captured, tmp_path: Path) -> None:
+    from captures import blocks
+
+    late = tmp_path / "in.pcapng"
+    shifted = []
+    for block in blocks(outcast.file("ingress").read_bytes()):
+        if int.from_bytes(block[:4], "little") == 6:
+            high, low = (int.from_bytes(block[at : at + 4], "little") for at in (12, 16))
+            time_ns = (high << 32) + low
+            # 3 s and 1000 ppm fast
+            time_ns += 3_000_000_000 + time_ns // 1000
+            words = (time_ns >> 32, time_ns & 0xFFFFFFFF)
+            stamp = b"".join(word.to_bytes(4, "little") for word in words)
+            block = block[:12] + stamp + block[20:]
+        shifted.append(block)
+    late.write_bytes(b"".join(shifted))
+    found = analyse([Source(str(late), "ingress"), Source(str(outcast.file("egress")), "egress")])
+    clock = found.summary["captures"]["files"][0]
+    assert clock["clock_offset_s"] == pytest.approx(-3, abs=2e-4)
+    assert clock["clock_drift_ppm"] == pytest.approx(-1000, abs=100)
+    ours, drops = decided(found, outcast)
+    keys = ["flow", "seq", "ingress_port"]
+    assert ours.head(drops.height).select(keys).equals(drops.select(keys))
+
+
+def test_one_capture_says_what_cannot_be_known(outcast: Captured) -> None:
+    found = analyse([str(outcast.file("egress"))])
+    assert found.drops.is_empty()
+    assert found.summary["verdict"]["outcast"]
+    assert found.summary["verdict"]["blackout_timeout_share"] is None
+    assert "drop" not in found.summary["verdict"]["sentence"]
+    notes = " ".join(found.summary["captures"]["notes"])
+    assert "cannot be known" in notes
+    assert "no ACKs" in notes
+
+
+def test_the_scenario_made_of_a_capture_is_one(outcast: Captured) -> None:
+    made = analyse(outcast.files).scenario
+    again = fp.scenario(made.document())
+    assert len(again.traffic) == 13
+    assert int(again.link.rate) == 10**9
+    run = fp.run(again.patch({"duration": "50ms"}))
+    assert run.flows.height == 13
+    assert dict(run.flows["hops"].value_counts().iter_rows()) == {2: 1, 3: 12}
