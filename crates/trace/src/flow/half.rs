@@ -12,7 +12,7 @@ const MOST_OUTSTANDING: usize = 1 << 16;
 const UNKNOWN_RTT_NS: u64 = 3_000_000;
 /// What fills a hole sooner than this came out of order (as Wireshark has it), and is not sent again.
 const REORDERED_NS: u64 = 3_000_000;
-/// A silence shorter than this is no stand-still.
+/// A silence shorter than this is no stall.
 const SHORTEST_STALL_NS: u64 = 1_000_000;
 
 /// A segment that was sent and not yet acknowledged.

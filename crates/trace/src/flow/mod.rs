@@ -1,5 +1,5 @@
 //! Flows, rebuilt from what passes a tap: sequence numbers, retransmissions and why, round-trip times,
-//! windows, stand-stills.
+//! windows, stalls.
 //!
 //! A [`Tracker`] takes the packets of one place in order of time. A packet that was dropped behind the tap
 //! comes with that fate; at a single tap, nothing is known of the fates, and what passes counts as

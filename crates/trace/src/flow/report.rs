@@ -68,7 +68,7 @@ pub struct Counts {
     pub window_max_bytes: u32,
     /// the most that was sent and not acknowledged
     pub in_flight_max_bytes: u64,
-    /// stand-stills, by cause
+    /// stalls, by cause
     pub stalls: [u64; 4],
     /// their lengths
     pub stalled_ns: [u64; 4],

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from fairport import _core, metrics
+from fairport import _core, loads, metrics
 from fairport.backends import columns
 from fairport.backends.captures import groups, guess, words
 from fairport.errors import InputError
@@ -150,6 +150,16 @@ def _summary(
     if raw["egress"] is None:
         verdict |= {"blackout_timeout_share": None}
     verdict |= {"sentence": words.sentence(summary, tables, is_joined=raw["egress"] is not None)}
+    span = loads.Span(raw["measure_from_s"], raw["measure_to_s"], raw["duration_s"])
+    has_short = (tables["flows"]["traffic"] == 1).any()
+    kinds = _WORKLOADS if has_short else _WORKLOADS[:1]
+    summary |= {
+        # what hosts do in themselves is not captured
+        "host_queue_drop_share": None,
+        "rto_min_s": None,
+        "traffic": loads.summary(tables, [loads.Load(kind) for kind in kinds], span),
+        "caveats": notes,
+    }
     keys = ("start_s", "ingress", "egress", "peak_bps", "completeness", "files")
     return summary | {"captures": {key: raw[key] for key in keys} | {"notes": notes}}
 
