@@ -92,7 +92,8 @@ def window_correlation(series: pl.DataFrame, from_s: float) -> pl.DataFrame:
 def ingress_summary(drops: pl.DataFrame) -> pl.DataFrame:
     """Drops at each port by ingress port, most drops first.
 
-    Columns: `port`, `ingress_port`, `flows` hit, `drops`, `blackouts`, `drops_in_blackouts`,
+    Columns: `port`, `ingress_port`, `flows` hit, `drops`, `share`: of the packets that had arrived
+    from that ingress port when it lost the last one, `blackouts`, `drops_in_blackouts`,
     `longest_run` in packets.
     """
     pair = ["port", "ingress_port"]
@@ -101,7 +102,11 @@ def ingress_summary(drops: pl.DataFrame) -> pl.DataFrame:
     dark = blackouts(drops).group_by(pair).agg(blackouts=pl.len(), drops_in_blackouts=length.sum())
     return (
         drops.group_by(pair)
-        .agg(flows=pl.col("flow").n_unique(), drops=pl.len())
+        .agg(
+            flows=pl.col("flow").n_unique(),
+            drops=pl.len(),
+            share=pl.len() / pl.col("ingress_arrival").max(),
+        )
         .join(dark, on=pair, how="left")
         .join(runs, on=pair, how="left")
         .with_columns(pl.col("blackouts", "drops_in_blackouts").fill_null(0))

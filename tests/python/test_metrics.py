@@ -74,8 +74,8 @@ def test_a_run_by_ingress_goes_over_flows_and_a_run_by_flow_over_packets_of_othe
 def test_ingress_ports_that_were_kept_out():
     drops = drops_of([*PORT_BLACKOUT, (2, 1, OUT), (1, 0, IN), (2, 2, OUT)])
     assert metrics.ingress_summary(drops).rows() == [
-        ("edge0.0:0", "edge0.0:1", 1, 4, 1, 4, 4),
-        ("edge0.0:0", "edge0.0:2", 2, 2, 1, 2, 2),
+        ("edge0.0:0", "edge0.0:1", 1, 4, 4 / 5, 1, 4, 4),
+        ("edge0.0:0", "edge0.0:2", 2, 2, 2 / 6, 1, 2, 2),
     ]
     assert metrics.ingress_summary(tables.empty("drops")).is_empty()
 

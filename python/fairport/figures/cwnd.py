@@ -19,7 +19,8 @@ TITLE = "Congestion window over time"
 CAPTION = (
     "The sender's window, and below it when senders decided something: a timeout (RTO), the "
     "beginning of a fast recovery, the undo of a needless reduction, a reduction for an ECN mark, "
-    "the end of slow start. Below four segments (about 6 kB) a loss cannot cause three duplicate "
+    "the end of slow start. Few decisions are marks; many are a rate per flow, whose highest value "
+    "is at the right. Below four segments (about 6 kB) a loss cannot cause three duplicate "
     "ACKs, so it costs a timeout. A class with such small windows stops after a single burst of "
     "drops."
 )
@@ -35,9 +36,10 @@ _MARKS = {
     "ecn-reduction": "ECN",
     "slow-start-end": "slow start",
 }
-_ROW_IN = 0.1
-# More marks than this in a row cannot be seen apart.
-_MOST_MARKS = 500
+_ROW_IN = 0.13
+# More marks than this in a row run into a solid bar: then the row shows how often they happen.
+_MOST_MARKS = 80
+_STEPS = 100
 
 
 def draw(result: Result) -> Figure:
@@ -55,27 +57,41 @@ def draw(result: Result) -> Figure:
     top = 0.0
     for panel, one in zip(panels, classes, strict=False):
         values = over_time.lines(panel, one, result, "cwnd_bytes")
-        top = max(top, float(np.nanpercentile(values, 99.5)))
+        top = max(top, float(np.nanmax(values)))
         average = style.three_digits(float(np.nanmean(values)))
         style.panel_title(panel, one.label, one.look.colour, f"mean {average} {_CWND.unit}")
     for strip, one in zip(strips, classes, strict=False):
-        _marks(strip, decisions.filter(pl.col("flow").is_in(one.flows)), kinds, result)
+        _rows(strip, one, decisions, kinds, result)
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1.0))
         over_time.note(picture, classes)
     if strips:
-        style.left_note(picture, "marks: decisions (slow start: its end)")
+        style.left_note(picture, "below: decisions; at the right: the most per second and flow")
     return picture
 
 
-def _marks(strip: Axes, decisions: pl.DataFrame, kinds: list[str], result: Result) -> None:
-    """One row of marks per kind of decision; where they lie too close, one for several."""
-    step = over_time.end_s(result) / _MOST_MARKS
+def _rows(
+    strip: Axes, one: style.HopClass, decisions: pl.DataFrame, kinds: list[str], result: Result
+) -> None:
+    """One row per kind of decision: marks where they are few, else how often they happen."""
+    end_s = over_time.end_s(result)
+    mine = decisions.filter(pl.col("flow").is_in(one.flows))
     for row, kind in enumerate(kinds):
-        times = decisions.filter(pl.col("what") == kind)["time_s"].to_numpy()
-        apart = (np.unique(np.floor(times / step)) + 0.5) * step if len(times) else times
+        times = mine.filter(pl.col("what") == kind)["time_s"].to_numpy()
         bottom = len(kinds) - 1 - row
-        strip.vlines(apart, bottom + 0.12, bottom + 0.88, color=style.INK, linewidth=0.5)
+        if len(times) <= _MOST_MARKS:
+            strip.vlines(times, bottom + 0.12, bottom + 0.88, color=style.INK, linewidth=0.6)
+            continue
+        counts, edges = np.histogram(times, bins=_STEPS, range=(0, end_s))
+        rate = counts / (len(one.flows) * end_s / _STEPS)
+        height = bottom + 0.06 + 0.88 * rate / rate.max()
+        strip.stairs(height, edges, baseline=bottom + 0.06, fill=True, color=style.MUTED)
+        most = rate.max()
+        text = f"{most:.0f}/s" if most >= 10 else f"{most:.2g}/s"
+        strip.annotate(
+            text, (1, bottom + 0.5), (2, 0), xycoords=("axes fraction", "data"), va="center",
+            textcoords="offset points", fontsize=5, color=style.MUTED, annotation_clip=False,
+        )  # fmt: skip
     strip.set_ylim(0, len(kinds))
     strip.set_yticks(
         [len(kinds) - 0.5 - row for row in range(len(kinds))],

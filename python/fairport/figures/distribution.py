@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-# Okabe and Ito's colours; line styles differ as well.
-LOOKS = (("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":"))
+# Of Okabe and Ito's colours those that no common hop class has; line styles differ as well.
+LOOKS = (("#1c2733", "-"), ("#e69f00", "--"), ("#56b4e9", "-."), ("#8a6d00", ":"))
 NOTE = "dots: 50th, 95th, 99th percentile"
 _QUANTILES = (0.5, 0.95, 0.99)
 # What spans less has too few ticks on a logarithmic axis.

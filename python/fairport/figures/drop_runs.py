@@ -27,6 +27,7 @@ CAPTION = (
 )
 # The last bin holds everything from here on.
 LONGEST = 10
+_MOST_PORTS = 4
 _LENGTHS = np.arange(1, LONGEST + 1)
 
 
@@ -41,7 +42,7 @@ def draw(result: Result) -> Figure:
     picture, rows = style.frame(result, TITLE, [1.55, 1.55], [0.45])
     by_flow, by_ingress = rows[0][0], rows[1][0]
     _by_flow(by_flow, result, drops)
-    _by_ingress(by_ingress, drops)
+    _by_ingress(by_ingress, result, drops)
     where = f"of port {worst['port']}"
     style.panel_title(by_flow, "Packets in a row of one flow", detail=where)
     style.panel_title(by_ingress, "Packets in a row of one ingress port", detail=where)
@@ -68,22 +69,22 @@ def _by_flow(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
     _scale(panel, heights)
 
 
-def _by_ingress(panel: Axes, drops: pl.DataFrame) -> None:
+def _by_ingress(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
     runs = metrics.drop_runs(drops, "ingress")
     ports = (
         drops.group_by("ingress_port")
         .agg(pl.col("flow").n_unique(), lost=pl.len())
         .sort("lost", "ingress_port", descending=[True, False])
-        .head(len(style.PORT_COLOURS))
+        .head(_MOST_PORTS)
         .sort("flow", "ingress_port")
     )
+    looks = style.ingress_looks(result, ports["ingress_port"].to_list())
     heights = []
     for place, (x, width) in enumerate(zip(*_places(ports.height), strict=True)):
         port, flows, _ = ports.row(place)
         heights.append(_histogram(runs.filter(pl.col("ingress_port") == port)))
         label = f"{port} ({style.count(flows, 'flow')})"
-        colour = style.PORT_COLOURS[place]
-        panel.bar(x, heights[-1], width, color=colour, linewidth=0, label=label)
+        panel.bar(x, heights[-1], width, **looks[port].bar, label=label)
     _scale(panel, heights)
 
 

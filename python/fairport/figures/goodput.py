@@ -36,7 +36,7 @@ def draw(result: Result) -> Figure:
         values = over_time.lines(panel, one, result, "goodput_bps")
         if len(rates) > 1:
             style.fair_share(panel, fair)
-        top = max(top, float(np.nanpercentile(values, 99.5)))
+        top = max(top, float(np.nanmax(values)))
         average = result.summary["classes"][one.name]["goodput_bps_mean"] * _GOODPUT.factor
         style.panel_title(
             panel,

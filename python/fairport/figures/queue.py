@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -55,7 +56,8 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     style.y_label(picture, panels[:1], _QUEUE.label)
     _whole_run(panels[0], result)
     style.y_label(picture, panels[2:], "wait (µs)")
-    _blackout(panels[1], panels[2], trace, shown.ingress_port)
+    looks = style.ingress_looks(result, sorted(trace["ingress_port"].unique()))
+    _blackout(panels[1], panels[2], trace, shown.ingress_port, looks)
     others = f"; not shown: packets from {style.count(hidden, 'other port')}" if hidden else ""
     style.note(picture, f"longest blackout of {shown.ingress_port}: {shown.why}{others}")
     return picture
@@ -67,7 +69,7 @@ def _without(result: Result) -> str:
     found = blackouts.count(result.tables, worst["port"]) if worst else 0
     if not found:
         return "no blackout: no port lost packets in a row while others were accepted"
-    return f"{style.count(found, 'blackout')}, none recorded packet by packet"
+    return f"{style.count(found, 'blackout')} in the whole run, none of them within the measurement"
 
 
 def _prepared(packets: pl.DataFrame) -> pl.DataFrame:
@@ -110,7 +112,7 @@ def _whole_run(panel: Axes, result: Result) -> None:
         )
     )
     times, low, high = steps["time_s"], steps["low"], steps["high"]
-    panel.fill_between(times, low, high, color=style.BAND, alpha=0.4, linewidth=0)
+    panel.fill_between(times, low, high, color=style.MUTED, alpha=0.3, linewidth=0)
     panel.plot(times, steps["mean"], color=style.INK, linewidth=1)
     top = worst["queue_max_bytes"] * _QUEUE.factor
     panel.axhline(top, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
@@ -122,16 +124,18 @@ def _whole_run(panel: Axes, result: Result) -> None:
     style.panel_title(panel, worst["port"], detail=detail)
 
 
-def _blackout(arrivals: Axes, waits: Axes, trace: pl.DataFrame, of: str) -> None:
+def _blackout(
+    arrivals: Axes, waits: Axes, trace: pl.DataFrame, of: str, looks: Mapping[str, style.Look]
+) -> None:
     ports = sorted(trace["ingress_port"].unique())
     above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     for place, port in enumerate(ports):
-        colour = style.PORT_COLOURS[place % len(style.PORT_COLOURS)]
+        colour = looks[port].colour
         mine = trace.filter(pl.col("ingress_port") == port)
         dropped = mine.filter(pl.col("fate") == "dropped")
         passed = mine.filter(pl.col("fate") != "dropped")
         arrivals.plot(passed["us"], [-place] * passed.height, "|", color=colour, markersize=7)
-        arrivals.plot(dropped["us"], [-place] * dropped.height, "x", color=style.DROPPED, ms=5)
+        arrivals.plot(dropped["us"], [-place] * dropped.height, "x", color=style.INK, ms=5)
         waits.plot(passed["us"], passed["wait"], ".", color=colour, markersize=4)
         flows = style.count(mine["flow"].n_unique(), "flow")
         text = f"from {port}: {flows}, {dropped.height} of {mine.height} dropped"
@@ -156,4 +160,4 @@ def _shade_longest_run(panels: list[Axes], packets: pl.DataFrame) -> None:
     )
     for first, last in runs.head(1).select("first", "last").iter_rows():
         for panel in panels:
-            panel.axvspan(first, last, color=style.DROPPED, alpha=0.12, linewidth=0)
+            panel.axvspan(first, last, color=style.MUTED, alpha=0.18, linewidth=0)

@@ -155,6 +155,37 @@ def compared_classes(result: Result) -> list[HopClass]:
     return hop_classes(metrics.compared(result.flows))
 
 
+# For ingress ports whose flows are of several classes, which have a colour each.
+_MIXED_PORTS = (INK, "#7d8790", "#b9c0c6")
+
+
+def ingress_looks(result: Result, ports: Sequence[str]) -> dict[str, Look]:
+    """How ingress ports are drawn: as the hop class of their flows, and in grey if it is not one.
+
+    So a colour means one class on a whole page. Of several ports with one class, the later ones
+    are hatched.
+    """
+    import polars as pl
+
+    tables = (result.tables[name].select("ingress_port", "flow") for name in ("drops", "trace"))
+    seen = pl.concat(tables).unique()
+    of_class = {flow: one for one in hop_classes(result.flows) for flow in one.flows}
+    looks: dict[str, Look] = {}
+    taken: dict[str, int] = {}
+    for port in ports:
+        flows = seen.filter(seen["ingress_port"] == port)["flow"]
+        classes = {of_class[flow].hops: of_class[flow] for flow in flows if flow in of_class}
+        if len(classes) == 1:
+            look = next(iter(classes.values())).look
+        else:
+            mixed = sum(one.marker == "" for one in looks.values())
+            look = Look(_MIXED_PORTS[mixed % len(_MIXED_PORTS)], "", "")
+        number = taken.get(look.colour, 0)
+        taken[look.colour] = number + 1
+        looks[port] = Look(look.colour, ("", "....", "/////")[number % 3], look.marker)
+    return looks
+
+
 class Picture(Figure):
     """A figure that a notebook shows without pyplot."""
 

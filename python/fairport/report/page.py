@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from fairport import blackouts, figures, metrics, traffic_table
 from fairport.figures import style
 from fairport.published import published_figures
@@ -35,7 +37,7 @@ _COLUMNS = (
 )
 
 # columns of the table by ingress port
-_INGRESS = ("flows", "drops", "blackouts", "drops_in_blackouts", "longest_run")
+_INGRESS = ("flows", "drops", "share", "blackouts", "drops_in_blackouts", "longest_run")
 
 
 def write(result: Result, out_dir: Path, published: Mapping[str, Any] | None = None) -> Path:
@@ -155,8 +157,19 @@ def _ingress_rows(result: Result) -> list[dict[str, Any]]:
     if worst is None:
         return []
     rows = metrics.ingress_summary(result.drops)
+    at_port = result.drops.filter(pl.col("port") == worst["port"])
+    hit = at_port.join(result.flows.select("flow", metrics.hop_class()), on="flow")
+    by_port = hit.group_by("ingress_port").agg(pl.col("hop_class").unique().sort())
+    classes = {port: ", ".join(names) for port, names in by_port.iter_rows()}
     return [
-        {"label": row["ingress_port"], "cells": [_spaced(f"{row[key]:,.0f}") for key in _INGRESS]}
+        {
+            "label": row["ingress_port"],
+            "cells": [
+                f"{100 * row[key]:.1f}" if key == "share" else _spaced(f"{row[key]:,.0f}")
+                for key in _INGRESS
+            ],
+            "classes": classes.get(row["ingress_port"], ""),
+        }
         for row in rows.iter_rows(named=True)
         if row["port"] == worst["port"]
     ]
