@@ -89,6 +89,8 @@ ABOUT: dict[str, str] = {
     "trace": "One row per packet that arrived at the traced port.",
     "conversations": "One row per flow, of what captures alone show; otherwise empty.",
     "packets": "One row per packet at the ports that `--packets` names; otherwise empty.",
+    "answers": "One row per packet that made a host send something: how long the host took. Only of"
+    " real hosts (the Linux backend).",
 }
 """What a row of each table is."""
 
@@ -268,6 +270,20 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _text("reason", "why the queue discipline dropped it", "not dropped, or not known"),
         _s("depart_s", "when its last bit left the port", "dropped, or not sent before the end"),
         _bytes("queue_bytes", "in the buffer when it arrived"),
+    ),
+    "answers": (
+        _s("time_s", "when the packet was delivered to the host"),
+        _text("host", "the host that answered"),
+        _FLOW,
+        _text(
+            "answer",
+            "what it sent: `ack` (of new data), `duplicate-ack` (one of the first two in a row),"
+            " `later-duplicate-ack`, `data` (the first segment that the packet let out)",
+        ),
+        _u32("frames", "packets that it answers: this one, and those before without an answer"),
+        _s("delay_s", "from the packet's delivery to the kernel's stamp on the answer"),
+        _s("idle_s", "from the packet before, of any flow, to this one", "the host's first packet"),
+        _s("late_s", "from when the packet was due to its delivery: the switch's own lag"),
     ),
 }
 

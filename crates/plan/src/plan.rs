@@ -95,6 +95,9 @@ impl Plan {
             ));
         }
         wiring::check_processing(job.host.processing)?;
+        if let Some(profile) = &job.host.profile {
+            profile.check()?;
+        }
         let stacks = stacks(&job.stacks, job.link.mtu_bytes, &customs.controllers)?;
         let hosts = HostNumbers::new(&topology);
         let mut router = Router::new(&job, &topology)?;

@@ -1,5 +1,7 @@
 //! Ports and hosts with their delays, clocks and buffers, from the job.
 
+use std::sync::Arc;
+
 use fairport_net::discipline::DropTail;
 use fairport_net::framing::Framing;
 use fairport_net::loss::Losses;
@@ -9,9 +11,10 @@ use fairport_net::queue::{BufferRelease, CustomQueues, Discipline, NetworkContex
 use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId, PortId, Topology};
-use fairport_units::{Duration, Rate};
+use fairport_units::{Duration, Instant, Rate};
 use serde::Serialize;
 
+use crate::host_profile::{MeasuredHost, Tables};
 use crate::job::{FramingJob, Job};
 
 /// What a frame adds to an IP packet.
@@ -47,7 +50,10 @@ impl Timing {
                 .map(|i| draw("link", i, job.link.delay_spread_ps))
                 .collect(),
             host_latency: (0..hosts)
-                .map(|i| job.host.delay_ps + draw("host", i, job.host.delay_spread_ps))
+                .map(|i| match job.host.profile {
+                    None => job.host.delay_ps + draw("host", i, job.host.delay_spread_ps),
+                    Some(_) => Duration::ZERO,
+                })
                 .collect(),
             clock_errors_ppb: (0..ports).map(clock).collect(),
         }
@@ -147,6 +153,10 @@ impl<'a> Wiring<'a> {
         if !topology.node(far).is_host {
             return (link + job.switch.processing_delay_ps, None);
         }
+        if job.host.profile.is_some() {
+            // what comes in is answered after a measured time: it is all counted on the way out
+            return (link, None);
+        }
         let host = self.host_number[far.0 as usize];
         // each link into a host draws from a stream of its own
         let adapter = u64::from(topology.port(port.peer).number);
@@ -172,12 +182,31 @@ fn check_rate(rate: Rate) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// A host's way out: segments are processed one after another and reach the adapter a constant
-/// latency later. What comes in is delayed by the port that leads to the host.
+/// The time that a host takes for what it sends.
+#[derive(Clone, Debug)]
+pub enum HostTime {
+    /// Segments are processed one after another. What comes in is delayed by the port that leads to the
+    /// host.
+    Drawn(Server),
+    /// From what comes in to what it is answered with, as measured.
+    Measured(Box<MeasuredHost>),
+}
+
+impl HostTime {
+    /// When what was sent so far has left.
+    pub fn free_at(&self) -> Instant {
+        match self {
+            Self::Drawn(server) => server.free_at(),
+            Self::Measured(host) => host.free_at(),
+        }
+    }
+}
+
+/// A host's way out.
 #[derive(Clone, Debug)]
 pub struct HostOutput {
-    /// what processes the segments
-    pub server: Server,
+    /// what it takes for a segment
+    pub time: HostTime,
     /// from there to the adapter
     pub latency: Duration,
     /// the switch where its packets enter the network, by node
@@ -193,11 +222,14 @@ const SMALLEST_PACKET: u64 = 40;
 
 /// Each host's way out.
 pub(crate) fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<HostOutput> {
+    let tables = job.host.profile.as_ref();
+    let tables = tables.map(|profile| Arc::new(Tables::new(profile)));
+    let time = |stream| match &tables {
+        None => HostTime::Drawn(Server::new(job.host.processing, stream)),
+        Some(tables) => HostTime::Measured(Box::new(MeasuredHost::new(Arc::clone(tables), stream))),
+    };
     let output = |i: usize| HostOutput {
-        server: Server::new(
-            job.host.processing,
-            Stream::new(job.seed, "host-out", i as u64),
-        ),
+        time: time(Stream::new(job.seed, "host-out", i as u64)),
         latency: timing.host_latency[i],
         edge: edge(topology, topology.hosts()[i]),
         queue_packets: job.host.queue_packets,

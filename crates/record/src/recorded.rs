@@ -11,6 +11,9 @@ use crate::trace::FATES;
 /// Transport protocols, in the order of the numbers in the table `flows`.
 const PROTOCOLS: [&str; 2] = ["tcp", "udp"];
 
+/// What hosts answer with, in the order of the numbers in the table `answers`.
+const ANSWERS: [&str; 4] = ["ack", "duplicate-ack", "later-duplicate-ack", "data"];
+
 /// Everything that a run leaves.
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -55,5 +58,6 @@ pub fn names() -> Vec<(&'static str, Vec<String>)> {
         ("fate", list(&FATES)),
         ("packet_fate", list(&PACKET_FATES)),
         ("protocol", list(&PROTOCOLS)),
+        ("answer", list(&ANSWERS)),
     ]
 }

@@ -322,6 +322,29 @@ table! {
     }
 }
 
+table! {
+    /// The answers of hosts: one row per frame that was answered.
+    Answers of Answer in "answers" {
+        /// when the frame was delivered
+        time_s: Instant,
+        /// the host that answered
+        host: u32,
+        /// the flow
+        flow: u32,
+        /// 0: an ACK of new data, 1: one of the first two duplicates of an ACK, 2: a later duplicate,
+        /// 3: data
+        answer: u8,
+        /// frames that it answers: the one delivered then, and those before it without an answer
+        frames: u32,
+        /// from the delivery to the answer
+        delay_s: Duration,
+        /// from the delivery of the frame before, of any flow, to the same host
+        idle_s: Duration,
+        /// from when the frame was due to its delivery: the switch's own lag
+        late_s: Duration,
+    }
+}
+
 /// Puts a table's rows in order of `time_s`, which is its first column. A port that catches up with
 /// its departures reports them late.
 pub(crate) fn in_order_of_time(mut table: Table) -> Table {

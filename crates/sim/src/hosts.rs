@@ -3,7 +3,7 @@
 
 use fairport_net::classifier::{Classifier, LONG};
 use fairport_net::{Header, Hosts, Network, NodeId, Observer, Packet, PortId, prefetch};
-use fairport_plan::HostOutput;
+use fairport_plan::{Answer, HostOutput, HostTime};
 use fairport_record::{FlowSample, Progress, Simulated};
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::{Duration, Instant};
@@ -16,8 +16,8 @@ use crate::udp::{HEADER_BYTES, UdpFlow, stamp, stamped};
 /// A packet's first output: its host's NIC, which the network knows.
 const NIC: PortId = PortId(0);
 
-/// The hosts' way out: each host processes one segment after another, and a segment reaches the NIC
-/// a constant latency later. What comes in is delayed by the network's port that leads to the host.
+/// The hosts' way out: what a host sends takes the host's time, and reaches the NIC a constant latency
+/// later.
 pub(crate) struct Outputs {
     /// by host number
     hosts: Vec<HostOutput>,
@@ -25,6 +25,8 @@ pub(crate) struct Outputs {
     crowded_until: Vec<Instant>,
     /// a queue that is emptied sooner is not full
     queue_span: Duration,
+    /// whether hosts take measured times
+    are_measured: bool,
     /// separates short flows from long ones
     classifier: Option<Classifier>,
 }
@@ -38,26 +40,46 @@ impl Outputs {
                 .map(|host| host.queue_span)
                 .min()
                 .unwrap_or(Duration::ZERO),
+            are_measured: hosts
+                .iter()
+                .any(|host| matches!(host.time, HostTime::Measured(_))),
             hosts,
             classifier,
+        }
+    }
+
+    /// A packet reaches a host.
+    #[inline]
+    fn reached(&mut self, host: u32, now: Instant) {
+        if self.are_measured
+            && let HostTime::Measured(host) = &mut self.hosts[host as usize].time
+        {
+            host.reached(now);
         }
     }
 
     /// When a packet that an endpoint sends at `now` reaches its host's NIC, and its class. It is
     /// classified as it reaches the NIC: the wire to the edge delays all packets alike.
     #[inline]
-    fn leave(&mut self, host: u32, now: Instant, endpoint: u32) -> (Instant, u8) {
+    fn leave(
+        &mut self,
+        host: u32,
+        now: Instant,
+        endpoint: u32,
+        segment: &Segment,
+    ) -> (Instant, u8) {
         let output = &mut self.hosts[host as usize];
-        let at = output.server.serve(now) + output.latency;
+        let at = match &mut output.time {
+            HostTime::Drawn(server) => server.serve(now) + output.latency,
+            HostTime::Measured(host) => host.answer(now, answer(segment)),
+        };
         let class = match &mut self.classifier {
             Some(classifier) => classifier.classify(at, output.edge, endpoint),
             None => LONG,
         };
         (at, class)
     }
-}
 
-impl Outputs {
     /// Whether the queue of a host is so long at `now` that it could be full.
     #[inline]
     fn is_crowded(&self, host: u32, now: Instant) -> bool {
@@ -89,9 +111,20 @@ impl Outputs {
         now: Instant,
     ) -> bool {
         let output = &self.hosts[endpoint.host as usize];
-        let at = now.max(output.server.free_at()) + output.latency;
+        let at = now.max(output.time.free_at()) + output.latency;
         let waiting = network.backlog_of_adapter(endpoint.route, at);
         waiting.packets >= output.queue_packets && endpoint.connection.yields_to_host(now)
+    }
+}
+
+/// Which of the measured times a segment takes. An ACK with SACK blocks says that segments are missing.
+fn answer(segment: &Segment) -> Answer {
+    if segment.payload > 0 {
+        Answer::Data
+    } else if segment.options.sacks().len() > 0 {
+        Answer::DuplicateAck
+    } else {
+        Answer::Ack
     }
 }
 
@@ -186,7 +219,7 @@ fn transmit<P: Simulated, O: Observer<P>>(
     {
         let (at, class) = match burst {
             Some(burst) if segment.payload > 0 && endpoint.connection.continues_burst() => burst,
-            _ => outputs.leave(endpoint.host, now, index),
+            _ => outputs.leave(endpoint.host, now, index, &segment),
         };
         burst = Some((at, class));
         let header = Header {
@@ -220,7 +253,13 @@ fn send_datagram<P: Simulated, O: Observer<P>>(
     let Some(payload) = flow.send() else {
         return;
     };
-    let (at, class) = outputs.leave(flow.host, now, index);
+    let mut datagram = Segment {
+        seq,
+        payload,
+        ..Segment::default()
+    };
+    stamp(&mut datagram, now);
+    let (at, class) = outputs.leave(flow.host, now, index, &datagram);
     let header = Header {
         flow: index / 2,
         route: flow.route,
@@ -229,12 +268,6 @@ fn send_datagram<P: Simulated, O: Observer<P>>(
         ecn: Ecn::NotEct.bits(),
         class,
     };
-    let mut datagram = Segment {
-        seq,
-        payload,
-        ..Segment::default()
-    };
-    stamp(&mut datagram, now);
     let content = P::new(datagram, flow.sent, false);
     let departs = network.inject(at, Packet { header, content });
     outputs.crowds(flow.host, now, departs);
@@ -262,6 +295,7 @@ impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {
                 let index = 2 * number + side as u32;
                 let endpoint = &mut flow.ends[side as usize];
                 endpoint.received += 1;
+                self.outputs.reached(endpoint.host, now);
                 receive_segment(&mut self.reports, endpoint, packet, now, index);
                 if endpoint.connection.delivered_bytes() >= endpoint.awaits {
                     endpoint.awaits = u64::MAX;

@@ -10,6 +10,11 @@ use fairport_units::{Duration, Instant};
 /// How often the distance between the two clocks is taken.
 const SYNCHRONISED_EVERY: Duration = Duration::from_ms(10);
 
+/// Both clocks are read within this time if nothing comes between,
+const UNDISTURBED: Duration = Duration::from_ns(500);
+/// and so often at most.
+const READINGS: u32 = 5;
+
 /// Time since the start of a run.
 pub(crate) struct Clock {
     start: Monotonic,
@@ -45,14 +50,21 @@ impl Clock {
         Instant::ZERO + Duration::from_ns(self.start.elapsed().as_nanos() as u64)
     }
 
+    /// Reads both clocks, again if something came between the two readings.
     #[cold]
     fn synchronise(&mut self) {
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = self.elapsed();
-        let elapsed_ns = (now - Instant::ZERO).as_ps() / 1000;
-        let day_ns = since_1970.map_or(0, |time| time.as_nanos() as u64);
-        self.start_of_day_ns = day_ns.saturating_sub(elapsed_ns);
-        self.synchronised_at = now;
+        for _ in 0..READINGS {
+            let before = self.elapsed();
+            let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+            let now = self.elapsed();
+            let elapsed_ns = (before - Instant::ZERO + (now - before) / 2).as_ps() / 1000;
+            let day_ns = since_1970.map_or(0, |time| time.as_nanos() as u64);
+            self.start_of_day_ns = day_ns.saturating_sub(elapsed_ns);
+            self.synchronised_at = now;
+            if now - before < UNDISTURBED {
+                break;
+            }
+        }
     }
 
     /// The run's time at a time of day in ns; zero for what was before the run.

@@ -6,6 +6,7 @@ use fairport_record::{Content, Recorder};
 use fairport_tcp::Ecn;
 use fairport_units::Instant;
 
+use crate::answers::Numbers;
 use crate::frames::FrameId;
 
 /// What a packet of the network is on the outside.
@@ -14,6 +15,8 @@ pub(crate) struct InFlight {
     pub(crate) frame: FrameId,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
+    /// bytes of the sequence space
+    pub(crate) length: u16,
     pub(crate) is_backward: bool,
 }
 
@@ -76,6 +79,19 @@ pub(crate) struct Due {
     pub(crate) ecn: Ecn,
     pub(crate) flow: u32,
     pub(crate) content: InFlight,
+}
+
+impl Due {
+    /// What it says of its place in its flow.
+    pub(crate) fn numbers(&self) -> Numbers {
+        Numbers {
+            flow: self.flow,
+            is_backward: self.content.is_backward,
+            seq: self.content.seq,
+            ack: self.content.ack,
+            length: self.content.length.into(),
+        }
+    }
 }
 
 /// Where packets leave the network.

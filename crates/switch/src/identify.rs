@@ -3,6 +3,9 @@
 use fairport_tcp::{Ecn, Flags};
 use fairport_wire::{Captured, FlowKey, Frame, Transport};
 
+use crate::answers::Numbers;
+use crate::flows::Lane;
+
 /// What of a frame the network needs.
 pub(crate) struct Identified {
     pub(crate) key: FlowKey,
@@ -11,7 +14,20 @@ pub(crate) struct Identified {
     pub(crate) seq: u32,
     pub(crate) ack: u32,
     /// what it takes of the sequence space
-    pub(crate) length: u32,
+    pub(crate) length: u16,
+}
+
+impl Identified {
+    /// What it says of its place in its flow.
+    pub(crate) fn numbers(&self, lane: Lane) -> Numbers {
+        Numbers {
+            flow: lane.flow,
+            is_backward: lane.is_backward,
+            seq: self.seq,
+            ack: self.ack,
+            length: self.length.into(),
+        }
+    }
 }
 
 /// None if the frame holds no whole packet of IP.
@@ -22,8 +38,8 @@ pub(crate) fn identify(frame: Captured<'_>) -> Option<Identified> {
         Transport::Tcp(tcp) => {
             let flags = tcp.flags();
             let ends =
-                u32::from(flags.contains(Flags::SYN)) + u32::from(flags.contains(Flags::FIN));
-            (tcp.seq(), tcp.ack(), tcp.payload_length() as u32 + ends)
+                u16::from(flags.contains(Flags::SYN)) + u16::from(flags.contains(Flags::FIN));
+            (tcp.seq(), tcp.ack(), tcp.payload_length() as u16 + ends)
         }
         _ => (0, 0, 0),
     };

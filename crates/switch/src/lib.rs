@@ -10,7 +10,7 @@
 #![cfg(target_os = "linux")]
 
 mod agenda;
-mod batch;
+mod answers;
 mod clock;
 mod edge;
 mod flows;
@@ -18,7 +18,9 @@ mod frames;
 mod health;
 mod identify;
 mod lag;
+mod outlet;
 mod realtime;
+mod rest;
 mod ring;
 mod switch;
 mod timeouts;

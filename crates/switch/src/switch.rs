@@ -4,7 +4,7 @@
 //! its host at the time with which the kernel stamped it; hosts themselves take no time here, because
 //! they are real. The network decides ahead: at each turn everything up to the present happens, and
 //! what has reached a host by then is sent to that host's interface. Between turns the switch sleeps
-//! until something is due or a frame arrives; shortly before something is due it stays awake.
+//! until something is due or a frame arrives ([`crate::rest`]).
 
 use std::io;
 use std::net::IpAddr;
@@ -21,18 +21,18 @@ use fairport_tcp::Ecn;
 use fairport_units::{Duration, Instant};
 use fairport_wire::{Captured, FlowKey, Frame, mark_ce};
 
-use crate::batch::Batch;
+use crate::answers::AnswerFinder;
 use crate::clock::Clock;
-use crate::edge::{Exits, InFlight, Watcher};
+use crate::edge::{Due, Exits, InFlight, Watcher};
 use crate::flows::{FlowTable, Lane};
 use crate::frames::{FrameId, Frames};
 use crate::health::Health;
 use crate::identify::{Identified, identify};
+use crate::outlet::Outlet;
+use crate::rest::Rest;
 use crate::ring::Ring;
 use crate::timeouts::TimeoutFinder;
 
-/// So long before something is due the switch stays awake: a wake-up takes tens of microseconds.
-const AWAKE: Duration = Duration::from_us(60);
 /// The longest sleep, so that a request to stop is heard.
 const LONGEST_SLEEP: Duration = Duration::from_ms(50);
 /// Frames read before what is due is looked at again.
@@ -106,9 +106,10 @@ pub struct Switch {
     last_arrival: Vec<Instant>,
     frames: Frames,
     ring: Ring,
-    batch: Batch,
+    outlet: Outlet,
     timeouts: TimeoutFinder,
     request_ports: RangeInclusive<u16>,
+    answers: AnswerFinder,
     health: Health,
 }
 
@@ -167,9 +168,10 @@ impl Switch {
             queue: QueueSamples::new(probes.queue_interval_ps, watch.queues),
             frames: Frames::with_capacity(FRAMES),
             ring: Ring::open(RING_MEBIBYTES)?,
-            batch: Batch::open()?,
+            outlet: Outlet::open()?,
             timeouts: TimeoutFinder::new(limits.silence),
             request_ports: limits.request_ports[0]..=limits.request_ports[1],
+            answers: AnswerFinder::new(topology.hosts().len()),
             health: Health::new(limits.tolerated),
             topology,
             network,
@@ -189,11 +191,10 @@ impl Switch {
     /// # Errors
     /// If waiting for frames fails.
     pub fn run(&mut self, mut stops: impl FnMut(Instant) -> bool) -> io::Result<()> {
-        // what has come before is of no run
-        while self.ring.next().is_some() {}
+        while self.ring.next().is_some() {} // what has come before is of no run
         self.ring.take_losses()?;
         let mut clock = Clock::start();
-        let mut asked = Instant::ZERO;
+        let (mut asked, mut rest) = (Instant::ZERO, Rest::default());
         loop {
             self.read(&clock);
             let now = clock.now().min(self.end);
@@ -209,11 +210,12 @@ impl Switch {
                 }
             }
             let next = self.network.next_time().min(self.queue.next_at());
-            let left = next.saturating_sub(clock.now());
-            if left > AWAKE {
-                let sleep = (left - AWAKE).min(LONGEST_SLEEP);
+            let awake = clock.now();
+            if let Some(sleep) = rest.sleep(awake, next.saturating_sub(awake)) {
+                let sleep = sleep.min(LONGEST_SLEEP);
                 self.ring
                     .wait(std::time::Duration::from_nanos(sleep.as_ps() / 1000))?;
+                rest.slept(awake, clock.now());
             }
         }
         self.health.ring_losses += u64::from(self.ring.take_losses()?);
@@ -240,7 +242,12 @@ impl Switch {
         ));
         let recorder = self.network.into_observer().recorder;
         let fingerprint = recorder.fingerprint().digest();
-        let mut tables = vec![self.queue.into_table(), self.timeouts.into_table(), ports];
+        let mut tables = vec![
+            self.queue.into_table(),
+            self.timeouts.into_table(),
+            self.answers.into_table(),
+            ports,
+        ];
         tables.extend(recorder.into_tables());
         Outcome {
             health: self.health,
@@ -258,11 +265,8 @@ impl Switch {
             let Some(received) = self.ring.next() else {
                 break;
             };
-            let host = self
-                .hosts
-                .get(received.interface as usize)
-                .copied()
-                .flatten();
+            let host = self.hosts.get(received.interface as usize);
+            let host = host.copied().flatten();
             let at = clock.at_time_of_day(received.at_ns);
             let parsed = host.and_then(|host| {
                 let captured = Captured::first_of(received.bytes, received.wire_bytes as usize);
@@ -290,6 +294,7 @@ impl Switch {
             return;
         };
         self.health.frames_in += 1;
+        self.answers.answered(at, host, known.numbers(lane));
         let last = &mut self.last_arrival[host as usize];
         let at = at.max(*last).max(self.network.now());
         *last = at;
@@ -312,10 +317,12 @@ impl Switch {
             frame,
             seq: known.seq,
             ack: known.ack,
+            length: known.length,
             is_backward: lane.is_backward,
         };
         if !lane.is_backward {
-            self.timeouts.sent(at, lane.flow, known.seq, known.length);
+            self.timeouts
+                .sent(at, lane.flow, known.seq, known.length.into());
         }
         self.network.inject(at, Packet { header, content });
         self.free_dropped();
@@ -332,34 +339,30 @@ impl Switch {
         self.free_dropped();
         let mut due = std::mem::take(&mut self.exits.due);
         for one in due.drain(..) {
-            let frame = one.content.frame;
             if one.ecn == Ecn::Ce {
-                self.mark(frame);
+                self.mark(one.content.frame);
             }
+            let ack = one.content.ack;
             if one.content.is_backward {
-                self.timeouts
-                    .acknowledged(one.at, one.flow, one.content.ack);
+                self.timeouts.acknowledged(one.at, one.flow, ack);
             }
-            let interface = self.interfaces[one.host.0 as usize];
-            self.batch.push(interface, frame, one.at);
-            if self.batch.is_full() {
-                self.send(clock);
-            }
+            self.deliver(&one, clock.now());
         }
         self.exits.due = due;
-        if !self.batch.is_empty() {
-            self.send(clock);
-        }
     }
 
-    fn send(&mut self, clock: &mut Clock) {
-        let now = clock.now();
-        for due in self.batch.due() {
-            self.health.sent(*due, now);
+    /// Hands a frame to its host.
+    fn deliver(&mut self, one: &Due, now: Instant) {
+        let interface = self.interfaces[one.host.0 as usize];
+        let host = self.hosts[interface as usize].expect("every interface in use has its host");
+        self.health.sent(one.at, now);
+        self.answers.delivered(one.at, now, host, one.numbers());
+        let frame = one.content.frame;
+        match self.outlet.send(interface, self.frames.bytes(frame)) {
+            Ok(()) => self.health.frames_out += 1,
+            Err(_) => self.health.send_errors += 1,
         }
-        let sent = self.batch.send(&mut self.frames);
-        self.health.frames_out += sent.frames;
-        self.health.send_errors += sent.errors;
+        self.frames.free(frame);
     }
 
     /// The network has marked a packet: its frame shows it.
@@ -408,6 +411,7 @@ impl Switch {
         let backward = routes.add_all(&paths.backward, draw(1));
         self.network.observer_mut().recorder.add_flow();
         self.timeouts.add_flow();
+        self.answers.add_flow();
         self.flows.add(key, number, [forward, backward]);
         self.flows.lane(&key)
     }

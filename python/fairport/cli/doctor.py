@@ -1,16 +1,55 @@
-"""`fairport doctor`: what this machine can do for the Linux backend."""
+"""`fairport doctor`: what this machine can do for the Linux backend, and its hosts' times."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from fairport.cli.options import Json
+import typer
+
+from fairport.cli.options import Force, Json, Quiet
+
+if TYPE_CHECKING:
+    from fairport.scenario.host_profile import HostProfile
+
+_DEFAULT = Path("host-profile.toml")
 
 
-def doctor(json: Json = False) -> None:
-    """Say what this machine can do for `run --backend linux`, and what each lack costs."""
+def doctor(
+    measure_hosts: Annotated[
+        bool,
+        typer.Option(
+            "--measure-hosts",
+            help="Measure how long hosts take on this machine, and write a host profile (as root;"
+            " half a minute).",
+        ),
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where the host profile goes.")
+    ] = _DEFAULT,
+    description: Annotated[
+        str, typer.Option(metavar="TEXT", help="What the host profile says it is.")
+    ] = "",
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say what this machine can do for `run --backend linux`, and what each lack costs.
+
+    With --measure-hosts: write how long its hosts take for their answers. A scenario takes that in
+    the simulation with `host.profile = "FILE"`.
+    """
     from fairport.cli import output
 
+    if measure_hosts:
+        profile = _measured(out, description, force=force, quiet=quiet)
+        if json:
+            output.print_json(profile.model_dump(exclude_none=True))
+        elif not quiet:
+            output.print_rows(_rows(profile))
+            print(f"written: {out}", file=sys.stderr)
+        return
     findings = []
     if sys.platform == "linux":
         from fairport.backends.linux.doctor import examine
@@ -24,3 +63,53 @@ def doctor(json: Json = False) -> None:
         )
     else:
         output.print_text("the Linux backend needs Linux; the simulation runs everywhere\n")
+
+
+def _measured(out: Path, description: str, *, force: bool, quiet: bool) -> HostProfile:
+    from fairport.errors import BackendError, OutputError
+    from fairport.files import atomic_file
+
+    if sys.platform != "linux":
+        raise BackendError(
+            "needs Linux: it measures the hosts of the Linux backend",
+            file="--measure-hosts",
+            remedy="run it on a Linux machine, and take the file from there",
+        )
+    from fairport.backends.linux.measure_hosts import measure_hosts
+
+    if out.exists() and not force:
+        raise OutputError(
+            "exists already",
+            field="--out",
+            value=str(out),
+            remedy="choose another file, or replace it with --force",
+        )
+    if not quiet:
+        print("measuring: about half a minute, longer beside other programs", file=sys.stderr)
+    profile = measure_hosts(description)
+    with atomic_file(out, "--out") as file:
+        file.write_text(profile.to_toml(), encoding="utf-8")
+    return profile
+
+
+def _rows(profile: HostProfile) -> list[dict[str, str]]:
+    """A row per kind of answer and load: some of the quantiles."""
+    shown = [index for index, level in enumerate(profile.levels) if level in (0.05, 0.5, 0.95)]
+    rows = []
+    for name, answer in (
+        ("segment to ACK", profile.ack),
+        ("segment to duplicate ACK", profile.duplicate_ack),
+        ("ACK to data", profile.data),
+    ):
+        for load in answer.loads:
+            times = {
+                f"{100 * profile.levels[index]:g} %": f"{int(load.times[index]) / 1e6:.1f} us"
+                for index in shown
+            }
+            gap = f"from {load.gap_min} on" if load.gap_min else "shorter"
+            rows.append(
+                {"from": name, "since the last packet": gap}
+                | times
+                | {"correlation": f"{answer.correlation:.2f}", "answers": str(load.samples)}
+            )
+    return rows

@@ -93,12 +93,7 @@ def lower(
             "shaper": None if scenario.shaper is None else scenario.shaper.job(),
             "classifier": None if scenario.classifier is None else scenario.classifier.job(),
             "losses": [loss.job() for loss in scenario.loss],
-            "host": {
-                "delay_ps": int(scenario.host.delay),
-                "delay_spread_ps": int(scenario.host.delay_spread),
-                "processing": scenario.host.processing.job(),
-                "queue_packets": int(scenario.host.queue),
-            },
+            "host": scenario.host.job(),
             "stacks": [],
             "flows": [],
             "workloads": [],

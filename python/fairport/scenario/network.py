@@ -6,10 +6,14 @@ ties are here in the open, because outcast is an effect of phase: exactly equal 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from fairport.scenario.base import PositivePacketCount, PositiveRate, PositiveSize, Section
+from pydantic import model_validator
+from typing_extensions import Self
+
+from fairport.scenario.base import PositivePacketCount, PositiveRate, PositiveSize, Section, refuse
 from fairport.scenario.drawn_time import DrawnTime, UniformTime
+from fairport.scenario.host_profile import Profile, resolved
 from fairport.scenario.units import ClockError, Duration, PacketCount, Rate, Size
 
 
@@ -56,5 +60,30 @@ class Host(Section):
     """Time that the host's processor takes for each segment sent or received, one after the other,
     so that no segment overtakes another. The default's mean lets a host handle 10 million
     segments a second."""
+    profile: Profile | None = None
+    """Measured times of hosts in place of the three above: the name of a profile that comes with
+    Fairport, or the path of a file that `fairport doctor --measure-hosts` has written."""
     queue: PositivePacketCount = PacketCount("1000 packets")
     """Buffer of the host's own output port; the default is Linux's txqueuelen."""
+
+    @model_validator(mode="after")
+    def _one_source_of_times(self) -> Self:
+        given = self.model_fields_set & {"delay", "delay_spread", "processing"}
+        if self.profile is not None and given:
+            raise refuse(
+                f"is given beside host.{min(given)}, and both say how long a host takes",
+                "leave one of them out; --set 'host={profile=\"linux-6-vm\"}' replaces the table",
+                field="profile",
+                show_value=False,
+            )
+        return self
+
+    def job(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        measured = {} if self.profile is None else {"profile": resolved(self.profile).job()}
+        return {
+            "delay_ps": int(self.delay),
+            "delay_spread_ps": int(self.delay_spread),
+            "processing": self.processing.job(),
+            "queue_packets": int(self.queue),
+        } | measured

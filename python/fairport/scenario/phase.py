@@ -5,7 +5,9 @@ Outcast is an effect of phase, so these are printed with every result.
 
 from __future__ import annotations
 
+from fairport.scenario.host_profile import resolved
 from fairport.scenario.model import Scenario
+from fairport.scenario.network import Host
 from fairport.scenario.shaper import Htb
 from fairport.scenario.units import Duration
 
@@ -23,9 +25,17 @@ def phase_parameters(scenario: Scenario) -> dict[str, str]:
         "switch": f"{switch.processing_delay}; ties {switch.arbitration}, {first} first",
         "queue": f"{queue.kind} {queue.phase}",
         **_shaper(scenario),
-        "host": f"{_drawn(host.delay, host.delay_spread)} each way, {host.processing} a segment",
+        "host": _host(host),
         "start": ", ".join(starts),
     }
+
+
+def _host(host: Host) -> str:
+    if host.profile is None:
+        return f"{_drawn(host.delay, host.delay_spread)} each way, {host.processing} a segment"
+    measured = resolved(host.profile)
+    name = host.profile if isinstance(host.profile, str) else "a file"
+    return f"times measured on Linux {measured.machine.kernel} ({name})"
 
 
 def _shaper(scenario: Scenario) -> dict[str, str]:

@@ -13,6 +13,7 @@ use fairport_units::{Duration, Instant, Rate};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::host_profile::HostProfile;
 use crate::udp::Udp;
 
 /// One run.
@@ -250,6 +251,9 @@ pub struct HostJob {
     pub delay_spread_ps: Duration,
     /// time for each segment, sent or received, one after another
     pub processing: Processing,
+    /// measured times, in place of the three above
+    #[serde(default)]
+    pub profile: Option<HostProfile>,
     /// packets that its NIC queues
     pub queue_packets: u32,
 }

@@ -52,10 +52,12 @@ NAME = "linux"
 
 # Hosts are real: their time is not drawn, and their adapters push back instead of dropping.
 _REAL_HOSTS: dict[str, Any] = {
-    "host.delay": "0s",
-    "host.delay_spread": "0s",
-    "host.processing": {"kind": "constant", "value": "0s"},
-    "host.queue": "100000 packets",
+    "host": {
+        "delay": "0s",
+        "delay_spread": "0s",
+        "processing": {"kind": "constant", "value": "0s"},
+        "queue": "100000 packets",
+    }
 }
 # From the switch's start to the scenario's: so long its clock takes to be known to the load.
 _LEAD_S = 0.5

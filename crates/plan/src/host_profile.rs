@@ -1,0 +1,371 @@
+//! How long hosts take, as it was measured: the time from what reaches a host to what it sends in answer.
+//!
+//! A profile has one distribution per kind of answer and load, as quantiles. A draw is a random
+//! position in the distribution, straight lines between the quantiles, in integers. A host's answers
+//! leave in order: a short time after a long one waits for it (DESIGN 5: a random delay comes before a
+//! FIFO server). What a host sends at the same instant leaves together: the time is taken once.
+
+use std::sync::Arc;
+
+use fairport_net::BuildError;
+use fairport_net::stream::Stream;
+use fairport_units::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+/// A share of one, in millionths.
+const WHOLE: u32 = 1_000_000;
+
+/// A measured profile.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostProfile {
+    /// the shares of all times that the quantiles stand for, in millionths, from 0 on
+    pub levels_ppm: Vec<u32>,
+    /// to an ACK
+    pub ack: AnswerTimes,
+    /// to an ACK while segments are missing, which the kernel sends at once
+    pub duplicate_ack: AnswerTimes,
+    /// to data
+    pub data: AnswerTimes,
+}
+
+/// The times of one kind of answer.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerTimes {
+    /// correlation of a host's time with its time before, in millionths
+    pub correlation_ppm: u32,
+    /// by load, the busiest first
+    pub loads: Vec<LoadTimes>,
+}
+
+/// The times under one load.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadTimes {
+    /// for what reaches the host so long after what reached it before, or later
+    pub gap_min_ps: Duration,
+    /// one per level, in order
+    pub quantiles_ps: Vec<Duration>,
+}
+
+/// Kinds of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// an ACK
+    Ack,
+    /// an ACK while segments are missing
+    DuplicateAck,
+    /// data
+    Data,
+}
+
+impl HostProfile {
+    /// Refuses a profile that is no distribution.
+    ///
+    /// # Errors
+    /// Names the field.
+    pub fn check(&self) -> Result<(), BuildError> {
+        let wrong = |problem| {
+            let remedy = "measure one with `fairport doctor --measure-hosts`";
+            Err(BuildError::new("host.profile", "", problem, remedy))
+        };
+        let levels = &self.levels_ppm;
+        let rise = levels.windows(2).all(|pair| pair[0] < pair[1]);
+        if levels.first() != Some(&0) || !rise || levels.last() > Some(&WHOLE) {
+            return wrong("has levels that do not rise from 0 to at most 1");
+        }
+        for times in [&self.ack, &self.duplicate_ack, &self.data] {
+            if times.correlation_ppm > WHOLE {
+                return wrong("has a correlation above 1");
+            }
+            let gaps = times.loads.windows(2);
+            let rise = gaps
+                .map(|pair| [pair[0].gap_min_ps, pair[1].gap_min_ps])
+                .all(|[one, next]| one < next);
+            let first = times.loads.first().map(|load| load.gap_min_ps);
+            if first != Some(Duration::ZERO) || !rise {
+                return wrong("has loads whose gaps do not rise from 0");
+            }
+            for load in &times.loads {
+                if load.quantiles_ps.len() != levels.len() || !load.quantiles_ps.is_sorted() {
+                    return wrong("has quantiles that do not rise, or not one per level");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A piece of a distribution between two quantiles.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// its first position
+    from: u32,
+    /// the time there
+    time_ps: u64,
+    /// more time per 2^32 positions
+    slope_ps: u64,
+}
+
+/// The times of one load, ready to be drawn from.
+#[derive(Debug)]
+struct Distribution {
+    gap_min: Duration,
+    pieces: Vec<Piece>,
+}
+
+impl Distribution {
+    fn new(levels_ppm: &[u32], times: &LoadTimes) -> Self {
+        let position = |ppm: u32| (u64::from(ppm) << 32) / u64::from(WHOLE);
+        let quantiles = &times.quantiles_ps;
+        let piece = |i: usize| {
+            let from = position(levels_ppm[i]);
+            let next = (i + 1).min(levels_ppm.len() - 1);
+            let width = position(levels_ppm[next]) - from;
+            let rise = quantiles[next] - quantiles[i];
+            Piece {
+                from: u32::try_from(from).unwrap_or(u32::MAX),
+                time_ps: quantiles[i].as_ps(),
+                // behind the last level there is no more
+                slope_ps: (u128::from(rise.as_ps()) << 32)
+                    .checked_div(width.into())
+                    .map_or(0, |slope| u64::try_from(slope).unwrap_or(u64::MAX)),
+            }
+        };
+        Self {
+            gap_min: times.gap_min_ps,
+            pieces: (0..levels_ppm.len()).map(piece).collect(),
+        }
+    }
+
+    /// The time at a position from 0 to 2^32 - 1.
+    #[inline]
+    fn at(&self, position: u32) -> Duration {
+        let behind = self.pieces.iter().rposition(|piece| piece.from <= position);
+        let piece = self.pieces[behind.unwrap_or_default()];
+        let beyond = u128::from(piece.slope_ps) * u128::from(position - piece.from);
+        Duration::from_ps(piece.time_ps + (beyond >> 32) as u64)
+    }
+}
+
+/// One kind of answer, ready to be drawn from.
+#[derive(Debug)]
+struct Times {
+    correlation_ppm: u32,
+    loads: Vec<Distribution>,
+}
+
+impl Times {
+    fn new(levels_ppm: &[u32], times: &AnswerTimes) -> Self {
+        let load = |load| Distribution::new(levels_ppm, load);
+        Self {
+            correlation_ppm: times.correlation_ppm,
+            loads: times.loads.iter().map(load).collect(),
+        }
+    }
+}
+
+/// A profile, ready to be drawn from by all hosts.
+#[derive(Debug)]
+pub(crate) struct Tables([Times; 3]);
+
+impl Tables {
+    /// Of a profile that was checked.
+    pub(crate) fn new(profile: &HostProfile) -> Self {
+        let times = |times| Times::new(&profile.levels_ppm, times);
+        Self([
+            times(&profile.ack),
+            times(&profile.duplicate_ack),
+            times(&profile.data),
+        ])
+    }
+}
+
+/// A host that takes the times of a profile.
+#[derive(Clone, Debug)]
+pub struct MeasuredHost {
+    tables: Arc<Tables>,
+    stream: Stream,
+    /// by kind of answer, the last draw
+    positions: [u32; 3],
+    /// when something reached the host last, and how long after what came before
+    reached_at: Instant,
+    gap: Duration,
+    /// when it was last asked to send something, and when that leaves
+    asked_at: Instant,
+    leaves_at: Instant,
+}
+
+impl MeasuredHost {
+    pub(crate) fn new(tables: Arc<Tables>, mut stream: Stream) -> Self {
+        Self {
+            tables,
+            positions: [(); 3].map(|()| stream.up_to(u64::MAX) as u32),
+            stream,
+            reached_at: Instant::ZERO,
+            gap: Duration::NEVER,
+            asked_at: Instant::NEVER,
+            leaves_at: Instant::ZERO,
+        }
+    }
+
+    /// A packet reaches the host.
+    #[inline]
+    pub fn reached(&mut self, now: Instant) {
+        self.gap = now - self.reached_at;
+        self.reached_at = now;
+    }
+
+    /// When what was sent so far has left.
+    pub fn free_at(&self) -> Instant {
+        self.leaves_at
+    }
+
+    /// When what the host sends at `now` leaves it. Calls come in order of time.
+    #[inline]
+    pub fn answer(&mut self, now: Instant, answer: Answer) -> Instant {
+        if now != self.asked_at {
+            self.asked_at = now;
+            self.leaves_at = self.leaves_at.max(now + self.draw(answer));
+        }
+        self.leaves_at
+    }
+
+    /// A time, which is the one before with the probability of the correlation: so each has the
+    /// measured distribution, and two in a row the measured correlation.
+    fn draw(&mut self, answer: Answer) -> Duration {
+        let times = &self.tables.0[answer as usize];
+        let random = self.stream.up_to(u64::MAX);
+        let chance = (u64::from(random as u32) * u64::from(WHOLE)) >> 32;
+        let position = &mut self.positions[answer as usize];
+        if chance >= u64::from(times.correlation_ppm) {
+            *position = (random >> 32) as u32;
+        }
+        let load = times
+            .loads
+            .iter()
+            .rposition(|load| load.gap_min <= self.gap);
+        times.loads[load.unwrap_or_default()].at(*position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Duration {
+        Duration::from_us(us)
+    }
+
+    fn at(us: u64) -> Instant {
+        Instant::from_us(us)
+    }
+
+    /// Half of all times from 10 to 20 us, half from 20 to 100 us; idle hosts take 500 us.
+    fn profile(correlation_ppm: u32) -> HostProfile {
+        let load = |gap, quantiles: [u64; 3]| LoadTimes {
+            gap_min_ps: us(gap),
+            quantiles_ps: quantiles.map(us).to_vec(),
+        };
+        let times = AnswerTimes {
+            correlation_ppm,
+            loads: vec![load(0, [10, 20, 100]), load(1000, [500, 500, 500])],
+        };
+        HostProfile {
+            levels_ppm: vec![0, 500_000, 1_000_000],
+            ack: times.clone(),
+            duplicate_ack: times.clone(),
+            data: times,
+        }
+    }
+
+    fn host(profile: &HostProfile) -> MeasuredHost {
+        MeasuredHost::new(Arc::new(Tables::new(profile)), Stream::new(1, "test", 0))
+    }
+
+    /// Times of a host that is reached every 200 us, in ps.
+    fn drawn(profile: &HostProfile) -> Vec<f64> {
+        let mut host = host(profile);
+        let times = (1..20_000).map(|i| {
+            let now = at(200 * i);
+            host.reached(now);
+            (host.answer(now, Answer::Data) - now).as_ps() as f64
+        });
+        times.collect()
+    }
+
+    #[test]
+    fn draws_have_the_distribution() {
+        let mut times = drawn(&profile(0));
+        times.sort_by(f64::total_cmp);
+        // the middles of the straight lines
+        for (share, expected_us) in [(0.25, 15.0), (0.5, 20.0), (0.75, 60.0)] {
+            let found = times[(share * times.len() as f64) as usize] / 1e6;
+            assert!((found / expected_us - 1.0).abs() < 0.04, "{share}: {found}");
+        }
+        assert!(times[0] >= 10e6 && times[times.len() - 1] <= 100e6);
+    }
+
+    #[test]
+    fn a_correlation_changes_no_distribution_and_is_found_again() {
+        let times = drawn(&profile(600_000));
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        // half of U(10, 20), half of U(20, 100)
+        assert!((mean / 37.5e6 - 1.0).abs() < 0.05, "{mean}");
+        let product = |lag: usize| {
+            let pairs = times.iter().zip(&times[lag..]);
+            pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>()
+        };
+        let found = product(1) / product(0);
+        assert!((found - 0.6).abs() < 0.03, "{found}");
+    }
+
+    #[test]
+    fn an_idle_host_takes_the_times_of_an_idle_host() {
+        let mut host = host(&profile(0));
+        host.reached(at(2_000));
+        assert_eq!(host.answer(at(2_000), Answer::Ack), at(2_500));
+    }
+
+    #[test]
+    fn answers_leave_in_order_and_a_burst_leaves_together() {
+        let mut host = host(&profile(0));
+        host.reached(at(2_000));
+        let first = host.answer(at(2_000), Answer::Data);
+        assert_eq!(host.answer(at(2_000), Answer::Data), first);
+        // busy now: this one's own time would end before
+        host.reached(at(2_010));
+        assert_eq!(host.answer(at(2_010), Answer::Ack), first);
+    }
+
+    #[test]
+    fn behind_the_last_level_times_grow_no_more() {
+        let mut short = profile(0);
+        short.levels_ppm = vec![0, 500_000, 999_000];
+        let times = LoadTimes {
+            gap_min_ps: Duration::ZERO,
+            quantiles_ps: [10, 20, 100].map(us).to_vec(),
+        };
+        let distribution = Distribution::new(&short.levels_ppm, &times);
+        assert_eq!(distribution.at(0), us(10));
+        assert_eq!(distribution.at(u32::MAX), us(100));
+    }
+
+    #[test]
+    fn what_is_no_distribution_is_refused() {
+        let broken: [fn(&mut HostProfile); 5] = [
+            |profile| profile.levels_ppm[0] = 1,
+            |profile| profile.levels_ppm[2] = WHOLE + 1,
+            |profile| profile.ack.loads[0].quantiles_ps[1] = us(200),
+            |profile| profile.data.loads[0].gap_min_ps = us(1),
+            |profile| profile.duplicate_ack.correlation_ppm = WHOLE + 1,
+        ];
+        assert!(profile(0).check().is_ok());
+        for break_it in broken {
+            let mut profile = profile(0);
+            break_it(&mut profile);
+            assert!(profile.check().is_err());
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! When the switch sleeps: what is due must not wait for it, and other programs must not starve.
+//!
+//! A wake-up takes tens of microseconds, so shortly before something is due the switch stays awake. But a
+//! real-time thread that never sleeps is stopped by the kernel: it gives starved programs 50 ms of
+//! each second in one piece (`fair_server`, or `sched_rt_runtime_us`), during which no frame leaves. So
+//! the switch gives them time by itself, in pieces between two frames. Of a piece of 40 us about half
+//! goes into changing programs, so a quarter of its time is what keeps the kernel from stepping in
+//! (measured with compilers on both processors: pieces of 7 % in all were not enough).
+
+use fairport_units::{Duration, Instant};
+
+/// So long before something is due the switch stays awake.
+const AWAKE: Duration = Duration::from_us(60);
+/// The same while it has slept too little: wake-ups of a busy processor are short.
+const AWAKE_IN_DEBT: Duration = Duration::from_us(20);
+/// A sleep shorter than this gives nobody anything.
+const SHORTEST_SLEEP: Duration = Duration::from_us(10);
+/// The share of its time that it sleeps is counted over this long,
+const PERIOD: Duration = Duration::from_ms(20);
+/// and should be one part in so many.
+const ONE_IN: u64 = 4;
+
+/// How much the switch has slept lately.
+#[derive(Default)]
+pub(crate) struct Rest {
+    since: Instant,
+    slept: Duration,
+}
+
+impl Rest {
+    /// How long it may sleep when the next thing is due after `left`; none: it stays awake.
+    pub(crate) fn sleep(&self, now: Instant, left: Duration) -> Option<Duration> {
+        let is_owed = self.slept.as_ps() * ONE_IN < (now - self.since).as_ps();
+        let awake = if is_owed { AWAKE_IN_DEBT } else { AWAKE };
+        let sleep = left.saturating_sub(awake);
+        (sleep > SHORTEST_SLEEP).then_some(sleep)
+    }
+
+    /// It slept.
+    pub(crate) fn slept(&mut self, from: Instant, to: Instant) {
+        if to - self.since > PERIOD {
+            self.since = from;
+            self.slept = Duration::ZERO;
+        }
+        self.slept += to - from;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Instant {
+        Instant::from_us(us)
+    }
+
+    #[test]
+    fn it_stays_awake_shortly_before_something_is_due() {
+        let mut rest = Rest::default();
+        rest.slept(us(0), us(1_000));
+        assert_eq!(rest.sleep(us(1_000), Duration::from_us(60)), None);
+        let sleep = rest.sleep(us(1_000), Duration::from_us(500));
+        assert_eq!(sleep, Some(Duration::from_us(440)));
+    }
+
+    #[test]
+    fn what_slept_too_little_sleeps_in_shorter_gaps() {
+        let mut rest = Rest::default();
+        rest.slept(us(0), us(100));
+        // 100 us are more than a quarter of 300, and less of 1000
+        assert_eq!(rest.sleep(us(300), Duration::from_us(60)), None);
+        let sleep = rest.sleep(us(1_000), Duration::from_us(60));
+        assert_eq!(sleep, Some(Duration::from_us(40)));
+        assert_eq!(rest.sleep(us(1_000), Duration::from_us(30)), None);
+    }
+
+    #[test]
+    fn old_sleep_does_not_count() {
+        let mut rest = Rest::default();
+        rest.slept(us(0), us(19_000));
+        rest.slept(us(30_000), us(30_010));
+        assert!(rest.sleep(us(31_000), Duration::from_us(60)).is_some());
+    }
+}

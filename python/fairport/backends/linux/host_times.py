@@ -1,0 +1,169 @@
+"""From the answers that the switch saw to a host profile.
+
+Left out are waits that TCP itself asks for: the timer of delayed ACKs, duplicate ACKs that the
+kernel holds back to send several as one, and data that a timer sent. The profile says how many
+ACKs these are.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fairport.errors import BackendError
+from fairport.scenario.host_profile import (
+    AnswerTimes,
+    HostProfile,
+    LoadTimes,
+    Machine,
+    Measurement,
+)
+from fairport.scenario.units import Duration
+
+LEVELS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
+"""What is told of a distribution. Above the last level are stalls of the machine."""
+LOADS = (0.0, 20e-6, 60e-6, 200e-6, 1e-3, 10e-3)
+"""Loads are told apart by the time since the last packet to the host, in s."""
+# with fewer answers a load is counted with its neighbour: the level 0.999 asks for a thousand
+_FEWEST = 1000
+# data so long after an ACK was not let out by it but by a timer: no RTO and no probe is shorter
+_TIMER_S = 1e-3
+_PS_PER_S = 10**12
+_ROUNDED_TO_PS = 10_000
+
+
+def profile(
+    answers: pl.DataFrame, healths: Sequence[Mapping[str, float]], load: str, description: str = ""
+) -> HostProfile:
+    """The profile of this machine, from the answers of all valid runs and what their switches said.
+
+    Raises BackendError if there are too few answers.
+    """
+    acks = answers.filter(pl.col("answer") == "ack")
+    delayed = acks.filter(_waited_for_timer(acks))
+    duplicates = answers.filter(pl.col("answer").str.ends_with("duplicate-ack"))
+    later = duplicates.filter(pl.col("answer") == "later-duplicate-ack")
+    lags = [[health[name] for health in healths] for name in ("lag_p50_s", "lag_p99_s")]
+    return HostProfile(
+        format=1,
+        description=description,
+        machine=_machine(),
+        measurement=Measurement(
+            load=load,
+            runs=len(healths),
+            switch_lag_p50=_duration(float(np.median(lags[0]))),
+            switch_lag_p99=_duration(float(np.median(lags[1]))),
+            delayed_ack_share=_share(delayed.height, acks.height),
+            compressed_ack_share=_share(later.height, duplicates.height),
+        ),
+        levels=list(LEVELS),
+        ack=_times(acks.filter(~_waited_for_timer(acks)), "ACKs"),
+        duplicate_ack=_times(
+            duplicates.filter(pl.col("answer") == "duplicate-ack"), "duplicate ACKs"
+        ),
+        data=_times(
+            answers.filter((pl.col("answer") == "data") & (pl.col("delay_s") < _TIMER_S)), "data"
+        ),
+    )
+
+
+def _waited_for_timer(acks: pl.DataFrame) -> pl.Expr:
+    """ACKs of one segment that came later than nearly all ACKs of two, which wait for no timer."""
+    of_two = acks.filter(pl.col("frames") >= 2)["delay_s"]
+    latest = of_two.quantile(0.99) if of_two.len() else None
+    if latest is None:
+        return pl.lit(False)
+    return (pl.col("frames") == 1) & (pl.col("delay_s") > latest)
+
+
+def _times(answers: pl.DataFrame, what: str) -> AnswerTimes:
+    if answers.height < _FEWEST:
+        raise BackendError(
+            f"saw hosts answer with {what} {answers.height} times, too few for a profile",
+            remedy=f"measure for longer: {_FEWEST} are needed",
+        )
+    answers = answers.sort("host", "time_s", maintain_order=True)
+    idle = answers["idle_s"].fill_null(np.inf).to_numpy()
+    gaps = _gaps(idle)
+    number = np.searchsorted(gaps, idle, side="right") - 1
+    delay = answers["delay_s"].to_numpy()
+    rank = np.empty(len(delay))
+    loads = []
+    for index, gap in enumerate(gaps):
+        here = delay[number == index]
+        rank[number == index] = (here.argsort().argsort() + 0.5) / len(here)
+        loads.append(
+            LoadTimes(
+                gap_min=_duration(gap),
+                samples=len(here),
+                times=[_duration(float(one)) for one in np.quantile(here, LEVELS)],
+            )
+        )
+    return AnswerTimes(correlation=_correlation(rank, answers["host"]), loads=loads)
+
+
+def _gaps(idle: np.ndarray) -> list[float]:
+    """Where each load begins: of `LOADS`, those that leave enough answers on both sides."""
+    gaps = [0.0]
+    for gap in LOADS[1:]:
+        if np.count_nonzero(idle >= gap) < _FEWEST:
+            break
+        if np.count_nonzero((idle >= gaps[-1]) & (idle < gap)) >= _FEWEST:
+            gaps.append(gap)
+    return gaps
+
+
+def _correlation(rank: np.ndarray, hosts: pl.Series) -> float:
+    """Of each answer's rank under its load with that of the same host's next answer."""
+    same = (hosts == hosts.shift(-1)).fill_null(False).to_numpy()
+    one, following = rank[same], rank[1:][same[:-1]]
+    if len(one) < 2:
+        return 0.0
+    return round(min(1.0, max(0.0, float(np.corrcoef(one, following)[0, 1]))), 3)
+
+
+def _machine() -> Machine:
+    cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    name = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    flags = re.search(r"^flags\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    return Machine(
+        cpu=name[1].strip() if name else platform.machine(),
+        processors=os.cpu_count() or 1,
+        virtual=flags is not None and "hypervisor" in flags[1].split(),
+        kernel=os.uname().release,
+        hz=_hz(),
+    )
+
+
+def _hz() -> int | None:
+    """The kernel's HZ, if its configuration can be read."""
+    import gzip
+
+    places: list[Any] = [Path(f"/boot/config-{os.uname().release}"), Path("/proc/config.gz")]
+    for place in places:
+        try:
+            raw = place.read_bytes()
+        except OSError:
+            continue
+        text = (gzip.decompress(raw) if place.suffix == ".gz" else raw).decode()
+        found = re.search(r"^CONFIG_HZ=(\d+)$", text, re.MULTILINE)
+        if found:
+            return int(found[1])
+    return None
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0
+
+
+def _duration(seconds: float) -> Duration:
+    """To 10 ns: finer than any of this is known."""
+    rounded = round(seconds * _PS_PER_S / _ROUNDED_TO_PS) * _ROUNDED_TO_PS
+    return Duration.of(rounded) if rounded else Duration("0s")

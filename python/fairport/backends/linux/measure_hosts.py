@@ -1,0 +1,67 @@
+"""`fairport doctor --measure-hosts`: how long real hosts take, at several loads.
+
+The loads are those of outcast: one receiver, a lone sender and its peers, at three rates of the
+line. So the receiver gets a packet every 12 us, 120 us and 1.2 ms.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from fairport.backends.linux.host_times import profile
+from fairport.backends.protocol import Progress
+from fairport.backends.run import run_many
+from fairport.errors import BackendError
+from fairport.scenario import Scenario, load
+from fairport.scenario.host_profile import HostProfile
+
+RETRIES = 4
+"""Runs at a rate that may be made again because the machine did not keep its times."""
+_RATES = ("10Mbps", "100Mbps", "1Gbps")
+_LOAD = (
+    "bulk TCP (CUBIC) of {peers} peers and a lone sender to one receiver at {rates}; one program in"
+    " Python reads and writes all sockets; hosts are network namespaces with veth pairs"
+)
+_PEERS = 12
+
+
+def scenario(rate: str, duration: str = "10s") -> Scenario:
+    """The load at a rate of the line."""
+    document: dict[str, Any] = {
+        "name": f"measure-hosts-{rate}",
+        "duration": duration,
+        "topology": {"kind": "two-switch", "peers": _PEERS},
+        "link": {"rate": rate, "delay": "0s"},
+        "queue": {"kind": "drop-tail", "limit": "11 packets"},
+        "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
+        "traffic": [{"kind": "bulk", "from": "all", "to": "h0", "start_jitter": "10ms"}],
+    }
+    return load(document)
+
+
+def measure_hosts(description: str = "", progress: Progress | None = None) -> HostProfile:
+    """The profile of this machine's hosts, of all rates at which it can run validly.
+
+    Raises BackendError without the privileges, and if the machine keeps its times at no rate.
+    """
+    answers: list[pl.DataFrame] = []
+    healths, rates = [], []
+    for rate in _RATES:
+        for result in run_many(
+            scenario(rate), [1], backend="linux", retries=RETRIES, progress=progress
+        ):
+            if result.summary["valid"]:
+                healths.append(result.summary["health"])
+                # hosts of different runs are different hosts
+                host = pl.concat_str(pl.lit(f"{rate} "), "host")
+                answers.append(result.tables["answers"].with_columns(host.alias("host")))
+                rates.append(rate)
+    if not answers:
+        raise BackendError(
+            f"was too busy with other programs for a valid run, {RETRIES + 1} times at each rate",
+            remedy="stop them and measure again; `fairport doctor` checks this machine",
+        )
+    method = _LOAD.format(peers=_PEERS, rates=", ".join(rates))
+    return profile(pl.concat(answers), healths, method, description)

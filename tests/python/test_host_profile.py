@@ -1,0 +1,253 @@
+"""Host profiles: what a file may hold, what a scenario does with it, what real hosts leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import polars as pl
+import pytest
+from fairport.cli.app import app
+from fairport.errors import BackendError, ScenarioError
+from fairport.scenario import host_profile, load
+from fairport.scenario.phase import phase_parameters
+from typer.testing import CliRunner
+
+SCENARIO: dict[str, Any] = {
+    "name": "profile-test",
+    "duration": "200ms",
+    "topology": {"kind": "two-switch", "peers": 2},
+    "link": {"rate": "100Mbps", "delay": "0s", "clock_error": "0ppm"},
+    "switch": {"processing_delay": "1us"},
+    "tcp": {"stack": "linux-6"},
+    "traffic": [{"from": "h1", "to": "h0"}],
+}
+
+
+def constant(us: float, **changes: Any) -> dict[str, Any]:
+    """A profile of hosts that always take the same time."""
+    times = {
+        "correlation": 0.0,
+        "loads": [{"gap_min": "0s", "samples": 1, "times": [f"{us}us"] * 2}],
+    }
+    measurement = {
+        "load": "none",
+        "runs": 1,
+        "switch_lag_p50": "0s",
+        "switch_lag_p99": "0s",
+        "delayed_ack_share": 0.0,
+        "compressed_ack_share": 0.0,
+    }
+    machine = {"cpu": "paper", "processors": 1, "virtual": False, "kernel": "6.0"}
+    parts = {"format": 1, "machine": machine, "measurement": measurement, "levels": [0.0, 1.0]}
+    return parts | dict.fromkeys(("ack", "duplicate_ack", "data"), times) | changes
+
+
+def test_a_host_takes_the_times_of_its_profile() -> None:
+    def shortest_rtt(us: float) -> float:
+        result = fp.run(SCENARIO | {"host": {"profile": constant(us)}})
+        return float(result.flows["rtt_min_s"].min())  # type: ignore[arg-type]
+
+    # once at the sender and once at the receiver, and nothing else depends on it
+    assert shortest_rtt(100) - shortest_rtt(40) == pytest.approx(120e-6, abs=1e-9)
+
+
+def test_the_profiles_that_come_with_fairport_are_sound() -> None:
+    assert host_profile.builtin_names()
+    for name in host_profile.builtin_names():
+        profile = host_profile.find(name)
+        assert host_profile._parse(profile.to_toml(), name) == profile
+        assert profile.machine.kernel
+        # a host needs microseconds, and no answer takes as long as a timer
+        for answer in (profile.ack, profile.duplicate_ack, profile.data):
+            for one in answer.loads:
+                assert 1e6 < one.times[profile.levels.index(0.5)] < 1e9
+
+
+def test_a_name_and_a_file_mean_the_same(tmp_path: Path) -> None:
+    name = host_profile.builtin_names()[0]
+    file = tmp_path / "mine.toml"
+    file.write_text(host_profile.find(name).to_toml())
+    by_name = load(SCENARIO | {"host": {"profile": name}})
+    by_file = load(SCENARIO | {"host": {"profile": str(file)}})
+    assert fp.run(by_name).manifest["fingerprint"] == fp.run(by_file).manifest["fingerprint"]
+    assert name in phase_parameters(by_name)["host"]
+    # what the file held goes with the scenario: the file itself is no longer needed
+    file.unlink()
+    assert "mine.toml" not in by_file.to_toml()
+    assert fp.run(by_file.patch({"seed": 2})).flows.height == 1
+
+
+@pytest.mark.parametrize("field", ["delay", "delay_spread", "processing"])
+def test_a_profile_beside_a_time_is_refused(field: str) -> None:
+    with pytest.raises(ScenarioError, match=rf"host.profile: is given beside host.{field}"):
+        load(SCENARIO | {"host": {"profile": "linux-6-vm", field: "1us"}})
+
+
+def test_an_unknown_profile_names_those_that_there_are() -> None:
+    with pytest.raises(ScenarioError, match=r"host\.profile") as caught:
+        load(SCENARIO | {"host": {"profile": "linux-6-wm"}})
+    assert "linux-6-vm" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"format": 2}, "format"),
+        ({"levels": [0.0, 1.5]}, "levels.1"),
+        ({"levels": [0.1, 1.0]}, "levels: do not rise"),
+        ({"levels": [0.0, 0.5, 1.0]}, "ack.loads.0.times: holds 2 times for 3 levels"),
+        ({"speed": 3}, "speed: is not a field of a host profile"),
+        (
+            {"data": {"correlation": 2.0, "loads": constant(1)["data"]["loads"]}},
+            "data.correlation",
+        ),
+        (
+            {
+                "ack": {
+                    "correlation": 0.0,
+                    "loads": [{"gap_min": "0s", "samples": 1, "times": ["2us", "1us"]}],
+                }
+            },
+            "ack.loads.0.times: fall",
+        ),
+        (
+            {
+                "ack": {
+                    "correlation": 0.0,
+                    "loads": [{"gap_min": "1us", "samples": 1, "times": ["1us", "1us"]}],
+                }
+            },
+            "ack.loads: do not begin",
+        ),
+    ],
+)
+def test_a_damaged_profile_is_refused(change: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    import tomli_w
+
+    file = tmp_path / "damaged.toml"
+    file.write_text(tomli_w.dumps(constant(1, **change)))
+    with pytest.raises(ScenarioError, match=f"host.profile.*damaged.toml: {problem}"):
+        load(SCENARIO | {"host": {"profile": str(file)}})
+
+
+@pytest.mark.parametrize("content", [b"format = ", b"\xff\xfe\x00", None])
+def test_a_file_that_is_no_profile_is_refused(content: bytes | None, tmp_path: Path) -> None:
+    file = tmp_path / "none.toml"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ScenarioError, match=r"none.toml"):
+        load(SCENARIO | {"host": {"profile": str(file)}})
+
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+as_root = pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="needs root on Linux: namespaces"
+)
+
+
+@linux_only
+def test_quantiles_and_correlation_come_back_from_answers() -> None:
+    """Answers drawn from known distributions, with a known correlation."""
+    import numpy as np
+    from fairport.backends.linux.host_times import profile
+
+    random = np.random.default_rng(1)
+    count = 20_000
+    # the one before again with probability 0.4: a correlation of 0.4
+    uniform = random.random(count)
+    again = random.random(count) < 0.4
+    for i in range(1, count):
+        uniform[i] = uniform[i - 1] if again[i] else uniform[i]
+
+    def answers(kind: str, delay_s: np.ndarray, frames: int) -> pl.DataFrame:
+        return pl.DataFrame(
+            {
+                "time_s": np.arange(count) * 1e-4,
+                "host": ["h0"] * count,
+                "answer": [kind] * count,
+                "frames": pl.Series([frames] * count, dtype=pl.UInt32),
+                "delay_s": delay_s,
+                "idle_s": np.where(np.arange(count) % 2 == 0, 5e-6, 2e-3),
+            }
+        )
+
+    timer = answers("ack", np.full(count, 2e-3), 1).head(1000)
+    found = profile(
+        pl.concat(
+            [
+                answers("ack", 10e-6 + 20e-6 * uniform, 2),
+                timer,
+                answers("duplicate-ack", np.full(count, 5e-6), 1),
+                answers("later-duplicate-ack", np.full(count, 130e-6), 1),
+                answers("data", np.where(uniform < 0.999, 8e-6, 20e-3), 1),
+            ]
+        ),
+        [{"lag_p50_s": 1e-6, "lag_p99_s": 20e-6}],
+        "made up",
+    )
+    busy, idle = found.ack.loads
+    assert (int(busy.gap_min), int(idle.gap_min)) == (0, 20 * 10**6)
+    for level, time in zip(found.levels, busy.times, strict=True):
+        assert int(time) / 1e6 == pytest.approx(10 + 20 * level, abs=0.6)
+    assert found.ack.correlation == pytest.approx(0.4, abs=0.03)
+    assert found.measurement.delayed_ack_share == pytest.approx(1000 / 21_000, abs=1e-3)
+    assert found.measurement.compressed_ack_share == 0.5
+    assert {str(time) for time in found.duplicate_ack.loads[0].times} == {"5us"}
+    # timers' data is left out
+    assert found.data.loads[0].times[-1] == 8 * 10**6
+
+
+@linux_only
+def test_too_few_answers_make_no_profile() -> None:
+    from fairport import tables
+    from fairport.backends.linux.host_times import profile
+
+    with pytest.raises(BackendError, match="too few for a profile"):
+        profile(tables.empty("answers"), [{"lag_p50_s": 0.0, "lag_p99_s": 0.0}], "nothing")
+
+
+@as_root
+def test_real_hosts_answer_after_microseconds() -> None:
+    real = SCENARIO | {
+        "duration": "2s",
+        "queue": {"limit": "11 packets"},
+        "traffic": [{"from": "all", "to": "h0"}],
+    }
+    answers = fp.run(real, backend="linux").tables["answers"]
+    assert {"ack", "duplicate-ack", "data"} <= set(answers["answer"])
+    assert set(answers.filter(pl.col("answer") == "ack")["host"]) == {"h0"}
+    assert set(answers.filter(pl.col("answer") == "data")["host"]) <= {"h1", "h2", "h3"}
+    assert answers["delay_s"].min() > 0  # type: ignore[operator]
+    data = answers.filter(pl.col("answer") == "data")["delay_s"]
+    assert 1e-6 < data.median() < 200e-6  # type: ignore[operator]
+    # Linux acknowledges every second segment of a bulk flow
+    in_pairs = answers.filter(pl.col("answer") == "ack")["frames"] == 2
+    assert in_pairs.mean() > 0.5  # type: ignore[operator]
+
+
+def test_measure_hosts_replaces_no_file_by_itself(tmp_path: Path) -> None:
+    out = tmp_path / "there.toml"
+    out.write_text("mine")
+    answer = CliRunner().invoke(app, ["doctor", "--measure-hosts", "--out", str(out)])
+    assert answer.exit_code != 0
+    assert out.read_text() == "mine"
+
+
+@linux_only
+def test_measure_hosts_writes_what_a_scenario_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fairport.backends.linux import measure_hosts
+
+    measured = host_profile.find("linux-6-vm")
+    monkeypatch.setattr(measure_hosts, "measure_hosts", lambda _: measured)
+    out = tmp_path / "mine.toml"
+    answer = CliRunner().invoke(app, ["doctor", "--measure-hosts", "--out", str(out), "--json"])
+    assert answer.exit_code == 0, answer.output
+    assert json.loads(answer.stdout)["format"] == 1
+    assert host_profile.read(out) == measured
