@@ -19,7 +19,7 @@ const WHOLE: u32 = 1_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostProfile {
-    /// the shares of all times that the quantiles stand for, in millionths, from 0 on
+    /// the shares of all times that are not above the quantiles, in millionths, from 0 on
     pub levels_ppm: Vec<u32>,
     /// to an ACK
     pub ack: AnswerTimes,

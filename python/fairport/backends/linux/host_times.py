@@ -28,9 +28,9 @@ from fairport.scenario.host_profile import (
 from fairport.scenario.units import Duration
 
 LEVELS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
-"""What is told of a distribution. Above the last level are stalls of the machine."""
+"""The quantiles that a profile has. Above the last level are stalls of the machine."""
 LOADS = (0.0, 20e-6, 60e-6, 200e-6, 1e-3, 10e-3)
-"""Loads are told apart by the time since the last packet to the host, in s."""
+"""Loads differ by the time since the last packet to the host, in s."""
 # with fewer answers a load is counted with its neighbour: the level 0.999 asks for a thousand
 _FEWEST = 1000
 # data so long after an ACK was not let out by it but by a timer: no RTO and no probe is shorter
