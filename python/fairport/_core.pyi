@@ -284,6 +284,7 @@ def run_switch(
     tolerated_s: float,
     silence_s: float,
     request_ports: tuple[int, int],
+    packets: Sequence[int],
     processor: int | None,
     priority: int,
     stops: Callable[[float], bool],

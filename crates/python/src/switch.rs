@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use fairport_net::PortId;
 use fairport_plan::{Job, Plan};
 use fairport_switch::{Attachment, Health, Limits, Switch, prepare};
 use fairport_units::Duration;
@@ -28,11 +29,12 @@ type Key = (IpAddr, IpAddr, u8, u16, u16);
 /// passed, or until `stops(seconds)`, which is asked 20 times per second, returns true. Frames later
 /// than `tolerated_s` count as stalled; a sender's silence of `silence_s` may end in a timeout;
 /// connections to `request_ports`, the first and the last, are requests. `flows` of the answer are the
-/// keys of all flows, by their numbers in the tables.
+/// keys of all flows, by their numbers in the tables. Each packet at the ports with the numbers `packets`
+/// has a row in the table of that name.
 ///
 /// Raises `JobError` for a job that cannot be, `OSError` without the privilege for it.
 #[pyfunction]
-#[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, silence_s, request_ports, processor, priority, stops))]
+#[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, silence_s, request_ports, packets, processor, priority, stops))]
 #[expect(
     clippy::too_many_arguments,
     reason = "each is named where it is called"
@@ -45,6 +47,7 @@ pub(crate) fn run_switch<'py>(
     tolerated_s: f64,
     silence_s: f64,
     request_ports: [u16; 2],
+    packets: Vec<u32>,
     processor: Option<usize>,
     priority: i32,
     stops: &Bound<'py, PyAny>,
@@ -60,6 +63,7 @@ pub(crate) fn run_switch<'py>(
     };
     let mut switch = Switch::new(plan, &attachments, &flows, limits)
         .map_err(|error| PyOSError::new_err(error.to_string()))?;
+    switch.log_packets(packets.into_iter().map(PortId));
     let granted = prepare(processor, priority);
     let stops = stops.clone().unbind();
     let mut raised = None;

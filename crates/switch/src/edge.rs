@@ -2,7 +2,7 @@
 
 use fairport_net::discipline::Verdict;
 use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId};
-use fairport_record::{Content, Recorder};
+use fairport_record::{Content, PacketLog, Recorder};
 use fairport_tcp::Ecn;
 use fairport_units::Instant;
 
@@ -30,9 +30,10 @@ impl Content for InFlight {
     }
 }
 
-/// Records, and remembers the frames of packets that the network has dropped.
+/// Records and logs, and remembers the frames of packets that the network has dropped.
 pub(crate) struct Watcher {
     pub(crate) recorder: Recorder,
+    pub(crate) log: PacketLog,
     pub(crate) dropped: Vec<FrameId>,
 }
 
@@ -54,21 +55,24 @@ impl Observer<InFlight> for Watcher {
     }
 
     fn watches(&self, port: PortId) -> bool {
-        Observer::<InFlight>::watches(&self.recorder, port)
+        self.log.watches(port) || Observer::<InFlight>::watches(&self.recorder, port)
     }
 
     fn detail(&mut self, arrival: &Arrival<'_, InFlight>) {
         self.recorder.detail(arrival);
+        self.log.arrived(arrival);
         self.forget(arrival);
     }
 
     fn revised(&mut self, arrival: &Arrival<'_, InFlight>) {
         self.recorder.revised(arrival);
+        self.log.revised(arrival);
         self.forget(arrival);
     }
 
     fn departs(&mut self, port: PortId, packet: &Packet<InFlight>, arrival: u64, depart: Instant) {
         self.recorder.departs(port, packet, arrival, depart);
+        self.log.departs(port, arrival, depart);
     }
 }
 

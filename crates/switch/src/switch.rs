@@ -16,7 +16,7 @@ use fairport_net::stream::Stream;
 use fairport_net::{Header, Network, Packet, PortId, Topology};
 use fairport_plan::flow::{Application, End, FlowSpec, Origin};
 use fairport_plan::{FlowFactory, Parts, Plan};
-use fairport_record::{QueueSamples, Recorder, Table, names, ports};
+use fairport_record::{PacketLog, QueueSamples, Recorder, Table, names, ports};
 use fairport_tcp::Ecn;
 use fairport_units::{Duration, Instant};
 use fairport_wire::{Captured, FlowKey, Frame, mark_ce};
@@ -136,6 +136,7 @@ impl Switch {
         } = plan.into_parts(&ports);
         let watcher = Watcher {
             recorder: Recorder::new(&topology, watch.traced, end),
+            log: PacketLog::new([], Instant::ZERO, end),
             dropped: Vec::new(),
         };
         let network = Network::new(
@@ -184,6 +185,11 @@ impl Switch {
             switch.add_flow(*key);
         }
         Ok(switch)
+    }
+
+    /// Every packet that arrives at these ports gets a row in the table `packets`.
+    pub fn log_packets(&mut self, ports: impl IntoIterator<Item = PortId>) {
+        self.network.observer_mut().log = PacketLog::new(ports, Instant::ZERO, self.end);
     }
 
     /// Forwards until the plan's end, or until `stops` says so, which is asked at least every 50 ms.
@@ -240,7 +246,7 @@ impl Switch {
             "port",
             numbers.map(|port| self.topology.port_name(port)).collect(),
         ));
-        let recorder = self.network.into_observer().recorder;
+        let Watcher { recorder, log, .. } = self.network.into_observer();
         let fingerprint = recorder.fingerprint().digest();
         let mut tables = vec![
             self.queue.into_table(),
@@ -249,6 +255,7 @@ impl Switch {
             ports,
         ];
         tables.extend(recorder.into_tables());
+        tables.push(log.into_table(self.end));
         Outcome {
             health: self.health,
             flows: self.flows.into_keys(),

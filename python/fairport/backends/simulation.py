@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
@@ -13,15 +12,8 @@ from typing import Any
 from fairport import _core
 from fairport.backends import columns
 from fairport.backends.jobs import job_of, key, refused
-from fairport.backends.protocol import (
-    BOTTLENECK,
-    EVERY_PORT,
-    Estimate,
-    Observation,
-    Progress,
-    Recorded,
-)
-from fairport.errors import InputError, did_you_mean
+from fairport.backends.observation import named
+from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
 from fairport.result import run_id
 from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
@@ -89,31 +81,9 @@ class PreparedSimulation:
 
     def observing(self, observation: Observation) -> PreparedSimulation:
         """The same run, which keeps single packets."""
-        named = replace(
-            observation,
-            captures=self._named(observation.captures, "--pcap"),
-            packets=self._named(observation.packets, "--packets"),
-        )
-        return replace(self, observation=named)
-
-    def _named(self, names: Sequence[str], option: str) -> tuple[str, ...]:
-        """Ports by their own names, each once. Raises InputError for one that is not there."""
-        ports: list[str] = []
-        for name in names:
-            if name == EVERY_PORT:
-                ports += self.simulation.ports
-            elif name == BOTTLENECK:
-                ports.append(self.simulation.busiest_port)
-            elif name in self.simulation.ports:
-                ports.append(name)
-            else:
-                raise InputError(
-                    "is not a port of this network",
-                    field=option,
-                    value=name,
-                    remedy=did_you_mean(name, [BOTTLENECK, *self.simulation.ports]),
-                )
-        return tuple(dict.fromkeys(ports))
+        engine = self.simulation
+        found = named(observation, engine.ports, engine.busiest_port)
+        return replace(self, observation=found)
 
     def _observation(self) -> dict[str, Any] | None:
         """What the engine is asked to keep of single packets."""

@@ -38,7 +38,9 @@ def draw(slide: Slide) -> Figure:
         picture, rows = style.panels(of, f"{TITLE}: port {focus.port}", heights, gaps)
         panels = [row[0] for row in rows]
         _arrivals(panels[0], slide, ports, to_x)
-        style.panel_title(panels[0], "Packets", detail="bar: accepted, cross: dropped, ring: marked")
+        style.panel_title(
+            panels[0], "Packets", detail="bar: accepted, cross: dropped, ring: marked"
+        )
         _queue(panels[1], slide, to_x)
         style.y_label(picture, panels[1:2], "queue (kB)")
         if slide.windows.height:

@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
 from typing import Any
@@ -42,6 +42,7 @@ from fairport.backends.linux.processes import (
     forward,
     load,
 )
+from fairport.backends.observation import named
 from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
 from fairport.errors import BackendError
 from fairport.result import run_id
@@ -78,6 +79,8 @@ class PreparedLinux:
     job: Job
     settings: HostSettings
     stacks: Sequence[Stack]
+    packets: tuple[int, ...] = ()
+    """Numbers of the ports whose packets are kept."""
 
     @property
     def key(self) -> str:
@@ -95,13 +98,21 @@ class PreparedLinux:
         return Estimate(memory_bytes=_MEMORY_BYTES, wall_s=self.scenario.duration.seconds + 2)
 
     def observing(self, observation: Observation) -> PreparedLinux:
-        """Raises BackendError: the switch keeps no single packets."""
-        raise BackendError(
-            "keeps no single packets and writes no captures",
-            field="backend",
-            value=NAME,
-            remedy="use --backend simulation",
-        )
+        """The same run, whose switch keeps single packets.
+
+        Raises InputError for a port that is not there, BackendError where captures are asked for.
+        """
+        if observation.captures:
+            raise BackendError(
+                "writes no captures",
+                field="backend",
+                value=NAME,
+                remedy="use --backend simulation, or --packets for a table of packets",
+            )
+        planned = _core.Simulation(json.dumps(self.job.document))
+        found = named(observation, planned.ports, planned.busiest_port)
+        numbers = {name: number for number, name in enumerate(planned.ports)}
+        return replace(self, packets=tuple(numbers[port] for port in found.packets))
 
     def run(self, progress: Progress | None = None) -> Recorded:
         """Runs it, in namespaces of its own, and removes them.
@@ -192,6 +203,7 @@ class PreparedLinux:
             tolerated_s=self._expectation().drain_s,
             silence_s=_SILENCE_OF_RTO_MIN * self.settings.rto_min_ms * 1e-3,
             request_ports=REQUEST_PORTS,
+            packets=self.packets,
         )
 
     def _load_task(self, hosts: Mapping[int, HostAt]) -> LoadTask:

@@ -40,6 +40,8 @@ class SwitchTask:
     tolerated_s: float
     silence_s: float
     request_ports: tuple[int, int]
+    packets: tuple[int, ...]
+    """Numbers of the ports whose packets are kept."""
 
 
 class Child:
@@ -98,6 +100,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
         tolerated_s=task.tolerated_s,
         silence_s=task.silence_s,
         request_ports=task.request_ports,
+        packets=task.packets,
         processor=0 if len(os.sched_getaffinity(0)) > 1 else None,
         priority=_SWITCH_PRIORITY,
         stops=stops,

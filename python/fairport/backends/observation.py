@@ -1,0 +1,43 @@
+"""The ports of an observation by their own names, for every backend that has the network's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fairport.backends.protocol import BOTTLENECK, EVERY_PORT, Observation
+from fairport.errors import InputError, did_you_mean
+
+
+def named(observation: Observation, ports: Sequence[str], busiest: str) -> Observation:
+    """The same with each port once and by its own name.
+
+    `ports` are those of the network, `busiest` the one that data of most flows passes. Raises
+    InputError for a port that is not there.
+    """
+    return replace(
+        observation,
+        captures=_named(observation.captures, "--pcap", ports, busiest),
+        packets=_named(observation.packets, "--packets", ports, busiest),
+    )
+
+
+def _named(
+    names: Sequence[str], option: str, ports: Sequence[str], busiest: str
+) -> tuple[str, ...]:
+    found: list[str] = []
+    for name in names:
+        if name == EVERY_PORT:
+            found += ports
+        elif name == BOTTLENECK:
+            found.append(busiest)
+        elif name in ports:
+            found.append(name)
+        else:
+            raise InputError(
+                "is not a port of this network",
+                field=option,
+                value=name,
+                remedy=did_you_mean(name, [BOTTLENECK, *ports]),
+            )
+    return tuple(dict.fromkeys(found))
