@@ -21,10 +21,10 @@ help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
 # The demo overwrites its own folder only: one that a user has put at results/outcast stays, and the demo steps aside.
-demo: $(VENV)/.built  ## run the first scenario, `outcast`, and print where its report is
+demo: $(VENV)/.built  ## run the first scenario, `outcast`, with four seeds, and print where its report is
 	@out=results/outcast; \
 	if [ -e $$out ] && [ ! -e $$out/.demo ]; then out=results/demo; fi; \
-	$(BIN)/fairport run outcast --out $$out --force && touch $$out/.demo && \
+	$(BIN)/fairport run outcast --repeat 4 --out $$out --force && touch $$out/.demo && \
 	echo "The report: $$out/report.html"
 
 test: $(VENV)/.built  ## run every test, Rust and Python

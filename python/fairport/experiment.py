@@ -19,7 +19,8 @@ from fairport.files import atomic_folder
 from fairport.repeats import summarise
 from fairport.result import Result
 from fairport.scenario import Scenario
-from fairport.storage.run import CAPTURES, SUMMARY, write, write_json
+from fairport.storage import repeats
+from fairport.storage.run import CAPTURES, FIGURES, REPORT, SUMMARY, write, write_json
 from fairport.study.one_run import row_of
 from fairport.study.store import Store
 
@@ -39,9 +40,9 @@ def run(
 ) -> dict[str, Any]:
     """Runs, writes everything into `folder` (None: nothing), returns the summary over all seeds.
 
-    One seed fills the folder itself; several fill one folder each in it, `seed-1` and so on. The
-    folder appears complete, after the last run. `files` in the returned summary are paths from the
-    working directory.
+    One seed fills the folder itself. Several fill one folder each in it, `seed-1` and so on, and
+    have one report and one set of figures. The folder appears complete, after the last run. `files`
+    in the returned summary are paths from the working directory.
 
     A run that is not valid is made again with its seed, and not counted: as many times in all as
     there are seeds. Its folder is that of the last run of its seed.
@@ -87,17 +88,27 @@ def run(
             here = place(result.seed)
             if not (here / CAPTURES).exists():
                 _make_empty(here)
-            summaries.append(write(result, here, figures=figures, csv=csv))
+            alone = len(seeds) == 1
+            summaries.append(write(result, here, figures=figures and alone, csv=csv))
         summary = summarise(summaries)
+        if figures and len(summaries) > 1:
+            repeats.draw(summary, partial)
         if len(seeds) > 1:
             files = {
                 f"seed-{one['seeds'][0]}/{file}": None for one in summaries for file in one["files"]
             }
-            summary["files"] = [SUMMARY, *files]
+            own = [REPORT, *(f"{FIGURES}/{one}" for one in _drawn(partial))]
+            summary["files"] = [SUMMARY, *(own if len(own) > 1 else []), *files]
         if len(summaries) > 1:
             write_json(partial / SUMMARY, summary)
     store.flush()
     return summary | {"files": [str(folder / file) for file in summary["files"]]}
+
+
+def _drawn(folder: Path) -> list[str]:
+    """Names of the figures of all seeds."""
+    figures = folder / FIGURES
+    return sorted(path.name for path in figures.iterdir()) if figures.exists() else []
 
 
 def _make_empty(folder: Path) -> None:

@@ -245,7 +245,8 @@ def _worth_a_look(summary: Mapping[str, Any]) -> list[str]:
     """The report, the summary, the folders without their files; of several runs, their folders."""
     chosen: dict[str, None] = {}
     for file in map(Path, summary["files"]):
-        if "runs" in summary and file.name != "summary.json":
+        of_one_seed = any(one.name.startswith("seed-") for one in list(file.parents)[:2])
+        if "runs" in summary and of_one_seed and file.name != "summary.json":
             continue
         folder = file.parent.name in ("tables", "figures")
         chosen[f"{file.parent}{os.sep}" if folder else str(file)] = None

@@ -69,7 +69,7 @@ def _without(result: Result) -> str:
     found = blackouts.count(result.tables, worst["port"]) if worst else 0
     if not found:
         return "no blackout: no port lost packets in a row while others were accepted"
-    return f"{style.count(found, 'blackout')} in the whole run, none of them within the measurement"
+    return f"{style.count(found, 'blackout')}, none recorded packet by packet"
 
 
 def _prepared(packets: pl.DataFrame) -> pl.DataFrame:

@@ -148,6 +148,11 @@ def hop_classes(flows: pl.DataFrame) -> list[HopClass]:
     ]
 
 
+def class_look(hops: int) -> Look:
+    """The look of a hop class."""
+    return _LOOKS.get(hops, _OTHER_LOOK)
+
+
 def compared_classes(result: Result) -> list[HopClass]:
     """The hop classes of a run's summary: of the flows whose goodputs are compared."""
     from fairport import metrics

@@ -12,7 +12,7 @@ from fairport import blackouts, figures, metrics, traffic_table
 from fairport.figures import style
 from fairport.published import published_figures
 from fairport.quantities import QUANTITIES
-from fairport.report.inline import picture
+from fairport.report.inline import embed, picture
 from fairport.report.template import fill
 from fairport.report.trace import trace_table
 from fairport.scenario.phase import phase_parameters
@@ -40,18 +40,31 @@ _COLUMNS = (
 _INGRESS = ("flows", "drops", "share", "blackouts", "drops_in_blackouts", "longest_run")
 
 
-def write(result: Result, out_dir: Path, published: Mapping[str, Any] | None = None) -> Path:
+def write(
+    result: Result,
+    out_dir: Path,
+    published: Mapping[str, Any] | None = None,
+    over: Mapping[str, Any] | None = None,
+) -> Path:
     """Writes `report.html` into `out_dir` and returns its path.
+
+    `over` is the summary over several seeds of which `result` is one: then the page begins with
+    what all of them show, from the figure `seeds.svg`.
 
     `published` is what a paper found, as `published_figures` returns it; by default what the
     scenario names. Figures in `out_dir/figures` are taken as they are; else they are drawn.
     """
     path = out_dir / FILE
-    path.write_text(render(result, out_dir / "figures", published), encoding="utf-8")
+    path.write_text(render(result, out_dir / "figures", published, over), encoding="utf-8")
     return path
 
 
-def render(result: Result, pictures: Path, published: Mapping[str, Any] | None = None) -> str:
+def render(
+    result: Result,
+    pictures: Path,
+    published: Mapping[str, Any] | None = None,
+    over: Mapping[str, Any] | None = None,
+) -> str:
     """The page as text."""
     paper = published
     if paper is None and result.scenario.paper:
@@ -62,10 +75,11 @@ def render(result: Result, pictures: Path, published: Mapping[str, Any] | None =
         name=result.scenario.name,
         description=result.scenario.description,
         summary=result.summary,
+        over=_over_seeds(over, pictures) if over else None,
         manifest=result.manifest,
         seed=result.seed,
         key_figures=_key_figures(result.summary, paper),
-        caveats=result.summary.get("caveats", []),
+        caveats=(over or result.summary).get("caveats", []),
         traffic_columns=[(_capital(QUANTITIES[key].title), QUANTITIES[key].unit) for key in loads],
         traffic=[(name, _number_cells(loads, numbers)) for name, numbers in rows],
         columns=[(_capital(QUANTITIES[key].title), QUANTITIES[key].unit) for key in _COLUMNS],
@@ -81,6 +95,32 @@ def render(result: Result, pictures: Path, published: Mapping[str, Any] | None =
         conditions=_conditions(result),
         facts=_facts(result),
     )
+
+
+def _over_seeds(summary: Mapping[str, Any], pictures: Path) -> dict[str, Any]:
+    """What the page says of all seeds: the verdict, the figure, one row per seed."""
+    from fairport.figures import seeds
+
+    rows = [
+        [
+            str(run["seeds"][0]),
+            QUANTITIES["throughput_ratio"].shown(run["verdict"]["ratio"]),
+            QUANTITIES["jain_index"].shown(run["jain_index"]),
+            QUANTITIES["goodput_bps_total"].with_unit(run["goodput_bps_total"]),
+            {True: "yes", False: "no", None: ""}[run["verdict"]["outcast"]],
+            run["fingerprint"],
+        ]
+        for run in summary["runs"]
+    ]
+    numbers = summary["seeds"]
+    return {
+        "verdict": summary["verdict"],
+        "seeds": f"seeds {numbers[0]} to {numbers[-1]}",
+        "columns": ("Seed", "Throughput ratio", "Jain index", "Total", "Outcast", "Fingerprint"),
+        "rows": rows,
+        "caption": seeds.CAPTION,
+        "picture": embed(pictures / "seeds.svg", "seeds", summary["verdict"]["sentence"]),
+    }
 
 
 def _key_figures(

@@ -1,0 +1,63 @@
+"""Several seeds: one report and one set of figures, over all of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from fairport.figures import seeds
+from fairport.storage.repeats import typical_seed
+
+
+@pytest.fixture
+def written(fairport: Command, tmp_path: Path) -> Path:
+    done = fairport("run", "outcast", "--duration", "100ms", "--repeat", "4", "--jobs", "2")
+    assert done.status == 0, done.err
+    assert "seed only" not in done.out
+    return tmp_path / "results" / "outcast"
+
+
+def test_there_is_one_report_and_one_set_of_figures(written: Path) -> None:
+    assert (written / "report.html").is_file()
+    assert (written / "figures" / "seeds.png").is_file()
+    assert (written / "figures" / "queue.svg").is_file()
+    for seed in range(1, 5):
+        assert sorted(path.name for path in (written / f"seed-{seed}").iterdir()) == [
+            "manifest.json",
+            "summary.json",
+            "tables",
+        ]
+    summary = json.loads((written / "summary.json").read_text(encoding="utf-8"))
+    assert "report.html" in summary["files"]
+    page = (written / "report.html").read_text(encoding="utf-8")
+    assert "outcast, seeds 1 to 4" in page
+    assert summary["verdict"]["sentence"] in page
+    for run in summary["runs"]:
+        assert run["fingerprint"] in page
+
+
+def test_the_seed_in_full_is_the_one_nearest_to_the_median(written: Path) -> None:
+    summary = json.loads((written / "summary.json").read_text(encoding="utf-8"))
+    ratios = {run["seeds"][0]: run["verdict"]["ratio"] for run in summary["runs"]}
+    seed = typical_seed(summary)
+    assert ratios[seed] == sorted(ratios.values())[1]
+    page = (written / "report.html").read_text(encoding="utf-8")
+    assert f"One seed in full: {seed}" in page
+
+
+def test_every_seed_is_a_dot(written: Path) -> None:
+    summary = json.loads((written / "summary.json").read_text(encoding="utf-8"))
+    ratio, *_ = seeds.draw(summary).axes
+    drawn = {round(float(x), 9) for line in ratio.get_lines() for x in line.get_xdata()}
+    for run in summary["runs"]:
+        assert round(run["verdict"]["ratio"], 9) in drawn
+
+
+def test_loads_have_their_own_panels(fairport: Command) -> None:
+    short = ["leaf-spine-incast", "--duration", "2ms", "--repeat", "2", "--no-figures", "--json"]
+    summary = json.loads(fairport("run", *short, "--no-output").out)
+    titles = [text.get_text() for panel in seeds.draw(summary).axes for text in panel.texts]
+    assert any(title.startswith("rounds done") for title in titles)
+    assert any(title.startswith("small FCT p99") for title in titles)
