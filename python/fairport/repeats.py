@@ -64,6 +64,8 @@ def _over(values: list[Any]) -> Any:
     first = present[0]
     if isinstance(first, bool):
         return sum(present) * 2 > len(present)
+    if isinstance(first, int) and all(value == first for value in present):
+        return first  # an index stays one
     if isinstance(first, int | float):
         return statistics.median(present)
     if isinstance(first, dict):

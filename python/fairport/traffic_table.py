@@ -39,7 +39,9 @@ def table(summary: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, list[A
     if all("jain_index" in entry for entry in entries):
         return [], []
     columns = [
-        name for name, path in _NUMBERS.items() if any(_at(entry, path) for entry in entries)
+        name
+        for name, path in _NUMBERS.items()
+        if any(_at(entry, path) is not None for entry in entries)
     ]
     return columns, [
         (f"{entry['index']}: {entry['kind']}", [_at(entry, _NUMBERS[name]) for name in columns])
