@@ -178,16 +178,12 @@ impl Connection {
         if stale && self.rejects_stale(segment) {
             return;
         }
-        // what was decided while sending is passed on before this ACK changes the window
-        self.sender.pass_decisions(now, events);
         if !self.sender.on_ack(&mut self.timers, now, segment, events) {
             if self.answers_invalid_acks {
                 self.receiver.acks.at_once();
             }
             return;
         }
-        self.sender.after_ack(now);
-        self.sender.pass_decisions(now, events);
         if self.timestamps && !stale {
             self.receiver.note_timestamp(segment);
         }

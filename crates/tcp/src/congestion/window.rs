@@ -10,6 +10,7 @@ use crate::settings::{Settings, WindowUnit};
 
 /// The congestion window and the slow-start threshold, in segments or bytes ([`Self::unit`]).
 #[derive(Clone, Debug)]
+#[repr(C)] // what every ACK reads comes first, what waits to be passed on last
 pub struct Window {
     /// The congestion window.
     pub cwnd: u64,
@@ -17,16 +18,18 @@ pub struct Window {
     pub ssthresh: u64,
     /// one full segment: 1, or its bytes
     unit: u64,
-    /// the window at the start
-    initial: u64,
-    /// the most that one ACK grows it by in slow start
-    abc_limit: u64,
     /// acknowledged since the last increase in congestion avoidance
     count: u64,
+    /// the most that one ACK grows it by in slow start
+    abc_limit: u64,
+    /// the window at the start
+    initial: u64,
     /// payload of a full segment
     segment_bytes: u16,
     /// grow by what is acknowledged (RFC 3465), not by the number of ACKs
     abc: bool,
+    /// decisions in `pending`
+    waiting: u8,
     pending: Pending,
 }
 
@@ -39,7 +42,6 @@ struct Pending {
     /// when the first of them was made; never: at the event at hand
     at: Instant,
     list: [(DecisionKind, DecisionCause); Pending::MOST],
-    count: u8,
 }
 
 impl Pending {
@@ -49,7 +51,6 @@ impl Pending {
         cwnd_before: 0,
         at: Instant::NEVER,
         list: [(DecisionKind::Custom, DecisionCause::Custom); Self::MOST],
-        count: 0,
     };
 }
 
@@ -80,6 +81,7 @@ impl Window {
             count: 0,
             segment_bytes,
             abc: settings.abc,
+            waiting: 0,
             pending: Pending::NONE,
         }
     }
@@ -202,7 +204,7 @@ impl Window {
     /// Publishes a decision that was made at `now`, in the table `decisions`: to be called before the
     /// window changes. Up to four are kept per event; more are dropped.
     pub fn publish(&mut self, now: Instant, what: DecisionKind, cause: DecisionCause) {
-        if self.pending.count == 0 {
+        if self.waiting == 0 {
             self.pending.at = now;
         }
         self.note(what, cause);
@@ -211,19 +213,19 @@ impl Window {
     /// The same for a decision at the event at hand.
     pub(super) fn note(&mut self, what: DecisionKind, cause: DecisionCause) {
         let pending = &mut self.pending;
-        if pending.count == 0 {
+        if self.waiting == 0 {
             pending.cwnd_before = self.cwnd;
         }
-        if let Some(free) = pending.list.get_mut(usize::from(pending.count)) {
+        if let Some(free) = pending.list.get_mut(usize::from(self.waiting)) {
             *free = (what, cause);
-            pending.count += 1;
+            self.waiting += 1;
         }
     }
 
     /// Whether decisions wait to be passed on.
     #[inline]
     pub(super) fn has_pending(&self) -> bool {
-        self.pending.count > 0
+        self.waiting > 0
     }
 
     /// Passes them on, with the window as it is now.
@@ -231,7 +233,8 @@ impl Window {
     #[inline(never)]
     pub(super) fn pass_pending(&mut self, now: Instant, events: &mut impl Events) {
         let pending = std::mem::replace(&mut self.pending, Pending::NONE);
-        for (what, cause) in pending.list.into_iter().take(pending.count.into()) {
+        let waiting = std::mem::take(&mut self.waiting);
+        for (what, cause) in pending.list.into_iter().take(waiting.into()) {
             let decision = self.decision(what, cause, pending.cwnd_before);
             events.decision(now.min(pending.at), decision);
         }

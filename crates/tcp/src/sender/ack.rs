@@ -13,8 +13,8 @@ use crate::seq;
 use crate::timers::Timers;
 
 impl Sender {
-    /// Takes in the acknowledgement, the window and the SACK blocks of a segment. False if it
-    /// acknowledges what was not sent.
+    /// Takes in the acknowledgement, the window and the SACK blocks of a segment, and passes on what
+    /// is decided. False if it acknowledges what was not sent.
     #[inline]
     pub(crate) fn on_ack(
         &mut self,
@@ -23,14 +23,42 @@ impl Sender {
         segment: &Segment,
         events: &mut impl Events,
     ) -> bool {
-        if self.before_ack.is_some() {
-            self.note_before_ack();
-        }
         let una = self.board.una();
         let ack = seq::unwrap(una, segment.ack);
         if ack > self.board.nxt() {
             return false;
         }
+        let mere_data = ack == una && self.is_mere_data(segment);
+        if mere_data && self.before_ack.is_none() && self.ecn.is_none() {
+            self.peer.update(segment, ack, false);
+            return true;
+        }
+        // what was decided while sending is passed on before this ACK changes the window
+        self.pass_decisions(now, events);
+        if self.before_ack.is_some() {
+            self.note_before_ack();
+        }
+        let is_valid = self.take_ack_of(timers, now, segment, ack, mere_data, events);
+        if is_valid {
+            self.after_ack(now);
+            self.pass_decisions(now, events);
+        }
+        is_valid
+    }
+
+    /// The same for an acknowledgement up to `ack`, unless nobody asks for more than the window of
+    /// `mere_data`.
+    #[inline]
+    fn take_ack_of(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        segment: &Segment,
+        ack: u64,
+        mere_data: bool,
+        events: &mut impl Events,
+    ) -> bool {
+        let una = self.board.una();
         let old = ack < una;
         if old && !(self.is_recent(ack) && self.reads_old_acks(segment)) {
             return self.is_recent(ack);
@@ -39,7 +67,7 @@ impl Sender {
             self.on_echo(ack, segment.flags);
         }
         let window_changed = old || self.peer.update(segment, ack, ack > una);
-        if ack == una && self.is_mere_data(segment) {
+        if mere_data {
             return true;
         }
         let mut facts = AckFacts::new(now, ack, ack > una);

@@ -46,7 +46,7 @@ impl Sender {
 
     /// An ACK is taken in.
     #[inline]
-    pub(crate) fn after_ack(&mut self, now: Instant) {
+    pub(super) fn after_ack(&mut self, now: Instant) {
         if self.before_ack.is_some() {
             self.report_rate(now);
         }
