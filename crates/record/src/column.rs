@@ -1,8 +1,9 @@
 //! Typed columns, and the tables that they make up.
 //!
-//! While a run goes on, a table is a struct of vectors, one per column, that the macro `table!`
-//! declares from the columns' names and types: [`crate::tables`] is the one place where a table is
-//! defined. At its end the table becomes a [`Table`]: columns of plain numbers for whoever reads them.
+//! While a run goes on, a table is a vector of rows, so that a row costs a cache line or two. The
+//! macro `table!` declares it from the columns' names and types: [`crate::tables`] is the one place
+//! where a table is defined. At its end the table becomes a [`Table`]: columns of plain numbers for
+//! whoever reads them.
 //!
 //! A column's unit is the end of its name (`_s`, `_bytes`, `_bps`, `_ppm`). A value that does not
 //! exist is NaN in a column of f64, and the largest number of the type in one of integers.
@@ -187,9 +188,9 @@ macro_rules! table {
         }
 
         $(#[$about])*
-        #[derive(Clone, Debug, Default)]
+        #[derive(Clone, Default)]
         pub struct $table {
-            $($column: Vec<<$type as $crate::column::Cell>::Stored>,)+
+            rows: Vec<($(<$type as $crate::column::Cell>::Stored,)+)>,
         }
 
         impl $table {
@@ -198,17 +199,17 @@ macro_rules! table {
 
             /// What one row takes in memory, bytes.
             pub const ROW_BYTES: u64 =
-                (0 $(+ size_of::<<$type as $crate::column::Cell>::Stored>())+) as u64;
+                size_of::<($(<$type as $crate::column::Cell>::Stored,)+)>() as u64;
 
             /// No rows, with room for so many.
             pub fn with_capacity(rows: usize) -> Self {
-                Self { $($column: Vec::with_capacity(rows),)+ }
+                Self { rows: Vec::with_capacity(rows) }
             }
 
             /// Adds a row.
             #[inline]
             pub fn push(&mut self, row: $row) {
-                $(self.$column.push($crate::column::Cell::store(row.$column));)+
+                self.rows.push(($($crate::column::Cell::store(row.$column),)+));
             }
 
             /// The columns' names and types.
@@ -219,11 +220,19 @@ macro_rules! table {
 
             /// The finished table.
             pub fn into_table(self) -> $crate::column::Table {
+                struct Columns {
+                    $($column: Vec<<$type as $crate::column::Cell>::Stored>,)+
+                }
+                let rows = self.rows.len();
+                let mut columns = Columns { $($column: Vec::with_capacity(rows),)+ };
+                for ($($column,)+) in self.rows {
+                    $(columns.$column.push($column);)+
+                }
                 $crate::column::Table {
                     name: Self::NAME,
                     columns: vec![$((
                         stringify!($column),
-                        <$type as $crate::column::Cell>::column(self.$column),
+                        <$type as $crate::column::Cell>::column(columns.$column),
                     ),)+],
                 }
             }

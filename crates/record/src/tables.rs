@@ -411,9 +411,9 @@ mod tests {
 
     #[test]
     fn a_row_takes_what_its_columns_take() {
-        assert_eq!(QueueRows::ROW_BYTES, 8 + 4 + 8 + 8);
-        assert_eq!(SeriesRows::ROW_BYTES, 8 + 4 + 9 * 8);
-        assert_eq!(Decisions::ROW_BYTES, 8 + 4 + 1 + 1 + 3 * 8);
-        assert_eq!(Drops::ROW_BYTES, 8 + 5 * 4 + 1 + 4 * 8);
+        assert_eq!(QueueRows::ROW_BYTES, 8 + 4 + 8 + 8 + 4);
+        assert_eq!(SeriesRows::ROW_BYTES, 8 + 4 + 9 * 8 + 4);
+        assert_eq!(Decisions::ROW_BYTES, 8 + 4 + 1 + 1 + 3 * 8 + 2);
+        assert_eq!(Drops::ROW_BYTES, 8 + 5 * 4 + 1 + 4 * 8 + 3);
     }
 }
