@@ -2,7 +2,6 @@
 //! no TCP; a row for each queue discipline. `cargo bench -p fairport-net --bench forwarding`
 
 use fairport_net::arbitration::{Arbiter, Rule};
-use fairport_net::discipline::Verdict;
 use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
 use fairport_net::processing::{Processing, Server};
@@ -21,7 +20,7 @@ type Content = [u32; 12];
 struct Blind;
 
 impl Observer<Content> for Blind {
-    fn verdict(&mut self, _: Instant, _: PortId, _: &Header, _: Verdict) {}
+    type PortState = ();
 
     fn watches(&self, _: PortId) -> bool {
         false

@@ -24,10 +24,34 @@ struct Node {
     note: u32,
 }
 
+/// An entry as a user of the queue sees it.
+#[derive(Clone, Copy)]
+struct Entry {
+    time: Instant,
+    id: u32,
+    note: u32,
+}
+
+impl Entry {
+    /// The earliest entry of an empty queue.
+    const NONE: Self = Self {
+        time: Instant::NEVER,
+        id: NIL,
+        note: 0,
+    };
+
+    /// An entry of the wheel.
+    #[inline]
+    fn new(nodes: &[Node], id: u32) -> Self {
+        let Node { time, note, .. } = nodes[id as usize];
+        Self { time, id, note }
+    }
+}
+
 /// A priority queue of (time, id) with each id in it at most once.
 pub struct EventQueue {
-    /// the earliest entry, or (NEVER, NIL)
-    first: (Instant, u32),
+    /// the earliest entry, or [`Entry::NONE`]
+    first: Entry,
     /// log2 of a slot's width in ps
     shift: u32,
     /// all entries of the wheel lie in slots `current .. current + SLOTS`
@@ -52,7 +76,7 @@ impl EventQueue {
         // The horizon is four spans, so that next to nothing lies beyond it.
         let width = (4 * typical_span.as_ps() / SLOTS as u64).max(1 << 10);
         Self {
-            first: (Instant::NEVER, NIL),
+            first: Entry::NONE,
             shift: width.ilog2(),
             current: 0,
             overflow_slot: u64::MAX,
@@ -74,15 +98,14 @@ impl EventQueue {
     /// The earliest time in the queue; [`Instant::NEVER`] when it is empty.
     #[inline]
     pub fn next_time(&self) -> Instant {
-        self.first.0
+        self.first.time
     }
 
-    /// The earliest entry's id and note, if it lies within the wheel's horizon.
+    /// The earliest entry's id and note.
     #[inline]
     pub fn next(&self) -> Option<(u32, u32)> {
-        let (time, id) = self.first;
-        let node = self.nodes.get(id as usize)?;
-        (node.time == time).then_some((id, node.note))
+        let Entry { id, note, .. } = self.first;
+        (id != NIL).then_some((id, note))
     }
 
     /// Adds `id`, which must not be in the queue, at a time not before the last one popped, and with
@@ -93,8 +116,8 @@ impl EventQueue {
     )]
     #[inline(always)]
     pub fn insert(&mut self, time: Instant, id: u32, note: u32) {
-        if time < self.first.0 {
-            self.first = (time, id);
+        if time < self.first.time {
+            self.first = Entry { time, id, note };
         }
         let slot = time.as_ps() >> self.shift;
         debug_assert!(slot >= self.current, "an event in the past");
@@ -106,15 +129,16 @@ impl EventQueue {
         }
     }
 
-    /// Takes the earliest entry. Entries of the same time come in no particular order.
+    /// Takes the earliest entry, if it is before `end`. Entries of the same time come in no particular
+    /// order, and one at [`Instant::NEVER`] never comes.
     #[expect(
         clippy::inline_always,
         reason = "the hot loop: a call costs a tenth of it"
     )]
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<(Instant, u32)> {
-        let (time, id) = self.first;
-        if id == NIL {
+    pub fn pop_before(&mut self, end: Instant) -> Option<(Instant, u32)> {
+        let Entry { time, id, .. } = self.first;
+        if time >= end {
             return None;
         }
         let slot = time.as_ps() >> self.shift;
@@ -124,15 +148,16 @@ impl EventQueue {
         }
         let index = slot as usize % SLOTS;
         debug_assert_eq!(self.heads[index], id);
-        let next = self.nodes[id as usize].next;
+        let nodes = &self.nodes[..];
+        let next = nodes[id as usize].next;
         self.heads[index] = next;
         self.first = if next == NIL {
             let word = index / 64;
             self.occupied[word] &= !(1 << (index % 64));
             self.busy &= !(u64::from(self.occupied[word] == 0) << word);
-            self.search()
+            self.search(nodes, index)
         } else {
-            (self.nodes[next as usize].time, next)
+            Entry::new(nodes, next)
         };
         Some((time, id))
     }
@@ -171,18 +196,20 @@ impl EventQueue {
         }
     }
 
-    /// The earliest entry: the first occupied slot from `current` on, else the overflow's first.
+    /// The earliest entry: that of the first occupied slot from `start` on, which is the current one's
+    /// index, else the overflow's first.
     ///
     /// How far off the next slot is cannot be foreseen, so nothing branches on it.
     #[inline]
-    fn search(&self) -> (Instant, u32) {
+    fn search(&self, nodes: &[Node], start: usize) -> Entry {
         if self.busy == 0 {
-            return self
-                .overflow
-                .peek()
-                .map_or((Instant::NEVER, NIL), |Reverse((time, id, _))| (*time, *id));
+            let first = self.overflow.peek();
+            return first.map_or(Entry::NONE, |&Reverse((time, id, note))| Entry {
+                time,
+                id,
+                note,
+            });
         }
-        let start = self.current as usize % SLOTS;
         let here = start / 64;
         let ahead = self.occupied[here] & (!0 << (start % 64));
         // the words behind this one, then those before it, then this one's low bits
@@ -191,8 +218,7 @@ impl EventQueue {
         let word = select_unpredictable(ahead != 0, here, (behind + steps) % WORDS);
         let slots = select_unpredictable(ahead != 0, ahead, self.occupied[word]);
         let index = word * 64 + slots.trailing_zeros() as usize;
-        let id = self.heads[index % SLOTS];
-        (self.nodes[id as usize].time, id)
+        Entry::new(nodes, self.heads[index % SLOTS])
     }
 
     /// Moves what has come within the horizon from the overflow into the wheel.
@@ -233,7 +259,7 @@ mod tests {
                     .min(stream.up_to(largest_gap_ps));
                 queue.insert(now + Duration::from_ps(gap), id, id);
                 reference.push((now + Duration::from_ps(gap), id));
-            } else if let Some((time, id)) = queue.pop() {
+            } else if let Some((time, id)) = queue.pop_before(Instant::NEVER) {
                 assert!(time >= now, "time went back");
                 now = time;
                 let earliest = reference.iter().map(|entry| entry.0).min();
@@ -267,9 +293,12 @@ mod tests {
     fn an_empty_queue_has_no_next_time() {
         let mut queue = EventQueue::new(1, Duration::from_us(1));
         assert_eq!(queue.next_time(), Instant::NEVER);
-        assert_eq!(queue.pop(), None);
+        assert_eq!(queue.pop_before(Instant::NEVER), None);
         queue.insert(Instant::from_secs(4000), 0, 0);
-        assert_eq!(queue.pop(), Some((Instant::from_secs(4000), 0)));
-        assert_eq!(queue.pop(), None);
+        assert_eq!(
+            queue.pop_before(Instant::NEVER),
+            Some((Instant::from_secs(4000), 0))
+        );
+        assert_eq!(queue.pop_before(Instant::NEVER), None);
     }
 }

@@ -2,7 +2,8 @@
 
 use fairport_units::Instant;
 
-use crate::pool::{Handle, LinkEntry, Pool};
+use crate::discipline::Backlog;
+use crate::pool::{Handle, LinkEntry, Transit, prefetch_transit};
 
 /// A list of packets, linked through their places: accepted at one end, arriving at the other; in
 /// between a second cursor parts those on the link from those still in the port's buffer.
@@ -46,28 +47,25 @@ impl LinkQueue {
         self.packets == 0
     }
 
-    /// Bytes in the buffer, as of the last [`LinkQueue::release`].
+    /// What is in the buffer, as of the last [`LinkQueue::release`].
     #[inline]
-    pub(crate) fn backlog_bytes(&self) -> u32 {
-        self.backlog_bytes
-    }
-
-    /// Packets in the buffer, as of the last [`LinkQueue::release`].
-    #[inline]
-    pub(crate) fn backlog_packets(&self) -> u32 {
-        self.backlog_packets
+    pub(crate) fn backlog(&self) -> Backlog {
+        Backlog {
+            bytes: self.backlog_bytes,
+            packets: self.backlog_packets,
+        }
     }
 
     /// Lets those packets out of the buffer that leave it by `until`.
     #[inline]
-    pub(crate) fn release<P: Copy>(&mut self, until: Instant, packets: &Pool<P>) {
+    pub(crate) fn release(&mut self, until: Instant, transits: &[Transit]) {
         while self.backlog_packets > 0 {
-            let next = packets.entry(self.leaving);
+            let next = &transits[self.leaving.index()].entry;
             if next.leaves > until {
                 return;
             }
             self.leave_buffer(next);
-            packets.prefetch(self.leaving);
+            prefetch_transit(transits, self.leaving);
         }
     }
 
@@ -81,22 +79,22 @@ impl LinkQueue {
 
     /// Accepts a packet. `due` and `leaves` are not before those of the packet accepted last.
     #[inline]
-    pub(crate) fn push<P: Copy>(
+    pub(crate) fn push(
         &mut self,
         due: Instant,
         leaves: Instant,
         frame_bytes: u32,
         packet: Handle,
-        packets: &mut Pool<P>,
+        transits: &mut [Transit],
     ) {
-        let entry = packets.entry_mut(packet);
+        let entry = &mut transits[packet.index()].entry;
         entry.due = due;
         entry.leaves = leaves;
         entry.frame_bytes = frame_bytes;
         if self.packets == 0 {
             self.first = packet;
         } else {
-            packets.entry_mut(self.last).behind = packet;
+            transits[self.last.index()].entry.behind = packet;
         }
         if self.backlog_packets == 0 {
             self.leaving = packet;
@@ -109,13 +107,10 @@ impl LinkQueue {
 
     /// Takes the packet that arrives first; returns also when the next one arrives, and which it is.
     #[inline]
-    pub(crate) fn pop<P: Copy>(
-        &mut self,
-        packets: &Pool<P>,
-    ) -> (Handle, Option<(Instant, Handle)>) {
+    pub(crate) fn pop(&mut self, transits: &[Transit]) -> (Handle, Option<(Instant, Handle)>) {
         debug_assert!(!self.is_empty());
         let packet = self.first;
-        let entry = packets.entry(packet);
+        let entry = &transits[packet.index()].entry;
         if self.backlog_packets == self.packets {
             self.leave_buffer(entry); // it is at the far end, so it has left the buffer
         }
@@ -124,14 +119,14 @@ impl LinkQueue {
             return (packet, None);
         }
         self.first = entry.behind;
-        let next = packets.entry(self.first);
-        packets.prefetch(next.behind); // so that its `due` is there when it is the first
+        let next = &transits[self.first.index()].entry;
+        prefetch_transit(transits, next.behind); // so that its `due` is there when it is the first
         (packet, Some((next.due, self.first)))
     }
 
     /// The packets in the buffer and on the link, first to arrive first.
-    pub(crate) fn iter<P: Copy>(&self, packets: &Pool<P>) -> impl Iterator<Item = Handle> {
-        let behind = |packet: &Handle| Some(packets.entry(*packet).behind);
+    pub(crate) fn iter(&self, transits: &[Transit]) -> impl Iterator<Item = Handle> {
+        let behind = |packet: &Handle| Some(transits[packet.index()].entry.behind);
         std::iter::successors(Some(self.first), behind).take(self.packets as usize)
     }
 }
@@ -140,6 +135,7 @@ impl LinkQueue {
 mod tests {
     use super::*;
     use crate::packet::{Header, Packet};
+    use crate::pool::Pool;
     use crate::topology::PortId;
 
     /// A pool of so many packets, in the order of their places.
@@ -167,15 +163,21 @@ mod tests {
         for round in 1..200_u32 {
             for _ in 0..round % 37 {
                 let at = Instant::from_ns(u64::from(pushed));
-                link.push(at, at, 100, Handle::at(pushed as usize), &mut packets);
+                link.push(
+                    at,
+                    at,
+                    100,
+                    Handle::at(pushed as usize),
+                    &mut packets.transits,
+                );
                 pushed += 1;
             }
             for _ in 0..(round % 31).min(link.len()) {
-                assert_eq!(link.pop(&packets).0, Handle::at(popped as usize));
+                assert_eq!(link.pop(&packets.transits).0, Handle::at(popped as usize));
                 popped += 1;
             }
             assert_eq!(link.len(), pushed - popped);
-            let under_way: Vec<_> = link.iter(&packets).map(Handle::index).collect();
+            let under_way: Vec<_> = link.iter(&packets.transits).map(Handle::index).collect();
             assert!(under_way.into_iter().eq(popped as usize..pushed as usize));
         }
     }
@@ -185,16 +187,20 @@ mod tests {
         let (mut link, mut packets) = (LinkQueue::new(), pool(4));
         for i in 1..=3 {
             let (due, leaves) = (Instant::from_us(10 + i), Instant::from_us(i));
-            link.push(due, leaves, 1000, Handle::at(i as usize), &mut packets);
+            link.push(
+                due,
+                leaves,
+                1000,
+                Handle::at(i as usize),
+                &mut packets.transits,
+            );
         }
-        assert_eq!((link.backlog_bytes(), link.backlog_packets()), (3000, 3));
-        link.release(Instant::from_us(2), &packets);
-        assert_eq!(
-            (link.backlog_bytes(), link.backlog_packets(), link.len()),
-            (1000, 1, 3)
-        );
-        let behind = link.pop(&packets).1;
+        let backlog = |bytes, packets| Backlog { bytes, packets };
+        assert_eq!(link.backlog(), backlog(3000, 3));
+        link.release(Instant::from_us(2), &packets.transits);
+        assert_eq!((link.backlog(), link.len()), (backlog(1000, 1), 3));
+        let behind = link.pop(&packets.transits).1;
         assert_eq!(behind, Some((Instant::from_us(12), Handle::at(2))));
-        assert_eq!((link.backlog_bytes(), link.len()), (1000, 2));
+        assert_eq!((link.backlog(), link.len()), (backlog(1000, 1), 2));
     }
 }

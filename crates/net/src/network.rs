@@ -10,16 +10,16 @@ use crate::arbitration::Arbiter;
 use crate::discipline::{Backlog, Verdict};
 use crate::event_queue::EventQueue;
 use crate::framing::Framing;
-use crate::observer::{Arrival, Counts, Observer};
+use crate::observer::{Arrival, Observer};
 use crate::packet::{CE, Header, Packet};
-use crate::pool::{Handle, Pool};
+use crate::pool::{Handle, Pool, Transit};
 use crate::port::{Kind, Location, OutputPort, PortConfig, PortTotals};
 use crate::routing::Routes;
 use crate::topology::{NodeId, PortId, Topology};
 use scheduled::ScheduledPorts;
 
 /// The hosts at the network's edge, as whoever drives the network implements them.
-pub trait Hosts<P: Copy, O> {
+pub trait Hosts<P: Copy, O: Observer<P>> {
     /// The network stops before anything that happens later than this: the hosts' next timer.
     fn horizon(&self) -> Instant;
 
@@ -55,6 +55,21 @@ struct Taken {
 }
 
 impl Taken {
+    /// A packet that was taken off the link of the port `from`, which is at `location`.
+    #[inline]
+    fn new(from: PortId, handle: Handle, location: &Location, transits: &[Transit]) -> Self {
+        Self {
+            from,
+            handle,
+            output: transits[handle.index()].header.output,
+            ingress: Ingress {
+                port: location.far_port,
+                number: location.far_number,
+            },
+            node: location.far_node,
+        }
+    }
+
     /// Equal for packets that want the same output; those at the end of their routes come first.
     fn contest(&self) -> (bool, PortId) {
         (self.output != Routes::END, self.output)
@@ -71,8 +86,8 @@ struct Tied {
 ///
 /// Asserted in release builds: time never goes back; what was injected is delivered, dropped or
 /// still here.
-pub struct Network<P: Copy, O> {
-    ports: Vec<OutputPort>,
+pub struct Network<P: Copy, O: Observer<P>> {
+    ports: Vec<OutputPort<O::PortState>>,
     /// what the ports with a scheduler have besides
     scheduled: ScheduledPorts,
     packets: Pool<P>,
@@ -120,7 +135,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         };
         let typical_span = typical_span(&ports);
         let mut scheduled = ScheduledPorts::new(topology);
-        let ports: Vec<OutputPort> = topology
+        let ports: Vec<OutputPort<O::PortState>> = topology
             .ports()
             .iter()
             .map(&mut locate)
@@ -180,6 +195,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.observer
     }
 
+    /// What the observer keeps of every port, in the order of the topology's.
+    pub fn port_states(&self) -> impl Iterator<Item = &O::PortState> {
+        self.ports.iter().map(|port| &port.observed)
+    }
+
     /// The routes, to add one or to give one back.
     pub fn routes_mut(&mut self) -> &mut Routes {
         &mut self.routes
@@ -208,7 +228,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let packets = port.totals.accepted - revoked.packets - u64::from(waiting.packets);
         let bytes = port.totals.accepted_bytes - revoked.bytes - u64::from(waiting.bytes);
         let gap_bytes = self.framing.gap_bytes();
-        port.busy(now, [packets, bytes], gap_bytes, &self.packets)
+        port.busy(now, [packets, bytes], gap_bytes, &self.packets.transits)
     }
 
     /// The backlog of a port, integrated over time until `now`, in bytes · ps, as of the last
@@ -216,9 +236,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     pub fn backlog_integral(&self, port: PortId, now: Instant) -> u128 {
         let port = &self.ports[port.0 as usize];
         match port.kind() {
-            Kind::Plain | Kind::Fifo => port.backlog_integral(now, &self.packets),
+            Kind::Plain | Kind::Fifo => port.backlog_integral_until(now, &self.packets.transits),
             kind @ Kind::Scheduled(_) => {
-                port.totals.backlog_integral + self.scheduled.backlog_integral_since(kind, now)
+                port.backlog_integral + self.scheduled.backlog_integral_since(kind, now)
             }
         }
     }
@@ -228,7 +248,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.catch_up(port, now);
         let port = &mut self.ports[port.0 as usize];
         match port.kind() {
-            Kind::Plain | Kind::Fifo => port.backlog(now, &self.packets),
+            Kind::Plain | Kind::Fifo => port.backlog(now, &self.packets.transits),
             kind @ Kind::Scheduled(_) => self.scheduled.backlog(kind),
         }
     }
@@ -238,7 +258,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let on_links = self
             .ports
             .iter()
-            .flat_map(|port| port.link.iter(&self.packets));
+            .flat_map(|port| port.link.iter(&self.packets.transits));
         let handles = on_links.chain(self.scheduled.waiting());
         handles.map(|handle| self.packets.header(handle))
     }
@@ -247,9 +267,10 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// than the hosts' horizon, or `hops` packets have arrived.
     pub fn advance(&mut self, until: Instant, hops: u64, hosts: &mut impl Hosts<P, O>) {
         let enough = self.packet_hops.saturating_add(hops);
-        let mut limit = until.min(hosts.horizon());
-        while self.events.next_time() <= limit && self.packet_hops < enough {
-            let Some((time, from)) = self.events.pop() else {
+        let after = |hosts: &_| until.min(Hosts::<P, O>::horizon(hosts)) + Duration::from_ps(1);
+        let mut end = after(hosts);
+        while self.packet_hops < enough {
+            let Some((time, from)) = self.events.pop_before(end) else {
                 break;
             };
             assert!(time >= self.now, "time went back");
@@ -257,13 +278,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let taken = self.take(PortId(from));
             self.prefetch_next(hosts);
             if self.events.next_time() == time {
-                self.resolve_tie(taken, hosts);
-                limit = until.min(hosts.horizon());
-                continue;
-            }
-            if taken.output == Routes::END {
+                self.resolve_tie(PortId(from), taken.handle, hosts);
+                end = after(hosts);
+            } else if taken.output == Routes::END {
                 self.deliver(taken.node, taken.handle, hosts);
-                limit = until.min(hosts.horizon());
+                end = after(hosts);
             } else {
                 self.enqueue(time, taken.output, taken.ingress, taken.handle);
             }
@@ -290,24 +309,16 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     #[inline(always)]
     fn take(&mut self, from: PortId) -> Taken {
         let port = &mut self.ports[from.0 as usize];
-        let (handle, next) = port.link.pop(&self.packets);
+        let transits = &self.packets.transits[..];
+        let (handle, next) = port.link.pop(transits);
+        self.packet_hops += 1;
         if let Some((due, behind)) = next {
-            if self.packets.header(behind).output == Routes::END {
+            if transits[behind.index()].header.output == Routes::END {
                 self.packets.prefetch_content(behind); // as early as it is known
             }
             self.events.insert(due, from.0, behind.index() as u32);
         }
-        self.packet_hops += 1;
-        let taken = Taken {
-            from,
-            handle,
-            output: self.packets.header(handle).output,
-            ingress: Ingress {
-                port: port.location.far_port,
-                number: port.location.far_number,
-            },
-            node: port.location.far_node,
-        };
+        let taken = Taken::new(from, handle, &port.location, transits);
         if port.is_behind(self.now) {
             self.catch_up(from, self.now);
         }
@@ -353,43 +364,72 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         handle: Handle,
     ) -> Instant {
         let port = &mut self.ports[id.0 as usize];
-        let header = self.packets.header_mut(handle);
+        let transits = &mut self.packets.transits[..];
+        let header = &mut transits[handle.index()].header;
         let hop = self.routes.pass(header.route);
         header.route += 1;
         header.output = hop.next;
         let header = *header;
         let frame_bytes = self.framing.buffered_bytes(header.size_bytes);
-        let backlog = port.backlog(now, &self.packets);
-        let port_accepted = port.totals.accepted;
+        let backlog = port.backlog(now, transits);
         if !PLAIN {
             port.forget_busy(self.now);
         }
         let verdict = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
-        let slot = port.location.ingress_base as usize + ingress.number as usize;
-        self.ingress_arrivals[slot] += 1;
-        let mut depart = Instant::NEVER;
+        self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
+        if !verdict.is_accepted() {
+            self.report_fifo(now, id, ingress, handle, verdict, Instant::NEVER);
+            return Instant::NEVER;
+        }
+        let observed = &mut port.observed;
+        self.observer.verdict(id, observed, now, &header, verdict);
+        let wire_bytes = frame_bytes + self.framing.gap_bytes();
+        let (depart, due) = port.accept::<PLAIN>(now, frame_bytes, wire_bytes, handle, transits);
+        if let Some(due) = due {
+            self.events.insert(due, id.0, handle.index() as u32);
+        }
+        if matches!(verdict, Verdict::Marked) || self.observer.watches(id) {
+            self.report_fifo(now, id, ingress, handle, verdict, depart);
+        }
+        depart
+    }
+
+    /// The rest for a packet that was dropped or marked, or that arrived at a watched port. Apart, and
+    /// with what it says of the port taken from there once more, so that the way of all others keeps
+    /// to the registers.
+    #[inline(never)]
+    fn report_fifo(
+        &mut self,
+        now: Instant,
+        id: PortId,
+        ingress: Ingress,
+        handle: Handle,
+        verdict: Verdict,
+        depart: Instant,
+    ) {
+        let port = &mut self.ports[id.0 as usize];
+        let header = self.packets.header(handle);
+        if !verdict.is_accepted() {
+            let observed = &mut port.observed;
+            self.observer.verdict(id, observed, now, header, verdict);
+        }
+        let frame_bytes = self.framing.buffered_bytes(header.size_bytes);
+        let ingress_arrival = self.ingress_arrivals[port.ingress_slot(ingress.number)];
+        let flow_arrival = self.routes.arrivals(header.route - 1);
+        // without the packet itself
+        let mut counts = port.counts(ingress_arrival, flow_arrival);
+        let mut backlog = port.link.backlog();
         if verdict.is_accepted() {
-            let wire_bytes = frame_bytes + self.framing.gap_bytes();
-            let packets = &mut self.packets;
-            let (end, due) = port.accept::<PLAIN, P>(now, frame_bytes, wire_bytes, handle, packets);
-            depart = end;
-            if let Some(due) = due {
-                self.events.insert(due, id.0, handle.index() as u32);
-            }
+            counts.port_accepted -= 1;
+            backlog.packets -= 1;
+            backlog.bytes -= frame_bytes;
         }
-        self.observer.verdict(now, id, &header, verdict);
-        if matches!(verdict, Verdict::Accepted) && !self.observer.watches(id) {
-            return depart;
-        }
-        let counts = Counts {
-            port_accepted,
-            ..port.counts(self.ingress_arrivals[slot], hop.arrivals)
-        };
         self.observer.detail(&Arrival {
             time: now,
             port: id,
             ingress: ingress.port,
-            packet: &self.packets.get(handle),
+            header,
+            content: self.packets.content(handle),
             frame_bytes,
             backlog,
             verdict,
@@ -399,11 +439,10 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         if !verdict.is_accepted() {
             self.dropped += 1;
             self.packets.release(handle);
-        } else if !PLAIN && matches!(verdict, Verdict::Marked) {
+        } else if matches!(verdict, Verdict::Marked) {
             self.packets.header_mut(handle).ecn |= CE;
             self.ports[id.0 as usize].totals.marked += 1;
         }
-        depart
     }
 
     /// Asserts that every packet is accounted for: what was injected, and what ports accepted.

@@ -8,14 +8,27 @@ use crate::topology::PortId;
 
 /// Receives every verdict. Static: what it does not do costs nothing.
 pub trait Observer<P: Copy> {
+    /// What it keeps of every port. The network stores it beside what a packet's arrival changes
+    /// anyway, which is there at no cost as long as it has 8 bytes.
+    type PortState: Default + Send;
+
     /// A host sends a packet by its NIC, which is the `port`; its verdict follows.
-    fn sent(&mut self, port: PortId, packet: &Packet<P>) {
-        let _ = (port, packet);
+    fn sent(&mut self, port: PortId, state: &mut Self::PortState, packet: &Packet<P>) {
+        let _ = (port, state, packet);
     }
 
     /// A packet arrived at an output port; or the port's discipline revised its verdict on one that it
     /// had accepted.
-    fn verdict(&mut self, time: Instant, port: PortId, header: &Header, verdict: Verdict);
+    fn verdict(
+        &mut self,
+        port: PortId,
+        state: &mut Self::PortState,
+        time: Instant,
+        header: &Header,
+        verdict: Verdict,
+    ) {
+        let _ = (port, state, time, header, verdict);
+    }
 
     /// Whether [`Observer::detail`] is wanted of every packet at this port, not only of those that
     /// are dropped or marked.
@@ -46,8 +59,11 @@ pub struct Arrival<'a, P: Copy> {
     pub port: PortId,
     /// by which port of the output's node it came in; its own NIC at the first hop
     pub ingress: PortId,
-    /// the packet, as it came in: a mark that it gets here does not show yet
-    pub packet: &'a Packet<P>,
+    /// the packet's header, its route and output those of the next hop; a mark that it gets here does
+    /// not show yet
+    pub header: &'a Header,
+    /// the packet's content
+    pub content: &'a P,
     /// what it takes in the buffer
     pub frame_bytes: u32,
     /// what waited in the buffer

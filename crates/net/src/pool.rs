@@ -41,9 +41,17 @@ pub(crate) struct LinkEntry {
 /// What a hop needs of a packet: one cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Transit {
-    header: Header,
-    entry: LinkEntry,
+pub(crate) struct Transit {
+    pub(crate) header: Header,
+    pub(crate) entry: LinkEntry,
+}
+
+/// The packet, if there is one, will soon come near: fetches what a hop needs of it.
+#[inline]
+pub(crate) fn prefetch_transit(transits: &[Transit], handle: Handle) {
+    if let Some(transit) = transits.get(handle.index()) {
+        prefetch(transit);
+    }
 }
 
 /// A content at the beginning of a cache line, so that it touches no more of them than it must.
@@ -55,7 +63,9 @@ struct Aligned<P: Copy>(P);
 ///
 /// Contents lie apart: hosts alone read them, where a packet begins and where it ends.
 pub(crate) struct Pool<P: Copy> {
-    transits: Vec<Transit>,
+    /// By the index of their handles. Whoever needs several of them takes this as a slice: its length is
+    /// then read once, not at each look.
+    pub(crate) transits: Vec<Transit>,
     contents: Vec<Aligned<P>>,
     free: Vec<Handle>,
 }
@@ -90,8 +100,13 @@ impl<P: Copy> Pool<P> {
     pub(crate) fn get(&self, handle: Handle) -> Packet<P> {
         Packet {
             header: *self.header(handle),
-            content: self.contents[handle.index()].0,
+            content: *self.content(handle),
         }
+    }
+
+    #[inline]
+    pub(crate) fn content(&self, handle: Handle) -> &P {
+        &self.contents[handle.index()].0
     }
 
     #[inline]
@@ -104,28 +119,10 @@ impl<P: Copy> Pool<P> {
         &mut self.transits[handle.index()].header
     }
 
-    #[inline]
-    pub(crate) fn entry(&self, handle: Handle) -> &LinkEntry {
-        &self.transits[handle.index()].entry
-    }
-
-    /// The packet, if there is one, will soon come near: fetches what a hop needs of it.
-    #[inline]
-    pub(crate) fn prefetch(&self, handle: Handle) {
-        if let Some(transit) = self.transits.get(handle.index()) {
-            prefetch(transit);
-        }
-    }
-
     /// The packet will soon be received.
     #[inline]
     pub(crate) fn prefetch_content(&self, handle: Handle) {
         prefetch(&self.contents[handle.index()]);
-    }
-
-    #[inline]
-    pub(crate) fn entry_mut(&mut self, handle: Handle) -> &mut LinkEntry {
-        &mut self.transits[handle.index()].entry
     }
 
     /// Frees the storage; the packet must not be asked for again.

@@ -8,7 +8,7 @@ use crate::link::LinkQueue;
 use crate::loss::Loss;
 use crate::observer::Counts;
 use crate::packet::Header;
-use crate::pool::{Handle, LinkEntry, Pool};
+use crate::pool::{Handle, LinkEntry, Transit};
 use crate::processing::Server;
 use crate::queue::{BufferRelease, Discipline, Queueing, Scheduler};
 use crate::shaper::Shaper;
@@ -39,7 +39,6 @@ pub struct PortConfig {
 
 /// What has happened at a port since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
 pub struct PortTotals {
     /// packets that arrived, accepted or not
     pub arrivals: u64,
@@ -51,9 +50,6 @@ pub struct PortTotals {
     pub accepted_bytes: u64,
     /// most bytes in the buffer
     pub backlog_max_bytes: u32,
-    /// the backlog's integral over time, bytes · ps; a port that serves first in, first out counts
-    /// it ahead ([`Network::backlog_integral`](crate::Network::backlog_integral) does not)
-    pub backlog_integral: u128,
 }
 
 /// What [`OutputPort::scheduler`] is where a port serves first in, first out.
@@ -93,12 +89,12 @@ pub(crate) struct Location {
     pub(crate) ingress_base: u32,
 }
 
-/// An output port.
+/// An output port; `S` is what the network's observer keeps of it.
 ///
 /// Three cache lines, in this order: what a packet reads when it leaves, what it reads besides when
 /// it arrives, and what is counted. In a large network they come from the second-level cache.
 #[repr(C, align(64))]
-pub(crate) struct OutputPort {
+pub(crate) struct OutputPort<S> {
     pub(crate) link: LinkQueue,
     pub(crate) location: Location,
     extras: Option<Box<Extras>>,
@@ -122,12 +118,16 @@ pub(crate) struct OutputPort {
     discipline: Discipline,
 
     pub(crate) totals: PortTotals,
+    pub(crate) observed: S,
+    /// the backlog's integral over time, bytes · ps; a port that serves first in, first out counts
+    /// it ahead
+    pub(crate) backlog_integral: u128,
 }
 
 /// A fourth line would cost a large network some per cent.
-const _: () = assert!(size_of::<OutputPort>() == 3 * 64);
+const _: () = assert!(size_of::<OutputPort<u64>>() == 3 * 64);
 
-impl OutputPort {
+impl<S: Default> OutputPort<S> {
     /// An idle port; `number` takes its scheduler, if it has one, and gives it a number.
     pub(crate) fn new(
         location: Location,
@@ -171,6 +171,8 @@ impl OutputPort {
             arrivals_first: !config.departure_first,
             waits: false,
             totals: PortTotals::default(),
+            observed: S::default(),
+            backlog_integral: 0,
             last_arrival: Instant::ZERO,
             far_processing: config.far_processing.map(Box::new),
         }
@@ -190,23 +192,20 @@ impl OutputPort {
 
     /// What waits in the buffer at `now`, where it serves first in, first out.
     #[inline]
-    pub(crate) fn backlog<P: Copy>(&mut self, now: Instant, packets: &Pool<P>) -> Backlog {
-        self.link.release(now, packets);
-        Backlog {
-            bytes: self.link.backlog_bytes(),
-            packets: self.link.backlog_packets(),
-        }
+    pub(crate) fn backlog(&mut self, now: Instant, transits: &[Transit]) -> Backlog {
+        self.link.release(now, transits);
+        self.link.backlog()
     }
 
     /// How long it was busy until `now`: how long it sent, or a packet waited for the shaper's
     /// tokens. So many packets of so many bytes in all, with gaps of `gap_bytes`, were given to the
     /// line.
-    pub(crate) fn busy<P: Copy>(
+    pub(crate) fn busy(
         &self,
         now: Instant,
         [packets, bytes]: [u64; 2],
         gap_bytes: u32,
-        pool: &Pool<P>,
+        transits: &[Transit],
     ) -> Duration {
         if let Some(extras) = &self.extras
             && extras.shaper.is_some()
@@ -214,8 +213,9 @@ impl OutputPort {
             return extras.busy.until(now);
         }
         let gaps = packets * u64::from(gap_bytes);
-        let ahead = |packet| self.line_time_after(now, pool.entry(packet), gap_bytes);
-        let ahead = self.link.iter(pool).map(ahead);
+        let entry = |packet: Handle| &transits[packet.index()].entry;
+        let ahead = |packet| self.line_time_after(now, entry(packet), gap_bytes);
+        let ahead = self.link.iter(transits).map(ahead);
         let ahead = ahead.fold(Duration::ZERO, |sum, part| sum + part);
         // the parts are rounded one by one, the whole is not
         self.serializer.time_of(bytes + gaps).saturating_sub(ahead)
@@ -242,13 +242,13 @@ impl OutputPort {
 
     /// The backlog's integral until `now`, where it serves first in, first out: what was counted
     /// ahead when packets were accepted, less what comes after `now`.
-    pub(crate) fn backlog_integral<P: Copy>(&self, now: Instant, pool: &Pool<P>) -> u128 {
-        let ahead = self.link.iter(pool).map(|packet| {
-            let entry = pool.entry(packet);
+    pub(crate) fn backlog_integral_until(&self, now: Instant, transits: &[Transit]) -> u128 {
+        let ahead = self.link.iter(transits).map(|packet| {
+            let entry = &transits[packet.index()].entry;
             let span = entry.leaves.saturating_sub(now).as_ps();
             u128::from(span) * u128::from(entry.frame_bytes)
         });
-        self.totals.backlog_integral.saturating_sub(ahead.sum())
+        self.backlog_integral.saturating_sub(ahead.sum())
     }
 
     /// When the line has sent what it was given.
@@ -273,6 +273,12 @@ impl OutputPort {
     #[inline]
     pub(crate) fn is_behind(&self, now: Instant) -> bool {
         self.waits && self.next_departure() <= now
+    }
+
+    /// Where the packets from an ingress port of this number at its node are counted.
+    #[inline]
+    pub(crate) fn ingress_slot(&self, ingress_number: u16) -> usize {
+        self.location.ingress_base as usize + ingress_number as usize
     }
 
     /// The running counts, with those of the arriving packet's ingress port and flow.
@@ -344,13 +350,13 @@ impl OutputPort {
     /// Takes an accepted packet; returns when its last bit is sent, and when the next node
     /// decides about it if it is now the first on the link.
     #[inline]
-    pub(crate) fn accept<const PLAIN: bool, P: Copy>(
+    pub(crate) fn accept<const PLAIN: bool>(
         &mut self,
         now: Instant,
         frame_bytes: u32,
         wire_bytes: u32,
         packet: Handle,
-        packets: &mut Pool<P>,
+        transits: &mut [Transit],
     ) -> (Instant, Option<Instant>) {
         // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
         let begin = now.max(self.free_at);
@@ -366,32 +372,32 @@ impl OutputPort {
         } else {
             leaves + self.departure_lag()
         };
-        self.link.push(due, out, frame_bytes, packet, packets);
+        self.link.push(due, out, frame_bytes, packet, transits);
         if !PLAIN {
             self.discipline.on_accepted(out);
         }
-        self.count_accepted(frame_bytes, self.link.backlog_bytes());
+        self.count_accepted(frame_bytes, self.link.backlog().bytes);
         // `begin` is `now` or later, so this is not below zero: a release build, where the check costs
         // half a percent of a whole run's instructions, goes without it
         let waits_ps = leaves.as_ps() - now.as_ps();
-        self.totals.backlog_integral += u128::from(waits_ps) * u128::from(frame_bytes);
+        self.backlog_integral += u128::from(waits_ps) * u128::from(frame_bytes);
         (depart, first.then_some(due))
     }
 
     /// Puts a packet on the line that its scheduler has chosen; returns as [`OutputPort::accept`] does.
     /// The line is free at `begin`.
     #[inline]
-    pub(crate) fn send<P: Copy>(
+    pub(crate) fn send(
         &mut self,
         begin: Instant,
         frame_bytes: u32,
         wire_bytes: u32,
         packet: Handle,
-        packets: &mut Pool<P>,
+        transits: &mut [Transit],
     ) -> (Instant, Option<Instant>) {
         let (_, due) = self.serialize::<false>(begin, frame_bytes, wire_bytes);
         let first = self.link.is_empty();
-        self.link.push(due, begin, frame_bytes, packet, packets);
+        self.link.push(due, begin, frame_bytes, packet, transits);
         (self.free_at, first.then_some(due))
     }
 

@@ -39,7 +39,7 @@ struct Row {
 }
 
 impl Observer<Number> for Log {
-    fn verdict(&mut self, _: Instant, _: PortId, _: &Header, _: Verdict) {}
+    type PortState = ();
 
     fn watches(&self, _: PortId) -> bool {
         !self.drops_only
@@ -50,10 +50,10 @@ impl Observer<Number> for Log {
             time: arrival.time,
             port: arrival.port,
             ingress: arrival.ingress,
-            number: arrival.packet.content,
+            number: *arrival.content,
             accepted: arrival.verdict == Verdict::Accepted,
             depart: arrival.depart,
-            wire_bytes: Framing::ETHERNET.wire_bytes(arrival.packet.header.size_bytes),
+            wire_bytes: Framing::ETHERNET.wire_bytes(arrival.header.size_bytes),
             ingress_arrival: arrival.counts.ingress_arrival,
         });
     }

@@ -1,56 +1,60 @@
 //! The run's fingerprint: a hash of packet facts, so that a faster engine keeps it and probes do
 //! not change it.
 
+use fairport_net::Header;
 use fairport_net::discipline::Verdict;
-use fairport_net::{Header, PortId};
 use fairport_units::Instant;
 
 use crate::content::Content;
 
-/// One running hash per port, over what arrived there in the order in which it arrived: time, flow,
-/// size, verdict; where it was sent, the identity of its content besides. A packet's content does not
-/// change on its way, so it is hashed once. Engine events do not enter, nor does the order in which
-/// an engine visits different ports.
-pub struct Fingerprint {
-    ports: Vec<u64>,
+/// The running hash of one port, over what arrived there in the order in which it arrived: time,
+/// flow, size, verdict; where it was sent, the identity of its content besides. A packet's content
+/// does not change on its way, so it is hashed once. Engine events do not enter, nor does the order in
+/// which an engine visits different ports.
+#[derive(Clone, Copy, Debug)]
+pub struct PortFingerprint(u64);
+
+impl Default for PortFingerprint {
+    fn default() -> Self {
+        Self(SEED)
+    }
 }
 
-impl Fingerprint {
-    /// Of a network with so many ports, before any packet.
-    pub fn new(ports: usize) -> Self {
-        Self {
-            ports: vec![SEED; ports],
-        }
+impl PortFingerprint {
+    /// A host sends a packet with this content by this port, which is its NIC.
+    #[inline]
+    pub fn sent(&mut self, content: &impl Content) {
+        self.0 = mix(self.0, content.identity());
     }
 
-    /// A host sends a packet with this content by the `port` of its NIC.
+    /// A packet arrived, or the port dropped or marked one that it had accepted.
     #[inline]
-    pub fn sent(&mut self, port: PortId, content: &impl Content) {
-        let hash = &mut self.ports[port.0 as usize];
-        *hash = mix(*hash, content.identity());
-    }
-
-    /// A packet arrived at a port, or a port dropped or marked one that it had accepted.
-    #[inline]
-    pub fn verdict(&mut self, time: Instant, port: PortId, header: &Header, verdict: Verdict) {
+    pub fn verdict(&mut self, time: Instant, header: &Header, verdict: Verdict) {
         let verdict = if matches!(verdict, Verdict::Accepted) {
             0
         } else {
             number(verdict)
         };
         let facts = u64::from(header.flow) << 32 | u64::from(header.size_bytes) << 8 | verdict;
-        let hash = &mut self.ports[port.0 as usize];
-        *hash = mix(*hash ^ time.as_ps(), facts);
+        self.0 = mix(self.0 ^ time.as_ps(), facts);
     }
+}
 
-    /// The hash of what happened at each port.
-    pub fn ports(&self) -> &[u64] {
-        &self.ports
-    }
+/// The hashes of a run.
+#[derive(Clone, Debug)]
+pub struct Fingerprint {
+    /// what happened at each port
+    pub ports: Vec<u64>,
+    /// the hash over all ports in their order
+    pub digest: u64,
+}
 
-    /// The hash over all ports in their order.
-    pub fn digest(&self) -> u64 {
-        self.ports.iter().fold(SEED, |all, port| mix(all, *port))
+impl Fingerprint {
+    /// From those of all ports in their order.
+    pub fn new<'a>(ports: impl Iterator<Item = &'a PortFingerprint>) -> Self {
+        let ports: Vec<u64> = ports.map(|port| port.0).collect();
+        let digest = ports.iter().fold(SEED, |all, port| mix(all, *port));
+        Self { ports, digest }
     }
 }
 
@@ -77,6 +81,7 @@ fn mix(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairport_net::PortId;
     use fairport_net::discipline::Reason;
 
     fn header(flow: u32, size_bytes: u16) -> Header {
@@ -91,10 +96,10 @@ mod tests {
     }
 
     fn digest(time_us: u64, flow: u32, size_bytes: u16, verdict: Verdict) -> u64 {
-        let mut fingerprint = Fingerprint::new(2);
+        let mut ports = [PortFingerprint::default(); 2];
         let time = Instant::from_us(time_us);
-        fingerprint.verdict(time, PortId(1), &header(flow, size_bytes), verdict);
-        fingerprint.digest()
+        ports[1].verdict(time, &header(flow, size_bytes), verdict);
+        Fingerprint::new(ports.iter()).digest
     }
 
     #[test]
@@ -111,12 +116,12 @@ mod tests {
     #[test]
     fn the_order_in_which_ports_are_visited_does_not_count() {
         let visits = |order: [u32; 2]| {
-            let mut fingerprint = Fingerprint::new(2);
+            let mut ports = [PortFingerprint::default(); 2];
             for port in order {
                 let time = Instant::from_us(u64::from(port));
-                fingerprint.verdict(time, PortId(port), &header(port, 40), Verdict::Accepted);
+                ports[port as usize].verdict(time, &header(port, 40), Verdict::Accepted);
             }
-            fingerprint.digest()
+            Fingerprint::new(ports.iter()).digest
         };
         assert_eq!(visits([0, 1]), visits([1, 0]));
     }

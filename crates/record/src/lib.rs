@@ -29,7 +29,7 @@ mod watcher;
 pub use column::{Column, Table};
 pub use content::{Content, Numbered, Simulated};
 pub use counter::Counter;
-pub use fingerprint::Fingerprint;
+pub use fingerprint::{Fingerprint, PortFingerprint};
 pub use flow_log::{FlowLog, FlowRecord, MOST_DECISIONS};
 pub use packet_log::PacketLog;
 pub use ports::ports;

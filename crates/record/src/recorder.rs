@@ -1,4 +1,4 @@
-//! What watches a network's ports: the fingerprint, the drops, the marks, the longest blackouts.
+//! What watches a network's ports: the fingerprint, which the network keeps by port, the drops, the marks, the longest blackouts.
 
 use fairport_net::discipline::{Reason, Verdict};
 use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
@@ -6,7 +6,7 @@ use fairport_units::Instant;
 
 use crate::column::Table;
 use crate::content::Content;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::PortFingerprint;
 use crate::tables::{DroppedPacket, Drops, MarkedPacket, Marks, in_order_of_time};
 use crate::trace::Trace;
 
@@ -17,7 +17,6 @@ use crate::trace::Trace;
 /// its way, and no table counts it.
 pub struct Recorder {
     end: Instant,
-    fingerprint: Fingerprint,
     drops: Drops,
     marks: Marks,
     trace: Trace,
@@ -42,7 +41,6 @@ impl Recorder {
     pub fn new(topology: &Topology, traced: PortId, end: Instant) -> Self {
         Self {
             end,
-            fingerprint: Fingerprint::new(topology.ports().len()),
             drops: Drops::default(),
             marks: Marks::default(),
             trace: Trace::new(topology, traced),
@@ -71,11 +69,6 @@ impl Recorder {
         self.late_drops[port.0 as usize]
     }
 
-    /// The hash of what happened at every port.
-    pub fn fingerprint(&self) -> &Fingerprint {
-        &self.fingerprint
-    }
-
     /// The tables of packets: drops, marks, trace.
     pub fn into_tables(self) -> [Table; 3] {
         [
@@ -87,7 +80,7 @@ impl Recorder {
 
     /// Counts a packet that was dropped or marked.
     fn count(&mut self, arrival: &Arrival<'_, impl Content>) {
-        let flow = &mut self.by_flow[arrival.packet.header.flow as usize];
+        let flow = &mut self.by_flow[arrival.header.flow as usize];
         match arrival.verdict {
             Verdict::Accepted => {}
             Verdict::Dropped(_) if arrival.time > self.end => {
@@ -111,8 +104,8 @@ fn dropped_packet(arrival: &Arrival<'_, impl Content>, reason: Reason) -> Droppe
         time_s: arrival.time,
         port: arrival.port.0,
         ingress_port: arrival.ingress.0,
-        flow: arrival.packet.header.flow,
-        seq: arrival.packet.content.seq(),
+        flow: arrival.header.flow,
+        seq: arrival.content.seq(),
         size_bytes: arrival.frame_bytes,
         reason: reason as u8,
         port_arrival: arrival.counts.port_arrival,
@@ -127,20 +120,29 @@ fn marked_packet(arrival: &Arrival<'_, impl Content>) -> MarkedPacket {
         time_s: arrival.time,
         port: arrival.port.0,
         ingress_port: arrival.ingress.0,
-        flow: arrival.packet.header.flow,
-        seq: arrival.packet.content.seq(),
+        flow: arrival.header.flow,
+        seq: arrival.content.seq(),
     }
 }
 
 impl<P: Content> Observer<P> for Recorder {
+    type PortState = PortFingerprint;
+
     #[inline]
-    fn sent(&mut self, port: PortId, packet: &Packet<P>) {
-        self.fingerprint.sent(port, &packet.content);
+    fn sent(&mut self, _: PortId, state: &mut PortFingerprint, packet: &Packet<P>) {
+        state.sent(&packet.content);
     }
 
     #[inline]
-    fn verdict(&mut self, time: Instant, port: PortId, header: &Header, verdict: Verdict) {
-        self.fingerprint.verdict(time, port, header, verdict);
+    fn verdict(
+        &mut self,
+        _: PortId,
+        state: &mut PortFingerprint,
+        time: Instant,
+        header: &Header,
+        verdict: Verdict,
+    ) {
+        state.verdict(time, header, verdict);
     }
 
     #[inline]

@@ -87,7 +87,6 @@ impl Trace {
 
     /// A packet arrived at the watched port.
     pub(crate) fn note(&mut self, arrival: &Arrival<'_, impl Content>) {
-        let packet = arrival.packet;
         let counts = arrival.counts;
         let is_dropped = !arrival.verdict.is_accepted();
         let row = TracedPacket {
@@ -95,8 +94,8 @@ impl Trace {
             time_s: arrival.time,
             port: self.port.0,
             ingress_port: arrival.ingress.0,
-            flow: packet.header.flow,
-            seq: packet.content.seq(),
+            flow: arrival.header.flow,
+            seq: arrival.content.seq(),
             size_bytes: arrival.frame_bytes,
             fate: if is_dropped {
                 FATE_DROPPED

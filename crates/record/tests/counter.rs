@@ -1,7 +1,7 @@
 //! The counts of [`Counter`] are those that the forwarding core keeps itself, whatever is sent.
 
 use fairport_net::arbitration::{Arbiter, Rule};
-use fairport_net::discipline::{DropTail, Verdict};
+use fairport_net::discipline::DropTail;
 use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
 use fairport_net::queue::{BufferRelease, Discipline, Queueing};
@@ -24,14 +24,14 @@ struct Twice {
 }
 
 impl Observer<()> for Twice {
-    fn verdict(&mut self, _: Instant, _: PortId, _: &Header, _: Verdict) {}
+    type PortState = ();
 
     fn watches(&self, _: PortId) -> bool {
         true
     }
 
     fn detail(&mut self, arrival: &Arrival<'_, ()>) {
-        let flow = u64::from(arrival.packet.header.flow);
+        let flow = u64::from(arrival.header.flow);
         let own = self.counter.arrive(arrival.port, arrival.ingress, flow);
         if arrival.verdict.is_accepted() {
             self.counter.accept(arrival.port);

@@ -4,13 +4,15 @@
 use fairport_net::Observer;
 use fairport_plan::workload::Log;
 use fairport_record::tables::{Flow, Flows, LoggedPackets, Request, Requests, Round, Rounds};
-use fairport_record::{Recorded, Simulated, Table, Watcher, names, ports};
+use fairport_record::{
+    Fingerprint, PortFingerprint, Recorded, Simulated, Table, Watcher, names, ports,
+};
 use fairport_units::{Duration, Instant};
 
 use crate::flow::LiveFlow;
 use crate::simulation::Simulation;
 
-impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
+impl<P: Simulated, O: Observer<P, PortState = PortFingerprint> + Watcher> Simulation<P, O> {
     /// What the run leaves.
     ///
     /// # Panics
@@ -29,8 +31,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
         );
         let log = &self.workloads.log;
         let mut tables = vec![self.flows(), ports, rounds(log), requests(log)];
-        let fingerprint = self.network.observer().recorder().fingerprint();
-        let (digest, port_fingerprints) = (fingerprint.digest(), fingerprint.ports().to_vec());
+        let fingerprint = Fingerprint::new(self.network.port_states());
         let packet_hops = self.network.packet_hops();
         let log = self.hosts.reports.log;
         let (measure_from, measure_to) = (log.from(), log.to());
@@ -41,8 +42,8 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
         tables.extend(recorder.into_tables());
         tables.push(LoggedPackets::default().into_table());
         Recorded {
-            fingerprint: digest,
-            port_fingerprints,
+            fingerprint: fingerprint.digest,
+            port_fingerprints: fingerprint.ports,
             packet_hops,
             events: packet_hops + self.hosts.timers_fired,
             measure_from,

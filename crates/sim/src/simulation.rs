@@ -23,7 +23,7 @@ enum Tick {
 }
 
 /// A network with hosts, on its way through simulated time. Its packets hold `P`, and `O` watches.
-pub struct Simulation<P: Copy = Segment, O = Recorder> {
+pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
     pub(crate) topology: Topology,
     pub(crate) network: Network<P, O>,
     pub(crate) hosts: Endpoints,

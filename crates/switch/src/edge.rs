@@ -2,7 +2,7 @@
 
 use fairport_net::discipline::Verdict;
 use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId};
-use fairport_record::{Content, PacketLog, Recorder};
+use fairport_record::{Content, PacketLog, PortFingerprint, Recorder};
 use fairport_tcp::Ecn;
 use fairport_units::Instant;
 
@@ -40,18 +40,27 @@ pub(crate) struct Watcher {
 impl Watcher {
     fn forget(&mut self, arrival: &Arrival<'_, InFlight>) {
         if !arrival.verdict.is_accepted() {
-            self.dropped.push(arrival.packet.content.frame);
+            self.dropped.push(arrival.content.frame);
         }
     }
 }
 
 impl Observer<InFlight> for Watcher {
-    fn sent(&mut self, port: PortId, packet: &Packet<InFlight>) {
-        self.recorder.sent(port, packet);
+    type PortState = PortFingerprint;
+
+    fn sent(&mut self, port: PortId, state: &mut PortFingerprint, packet: &Packet<InFlight>) {
+        self.recorder.sent(port, state, packet);
     }
 
-    fn verdict(&mut self, time: Instant, port: PortId, header: &Header, verdict: Verdict) {
-        Observer::<InFlight>::verdict(&mut self.recorder, time, port, header, verdict);
+    fn verdict(
+        &mut self,
+        port: PortId,
+        state: &mut PortFingerprint,
+        time: Instant,
+        header: &Header,
+        verdict: Verdict,
+    ) {
+        Observer::<InFlight>::verdict(&mut self.recorder, port, state, time, header, verdict);
     }
 
     fn watches(&self, port: PortId) -> bool {

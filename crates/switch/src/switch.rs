@@ -16,7 +16,7 @@ use fairport_net::stream::Stream;
 use fairport_net::{Header, Network, Packet, PortId, Topology};
 use fairport_plan::flow::{Application, End, FlowSpec, Origin};
 use fairport_plan::{FlowFactory, Parts, Plan};
-use fairport_record::{PacketLog, QueueSamples, Recorder, Table, names, ports};
+use fairport_record::{Fingerprint, PacketLog, QueueSamples, Recorder, Table, names, ports};
 use fairport_tcp::Ecn;
 use fairport_units::{Duration, Instant};
 use fairport_wire::{Captured, FlowKey, Frame, mark_ce};
@@ -246,8 +246,8 @@ impl Switch {
             "port",
             numbers.map(|port| self.topology.port_name(port)).collect(),
         ));
+        let fingerprint = Fingerprint::new(self.network.port_states()).digest;
         let Watcher { recorder, log, .. } = self.network.into_observer();
-        let fingerprint = recorder.fingerprint().digest();
         let mut tables = vec![
             self.queue.into_table(),
             self.timeouts.into_table(),

@@ -17,9 +17,10 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     pub fn inject(&mut self, at: Instant, mut packet: Packet<P>) -> Instant {
         let (route, port) = self.routes.enter(packet.header.route);
         packet.header.route = route;
-        let number = self.ports[port.0 as usize].location.number;
+        let nic = &mut self.ports[port.0 as usize];
+        let number = nic.location.number;
         self.injected += 1;
-        self.observer.sent(port, &packet);
+        self.observer.sent(port, &mut nic.observed, &packet);
         let handle = self.packets.put(&packet);
         self.enqueue(at, port, Ingress { port, number }, handle)
     }

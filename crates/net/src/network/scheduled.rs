@@ -46,15 +46,15 @@ struct Scheduled {
 impl Scheduled {
     /// Adds the time since the last change to the backlog's integral.
     #[inline]
-    fn integrate(&mut self, now: Instant, port: &mut OutputPort) {
+    fn integrate<S>(&mut self, now: Instant, port: &mut OutputPort<S>) {
         let span = (now - self.integrated_to).as_ps();
         self.integrated_to = now;
-        port.totals.backlog_integral += u128::from(span) * u128::from(self.backlog.bytes);
+        port.backlog_integral += u128::from(span) * u128::from(self.backlog.bytes);
     }
 
     /// A packet waits from now on.
     #[inline]
-    fn add(&mut self, frame_bytes: u32, port: &mut OutputPort) {
+    fn add<S: Default>(&mut self, frame_bytes: u32, port: &mut OutputPort<S>) {
         self.backlog.bytes += frame_bytes;
         self.backlog.packets += 1;
         port.waits = true;
@@ -63,7 +63,7 @@ impl Scheduled {
 
     /// A packet waits no longer.
     #[inline]
-    fn remove(&mut self, waiting: &mut Waiting, port: &mut OutputPort) {
+    fn remove<S>(&mut self, waiting: &mut Waiting, port: &mut OutputPort<S>) {
         waiting.is_here = false;
         self.backlog.bytes -= waiting.packet.frame_bytes;
         self.backlog.packets -= 1;
@@ -182,8 +182,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let scheduled = &mut self.scheduled.ports[number as usize];
         port.count_arrival(now);
         port.forget_busy(now);
-        let slot = port.location.ingress_base as usize + ingress.number as usize;
-        let ingress_arrivals = &mut self.ingress_arrivals[slot];
+        let ingress_arrivals = &mut self.ingress_arrivals[port.ingress_slot(ingress.number)];
         *ingress_arrivals += 1;
         let header = self.packets.header_mut(handle);
         let hop = self.routes.pass(header.route);
@@ -196,13 +195,18 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let is_lost = port.loses(now);
         let line_is_free = !is_lost && !port.waits && port.free_at() <= now;
         if line_is_free && let Some(verdict) = scheduled.scheduler.pass(now, &view) {
-            self.observer.verdict(now, id, &header, verdict);
+            let observed = &mut port.observed;
+            self.observer.verdict(id, observed, now, &header, verdict);
             if verdict == Verdict::Accepted && !self.observer.watches(id) {
                 port.count_accepted(frame_bytes, frame_bytes);
                 let wire_bytes = frame_bytes + self.framing.gap_bytes();
-                if let (_, Some(due)) =
-                    port.send(now, frame_bytes, wire_bytes, handle, &mut self.packets)
-                {
+                if let (_, Some(due)) = port.send(
+                    now,
+                    frame_bytes,
+                    wire_bytes,
+                    handle,
+                    &mut self.packets.transits,
+                ) {
                     self.events.insert(due, id.0, handle.index() as u32);
                 }
                 return Instant::NEVER;
@@ -241,7 +245,13 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let port = &mut self.ports[id.0 as usize];
         port.count_accepted(frame_bytes, frame_bytes);
         let wire_bytes = frame_bytes + self.framing.gap_bytes();
-        let (depart, due) = port.send(self.now, frame_bytes, wire_bytes, handle, &mut self.packets);
+        let (depart, due) = port.send(
+            self.now,
+            frame_bytes,
+            wire_bytes,
+            handle,
+            &mut self.packets.transits,
+        );
         if let Some(due) = due {
             self.events.insert(due, id.0, handle.index() as u32);
         }
@@ -293,7 +303,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         verdict: Verdict,
     ) {
         let header = self.packets.header(handle);
-        self.observer.verdict(self.now, id, header, verdict);
+        let observed = &mut self.ports[id.0 as usize].observed;
+        self.observer
+            .verdict(id, observed, self.now, header, verdict);
         if verdict != Verdict::Accepted || self.observer.watches(id) {
             self.report_detail(id, number, handle, backlog, verdict);
         }
@@ -314,7 +326,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             time: self.now,
             port: id,
             ingress: self.scheduled.ingress(number, waiting),
-            packet: &self.packets.get(handle),
+            header: self.packets.header(handle),
+            content: self.packets.content(handle),
             frame_bytes: waiting.packet.frame_bytes,
             backlog,
             verdict,
@@ -375,8 +388,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             scheduled.remove(waiting, port);
             let frame_bytes = waiting.packet.frame_bytes;
             let wire_bytes = frame_bytes + self.framing.gap_bytes();
-            let packets = &mut self.packets;
-            let (depart, due) = port.send(begin, frame_bytes, wire_bytes, handle, packets);
+            let transits = &mut self.packets.transits[..];
+            let (depart, due) = port.send(begin, frame_bytes, wire_bytes, handle, transits);
             if let Some(due) = due {
                 self.events.insert(due, id.0, handle.index() as u32);
             }
@@ -411,13 +424,15 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         [time, depart]: [Instant; 2],
     ) {
         let waiting = &self.scheduled.waiting_packets[handle];
-        let packet = self.packets.get(handle);
-        self.observer.verdict(time, id, &packet.header, verdict);
+        let header = self.packets.header(handle);
+        let observed = &mut self.ports[id.0 as usize].observed;
+        self.observer.verdict(id, observed, time, header, verdict);
         self.observer.revised(&Arrival {
             time,
             port: id,
             ingress: self.scheduled.ingress(number, waiting),
-            packet: &packet,
+            header,
+            content: self.packets.content(handle),
             frame_bytes: waiting.packet.frame_bytes,
             backlog: self.scheduled.ports[number as usize].backlog,
             verdict,
@@ -456,7 +471,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 }
 
 /// Between which hosts a route goes that leaves by the `first` port and comes in by the `last`.
-fn addresses(ports: &[OutputPort], host_number: &[u32], first: PortId, last: PortId) -> Addresses {
+fn addresses<S>(
+    ports: &[OutputPort<S>],
+    host_number: &[u32],
+    first: PortId,
+    last: PortId,
+) -> Addresses {
     let number = |node: NodeId| host_number[node.0 as usize];
     let location = |port: PortId| &ports[port.0 as usize].location;
     Addresses {

@@ -1,8 +1,11 @@
 //! Arrivals of the same picosecond: they are gathered, and those that want the same output port go in
 //! the order of the arbitration rule.
 
+use fairport_units::Duration;
+
 use super::{Hosts, Network, Taken, Tied};
 use crate::observer::Observer;
+use crate::pool::Handle;
 use crate::routing::Routes;
 use crate::topology::PortId;
 
@@ -10,9 +13,15 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// Several packets arrive in this picosecond: gathers them all, then lets those that want the
     /// same output go in the order of the arbitration rule.
     #[cold]
-    pub(super) fn resolve_tie(&mut self, first: Taken, hosts: &mut impl Hosts<P, O>) {
+    pub(super) fn resolve_tie(
+        &mut self,
+        from: PortId,
+        first: Handle,
+        hosts: &mut impl Hosts<P, O>,
+    ) {
         let mut tied = std::mem::take(&mut self.tied);
-        let mut taken = first;
+        let location = &self.ports[from.0 as usize].location;
+        let mut taken = Taken::new(from, first, location, &self.packets.transits);
         loop {
             tied.push(Tied { rank: 0, taken });
             match self.next_of_this_instant() {
@@ -50,9 +59,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// The next link whose head arrives in this picosecond.
     fn next_of_this_instant(&mut self) -> Option<PortId> {
-        if self.events.next_time() > self.now {
-            return None;
-        }
-        self.events.pop().map(|(_, from)| PortId(from))
+        let later = self.now + Duration::from_ps(1);
+        self.events.pop_before(later).map(|(_, from)| PortId(from))
     }
 }

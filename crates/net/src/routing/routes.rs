@@ -13,12 +13,14 @@ pub(crate) struct Hop {
     pub(crate) next: PortId,
 }
 
-/// An entry of the table.
+/// An entry of the table: a hop, or what is in front of a route's first hop.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// counted here for every entry whose `counted_at` says so
     arrivals: u64,
-    port: PortId,
+    /// the output port of the hop behind it; [`Routes::END`] where the route ends. It lies here, so
+    /// that a packet reads one entry per hop.
+    next: PortId,
     /// where its packets are counted: at itself, or at the same port's entry in another of the
     /// flow's routes
     counted_at: u32,
@@ -50,7 +52,7 @@ impl Routes {
 
     /// The output port of a hop; [`Routes::END`] behind the last.
     pub(crate) fn output(&self, hop: u32) -> PortId {
-        self.entries[hop as usize].port
+        self.entries[hop as usize - 1].next
     }
 
     /// What a route of `hops` hops takes, bytes.
@@ -64,10 +66,11 @@ impl Routes {
             Some(start) => start,
             None => self.make_room(path.len()),
         };
-        for (index, port) in (start..).zip(path) {
+        let ports = path.iter().copied().chain([Self::END]);
+        for (index, next) in (start..).zip(ports) {
             self.entries[index as usize] = Entry {
                 arrivals: 0,
-                port: *port,
+                next,
                 counted_at: index,
             };
         }
@@ -97,7 +100,7 @@ impl Routes {
     fn count_together(&mut self, starts: &[u32], paths: &[Path]) {
         let mut first: Vec<(PortId, u32)> = Vec::new();
         for (start, path) in starts.iter().zip(paths) {
-            for (index, port) in (*start..).zip(path) {
+            for (index, port) in (start + 1..).zip(path) {
                 match first.iter().find(|(known, _)| known == port) {
                     Some((_, counted_at)) => {
                         self.entries[index as usize].counted_at = *counted_at;
@@ -108,13 +111,13 @@ impl Routes {
         }
     }
 
-    /// The place of a new route and of the mark at its end.
+    /// The place of a new route and of what is in front of it.
     fn make_room(&mut self, hops: usize) -> u32 {
         let start = self.entries.len();
         let end = start + hops;
         let entry = |index| Entry {
             arrivals: 0,
-            port: Self::END,
+            next: Self::END,
             counted_at: index as u32,
         };
         self.entries.extend((start..=end).map(entry));
@@ -136,7 +139,7 @@ impl Routes {
 
     fn release_one(&mut self, start: u32) {
         let entries = &self.entries[start as usize..];
-        let on_the_way = |entry: &&Entry| entry.port != Self::END;
+        let on_the_way = |entry: &&Entry| entry.next != Self::END;
         let length = entries.iter().take_while(on_the_way).count();
         if self.released.len() <= length {
             self.released.resize(length + 1, Vec::new());
@@ -164,31 +167,38 @@ impl Routes {
             let Sprayed { starts, stream } = &mut self.sprayed[(start ^ Self::SPRAYED) as usize];
             starts[stream.up_to(starts.len() as u64 - 1) as usize]
         };
-        (index, self.entries[index as usize].port)
+        (index + 1, self.entries[index as usize].next)
     }
 
     /// The first and the last port of the route that the hop at this index is of.
     pub(crate) fn ends(&self, index: u32) -> (PortId, PortId) {
         let (before, behind) = self.entries.split_at(index as usize);
-        let on_the_way = |entry: &&Entry| entry.port != Self::END;
+        let here = before[before.len() - 1].next;
+        let on_the_way = |entry: &&Entry| entry.next != Self::END;
         let last = behind.iter().take_while(on_the_way).last();
         let first = before.iter().rev().take_while(on_the_way).last();
-        let here = behind[0].port;
-        let port = |entry: Option<&Entry>| entry.map_or(here, |entry| entry.port);
+        let port = |entry: Option<&Entry>| entry.map_or(here, |entry| entry.next);
         (port(first), port(last))
     }
 
-    /// The hop at this index, with the arriving packet counted. It is not the route's end.
+    /// The hop at this index, with the arriving packet counted.
     #[inline]
     pub(crate) fn pass(&mut self, index: u32) -> Hop {
-        let next = self.entries[index as usize + 1].port;
-        let counted_at = self.entries[index as usize].counted_at;
+        let Entry {
+            next, counted_at, ..
+        } = self.entries[index as usize];
         let count = &mut self.entries[counted_at as usize].arrivals;
         *count += 1;
         Hop {
             arrivals: *count,
             next,
         }
+    }
+
+    /// Packets of the flow and direction that have arrived at the hop at this index.
+    pub(crate) fn arrivals(&self, index: u32) -> u64 {
+        let counted_at = self.entries[index as usize].counted_at;
+        self.entries[counted_at as usize].arrivals
     }
 }
 

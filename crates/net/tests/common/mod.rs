@@ -46,7 +46,7 @@ pub(crate) struct Log {
 
 impl Log {
     fn note(&mut self, arrival: &Arrival<'_, Number>) {
-        let fate = self.fates.entry(arrival.packet.content).or_default();
+        let fate = self.fates.entry(*arrival.content).or_default();
         fate.counts = arrival.counts.port_arrival;
         fate.drops += u32::from(matches!(arrival.verdict, Verdict::Dropped(_)));
         fate.losses += u32::from(arrival.verdict == Verdict::Dropped(Reason::Loss));
@@ -54,7 +54,7 @@ impl Log {
 }
 
 impl Observer<Number> for Log {
-    fn verdict(&mut self, _: Instant, _: PortId, _: &Header, _: Verdict) {}
+    type PortState = ();
 
     fn watches(&self, port: PortId) -> bool {
         port == self.port
@@ -62,14 +62,14 @@ impl Observer<Number> for Log {
 
     fn detail(&mut self, arrival: &Arrival<'_, Number>) {
         self.note(arrival);
-        let fate = self.fates.entry(arrival.packet.content).or_default();
+        let fate = self.fates.entry(*arrival.content).or_default();
         fate.arrived = Some(arrival.time);
-        fate.wire_bytes = Framing::ETHERNET.wire_bytes(arrival.packet.header.size_bytes);
+        fate.wire_bytes = Framing::ETHERNET.wire_bytes(arrival.header.size_bytes);
         fate.departs = (arrival.depart < Instant::NEVER).then_some(arrival.depart);
     }
 
     fn revised(&mut self, arrival: &Arrival<'_, Number>) {
-        let before = self.fates[&arrival.packet.content].counts;
+        let before = self.fates[arrival.content].counts;
         assert_eq!(
             before, arrival.counts.port_arrival,
             "a packet keeps its own counts"

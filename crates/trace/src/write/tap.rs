@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use fairport_net::discipline::Verdict;
 use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
-use fairport_record::{FlowEnds, Numbered, PacketLog, Recorder, Table, Watcher};
+use fairport_record::{FlowEnds, Numbered, PacketLog, PortFingerprint, Recorder, Table, Watcher};
 use fairport_tcp::Ecn;
 use fairport_units::Instant;
 
@@ -109,15 +109,15 @@ impl Tap {
     }
 
     /// A packet at a port: `hops` switches have passed it on.
-    fn frame(&self, packet: &Packet<Numbered>, ecn: Ecn, hops: u8) -> FrameBytes {
+    fn frame(&self, flow: u32, content: &Numbered, ecn: Ecn, hops: u8) -> FrameBytes {
         let envelope = Envelope {
             hosts: &self.hosts,
-            flow: packet.header.flow,
-            ends: self.flows[packet.header.flow as usize],
+            flow,
+            ends: self.flows[flow as usize],
             ecn,
             hops,
         };
-        frame(&envelope, &packet.content)
+        frame(&envelope, content)
     }
 
     /// Does something with a port's capture, if there is one and nothing has failed yet.
@@ -132,14 +132,14 @@ impl Tap {
 
     /// A packet arrives at a captured port.
     fn arrived(&mut self, arrival: &Arrival<'_, Numbered>) {
-        let packet = arrival.packet;
-        let header = &packet.header;
+        let (header, content) = (arrival.header, arrival.content);
+        let frame = |ecn, hops| self.frame(header.flow, content, ecn, hops);
         // the route is one hop further on already
         let links = self.links(header.route - 1);
         let came = Seen {
             interface: u32::from(self.numbers[arrival.ingress.0 as usize]),
             time: arrival.time,
-            frame: self.frame(packet, Ecn::from_bits(header.ecn), links.saturating_sub(1)),
+            frame: frame(Ecn::from_bits(header.ecn), links.saturating_sub(1)),
         };
         let is_open = arrival.verdict.is_accepted() && arrival.depart == Instant::NEVER;
         let fate = (!is_open).then_some(arrival.verdict);
@@ -151,7 +151,7 @@ impl Tap {
             Seen {
                 interface: 0,
                 time: arrival.depart,
-                frame: self.frame(packet, ecn, links),
+                frame: frame(ecn, links),
             }
         });
         self.with(arrival.port, |capture| {
@@ -224,8 +224,10 @@ impl Watcher for Tap {
 }
 
 impl Observer<Numbered> for Tap {
-    fn sent(&mut self, port: PortId, packet: &Packet<Numbered>) {
-        self.recorder.sent(port, packet);
+    type PortState = PortFingerprint;
+
+    fn sent(&mut self, port: PortId, state: &mut PortFingerprint, packet: &Packet<Numbered>) {
+        self.recorder.sent(port, state, packet);
         // from a host's own port on the way to its adapter, a packet has passed no link yet
         let first = packet.header.route as usize + usize::from(self.is_own[port.0 as usize]);
         if self.starts.len() <= first {
@@ -235,8 +237,15 @@ impl Observer<Numbered> for Tap {
         self.starts[first] = true;
     }
 
-    fn verdict(&mut self, time: Instant, port: PortId, header: &Header, verdict: Verdict) {
-        Observer::<Numbered>::verdict(&mut self.recorder, time, port, header, verdict);
+    fn verdict(
+        &mut self,
+        port: PortId,
+        state: &mut PortFingerprint,
+        time: Instant,
+        header: &Header,
+        verdict: Verdict,
+    ) {
+        Observer::<Numbered>::verdict(&mut self.recorder, port, state, time, header, verdict);
     }
 
     fn watches(&self, port: PortId) -> bool {
@@ -280,7 +289,7 @@ impl Observer<Numbered> for Tap {
         let leaves = (depart <= self.end).then(|| Seen {
             interface: 0,
             time: depart,
-            frame: self.frame(packet, ecn, links),
+            frame: self.frame(packet.header.flow, &packet.content, ecn, links),
         });
         self.with(port, |capture| {
             capture.settled(port_arrival, Verdict::Accepted)?;
