@@ -2,9 +2,9 @@
 //! simulated port fills them.
 
 use fairport_net::discipline::{Reason, Verdict};
-use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
+use fairport_net::{Arrival, Header, Observer, PortId, Topology};
 use fairport_record::tables::{Port, Ports};
-use fairport_record::{Content, Counter, PacketLog, Recorder, Table};
+use fairport_record::{Content, Counter, Fingerprint, PacketLog, PortFingerprint, Recorder, Table};
 use fairport_units::Instant;
 
 use super::queue::Occupancy;
@@ -63,6 +63,7 @@ pub(crate) struct JoinedPort {
     topology: Topology,
     port: PortId,
     recorder: Recorder,
+    hash: PortFingerprint,
     counter: Counter,
     queue: Occupancy,
     /// a row for each packet, where it is asked for
@@ -89,6 +90,7 @@ impl JoinedPort {
         let end = Instant::NEVER;
         Ok(Self {
             recorder: Recorder::new(&topology, port, end),
+            hash: PortFingerprint::default(),
             log: logs_packets.then(|| PacketLog::new([port], Instant::ZERO, end)),
             topology,
             port,
@@ -171,24 +173,22 @@ impl JoinedPort {
                 self.accepted[1] += u64::from(arriving.frame_bytes);
             }
         }
-        let packet = Packet {
-            header: Header {
-                flow: arriving.flow,
-                route: 0,
-                output: self.port,
-                size_bytes: arriving.frame_bytes as u16,
-                ecn: 0,
-                class: 0,
-            },
-            content: arriving.facts,
+        let header = Header {
+            flow: arriving.flow,
+            route: 0,
+            output: self.port,
+            size_bytes: arriving.frame_bytes as u16,
+            ecn: 0,
+            class: 0,
         };
         let time = Instant::from_ns(arriving.time_ns);
-        Observer::<Facts>::verdict(&mut self.recorder, time, self.port, &packet.header, verdict);
+        self.hash.verdict(time, &header, verdict);
         let arrival = Arrival {
             time,
             port: self.port,
             ingress,
-            packet: &packet,
+            header: &header,
+            content: &arriving.facts,
             frame_bytes: arriving.frame_bytes,
             backlog,
             verdict,
@@ -215,7 +215,16 @@ impl JoinedPort {
 
     /// The hash of what happened.
     pub(crate) fn fingerprint(&self) -> u64 {
-        self.recorder.fingerprint().digest()
+        let empty = PortFingerprint::default();
+        let ports = (0..self.topology.ports().len() as u32).map(PortId);
+        let hash = |port| {
+            if port == self.port {
+                &self.hash
+            } else {
+                &empty
+            }
+        };
+        Fingerprint::new(ports.map(hash)).digest
     }
 
     /// The tables of ports, queue, drops, marks and the longest blackouts, at the end of a capture of this
