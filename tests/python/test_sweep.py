@@ -20,10 +20,10 @@ import pytest
 from conftest import ENTRY, Command
 from fairport.errors import InputError, OutputError
 from fairport.scenario import Scenario
-from fairport.study import sweep as sweep_module
+from fairport.study.making import Listeners, Runs, Status
 from fairport.study.results import Study
 from fairport.study.store import Store
-from fairport.study.sweep import Listeners, Status, check_size, sweep
+from fairport.study.sweep import check_size, sweep
 from fairport.study.sweep_file import load, read
 
 AXES: dict[str, Any] = {"topology.peers": [2, 3], "queue.limit": ["4KiB", "16KiB"]}
@@ -132,7 +132,7 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(
     base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # as where a combination cannot be that each of its values allows
-    monkeypatch.setattr(sweep_module._Runs, "check", lambda _: None)
+    monkeypatch.setattr(Runs, "check", lambda _: None)
     axes = {"queue.limit": ["4KiB", "16KiB"], "measure.from": ["1ms", "1s"]}
     seen: list[Status] = []
     study = sweep(
@@ -268,6 +268,7 @@ import subprocess, sys
 import fairport as fp
 from fairport.errors import OutputError
 from fairport.study import dataset
+from fairport.study.making import Listeners, Runs, Status
 from fairport.study.results import Study
 dataset._FLUSH_S = 0
 base = fp.scenario("two-switch").patch({"duration": "5ms"})

@@ -27,6 +27,7 @@ from fairport.cli import (
     run,
     scenario,
     script,
+    search,
     stack,
     store,
     sweep,
@@ -105,6 +106,8 @@ app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
 app.command("query")(query.query)
 app.command("plot")(plot.plot)
+app.command("tune")(search.tune)
+app.command("hunt")(search.hunt)
 app.command("list")(listing.list_scenarios)
 app.command("fixes")(fixes.fixes)
 app.add_typer(scenario.app, name="scenario")

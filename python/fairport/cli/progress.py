@@ -15,8 +15,8 @@ from fairport.cli.console import err
 if TYPE_CHECKING:
     from fairport.backends.protocol import Progress
     from fairport.scenario import Scenario
+    from fairport.study.making import Status
     from fairport.study.pool import Done
-    from fairport.study.sweep import Status
 
 
 @contextmanager

@@ -68,6 +68,7 @@ def sweep(
     from fairport.cli.console import err
     from fairport.cli.progress import sweep_bar
     from fairport.errors import Interrupted
+    from fairport.study import making
     from fairport.study import sweep as study
     from fairport.study.sweep_file import load
 
@@ -84,11 +85,11 @@ def sweep(
     try:
         with sweep_bar(loaded.name, shown=not quiet) as bar:
 
-            def listen(status: study.Status) -> None:
+            def listen(status: making.Status) -> None:
                 counted[:] = [status]
                 bar(status)
 
-            def say(found: study.Estimate) -> None:
+            def say(found: making.Estimate) -> None:
                 if not quiet:
                     err().print(sweep_lines.estimate(found), soft_wrap=True)
 
@@ -100,7 +101,7 @@ def sweep(
                 backend=backend,
                 jobs=jobs,
                 until_precise=sweep_lines.precision(until_precise, loaded, most_seeds),
-                listeners=study.Listeners(estimate=say, status=listen),
+                listeners=making.Listeners(estimate=say, status=listen),
             )
     except KeyboardInterrupt:
         raise Interrupted("finished runs are kept; the same command continues from there") from None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fairport.errors import InputError
+from fairport.study.making import Estimate, Status
 from fairport.study.points import count, points
 from fairport.study.precision import Precision
 from fairport.study.results import Study
-from fairport.study.sweep import Estimate, Status
 from fairport.study.sweep_file import SweepFile
 
 

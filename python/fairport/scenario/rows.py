@@ -2,19 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairport.scenario.base import refuse
-from fairport.scenario.units import Duration, PacketCount, Rate, Size, UnitError
-
-_BASE = {Duration: ("_s", 1e-12), Rate: ("_bps", 1), Size: ("_bytes", 1)}
+from fairport.scenario.units import Duration, PacketCount, Quantity, Rate, Size, UnitError
 
 End = int | float | str
 Scale = Literal["linear", "log"]
 
-_KINDS = (Duration, Rate, Size)
-_COUNTED = (PacketCount,)
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of quantity: how names end that hold it as a number, and its numbers as texts."""
+
+    quantity: type[Quantity]
+    suffix: str
+    factor: float
+    """From the quantity's base unit to that of the suffix."""
+    shown: Callable[[int], str]
+
+    def __call__(self, text: str) -> Quantity:
+        """The quantity. Raises UnitError."""
+        return self.quantity(text)
+
+
+_KINDS = (
+    Kind(Duration, "_s", 1e-12, lambda count: str(Duration.of(count))),
+    Kind(Rate, "_bps", 1, lambda count: str(Rate.of(count))),
+    Kind(Size, "_bytes", 1, lambda count: str(Size.of(count))),
+    Kind(PacketCount, "_packets", 1, lambda count: f"{count} packets"),
+)
+
+
+def kind_of(values: Sequence[Any]) -> Kind | None:
+    """The kind of which all the texts are quantities."""
+    if not values or not all(isinstance(value, str) for value in values):
+        return None
+    for kind in _KINDS:
+        try:
+            for value in values:
+                kind(value)
+        except UnitError:
+            continue
+        return kind
+    return None
+
+
+def in_base_units(values: Sequence[Any]) -> tuple[str, list[float]] | None:
+    """Texts that are quantities of one kind: the unit as names end in it, and the numbers."""
+    kind = kind_of(values)
+    if kind is None:
+        return None
+    return kind.suffix, [int(kind(value)) * kind.factor for value in values]
 
 
 def row(first: End, last: End, steps: int | None, scale: Scale) -> list[Any]:
@@ -34,37 +75,18 @@ def row(first: End, last: End, steps: int | None, scale: Scale) -> list[Any]:
     return sorted({round(value) for value in values}) if whole else values
 
 
-def in_base_units(values: Sequence[Any]) -> tuple[str, list[float]] | None:
-    """Texts that are quantities of one kind: the unit as names end in it, and the numbers."""
-    if not values or not all(isinstance(value, str) for value in values):
-        return None
-    for kind in (*_KINDS, *_COUNTED):
-        try:
-            quantities = [kind(value) for value in values]
-        except UnitError:
-            continue
-        suffix, factor = _BASE.get(kind, ("_packets", 1))
-        return suffix, [int(quantity) * factor for quantity in quantities]
-    return None
-
-
 def _quantities(first: str, last: str, steps: int | None, scale: Scale) -> list[str]:
-    for kind in (*_KINDS, *_COUNTED):
-        try:
-            low, high = kind(first), kind(last)
-        except UnitError:
-            continue
-        if steps is None:
-            raise refuse("has no `steps`", "say how many values, such as `steps = 10`")
-        counts = dict.fromkeys(round(value) for value in _spaced(int(low), int(high), steps, scale))
-        if isinstance(low, PacketCount):
-            return [f"{count} packets" for count in counts]
-        return [str(low.of(count)) for count in counts]
-    raise refuse(
-        f"goes from `{first}` to `{last}`, which are not two quantities of one kind",
-        'write both with units of one kind: { from = "4KiB", to = "1MiB", steps = 9 }',
-        show_value=False,
-    )
+    kind = kind_of([first, last])
+    if kind is None:
+        raise refuse(
+            f"goes from `{first}` to `{last}`, which are not two quantities of one kind",
+            'write both with units of one kind: { from = "4KiB", to = "1MiB", steps = 9 }',
+            show_value=False,
+        )
+    if steps is None:
+        raise refuse("has no `steps`", "say how many values, such as `steps = 10`")
+    spaced = _spaced(int(kind(first)), int(kind(last)), steps, scale)
+    return [kind.shown(count) for count in dict.fromkeys(round(value) for value in spaced)]
 
 
 def _spaced(first: float, last: float, steps: int, scale: Scale) -> list[float]:

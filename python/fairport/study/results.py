@@ -24,6 +24,8 @@ from fairport.study import sql as duck
 from fairport.study.dataset import Dataset
 
 FORMAT = 1
+# what a search keeps beside it, and what SQLite does
+BESIDE = ("search.db", "search.db-journal", "search.db-wal", "search.db-shm")
 DEFINITION = "study.json"
 RUNS = "runs"
 KEY = ("run_id",)
@@ -188,7 +190,7 @@ def define(there: Place, definition: Definition, *, force: bool) -> Study:
                     remedy="give another --out, or --force to replace it",
                 )
             definition = known.with_values_of(definition)
-    elif there.names():
+    elif set(there.names()) - {*BESIDE}:
         raise OutputError(
             "holds files that are no study",
             file=there.name,

@@ -1,0 +1,94 @@
+"""`fairport tune` and `fairport hunt`: the best settings, the worst scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairport.cli.options import Force, Jobs, Json, Quiet
+
+if TYPE_CHECKING:
+    from fairport.study.search import Goal
+
+File = Annotated[
+    str, typer.Argument(metavar="NAME|FILE", help="A search file in TOML, or a built-in search.")
+]
+Trials = Annotated[int, typer.Option(metavar="N", min=1, help="Points to try in all.")]
+Out = Annotated[
+    str,
+    typer.Option(
+        metavar="DIR", help="Results folder.  [default: results/NAME]", show_default=False
+    ),
+]
+
+
+def tune(
+    file: File,
+    trials: Trials = 50,
+    out: Out = "",
+    jobs: Jobs = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the settings that serve best: of a fix, a stack, a queue.
+
+    Built in: tune-red, tune-dctcp, tune-tcprand. The same command continues where it stopped; with
+    more --trials it goes on. The points are a study: `fairport query`, `fairport plot`.
+    """
+    _search("tune", file, trials, out, jobs, force=force, json=json, quiet=quiet)
+
+
+def hunt(
+    file: File,
+    trials: Trials = 50,
+    out: Out = "",
+    jobs: Jobs = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the scenario within given bounds that treats a flow worst.
+
+    Built in: hunt-outcast. As `fairport tune`, with the least objective.
+    """
+    _search("hunt", file, trials, out, jobs, force=force, json=json, quiet=quiet)
+
+
+def _search(
+    goal: Goal,
+    source: str,
+    trials: int,
+    out: str,
+    jobs: int | None,
+    *,
+    force: bool,
+    json: bool,
+    quiet: bool,
+) -> None:
+    from fairport.cli import output, search_lines
+    from fairport.cli.progress import sweep_bar
+    from fairport.errors import Interrupted
+    from fairport.study.making import Listeners
+    from fairport.study.search import search
+    from fairport.study.search_file import load
+
+    file = load(source)
+    try:
+        with sweep_bar(file.name, shown=not quiet) as bar:
+            done = search(
+                file,
+                goal,
+                trials=trials,
+                folder=out or f"results/{file.name}",
+                force=force,
+                jobs=jobs,
+                listeners=Listeners(status=bar),
+            )
+    except KeyboardInterrupt:
+        raise Interrupted("finished runs are kept; the same command continues from there") from None
+    if json:
+        output.print_json(done.document())
+    elif not quiet:
+        search_lines.show(done)

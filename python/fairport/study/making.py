@@ -1,0 +1,291 @@
+"""Making the runs of a study: points become tasks, tasks become rows of the study and the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from fairport import backends
+from fairport.backends import memory
+from fairport.errors import InputError
+from fairport.scenario import Scenario
+from fairport.study.execution import Ended, Executor, Run, Task
+from fairport.study.one_run import LeanRun
+from fairport.study.points import StudyPoint
+from fairport.study.results import BESIDES, Study
+from fairport.study.store import Store
+
+_PROBES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a sweep is going to take, from a few of its runs."""
+
+    points: int
+    runs: int
+    """Runs still to be made."""
+    reused: int
+    """Runs that the study has."""
+    wall_s: float | None
+    """None where nothing is left to run."""
+    size_bytes: int
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far a sweep is."""
+
+    done: int
+    """Runs made now, failed ones included."""
+    failed: int
+    reused: int
+    """Runs that the study or the store had."""
+    of: int
+    """Runs in all."""
+    running: int
+
+
+@dataclass(frozen=True)
+class Listeners:
+    """Who hears what, while a sweep runs."""
+
+    estimate: Callable[[Estimate], None] = lambda _: None
+    status: Callable[[Status], None] = lambda _: None
+
+
+class Runs:
+    """The points as something that can be run."""
+
+    def __init__(
+        self, base: Scenario, every: Sequence[StudyPoint], backend: str, file: str, table: str
+    ) -> None:
+        """`table` is that of the file in which the points are written, for messages."""
+        self.base, self.every = base, list(every)
+        self._file, self._table = file, table
+        self._backend = backends.get(backend)
+        self.in_process = backend != backends.DEFAULT or bool(base.user_code)
+        self._needed_bytes = 1
+        self.ids = [one.id for one in every]
+
+    def add(self, point: StudyPoint) -> int:
+        """Takes one more; its number."""
+        self.every.append(point)
+        self.ids.append(point.id)
+        return len(self.every) - 1
+
+    def run_id(self, number: int, seed: int) -> str:
+        """What the study calls the run of a point with a seed."""
+        return f"{self.ids[number]}-{seed}"
+
+    def check(self) -> None:
+        """Prepares points that between them have every value. Raises InputError."""
+        seen: set[tuple[str, str]] = set()
+        for point in self.every:
+            new = {(axis, at.name) for axis, at in point.at.at.items()} - seen
+            if not new:
+                continue
+            seen |= new
+            try:
+                scenario = point.applied(self.base)
+                estimate = self._backend.prepare(scenario, scenario.seed).estimate
+            except InputError as error:
+                raise self._placed(error, point) from None
+            memory.require(estimate.memory_bytes, point.name)
+            self._needed_bytes = max(self._needed_bytes, estimate.memory_bytes)
+
+    def _placed(self, error: InputError, point: StudyPoint) -> InputError:
+        """The error of a scenario, at the axis that it comes from."""
+        axis = next((axis for axis in point.at.at if _is_about(error.field, axis)), "")
+        where = f'{self._table}."{axis}"' if axis else f"at {point.name}: {error.field}"
+        problem = error.problem
+        if axis and error.field != axis and not error.has_value:
+            problem = f"`{error.field}` {problem}"
+        given = {"value": error.value} if error.has_value else {}
+        return InputError(problem, file=self._file, field=where, remedy=error.remedy, **given)
+
+    def jobs(self, wanted: int | None) -> int:
+        """How many at a time: as many as asked for and as memory holds; one in real time."""
+        if self._backend.name != backends.DEFAULT:
+            return 1
+        jobs = wanted or os.cpu_count() or 1
+        available = memory.available_bytes()
+        return jobs if available is None else max(1, min(jobs, available // self._needed_bytes))
+
+    def task(self, number: int, seed: int, known: _Last) -> Task:
+        """The run of a point with a seed; `known` is the point that was prepared last."""
+        if known.run is None or known.number != number:
+            known.number, known.run = number, self._prepared(self.every[number])
+        return Task(number, seed, known.run)
+
+    def _prepared(self, point: StudyPoint) -> Run:
+        try:
+            scenario = point.applied(self.base)
+            prepared = self._backend.prepare(scenario, scenario.seed)
+        except InputError as error:
+            return error
+        return LeanRun.of(prepared) or (self._backend.name, scenario)
+
+    def at_points(self, more: Iterable[tuple[Mapping[str, Any], int]]) -> list[tuple[int, int]]:
+        """Points by the values of their axes, with seeds, as numbers of points."""
+        numbers = {_identity(one.values): number for number, one in enumerate(self.every)}
+        found = ((numbers.get(_identity(values)), seed) for values, seed in more)
+        return [(number, seed) for number, seed in found if number is not None]
+
+
+@dataclass
+class _Last:
+    number: int = -1
+    run: Run | None = None
+
+
+class Making:
+    """Runs tasks, keeps their rows in the study and in the store, and says how far it is."""
+
+    def __init__(
+        self,
+        study: Study,
+        runs: Runs,
+        store: Store,
+        keep: Sequence[str],
+        jobs: int,
+        listeners: Listeners,
+    ) -> None:
+        self._study, self._runs, self._store, self._keep = study, runs, store, keep
+        self._listeners = listeners
+        had = study.runs.read()
+        self._known = set(had["run_id"]) if had.height else set[str]()
+        self._in_store = _by_key(store.numbers()) if not runs.in_process else {}
+        self._status = Status(done=0, failed=0, reused=0, of=0, running=jobs)
+        self._jobs = jobs
+
+    def __enter__(self) -> Making:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Whatever ends the sweep, the rows that there are go to their places."""
+        self._study.runs.flush()
+        self._study.runs.compact()
+        self._store.flush()
+
+    def run(self, wanted: Sequence[tuple[int, int]], executor: Executor) -> None:
+        """Makes the runs that the study does not have: a few first, from which it says how long."""
+        new = self._new(wanted)
+        probes = [new[at * (len(new) - 1) // (_PROBES - 1)] for at in range(_PROBES)] if new else []
+        probes = list(dict.fromkeys(probes))
+        begin = time.monotonic()
+        rows = self._made(probes, executor)
+        per_run = _per_run_s(rows, time.monotonic() - begin)
+        rest = [one for one in new if one not in set(probes)]
+        self._listeners.estimate(
+            Estimate(
+                points=len(self._runs.every),
+                runs=len(new),
+                reused=len(wanted) - len(new),
+                wall_s=per_run * len(rest) / self._jobs if new else None,
+                size_bytes=_row_bytes(self._keep) * len(wanted),
+                jobs=self._jobs,
+            )
+        )
+        self._made(rest, executor)
+
+    def rows(self, run_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """The study's rows of these runs, in this order; one that failed has no numbers."""
+        self._study.runs.flush()
+        found = {row["run_id"]: row for row in self._study.runs.read().iter_rows(named=True)}
+        return [found[one] for one in run_ids]
+
+    def run_at_once(self, wanted: Sequence[tuple[int, int]], executor: Executor) -> None:
+        """The same without an estimate."""
+        self._made(self._new(wanted), executor)
+
+    def _new(self, wanted: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        new = [one for one in wanted if self._runs.run_id(*one) not in self._known]
+        self._status = replace(
+            self._status,
+            of=self._status.done + self._status.reused + len(wanted),
+            reused=self._status.reused + len(wanted) - len(new),
+        )
+        return new
+
+    def _made(self, wanted: Sequence[tuple[int, int]], executor: Executor) -> list[Ended]:
+        few: list[Ended] = []
+        self._listeners.status(self._status)
+        with closing(executor.ended(self._tasks(wanted))) as ended:
+            for one in ended:
+                self._add(one)
+                if len(few) < _PROBES:
+                    few.append(one)
+        return few
+
+    def _tasks(self, wanted: Sequence[tuple[int, int]]) -> Iterator[Task]:
+        """Those that the store does not have; what it has is added at once."""
+        last = _Last()
+        for number, seed in wanted:
+            task = self._runs.task(number, seed, last)
+            found = None
+            if isinstance(task.run, LeanRun):
+                found = self._in_store.get((task.run.key, seed))
+            if found is None:
+                yield task
+            else:
+                self._status = replace(self._status, reused=self._status.reused + 1)
+                self._study.runs.add(self._row(task, found, ""))
+
+    def _add(self, one: Ended) -> None:
+        self._study.runs.add(self._row(one.task, one.row or {}, one.error))
+        if one.row is not None and isinstance(one.task.run, LeanRun):
+            self._store.add_numbers(one.row)
+        self._status = replace(
+            self._status,
+            done=self._status.done + 1,
+            failed=self._status.failed + (one.row is None),
+        )
+        self._listeners.status(self._status)
+
+    def _row(self, task: Task, row: Mapping[str, Any], error: str) -> dict[str, Any]:
+        """A row of the study."""
+        self._known.add(self._runs.run_id(task.point, task.seed))
+        point = self._runs.every[task.point]
+        return {
+            **point.values,
+            "seed": task.seed,
+            "run_id": self._runs.run_id(task.point, task.seed),
+            "backend": self._study.definition.backend,
+            "fingerprint": row.get("fingerprint"),
+            **{name: row.get(name) for name in self._keep},
+            **{name: row.get(name) for name in BESIDES},
+            "error": error or None,
+        }
+
+
+def _by_key(rows: pl.DataFrame) -> dict[tuple[str, int], dict[str, Any]]:
+    return {(row["key"], row["seed"]): row for row in rows.iter_rows(named=True)}
+
+
+def _per_run_s(probes: Sequence[Ended], elapsed_s: float) -> float:
+    """Of the runs alone, where they say so: the first ones wait for the start of their workers."""
+    walls = [one.row["wall_s"] for one in probes if one.row]
+    return sum(walls) / len(walls) if walls else elapsed_s / max(len(probes), 1)
+
+
+def _row_bytes(keep: Sequence[str]) -> int:
+    """Of a row in a compressed file, about; numbers of runs do not compress well."""
+    return 60 + 6 * len(keep)
+
+
+def _is_about(field: str, axis: str) -> bool:
+    """Whether an error at the field comes from what the axis sets."""
+    return field == axis or field.startswith(f"{axis}.") or axis.startswith(f"{field}.")
+
+
+def _identity(values: Mapping[str, Any]) -> str:
+    return json.dumps(dict(values), sort_keys=True, default=str)

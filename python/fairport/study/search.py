@@ -1,0 +1,216 @@
+"""`tune` and `hunt`: settings that serve best, and scenarios that treat a flow worst.
+
+Optuna suggests points (the tree-structured Parzen estimator) and keeps what it was given in SQLite,
+in the folder of the study. A point's runs are rows of the study like those of a sweep, so a search
+that was interrupted goes on, and its points can be queried and drawn.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from fairport import backends
+from fairport.errors import InputError
+from fairport.files.place import place
+from fairport.run_numbers import NUMBERS
+from fairport.scenario.axes import Combination
+from fairport.scenario.rows import in_base_units
+from fairport.study.execution import Executor, Local
+from fairport.study.making import Listeners, Making, Runs
+from fairport.study.model_version import model_version
+from fairport.study.points import StudyPoint
+from fairport.study.results import Definition, Study, define
+from fairport.study.search_file import SearchFile, gain, medians
+from fairport.study.store import Store
+
+if TYPE_CHECKING:
+    import optuna
+
+Goal = Literal["tune", "hunt"]
+
+DATABASE = "search.db"
+_DEFAULTS: dict[Goal, dict[str, float]] = {
+    "tune": {"jain_index": 1.0},
+    "hunt": {"throughput_ratio": 1.0},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A point of a search, and how good it is."""
+
+    values: Mapping[str, Any]
+    numbers: Mapping[str, float | None]
+    """Medians over the seeds."""
+    gain: float
+    """Over the scenario without the search's values; 1 is as good."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A search that was made."""
+
+    study: Study
+    goal: Goal
+    weights: Mapping[str, float]
+    before: Mapping[str, float | None]
+    """Medians of the scenario without the search's values."""
+    found: Sequence[Found]
+    """Best first: for `hunt`, worst."""
+    trials: int
+    """How many points were tried, those without a result included."""
+
+    def document(self) -> dict[str, Any]:
+        """For programs: what `--json` prints."""
+        return {
+            "study": self.study.definition.name,
+            "place": self.study.place.name,
+            "goal": self.goal,
+            "objective": dict(self.weights),
+            "before": dict(self.before),
+            "trials": self.trials,
+            "found": [
+                {"values": dict(one.values), "numbers": dict(one.numbers), "gain": one.gain}
+                for one in self.found
+            ],
+        }
+
+
+def search(
+    file: SearchFile,
+    goal: Goal,
+    *,
+    trials: int,
+    folder: str | Path,
+    force: bool = False,
+    jobs: int | None = None,
+    store: Store | None = None,
+    executor: Executor | None = None,
+    listeners: Listeners | None = None,
+) -> Searched:
+    """Tries points until the study in `folder` has `trials` of them.
+
+    Raises InputError for bad input, before the first run.
+    """
+    base, space = file.base(), file.searched()
+    weights = file.objective or _DEFAULTS[goal]
+    runs = Runs(base, space.corners(), backends.DEFAULT, file.file, "space")
+    runs.check()
+    jobs = runs.jobs(jobs)
+    study = define(place(folder), _definition(file, {}), force=force)
+    database = Path(folder) / DATABASE
+    if force:
+        database.unlink(missing_ok=True)
+    making = Making(study, runs, store or Store(), list(NUMBERS), jobs, listeners or Listeners())
+    trier = _Trier(file, making, runs, executor or Local(jobs), weights)
+    with making:
+        before = trier.medians([runs.add(StudyPoint(Combination({})))])[0]
+        asked = _asked(database, goal)
+        # so many at a time keep all processors busy
+        at_a_time = max(2, -(-2 * jobs // file.seeds))
+        while (left := trials - len(asked.get_trials(deepcopy=False))) > 0:
+            batch = [asked.ask() for _ in range(min(left, at_a_time))]
+            points = [space.point(trial) for trial in batch]
+            numbers = trier.medians([runs.add(point) for point in points])
+            for trial, point, one in zip(batch, points, numbers, strict=True):
+                trial.set_user_attr("values", point.values)
+                trial.set_user_attr("numbers", one)
+                value = gain(one, before, weights)
+                failed = optuna_state("FAIL") if value is None else None
+                asked.tell(trial, value, state=failed)
+    done = asked.get_trials(deepcopy=False)
+    found = [
+        Found(one.user_attrs["values"], one.user_attrs["numbers"], one.value)
+        for one in done
+        if one.value is not None
+    ]
+    values = {path: sorted({one.values[path] for one in found}, key=_order) for path in file.space}
+    study = define(place(folder), _definition(file, values), force=False)
+    found.sort(key=lambda one: one.gain, reverse=goal == "tune")
+    return Searched(study, goal, weights, before, found, len(done))
+
+
+@dataclass(frozen=True)
+class _Trier:
+    """Runs points."""
+
+    file: SearchFile
+    making: Making
+    runs: Runs
+    executor: Executor
+    weights: Mapping[str, float]
+
+    def medians(self, points: Sequence[int]) -> list[dict[str, float | None]]:
+        """The numbers of points, by their numbers; made where the study does not have them."""
+        seeds = range(1, self.file.seeds + 1)
+        wanted = [(point, seed) for point in points for seed in seeds]
+        self.making.run_at_once(wanted, self.executor)
+        rows = self.making.rows([self.runs.run_id(*one) for one in wanted])
+        each = [rows[at : at + len(seeds)] for at in range(0, len(rows), len(seeds))]
+        return [medians(some, list(self.weights)) for some in each]
+
+
+def optuna_state(name: str) -> Any:
+    """A state of a trial, by its name."""
+    from optuna.trial import TrialState
+
+    return TrialState[name]
+
+
+def _asked(database: Path, goal: Goal) -> optuna.Study:
+    """Optuna's study; what was under way when it was interrupted is asked for again."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        storage = optuna.storages.RDBStorage(f"sqlite:///{database}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            study = optuna.create_study(
+                study_name=goal,
+                storage=storage,
+                direction="maximize" if goal == "tune" else "minimize",
+                load_if_exists=True,
+            )
+            had = study.get_trials(deepcopy=False)
+            study.sampler = optuna.samplers.TPESampler(
+                seed=len(had), multivariate=True, constant_liar=True
+            )
+    except Exception as error:
+        raise InputError(
+            f"cannot be opened: {str(error).splitlines()[0]}",
+            file=str(database),
+            remedy="--force begins the search again",
+        ) from None
+    for trial in had:
+        if trial.state == optuna.trial.TrialState.RUNNING:
+            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+            study.enqueue_trial(trial.params)
+    return study
+
+
+def _definition(file: SearchFile, values: Mapping[str, list[Any]]) -> Definition:
+    axes = {path: list(values.get(path, [])) for path in file.space}
+    return Definition(
+        name=file.name,
+        scenario=file.base().to_toml(),
+        axes=axes,
+        labels={path: [str(value) for value in of] for path, of in axes.items()},
+        titles={},
+        keep=list(NUMBERS),
+        backend=backends.DEFAULT,
+        model=model_version(),
+        seeds=list(range(1, file.seeds + 1)),
+    )
+
+
+def _order(value: Any) -> tuple[float, str]:
+    """Numbers and quantities by what they are."""
+    if isinstance(value, int | float):
+        return float(value), ""
+    numbers = in_base_units([value])
+    return (numbers[1][0], "") if numbers else (0.0, str(value))

@@ -1,0 +1,169 @@
+"""Search files: a scenario, a fix, what is searched, and what counts, in TOML.
+
+    scenario = "outcast"
+    fix = "red"
+    seeds = 5
+
+    [objective]
+    jain_index = 2
+    goodput_bps_total = 1
+
+    [space]
+    "queue.max_p" = { from = 0.01, to = 0.5, scale = "log" }
+    "queue.min" = { from = "1500B", to = "8KiB" }
+    "tcp.congestion_control" = ["bic", "cubic"]
+
+The objective weighs numbers. Each counts as its gain over the scenario without the search's values,
+so weights need no units.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field, PrivateAttr, ValidationError, field_validator
+
+from fairport._toml import TOMLDecodeError, loads
+from fairport.errors import InputError, did_you_mean
+from fairport.run_numbers import NUMBERS
+from fairport.scenario import Scenario
+from fairport.scenario import load as load_scenario
+from fairport.scenario.base import Section, refuse
+from fairport.scenario.problems import first_problem
+from fairport.study.fixes import load as load_fixes
+from fairport.study.space import Dimension, Space
+
+_BUILTIN = Path(__file__).parent / "builtin" / "searches"
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+# numbers of which less is better
+_LESS = (
+    *("timeout", "drop", "marks", "blackout", "rtt", "queue", "fct", "slowdown", "round_time"),
+    *("response", "loss", "delay", "unfinished", "outcast"),
+)
+_SMALLEST = 1e-9
+
+
+class SearchFile(Section):
+    """A search."""
+
+    of: ClassVar[str] = "a search"
+
+    scenario: str
+    """Name of a built-in scenario, or the path of a file, from the folder of the search file."""
+    name: str = Field(default="search", pattern=_NAME, max_length=100)
+    """Of the study; results go to `results/NAME`. Default: the file's name."""
+    description: str = ""
+    """What it is for."""
+    fix: str = ""
+    """A fix that is applied first."""
+    seeds: int = Field(default=5, ge=1)
+    """Seeds per trial, from 1 on."""
+    settings: dict[str, Any] = Field(default={}, alias="set")
+    """What is set at every point: values by dotted paths."""
+    objective: dict[str, float] = Field(default={})
+    """Weights by the names of numbers. Default: for `tune` the Jain index, for `hunt` the
+    throughput ratio."""
+    space: dict[str, Dimension] = Field(min_length=1)
+    """What is searched: bounds or values by dotted paths."""
+
+    _file: str = PrivateAttr(default="")
+
+    @field_validator("objective")
+    @classmethod
+    def _known_numbers(cls, objective: dict[str, float]) -> dict[str, float]:
+        for name, weight in objective.items():
+            if name not in NUMBERS:
+                raise refuse(f"names `{name}`, which no run has", did_you_mean(name, NUMBERS))
+            if weight <= 0:
+                raise refuse(f"gives `{name}` a weight of {weight:g}", "give one above 0")
+        return objective
+
+    @property
+    def file(self) -> str:
+        """What messages call it."""
+        return self._file or "search"
+
+    def base(self) -> Scenario:
+        """The scenario with the fix and what is set. Raises ScenarioError, FixError."""
+        is_beside = self.scenario.endswith(".toml") and self._file
+        source = Path(self._file).parent / self.scenario if is_beside else self.scenario
+        scenario = load_scenario(source).patch(self.settings)
+        for fix in load_fixes([self.fix] if self.fix else []):
+            scenario = fix.applied(scenario)
+        return scenario
+
+    def searched(self) -> Space:
+        """The space."""
+        return Space(self.space)
+
+
+def is_less_better(number: str) -> bool:
+    """Whether a network is better where the number is less."""
+    return any(part in number for part in _LESS)
+
+
+def medians(rows: Sequence[Mapping[str, Any]], numbers: Sequence[str]) -> dict[str, float | None]:
+    """Of each number, over the runs that have it."""
+    found: dict[str, float | None] = {}
+    for name in numbers:
+        values = [float(row[name]) for row in rows if row.get(name) is not None]
+        found[name] = statistics.median(values) if values else None
+    return found
+
+
+def gain(
+    found: Mapping[str, float | None],
+    before: Mapping[str, float | None],
+    weights: Mapping[str, float],
+) -> float | None:
+    """The weighted geometric mean of the numbers' gains; above 1 is better than before.
+
+    None where a number is missing: no run of the trial had it.
+    """
+    logs = []
+    for name, weight in weights.items():
+        ours, theirs = found[name], before[name]
+        if ours is None or theirs is None:
+            return None
+        ratio = math.log(max(ours, _SMALLEST) / max(theirs, _SMALLEST))
+        logs.append(weight * (-ratio if is_less_better(name) else ratio))
+    return math.exp(sum(logs) / sum(weights.values()))
+
+
+def builtin_names() -> list[str]:
+    """Names of the searches that come with Fairport."""
+    return sorted(path.stem for path in _BUILTIN.glob("*.toml"))
+
+
+def load(source: str) -> SearchFile:
+    """A search file, or a built-in search by its name. Raises InputError."""
+    path = Path(source)
+    if not re.search(r"\.toml$|[/\\]", source):
+        if source not in builtin_names():
+            raise InputError(
+                "is not a built-in search",
+                value=source,
+                remedy=f"{did_you_mean(source, builtin_names())} A file ends in .toml.",
+            )
+        path = _BUILTIN / f"{source}.toml"
+    try:
+        document = {"name": path.stem, **loads(path.read_text(encoding="utf-8-sig"))}
+        search = SearchFile.model_validate(document)
+    except ValidationError as error:
+        raise first_problem(error, document, source, InputError) from None
+    except TOMLDecodeError as error:
+        raise InputError(
+            f"is not TOML: {error}", file=source, remedy="see https://toml.io"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "is not UTF-8 text"
+        raise InputError(
+            f"cannot be read: {said}", file=source, remedy="give a search file (docs/guide)"
+        ) from None
+    search._file = str(path)
+    return search

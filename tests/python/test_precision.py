@@ -1,0 +1,95 @@
+"""Medians with intervals, and points that have two states."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from fairport.scenario import load
+from fairport.study.making import Listeners, Status
+from fairport.study.precision import Precision, more_seeds, states, summary
+from fairport.study.sweep import sweep
+
+GENERATOR = np.random.default_rng(5)
+
+
+def runs(**values: list[float | None]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"point": point, "seed": seed, "ratio": value}
+            for point, of in values.items()
+            for seed, value in enumerate(of, 1)
+        ],
+        schema={"point": pl.String, "seed": pl.Int64, "ratio": pl.Float64},
+    )
+
+
+def test_median_and_quartiles_are_those_of_the_seeds() -> None:
+    (row,) = summary(runs(a=[4.0, 1.0, 2.0, 3.0, None]), ["point"], "ratio").to_dicts()
+    assert (row["runs"], row["median"], row["q1"], row["q3"]) == (4, 2.5, 1.75, 3.25)
+    assert 1.0 <= row["low"] < 2.5 < row["high"] <= 4.0
+
+
+def test_one_value_and_equal_values_are_their_own_interval() -> None:
+    rows = summary(runs(a=[0.5], b=[0.7] * 9), ["point"], "ratio").to_dicts()
+    assert [(row["low"], row["high"]) for row in rows] == [(0.5, 0.5), (0.7, 0.7)]
+    assert not any(row["is_bimodal"] for row in rows)
+
+
+def test_the_interval_holds_the_true_median_nineteen_times_in_twenty() -> None:
+    samples = GENERATOR.normal(3.0, 1.0, (200, 25))
+    values = {f"p{number}": list(sample) for number, sample in enumerate(samples)}
+    found = summary(runs(**values), ["point"], "ratio")
+    holds = found.filter((pl.col("low") <= 3.0) & (pl.col("high") >= 3.0)).height
+    assert 180 <= holds <= 199
+
+
+def test_the_same_runs_have_the_same_interval() -> None:
+    of = runs(a=list(GENERATOR.normal(size=20)))
+    assert summary(of, ["point"], "ratio").equals(summary(of, ["point"], "ratio"))
+
+
+def test_two_states_are_found_with_their_means() -> None:
+    values = np.array([0.2] * 6 + [0.22] * 6 + [1.0] * 4 + [1.02] * 4)
+    found = states(GENERATOR.permutation(values))
+    assert found == pytest.approx((0.21, 1.01))
+
+
+@pytest.mark.parametrize("draw", [GENERATOR.normal, GENERATOR.uniform])
+def test_one_state_is_seldom_taken_for_two(draw: object) -> None:
+    samples = draw(10.0, 11.0, (500, 20))  # type: ignore[operator]
+    assert sum(states(sample) is not None for sample in samples) <= 40
+
+
+def test_two_states_that_are_nearly_the_same_are_one() -> None:
+    assert states(np.array([0.980] * 10 + [0.985] * 10)) is None
+
+
+def test_outliers_are_no_state() -> None:
+    assert states(np.array([0.2, 0.21, 0.22, 0.2, 0.19, 0.2, 0.21, 0.2, 0.2, 5.0])) is None
+
+
+def test_seeds_are_added_where_the_interval_is_wide() -> None:
+    of = runs(narrow=[1.0, 1.01, 0.99, 1.0], wide=[0.1, 1.0, 3.0, 0.5])
+    more = more_seeds(of, ["point"], Precision("ratio", 0.1))
+    assert more == [({"point": "wide"}, 5), ({"point": "wide"}, 6)]
+    assert more_seeds(of, ["point"], Precision("ratio", 0.1, most_seeds=5)) == more[:1]
+    assert more_seeds(of, ["point"], Precision("ratio", 0.1, most_seeds=4)) == []
+
+
+def test_a_sweep_goes_on_until_it_is_precise(tmp_path: object) -> None:
+    base = load("two-switch").patch({"duration": "20ms"})
+    seen: list[Status] = []
+    study = sweep(
+        base,
+        {"queue.limit": ["8KiB", "64KiB"]},
+        seeds=4,
+        folder=f"{tmp_path}/study",
+        until_precise=Precision("jain_index", 0.1, most_seeds=16),
+        listeners=Listeners(status=seen.append),
+    )
+    found = summary(study.to_polars(), ["queue.limit"], "jain_index")
+    for row in found.iter_rows(named=True):
+        half = (row["high"] - row["low"]) / 2
+        assert half <= 0.1 * row["median"] or row["runs"] == 16
+    assert found["runs"].sum() == seen[-1].done > 8

@@ -1,0 +1,141 @@
+"""Searches: their gains, their bounds, that they resume, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+from fairport.errors import InputError
+from fairport.study.results import Study
+from fairport.study.search import search
+from fairport.study.search_file import builtin_names, gain, load, medians
+from fairport.study.space import Bounds
+
+FILE = """
+scenario = "two-switch"
+seeds = 2
+{more}
+[set]
+duration = "10ms"
+[space]
+"topology.peers" = {{ from = 2, to = 20 }}
+"queue.limit" = {{ from = "4KiB", to = "64KiB", scale = "log" }}
+"tcp.congestion_control" = ["bic", "cubic"]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE.format(more=""))
+    return str(path)
+
+
+def test_a_gain_is_the_weighted_geometric_mean() -> None:
+    before = {"jain_index": 0.5, "rtt_p99_s": 0.002}
+    found = {"jain_index": 1.0, "rtt_p99_s": 0.004}
+    assert gain(found, before, {"jain_index": 1.0}) == pytest.approx(2)
+    assert gain(found, before, {"rtt_p99_s": 1.0}) == pytest.approx(0.5)
+    assert gain(found, before, {"jain_index": 1.0, "rtt_p99_s": 1.0}) == pytest.approx(1)
+    assert gain(found, before, {"jain_index": 3.0, "rtt_p99_s": 1.0}) == pytest.approx(2**0.5)
+    assert gain(found | {"jain_index": None}, before, {"jain_index": 1.0}) is None
+
+
+def test_a_number_is_its_median_over_the_runs_that_have_it() -> None:
+    rows: list[dict[str, Any]] = [{"a": 1.0}, {"a": 3.0}, {"a": None}, {"a": 9.0}]
+    assert medians(rows, ["a", "b"]) == {"a": 3.0, "b": None}
+
+
+def test_quantities_are_whole_and_within_their_bounds() -> None:
+    low, high, value_of = Bounds.model_validate({"from": "1ms", "to": "200ms"}).range()
+    assert (value_of(low), value_of(high)) == ("1ms", "200ms")
+    assert value_of(18_962_338_914) == "19ms"
+
+
+def test_a_search_keeps_to_its_space_and_goes_on(file: str, tmp_path: Path) -> None:
+    first = search(load(file), "tune", trials=4, folder=tmp_path / "study", jobs=1)
+    assert first.trials == 4
+    again = search(load(file), "tune", trials=7, folder=tmp_path / "study", jobs=1)
+    assert again.trials == 7
+    assert [one.gain for one in again.found] == sorted((o.gain for o in again.found), reverse=True)
+    before = again.before["jain_index"]
+    assert before is not None
+    for one in again.found:
+        assert 2 <= one.values["topology.peers"] <= 20
+        assert one.values["tcp.congestion_control"] in ("bic", "cubic")
+        ours = one.numbers["jain_index"]
+        assert ours is not None
+        assert one.gain == pytest.approx(ours / before)
+    assert {json.dumps(one.values) for one in first.found} <= {
+        json.dumps(one.values) for one in again.found
+    }
+    study = Study(tmp_path / "study")
+    points = {json.dumps(one.values) for one in again.found}
+    assert study.to_polars()["run_id"].n_unique() == 2 * (len(points) + 1)
+
+
+def test_a_hunt_has_the_worst_first(file: str, tmp_path: Path) -> None:
+    done = search(load(file), "hunt", trials=4, folder=tmp_path / "study", jobs=1)
+    gains = [one.gain for one in done.found]
+    assert gains == sorted(gains)
+    assert list(done.weights) == ["throughput_ratio"]
+
+
+def test_the_commands_print_settings_that_can_be_used(
+    file: str, fairport: Command, tmp_path: Path
+) -> None:
+    done = fairport("tune", file, "--trials", "2", "--jobs", "1", "--json")
+    assert done.status == 0, done.err
+    assert len(json.loads(done.out)["found"]) == 2
+    shown = fairport("tune", file, "--trials", "2", "--jobs", "1")
+    assert re.search(r"Best of 2 points, 2 seeds each:\n  --set topology\.peers=\d+ ", shown.out)
+    broken = tmp_path / "results" / "mine" / "search.db"
+    broken.write_bytes(b"no database" * 500)
+    error = fairport("tune", file, "--trials", "2", "--jobs", "1")
+    assert error.status == 2
+    assert "search.db: cannot be opened" in error.err
+
+
+def test_built_in_searches_can_be_made() -> None:
+    for name in builtin_names():
+        file = load(name)
+        base = file.base()
+        for point in file.searched().corners():
+            point.applied(base)
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("[objective]\njain = 1", "objective: .*names `jain`, which no run has"),
+        ("[objective]\njain_index = 0", "objective: .*a weight of 0"),
+        ("fix = 'rde'", '"rde" is not one of'),
+        ("trials = 3", "trials: is not a field of a search"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused(tmp_path: Path, more: str, problem: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE.format(more=more if "[" not in more else "") + more * ("[" in more))
+    with pytest.raises(InputError, match=problem):
+        search(load(str(path)), "tune", trials=1, folder=tmp_path / "study")
+
+
+@pytest.mark.parametrize(
+    ("dimension", "problem"),
+    [
+        ('{ from = "4KiB", to = "4ms" }', "not quantities of one kind"),
+        ('{ from = "8KiB", to = "4KiB" }', "no room between its ends"),
+        ("{ from = 0, to = 4, scale = 'log' }", "has no logarithm"),
+        ('{ from = "4ms", to = "8ms" }', r'space."queue.limit": "4ms" has an unknown unit'),
+    ],
+)
+def test_a_space_that_cannot_be_is_refused(tmp_path: Path, dimension: str, problem: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'scenario = "outcast"\n[space]\n"queue.limit" = {dimension}\n')
+    with pytest.raises(InputError, match=problem):
+        search(load(str(path)), "tune", trials=1, folder=tmp_path / "study")
+    assert not (tmp_path / "study").exists()

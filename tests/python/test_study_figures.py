@@ -1,0 +1,135 @@
+"""Figures of a study: what they show of known numbers, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+from fairport.errors import InputError
+from fairport.figures import studies
+from fairport.figures.studies import best
+from fairport.figures.studies.view import viewed
+from fairport.files.place import place
+from fairport.study.model_version import model_version
+from fairport.study.results import Definition, Study, define
+from matplotlib.patches import Polygon, Rectangle
+
+AXES: dict[str, list[Any]] = {
+    "peers": [2, 12],
+    "queue.limit": ["4 packets", "16 packets"],
+    "stack": ["old", "new"],
+}
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    """Two stacks over peers and buffers; one point of the new stack has two states."""
+    definition = Definition(
+        name="made-up",
+        scenario="",
+        axes=AXES,
+        labels={axis: list(map(str, values)) for axis, values in AXES.items()},
+        titles={"peers": "peers of the lone flow"},
+        keep=["throughput_ratio", "jain_index"],
+        backend="simulation",
+        model=model_version(),
+    )
+    made = define(place(tmp_path / "study"), definition, force=False)
+    for peers in AXES["peers"]:
+        for limit in AXES["queue.limit"]:
+            for stack in AXES["stack"]:
+                for seed in range(1, 11):
+                    is_two = (peers, limit, stack) == (12, "4 packets", "new")
+                    ratio = (
+                        (2.0 if seed % 2 else 0.1) if is_two else 0.25 if stack == "old" else 0.9
+                    )
+                    made.runs.add(
+                        {
+                            "peers": peers,
+                            "queue.limit": limit,
+                            "stack": stack,
+                            "seed": seed,
+                            "run_id": f"{peers}-{limit}-{stack}-{seed}",
+                            "throughput_ratio": ratio * (1 + seed / 1000),
+                            "jain_index": 0.9,
+                            "error": None,
+                        }
+                    )
+    made.runs.flush()
+    return made
+
+
+def test_a_map_has_a_cell_per_point_and_cuts_bistable_ones(study: Study) -> None:
+    picture = studies.draw(study, x="peers", y="queue.limit", color="throughput_ratio")
+    old, new = picture.axes[:2]
+    assert [axes.get_title(loc="left") for axes in (old, new)] == ["old", "new"]
+    assert [sum(isinstance(p, Rectangle) for p in axes.patches) for axes in (old, new)] == [4, 3]
+    assert [sum(isinstance(p, Polygon) for p in axes.patches) for axes in (old, new)] == [0, 2]
+    assert [label.get_text() for label in old.get_yticklabels()] == ["4", "16"]
+
+
+def test_an_equal_share_is_the_middle_of_the_colours(study: Study) -> None:
+    from fairport.figures.studies import heat
+
+    view = viewed(study, "throughput_ratio", ["peers", "queue.limit"], "")
+    norm, colours = heat.scale(view)
+    assert norm(1.0) == pytest.approx(0.5)
+    assert min(colours(norm(1.0))[:3]) > 0.9
+    red, _, blue = colours(norm(0.1))[:3]
+    assert red > blue
+
+
+def test_lines_go_through_the_medians_and_leave_bistable_points_out(study: Study) -> None:
+    picture = studies.draw(
+        study, x="peers", y="throughput_ratio", color="stack", where="\"queue.limit\" = '4 packets'"
+    )
+    (panel, *_) = picture.axes
+    solid = [line for line in panel.lines if line.get_linestyle() == "-"]
+    assert [len(line.get_xdata()) for line in solid] == [2, 1]  # type: ignore[arg-type]
+    assert float(solid[0].get_ydata()[0]) == pytest.approx(0.25 * 1.0055)  # type: ignore[index]
+    texts = [text.get_text() for text in picture.legends[0].get_texts()]
+    assert texts == ["old", "new"]
+
+
+def test_the_best_is_nearest_to_an_equal_share(study: Study) -> None:
+    view = viewed(study, "throughput_ratio", ["peers", "queue.limit", "stack"], "")
+    at = view.points.filter(peers=2, **{"queue.limit": "4 packets"})
+    first, is_clear = best.winner(at, "throughput_ratio")
+    assert (first["stack"], is_clear) == ("new", True)
+    first, is_clear = best.winner(at, "jain_index")
+    assert not is_clear
+    picture = studies.draw(study, x="peers", y="queue.limit", color="stack", by="throughput_ratio")
+    assert picture.texts[0].get_text() == "Best stack: throughput ratio nearest to 1"
+
+
+def test_the_command_writes_what_was_asked_for(
+    study: Study, fairport: Command, tmp_path: Path
+) -> None:
+    where = ("study", "--x", "peers", "--y", "queue.limit", "--color", "jain_index")
+    assert fairport("plot", *where).out == "made-up.png\n"
+    assert (tmp_path / "made-up.png").read_bytes().startswith(b"\x89PNG")
+    assert fairport("plot", *where, "--out", "map.svg").status == 0
+    svg = (tmp_path / "map.svg").read_text()
+    assert "peers of the lone flow" in svg
+    assert "80 runs, 10 seeds per point" in svg
+
+
+@pytest.mark.parametrize(
+    ("options", "problem", "remedy"),
+    [
+        ({"x": "pears"}, '--x: "pears" cannot be drawn there', "did you mean `peers`"),
+        ({"x": "peers", "y": "peers"}, '--y: "peers" is given twice', "another axis"),
+        ({"y": "jain"}, '--y: "jain" cannot be drawn', "jain_index"),
+        ({"y": "stack", "color": "drops"}, '--color: "drops" cannot be drawn', "throughput_ratio"),
+        ({"where": "peers > 100"}, "has no run with", "wider"),
+        ({"where": "pears > 1"}, "cannot be answered", "peers"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(
+    study: Study, options: dict[str, str], problem: str, remedy: str
+) -> None:
+    with pytest.raises(InputError, match=problem) as refused:
+        studies.draw(study, **options)
+    assert remedy in refused.value.remedy
