@@ -1,4 +1,4 @@
-"""Runs one benchmark: `python -m benches [speed|million-flows] [OPTION ..]`; speed by default."""
+"""Runs one benchmark: `python -m benches [speed|million-flows|study] [OPTION ..]`; speed by default."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ def main(arguments: Sequence[str]) -> int:
         from benches import million_flows
 
         million_flows.main(options)
+    elif name == "study":
+        from benches import study
+
+        study.main(options)
     elif name == "speed" and not options:
         from benches import speed
 
         speed.main()
     else:
-        print("usage: make bench [CASE=speed|million-flows] [ARGS='--flows 10000']")
+        print("usage: make bench [CASE=speed|million-flows|study] [ARGS='--flows 10000']")
         return 0 if name in {"-h", "--help"} else 2
     return 0
 

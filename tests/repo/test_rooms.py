@@ -75,6 +75,7 @@ def test_every_table_that_a_case_renews_has_its_place() -> None:
 
 def test_the_benchmarks_start() -> None:
     assert run("benches", "million-flows", "--help").returncode == 0
+    assert run("benches", "study", "--help").returncode == 0
     assert run("benches", "--help").returncode == 0
     assert run("benches", "nonsense").returncode == 2
 

@@ -51,6 +51,13 @@ def sweep(
     ] = False,
     backend: BackendName = "simulation",
     jobs: Jobs = None,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run on a cluster: dask://HOST:PORT, or slurm://PARTITION?jobs=20&cores=16.",
+        ),
+    ] = "",
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Say how many runs it is, and run none.")
     ] = False,
@@ -83,7 +90,10 @@ def sweep(
         return
     counted: list[Any] = []
     try:
-        with sweep_bar(loaded.name, shown=not quiet) as bar:
+        with (
+            sweep_lines.executor(cluster) as executor,
+            sweep_bar(loaded.name, shown=not quiet) as bar,
+        ):
 
             def listen(status: making.Status) -> None:
                 counted[:] = [status]
@@ -100,6 +110,7 @@ def sweep(
                 force=force,
                 backend=backend,
                 jobs=jobs,
+                executor=executor,
                 until_precise=sweep_lines.precision(until_precise, loaded, most_seeds),
                 listeners=making.Listeners(estimate=say, status=listen),
             )

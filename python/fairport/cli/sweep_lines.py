@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from fairport.errors import InputError
+from fairport.study.execution import Executor
 from fairport.study.making import Estimate, Status
 from fairport.study.points import count, points
 from fairport.study.precision import Precision
@@ -30,6 +33,18 @@ def precision(text: str, file: SweepFile, most_seeds: int) -> Precision | None:
         )
     metric = file.keep[0] if file.keep else "throughput_ratio"
     return Precision(metric, share, most_seeds)
+
+
+@contextmanager
+def executor(cluster: str) -> Iterator[Executor | None]:
+    """Where runs are made; None: on this machine."""
+    if not cluster:
+        yield None
+        return
+    from fairport.study.cluster import connected
+
+    with connected(cluster) as found:
+        yield found
 
 
 def size_of(file: SweepFile) -> str:

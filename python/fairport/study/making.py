@@ -197,6 +197,11 @@ class Making:
         )
         self._made(rest, executor)
 
+    def so_far(self) -> pl.DataFrame:
+        """The study's runs, those just made included."""
+        self._study.runs.flush()
+        return self._study.to_polars()
+
     def rows(self, run_ids: Sequence[str]) -> list[dict[str, Any]]:
         """The study's rows of these runs, in this order; one that failed has no numbers."""
         self._study.runs.flush()

@@ -118,7 +118,7 @@ def run(
         wanted = [(number, seed) for number in range(len(every)) for seed in file.seed_numbers]
         making.run(wanted, executor)
         while until_precise is not None:
-            more = more_seeds(study.to_polars(), list(file.axes), until_precise)
+            more = more_seeds(making.so_far(), list(file.axes), until_precise)
             wanted = runs.at_points(more)
             if not wanted:
                 break

@@ -1,0 +1,209 @@
+"""Runs on a cluster: Dask's scheduler hands them to its workers, which need the wheel alone.
+
+Workers get runs and send rows back; only this process writes the study, so nothing is shared but
+the scheduler. When a worker is lost, the scheduler gives what it had under way to another. When the
+connection to the scheduler is lost, what had not come back is handed out again as soon as there is
+a scheduler at the address. A row that comes twice is the same row.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+
+from fairport.errors import InputError
+from fairport.study.execution import Ended, Executor, Task, outcome
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_CONNECT_S = 8
+_RECONNECT_S = 60
+_POLL_S = 0.2
+# a message to the scheduler costs some milliseconds, so runs travel together
+_BATCH = 8
+_BATCHES_PER_THREAD = 3
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Executor]:
+    """`dask://HOST:PORT`, or `slurm://PARTITION?jobs=20&cores=16&memory=32GB&walltime=04:00:00`.
+
+    Raises InputError where there is no scheduler, within 10 s.
+    """
+    parts = urlsplit(address)
+    _require_extra(address)
+    if parts.scheme == "dask" and parts.port:
+        yield Dask(f"tcp://{parts.hostname}:{parts.port}")
+    elif parts.scheme == "slurm" and parts.netloc:
+        with _slurm(parts.netloc, dict(parse_qsl(parts.query))) as scheduler:
+            yield Dask(scheduler)
+    else:
+        raise InputError(
+            "is not the address of a cluster",
+            file="--cluster",
+            value=address,
+            remedy="dask://HOST:PORT of a scheduler, or slurm://PARTITION?jobs=20&cores=16",
+        )
+
+
+class Dask:
+    """A scheduler at an address, with the workers that it has or will have."""
+
+    def __init__(self, address: str) -> None:
+        """Raises InputError where nothing answers."""
+        self._address = address
+        parts = urlsplit(address)
+        try:
+            # Dask waits where it is refused at once
+            socket.create_connection((parts.hostname, parts.port), timeout=_CONNECT_S).close()
+        except OSError as error:
+            raise self._unreachable() from error
+        self._client = self._connected(_CONNECT_S)
+
+    def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
+        """As `Executor` says."""
+        waiting: deque[list[Task]] = deque()
+        handed_out: dict[Future, list[Task]] = {}
+        try:
+            while True:
+                try:
+                    self._hand_out(tasks, waiting, handed_out)
+                    if not handed_out:
+                        return
+                    yield from self._come_back(waiting, handed_out)
+                except (OSError, TimeoutError, CancelledError, AttributeError):
+                    # the last is what a client raises that has just lost its scheduler
+                    waiting.extend(handed_out.values())
+                    handed_out.clear()
+                    self._again()
+        finally:
+            with suppress(Exception):
+                self._client.cancel(list(handed_out), force=True)
+            with suppress(Exception):
+                self._client.close(timeout=1)
+
+    def _hand_out(
+        self,
+        tasks: Iterator[Task],
+        waiting: deque[list[Task]],
+        handed_out: dict[Future, list[Task]],
+    ) -> None:
+        """Keeps every worker's threads busy, and little more with the scheduler."""
+        self._require_connection()
+        threads = sum(self._client.nthreads().values()) or 1
+        while len(handed_out) < threads * _BATCHES_PER_THREAD:
+            batch = waiting.popleft() if waiting else list(islice(tasks, _BATCH))
+            if not batch:
+                return
+            # a lost worker is no fault of its runs: they are tried elsewhere
+            future = self._client.submit(_outcomes, batch, pure=False, retries=3)
+            handed_out[future] = batch
+
+    def _come_back(
+        self, waiting: deque[list[Task]], handed_out: dict[Future, list[Task]]
+    ) -> Iterator[Ended]:
+        """What has ended meanwhile."""
+        deadline = time.monotonic() + _POLL_S
+        while not any(future.done() for future in handed_out):
+            self._require_connection()
+            if time.monotonic() > deadline:
+                return
+            time.sleep(0.01)
+        for future in [one for one in handed_out if one.done()]:
+            batch = handed_out.pop(future)
+            if future.status == "finished":
+                yield from future.result(timeout=_CONNECT_S)
+            elif future.status == "error":
+                # several workers died of it, or it cannot be sent
+                yield from (Ended(task, None, str(future.exception())) for task in batch)
+            else:
+                waiting.append(batch)
+            future.release()
+
+    def _require_connection(self) -> None:
+        if self._client.status != "running":
+            raise OSError("the connection to the scheduler is lost")
+
+    def _again(self) -> None:
+        """Connects to the scheduler that is at the address, or will be."""
+        with suppress(Exception):
+            self._client.close(timeout=1)
+        self._client = self._connected(_RECONNECT_S)
+
+    def _connected(self, within_s: float) -> Client:
+        from distributed import Client
+
+        try:
+            return Client(self._address, timeout=within_s, set_as_default=False)
+        except (OSError, TimeoutError) as error:
+            raise self._unreachable() from error
+
+    def _unreachable(self) -> InputError:
+        return InputError(
+            "does not answer",
+            file="--cluster",
+            value=self._address.replace("tcp:", "dask:"),
+            remedy="start one with `dask scheduler`, and check host, port and firewall",
+        )
+
+
+def _outcomes(batch: list[Task]) -> list[Ended]:
+    """What a worker does."""
+    return [outcome(task, lambda _at_s, _hops: None) for task in batch]
+
+
+@contextmanager
+def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
+    """A scheduler in this process, with workers in Slurm's jobs; its address."""
+    from dask_jobqueue import SLURMCluster
+
+    jobs = int(options.pop("jobs", "1"))
+    known: dict[str, Any] = {"cores": 1, "memory": "2GB", "walltime": "01:00:00", "account": None}
+    wrong = [name for name in options if name not in known]
+    if wrong:
+        raise InputError(
+            "is not known of Slurm's jobs",
+            file="--cluster",
+            value=wrong[0],
+            remedy=f"jobs, {', '.join(known)}",
+        )
+    known |= options
+    cores = int(known["cores"])
+    try:
+        cluster = SLURMCluster(
+            queue=partition,
+            cores=cores,
+            # a run takes one core and an interpreter
+            processes=cores,
+            memory=known["memory"],
+            walltime=known["walltime"],
+            account=known["account"],
+            job_extra_directives=[],
+        )
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InputError(
+            f"cannot be used: {error}", file="--cluster", value=f"slurm://{partition}"
+        ) from None
+    with cluster:
+        cluster.scale(jobs=jobs)
+        yield cluster.scheduler_address
+
+
+def _require_extra(address: str) -> None:
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "needs the extra `cluster`",
+            file="--cluster",
+            value=address,
+            remedy="pip install 'fairport[cluster]'",
+        ) from None

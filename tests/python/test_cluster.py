@@ -1,0 +1,199 @@
+"""A study on a cluster: a real scheduler and real workers, killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import pytest
+from conftest import Command
+from fairport.errors import InputError
+from fairport.scenario import Scenario
+from fairport.study.making import Listeners, Status
+from fairport.study.sweep import sweep
+
+pytest.importorskip("distributed", reason="needs the extra `cluster`")
+from fairport.study.cluster import connected
+
+AXES: dict[str, Any] = {"topology.peers": [2, 3, 4, 5], "queue.limit": ["4KiB", "16KiB"]}
+
+
+@pytest.fixture
+def base() -> Scenario:
+    return fp.scenario("two-switch").patch({"duration": "100ms"})
+
+
+class Cluster:
+    """A scheduler at a port and its workers, each a process."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.scheduler = self.start_scheduler()
+        self.workers = [self.start_worker() for _ in range(2)]
+
+    @property
+    def address(self) -> str:
+        return f"dask://127.0.0.1:{self.port}"
+
+    def start_scheduler(self) -> subprocess.Popen[bytes]:
+        return self._started(
+            *("scheduler", "--host", "127.0.0.1", "--port", str(self.port)), "--no-dashboard"
+        )
+
+    def start_worker(self) -> subprocess.Popen[bytes]:
+        return self._started(
+            *("worker", f"tcp://127.0.0.1:{self.port}", "--nthreads", "1", "--no-nanny"),
+            *("--no-dashboard", "--death-timeout", "60"),
+        )
+
+    def close(self) -> None:
+        for process in self.processes:
+            with suppress(ProcessLookupError):
+                process.kill()
+            process.wait()
+
+    def _started(self, *arguments: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        self.processes.append(process)
+        return process
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    made = Cluster()
+    deadline = time.monotonic() + 60
+    while True:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", made.port), timeout=1):
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    yield made
+    made.close()
+
+
+def test_the_command_runs_on_the_cluster(
+    cluster: Cluster, fairport: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'scenario = "two-switch"\nseeds = 3\n[set]\nduration = "10ms"\n'
+        '[axes]\n"queue.limit" = ["4KiB", "8KiB"]\n'
+    )
+    done = fairport("sweep", "mine.toml", "--cluster", cluster.address, "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["made"] == 6
+
+
+def test_killed_workers_and_a_killed_scheduler_cost_no_run(
+    base: Scenario, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Every run is there once, with the fingerprint that it has here."""
+
+    def break_things(status: Status) -> None:
+        if status.done >= 10 and len(cluster.workers) == 2:
+            cluster.workers.pop().send_signal(signal.SIGKILL)
+        if status.done >= 24 and cluster.scheduler.poll() is None and len(cluster.workers) == 1:
+            cluster.scheduler.kill()
+            cluster.scheduler.wait()
+            cluster.scheduler = cluster.start_scheduler()
+            cluster.workers += [cluster.start_worker() for _ in range(2)]
+
+    with connected(cluster.address) as executor:
+        study = sweep(
+            base,
+            AXES,
+            seeds=8,
+            folder=tmp_path / "there",
+            executor=executor,
+            listeners=Listeners(status=break_things),
+        )
+    assert len(cluster.workers) == 3
+    there = study.to_polars()
+    assert there["run_id"].n_unique() == there.height == 64
+    assert there["error"].null_count() == 64
+    here = sweep(base, AXES, seeds=8, folder=tmp_path / "here", force=True).to_polars()
+    columns = [*AXES, "seed", "run_id", "fingerprint"]
+    assert there.select(columns).equals(here.select(columns))
+    one = base.patch({axis: here[axis][0] for axis in AXES})
+    assert there["fingerprint"][0] == fp.run(one, here["seed"][0]).fingerprint
+
+
+def test_an_address_at_which_nothing_is_is_an_error_within_ten_seconds(
+    fairport: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'scenario = "two-switch"\n[axes]\n"queue.limit" = ["4KiB"]\n'
+    )
+    begin = time.monotonic()
+    done = fairport("sweep", "mine.toml", "--cluster", "dask://127.0.0.1:9")
+    assert time.monotonic() - begin < 12  # ten, and the import of the library
+    assert done.status == 2
+    assert done.err.splitlines() == [
+        'error: --cluster: "dask://127.0.0.1:9" does not answer',
+        "hint: start one with `dask scheduler`, and check host, port and firewall",
+    ]
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("address", ["tcp://host:1", "dask://host", "nonsense", "slurm://"])
+def test_what_is_no_address_says_so(address: str) -> None:
+    with pytest.raises(InputError, match="is not the address of a cluster"), connected(address):
+        pass
+
+
+def test_slurm_starts_the_workers(
+    base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a stand-in for `sbatch`, which runs the job's script on this machine."""
+    pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
+    log = tmp_path / "jobs"
+    sbatch, scancel = tmp_path / "sbatch", tmp_path / "scancel"
+    sbatch.write_text(
+        f'#!/bin/sh\ncat "$1" >> {log}\nsetsid sh "$1" > /dev/null 2>&1 &\n'
+        f'echo $! >> {tmp_path}/pids\necho "Submitted batch job 7"\n'
+    )
+    scancel.write_text("#!/bin/sh\n")
+    for program in (sbatch, scancel):
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    try:
+        with connected("slurm://short?jobs=1&cores=1&memory=1GB&walltime=00:10:00") as executor:
+            study = sweep(
+                base, {"topology.peers": [2]}, seeds=2, folder=tmp_path / "s", executor=executor
+            )
+        assert study.to_polars()["error"].null_count() == 2
+        script = log.read_text()
+        assert "#SBATCH -p short" in script
+        assert "#SBATCH -t 00:10:00" in script
+    finally:
+        for pid in (tmp_path / "pids").read_text().split():
+            with suppress(ProcessLookupError):
+                os.killpg(int(pid), signal.SIGKILL)
+
+
+def test_an_option_that_slurm_does_not_have_is_refused() -> None:
+    pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
+    with (
+        pytest.raises(InputError, match="is not known of Slurm's jobs"),
+        connected("slurm://p?core=3"),
+    ):
+        pass
