@@ -1,4 +1,7 @@
-"""Runs one benchmark: `python -m benches [speed|million-flows|study] [OPTION ..]`; speed by default."""
+"""Runs one benchmark: `python -m benches [CASE] [OPTION ..]`.
+
+The cases: `speed` (without a name), `million-flows`, `study`.
+"""
 
 from __future__ import annotations
 

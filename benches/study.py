@@ -51,13 +51,12 @@ def main(arguments: Sequence[str]) -> None:
         points = study.sql(_QUERY).height
         query_s = time.perf_counter() - begin
         rows = study.to_polars().height
-    of_one, of_several = statistics.median(one), statistics.median(several)
-    engine = statistics.median(alone)
+    of_one, of_several, engine = (statistics.median(of) * 1e3 for of in (one, several, alone))
     print(
         f"{rows} runs at {points} points, {processors} processors\n"
-        f"one worker: {of_one * 1e3:.1f} ms per run; {processors}: {of_several * 1e3:.1f} ms,"
+        f"one worker: {of_one:.1f} ms per run; {processors}: {of_several:.1f} ms,"
         f" {of_one / of_several:.2f} times the throughput\n"
-        f"the engine alone: {engine * 1e3:.1f} ms per run; beside it {(of_one - engine) * 1e3:.1f} ms\n"
+        f"the engine alone: {engine:.1f} ms per run; beside it {of_one - engine:.1f} ms\n"
         f"the study and the store: {size / 1e6:.1f} MB;"
         f" for 10,000 runs {size / rows * 10_000 / 1e6:.1f} MB\n"
         f"a query of medians by one axis: {query_s:.3f} s"
@@ -71,7 +70,10 @@ def _study(folder: Path, seeds: Sequence[int], jobs: int) -> float:
     sweep(
         base,
         # one job as far as its cost goes
-        {"topology.peers": [12], "host.delay": [f"{30_000 + number}ns" for number in range(POINTS)]},
+        {
+            "topology.peers": [12],
+            "host.delay": [f"{30_000 + number}ns" for number in range(POINTS)],
+        },
         seeds=seeds,
         folder=folder / "study",
         store=Store(folder / "store"),
