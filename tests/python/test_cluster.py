@@ -162,7 +162,7 @@ def test_what_is_no_address_says_so(address: str) -> None:
 def test_slurm_starts_the_workers(
     base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a stand-in for `sbatch`, which runs the job's script on this machine."""
+    """In place of `sbatch` a program runs the job's script on this machine."""
     pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
     log = tmp_path / "jobs"
     sbatch, scancel = tmp_path / "sbatch", tmp_path / "scancel"

@@ -72,7 +72,8 @@ GONE = {
     r"[L]otter(?:y|ies)|[l]otter(?:y|ies)|\b[L]ot\b": "DropProbability, FlowFactory",
     r"\b[W]ishes\b|\b[w]ishes\b|\b[P]assage\b|\b[l]inger": "a name of the field",
     r"\b[o]ctets?\b(?!\()": "bytes, unless an RFC is quoted",
-    r"\b[t]old\b|\b[t]ells?\b": "reported, given, shown",
+    # a library's method may be called so
+    r"\b[t]old\b|(?<!\.)\b[t]ells?\b": "reported, given, shown",
     r"\b[m]end(?:s|ed|ing)?\b": "fix",
     r"\b[s]tands?\b(?! still)": "is",
     r"\b[h]angs? on\b": "depends on",
