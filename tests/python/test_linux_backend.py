@@ -29,6 +29,8 @@ if sys.platform != "linux":
 from fairport.backends import linux
 from fairport.backends.linux import gate, namespaces, tcp_info
 from fairport.backends.linux.load import Load
+from fairport.backends.protocol import BOTTLENECK, Observation
+from fairport.microscope import focus, look
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
 
@@ -67,6 +69,21 @@ def test_real_tcp_fills_the_tables_of_a_run() -> None:
     assert result.manifest["backend"] == "linux"
     assert result.manifest["health"]["send_errors"] == 0
     assert ours() == []
+
+
+@as_root
+def test_the_switch_keeps_the_packets_of_a_port() -> None:
+    observation = Observation(packets=(BOTTLENECK,))
+    result = fp.run(SCENARIO, seed=1, backend="linux", observation=observation)
+    packets = result.packets
+    (port,) = packets["port"].unique()
+    drops = result.drops.filter(port=port)
+    dropped = packets.filter(fate="dropped")
+    assert dropped["seq"].to_list() == drops["seq"].to_list()
+    assert dropped["time_s"].to_list() == drops["time_s"].to_list()
+    assert packets.filter(fate="forwarded").height > 1000
+    shown = look(result, focus(result, "1s", span="100ms"))
+    assert shown.packets.height > 100
 
 
 @as_root

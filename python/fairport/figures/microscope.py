@@ -53,7 +53,8 @@ def draw(slide: Slide) -> Figure:
                 panel.axvspan(first, last, color=style.BAND, alpha=0.25, linewidth=0, zorder=0)
         for panel in panels[:-1]:
             panel.tick_params(labelbottom=False)
-        panels[-1].set_xlabel(f"time (µs from {_origin(slide):.6f} s on)", labelpad=2)
+        unit = _unit(slide)[1]
+        panels[-1].set_xlabel(f"time ({unit} from {_origin(slide):.6f} s on)", labelpad=2)
         hidden = slide.packets["ingress_port"].n_unique() - len(ports)
         others = f"; not shown: {style.count(hidden, 'ingress port')}" if hidden else ""
         style.note(picture, f"{focus.why}{others}")
@@ -66,8 +67,13 @@ def _origin(slide: Slide) -> float:
 
 
 def _clock(slide: Slide) -> Callable[[Any], Any]:
-    origin = _origin(slide)
-    return lambda time_s: (time_s - origin) * 1e6
+    origin, factor = _origin(slide), _unit(slide)[0]
+    return lambda time_s: (time_s - origin) * factor
+
+
+def _unit(slide: Slide) -> tuple[float, str]:
+    """Of the time axis: how many there are in a second, and its name."""
+    return (1e3, "ms") if slide.focus.to_s - slide.focus.from_s > 20e-3 else (1e6, "µs")
 
 
 def _ports(slide: Slide) -> list[str]:
