@@ -19,7 +19,7 @@ from fairport import metrics
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.errors import InputError, RunFolderError
 from fairport.figures import microscope as figure
-from fairport.microscope import Slide, focus, look
+from fairport.microscope import Focus, Slide, focus, look
 from fairport.report import microscope as page
 from fairport.report.microscope.pack import pack
 from fairport.result import Result
@@ -134,6 +134,53 @@ def test_blocks_and_levels_hold_every_packet(whole: Slide) -> None:
     bins = [level["bins"] for level in document["levels"]]
     # about 82,000 packets, 64 per bin, rounded up to a power of 2; then four times as wide
     assert bins == [2048, 512]
+
+
+def test_more_than_256_ingress_ports_keep_their_packets(chromium: Page, tmp_path: Path) -> None:
+    ports, each = 300, 3
+    names = [f"s0:{number}" for number in range(1, ports + 1)]
+    rows = ports * each
+    packets = pl.DataFrame(
+        {
+            "time_s": [row * 1e-6 for row in range(rows)],
+            "ingress_port": [names[row % ports] for row in range(rows)],
+            "flow": pl.Series([row % ports for row in range(rows)], dtype=pl.UInt32),
+            "seq": pl.Series(range(rows), dtype=pl.UInt32),
+            "size_bytes": pl.Series([1518] * rows, dtype=pl.UInt32),
+            "fate": ["dropped" if row % 7 == 0 else "forwarded" for row in range(rows)],
+            "reason": ["full" if row % 7 == 0 else None for row in range(rows)],
+            "depart_s": [None if row % 7 == 0 else row * 1e-6 + 5e-6 for row in range(rows)],
+            "queue_bytes": pl.Series(list(range(rows)), dtype=pl.UInt64),
+        }
+    )
+    plain = fp.run(fp.scenario("outcast").patch({"duration": "20ms"}))
+    flows = pl.DataFrame(
+        {
+            "flow": pl.Series(range(ports), dtype=pl.UInt32),
+            "src": [f"h{number}" for number in range(1, ports + 1)],
+            "dst": ["h0"] * ports,
+            "hops": pl.Series([2] * ports, dtype=pl.UInt32),
+        }
+    )
+    result = replace(plain, tables=plain.tables | {"flows": flows})
+    last = names[-1]
+    here = Focus("s0:0", 0.0, 1e-3, "a test", ingress_port=last)
+    windows = plain.series.select("time_s", "flow", "cwnd_bytes").clear()
+    slide = Slide(result, here, packets, windows, whole_run=True)
+    path = tmp_path / "page.html"
+    page.write(slide, slide, path)
+    opened(chromium, path)
+    chromium.wait("microscope.drawn() === 'packets'")
+    shown = chromium.value("[...microscope.state.lanes]")
+    lane = sorted(names).index(last)
+    assert len(shown) == 13
+    assert lane in shown
+    place = chromium.value("microscope.place()")
+    x = place["left"] + 299e3 * place["scale"]
+    y = (place["lanes"].index(lane) + 0.5) * place["lane"]
+    found = chromium.value(f"microscope.packet({x}, {y})")
+    assert (found["seq"], found["ingress_port"], found["src"]) == (299, last, "h300")
+    assert chromium.messages == []
 
 
 def test_the_command_writes_picture_and_page(fairport: Command, tmp_path: Path) -> None:

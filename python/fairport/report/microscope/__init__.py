@@ -54,7 +54,12 @@ def page(whole: Slide, near: Slide) -> str:
 def _document(whole: Slide, near: Slide, packed: Packed) -> dict[str, Any]:
     focus = whole.focus
     dark = [time * 1e9 for time in focus.dark_s] if focus.dark_s else None
+    lanes = [lane["name"] for lane in packed.document["lanes"]]
+    shown = set(packed.document["shown"])
+    if focus.ingress_port in lanes:
+        shown.add(lanes.index(focus.ingress_port))
     return packed.document | {
+        "shown": sorted(shown),
         "port": focus.port,
         "run": whole.result.run_id,
         "focus": {

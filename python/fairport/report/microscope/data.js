@@ -18,13 +18,13 @@ async function unpack(number) {
 // The packets of a block, column by column; times are absolute.
 function columns(buffer, { count, from }) {
   const word = (i) => new Uint32Array(buffer, 4 * i * count, count);
-  const small = (i) => new Uint8Array(buffer, 22 * count + i * count, count);
+  const half = (i) => new Uint16Array(buffer, 20 * count + 2 * i * count, count);
+  const small = (i) => new Uint8Array(buffer, 24 * count + i * count, count);
   const gaps = word(0);
   const time = new Float64Array(count);
   for (let i = 0, now = from; i < count; i++) time[i] = now += gaps[i];
-  const size = new Uint16Array(buffer, 20 * count, count);
-  return { count, time, wait: word(1), seq: word(2), flow: word(3), queue: word(4), size,
-    lane: small(0), fate: small(1), reason: small(2) };
+  return { count, time, wait: word(1), seq: word(2), flow: word(3), queue: word(4),
+    size: half(0), lane: half(1), fate: small(0), reason: small(1) };
 }
 
 // The counts of a level: of group g and fate f in bin b at (3 g + f) bins + b.

@@ -28,6 +28,8 @@ _LONGEST_GAP_NS = 4_000_000_000
 # Packets per bin of the finest level, on average; the page draws so many bins or the packets.
 _BIN_PACKETS = 64
 _FEWEST_BINS, _MOST_BINS = 1024, 2**18
+# Ingress ports that are shown until others are chosen: those with most packets.
+_SHOWN_LANES = 12
 # Flows whose packets are counted one by one in the levels.
 _MOST_GROUPED_FLOWS = 16
 
@@ -51,7 +53,7 @@ class _Columns:
     flow: NDArray[np.uint32]
     queue_bytes: NDArray[np.uint32]
     size_bytes: NDArray[np.uint16]
-    lane: NDArray[np.uint8]
+    lane: NDArray[np.uint16]
     fate: NDArray[np.uint8]
     reason: NDArray[np.uint8]
 
@@ -69,6 +71,7 @@ def pack(packets: pl.DataFrame, flows: pl.DataFrame, duration_s: float) -> Packe
         "fates": list(FATES),
         "reasons": reasons,
         "lanes": _lanes(packets, lanes),
+        "shown": _shown(columns, len(lanes)),
         "flows": flows.select("flow", "src", "dst", "hops", "packets", "dropped").to_dicts(),
         "blocks": _blocks(columns, blocks),
     }
@@ -83,6 +86,13 @@ def _lanes(packets: pl.DataFrame, lanes: list[str]) -> list[dict[str, Any]]:
         packets=pl.len(), dropped=(pl.col("fate") == "dropped").sum()
     )
     return counts.rename({"ingress_port": "name"}).sort("name").to_dicts() if lanes else []
+
+
+def _shown(columns: _Columns, lanes: int) -> list[int]:
+    """The lanes with most packets, in order."""
+    counts = np.bincount(columns.lane, minlength=lanes)
+    most = np.argsort(-counts, kind="stable")[:_SHOWN_LANES]
+    return sorted(int(lane) for lane in most)
 
 
 def _columns(
@@ -103,7 +113,7 @@ def _columns(
         flow=numbers("flow", flows, np.uint32),
         queue_bytes=packets["queue_bytes"].clip(0, NO_WAIT).cast(pl.UInt32).to_numpy(),
         size_bytes=packets["size_bytes"].clip(0, 65_535).cast(pl.UInt16).to_numpy(),
-        lane=numbers("ingress_port", lanes, np.uint8),
+        lane=numbers("ingress_port", lanes, np.uint16),
         fate=numbers("fate", list(FATES), np.uint8),
         reason=numbers("reason", reasons, np.uint8),
     )
@@ -128,8 +138,9 @@ def _block(columns: _Columns, part: slice) -> bytes:
     gaps = np.diff(columns.time_ns[part], prepend=columns.time_ns[part.start]).astype("<u4")
     words = (columns.wait_ns, columns.seq, columns.flow, columns.queue_bytes)
     content = [gaps.tobytes(), *(column[part].astype("<u4").tobytes() for column in words)]
-    content.append(columns.size_bytes[part].astype("<u2").tobytes())
-    content += [column[part].tobytes() for column in (columns.lane, columns.fate, columns.reason)]
+    halves = (columns.size_bytes, columns.lane)
+    content += [column[part].astype("<u2").tobytes() for column in halves]
+    content += [column[part].tobytes() for column in (columns.fate, columns.reason)]
     return _compressed(b"".join(content))
 
 
@@ -156,7 +167,8 @@ def _levels(
     wanted = max(len(columns.time_ns) // _BIN_PACKETS, 1)
     bins = int(np.clip(2 ** int(np.ceil(np.log2(wanted))), _FEWEST_BINS, _MOST_BINS))
     # by lane and flow, a group's number
-    number = np.empty((256, int(columns.flow.max()) + 1), dtype=np.int64)
+    shape = (int(columns.lane.max()) + 1, int(columns.flow.max()) + 1)
+    number = np.empty(shape, dtype=np.int64)
     for index, (lane, flow) in reversed(list(enumerate(groups))):
         number[lane, slice(None) if flow is None else flow] = index
     group = number[columns.lane, columns.flow]

@@ -79,12 +79,12 @@ function remember() {
 
 function recall() {
   const given = new URLSearchParams(location.hash.slice(1));
-  const chosen = (name, all) => {
-    const numbers = given.has(name) ? given.get(name).split(".").filter(Boolean).map(Number) : [...all.keys()];
+  const chosen = (name, all, otherwise) => {
+    const numbers = given.has(name) ? given.get(name).split(".").filter(Boolean).map(Number) : otherwise;
     return new Set(numbers.filter((one) => Number.isInteger(one) && one >= 0 && one < all.length));
   };
-  state.lanes = chosen("ports", doc.lanes);
-  state.flows = chosen("flows", doc.flows);
+  state.lanes = chosen("ports", doc.lanes, doc.shown);
+  state.flows = chosen("flows", doc.flows, [...doc.flows.keys()]);
   choose();
   const [from, to] = ["from", "to"].map((name) => (given.has(name) ? Number(given.get(name)) : NaN));
   if (Number.isFinite(from) && Number.isFinite(to) && to > from) show(from, to);
