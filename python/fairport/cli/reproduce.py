@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.options import Force, Jobs, Json, NoOutput, Quiet
+from fairport.cli.options import BackendName, Force, Jobs, Json, NoOutput, Quiet
 
 CHECK_FAILED = 1
 
@@ -21,6 +21,7 @@ def reproduce(
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every experiment.")] = False,
+    backend: BackendName = "simulation",
     quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds, shorter runs.")] = False,
     out: Annotated[
         Path | None,
@@ -40,6 +41,8 @@ def reproduce(
     """Run published experiments again and compare the results, claim by claim.
 
     Finished runs are kept (`fairport store`), so an interrupted command continues where it stopped.
+    With `--backend linux` (as root) those that were run on real hosts run over real TCP, too, and
+    each claim has both results.
     """
     from fairport.cli import output, reproduce_table
     from fairport.cli.progress import pool_bar
@@ -58,12 +61,14 @@ def reproduce(
             output.print_rows(rows)
         return
     wanted = entries() if everything else chosen(experiments or [])
+    if everything and backend != "simulation":
+        wanted = [one for one in wanted if one.experiment.linux is not None]
     folder = None if no_output else out or Path("results") / "reproduce"
     if folder is not None:
         refuse_what_is_there(folder, force=force)
     try:
         with pool_bar("reproduce", shown=not quiet) as bar:
-            done = run(wanted, quick=quick, jobs=jobs, progress=bar)
+            done = run(wanted, quick=quick, jobs=jobs, progress=bar, backend=backend)
     except KeyboardInterrupt:
         raise Interrupted("finished runs are kept; the same command continues from there") from None
     if folder is not None:

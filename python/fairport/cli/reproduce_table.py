@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from fairport.cli.console import out
 from fairport.cli.output import new_table
 from fairport.storage.run import REPORT
 from fairport.study import totals_kept
-from fairport.study.reproduce import STATES, Reproduced, totals
+from fairport.study.reproduce import STATES, CheckedClaim, Reproduced, totals
 from fairport.study.store import Store
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def listing(entries: Sequence[Entry]) -> list[dict[str, Any]]:
             "title": one.experiment.title,
             "runs": len(one.variants) * one.experiment.seeds,
             "claims": len(one.claims),
+            "linux": one.experiment.linux is not None,
             **_last_run(one, store),
         }
         for one in entries
@@ -50,17 +51,23 @@ def show(done: Sequence[Reproduced], folder: Path | None) -> None:
         seeds = one.seeds
         console.print(f"[bold]{one.entry.name}[/bold]: {one.entry.experiment.title}")
         table = new_table()
-        for heading in ("claim", "ours", "published", "holds when", ""):
+        simulated = ("simulated", "Linux") if one.linux else ("ours",)
+        for heading in ("claim", *simulated, "published", "holds when", *[""] * len(simulated)):
             table.add_column(heading, vertical="top")
         for checked in one.checked_claims:
             table.add_row(
                 checked.claim.id,
                 checked.ours_in_words,
+                *_linux(one, checked, lambda linux: linux.ours_in_words),
                 checked.published_in_words,
                 checked.tolerance,
                 f"[{_STYLES[checked.state]}]{checked.state}[/]",
+                *_linux(one, checked, lambda linux: f"[{_STYLES[linux.state]}]{linux.state}[/]"),
             )
         console.print(table)
+        if one.linux:
+            runs = one.linux
+            console.print(f"Linux: {runs.says}; {runs.invalid_runs} invalid runs", style="dim")
         what = "quick: fewer seeds, shorter runs; " if one.quick else ""
         console.print(f"{what}medians over seeds {seeds[0]} to {seeds[-1]}\n", style="dim")
     console.print(
@@ -68,3 +75,12 @@ def show(done: Sequence[Reproduced], folder: Path | None) -> None:
     )
     if folder is not None:
         console.print(str(folder / REPORT), soft_wrap=True)
+
+
+def _linux(
+    one: Reproduced, checked: CheckedClaim, shown: Callable[[CheckedClaim], str]
+) -> list[str]:
+    """The cell of the Linux backend, if there is such a column."""
+    if one.linux is None:
+        return []
+    return ["not run" if checked.linux is None else shown(checked.linux)]

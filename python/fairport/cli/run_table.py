@@ -206,7 +206,9 @@ def _circumstances(summary: dict[str, Any]) -> str:
 
 
 def _switch(scenario: Scenario, health: Mapping[str, float]) -> str:
-    """How late the switch in real time was."""
+    """How late the switch in real time was, or that the kernel's own disciplines ran."""
+    if "lag_p50_s" not in health:
+        return f"bridges and tc; {health['drops_traced']:.0f} drops traced"
     return (
         f"{scenario.switch.processing_delay}; frames left {1e6 * health['lag_p50_s']:.1f} us late"
         f" in the median, {1e6 * health['lag_p99_s']:.0f} us at the 99th percentile"

@@ -54,17 +54,25 @@ class Entry:
         count = self.experiment.quick_seeds if quick else self.experiment.seeds
         return range(1, count + 1)
 
-    def scenario(self, variant: Variant, *, quick: bool = False) -> Scenario:
+    def scenario(
+        self, variant: Variant, *, quick: bool = False, on_linux: bool = False
+    ) -> Scenario:
         """What is run for a variant. Raises ScenarioError."""
         experiment, platform = self.experiment, self.platform
         assert platform is not None, "what has no network has no scenario"
         patch = platform.settings | experiment.scenario | variant.patch
         if quick:
             patch |= experiment.quick
+        later: dict[str, Any] = {}
+        if on_linux and experiment.linux is not None:
+            # the parts of a section that a variant gives as a whole
+            later = experiment.linux.scenario
+            if quick:
+                later = later | experiment.quick
         patch |= {"name": f"{self.name.replace('/', '-')}-{variant.name}"}
         if "description" not in patch:
             patch["description"] = f"{experiment.title}: {variant.title}"
-        return load_scenario(platform.base).patch(patch)
+        return load_scenario(platform.base).patch(patch).patch(later)
 
     def variant(self, name: str) -> Variant:
         """The variant of that name; without one, the only one there is."""
@@ -133,6 +141,12 @@ def check_variants(entry: Entry, file: str) -> None:
         raise PaperError(
             "has no variant", file=file, field="variant", remedy="give [[variant]]s or [axes]"
         )
+    for index, name in enumerate(entry.experiment.linux.variants if entry.experiment.linux else []):
+        if name not in names:
+            raise PaperError(
+                "is not a variant of the experiment", file=file, field=f"linux.variants.{index}",
+                value=name, remedy=did_you_mean(name, names),
+            )  # fmt: skip
     for index, name in enumerate(names):
         if name in names[:index]:
             raise PaperError(

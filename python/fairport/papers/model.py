@@ -191,6 +191,20 @@ class ExceptionAt(Section):
     """Values by dotted paths, on those of the points."""
 
 
+class OnLinux(Section):
+    """How an experiment is run over real TCP, with `reproduce --backend linux`."""
+
+    of: ClassVar[str] = "the Linux part of an experiment"
+
+    says: str
+    """What it runs on, and what is scaled to what one machine carries."""
+    seeds: int = Field(default=5, ge=1)
+    scenario: dict[str, Any] = Field(default={})
+    """Values by dotted paths, on those of the variants."""
+    variants: list[str] = Field(default=[])
+    """Those that are run; without it, all."""
+
+
 class Experiment(Section):
     """Scenarios that are run for one figure or table of a paper."""
 
@@ -209,6 +223,8 @@ class Experiment(Section):
     """Values by dotted paths, on the platform's settings."""
     quick: dict[str, Any] = Field(default={})
     """And on these for `--quick`."""
+    linux: OnLinux | None = None
+    """If its authors ran it on real hosts."""
     variant: list[Variant] = Field(default=[])
     """Variants that no axis makes."""
     axes: dict[str, Points] = Field(default={})

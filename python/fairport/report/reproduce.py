@@ -72,6 +72,7 @@ def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[s
             for index, (title, svg) in enumerate(pictures)
         ],
         "checked_claims": one.checked_claims,
+        "linux": one.linux,
         "read": sorted({published.read for published in known}),
         "runs": f"{scenarios}, seeds {seeds[0]} to {seeds[-1]}, {each}",
     }

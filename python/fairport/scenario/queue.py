@@ -8,7 +8,7 @@ the configuration that the engine reads (`Config` in the discipline's file in cr
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator
 
@@ -39,6 +39,10 @@ class QueueDiscipline(Section):
 
     kind: str
     """The queue discipline."""
+
+    implementation: Literal["switch", "tc"] = "switch"
+    """On the Linux backend: Fairport's own switch, or bridges with the kernel's disciplines (`tc`),
+    for trees at 100 Mbit/s. The simulation is the same for both."""
 
     @abstractmethod
     def job(self) -> dict[str, Any]:

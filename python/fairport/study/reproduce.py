@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from fairport import backends
+from fairport.errors import InputError
 from fairport.papers.catalogue import Entry
 from fairport.papers.metrics import METRICS, Metric, Of
 from fairport.papers.model import Claim
 from fairport.papers.models import MODELS
 from fairport.record import Record
-from fairport.study import totals_kept
+from fairport.study import on_linux, totals_kept
+from fairport.study.on_linux import LinuxRuns
 from fairport.study.pool import Progress, run_all
 from fairport.study.spread import Order, Spread, Values
 from fairport.study.store import Store
@@ -33,6 +36,8 @@ class CheckedClaim:
     order: Order | None
     """Of a claim about an order."""
     state: State
+    linux: CheckedClaim | None = None
+    """The same over real TCP, where that was run."""
 
     @property
     def id(self) -> str:
@@ -108,6 +113,13 @@ class CheckedClaim:
             "published": self.claim.published,
             "tolerance": self.tolerance,
             "state": self.state.replace(" ", "_"),
+        } | ({} if self.linux is None else {"linux": self.linux._beside()})
+
+    def _beside(self) -> dict[str, Any]:
+        medians = [one.median for one in self.ours]
+        return {
+            "ours": medians[0] if len(medians) == 1 else medians,
+            "state": self.state.replace(" ", "_"),
         }
 
 
@@ -120,31 +132,36 @@ class Reproduced:
     quick: bool
     records: dict[str, list[Record]]
     """By variant, in order of the seeds."""
+    linux: LinuxRuns | None = None
+    """The same over real TCP, if that was asked for."""
 
     @cached_property
     def checked_claims(self) -> list[CheckedClaim]:
         """One a claim, in their order."""
-        return [self._checked(claim) for claim in self.entry.claims]
+        return [self._with_linux(claim) for claim in self.entry.claims]
 
     def over_seeds(self, metric: str, variant: str, of: Of, over: str = "") -> Spread:
         """A metric in a variant, or its ratio to that in another, seed by seed."""
-        return Spread.of(self._values(metric, variant, of, over))
+        return Spread.of(_values(self.records, metric, variant, of, over))
 
-    def _values(self, metric: str, variant: str, of: Of, over: str = "") -> Values:
-        values = [METRICS[metric].value(record, of) for record in self.records[variant]]
-        if not over:
-            return values
-        return [
-            one / other if one is not None and other else None
-            for one, other in zip(values, self._values(metric, over, of), strict=True)
-        ]
+    def _with_linux(self, claim: Claim) -> CheckedClaim:
+        checked = self._checked(claim, self.records)
+        if self.linux is None:
+            return checked
+        overs = claim.over if isinstance(claim.over, list) else [claim.over] * bool(claim.over)
+        names = claim.rising or claim.falling or [self.entry.variant(claim.variant).name]
+        if not self.linux.records.keys() >= {*names, *overs}:
+            return checked
+        return replace(checked, linux=self._checked(claim, self.linux.records))
 
-    def _checked(self, claim: Claim) -> CheckedClaim:
+    def _checked(
+        self, claim: Claim, records: Mapping[str, Sequence[Record | None]]
+    ) -> CheckedClaim:
         of = Of(claim.hop_class, claim.length, claim.traffic, claim.sizes)
         names = claim.rising or claim.falling or [self.entry.variant(claim.variant).name]
         overs = claim.over if isinstance(claim.over, list) else [claim.over] * len(names)
         values = [
-            self._values(claim.metric, name, of, over)
+            _values(records, claim.metric, name, of, over)
             for name, over in zip(names, overs, strict=True)
         ]
         order = Order.of(values) if claim.rising or claim.falling else None
@@ -156,6 +173,25 @@ class Reproduced:
         return CheckedClaim(self.entry.name, claim, ours, order, state)
 
 
+def _values(
+    records: Mapping[str, Sequence[Record | None]],
+    metric: str,
+    variant: str,
+    of: Of,
+    over: str = "",
+) -> Values:
+    """A metric in a variant by seed, or its ratio to that in another; None without a valid run."""
+    values = [
+        None if record is None else METRICS[metric].value(record, of) for record in records[variant]
+    ]
+    if not over:
+        return values
+    return [
+        one / other if one is not None and other else None
+        for one, other in zip(values, _values(records, metric, over, of), strict=True)
+    ]
+
+
 def reproduce(
     entries: Sequence[Entry],
     *,
@@ -163,12 +199,18 @@ def reproduce(
     jobs: int | None = None,
     store: Store | None = None,
     progress: Progress | None = None,
+    backend: str = backends.DEFAULT,
 ) -> list[Reproduced]:
     """Runs experiments and checks their claims.
 
     All runs of all experiments are one list for the pool: what its `store` has (None: the user's)
-    is not run again, so what was interrupted goes on where it stopped.
+    is not run again, so what was interrupted goes on where it stopped. With the backend `linux`
+    each is run over real TCP besides. Raises InputError for one that was not run on real hosts.
     """
+    if backend not in (backends.DEFAULT, on_linux.BACKEND):
+        raise InputError("reproduces nothing", file="--backend", value=backend)
+    if backend == on_linux.BACKEND:
+        on_linux.require(entries)
     tasks = [
         (scenario, seed)
         for entry in entries
@@ -183,6 +225,9 @@ def reproduce(
         for entry in entries:
             done.append(_gathered(entry, quick, records))
             totals_kept.keep(done[-1], store)
+    if backend == on_linux.BACKEND:
+        runs = on_linux.run(entries, quick=quick, progress=progress)
+        done = [replace(one, linux=runs[one.entry.name]) for one in done]
     return done
 
 

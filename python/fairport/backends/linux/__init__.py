@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -21,7 +21,7 @@ from typing import Any
 from fairport import _core, headers
 from fairport.backends import columns
 from fairport.backends.jobs import job_of, key, refused
-from fairport.backends.linux import congestion, gate, measured, namespaces
+from fairport.backends.linux import congestion, gate, measured, namespaces, programs, shapers
 from fairport.backends.linux.flows import (
     REQUEST_PORTS,
     FlowSpec,
@@ -42,6 +42,7 @@ from fairport.backends.linux.processes import (
     forward,
     load,
 )
+from fairport.backends.linux.queue_trace import QueueTask, watch_queues
 from fairport.backends.observation import named
 from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
 from fairport.errors import BackendError
@@ -50,6 +51,7 @@ from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
 
 NAME = "linux"
+Starts = Callable[[], Child]
 
 # Hosts are real: their time is not drawn, and their adapters push back instead of dropping.
 _REAL_HOSTS: dict[str, Any] = {
@@ -65,6 +67,8 @@ _LEAD_S = 0.5
 # a process that says nothing for so long is stuck
 _SILENT_S = 20.0
 _SHORTEST_SAMPLE_S = 0.001
+# `tc -s` takes some 10 ms
+_SHORTEST_LOOK_S = 0.1
 _MEMORY_BYTES = 500_000_000
 _WATCHED_FLOWS = 1000
 # a timeout ends a silence of at least the minimum RTO; some of it is the measurement's own error
@@ -85,7 +89,8 @@ class PreparedLinux:
     @property
     def key(self) -> str:
         """What decides the run; the kernel is one of the things."""
-        return f"{key(NAME, self.job)}-{os.uname().release}"
+        network = self.scenario.queue.implementation
+        return f"{key(NAME, self.job, network)}-{os.uname().release}"
 
     @property
     def is_kept(self) -> bool:
@@ -127,12 +132,12 @@ class PreparedLinux:
         own = [name for name, kernel in congestion.PROGRAMS.items() if kernel in used]
         try:
             registered = congestion.Registered(own)
-        except congestion.ProgramError as error:
+        except programs.ProgramError as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         try:
             spaces.make(self._hosts(), self.settings)
-            outcome, report = self._run(spaces, progress)
-        except ChildError as error:
+            outcome, report = self._run(spaces, self._network(spaces), progress)
+        except (ChildError, programs.ProgramError) as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         except OSError as error:
             raise BackendError(
@@ -147,14 +152,13 @@ class PreparedLinux:
         return self._recorded(outcome, report, hosts, started, wall_s)
 
     def _run(
-        self, spaces: Namespaces, progress: Progress | None
+        self, spaces: Namespaces, network: Starts, progress: Progress | None
     ) -> tuple[dict[str, Any], LoadReport]:
         hosts = _places(spaces)
         load_task = self._load_task(hosts)
-        switch_task = self._switch_task(spaces, hosts)
         with (
             closing(_Ending(Child("load", load, load_task))) as loading,
-            closing(_Ending(Child("switch", forward, switch_task))) as switching,
+            closing(_Ending(network())) as switching,
         ):
             _wait(loading.child, "ready")
             zero, _ = _wait(switching.child, "at")
@@ -172,6 +176,27 @@ class PreparedLinux:
                 return outcome
             if progress is not None:
                 progress(self.scenario.seed, max(0.0, content[1] - _LEAD_S), 0)
+
+    def _network(self, spaces: Namespaces) -> Starts:
+        """What starts the process between the hosts; the network is ready when it has."""
+        if self._has_shapers:
+            task = QueueTask(
+                namespace=spaces.switch,
+                ports=shapers.build(spaces, self.scenario, self._layout),
+                run_s=self.scenario.duration.seconds + _LEAD_S,
+                interval_s=max(_SHORTEST_LOOK_S, self.scenario.probes.queue_interval.seconds),
+            )
+            return lambda: Child("trace of the queues", watch_queues, task)
+        switch_task = self._switch_task(spaces, _places(spaces))
+        return lambda: Child("switch", forward, switch_task)
+
+    @property
+    def _has_shapers(self) -> bool:
+        return self.scenario.queue.implementation == "tc"
+
+    @cached_property
+    def _layout(self) -> dict[str, Any]:
+        return _core.layout(json.dumps(self.job.document))
 
     def _hosts(self) -> list[int]:
         """Numbers of the hosts that take part."""
@@ -244,6 +269,8 @@ class PreparedLinux:
         """Of the buffer and the line that the scenario gives every port."""
         scenario = self.scenario
         rate = int(scenario.link.rate)
+        if scenario.shaper is not None:
+            rate = min(rate, int(scenario.shaper.rate))
         limit = scenario.queue.limit
         mtu = int(scenario.link.mtu)
         is_ethernet = scenario.link.framing == "ethernet"
@@ -282,9 +309,11 @@ class PreparedLinux:
             outcome, report, hosts=hosts, lead_s=_LEAD_S, duration_s=duration_s
         )
         goodput_bps = float(tables["flows"]["goodput_bps"].sum())
-        faults = gate.faults(
-            outcome["health"], self._expectation(), duration_s + _LEAD_S, goodput_bps
-        )
+        health, expected = outcome["health"], self._expectation()
+        if self._has_shapers:
+            faults = gate.faults_of_shapers(health, expected, goodput_bps)
+        else:
+            faults = gate.faults(health, expected, duration_s + _LEAD_S, goodput_bps)
         faults += [f"flow {one.spec.number}: {one.error}" for one in report.flows if one.error]
         return Recorded(
             tables=columns.from_core(
@@ -321,6 +350,8 @@ class Linux:
             _core.estimate(json.dumps(job.document))
         except _core.JobError as error:
             raise refused(scenario, job, error) from None
+        if scenario.queue.implementation == "tc":
+            shapers.check(scenario, _core.layout(json.dumps(job.document)))
         settings, stacks = host_settings(scenario, job)
         return PreparedLinux(scenario, job, settings, stacks)
 

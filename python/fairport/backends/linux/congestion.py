@@ -14,19 +14,17 @@ import fcntl
 import os
 import sys
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from typing_extensions import Self
+
+from fairport.backends.linux import programs
+from fairport.backends.linux.programs import ProgramError, libbpf, require
 
 PROGRAMS = {"bic": "fp_bic", "dctcp": "fp_dctcp"}
 """Scenario's name of a congestion control, and the kernel's."""
 
-FOLDER = Path(__file__).parent / "bpf"
-"""Sources and objects."""
-_BTF = Path("/sys/kernel/btf/vmlinux")
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _LOCK = Path("/run/fairport-congestion.lock")
 # what Linux calls the type of such maps, the flag of those that end with their link, and the link
@@ -38,10 +36,6 @@ _NAME_AT, _NAME_BYTES = 24, 16
 _INFO_BYTES = 88
 # before its version 1.2 libbpf knows no links of such maps
 _LINKS_ITSELF = 2
-
-
-class ProgramError(RuntimeError):
-    """A congestion control cannot be loaded here; the text says why and what would help."""
 
 
 class Registered:
@@ -90,17 +84,6 @@ def available() -> list[str]:
     return _AVAILABLE.read_text(encoding="ascii").split()
 
 
-def require() -> None:
-    """Raises ProgramError where this process cannot load any of them."""
-    if os.geteuid() != 0:
-        raise ProgramError("only root may load BPF programs")
-    if not _BTF.exists():
-        raise ProgramError(
-            "the kernel does not describe its types (BTF): it needs CONFIG_DEBUG_INFO_BTF"
-        )
-    _libbpf()
-
-
 def leftovers() -> list[str]:
     """Names of ours that the kernel still has, though no run goes on."""
     if os.geteuid() != 0:
@@ -142,9 +125,11 @@ class _Held:
             self._open(name, by_link=False)
 
     def _open(self, name: str, *, by_link: bool) -> None:
-        library = _libbpf()
+        library = libbpf()
         self._own_link: int | None = None
-        self._object = library.bpf_object__open_file(str(FOLDER / f"{name}.bpf.o").encode(), None)
+        self._object = library.bpf_object__open_file(
+            str(programs.FOLDER / f"{name}.bpf.o").encode(), None
+        )
         if not self._object:
             raise _failed(name, "read")
         operations = library.bpf_object__find_map_by_name(self._object, name.encode())
@@ -167,43 +152,12 @@ class _Held:
 
     def close(self) -> None:
         """The kernel has it no more."""
-        library = _libbpf()
+        library = libbpf()
         if self._own_link is not None:
             os.close(self._own_link)
         if self._link:
             library.bpf_link__destroy(self._link)
         library.bpf_object__close(self._object)
-
-
-@cache
-def _libbpf() -> Any:
-    try:
-        library = ctypes.CDLL("libbpf.so.1", use_errno=True)
-    except OSError:
-        raise ProgramError(
-            "libbpf is not installed (Debian and Ubuntu: libbpf1; Fedora: libbpf)"
-        ) from None
-    pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
-    for name, result, arguments in (
-        ("bpf_object__open_file", pointer, [text, pointer]),
-        ("bpf_object__find_map_by_name", pointer, [pointer, text]),
-        ("bpf_map__set_map_flags", number, [pointer, ctypes.c_uint32]),
-        ("bpf_object__load", number, [pointer]),
-        ("bpf_map__attach_struct_ops", pointer, [pointer]),
-        ("bpf_map__fd", number, [pointer]),
-        ("bpf_link_create", number, [number, number, number, pointer]),
-        ("bpf_link__destroy", number, [pointer]),
-        ("bpf_object__close", None, [pointer]),
-        ("bpf_map_get_next_id", number, [ctypes.c_uint32, pointer]),
-        ("bpf_map_get_fd_by_id", number, [ctypes.c_uint32]),
-        ("bpf_obj_get_info_by_fd", number, [number, pointer, pointer]),
-        ("bpf_map_delete_elem", number, [number, pointer]),
-    ):
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
-    # what it would print is for its own developers
-    library.libbpf_set_print(None)
-    return library
 
 
 def _failed(name: str, what: str) -> ProgramError:
@@ -228,7 +182,7 @@ def _locked() -> int | None:
 
 def _registered() -> list[tuple[str, int]]:
     """Congestion controls of ours in the kernel: name and number of the map."""
-    library = _libbpf()
+    library = libbpf()
     found = []
     number = ctypes.c_uint32(0)
     while library.bpf_map_get_next_id(number, ctypes.byref(number)) == 0:
@@ -247,7 +201,7 @@ def _registered() -> list[tuple[str, int]]:
 
 
 def _take_back(registered: Iterable[tuple[str, int]]) -> list[str]:
-    library = _libbpf()
+    library = libbpf()
     taken = []
     for name, number in registered:
         descriptor = library.bpf_map_get_fd_by_id(number)

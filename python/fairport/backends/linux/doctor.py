@@ -11,7 +11,7 @@ from typing import Any
 
 from pyroute2 import netns
 
-from fairport.backends.linux import congestion
+from fairport.backends.linux import congestion, programs, shapers
 
 _ETH_P_ALL = 3
 
@@ -51,6 +51,11 @@ def examine() -> list[Finding]:
             _programs,
             "BIC and DCTCP only where the kernel has them itself",
         ),
+        _finding(
+            "disciplines of the kernel (tc)",
+            _disciplines,
+            'queue.implementation = "tc" cannot use them; Fairport\'s own switch has all',
+        ),
         Finding("kernel", True, os.uname().release, ""),
     ]
 
@@ -68,11 +73,18 @@ def _programs() -> tuple[bool, str]:
     try:
         with congestion.Registered(sorted(own)):
             pass
-    except congestion.ProgramError as error:
+    except programs.ProgramError as error:
         return False, f"no: {error}"
     return True, ", ".join(
         f"{name} as {congestion.PROGRAMS[name]}" for name in sorted(own)
     ) or "the kernel has both"
+
+
+def _disciplines() -> tuple[bool, str]:
+    found = shapers.disciplines()
+    missing = [name for name, is_there in found.items() if not is_there]
+    there = ", ".join(name for name, is_there in found.items() if is_there) or "none"
+    return not missing, f"{there}; not {', '.join(missing)}" if missing else there
 
 
 def _is_root() -> tuple[bool, str]:

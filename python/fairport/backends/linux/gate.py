@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 _STALLED_SHARE = 0.005
+# the kernel skips a trace program that interrupts itself
+_UNSEEN_DROPS = 0.01
 # of the line, below so many bit/s and above
 _SLOW_BPS = 200e6
 _MISSING_SLOW = 0.03
@@ -46,7 +48,28 @@ def faults(
     ):
         if health[key]:
             found.append(f"{health[key]} {what}")
+    return found + _missing(expected, goodput_bps)
+
+
+def faults_of_shapers(
+    health: Mapping[str, Any], expected: Expectation, goodput_bps: float
+) -> list[str]:
+    """The same for the kernel's own disciplines, which keep their times themselves."""
+    found = []
+    if health["events_lost"]:
+        found.append(f"{health['events_lost']} packets at the queues went unseen")
+    unseen = abs(health["drops_counted"] - health["drops_traced"])
+    if unseen > _UNSEEN_DROPS * health["drops_counted"] + 1:
+        found.append(
+            f"{health['drops_traced']} drops were seen, and the disciplines counted"
+            f" {health['drops_counted']}"
+        )
+    return found + _missing(expected, goodput_bps)
+
+
+def _missing(expected: Expectation, goodput_bps: float) -> list[str]:
     line = expected.line_goodput_bps
+    found = []
     if line is not None:
         missing = 1 - goodput_bps / line
         allowed = _MISSING_SLOW if expected.rate_bps < _SLOW_BPS else _MISSING_FAST

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairport import _core, headers
-from fairport.backends.linux import congestion
+from fairport.backends.linux import congestion, programs
 from fairport.backends.linux.flows import PayloadSizes, Stack
 from fairport.backends.linux.namespaces import HostSettings
 from fairport.errors import ScenarioError
@@ -103,9 +103,9 @@ def _congestion_control(scenario: Scenario, stack: Mapping[str, Any]) -> str:
     reason = "is not in this machine's kernel"
     if name in congestion.PROGRAMS:
         try:
-            congestion.require()
+            programs.require()
             return congestion.PROGRAMS[name]
-        except congestion.ProgramError as error:
+        except programs.ProgramError as error:
             reason += f", and Fairport's own cannot be loaded: {error}"
     back = {kernel: own for own, kernel in _KERNEL_NAMES.items()}
     usable = ", ".join(back.get(one, one) for one in available)

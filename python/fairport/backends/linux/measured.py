@@ -38,11 +38,12 @@ def arrays(
         _renumber(columns, numbers)
     for columns in tables.values():
         _shift(columns, lead_s, duration_s)
-    timeouts = tables["timeouts"]
+    timeouts = tables.get("timeouts", {})
     for name in _UNKNOWN_OF_TIMEOUTS:
-        timeouts.pop(name)
+        timeouts.pop(name, None)
     counts = {
-        name: Counter(tables[name]["flow"].tolist()) for name in ("drops", "marks", "timeouts")
+        name: Counter(tables[name]["flow"].tolist() if name in tables else ())
+        for name in ("drops", "marks", "timeouts")
     }
     tables["flows"] = _flows(load, counts, timeouts)
     tables["series"] = _series(load)
@@ -96,9 +97,9 @@ def _flows(
         values = [getattr(report, name) for report in reports]
         return np.array([np.nan if one is None else one for one in values])
 
-    def info(name: str) -> np.ndarray:
+    def info(name: str, dtype: type = np.uint64) -> np.ndarray:
         values = [0 if one.info is None else getattr(one.info, name) for one in reports]
-        return np.array(values, dtype=np.uint64)
+        return np.array(values, dtype=dtype)
 
     def of_spec(name: str, dtype: type = np.uint32) -> np.ndarray:
         return np.array([getattr(report.spec, name) for report in reports], dtype=dtype)
@@ -110,8 +111,13 @@ def _flows(
     datagrams = np.array([report.datagrams_sent for report in reports], dtype=np.uint64)
     # a completion time is that of a flow that had an end
     fct = np.where([size is None for size in sizes], np.nan, finished - started)
-    waited = np.zeros(count)
-    np.add.at(waited, timeouts["flow"], timeouts["end_s"] - timeouts["start_s"])
+    if timeouts:
+        waited = np.zeros(count)
+        np.add.at(waited, timeouts["flow"], timeouts["end_s"] - timeouts["start_s"])
+        expiries = _counted(counts["timeouts"], count)
+    else:
+        # nobody saw them between the hosts: what the kernel counts
+        waited, expiries = info("timeout_period_s", float), info("timeouts")
     return {
         "flow": np.arange(count, dtype=np.uint32),
         "src": of_spec("src"),
@@ -135,7 +141,7 @@ def _flows(
         "ideal_fct_s": np.array([np.nan if one is None else one for one in ideals]),
         "segments_sent": info("segments_sent") + datagrams,
         "retransmits": info("retransmits"),
-        "timeouts": _counted(counts["timeouts"], count),
+        "timeouts": expiries,
         "timeout_period_s": waited,
         "drops": _counted(counts["drops"], count),
         "marks": _counted(counts["marks"], count),

@@ -75,13 +75,17 @@ class Namespaces:
 
     def make(self, numbers: Sequence[int], settings: HostSettings) -> None:
         """Makes the switch's namespace, and hosts of these numbers that know each other."""
-        netns.create(self.switch)
-        with inside(self.switch):
-            _disable_ipv6()
+        self.make_switch()
         for number in numbers:
             self.hosts.append(self._host(number))
         for host in self.hosts:
             _configure(host, [other for other in self.hosts if other is not host], settings)
+
+    def make_switch(self) -> None:
+        """Makes the switch's namespace alone."""
+        netns.create(self.switch)
+        with inside(self.switch):
+            _disable_ipv6()
 
     def _host(self, number: int) -> Host:
         namespace = f"{self.prefix}-h{number}"
@@ -94,7 +98,7 @@ class Namespaces:
             route.link("add", ifname=port, kind="veth", peer=peer)
             (index,) = route.link_lookup(ifname=port)
             route.link("set", index=index, state="up")
-            _offloads_off(port)
+            offloads_off(port)
         address = IPv4Address("10.0.0.1") + number
         return Host(number, namespace, address, mac, index)
 
@@ -157,7 +161,7 @@ def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> No
         for name, value in settings.sysctls:
             _sysctl(name, value)
         (index,) = route.link_lookup(ifname=INTERFACE)
-        _offloads_off(INTERFACE)
+        offloads_off(INTERFACE)
         route.link("set", index=index, state="up")
         (loopback,) = route.link_lookup(ifname="lo")
         route.link("set", index=loopback, state="up")
@@ -186,7 +190,7 @@ def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> No
             )
 
 
-def _offloads_off(interface: str) -> None:
+def offloads_off(interface: str) -> None:
     """Frames of the size of a segment, with checksums: what a wire would carry."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         for command in _OFFLOADS.values():

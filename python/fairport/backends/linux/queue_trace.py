@@ -1,0 +1,317 @@
+"""What happens at the kernel's queues: a BPF program reports, this process counts.
+
+Each packet that a port is given and each that its discipline drops is an event; the packet says by
+which interface it came in. The rows are those of the switch in real time. At the end `tc -s` must
+have counted the same number of drops, but for one in a hundred, or the run is not valid.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairport.backends.linux import namespaces
+from fairport.backends.linux.flows import REQUEST_PORTS, TCP, Key
+from fairport.backends.linux.programs import FOLDER, ProgramError, libbpf, require
+from fairport.backends.linux.shapers import Port
+
+_EVENT = np.dtype(
+    [
+        ("at_ns", "<u8"),
+        ("port", "<u4"),
+        ("ingress", "<u4"),
+        ("length", "<u4"),
+        ("is_drop", "<u4"),
+        ("ip", "u1", 20),
+        ("transport", "u1", 16),
+        ("padding", "<u4"),
+    ]
+)
+_POLL_MS = 20
+# after the run the hosts fall silent, and what the disciplines count no longer changes
+_QUIET_S = 0.5
+_FRAME_OVERHEAD_BYTES = 4
+"""What the buffers of the simulation count and a socket buffer has not: the frame check."""
+
+
+@dataclass(frozen=True)
+class QueueTask:
+    """What the process is to do."""
+
+    namespace: str
+    ports: Sequence[Port]
+    run_s: float
+    interval_s: float
+    """Between two looks at the queues' lengths."""
+
+
+class QueueTrace:
+    """The events of a namespace, from when it is made."""
+
+    def __init__(self, namespace: str) -> None:
+        require()
+        library = libbpf()
+        self._chunks: list[bytes] = []
+        self._object = library.bpf_object__open_file(str(FOLDER / "fp_queues.bpf.o").encode(), None)
+        if not self._object:
+            raise ProgramError("cannot read the program that watches queues")
+        inode = ctypes.c_uint32(Path("/run/netns", namespace).stat().st_ino)
+        constants = library.bpf_object__find_map_by_name(self._object, b".rodata")
+        library.bpf_map__set_initial_value(constants, ctypes.byref(inode), 4)
+        if library.bpf_object__load(self._object) != 0:
+            raise ProgramError("cannot load the program that watches queues")
+        self._links = []
+        program = library.bpf_object__next_program(self._object, None)
+        while program:
+            link = library.bpf_program__attach(program)
+            if not link:
+                raise ProgramError("cannot attach the program that watches queues")
+            self._links.append(link)
+            program = library.bpf_object__next_program(self._object, program)
+        events = library.bpf_object__find_map_by_name(self._object, b"events")
+        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+        self._taken = kind(self._take)
+        taken = ctypes.cast(self._taken, ctypes.c_void_p)
+        self._ring = library.ring_buffer__new(library.bpf_map__fd(events), taken, None, None)
+
+    def _take(self, _: int, data: int, size: int) -> int:
+        self._chunks.append(ctypes.string_at(data, size))
+        return 0
+
+    def poll(self) -> None:
+        """Takes what there is, and waits for some if there is nothing."""
+        libbpf().ring_buffer__poll(self._ring, _POLL_MS)
+
+    def lost(self) -> int:
+        """Events for which there was no room."""
+        library = libbpf()
+        counts = library.bpf_object__find_map_by_name(self._object, b".bss")
+        size = ctypes.c_size_t(0)
+        value = library.bpf_map__initial_value(counts, ctypes.byref(size))
+        return int(ctypes.cast(value, ctypes.POINTER(ctypes.c_uint64))[0])
+
+    def close(self) -> np.ndarray:
+        """Ends it; returns the events."""
+        library = libbpf()
+        for link in self._links:
+            library.bpf_link__destroy(link)
+        library.ring_buffer__free(self._ring)
+        library.bpf_object__close(self._object)
+        return np.frombuffer(b"".join(self._chunks), dtype=_EVENT)
+
+
+def watch_queues(reports: Connection, task: QueueTask) -> None:
+    """The process: reports `at`, the monotonic clock at its start, and `done` with an outcome."""
+    namespaces.enter(task.namespace)
+    trace = QueueTrace(task.namespace)
+    before = _kernel_drops(task.ports)
+    zero = time.monotonic()
+    reported = -1.0
+    samples: list[tuple[float, int, int, int]] = []
+    next_sample = 0.0
+    while (now := time.monotonic() - zero) < task.run_s + _QUIET_S:
+        if now - reported > 0.05:
+            reported = now
+            reports.send(("at", (zero, now)))
+        if now >= next_sample:
+            next_sample = now + task.interval_s
+            samples += [
+                (now, number, length, packets) for number, length, packets, _ in _queues(task.ports)
+            ]
+        trace.poll()
+    dropped = _kernel_drops(task.ports) - before
+    trace.poll()
+    lost = trace.lost()
+    events = trace.close()
+    outcome = _outcome(events, samples, task, zero)
+    outcome["health"] = {
+        "events_lost": lost,
+        "drops_traced": int(events["is_drop"].sum()),
+        "drops_counted": dropped,
+    }
+    reports.send(("done", outcome))
+
+
+def _queues(ports: Sequence[Port]) -> list[tuple[int, int, int, int]]:
+    """Of each port: its number, bytes and packets that wait, drops so far."""
+    command = ["tc", "-s", "-j", "qdisc", "show"]
+    answer = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    numbers = {port.interface: port.number for port in ports}
+    return [
+        (numbers[one["dev"]], one["backlog"], one["qlen"], one["drops"])
+        for one in answer
+        if one.get("root") and one["dev"] in numbers
+    ]
+
+
+def _kernel_drops(ports: Sequence[Port]) -> int:
+    return sum(drops for *_, drops in _queues(ports))
+
+
+def _outcome(
+    events: np.ndarray, samples: Sequence[tuple[float, int, int, int]], task: QueueTask, zero: float
+) -> dict[str, Any]:
+    """As `_core.run_switch` returns it."""
+    numbers = {port.index: port.number for port in task.ports}
+    known = np.isin(events["port"], list(numbers)) & np.isin(events["ingress"], list(numbers))
+    events = events[known]
+    # a drop is reported after the packet that it is of was given to the port
+    events = events[np.argsort(events["at_ns"], kind="stable")]
+    keys = _keys(events)
+    flows: dict[Key, int] = {}
+    of_event = [flows.setdefault(_forward(key, flows), len(flows)) for key in keys]
+    drops = _Drops()
+    for event, flow in zip(events, of_event, strict=True):
+        port, ingress = numbers[int(event["port"])], numbers[int(event["ingress"])]
+        if event["is_drop"]:
+            drops.dropped(event, port, ingress, flow, zero)
+        else:
+            drops.arrived(port, ingress, flow)
+    names = [""] * (max(numbers.values()) + 1)
+    for one in task.ports:
+        names[one.number] = one.name
+    arrived = events[events["is_drop"] == 0]
+    hosts = {port.index for port in task.ports if port.is_to_host}
+    from_hosts = int(np.isin(arrived["ingress"], list(hosts)).sum())
+    lost = int((events["is_drop"] == 1).sum())
+    return {
+        "names": {"port": names, "reason": ["full"], "protocol": ["tcp", "udp"]},
+        "flows": list(flows),
+        "fingerprint": hashlib.blake2b(events.tobytes(), digest_size=8).hexdigest(),
+        "packet_hops": from_hosts + len(arrived) - lost,
+        "tables": {
+            "drops": drops.table(),
+            "queue": {
+                "time_s": np.array([one[0] for one in samples], dtype=float),
+                "port": np.array([one[1] for one in samples], dtype=np.uint32),
+                "bytes": np.array([one[2] for one in samples], dtype=np.uint64),
+                "packets": np.array([one[3] for one in samples], dtype=np.uint64),
+            },
+            "ports": _ports(arrived, drops, samples, task),
+        },
+    }
+
+
+class _Drops:
+    """Counts what arrives at ports, and the rows of what is dropped."""
+
+    def __init__(self) -> None:
+        self.by_port: Counter[int] = Counter()
+        self._by_ingress: Counter[tuple[int, int]] = Counter()
+        self._by_flow: Counter[tuple[int, int]] = Counter()
+        self.dropped_at: Counter[int] = Counter()
+        self._rows: list[tuple[Any, ...]] = []
+
+    def arrived(self, port: int, ingress: int, flow: int) -> None:
+        self.by_port[port] += 1
+        self._by_ingress[port, ingress] += 1
+        self._by_flow[port, flow] += 1
+
+    def dropped(self, event: np.void, port: int, ingress: int, flow: int, zero: float) -> None:
+        self.dropped_at[port] += 1
+        self._rows.append(
+            (
+                int(event["at_ns"]) * 1e-9 - zero,
+                port,
+                ingress,
+                flow,
+                int.from_bytes(event["transport"][4:8].tobytes(), "big"),
+                int(event["length"]) + _FRAME_OVERHEAD_BYTES,
+                0,
+                self.by_port[port],
+                self._by_ingress[port, ingress],
+                self._by_flow[port, flow],
+                self.by_port[port] - self.dropped_at[port],
+            )
+        )
+
+    def table(self) -> dict[str, np.ndarray]:
+        names = {
+            "time_s": np.float64, "port": np.uint32, "ingress_port": np.uint32, "flow": np.uint32,
+            "seq": np.uint32, "size_bytes": np.uint32, "reason": np.uint8,
+            "port_arrival": np.uint64, "ingress_arrival": np.uint64, "flow_arrival": np.uint64,
+            "port_accepted": np.uint64,
+        }  # fmt: skip
+        return {
+            name: np.array([row[at] for row in self._rows], dtype=kind)
+            for at, (name, kind) in enumerate(names.items())
+        }
+
+
+def _keys(events: np.ndarray) -> list[Key]:
+    def address(row: np.ndarray) -> str:
+        return str(IPv4Address(row.tobytes()))
+
+    ip, transport = events["ip"], events["transport"]
+    return [
+        (
+            address(ip[at, 12:16]),
+            address(ip[at, 16:20]),
+            int(ip[at, 9]),
+            int(transport[at, 0]) << 8 | int(transport[at, 1]),
+            int(transport[at, 2]) << 8 | int(transport[at, 3]),
+        )
+        for at in range(len(events))
+    ]
+
+
+def _forward(key: Key, known: Mapping[Key, int]) -> Key:
+    """The key of the flow's data: that of the first packet, unless it is a request."""
+    source, destination, protocol, source_port, destination_port = key
+    reverse = (destination, source, protocol, destination_port, source_port)
+    if key in known:
+        return key
+    if reverse in known:
+        return reverse
+    asks = protocol == TCP and REQUEST_PORTS[0] <= destination_port <= REQUEST_PORTS[1]
+    return reverse if asks else key
+
+
+def _ports(
+    arrived: np.ndarray,
+    drops: _Drops,
+    samples: Sequence[tuple[float, int, int, int]],
+    task: QueueTask,
+) -> dict[str, np.ndarray]:
+    waiting: dict[int, list[int]] = {port.number: [0] for port in task.ports}
+    for _, number, backlog, _ in samples:
+        waiting[number].append(backlog)
+
+    def column(kind: type, value: Callable[[Port], Any]) -> np.ndarray:
+        return np.array([value(port) for port in task.ports], dtype=kind)
+
+    def length(port: Port) -> int:
+        return int(arrived["length"][arrived["port"] == port.index].sum())
+
+    def accepted(port: Port) -> int:
+        return drops.by_port[port.number] - drops.dropped_at[port.number]
+
+    def sent(port: Port) -> float:
+        # of what arrived, what was not dropped
+        return length(port) * accepted(port) / max(1, drops.by_port[port.number])
+
+    return {
+        "port": column(np.uint32, lambda port: port.number),
+        "packets": column(np.uint64, accepted),
+        "bytes": column(np.uint64, sent),
+        "drops": column(np.uint64, lambda port: drops.dropped_at[port.number]),
+        "marks": column(np.uint64, lambda _: 0),
+        "queue_mean_bytes": column(float, lambda port: np.mean(waiting[port.number])),
+        "queue_max_bytes": column(np.uint64, lambda port: max(waiting[port.number])),
+        "busy_share": column(
+            float, lambda port: min(1.0, sent(port) * 8 / (port.rate_bps * task.run_s))
+        ),
+        "flows": column(np.uint32, lambda _: 0),
+    }

@@ -1,0 +1,236 @@
+"""The kernel's own queue disciplines as the network: bridges, with `tc` at each of their ports.
+
+This is how Mininet builds a network (`queue.implementation = "tc"`). A switch is a bridge, a link
+is a veth pair, and a port sends at the rate of its link through a token bucket. A kernel's timers
+can space packets of 100 Mbit/s, and not of 1 Gbit/s.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyroute2 import IPRoute
+
+from fairport.backends.linux.namespaces import INTERFACE, Namespaces, inside, offloads_off
+from fairport.errors import BackendError, ScenarioError
+from fairport.scenario import Scenario
+from fairport.scenario.early_drop_queues import Red
+from fairport.scenario.fifo_queues import DropTail
+from fairport.scenario.scheduled_queues import CoDel, FqCoDel, LinuxSfq
+from fairport.scenario.shaper import Htb, TokenBucket
+
+FASTEST_BPS = 200_000_000
+"""Above it token buckets of a kernel do not space packets: the line does not fill."""
+
+# Without a [shaper]: a bucket of one packet, which is as near to a line as a token bucket comes.
+_ONE_PACKET = "1600b"
+_HOST_PACKETS = 1000
+DISCIPLINES = {
+    "tbf": "rate 1mbit burst 1600b limit 16kb",
+    "htb": "",
+    "pfifo": "limit 10",
+    "bfifo": "limit 16kb",
+    "red": "limit 60kb min 5kb max 15kb avpkt 1000",
+    "sfq": "",
+    "codel": "",
+    "fq_codel": "",
+    "netem": "delay 1ms",
+}
+"""Queue disciplines of Linux, each with an example of its settings."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """A switch's port: an interface in the switches' namespace."""
+
+    name: str
+    """As in the tables."""
+    number: int
+    """In the order of the topology's ports."""
+    interface: str
+    index: int
+    is_to_host: bool
+    rate_bps: int
+
+
+def disciplines() -> dict[str, bool]:
+    """Which of the queue disciplines the running kernel has. Needs root."""
+    spaces = Namespaces()
+    spaces.make_switch()
+    try:
+        with inside(spaces.switch):
+            return {name: _is_there(f"{name} {one}") for name, one in DISCIPLINES.items()}
+    finally:
+        spaces.remove()
+
+
+def _is_there(discipline: str) -> bool:
+    is_there = not _try(f"qdisc add dev lo root handle 1: {discipline}")
+    if is_there:
+        _try("qdisc del dev lo root")
+    return is_there
+
+
+def check(scenario: Scenario, layout: Mapping[str, Any]) -> None:
+    """Raises ScenarioError for what bridges with `tc` cannot be."""
+
+    def refusal(field: str, problem: str, remedy: str) -> ScenarioError:
+        return ScenarioError(problem, file=scenario.file, field=field, remedy=remedy)
+
+    _leaf(scenario)
+    names = [node["name"] for node in layout["nodes"] if not node["is_host"]]
+    between = [link for link in layout["links"] if not _hosts_of(link, layout)]
+    if len(between) >= len(names):
+        raise refusal(
+            "topology.kind",
+            "has more than one way between two switches, and bridges allow one",
+            'use a tree, such as "two-switch", or queue.implementation = "switch"',
+        )
+    if any(link["delay_ps"] for link in layout["links"]) or scenario.loss:
+        raise refusal(
+            "link.delay" if not scenario.loss else "loss",
+            "needs netem at the ports, which this backend does not use",
+            'leave it out, or use queue.implementation = "switch"',
+        )
+    rate = max(_rate(scenario, link["rate_bps"]) for link in layout["links"])
+    if rate > FASTEST_BPS:
+        raise refusal(
+            "link.rate",
+            f"is above {FASTEST_BPS // 10**6} Mbit/s, where the kernel's token buckets no longer"
+            " space packets",
+            'use "100Mbps", or queue.implementation = "switch"',
+        )
+
+
+def build(spaces: Namespaces, scenario: Scenario, layout: Mapping[str, Any]) -> list[Port]:
+    """Joins the hosts' interfaces with bridges, and gives each port its queue discipline.
+
+    Raises BackendError for a discipline that the kernel lacks.
+    """
+    if shutil.which("tc") is None:
+        raise BackendError("needs `tc`", remedy="install iproute2")
+    nodes = layout["nodes"]
+    bridges: dict[int, int] = {}
+    ports: list[Port] = []
+    hosts = {host.number: host for host in spaces.hosts}
+    host_numbers = [number for number, node in enumerate(nodes) if node["is_host"]]
+    with inside(spaces.switch), IPRoute() as route:
+        for number, node in enumerate(nodes):
+            if not node["is_host"]:
+                route.link("add", ifname=f"b{number}", kind="bridge", br_stp_state=0)
+                (bridges[number],) = route.link_lookup(ifname=f"b{number}")
+                route.link("set", index=bridges[number], state="up")
+        for number, link in enumerate(layout["links"]):
+            ends = list(zip(link["ends"], link["ports"], strict=True))
+            at_host = _hosts_of(link, layout)
+            if at_host:
+                host = hosts.get(host_numbers.index(at_host[0]))
+                if host is None:
+                    continue
+                names = {node: f"p{host.number}" for node, _ in ends if node not in at_host}
+            else:
+                names = {
+                    node: f"l{number}{side}" for (node, _), side in zip(ends, "ab", strict=True)
+                }
+                first, second = names.values()
+                route.link("add", ifname=first, kind="veth", peer=second)
+            for node, port in ends:
+                if node in at_host:
+                    continue
+                (index,) = route.link_lookup(ifname=names[node])
+                offloads_off(names[node])
+                route.link("set", index=index, master=bridges[node], state="up")
+                rate = _rate(scenario, link["rate_bps"])
+                name = layout["ports"][port]
+                ports.append(Port(name, port, names[node], index, bool(at_host), rate))
+    for port in ports:
+        with inside(spaces.switch):
+            _run(scenario, _commands(scenario, port.interface, port.rate_bps, _leaf(scenario)))
+    if scenario.shaper is None or scenario.shaper.hosts:
+        for host in spaces.hosts:
+            with inside(host.namespace):
+                leaf = f"pfifo limit {_HOST_PACKETS}"
+                _run(scenario, _commands(scenario, INTERFACE, int(scenario.link.rate), leaf))
+    return ports
+
+
+def _hosts_of(link: Mapping[str, Any], layout: Mapping[str, Any]) -> list[int]:
+    return [node for node in link["ends"] if layout["nodes"][node]["is_host"]]
+
+
+def _leaf(scenario: Scenario) -> str:
+    """The discipline of the scenario's `[queue]`, as `tc` writes it."""
+    queue = scenario.sized_queue()
+    limit = int(queue.limit)
+    packets = queue.limit.in_packets
+    if isinstance(queue, DropTail):
+        return f"{'pfifo' if packets else 'bfifo'} limit {limit}"
+    if isinstance(queue, Red) and not packets and not queue.min.in_packets:
+        return (
+            f"red limit {limit} min {int(queue.min)} max {int(queue.max)}"
+            f" probability {queue.max_p:g} avpkt 1000"
+        )
+    if isinstance(queue, LinuxSfq) and packets:
+        return f"sfq limit {limit}"
+    if isinstance(queue, CoDel | FqCoDel) and packets:
+        ecn = "ecn" if queue.ecn else "noecn"
+        times = f"target {int(queue.target) / 1e6:g}us interval {int(queue.interval) / 1e6:g}us"
+        return f"{queue.kind.replace('-', '_')} limit {limit} {times} {ecn}"
+    raise ScenarioError(
+        "has no counterpart in `tc` with these limits",
+        file=scenario.file,
+        field="queue.kind",
+        value=queue.kind,
+        remedy='use "drop-tail", "red" in bytes, "linux-sfq", "codel" or "fq-codel" in packets,'
+        ' or queue.implementation = "switch"',
+    )
+
+
+def _rate(scenario: Scenario, link_bps: int) -> int:
+    return link_bps if scenario.shaper is None else min(link_bps, int(scenario.shaper.rate))
+
+
+def _commands(scenario: Scenario, interface: str, rate_bps: int, leaf: str) -> list[str]:
+    """What `tc` is asked for one port."""
+    shaper = scenario.shaper
+    rate = _rate(scenario, rate_bps)
+    at = f"dev {interface}"
+    if isinstance(shaper, TokenBucket):
+        burst = f"rate {rate}bit burst {int(shaper.burst)}b"
+        if leaf.startswith("bfifo"):
+            return [f"qdisc add {at} root handle 1: tbf {burst} {leaf.partition(' ')[2]}"]
+        return [
+            f"qdisc add {at} root handle 1: tbf {burst} limit 10mb",
+            f"qdisc add {at} parent 1:1 handle 10: {leaf}",
+        ]
+    bursts = f"burst {_ONE_PACKET} cburst {_ONE_PACKET}"
+    if isinstance(shaper, Htb):
+        bursts = f"burst {int(shaper.burst)}b cburst {int(shaper.cburst)}b"
+    return [
+        f"qdisc add {at} root handle 1: htb default 1",
+        f"class add {at} parent 1: classid 1:1 htb rate {rate}bit {bursts}",
+        f"qdisc add {at} parent 1:1 handle 10: {leaf}",
+    ]
+
+
+def _run(scenario: Scenario, commands: Sequence[str]) -> None:
+    for command in commands:
+        problem = _try(command)
+        if problem:
+            raise BackendError(
+                f"this kernel does not take `tc {command}`: {problem}",
+                file=scenario.file,
+                field="queue",
+                remedy='see `fairport doctor`, or use queue.implementation = "switch"',
+            )
+
+
+def _try(command: str) -> str:
+    """Runs `tc` in the present namespace; returns what it says against it."""
+    words = ["tc", *command.split()]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stderr.strip().splitlines()[0]

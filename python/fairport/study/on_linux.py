@@ -1,0 +1,86 @@
+"""An experiment over real TCP: its variants on the Linux backend, one run at a time.
+
+A run for which the machine was too slow is made again; a seed without a valid run has no value. Two
+runs of real hosts differ, so nothing is kept for the next time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from fairport.backends.run import run_many
+from fairport.errors import InputError
+from fairport.papers.catalogue import Entry
+from fairport.papers.model import Variant
+from fairport.record import Record
+from fairport.study.pool import Done
+
+BACKEND = "linux"
+
+
+@dataclass(frozen=True)
+class LinuxRuns:
+    """What came out on the Linux backend."""
+
+    says: str
+    """What it ran on, and what was scaled."""
+    records: dict[str, list[Record | None]]
+    """By variant, in order of the seeds; None where no run was valid."""
+    invalid_runs: int
+
+
+def require(entries: Sequence[Entry]) -> None:
+    """Raises InputError for an experiment that is not of real hosts."""
+    for entry in entries:
+        if entry.experiment.linux is None:
+            raise InputError(
+                "was not run on real hosts, or not on such that this backend can be",
+                file="--backend linux",
+                value=entry.name,
+                remedy="`fairport reproduce --json` says which are; or use --backend simulation",
+            )
+
+
+def run(
+    entries: Sequence[Entry], *, quick: bool, progress: Callable[[Done], None] | None
+) -> dict[str, LinuxRuns]:
+    """Runs experiments, each variant with its seeds; the result is by the experiment's name."""
+    require(entries)
+    plans = {entry.name: (_variants(entry), _seeds(entry, quick)) for entry in entries}
+    total = sum(len(variants) * len(seeds) for variants, seeds in plans.values())
+    done = 0
+    found = {}
+    for entry in entries:
+        variants, seeds = plans[entry.name]
+        records: dict[str, list[Record | None]] = {}
+        invalid = 0
+        for variant in variants:
+            by_seed: dict[int, Record] = {}
+            scenario = entry.scenario(variant, quick=quick, on_linux=True)
+            runs = run_many(scenario, seeds, backend=BACKEND, retries=len(seeds))
+            with closing(runs):
+                for result in runs:
+                    if result.summary["valid"]:
+                        by_seed[result.seed] = Record.of(result)
+                    else:
+                        invalid += 1
+                    if progress is not None:
+                        progress(Done(min(done + len(by_seed), total), total, 0, 0))
+            done += len(seeds)
+            records[variant.name] = [by_seed.get(seed) for seed in seeds]
+        assert entry.experiment.linux is not None, "required above"
+        found[entry.name] = LinuxRuns(entry.experiment.linux.says, records, invalid)
+    return found
+
+
+def _variants(entry: Entry) -> list[Variant]:
+    wanted = entry.experiment.linux.variants if entry.experiment.linux else []
+    return [one for one in entry.variants if not wanted or one.name in wanted]
+
+
+def _seeds(entry: Entry, quick: bool) -> range:
+    assert entry.experiment.linux is not None, "required before"
+    count = entry.experiment.quick_seeds if quick else entry.experiment.linux.seeds
+    return range(1, count + 1)

@@ -1,0 +1,106 @@
+"""The kernel's own disciplines as the network: bridges with `tc`, and drops traced by BPF."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import polars as pl
+import pytest
+from fairport.errors import BackendError, ScenarioError
+
+if sys.platform != "linux":
+    pytest.skip("the Linux backend needs Linux", allow_module_level=True)
+
+from fairport.backends.linux import programs, shapers
+
+
+def _lack() -> str:
+    try:
+        programs.require()
+    except programs.ProgramError as error:
+        return str(error)
+    return "" if shutil.which("tc") else "needs tc"
+
+
+able = pytest.mark.skipif(bool(_lack()), reason=_lack())
+
+SCENARIO: dict[str, Any] = {
+    "name": "tc-test",
+    "duration": "2s",
+    "topology": {"kind": "two-switch", "peers": 6},
+    "link": {"rate": "50Mbps", "delay": "0s"},
+    "queue": {"kind": "drop-tail", "limit": "11 packets", "implementation": "tc"},
+    "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
+    "traffic": [{"from": "all", "to": "h0"}],
+    "measure": {"from": "0.5s"},
+}
+
+
+@able
+@pytest.mark.parametrize("shaper", [None, {"kind": "tbf", "rate": "50Mbps", "burst": "1600B"}])
+def test_the_drops_of_a_kernel_queue_are_traced_with_their_ingress_ports(shaper: Any) -> None:
+    change: dict[str, Any] = {} if shaper is None else {"shaper": shaper}
+    if shaper is not None:
+        change["queue"] = SCENARIO["queue"] | {"limit": "16KB"}
+    result = fp.run(SCENARIO | change, seed=1, backend="linux")
+    drops, health = result.drops, result.manifest["health"]
+    assert health["events_lost"] == 0
+    assert health["drops_counted"] > 100
+    assert health["drops_traced"] == pytest.approx(health["drops_counted"], rel=0.01, abs=2)
+    # the bottleneck is the receiver's port, or the one from switch to switch
+    assert set(drops["port"]) <= {"s0:0", "s1:0"}
+    assert set(drops.filter(pl.col("port") == "s0:0")["ingress_port"]) <= {"s0:1", "s0:2"}
+    assert drops["flow"].n_unique() >= 5
+    # counts begin with 1, and each drop is one of the arrivals
+    at_port = drops.sort("time_s").group_by("port", maintain_order=True)
+    for _, rows in at_port:
+        assert (rows["port_arrival"].cast(int).diff().drop_nulls() >= 1).all()
+        assert (rows["ingress_arrival"] <= rows["port_arrival"]).all()
+        assert (rows["flow_arrival"] <= rows["ingress_arrival"]).all()
+    # what was dropped had to be sent again
+    flows = result.flows
+    lost = drops.filter(pl.col("size_bytes") > 1000).height
+    assert flows["retransmits"].sum() == pytest.approx(lost, rel=0.1, abs=20)
+    assert 40e6 < flows["goodput_bps"].sum() < 48e6
+    assert result.tables["queue"]["packets"].max() >= 5  # type: ignore[operator]
+
+
+@able
+def test_a_discipline_that_the_kernel_lacks_is_an_error() -> None:
+    missing = [name for name, is_there in shapers.disciplines().items() if not is_there]
+    kinds = {"sfq": "linux-sfq", "fq_codel": "fq-codel", "codel": "codel"}
+    kind = next((kinds[name] for name in missing if name in kinds), None)
+    if kind is None:
+        pytest.skip("this kernel has every discipline")
+    queue = {"kind": kind, "limit": "100 packets", "implementation": "tc"}
+    with pytest.raises(BackendError, match="this kernel does not take"):
+        fp.run(SCENARIO | {"queue": queue}, seed=1, backend="linux")
+
+
+@able
+def test_the_kernels_token_buckets_and_fifos_are_found() -> None:
+    found = shapers.disciplines()
+    assert found["pfifo"]
+    assert sorted(found) == sorted(shapers.DISCIPLINES)
+    assert list(Path("/run/netns").glob("fairport-*")) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"link": {"rate": "1Gbps", "delay": "0s"}}, "link.rate"),
+        ({"link": {"rate": "100Mbps", "delay": "1us"}}, "link.delay"),
+        ({"queue": {"kind": "pie", "implementation": "tc"}}, "no counterpart"),
+        ({"topology": {"kind": "fat-tree", "k": 4}}, "more than one way"),
+    ],
+)
+def test_what_bridges_cannot_be_is_refused(change: dict[str, Any], problem: str) -> None:
+    scenario = SCENARIO | change
+    if "topology" in change:
+        scenario |= {"traffic": [{"from": "h1", "to": "h0"}]}
+    with pytest.raises(ScenarioError, match=problem):
+        fp.run(scenario, seed=1, backend="linux")
