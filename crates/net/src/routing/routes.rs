@@ -155,7 +155,7 @@ impl Routes {
         } else {
             self.sprayed[(start ^ Self::SPRAYED) as usize].starts[0]
         };
-        self.output(index)
+        self.output(index + 1)
     }
 
     /// The index of the first hop of a packet that carries `start`, and its output port.
@@ -224,6 +224,11 @@ mod tests {
         let long = routes.add(&[PortId(1), PortId(2), PortId(3)]);
         let short = routes.add(&[PortId(4)]);
         assert_eq!(follow(&mut routes, long), [(1, 1), (2, 1), (3, 1)]);
+        assert_eq!(
+            [long, short].map(|it| routes.first_output(it).0),
+            [1, 4],
+            "a host's adapter"
+        );
         routes.release(long);
         assert_ne!(routes.add(&[PortId(5)]), long);
         assert_eq!(routes.add(&[PortId(7), PortId(8), PortId(9)]), long);
