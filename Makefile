@@ -35,6 +35,7 @@ lint: $(VENV)/.built  ## check format, lints, types and rustdoc's links
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	$(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --locked
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict python benches validation examples tests/repo

@@ -1,5 +1,27 @@
 //! What a link adds to an IP packet.
 
+use serde::{Deserialize, Serialize};
+
+/// What a frame adds to an IP packet, as the plan of a run gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Config {
+    /// IEEE 802.3
+    Ethernet,
+    /// nothing
+    None,
+}
+
+impl Config {
+    /// Its bytes.
+    pub fn build(self) -> Framing {
+        match self {
+            Self::Ethernet => Framing::ETHERNET,
+            Self::None => Framing::NONE,
+        }
+    }
+}
+
 /// Bytes that a packet takes in a buffer and on the wire, beyond the IP packet itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {

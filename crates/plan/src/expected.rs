@@ -88,7 +88,7 @@ fn tcp_drops(job: &Job) -> u64 {
 /// its rate leaves over of what all sources send through it while they are on.
 fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[ListedFlow]) -> u64 {
     let end = Instant::ZERO + job.duration_ps;
-    let framing = wiring::framing(job);
+    let framing = job.link.framing.build();
     let mut offered_bps = vec![0.0; topology.ports().len()];
     let mut sources = Vec::new();
     for (number, flow) in (0..).zip(listed) {

@@ -159,7 +159,7 @@ impl Plan {
 
     /// What a frame adds to an IP packet.
     pub fn framing(&self) -> Framing {
-        wiring::framing(&self.job)
+        self.job.link.framing.build()
     }
 
     /// Which of several simultaneous arrivals goes first.

@@ -2,13 +2,10 @@
 
 use std::fmt;
 
-use fairport_net::routing::{
-    DestinationSuffix, Ecmp, EqualLength, FiveTuple, Path, RiplHash, Routing, ShortestPaths,
-    SpanningTree, Spray, TwoLevel,
-};
+use fairport_net::routing::{FiveTuple, Path, Routing, ShortestPaths};
 use fairport_net::{BuildError, Topology};
 
-use crate::job::{Job, PerJob, RoutingJob, TopologyJob};
+use crate::job::Job;
 use crate::paths::FlowPaths;
 
 /// The routing policy of a run. Hosts are meant by their numbers.
@@ -23,21 +20,7 @@ impl Router {
     /// # Errors
     /// If the topology does not suit the policy; the error names the field.
     pub(crate) fn new(job: &Job, topology: &Topology) -> Result<Self, BuildError> {
-        let policy: Box<dyn Routing> = match job.routing {
-            RoutingJob::DestinationSuffix => Box::new(DestinationSuffix::new(topology)),
-            RoutingJob::Ecmp => Box::new(Ecmp::new(topology, job.seed)),
-            RoutingJob::RiplHash => Box::new(RiplHash::new(topology)),
-            RoutingJob::SpanningTree => Box::new(SpanningTree::new(topology)),
-            RoutingJob::EqualLength { core, per } => {
-                let policy = EqualLength::new(topology, job.seed, core)?;
-                Box::new(match per {
-                    PerJob::Flow => policy,
-                    PerJob::Packet => policy.per_packet(),
-                })
-            }
-            RoutingJob::Spray => Box::new(Spray::new(topology)),
-            RoutingJob::TwoLevel => Box::new(TwoLevel::new(fat_tree_k(&job.topology)?)),
-        };
+        let policy = job.routing.build(&job.topology, topology, job.seed)?;
         let distances = ShortestPaths::new(topology);
         Ok(Self { policy, distances })
     }
@@ -99,13 +82,4 @@ impl fmt::Debug for Router {
 fn tuple(topology: &Topology, flow: u32, src: u32, dst: u32) -> FiveTuple {
     let address = |host: u32| topology.node(topology.hosts()[host as usize]).address;
     FiveTuple::of_flow(flow, address(src), address(dst))
-}
-
-fn fat_tree_k(job: &TopologyJob) -> Result<u32, BuildError> {
-    let TopologyJob::FatTree { k } = job else {
-        let problem = "needs a fat-tree: it looks at the addresses of one";
-        let remedy = "use topology.kind = \"fat-tree\", or routing = \"ecmp\"";
-        return Err(BuildError::new("routing", "two-level", problem, remedy));
-    };
-    Ok(*k)
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use fairport_net::discipline::DropTail;
-use fairport_net::framing::Framing;
 use fairport_net::loss::Losses;
 use fairport_net::port::PortConfig;
 use fairport_net::processing::{Processing, Server};
@@ -15,15 +14,7 @@ use fairport_units::{Duration, Instant, Rate};
 use serde::Serialize;
 
 use crate::host_profile::{MeasuredHost, Tables};
-use crate::job::{FramingJob, Job};
-
-/// What a frame adds to an IP packet.
-pub(crate) fn framing(job: &Job) -> Framing {
-    match job.link.framing {
-        FramingJob::Ethernet => Framing::ETHERNET,
-        FramingJob::None => Framing::NONE,
-    }
-}
+use crate::job::Job;
 
 /// What links, hosts and ports draw once per run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -88,7 +79,11 @@ impl<'a> Wiring<'a> {
         timing: &'a Timing,
         customs: &'a CustomQueues,
     ) -> Result<Self, BuildError> {
-        let full_frame = framing(job).buffered_bytes(job.link.mtu_bytes as u16);
+        let full_frame = job
+            .link
+            .framing
+            .build()
+            .buffered_bytes(job.link.mtu_bytes as u16);
         let mut host_number = vec![0; topology.nodes().len()];
         for (number, host) in topology.hosts().iter().enumerate() {
             host_number[host.0 as usize] = number as u32;

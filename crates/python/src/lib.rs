@@ -15,8 +15,8 @@ mod payload;
 mod switch;
 
 use custom::Failures;
-use fairport_net::Observer;
-use fairport_plan::{BuildError, Customs, Job, Plan, TopologyJob};
+use fairport_net::{Observer, topology};
+use fairport_plan::{BuildError, Customs, Job, Plan};
 use fairport_record::{Column, Recorded, Simulated, Table, Watcher};
 use fairport_sim::Simulation;
 use fairport_tcp::{Preset, Settings};
@@ -236,8 +236,8 @@ fn named(py: Python<'_>, name: &str) -> PyResult<&'static Preset> {
 /// The names of a topology's hosts.
 #[pyfunction]
 fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> {
-    let job: TopologyJob = parse(py, topology_json)?;
-    let topology = fairport_plan::topology(&job).map_err(|error| job_error(py, &error))?;
+    let config: topology::Config = parse(py, topology_json)?;
+    let topology = config.build().map_err(|error| job_error(py, &error))?;
     Ok(topology
         .hosts()
         .iter()

@@ -3,6 +3,7 @@
 //! A policy is asked when a flow starts, once for each direction, and not on the hot path. What it
 //! answers is put into the table of [`Routes`], and packets carry the index of their next hop.
 
+mod config;
 mod destination_suffix;
 mod ecmp;
 mod equal_length;
@@ -14,6 +15,7 @@ mod spanning_tree;
 mod spray;
 mod two_level;
 
+pub use config::{Config, Per};
 pub use destination_suffix::DestinationSuffix;
 pub use ecmp::Ecmp;
 pub use equal_length::EqualLength;

@@ -2,8 +2,37 @@
 
 use std::collections::BTreeMap;
 
+use fairport_units::{Duration, Rate};
+use serde::{Deserialize, Serialize};
+
 use super::{LinkOptions, NodeId, Topology, UNREACHED};
 use crate::error::BuildError;
+
+/// A link of such a graph; what is left out is the network's default.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphLink {
+    /// the nodes that it joins
+    pub ends: [String; 2],
+    /// rate in both directions
+    #[serde(rename = "rate_bps")]
+    pub rate: Option<Rate>,
+    /// propagation delay
+    #[serde(rename = "delay_ps")]
+    pub delay: Option<Duration>,
+    /// buffer of the ports at both ends, bytes
+    pub limit_bytes: Option<u32>,
+}
+
+impl GraphLink {
+    fn options(&self) -> LinkOptions {
+        LinkOptions {
+            rate: self.rate,
+            delay: self.delay,
+            limit_bytes: self.limit_bytes,
+        }
+    }
+}
 
 /// Builds the graph of these hosts, switches and links; ports are numbered in the order in which
 /// the links are given. Hosts that forward may have several links.
@@ -15,7 +44,7 @@ pub fn custom(
     hosts: &[String],
     hosts_forward: bool,
     switches: &[String],
-    links: &[([String; 2], LinkOptions)],
+    links: &[GraphLink],
 ) -> Result<Topology, BuildError> {
     let mut graph = Topology::default();
     let mut ids: BTreeMap<&str, NodeId> = BTreeMap::new();
@@ -37,7 +66,7 @@ pub fn custom(
             }
         }
     }
-    for (i, (ends, options)) in links.iter().enumerate() {
+    for (i, link) in links.iter().enumerate() {
         let field = format!("topology.links.{i}.ends");
         let find = |name: &String| {
             let remedy = "name it under topology.hosts or topology.switches";
@@ -45,17 +74,17 @@ pub fn custom(
                 || BuildError::new(&*field, name, "is neither a host nor a switch", remedy);
             ids.get(name.as_str()).copied().ok_or_else(unknown)
         };
-        let (a, b) = (find(&ends[0])?, find(&ends[1])?);
+        let (a, b) = (find(&link.ends[0])?, find(&link.ends[1])?);
         if a == b {
             let problem = "is joined to itself";
             return Err(BuildError::new(
                 field,
-                &ends[0],
+                &link.ends[0],
                 problem,
                 "join two different nodes",
             ));
         }
-        graph.connect(a, b, *options);
+        graph.connect(a, b, link.options());
     }
     check_hosts(&graph)?;
     check_connected(&graph)?;
@@ -110,11 +139,17 @@ mod tests {
         list.iter().map(ToString::to_string).collect()
     }
 
+    fn link(ends: &[&str; 2]) -> GraphLink {
+        GraphLink {
+            ends: ends.map(ToString::to_string),
+            rate: None,
+            delay: None,
+            limit_bytes: None,
+        }
+    }
+
     fn build(hosts: &[&str], links: &[[&str; 2]]) -> Result<Topology, BuildError> {
-        let links: Vec<_> = links
-            .iter()
-            .map(|ends| (ends.map(ToString::to_string), LinkOptions::default()))
-            .collect();
+        let links: Vec<_> = links.iter().map(link).collect();
         custom(&names(hosts), false, &names(&["s"]), &links)
     }
 
@@ -146,8 +181,7 @@ mod tests {
 
     #[test]
     fn hosts_that_forward_may_have_several_links() {
-        let link = |ends: [&str; 2]| (ends.map(ToString::to_string), LinkOptions::default());
-        let links = [link(["a", "b"]), link(["b", "c"])];
+        let links = [["a", "b"], ["b", "c"]].each_ref().map(link);
         let chain = custom(&names(&["a", "b", "c"]), true, &[], &links).unwrap();
         assert_eq!(chain.distances(&chain.hosts()[..1]), [0, 1, 2]);
         let error = custom(&names(&["a", "b", "c"]), false, &[], &links).unwrap_err();

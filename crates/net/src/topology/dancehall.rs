@@ -14,13 +14,15 @@
 //! which the authors' script builds on (40 servers behind 4 routers, 420 clients).
 
 use fairport_units::{Duration, Rate};
+use serde::{Deserialize, Serialize};
 
 use super::{LinkOptions, NodeId, Topology, size};
 use crate::error::BuildError;
 
 /// What the dancehall is made of. Rates and delays that are given as two go evenly from the first
 /// client's to the last one's.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Dancehall {
     /// the link of each server router to `left`
     pub server_routers: Vec<LinkOptions>,
@@ -35,8 +37,10 @@ pub struct Dancehall {
     /// clients at `middle`
     pub middle_clients: u32,
     /// rate of the clients' links
+    #[serde(rename = "client_rate_bps")]
     pub client_rate: [Rate; 2],
     /// propagation delay of the clients' links
+    #[serde(rename = "client_delay_ps")]
     pub client_delay: [Duration; 2],
 }
 

@@ -4,6 +4,7 @@
 //! order in which the links were made: `edge0.0:2`. Each file says its switches' names and counts.
 
 mod bcube;
+mod config;
 mod custom;
 mod dancehall;
 mod distance;
@@ -23,7 +24,8 @@ use fairport_units::{Duration, Rate};
 use serde::{Deserialize, Serialize};
 
 pub use bcube::bcube;
-pub use custom::custom;
+pub use config::Config;
+pub use custom::{GraphLink, custom};
 pub use dancehall::{Dancehall, dancehall};
 pub use distance::UNREACHED;
 pub use dumbbell::dumbbell;

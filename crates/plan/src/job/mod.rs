@@ -7,8 +7,8 @@ pub mod workload;
 
 use fairport_net::arbitration::Rule;
 use fairport_net::processing::Processing;
-use fairport_net::topology::LinkOptions;
-use fairport_net::{QueueConfig, classifier, loss, shaper};
+use fairport_net::topology::{self, LinkOptions};
+use fairport_net::{QueueConfig, classifier, framing, loss, routing, shaper};
 use fairport_units::{Duration, Instant, Rate};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -25,9 +25,9 @@ pub struct Job {
     /// how long is simulated
     pub duration_ps: Duration,
     /// hosts, switches and links
-    pub topology: TopologyJob,
+    pub topology: topology::Config,
     /// how paths are chosen
-    pub routing: RoutingJob,
+    pub routing: routing::Config,
     /// what every link has unless the fabric or the topology says otherwise
     pub link: LinkJob,
     /// what links between switches have unless the topology says otherwise
@@ -57,150 +57,6 @@ pub struct Job {
     pub probes: ProbesJob,
 }
 
-/// Which topology.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum TopologyJob {
-    /// see [`fairport_net::topology::fat_tree`]
-    FatTree {
-        /// ports per switch
-        k: u32,
-    },
-    /// see [`fairport_net::topology::leaf_spine`]
-    LeafSpine {
-        /// switches that hosts are at
-        leaves: u32,
-        /// switches above them
-        spines: u32,
-        /// hosts at each leaf
-        hosts_per_leaf: u32,
-    },
-    /// see [`fairport_net::topology::three_tier`]
-    ThreeTier {
-        /// switches under the core
-        aggs: u32,
-        /// switches under each of these
-        edges_per_agg: u32,
-        /// hosts at each edge switch
-        hosts_per_edge: u32,
-    },
-    /// see [`fairport_net::topology::vl2`]
-    Vl2 {
-        /// ports of an aggregation switch
-        d_a: u32,
-        /// ports of an intermediate switch
-        d_i: u32,
-        /// hosts in a rack
-        hosts_per_rack: u32,
-    },
-    /// see [`fairport_net::topology::bcube`]
-    Bcube {
-        /// ports of a switch
-        n: u32,
-        /// the highest level
-        k: u32,
-    },
-    /// see [`fairport_net::topology::star`]
-    Star {
-        /// hosts
-        hosts: u32,
-    },
-    /// see [`fairport_net::topology::dumbbell`]
-    Dumbbell {
-        /// hosts on the left
-        left: u32,
-        /// hosts on the right
-        right: u32,
-    },
-    /// see [`fairport_net::topology::dancehall`]
-    Dancehall {
-        /// the link of each server router
-        server_routers: Vec<LinkOptions>,
-        /// servers at each
-        servers_per_router: u32,
-        /// the link from `left` to `middle`
-        left: LinkOptions,
-        /// the link from `middle` to `right`
-        right: LinkOptions,
-        /// clients at `right`
-        clients: u32,
-        /// clients at `middle`
-        middle_clients: u32,
-        /// of the first client's link, of the last one's
-        client_rate_bps: [Rate; 2],
-        /// of the first client's link, of the last one's
-        client_delay_ps: [Duration; 2],
-    },
-    /// see [`fairport_net::topology::testbed`]
-    Testbed,
-    /// see [`fairport_net::topology::two_switch`]
-    TwoSwitch {
-        /// hosts behind the second switch
-        peers: u32,
-    },
-    /// see [`fairport_net::topology::custom`]
-    Graph {
-        /// names
-        hosts: Vec<String>,
-        /// whether hosts pass on what is for others
-        #[serde(default)]
-        hosts_forward: bool,
-        /// names
-        switches: Vec<String>,
-        /// what joins them
-        links: Vec<GraphLinkJob>,
-    },
-}
-
-/// A link of a graph; what is left out is as in [`LinkJob`] and [`QueueConfig`].
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct GraphLinkJob {
-    /// the nodes that it joins
-    pub ends: [String; 2],
-    /// rate in both directions
-    pub rate_bps: Option<Rate>,
-    /// propagation delay
-    pub delay_ps: Option<Duration>,
-    /// buffer at both ends
-    pub limit_bytes: Option<u32>,
-}
-
-/// How paths are chosen.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum RoutingJob {
-    /// see [`fairport_net::routing::DestinationSuffix`]
-    DestinationSuffix,
-    /// see [`fairport_net::routing::Ecmp`]; seeded with the run's seed
-    Ecmp,
-    /// see [`fairport_net::routing::RiplHash`]
-    RiplHash,
-    /// see [`fairport_net::routing::SpanningTree`]
-    SpanningTree,
-    /// see [`fairport_net::routing::EqualLength`]; seeded with the run's seed
-    EqualLength {
-        /// the core of all; without it a flow or a packet has its own
-        core: Option<u32>,
-        /// what has a way of its own
-        per: PerJob,
-    },
-    /// see [`fairport_net::routing::Spray`]
-    Spray,
-    /// see [`fairport_net::routing::TwoLevel`]
-    TwoLevel,
-}
-
-/// What has a way of its own.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PerJob {
-    /// a flow, by its hash
-    Flow,
-    /// a packet, by a draw
-    Packet,
-}
-
 /// What every link has.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -214,19 +70,9 @@ pub struct LinkJob {
     /// largest IP packet
     pub mtu_bytes: u32,
     /// what a frame adds to an IP packet
-    pub framing: FramingJob,
+    pub framing: framing::Config,
     /// every port's clock is off by a constant of its own, uniform within ± this
     pub clock_error_ppb: u32,
-}
-
-/// What a frame adds to an IP packet.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FramingJob {
-    /// IEEE 802.3
-    Ethernet,
-    /// nothing
-    None,
 }
 
 /// What every switch has.

@@ -1,0 +1,84 @@
+//! Which routing policies there are, and how a configuration becomes one.
+//!
+//! A new policy is one file, a variant here and an arm of [`Config::build`].
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    DestinationSuffix, Ecmp, EqualLength, RiplHash, Routing, SpanningTree, Spray, TwoLevel,
+};
+use crate::error::BuildError;
+use crate::topology::{self, Topology};
+
+/// How paths are chosen, as the plan of a run gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Config {
+    /// see [`DestinationSuffix`]
+    DestinationSuffix,
+    /// see [`Ecmp`]; seeded with the run's seed
+    Ecmp,
+    /// see [`RiplHash`]
+    RiplHash,
+    /// see [`SpanningTree`]
+    SpanningTree,
+    /// see [`EqualLength`]; seeded with the run's seed
+    EqualLength {
+        /// the core of all; without it a flow or a packet has its own
+        core: Option<u32>,
+        /// what has a way of its own
+        per: Per,
+    },
+    /// see [`Spray`]
+    Spray,
+    /// see [`TwoLevel`]
+    TwoLevel,
+}
+
+/// What has a way of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    /// a flow, by its hash
+    Flow,
+    /// a packet, by a draw
+    Packet,
+}
+
+impl Config {
+    /// The policy for this `topology`, which was built from `of`, in a run with this seed.
+    ///
+    /// # Errors
+    /// If the topology does not suit the policy; the error names the field.
+    pub fn build(
+        self,
+        of: &topology::Config,
+        topology: &Topology,
+        seed: u64,
+    ) -> Result<Box<dyn Routing>, BuildError> {
+        Ok(match self {
+            Self::DestinationSuffix => Box::new(DestinationSuffix::new(topology)),
+            Self::Ecmp => Box::new(Ecmp::new(topology, seed)),
+            Self::RiplHash => Box::new(RiplHash::new(topology)),
+            Self::SpanningTree => Box::new(SpanningTree::new(topology)),
+            Self::EqualLength { core, per } => {
+                let policy = EqualLength::new(topology, seed, core)?;
+                Box::new(match per {
+                    Per::Flow => policy,
+                    Per::Packet => policy.per_packet(),
+                })
+            }
+            Self::Spray => Box::new(Spray::new(topology)),
+            Self::TwoLevel => Box::new(TwoLevel::new(fat_tree_k(of)?)),
+        })
+    }
+}
+
+fn fat_tree_k(topology: &topology::Config) -> Result<u32, BuildError> {
+    let topology::Config::FatTree { k } = topology else {
+        let problem = "needs a fat-tree: it looks at the addresses of one";
+        let remedy = "use topology.kind = \"fat-tree\", or routing = \"ecmp\"";
+        return Err(BuildError::new("routing", "two-level", problem, remedy));
+    };
+    Ok(*k)
+}

@@ -1,0 +1,128 @@
+//! Which topologies there are, and how a configuration becomes one.
+//!
+//! A new topology is one file, a variant here and an arm of [`Config::build`].
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Dancehall, GraphLink, Topology, bcube, custom, dancehall, dumbbell, fat_tree, leaf_spine, star,
+    testbed, three_tier, two_switch, vl2,
+};
+use crate::error::BuildError;
+
+/// A topology as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Config {
+    /// see [`fat_tree`]
+    FatTree {
+        /// ports per switch
+        k: u32,
+    },
+    /// see [`leaf_spine`]
+    LeafSpine {
+        /// switches that hosts are at
+        leaves: u32,
+        /// switches above them
+        spines: u32,
+        /// hosts at each leaf
+        hosts_per_leaf: u32,
+    },
+    /// see [`three_tier`]
+    ThreeTier {
+        /// switches under the core
+        aggs: u32,
+        /// switches under each of these
+        edges_per_agg: u32,
+        /// hosts at each edge switch
+        hosts_per_edge: u32,
+    },
+    /// see [`vl2`]
+    Vl2 {
+        /// ports of an aggregation switch
+        d_a: u32,
+        /// ports of an intermediate switch
+        d_i: u32,
+        /// hosts in a rack
+        hosts_per_rack: u32,
+    },
+    /// see [`bcube`]
+    Bcube {
+        /// ports of a switch
+        n: u32,
+        /// the highest level
+        k: u32,
+    },
+    /// see [`star`]
+    Star {
+        /// hosts
+        hosts: u32,
+    },
+    /// see [`dumbbell`]
+    Dumbbell {
+        /// hosts on the left
+        left: u32,
+        /// hosts on the right
+        right: u32,
+    },
+    /// see [`dancehall`]
+    Dancehall(Dancehall),
+    /// see [`testbed`]
+    Testbed,
+    /// see [`two_switch`]
+    TwoSwitch {
+        /// hosts behind the second switch
+        peers: u32,
+    },
+    /// see [`custom`]
+    Graph {
+        /// names
+        hosts: Vec<String>,
+        /// whether hosts pass on what is for others
+        #[serde(default)]
+        hosts_forward: bool,
+        /// names
+        switches: Vec<String>,
+        /// what joins them
+        links: Vec<GraphLink>,
+    },
+}
+
+impl Config {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// If it cannot be built; the error names the field.
+    pub fn build(&self) -> Result<Topology, BuildError> {
+        match self {
+            Self::FatTree { k } => fat_tree(*k),
+            Self::LeafSpine {
+                leaves,
+                spines,
+                hosts_per_leaf,
+            } => leaf_spine(*leaves, *spines, *hosts_per_leaf),
+            Self::ThreeTier {
+                aggs,
+                edges_per_agg,
+                hosts_per_edge,
+            } => three_tier(*aggs, *edges_per_agg, *hosts_per_edge),
+            Self::Vl2 {
+                d_a,
+                d_i,
+                hosts_per_rack,
+            } => vl2(*d_a, *d_i, *hosts_per_rack),
+            Self::Bcube { n, k } => bcube(*n, *k),
+            Self::Star { hosts } => star(*hosts),
+            Self::Dumbbell { left, right } => dumbbell(*left, *right),
+            Self::Dancehall(shape) => dancehall(shape),
+            Self::Testbed => Ok(testbed()),
+            Self::TwoSwitch { peers } => two_switch(*peers),
+            Self::Graph {
+                hosts,
+                hosts_forward,
+                switches,
+                links,
+            } => custom(hosts, *hosts_forward, switches, links),
+        }
+    }
+}
