@@ -91,6 +91,8 @@ pub(crate) struct Half {
     again: Option<Again>,
     window: Option<u32>,
     closed_since_ns: Option<u64>,
+    /// when the receiver's window was closed last
+    closed_ns: u64,
     in_a_row: u32,
     pub(crate) srtt_ns: f64,
 }
@@ -137,6 +139,7 @@ impl Half {
             again: None,
             window: None,
             closed_since_ns: None,
+            closed_ns: 0,
             in_a_row: 0,
             srtt_ns: 0.0,
         }
@@ -203,7 +206,8 @@ impl Half {
                 self.hole_ns = now;
                 self.counts.gap_bytes += start - self.next;
             }
-            if self.outstanding.len() < MOST_OUTSTANDING {
+            // the answer to a SYN comes before anything is known of the way to the sender
+            if self.outstanding.len() < MOST_OUTSTANDING && !segment.is_syn {
                 self.outstanding.push_back(Outstanding {
                     end,
                     time_ns: now,
@@ -351,9 +355,9 @@ impl Half {
         });
         let cause = if by_timer {
             Cause::Timeout
-        } else if self.counts.segments == 0 {
-            return; // the handshake
-        } else if self.closed_since_ns.is_some() || (is_full && self.una < self.next) {
+        } else if self.counts.segments <= 1 {
+            return; // before the first data
+        } else if self.closed_ns > self.last_sent_ns || (is_full && self.una < self.next) {
             Cause::Window
         } else if self.has_acks && self.una == self.next {
             Cause::Idle
@@ -425,6 +429,9 @@ impl Half {
     }
 
     fn note_window(&mut self, ack: &Ack) {
+        if ack.window == 0 {
+            self.closed_ns = ack.time_ns;
+        }
         if ack.window == 0 && self.closed_since_ns.is_none() {
             self.closed_since_ns = Some(ack.time_ns);
             self.counts.zero_windows += 1;

@@ -5,7 +5,7 @@
 //! towards the receiver by the ACK of a segment that was sent once (Karn).
 
 /// Timestamps of which the first sight is kept.
-const STAMPS: usize = 16;
+const STAMPS: usize = 8;
 
 /// How long the way from the tap to an end and back takes.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@
 
 mod connections;
 mod half;
+mod histogram;
 mod legs;
 mod ranges;
 mod report;

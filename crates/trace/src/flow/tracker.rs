@@ -1,18 +1,16 @@
 //! All flows of a capture: packets in, tables out.
 
+use fairport_record::RttSummary;
 use fairport_record::tables::TimeoutRow;
-use fairport_record::{RttHistogram, RttSummary};
 use fairport_tcp::Flags;
 use fairport_units::{Duration, Instant};
 use fairport_wire::tcp;
 
 use super::half::{Ack, Half, Segment};
+use super::histogram::Histogram;
 use super::report::{Counts, Expiry};
 use super::series::{Present, Series};
 use crate::packet::Packet;
-
-/// Flows with a histogram of their round-trip times, at most: 14 kB each.
-const MOST_HISTOGRAMS: usize = 1 << 13;
 
 /// A packet as the tracker needs it.
 #[derive(Clone, Copy, Debug)]
@@ -75,8 +73,7 @@ pub struct Tracker {
     halves: Vec<Half>,
     openings: Vec<Opening>,
     /// by direction
-    histograms: Vec<Option<Box<RttHistogram>>>,
-    with_histogram: usize,
+    histograms: Vec<Histogram>,
     pub(crate) series: Series,
     /// expiries and their directions
     expiries: Vec<(u32, Expiry)>,
@@ -90,7 +87,6 @@ impl Tracker {
             halves: Vec::new(),
             openings: Vec::new(),
             histograms: Vec::new(),
-            with_histogram: 0,
             series: Series::new(interval_ns),
             expiries: Vec::new(),
             measure_ns,
@@ -99,7 +95,8 @@ impl Tracker {
 
     fn add_connection(&mut self, now: u64) {
         self.halves.extend([Half::new(), Half::new()]);
-        self.histograms.extend([None, None]);
+        self.histograms
+            .extend([Histogram::default(), Histogram::default()]);
         self.openings.push(Opening {
             first_ns: now,
             last_ns: now,
@@ -278,16 +275,7 @@ impl Tracker {
         {
             return;
         }
-        if self.histograms[place].is_none() {
-            if self.with_histogram >= MOST_HISTOGRAMS {
-                return;
-            }
-            self.with_histogram += 1;
-            self.histograms[place] = Some(Box::default());
-        }
-        if let Some(histogram) = &mut self.histograms[place] {
-            histogram.add(Duration::from_ns(rtt_ns));
-        }
+        self.histograms[place].add(rtt_ns);
     }
 
     #[inline]
@@ -368,7 +356,6 @@ impl Tracker {
 
     /// The histogram of a direction's round-trip times: middles of bins in s, and samples.
     pub fn rtt_bins(&self, direction: u32) -> Vec<(f64, u64)> {
-        let histogram = self.histograms[direction as usize].as_deref();
-        histogram.map_or_else(Vec::new, |histogram| histogram.bins().collect())
+        self.histograms[direction as usize].bins().collect()
     }
 }
