@@ -267,10 +267,10 @@ _ON_A_SMALL_DISK = """
 import subprocess, sys
 import fairport as fp
 from fairport.errors import OutputError
-from fairport.study import dataset
+from fairport.study.dataset import Dataset
 from fairport.study.making import Listeners, Runs, Status
 from fairport.study.results import Study
-dataset._FLUSH_S = 0
+Dataset.__init__.__defaults__ = (None, 0.0)  # a file per row
 base = fp.scenario("two-switch").patch({"duration": "5ms"})
 axes = {"topology.peers": range(2, 8)}
 try:

@@ -23,7 +23,6 @@ from fairport.files.place import Place
 Types = Mapping[str, type[pl.DataType]]
 
 _ENDING = ".parquet"
-_FLUSH_S = 1.0
 # so many files are made one while a study runs; at its end there is one anyway
 _MOST_FILES = 32
 _TRIES = 5
@@ -33,13 +32,20 @@ class Dataset:
     """The rows in one folder of a place."""
 
     def __init__(
-        self, place: Place, folder: str, key: Sequence[str], types: Types | None = None
+        self,
+        place: Place,
+        folder: str,
+        key: Sequence[str],
+        types: Types | None = None,
+        flush_s: float = 1.0,
     ) -> None:
         """`key` are the columns by which runs differ.
 
-        `types` are those of columns in which there may be no value at all.
+        `types` are those of columns in which there may be no value at all. Rows are written every
+        `flush_s`.
         """
         self._types = types or {}
+        self._flush_s = flush_s
         self.place = place
         self.folder = folder
         self._key = list(key)
@@ -49,10 +55,10 @@ class Dataset:
         self._written = 0
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Takes a row, and writes those that it has every second. Raises OutputError."""
+        """Takes a row, and writes those that it has when it is time. Raises OutputError."""
         with self._lock:
             self._gathered.append(row)
-            due = time.monotonic() - self._last_flush >= _FLUSH_S
+            due = time.monotonic() - self._last_flush >= self._flush_s
         if due:
             self.flush()
 

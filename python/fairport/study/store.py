@@ -42,6 +42,8 @@ _MARK_TEXT = "Fairport keeps records of runs here. `fairport store --clear` remo
 # a later format says its number in a second line of the mark
 _LATER = re.compile(re.escape(_MARK_TEXT) + r"format (\d+)\n")
 _RUNS = "runs"
+# a study has its own rows every second; what is lost here is in it, or is run again
+_FLUSH_S = 5.0
 _VERSION = re.compile(r"\d+\.\d+\.\d+\S*-[0-9a-f]{12}")
 _OWN_FILE = re.compile(
     r"[a-z]+-[0-9a-f]{32}[\w.+-]*/\d+\.record|reproduced/[\w.-]+\.json|runs/part-[\w-]+\.parquet"
@@ -66,7 +68,7 @@ class Store:
                 file=str(self.folder),
                 remedy=f"use that version, or name another folder with {FOLDER_VARIABLE}",
             )
-        self._runs = Dataset(place(self.folder / model_version()), _RUNS, KEY, TYPES)
+        self._runs = Dataset(place(self.folder / model_version()), _RUNS, KEY, TYPES, _FLUSH_S)
 
     def has(self, key: str, seed: int) -> bool:
         """Whether there is a record, sound or not, of this run (`Prepared.key`) and seed."""
@@ -107,7 +109,7 @@ class Store:
             return pl.DataFrame()
 
     def add_numbers(self, row: Mapping[str, Any]) -> None:
-        """Takes a run's row; it is on disk within a second or after `flush`. Warns as `put`."""
+        """Takes a run's row; it is on disk within seconds, or after `flush`. Warns as `put`."""
         self._try_to(lambda: self._runs.add(row))
 
     def flush(self) -> None:
