@@ -1,6 +1,6 @@
 """Runs one benchmark: `python -m benches [CASE] [OPTION ..]`.
 
-The cases: `speed` (without a name), `million-flows`, `study`, `captures`.
+The cases: `speed` (without a name), `million-flows`, `study`, `captures`, `linux`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,19 @@ def main(arguments: Sequence[str]) -> int:
         from benches import captures
 
         captures.main(options)
+    elif name == "linux":
+        from benches import linux
+
+        linux.main(options)
     elif name == "speed" and not options:
         from benches import speed
 
         speed.main()
     else:
-        print("usage: make bench [CASE=speed|million-flows|study|captures] [ARGS='--flows 10000']")
+        print(
+            "usage: make bench [CASE=speed|million-flows|study|captures|linux]"
+            " [ARGS='--flows 10000']"
+        )
         return 0 if name in {"-h", "--help"} else 2
     return 0
 
