@@ -15,7 +15,7 @@ from fairport.errors import BackendError, ScenarioError
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
-from fairport.backends.linux import programs, shapers
+from fairport.backends.linux import gate, programs, shapers
 
 
 def _lack() -> str:
@@ -87,6 +87,17 @@ def test_the_kernels_token_buckets_and_fifos_are_found() -> None:
     assert found["pfifo"]
     assert sorted(found) == sorted(shapers.DISCIPLINES)
     assert list(Path("/run/netns").glob("fairport-*")) == []
+
+
+def test_the_gate_of_the_kernels_disciplines_names_every_fault() -> None:
+    expected = gate.Expectation(drain_s=1e-3, line_goodput_bps=94.1e6, rate_bps=100e6)
+    good = {"events_lost": 0, "drops_traced": 742, "drops_counted": 742}
+    # a token bucket of one packet does not fill the line
+    assert gate.faults_of_shapers(good, expected, 86e6) == []
+    assert gate.faults_of_shapers(good | {"drops_traced": 737}, expected, 94e6) == []
+    assert "700 drops" in gate.faults_of_shapers(good | {"drops_traced": 700}, expected, 94e6)[0]
+    assert "3 packets" in gate.faults_of_shapers(good | {"events_lost": 3}, expected, 94e6)[0]
+    assert "the line carried" in gate.faults_of_shapers(good, expected, 70e6)[0]
 
 
 @pytest.mark.parametrize(
