@@ -32,6 +32,7 @@ from fairport.cli import (
     store,
     sweep,
     topology,
+    validate,
 )
 from fairport.errors import InputError
 
@@ -102,6 +103,7 @@ def _common(
 app.command("run")(run.run)
 app.command("analyze")(analyze.analyze)
 app.command("compare")(compare.compare)
+app.command("validate")(validate.validate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
 app.command("query")(query.query)

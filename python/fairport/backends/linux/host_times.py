@@ -50,6 +50,10 @@ def profile(
     delayed = acks.filter(_waited_for_timer(acks))
     duplicates = answers.filter(pl.col("answer").str.ends_with("duplicate-ack"))
     later = duplicates.filter(pl.col("answer") == "later-duplicate-ack")
+    prompt = duplicates.filter(pl.col("answer") == "duplicate-ack")
+    if prompt.height < _FEWEST:
+        # hardly a packet was lost: duplicates, if there are any, take what other ACKs do
+        prompt = acks.filter(~_waited_for_timer(acks))
     lags = [[health[name] for health in healths] for name in ("lag_p50_s", "lag_p99_s")]
     return HostProfile(
         format=1,
@@ -65,9 +69,7 @@ def profile(
         ),
         levels=list(LEVELS),
         ack=_times(acks.filter(~_waited_for_timer(acks)), "ACKs"),
-        duplicate_ack=_times(
-            duplicates.filter(pl.col("answer") == "duplicate-ack"), "duplicate ACKs"
-        ),
+        duplicate_ack=_times(prompt, "duplicate ACKs"),
         data=_times(
             answers.filter((pl.col("answer") == "data") & (pl.col("delay_s") < _TIMER_S)), "data"
         ),

@@ -1,0 +1,128 @@
+"""`fairport validate`: a scenario in the simulation and over real Linux, side by side."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairport.cli.options import (
+    Assignments,
+    Csv,
+    Force,
+    Json,
+    NoFigures,
+    NoOutput,
+    Quiet,
+    ScenarioName,
+    SimulatedTime,
+)
+
+if TYPE_CHECKING:
+    from fairport.study.validate import Validation
+
+INVALID = 3
+
+
+def validate(
+    scenario: ScenarioName,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Runs on each side, with the seeds from --seed on; and so many Linux runs at most"
+            " are made again.",
+        ),
+    ] = 5,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="The first seed.  [default: the scenario's]",
+            show_default=False,
+        ),
+    ] = None,
+    duration: SimulatedTime = "",
+    assignments: Assignments = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Results folder.  [default: results/NAME-validate]",
+            show_default=False,
+        ),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+    csv: Csv = False,
+    no_output: NoOutput = False,
+    no_figures: NoFigures = False,
+    quiet: Quiet = False,
+) -> None:
+    """Validate the simulation: run a scenario there and over real Linux, side by side (as root).
+
+    The simulation gets the host times and the clock ticks of this machine. Exit status 3: no Linux
+    run was valid.
+    """
+    import sys
+
+    from fairport.cli import output
+    from fairport.files import refuse_what_is_there
+    from fairport.scenario import load, read_assignments
+    from fairport.storage.validation import save
+    from fairport.study.validate import NoValidRunError
+    from fairport.study.validate import validate as run
+
+    overrides = read_assignments(assignments or [])
+    if duration:
+        overrides["duration"] = duration
+    loaded = load(scenario).patch(overrides)
+    folder = None if no_output else out or Path("results") / f"{loaded.name}-validate"
+    if folder is not None:
+        refuse_what_is_there(folder, force=force)
+    try:
+        found = run(loaded, repeat=repeat, seed=seed, jobs=os.cpu_count() or 1)
+    except NoValidRunError as error:
+        print(f"error: {error}\nhint: {error.remedy}", file=sys.stderr)
+        raise typer.Exit(INVALID) from None
+    if folder is not None:
+        save(found, folder, force=force, figures=not no_figures, csv=csv)
+    if json:
+        output.print_json(found.document())
+    elif not quiet:
+        _show(found, folder)
+
+
+def _show(found: Validation, folder: Path | None) -> None:
+    from fairport.cli import output
+    from fairport.quantities import QUANTITIES
+    from fairport.scenario.phase import phase_parameters
+    from fairport.study.validate import MEASURES, SIDES
+
+    rows = []
+    for key in MEASURES:
+        quantity = QUANTITIES.get(key)
+        row = {"": quantity.title if quantity else key.replace("_", " ")}
+        for side in SIDES:
+            values = [found.side(side)[f"{key}_{part}"] for part in ("median", "q1", "q3")]
+            shown = [_shown(key, value) for value in values]
+            row[side] = f"{shown[0]} ({shown[1]} to {shown[2]})"
+        rows.append(row)
+    output.print_rows(rows)
+    for one in found.invalid:
+        output.print_text(f"not counted: seed {one['seed']}: {'; '.join(one['faults'])}\n")
+    for part, text in phase_parameters(found.simulated).items():
+        output.print_text(f"  {part:<7} {text}\n")
+    output.print_text(f"{found.conclusion}\n")
+    if folder is not None:
+        output.print_text(f"{folder}\n")
+
+
+def _shown(key: str, value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value / 1e6:.3g} Mbit/s" if "_bps" in key else f"{value:.3g}"

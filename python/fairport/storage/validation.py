@@ -1,0 +1,47 @@
+"""A validation as a folder: summary, tables, the measured host profile, figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fairport.files import atomic_folder
+from fairport.storage.run import (
+    FIGURES,
+    MANIFEST,
+    SUMMARY,
+    TABLES,
+    files_below,
+    write_json,
+    write_tables,
+)
+from fairport.study.model_version import model_version
+from fairport.study.validate import Validation
+
+FIGURE = "validate"
+PROFILE = "host-profile.toml"
+
+
+def save(found: Validation, folder: Path, *, force: bool, figures: bool, csv: bool) -> Path:
+    """Writes the folder, whole or not at all, and returns its path. Raises OutputError."""
+    with atomic_folder(folder, force=force) as partial:
+        tables = {name: getattr(found, name) for name in ("table", "runs", "drop_runs")}
+        write_tables(tables, partial / TABLES, csv=csv)
+        (partial / PROFILE).write_text(found.profile.to_toml(), encoding="utf-8")
+        if figures:
+            from fairport.figures import style, validate
+
+            (partial / FIGURES).mkdir()
+            picture = validate.draw(found)
+            for ending in ("png", "svg"):
+                style.save(picture, partial / FIGURES / f"{FIGURE}.{ending}")
+        manifest = {
+            "program": "fairport",
+            "version": model_version(),
+            "scenario": found.scenario.to_toml(),
+            "simulated": found.simulated.to_toml(),
+            "seeds": list(found.seeds),
+        }
+        write_json(partial / MANIFEST, manifest)
+        files = sorted([*files_below(partial), SUMMARY])
+        write_json(partial / SUMMARY, found.document() | {"files": files})
+    return folder

@@ -1,0 +1,273 @@
+"""`validate`: one scenario over real Linux and in the simulation, with the same seeds.
+
+The simulation gets what the machine does that no scenario says: the times that its hosts took
+in these very runs, the switch's lag included, and the ticks of its kernel's clock. Nothing else is
+fitted. Linux runs for which the machine was too slow are made again, and never count.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fairport.backends.protocol import Progress
+from fairport.backends.run import run_many
+from fairport.errors import BackendError
+from fairport.record import Record
+from fairport.scenario import Scenario
+from fairport.scenario import load as load_scenario
+from fairport.scenario.host_profile import HostProfile
+from fairport.study.measures import Groups, drop_run_lengths, measured
+
+REPEAT = 5
+LINUX, SIMULATION = "linux", "simulation"
+SIDES = (SIMULATION, LINUX)
+MEASURES = (
+    "throughput_ratio",
+    "lone_goodput_bps_mean",
+    "peers_goodput_bps_mean",
+    "jain_index",
+    "timeouts",
+    "drop_runs_ge2",
+    "queue_mean_bytes",
+)
+"""What is set side by side, of `study.measures`."""
+# the two sides agree if the lone flow's ratio is within one of these, and the peers within the last
+_RATIO_FACTOR, _RATIO_APART, _PEERS_SHARE = 2.0, 0.05, 0.15
+
+
+# of a minimum RTO, whatever the route asks for (measured at HZ = 250: 8 ms)
+_FEWEST_TICKS = 2
+
+
+@dataclass(frozen=True)
+class Validation:
+    """A scenario's runs on both sides, as a plain value."""
+
+    scenario: Scenario
+    simulated: Scenario
+    """What the simulation ran: with the machine's host times and ticks."""
+    profile: HostProfile
+    """The times of hosts in the Linux runs, from when a packet was due to the answer."""
+    seeds: Sequence[int]
+    invalid: Sequence[Mapping[str, Any]]
+    """Linux runs that do not count: `seed`, `faults`."""
+    groups: Groups
+    runs: pl.DataFrame
+    """One row per valid run: `side`, `seed`, and what `study.measures` measures."""
+    drop_runs: pl.DataFrame
+    """How many drop runs by flow of each length: `side`, `seed`, `group`, `length`, `runs`."""
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per side: of each measure its median and quartiles over the runs."""
+        return (
+            self.runs.group_by("side")
+            .agg(
+                pl.len().alias("valid_runs"),
+                *(
+                    expression
+                    for key in MEASURES
+                    for expression in (
+                        pl.col(key).median().alias(f"{key}_median"),
+                        pl.col(key).quantile(0.25, "linear").alias(f"{key}_q1"),
+                        pl.col(key).quantile(0.75, "linear").alias(f"{key}_q3"),
+                    )
+                ),
+            )
+            .sort(pl.col("side") == LINUX)
+        )
+
+    def side(self, name: str) -> dict[str, Any]:
+        """The row of a side."""
+        return self.table.row(by_predicate=pl.col("side") == name, named=True)
+
+    @property
+    def agree(self) -> bool:
+        """Whether the medians are near each other.
+
+        The lone flow's ratio within a factor of 2 or 0.05, and the peers' mean within 15 %.
+        """
+        ours, theirs = self.side(SIMULATION), self.side(LINUX)
+        return _near_ratio(
+            ours["throughput_ratio_median"], theirs["throughput_ratio_median"]
+        ) and _near_share(
+            ours["peers_goodput_bps_mean_median"], theirs["peers_goodput_bps_mean_median"]
+        )
+
+    @property
+    def conclusion(self) -> str:
+        """In one sentence."""
+        ours, theirs = self.side(SIMULATION), self.side(LINUX)
+        peers = [1e-6 * one["peers_goodput_bps_mean_median"] for one in (ours, theirs)]
+        ratios = [one["throughput_ratio_median"] for one in (ours, theirs)]
+        verdict = "agree" if self.agree else "differ"
+        lone = (
+            ""
+            if None in ratios
+            else f": the lone flow gets {ratios[0]:.2f} of its peers' goodput in the simulation,"
+            f" {ratios[1]:.2f} on Linux"
+        )
+        return (
+            f"Simulation and Linux {verdict}{lone or ':'}{',' if lone else ''} and the peers"
+            f" {peers[0]:.3g} and {peers[1]:.3g} Mbit/s (medians of"
+            f" {ours['valid_runs']} and {theirs['valid_runs']} runs)."
+        )
+
+    def document(self) -> dict[str, Any]:
+        """For programs: what `--json` prints."""
+        sides = {name: _document(self.side(name)) for name in SIDES}
+        return (
+            {"scenario": self.scenario.name, "repeat": len(self.seeds), "seeds": list(self.seeds)}
+            | sides
+            | {
+                "agree": self.agree,
+                "conclusion": self.conclusion,
+                "invalid_runs": [dict(one) for one in self.invalid],
+            }
+        )
+
+
+def validate(
+    scenario: str | Path | Mapping[str, Any] | Scenario,
+    *,
+    repeat: int = REPEAT,
+    seed: int | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Validation:
+    """Runs a scenario on Linux and in the simulation, with `repeat` seeds from `seed` on.
+
+    A Linux run that is not valid is made again, up to `repeat` times over all seeds. Raises
+    ScenarioError for a scenario that one side cannot run, and BackendError without the privileges,
+    or if no Linux run was valid.
+    """
+    if sys.platform != "linux":
+        raise BackendError(
+            "needs Linux: it runs the scenario over the kernel's TCP",
+            file="validate",
+            remedy="run it on a Linux machine; the simulation alone runs everywhere",
+        )
+    scenario = load_scenario(scenario)
+    first = scenario.seed if seed is None else seed
+    seeds = range(first, first + repeat)
+    rows: list[dict[str, Any]] = []
+    lengths: list[pl.DataFrame] = []
+    answers, healths, invalid = [], [], []
+    groups: Groups | None = None
+    for result in run_many(scenario, seeds, backend=LINUX, retries=repeat, progress=progress):
+        if not result.summary["valid"]:
+            invalid.append({"seed": result.seed, "faults": result.summary["faults"]})
+            continue
+        record = Record.of(result)
+        groups = groups or Groups.of(record)
+        _add(rows, lengths, LINUX, record, groups)
+        host = pl.concat_str(pl.lit(f"{result.seed} "), "host")
+        answers.append(result.tables["answers"].with_columns(host.alias("host")))
+        healths.append(result.summary["health"])
+    if groups is None:
+        raise NoValidRunError(invalid)
+    profile = _profile(pl.concat(answers), healths, scenario)
+    simulated = _simulated(scenario, profile)
+    for result in run_many(simulated, seeds, jobs=jobs, progress=progress):
+        _add(rows, lengths, SIMULATION, Record.of(result), groups)
+    return Validation(
+        scenario=scenario,
+        simulated=simulated,
+        profile=profile,
+        seeds=seeds,
+        invalid=invalid,
+        groups=groups,
+        runs=pl.DataFrame(rows, infer_schema_length=None),
+        drop_runs=pl.concat(lengths),
+    )
+
+
+class NoValidRunError(BackendError):
+    """The machine kept its times in no run."""
+
+    def __init__(self, invalid: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(
+            f"had no valid run of {len(invalid)}: {invalid[-1]['faults'][0]}",
+            file="validate",
+            remedy="stop other programs, or give a lower link.rate; `fairport doctor` checks this"
+            " machine",
+        )
+
+
+def _add(
+    rows: list[dict[str, Any]],
+    lengths: list[pl.DataFrame],
+    side: str,
+    record: Record,
+    groups: Groups,
+) -> None:
+    row = measured(record, groups)
+    rows.append({"side": side} | row)
+    lengths.append(
+        drop_run_lengths(record, groups).select(
+            pl.lit(side).alias("side"), pl.lit(row["seed"]).alias("seed"), pl.all()
+        )
+    )
+
+
+def _profile(
+    answers: pl.DataFrame, healths: Sequence[Mapping[str, float]], scenario: Scenario
+) -> HostProfile:
+    """What the network saw of the hosts: from when a packet was due to the host's answer."""
+    from fairport.backends.linux.host_times import profile
+
+    with_lag = answers.with_columns(delay_s=pl.col("delay_s") + pl.col("late_s"))
+    about = f"hosts of {scenario.name}, with the lag of the switch"
+    return profile(with_lag, healths, f"the scenario {scenario.name}", about)
+
+
+def _simulated(scenario: Scenario, profile: HostProfile) -> Scenario:
+    """The scenario with the times of this machine's hosts and the ticks of its kernel."""
+    from fairport import _core
+
+    host: dict[str, Any] = {"profile": profile.model_dump(exclude_none=True)}
+    overrides: dict[str, Any] = {"host": host}
+    if profile.machine.hz is not None:
+        tick_ps = 10**12 // profile.machine.hz
+        stack = _core.preset(scenario.tcp.stack or "linux-2.6")
+        own = scenario.tcp.rto_min
+        rto_min_ps = stack["rto_min_ps"] if own is None else int(own)
+        # the kernel holds its minimum in ticks, and no timer fires before the second tick
+        floor_ps = max(_FEWEST_TICKS, -(-rto_min_ps // tick_ps)) * tick_ps
+        overrides |= {
+            "tcp.rto_min": f"{floor_ps}ps",
+            "tcp.clock_tick": f"{tick_ps}ps",
+        }
+    return scenario.patch(overrides)
+
+
+def _near_ratio(ours: float | None, theirs: float | None) -> bool:
+    if ours is None or theirs is None:
+        return ours is theirs
+    return (
+        abs(ours - theirs) <= _RATIO_APART or max(ours, theirs) <= min(ours, theirs) * _RATIO_FACTOR
+    )
+
+
+def _near_share(ours: float | None, theirs: float | None) -> bool:
+    if ours is None or theirs is None:
+        return ours is theirs
+    return abs(ours - theirs) <= _PEERS_SHARE * theirs
+
+
+def _document(row: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"jain_index": "jain", "peers_goodput_bps_mean": "peers_goodput_bps"}
+    found: dict[str, Any] = {"valid_runs": row["valid_runs"]}
+    for key in MEASURES:
+        name = names.get(key, key)
+        q1, q3 = row[f"{key}_q1"], row[f"{key}_q3"]
+        found[f"{name}_median"] = row[f"{key}_median"]
+        found[f"{name}_iqr"] = None if q1 is None else q3 - q1
+    return found

@@ -1,0 +1,150 @@
+"""`fairport validate`: what is set side by side, what the simulation gets, and what counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import polars as pl
+import pytest
+from fairport.cli.app import app
+from fairport.scenario import host_profile
+from typer.testing import CliRunner
+
+if sys.platform != "linux":
+    pytest.skip("validate needs Linux", allow_module_level=True)
+
+from fairport.study import validate as study
+
+SCENARIO: dict[str, Any] = {
+    "name": "validate-test",
+    "duration": "500ms",
+    "topology": {"kind": "two-switch", "peers": 2},
+    "link": {"rate": "50Mbps", "delay": "0s"},
+    "queue": {"kind": "drop-tail", "limit": "11 packets"},
+    "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "2ms"},
+    "traffic": [{"from": "all", "to": "h0", "start_jitter": "1ms"}],
+}
+HEALTH = {"lag_p50_s": 1e-6, "lag_p99_s": 2e-5}
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """The simulation plays Linux; the list says of each of its runs whether it is valid."""
+    valid: list[bool] = []
+    simulate = study.run_many
+
+    def run_many(scenario: Any, seeds: Any, **options: Any) -> Iterator[Any]:
+        if options.pop("backend", "simulation") != "linux":
+            yield from simulate(scenario, seeds, **options)
+            return
+        retries = options.pop("retries")
+        for seed in seeds:
+            for result in simulate(scenario, [seed], **options):
+                is_valid = valid.pop(0) if valid else True
+                faults = [] if is_valid else ["too slow"]
+                result.summary.update(valid=is_valid, faults=faults, health=HEALTH)
+                yield result
+                if not is_valid and retries:
+                    retries -= 1
+                    again = next(iter(simulate(scenario, [seed], **options)))
+                    again.summary["health"] = HEALTH
+                    yield again
+
+    monkeypatch.setattr(study, "run_many", run_many)
+    profile = host_profile.find("linux-6-vm")
+    monkeypatch.setattr(study, "_profile", lambda *_: profile)
+    return valid
+
+
+def test_two_sides_that_do_the_same_agree(played: list[bool]) -> None:
+    found = study.validate(SCENARIO, repeat=3)
+    assert found.runs.group_by("side").len()["len"].to_list() == [3, 3]
+    document = found.document()
+    for side in ("simulation", "linux"):
+        keys = {"throughput_ratio_median", "throughput_ratio_iqr", "peers_goodput_bps_median"}
+        assert keys | {"jain_median", "timeouts_median", "valid_runs"} <= document[side].keys()
+    total = found.runs["lone_goodput_bps_mean"] + 2 * found.runs["peers_goodput_bps_mean"]
+    assert (total < 47.2e6).all()
+    # drop runs come from the same runs
+    assert set(found.drop_runs["side"]) == {"simulation", "linux"}
+
+
+def test_invalid_runs_are_listed_and_never_counted(played: list[bool]) -> None:
+    played[:] = [False]
+    found = study.validate(SCENARIO, repeat=2)
+    assert found.document()["invalid_runs"] == [{"seed": 1, "faults": ["too slow"]}]
+    assert found.side("linux")["valid_runs"] == 2
+
+
+def test_without_a_valid_run_the_status_is_3(
+    played: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played[:] = [False] * 2
+    file = tmp_path / "mine.toml"
+    file.write_text(fp.scenario(SCENARIO).to_toml())
+    run = study.run_many
+    monkeypatch.setattr(study, "run_many", lambda *a, **o: iter([next(iter(run(*a, **o)))]))
+    answer = CliRunner().invoke(app, ["validate", str(file), "--repeat", "1", "--no-output"])
+    assert answer.exit_code == 3
+    assert "no valid run" in answer.output
+
+
+def test_the_folder_holds_what_was_found(played: list[bool], tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(fp.scenario(SCENARIO).to_toml())
+    out = tmp_path / "out"
+    answer = CliRunner().invoke(
+        app, ["validate", str(file), "--repeat", "2", "--out", str(out), "--json"]
+    )
+    assert answer.exit_code == 0, answer.output
+    assert json.loads(answer.stdout)["repeat"] == 2
+    names = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    assert {"summary.json", "host-profile.toml", "figures/validate.png"} <= names
+    assert host_profile.read(out / "host-profile.toml") == host_profile.find("linux-6-vm")
+    assert pl.read_parquet(out / "tables" / "runs.parquet").height == 4
+
+
+def test_the_simulation_gets_the_hosts_and_the_ticks_of_the_machine(played: list[bool]) -> None:
+    found = study.validate(SCENARIO, repeat=1)
+    assert found.simulated.host.profile == found.profile
+    hz = found.profile.machine.hz
+    assert hz is not None
+    assert found.simulated.tcp.clock_tick == 10**12 // hz
+    # 2 ms are less than two ticks of 4 ms
+    assert found.simulated.tcp.rto_min == 8 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("ratios", "peers", "agree"),
+    [
+        ((0.20, 0.39), (10e6, 10e6), True),
+        ((0.20, 0.41), (10e6, 10e6), False),
+        ((0.01, 0.05), (10e6, 10e6), True),
+        ((0.20, 0.20), (8.6e6, 10e6), True),
+        ((0.20, 0.20), (8.4e6, 10e6), False),
+    ],
+)
+def test_when_two_sides_agree(
+    ratios: tuple[float, float], peers: tuple[float, float], agree: bool
+) -> None:
+    near = study._near_ratio(*ratios) and study._near_share(*peers)
+    assert near == agree
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
+def test_real_linux_is_one_of_the_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fairport.backends.linux import gate, host_times
+
+    # on a machine that runs tests beside it every run counts here, and few answers do
+    monkeypatch.setattr(gate, "faults", lambda *_: [])
+    monkeypatch.setattr(host_times, "_FEWEST", 20)
+    found = study.validate(SCENARIO | {"duration": "2s"}, repeat=1)
+    assert found.side("linux")["valid_runs"] == 1
+    assert found.profile.machine.kernel == os.uname().release
+    assert 1e6 < found.profile.ack.loads[0].times[5] < 1e9
