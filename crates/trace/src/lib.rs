@@ -4,6 +4,11 @@
 //! a [`flow::Tracker`] follows the flows, and the join of what came into a switch with what went out
 //! decides the fate of each packet. The outcome is the tables of a run.
 //!
+//! # Own readers, and why
+//!
+//! The crate pcap-file, a second opinion in the tests, reads every stamp of pcapng as nanoseconds (2.0.0), whatever
+//! the interface says; it allocates for each block; and it does not go on behind a damaged place.
+//!
 //! [`write`] writes the packets of a run at chosen ports.
 
 mod analysis;

@@ -45,7 +45,12 @@ def kind(name: str) -> Kind:
 
 def kinds(result: Result) -> tuple[str, ...]:
     """The kinds of figure that the run has."""
-    return KINDS + tuple(name for name in _OF_SOME if result.summary[name])
+    windows = result.series["cwnd_bytes"]
+    # captures show no windows
+    unknown = {"cwnd"} if len(windows) and windows.is_null().all() else set()
+    return tuple(name for name in KINDS if name not in unknown) + tuple(
+        name for name in _OF_SOME if result.summary[name]
+    )
 
 
 def plot(found: Result | Comparison, kind: str | None = None, **options: Any) -> Figure:
