@@ -19,6 +19,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! The other way round, [`exchange()`] draws a random lossy exchange and writes what a stack does in it
+//! as a script, for a kernel to be compared with.
+//!
 //! Not here: more than one connection, segments of other protocols, calls beyond those of one
 //! connection (`poll`, `ioctl`, ..), a send buffer that fills, a receive buffer that does. What a script asks
 //! for and is not here makes it fail with that reason, or is listed as a note where it cannot
@@ -27,13 +30,16 @@
 pub mod ast;
 pub mod code;
 mod error;
+mod exchange;
 mod lexer;
 mod outcome;
 mod parser;
 mod runner;
 mod sysctl;
+mod text;
 
 pub use error::ScriptError;
+pub use exchange::exchange;
 pub use outcome::{Failure, FailureKind, Note, Outcome};
 pub use parser::parse;
 pub use runner::{DEFAULT_STACK, Options, SetupError, run};

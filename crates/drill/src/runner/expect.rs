@@ -13,6 +13,7 @@ use super::wire::is_codepoint;
 use super::{Due, Runner};
 use crate::ast::{Packet, TcpOption};
 use crate::outcome::{Failure, FailureKind, shown};
+use crate::text;
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
@@ -29,20 +30,20 @@ impl Runner {
         let taken = self.take(line, packet);
         let Some(first) = taken.first() else {
             let actual = format!("nothing was sent until {}", until(latest));
-            return Err(self.failure(FailureKind::Silence, line, text(packet), actual));
+            return Err(self.failure(FailureKind::Silence, line, quoted(packet), actual));
         };
         self.now = self.now.max(first.at);
         if let Some(problem) = self.difference(packet, &taken) {
             let actual = format!("{problem}: sent {}", self.sent_text(&taken));
-            return Err(self.failure(FailureKind::Segment, line, text(packet), actual));
+            return Err(self.failure(FailureKind::Segment, line, quoted(packet), actual));
         }
         let earliest = due.from.earlier_by(self.setup.tolerance);
         if due.to < Instant::NEVER && (first.at < earliest || first.at > latest) {
             let expected = if due.from == due.to {
-                format!("{} at {}", text(packet), shown(due.from))
+                format!("{} at {}", quoted(packet), shown(due.from))
             } else {
                 let (from, to) = (shown(due.from), shown(due.to));
-                format!("{} between {from} and {to}", text(packet))
+                format!("{} between {from} and {to}", quoted(packet))
             };
             let actual = format!("it was sent at {}", shown(first.at));
             return Err(self.failure(FailureKind::Time, line, expected, actual));
@@ -84,7 +85,7 @@ impl Runner {
             }
         }
         let actual = "timers fire without end and nothing is sent".to_owned();
-        Err(self.failure(FailureKind::Silence, line, text(packet), actual))
+        Err(self.failure(FailureKind::Silence, line, quoted(packet), actual))
     }
 
     /// Takes as many of the segments that were sent as `packet` may represent.
@@ -209,7 +210,7 @@ impl Runner {
             1 => String::new(),
             count => format!(" in {count} segments"),
         };
-        format!("{}{count} at {}", text(&whole), shown(first.at))
+        format!("{}{count} at {}", quoted(&whole), shown(first.at))
     }
 }
 
@@ -234,46 +235,7 @@ fn until(latest: Instant) -> String {
     }
 }
 
-/// A segment as a script writes it.
-fn text(packet: &Packet) -> String {
-    let letters = [(0x01, 'F'), (0x02, 'S'), (0x04, 'R'), (0x08, 'P')];
-    let more = [(0x20, 'U'), (0x40, 'E'), (0x80, 'W'), (0x10, '.')];
-    let flags: String = letters
-        .iter()
-        .chain(&more)
-        .filter(|(bit, _)| packet.flags & bit != 0)
-        .map(|(_, letter)| *letter)
-        .collect();
-    let flags = if flags.is_empty() { "-" } else { &flags };
-    let end = packet.seq.wrapping_add(packet.payload);
-    let mut parts = vec![format!(
-        "> {flags} {}:{end}({})",
-        packet.seq, packet.payload
-    )];
-    parts.extend(packet.ack.map(|ack| format!("ack {ack}")));
-    parts.extend(packet.window.map(|window| format!("win {window}")));
-    match packet.options.as_deref() {
-        None => parts.push("<...>".to_owned()),
-        Some([]) => {}
-        Some(options) => {
-            let options: Vec<String> = options.iter().map(option_text).collect();
-            parts.push(format!("<{}>", options.join(",")));
-        }
-    }
-    format!("`{}`", parts.join(" "))
-}
-
-fn option_text(option: &TcpOption) -> String {
-    match option {
-        TcpOption::Nop => "nop".to_owned(),
-        TcpOption::Eol => "eol".to_owned(),
-        TcpOption::Mss(mss) => format!("mss {mss}"),
-        TcpOption::WindowScale(bits) => format!("wscale {bits}"),
-        TcpOption::SackPermitted => "sackOK".to_owned(),
-        TcpOption::Timestamps(val, ecr) => format!("TS val {val} ecr {ecr}"),
-        TcpOption::Sack(blocks) => {
-            let blocks: Vec<String> = blocks.iter().map(|(a, b)| format!("{a}:{b}")).collect();
-            format!("sack {}", blocks.join(" "))
-        }
-    }
+/// A segment as a line of the script expects it.
+fn quoted(packet: &Packet) -> String {
+    format!("`> {}`", text::segment(packet))
 }

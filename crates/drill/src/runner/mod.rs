@@ -9,7 +9,7 @@ mod fields;
 mod outbox;
 mod setup;
 mod sockopt;
-mod wire;
+pub(crate) mod wire;
 
 use fairport_tcp::Settings;
 use fairport_units::{Duration, Instant};

@@ -32,7 +32,7 @@ pub(super) fn is_codepoint(expected: Option<ast::Ecn>, sent: Ecn) -> bool {
 
 /// How a script's numbers map to those on the wire. The peer's are the same on both sides.
 #[derive(Debug)]
-pub(super) struct Numbering {
+pub(crate) struct Numbering {
     /// the number of our SYN on the wire
     isn: u32,
     /// and in the script
@@ -42,7 +42,7 @@ pub(super) struct Numbering {
 }
 
 impl Numbering {
-    pub(super) fn new(isn: u32) -> Self {
+    pub(crate) fn new(isn: u32) -> Self {
         Self {
             isn,
             script_isn: 0,
@@ -142,7 +142,7 @@ impl Numbering {
     }
 
     /// What the stack sent, as a script would write it.
-    pub(super) fn outbound(&self, segment: &Segment) -> Packet {
+    pub(crate) fn outbound(&self, segment: &Segment) -> Packet {
         let has_ack = segment.flags.contains(Flags::ACK);
         Packet {
             ecn: None,

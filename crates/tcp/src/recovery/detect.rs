@@ -18,6 +18,8 @@ impl Recovery {
                 // only a new SACK block can show a loss
                 !(look.newly_sacked || (open && board.has_lost()))
             }
+            Detection::Emulated(it) if open => it.sacked() == 0 && !board.has_lost(),
+            Detection::Emulated(_) => !look.advances,
             Detection::Sack(_) | Detection::Rack(_) => open && board.is_in_order(),
         };
         if nothing {
@@ -42,6 +44,19 @@ impl Recovery {
                     enters,
                     ..Detected::default()
                 };
+            }
+            Detection::Emulated(it) => {
+                let is_due = match self.state {
+                    State::Open => it.sacked() >= self.reordering.degree(),
+                    // a partial ACK
+                    State::Fast => board.una() < self.point,
+                    State::Loss => false,
+                };
+                if is_due {
+                    board.mark_head_lost();
+                }
+                let newly_lost = board.lost().saturating_sub(lost);
+                (newly_lost, DecisionCause::DuplicateAcks)
             }
             Detection::Sack(it) => {
                 let again = it.mark_lost(board, self.state == State::Fast);
@@ -82,7 +97,7 @@ impl Recovery {
         }
         let seen = match &self.detection {
             Detection::DuplicateAcks(it) if board.una() > self.point => it.duplicates(),
-            Detection::DuplicateAcks(_) => 0,
+            Detection::DuplicateAcks(_) | Detection::Emulated(_) => 0,
             Detection::Sack(_) | Detection::Rack(_) => board.sacked_segments(),
         };
         (seen + 1 >= segments).then(|| {

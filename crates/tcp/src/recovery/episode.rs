@@ -3,6 +3,7 @@
 
 use fairport_units::Instant;
 
+use super::reordering::DUP_THRESH;
 use super::tlp::TailProbe;
 use super::undo::Before;
 use super::{AckFacts, Change, Detection, Dsack, Outcome, Recovery, State, frto};
@@ -21,10 +22,35 @@ impl Recovery {
         if ack.marked {
             self.undo.prove();
         }
+        let before = self.state;
+        let complete = board.una() >= self.point;
+        let waits = before == State::Fast
+            && !complete
+            && ack.advances
+            && self.undo.is_original(ack.echoed)
+            && board.retransmitted() > 0;
         let change = match self.state {
             State::Open if !self.undo.all_duplicates() => Change::None,
+            _ if waits => Change::None,
             _ => self.advance(board, ack),
         };
+        let mut delivered = 0;
+        if let Detection::Emulated(it) = &mut self.detection {
+            let counts = match before {
+                State::Open => true,
+                State::Fast => !complete,
+                State::Loss => !complete && board.nxt() > self.point,
+            };
+            if ack.is_duplicate && counts && !board.is_empty() {
+                let counted = it.on_duplicate(board);
+                delivered = counted.delivered;
+                if let Some(late_by) = counted.late_by {
+                    self.reordering.set_degree(late_by);
+                }
+            } else if (ack.advances && before != State::Fast) || (before == State::Fast && complete) {
+                it.reset();
+            }
+        }
         if let Detection::DuplicateAcks(it) = &mut self.detection {
             if !ack.advances {
                 if ack.is_duplicate && !board.is_empty() {
@@ -38,6 +64,8 @@ impl Recovery {
             }
         }
         Outcome {
+            delivered,
+            waits,
             probe_repaired,
             change,
             reordering_window: self.window_changed.take(),
@@ -98,10 +126,12 @@ impl Recovery {
         let sign = self.undo.sign(ack.echoed);
         match (self.state, sign) {
             (State::Open, _) => self.take_back(board, false, DecisionCause::Dsack),
-            (State::Fast, None)
-                if self.reduction.is_some() && !self.uses_sack() && self.is_held(board) =>
-            {
-                Change::None
+            (State::Fast, _) if self.is_held(board) => sign.map_or(Change::None, |cause| {
+                self.take_back(board, false, cause)
+            }),
+            (State::Fast, None) if complete && !self.undo.is_recorded() => {
+                self.reopen();
+                Change::Repaired
             }
             (State::Fast, _) if complete => {
                 self.note_recovered(sign.is_none());
@@ -116,7 +146,13 @@ impl Recovery {
                     && board.retransmitted() == 0 =>
             {
                 // while a retransmission is out, more may have been late (`tcp_try_undo_partial`)
-                self.reopen();
+                self.state = State::Open;
+                self.retransmit_now = false;
+                if let Detection::Emulated(_) = self.detection {
+                    self.reordering.on_late(ack.acked.div_ceil(board.unit()));
+                } else {
+                    self.reopen();
+                }
                 self.take_back(board, true, DecisionCause::Timestamps)
             }
             (State::Fast, Some(DecisionCause::Dsack)) => {
@@ -150,18 +186,26 @@ impl Recovery {
                 self.point = board.nxt();
             }
         }
+        let held = self.is_held(board);
+        // without SACK, the state lasts until all is acknowledged that was sent before the timeout
+        let lasts = matches!(self.detection, Detection::Emulated(_))
+            && needless.is_some_and(|cause| cause != DecisionCause::Frto);
         match (needless, sign) {
             (Some(cause), _) => {
-                self.reopen();
+                if !held && !lasts {
+                    self.reopen();
+                }
                 self.take_back(board, true, cause)
             }
             (None, Some(cause)) if complete => {
-                self.reopen();
+                if !held {
+                    self.reopen();
+                }
                 self.take_back(board, false, cause)
             }
-            (None, None) if complete => {
+            (None, None) if complete && !held => {
                 self.reopen();
-                Change::RepairedTimeout
+                Change::Repaired
             }
             _ => Change::None,
         }
@@ -199,8 +243,10 @@ impl Recovery {
     fn reopen(&mut self) {
         self.state = State::Open;
         self.retransmit_now = false;
-        if let Detection::DuplicateAcks(it) = &mut self.detection {
-            it.reset();
+        match &mut self.detection {
+            Detection::DuplicateAcks(it) => it.reset(),
+            Detection::Emulated(it) => it.reset(),
+            Detection::Sack(_) | Detection::Rack(_) => {}
         }
     }
 
@@ -240,8 +286,15 @@ impl Recovery {
         if let Some(frto) = &mut self.frto {
             frto.begin(self.state == State::Open || further);
         }
+        if self.state == State::Open && board.sacked_segments() >= DUP_THRESH {
+            self.reordering.doubt();
+        }
         match &mut self.detection {
             Detection::DuplicateAcks(it) => {
+                board.mark_all_lost();
+                it.reset();
+            }
+            Detection::Emulated(it) => {
                 board.mark_all_lost();
                 it.reset();
             }

@@ -11,8 +11,9 @@ use crate::scoreboard::Arrived;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckFacts {
     pub(crate) now: Instant,
-    /// the acknowledgement number
+    /// the acknowledgement number, and `SND.UNA` before
     pub(crate) ack: u64,
+    pub(crate) from: u64,
     /// `SND.UNA` moved, by `acked` in the window's unit
     pub(crate) advances: bool,
     pub(crate) acked: u64,
@@ -34,6 +35,8 @@ pub(crate) struct AckFacts {
     pub(crate) echoed: Option<u32>,
     /// which transmissions arrived, where that is tracked
     pub(crate) arrived: Option<Arrived>,
+    /// of what it acknowledged, nothing was sent twice
+    pub(crate) once: bool,
     /// new data could go out, as far as the peer's window and the application are concerned
     pub(crate) new_data: NewData,
 }
@@ -41,11 +44,12 @@ pub(crate) struct AckFacts {
 impl AckFacts {
     /// Nothing but the number is known yet.
     #[inline]
-    pub(crate) fn new(now: Instant, ack: u64, advances: bool) -> Self {
+    pub(crate) fn new(now: Instant, from: u64, ack: u64) -> Self {
         Self {
             now,
             ack,
-            advances,
+            from,
+            advances: ack > from,
             ..Self::default()
         }
     }
@@ -71,6 +75,10 @@ pub(crate) struct Dsack {
 /// What an ACK means for the episode under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
+    /// segments that a duplicate ACK counts as delivered
+    pub(crate) delivered: u64,
+    /// what was late arrived, while a retransmission is still out: no losses are looked for
+    pub(crate) waits: bool,
     /// a tail loss probe repaired a loss: the window falls for it
     pub(crate) probe_repaired: bool,
     pub(crate) change: Change,
@@ -85,8 +93,9 @@ pub(crate) enum Change {
     None,
     /// Fast recovery is complete: the window takes its final value.
     Recovered,
-    /// What was sent before the timeout is acknowledged.
-    RepairedTimeout,
+    /// The episode is over, and the window stays as it is: after a timeout, or where the reduction was
+    /// taken back already.
+    Repaired,
     /// The reduction was needless: the window is `before` again, unless it was taken back already
     /// or was called for by a mark.
     Undone {
@@ -103,6 +112,8 @@ pub(crate) struct Look {
     pub(crate) srtt: Option<Duration>,
     /// a SACK block reported something new
     pub(crate) newly_sacked: bool,
+    /// `SND.UNA` moved
+    pub(crate) advances: bool,
     /// there is no new data to send
     pub(crate) idle: bool,
 }

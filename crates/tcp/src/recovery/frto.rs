@@ -28,7 +28,11 @@ impl Evidence {
         Self {
             advances: ack.advances,
             complete,
-            delivers_original: ack.arrived.is_some_and(|it| it.first_once_end <= point),
+            delivers_original: match ack.arrived {
+                Some(it) => it.first_once_end <= point,
+                // without SACK a retransmission leaves it open which of the two arrived
+                None => ack.advances && ack.once && ack.from < point,
+            },
             shows_gap: ack.newly_sacked || ack.is_duplicate,
             sent_new: nxt > point,
             has_new: ack.new_data.unsent && ack.new_data.fits,

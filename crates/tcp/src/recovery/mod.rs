@@ -16,6 +16,7 @@
 //! - A timeout enters `Sender::on_timeout` (`sender/timeout.rs`) and [`Recovery::enter_loss`].
 
 mod detect;
+mod emulated_sack;
 mod episode;
 mod facts;
 pub(crate) mod frto;
@@ -32,6 +33,7 @@ pub(crate) mod undo;
 use fairport_units::Duration;
 
 pub(crate) use self::facts::{AckFacts, Change, Detected, Dsack, Look, NewData, Outcome};
+use self::emulated_sack::EmulatedSack;
 use self::frto::Frto;
 use self::newreno::NewReno;
 use self::rack::Rack;
@@ -60,6 +62,8 @@ pub enum State {
 enum Detection {
     /// Three duplicate ACKs: without SACK.
     DuplicateAcks(NewReno),
+    /// Duplicate ACKs, each taken for a SACKed segment: without SACK, in Linux.
+    Emulated(EmulatedSack),
     /// SACKed segments above a hole.
     Sack(Rfc6675),
     /// Time, since a segment that was sent later arrived.
@@ -76,8 +80,6 @@ pub(crate) struct Recovery {
     retransmit_now: bool,
     limited_transmit: bool,
     early_retransmit: bool,
-    /// a duplicate ACK counts a segment as delivered, which is not counted once more when `SND.UNA` moves
-    duplicates_deliver: bool,
     /// each ACK says which transmissions arrived: all but the plain algorithms of the RFCs need that
     tracks_deliveries: bool,
     detection: Detection,
@@ -95,7 +97,10 @@ pub(crate) struct Recovery {
 impl Recovery {
     /// For a connection with SACK or without; `rtt` is the handshake's.
     pub(crate) fn new(settings: &Settings, sack: bool, isn: u64, rtt: Option<Duration>) -> Self {
-        let detection = if !sack {
+        let emulates = !sack && settings.duplicate_acks_deliver;
+        let detection = if emulates {
+            Detection::Emulated(EmulatedSack::default())
+        } else if !sack {
             Detection::DuplicateAcks(NewReno::new())
         } else if settings.rack {
             Detection::Rack(Rack::default())
@@ -108,11 +113,9 @@ impl Recovery {
                 Duration::from_ps(settings.rto_min_ps),
             )
         });
-        let duplicates_deliver = settings.duplicate_acks_deliver;
         // a gradual reduction goes by what each ACK delivers
-        let reduction =
-            Reduction::new(settings.window_reduction).filter(|_| sack || duplicates_deliver);
-        let frto = (sack && settings.frto).then(Frto::default);
+        let reduction = Reduction::new(settings.window_reduction).filter(|_| sack || emulates);
+        let frto = ((sack || emulates) && settings.frto).then(Frto::default);
         let extended = settings.rack || settings.fack || settings.undo;
         Self {
             state: State::Open,
@@ -120,7 +123,6 @@ impl Recovery {
             retransmit_now: false,
             limited_transmit: settings.limited_transmit,
             early_retransmit: settings.early_retransmit,
-            duplicates_deliver,
             tracks_deliveries: sack
                 && (extended || probe.is_some() || reduction.is_some() || frto.is_some()),
             detection,
@@ -148,7 +150,7 @@ impl Recovery {
     /// Whether SACK blocks are looked at.
     #[inline]
     pub(crate) fn uses_sack(&self) -> bool {
-        !matches!(self.detection, Detection::DuplicateAcks(_))
+        matches!(self.detection, Detection::Sack(_) | Detection::Rack(_))
     }
 
     /// Whether the facts of an ACK are to say what new data there is.
@@ -180,32 +182,30 @@ impl Recovery {
         if self.state == State::Open && !self.limited_transmit {
             return board.outstanding();
         }
-        match &self.detection {
-            Detection::DuplicateAcks(it) => it.pipe(board),
-            Detection::Sack(_) | Detection::Rack(_) => board.pipe(),
-        }
+        self.in_flight(board)
     }
 
-    /// Of `segments` newly acknowledged, those that duplicate ACKs had counted as delivered already.
-    /// What fills the hole is newly delivered at least.
+    /// `segments` were acknowledged: how many of them are newly delivered. Those that duplicate ACKs
+    /// had counted are not, but what fills the hole is.
     #[inline]
-    pub(crate) fn counted_before(&self, segments: u32, unit: u64) -> u64 {
-        match &self.detection {
-            Detection::DuplicateAcks(it) if self.duplicates_deliver => {
-                (it.inflation() / unit).min(u64::from(segments).saturating_sub(1))
+    pub(crate) fn newly_delivered(&mut self, board: &Scoreboard, segments: u32) -> u32 {
+        match &mut self.detection {
+            Detection::Emulated(it) if segments > 0 => {
+                let counted = it.on_acknowledged(board, u64::from(segments));
+                if let Some(late_by) = counted.late_by {
+                    self.reordering.set_degree(late_by);
+                }
+                counted.delivered as u32
             }
-            _ => 0,
+            _ => segments,
         }
     }
 
-    /// What a duplicate ACK delivers, in the window's unit: a segment, where that counts
-    /// (`tcp_add_reno_sack`).
-    pub(crate) fn delivered_by_duplicate(&self, board: &Scoreboard) -> u64 {
+    /// Segments that are SACKed, or that duplicate ACKs stand for, in the window's unit.
+    pub(crate) fn sacked(&self, board: &Scoreboard) -> u64 {
         match &self.detection {
-            Detection::DuplicateAcks(it) if self.duplicates_deliver => {
-                it.delivered_by_duplicate(self.state, board)
-            }
-            _ => 0,
+            Detection::Emulated(it) => it.sacked() * board.unit(),
+            _ => board.sacked(),
         }
     }
 
@@ -220,13 +220,17 @@ impl Recovery {
     /// Linux keeps its state until then, since duplicate ACKs may answer retransmissions (RFC 6582 3.2;
     /// `tcp_is_non_sack_preventing_reopen`).
     pub(crate) fn is_held(&self, board: &Scoreboard) -> bool {
-        self.state == State::Fast && board.una() == self.point
+        matches!(self.detection, Detection::Emulated(_))
+            && self.state != State::Open
+            && board.una() == self.point
     }
 
     /// What is in the network while the window is reduced.
+    #[inline]
     pub(crate) fn in_flight(&self, board: &Scoreboard) -> u64 {
         match &self.detection {
             Detection::DuplicateAcks(it) => it.pipe(board),
+            Detection::Emulated(it) => it.pipe(board),
             Detection::Sack(_) | Detection::Rack(_) => board.pipe(),
         }
     }
@@ -235,6 +239,7 @@ impl Recovery {
     pub(crate) fn saw_duplicates(&self, board: &Scoreboard) -> bool {
         match &self.detection {
             Detection::DuplicateAcks(it) => it.duplicates() > 0,
+            Detection::Emulated(it) => it.sacked() > 0,
             Detection::Sack(_) | Detection::Rack(_) => board.sacked() > 0,
         }
     }

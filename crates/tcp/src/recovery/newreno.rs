@@ -60,23 +60,6 @@ impl NewReno {
         u64::from(self.duplicates)
     }
 
-    /// What duplicate ACKs say has left the network, in the window's unit.
-    #[inline]
-    pub(super) fn inflation(&self) -> u64 {
-        self.inflation
-    }
-
-    /// What the next duplicate ACK delivers, in the window's unit: no more than there is besides
-    /// what is lost (`tcp_limit_reno_sacked`).
-    pub(super) fn delivered_by_duplicate(&self, state: State, board: &Scoreboard) -> u64 {
-        if state == State::Loss {
-            return 0;
-        }
-        let holes = board.lost().max(board.unit());
-        let most = board.outstanding().saturating_sub(holes);
-        most.saturating_sub(self.inflation).min(board.unit())
-    }
-
     /// Only what was sent after the last episode counts (RFC 6582 3.2 step 1): duplicate ACKs may
     /// answer needless retransmissions of that episode.
     #[inline]

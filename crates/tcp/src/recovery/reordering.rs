@@ -72,6 +72,19 @@ impl Reordering {
         self.degree = self.degree.max(segments).min(DUP_THRESH_MAX);
     }
 
+    /// Without SACK, duplicate ACKs show that something came `segments` late
+    /// (`tcp_check_reno_reordering`).
+    pub(super) fn set_degree(&mut self, segments: u64) {
+        self.seen += 1;
+        self.degree = segments.min(DUP_THRESH_MAX);
+    }
+
+    /// A timeout where enough was SACKed for fast retransmit: so much reordering there is not
+    /// (`tcp_enter_loss`).
+    pub(super) fn doubt(&mut self) {
+        self.degree = self.degree.min(DUP_THRESH);
+    }
+
     /// How often something came late.
     pub(crate) fn seen(&self) -> u64 {
         self.seen

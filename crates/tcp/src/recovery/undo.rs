@@ -104,6 +104,11 @@ impl Undo {
         self.proven = true;
     }
 
+    /// Whether there is anything to take back.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.marker.is_some()
+    }
+
     /// There is nothing to take back.
     pub(crate) fn forget(&mut self) {
         self.marker = None;

@@ -70,9 +70,9 @@ impl Sender {
         if mere_data {
             return true;
         }
-        let mut facts = AckFacts::new(now, ack, ack > una);
+        let mut facts = AckFacts::new(now, una, ack);
         self.take_in(&mut facts, segment, window_changed, events);
-        let detected = self.recover(&facts, events);
+        let detected = self.recover(&mut facts, events);
         if old {
             if let Some(wait) = detected.wait {
                 self.await_reordering(timers, now, wait);
@@ -138,9 +138,10 @@ impl Sender {
 
     /// Loss recovery: how the ACK changes the episode under way, and what it shows to be lost.
     #[inline]
-    fn recover(&mut self, facts: &AckFacts, events: &mut impl Events) -> Detected {
+    fn recover(&mut self, facts: &mut AckFacts, events: &mut impl Events) -> Detected {
         let before = self.recovery.state();
         let outcome = self.recovery.on_ack(&mut self.board, facts);
+        facts.delivered += outcome.delivered * self.board.unit();
         if outcome.probe_repaired {
             self.reduce_for_probe(facts.now, events);
         }
@@ -158,8 +159,12 @@ impl Sender {
             let undone = matches!(outcome.change, Change::Undone { .. });
             self.grow(facts, if undone { State::Open } else { before });
         }
+        if outcome.waits {
+            return Detected::default();
+        }
         let look = Look {
             now: facts.now,
+            advances: facts.advances,
             srtt: self.rtt.srtt(),
             newly_sacked: facts.newly_sacked,
             idle: !facts.new_data.unsent,
@@ -197,9 +202,6 @@ impl Sender {
             && !facts.newly_sacked
             && !window_changed
             && segment.sequence_length() == 0;
-        if facts.is_duplicate && !self.recovery.uses_sack() {
-            facts.delivered = self.recovery.delivered_by_duplicate(&self.board);
-        }
     }
 
     /// What the ACK acknowledges and SACKs.
@@ -212,11 +214,9 @@ impl Sender {
     ) {
         if facts.advances {
             let acked = self.take_ack(facts, segment, events);
-            let counted = self
-                .recovery
-                .counted_before(acked.segments, self.board.unit());
+            facts.segments = self.recovery.newly_delivered(&self.board, acked.segments);
+            let counted = u64::from(acked.segments - facts.segments);
             facts.delivered = acked.amount.saturating_sub(counted * self.board.unit());
-            facts.segments = acked.segments - counted as u32;
         }
         if self.recovery.uses_sack() && segment.options.has_sacks() {
             facts.newly_sacked = self.take_sacks(segment);
@@ -269,6 +269,7 @@ impl Sender {
         let now = facts.now;
         let acked = self.board.ack(facts.ack);
         facts.acked = acked.amount;
+        facts.once = !acked.retransmitted;
         facts.rtt = match acked.sent {
             Some(sent) if !acked.retransmitted => Some(now - sent),
             _ => self.echoed_rtt(now, segment),

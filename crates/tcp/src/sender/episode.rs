@@ -112,7 +112,7 @@ impl Sender {
                 self.end_reduction();
                 (DecisionKind::LeaveRecovery, DecisionCause::Acknowledged)
             }
-            Change::RepairedTimeout => (DecisionKind::LeaveRecovery, DecisionCause::Acknowledged),
+            Change::Repaired => (DecisionKind::LeaveRecovery, DecisionCause::Acknowledged),
             Change::Undone { before, cause } => {
                 if let Some(Before { cwnd, ssthresh }) = before {
                     self.congestion.undo(cwnd, ssthresh);

@@ -27,7 +27,7 @@ impl Sender {
             snd_ssthresh: (window.ssthresh < u64::MAX).then(|| segments(window.ssthresh)),
             snd_mss: self.stream.payload,
             unacked: segments(self.board.outstanding()),
-            sacked: segments(self.board.sacked()),
+            sacked: segments(self.recovery.sacked(&self.board)),
             lost: segments(self.board.lost()),
             retrans: segments(self.board.retransmitted()),
             rto: self.rtt.rto(),

@@ -122,6 +122,7 @@ impl Sender {
         let look = Look {
             now,
             srtt: self.rtt.srtt(),
+            advances: false,
             newly_sacked: false,
             idle: false,
         };

@@ -1,0 +1,44 @@
+//! Segments as scripts write them.
+
+use crate::ast::{Packet, TcpOption};
+
+/// A segment as a script writes it.
+pub(crate) fn segment(packet: &Packet) -> String {
+    let letters = [(0x01, 'F'), (0x02, 'S'), (0x04, 'R'), (0x08, 'P')];
+    let more = [(0x20, 'U'), (0x40, 'E'), (0x80, 'W'), (0x10, '.')];
+    let flags: String = letters
+        .iter()
+        .chain(&more)
+        .filter(|(bit, _)| packet.flags & bit != 0)
+        .map(|(_, letter)| *letter)
+        .collect();
+    let flags = if flags.is_empty() { "-" } else { &flags };
+    let end = packet.seq.wrapping_add(packet.payload);
+    let mut parts = vec![format!("{flags} {}:{end}({})", packet.seq, packet.payload)];
+    parts.extend(packet.ack.map(|ack| format!("ack {ack}")));
+    parts.extend(packet.window.map(|window| format!("win {window}")));
+    match packet.options.as_deref() {
+        None => parts.push("<...>".to_owned()),
+        Some([]) => {}
+        Some(options) => {
+            let options: Vec<String> = options.iter().map(option_text).collect();
+            parts.push(format!("<{}>", options.join(",")));
+        }
+    }
+    parts.join(" ")
+}
+
+fn option_text(option: &TcpOption) -> String {
+    match option {
+        TcpOption::Nop => "nop".to_owned(),
+        TcpOption::Eol => "eol".to_owned(),
+        TcpOption::Mss(mss) => format!("mss {mss}"),
+        TcpOption::WindowScale(bits) => format!("wscale {bits}"),
+        TcpOption::SackPermitted => "sackOK".to_owned(),
+        TcpOption::Timestamps(val, ecr) => format!("TS val {val} ecr {ecr}"),
+        TcpOption::Sack(blocks) => {
+            let blocks: Vec<String> = blocks.iter().map(|(a, b)| format!("{a}:{b}")).collect();
+            format!("sack {}", blocks.join(" "))
+        }
+    }
+}
