@@ -81,7 +81,10 @@ impl Scribe {
         let established = self.handshake(draw);
         let mut path = Path::new(draw);
         for write in &draw.writes {
-            path.schedule(established + write.at, Item::Write(write.segments * draw.payload()));
+            path.schedule(
+                established + write.at,
+                Item::Write(write.segments * draw.payload()),
+            );
         }
         loop {
             let next = path.next_time();
@@ -195,13 +198,20 @@ impl Scribe {
 
     fn line(&mut self, at: Instant, what: &str) {
         let us = at.as_ps() / 1_000_000;
-        let _ = writeln!(self.lines, "{}.{:06} {what}", us / 1_000_000, us % 1_000_000);
+        let _ = writeln!(
+            self.lines,
+            "{}.{:06} {what}",
+            us / 1_000_000,
+            us % 1_000_000
+        );
     }
 
     /// The sender's state, for whoever looks for the reason of a difference.
     fn state(&mut self) {
         let info = self.stack.info();
-        let threshold = info.snd_ssthresh.map_or("none".to_owned(), |it| it.to_string());
+        let threshold = info
+            .snd_ssthresh
+            .map_or("none".to_owned(), |it| it.to_string());
         let _ = writeln!(
             self.lines,
             "// {:?}: cwnd {}, ssthresh {threshold}, unacked {}, sacked {}, lost {}, retrans {}",

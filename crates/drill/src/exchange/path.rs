@@ -54,7 +54,9 @@ impl Path {
 
     /// When something is due next.
     pub(super) fn next_time(&self) -> Instant {
-        self.order.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at)
+        self.order
+            .peek()
+            .map_or(Instant::NEVER, |Reverse((at, _))| *at)
     }
 
     /// What is due next; at one time in the order in which it was sent.

@@ -178,7 +178,7 @@ impl Controller for Cubic {
         self.acked += if self.counts_acks {
             1
         } else {
-            u64::from(ack.segments)
+            u64::from(ack.segments).min(window.counted(ack) / window.unit())
         };
         if self.epoch.is_none()
             || self.at_cwnd != window.cwnd

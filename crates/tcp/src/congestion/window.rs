@@ -20,6 +20,8 @@ pub struct Window {
     unit: u64,
     /// acknowledged since the last increase in congestion avoidance
     count: u64,
+    /// of the ACK at hand, what slow start did not use on its way to the threshold
+    left: u64,
     /// the most that one ACK grows it by in slow start
     abc_limit: u64,
     /// the window at the start
@@ -79,6 +81,7 @@ impl Window {
                 limit => u64::from(limit) * unit,
             },
             count: 0,
+            left: u64::MAX,
             segment_bytes,
             abc: settings.abc,
             waiting: 0,
@@ -131,12 +134,14 @@ impl Window {
     }
 
     /// Grows the window for an ACK if it is in slow start: by a segment (RFC 5681 3.1), or under ABC
-    /// by what was acknowledged, within a limit. False in congestion avoidance.
+    /// by what was acknowledged, within a limit. False in congestion avoidance, which also begins with
+    /// what an ACK acknowledges beyond the threshold, where there is no limit (`tcp_slow_start`).
     #[inline]
     pub fn slow_start(&mut self, ack: &AckSample) -> bool {
         if !self.is_in_slow_start() {
             return false;
         }
+        let before = self.cwnd;
         if self.abc {
             let limit = match ack.state {
                 State::Loss if self.abc_limit < u64::MAX => ABC_LIMIT_AFTER_TIMEOUT * self.unit,
@@ -153,12 +158,23 @@ impl Window {
                 DecisionKind::SlowStartEnd,
                 DecisionCause::Threshold,
             );
+            let used = self.cwnd - before;
+            if self.abc && self.abc_limit == u64::MAX && used < ack.acked {
+                self.left = ack.acked - used;
+                return false;
+            }
         }
         true
     }
 
+    /// What of an ACK counts in congestion avoidance.
+    #[inline]
+    pub(super) fn counted(&self, ack: &AckSample) -> u64 {
+        ack.acked.min(self.left)
+    }
+
     /// Congestion avoidance: one segment more for every `every` that is acknowledged, in the
-    /// window's unit. Without ABC each ACK counts as a full segment, and, as in Linux before 3.13,
+    /// window's unit. What slow start used of the ACK does not count. Without ABC each ACK counts as a full segment, and, as in Linux before 3.13,
     /// the one after the last of them grows the window.
     #[inline]
     pub fn grow_one_per(&mut self, every: u64, ack: &AckSample) {
@@ -176,7 +192,8 @@ impl Window {
             self.count = 0;
             self.cwnd += self.unit;
         }
-        self.count += ack.acked;
+        self.count += self.counted(ack);
+        self.left = u64::MAX;
         while self.count >= every {
             self.count -= every;
             self.cwnd += self.unit;

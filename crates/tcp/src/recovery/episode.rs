@@ -47,7 +47,8 @@ impl Recovery {
                 if let Some(late_by) = counted.late_by {
                     self.reordering.set_degree(late_by);
                 }
-            } else if (ack.advances && before != State::Fast) || (before == State::Fast && complete) {
+            } else if (ack.advances && before != State::Fast) || (before == State::Fast && complete)
+            {
                 it.reset();
             }
         }
@@ -126,9 +127,9 @@ impl Recovery {
         let sign = self.undo.sign(ack.echoed);
         match (self.state, sign) {
             (State::Open, _) => self.take_back(board, false, DecisionCause::Dsack),
-            (State::Fast, _) if self.is_held(board) => sign.map_or(Change::None, |cause| {
-                self.take_back(board, false, cause)
-            }),
+            (State::Fast, _) if self.is_held(board) => {
+                sign.map_or(Change::None, |cause| self.take_back(board, false, cause))
+            }
             (State::Fast, None) if complete && !self.undo.is_recorded() => {
                 self.reopen();
                 Change::Repaired

@@ -32,8 +32,8 @@ pub(crate) mod undo;
 
 use fairport_units::Duration;
 
-pub(crate) use self::facts::{AckFacts, Change, Detected, Dsack, Look, NewData, Outcome};
 use self::emulated_sack::EmulatedSack;
+pub(crate) use self::facts::{AckFacts, Change, Detected, Dsack, Look, NewData, Outcome};
 use self::frto::Frto;
 use self::newreno::NewReno;
 use self::rack::Rack;
