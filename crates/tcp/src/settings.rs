@@ -141,6 +141,9 @@ pub struct Settings {
     /// are at least one (Linux before 3.15: 1/HZ); the minimum of the RTO is in whole ticks, too. 0:
     /// they are exact. Congestion control sees exact ones.
     pub rtt_tick_ps: u64,
+    /// What is newly SACKed gives a round-trip time as well, and restarts the retransmission timer if that
+    /// was longer than the first segment is under way (Linux since 3.12).
+    pub sack_rtt: bool,
     /// One tick of the timers (Linux: 1/HZ), of that of delayed ACKs too: they fire at the first tick
     /// that is not early; 0: they are exact.
     pub clock_tick_ps: u64,
@@ -148,7 +151,8 @@ pub struct Settings {
     /// (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack_ps: u64,
     /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as forward
-    /// acknowledgement, tail loss probes and F-RTO do: without it they are off.
+    /// acknowledgement, tail loss probes and F-RTO do: without it they are off, but for F-RTO under
+    /// `duplicate_acks_deliver`.
     pub rack: bool,
     /// Without `rack`: what lies three segments below the highest SACKed one is lost, SACKed or not in
     /// between, and so is a retransmission that later data overtook (forward acknowledgement,
@@ -182,8 +186,8 @@ pub struct Settings {
     /// Segments by which one acknowledgement grows the window in slow start at most, under `abc`
     /// (RFC 3465 2.2: 2; one after a timeout, 2.3); 0: no limit, as Linux.
     pub abc_limit_segments: u32,
-    /// Without SACK, a duplicate acknowledgement counts a segment as delivered, which does not count once
-    /// more when it is acknowledged (Linux's `tcp_add_reno_sack`): PRR and `abc` go by it.
+    /// Without SACK, a duplicate acknowledgement is taken for a SACK of one segment, which does not count
+    /// once more when it is acknowledged (Linux's `tcp_add_reno_sack`): recovery, PRR and `abc` go by it.
     pub duplicate_acks_deliver: bool,
     /// The congestion window counts as used throughout a window of data in which it was full at one
     /// time, and in slow start also if more than half of it was under way (Linux's

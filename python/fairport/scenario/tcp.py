@@ -142,8 +142,11 @@ class TcpSettings(Section):
     abc_limit: int | None = Field(default=None, ge=0, le=1_000_000)
     """Segments that an ACK may add in slow start under `abc` (L of RFC 3465: 2); 0: no limit."""
     duplicate_acks_deliver: bool | None = None
-    """Without SACK, a duplicate ACK counts a segment as delivered, which does not count once more
-    when it is acknowledged (Linux): PRR and `abc` go by it."""
+    """Without SACK, a duplicate ACK is taken for a SACK of one segment, which does not count once
+    more when it is acknowledged (Linux): recovery, PRR and `abc` go by it."""
+    sack_rtt: bool | None = None
+    """What is newly SACKed gives a round-trip time as well, and restarts the retransmission timer if
+    that was longer than the first segment is under way (Linux since 3.12)."""
     window_use_by_round: bool | None = None
     """Whether the window was used is asked of a whole window of data, and in slow start half of it
     will do (Linux since 3.16); without, of the moment when the sender last stopped."""
@@ -248,6 +251,7 @@ ENGINE_NAMES: dict[str, str] = {
     "abc": "abc",
     "abc_limit": "abc_limit_segments",
     "duplicate_acks_deliver": "duplicate_acks_deliver",
+    "sack_rtt": "sack_rtt",
     "window_use_by_round": "window_use_by_round",
     "slow_start_after_idle": "slow_start_after_idle",
     "window_scale": "window_scale",

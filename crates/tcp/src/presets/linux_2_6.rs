@@ -33,6 +33,7 @@ preset! {
     ack_ends_backoff = false, "net/ipv4/tcp_input.c, tcp_valid_rtt_meas: with the next sample";
     clock_granularity_ps = Duration::from_us(1).as_ps(), "ours: kernels of the era measured in jiffies of 1 to 4 ms, with which a minimum RTO of 2 ms cannot be distinguished from 4 or 8 ms; the papers' effect needs it exact";
     rtt_tick_ps = 0, "ours: exact, for the same reason; a kernel before 3.15 has 1/HZ (net/ipv4/tcp_input.c, tcp_rtt_estimator: one jiffy at least)";
+    sack_rtt = false, "net/ipv4/tcp_input.c, tcp_clean_rtx_queue: of what is acknowledged";
     clock_tick_ps = 0, "ours: exact, for the same reason; a kernel has 1/HZ";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "net/ipv4/tcp_recovery.c, tcp_rack_mark_lost: from 4.4 on";

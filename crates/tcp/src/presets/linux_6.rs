@@ -32,6 +32,7 @@ preset! {
     ack_ends_backoff = false, "net/ipv4/tcp_input.c, tcp_ack_update_rtt: with the next sample";
     clock_granularity_ps = Duration::from_ms(1).as_ps(), "include/net/tcp.h, TCP_TS_HZ = 1000";
     rtt_tick_ps = 0, "net/ipv4/tcp_input.c, tcp_rtt_estimator: microseconds, from 3.15 on";
+    sack_rtt = true, "net/ipv4/tcp_input.c, tcp_ack_update_rtt: sack_rtt_us, from 3.12 on";
     clock_tick_ps = Duration::from_ms(1).as_ps(), "ours: CONFIG_HZ = 1000 of kernel/Kconfig.hz; distributions build 250 or 1000";
     timer_slack_ps = Duration::from_ms(2).as_ps(), "include/net/tcp.h, TCP_TIMEOUT_MIN_US";
     rack = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_recovery = TCP_RACK_LOSS_DETECTION";

@@ -32,6 +32,7 @@ preset! {
     ack_ends_backoff = false, "tcp/tcp.cc, TcpAgent::newack: t_backoff_ is 1 again with the next sample";
     clock_granularity_ps = Duration::from_ms(10).as_ps(), "tcl/lib/ns-default.tcl, tcpTick_ 0.01";
     rtt_tick_ps = Duration::from_ms(10).as_ps(), "tcp/tcp.cc, TcpAgent::rtt_update: ticks of tcpTick_ 0.01, one at least";
+    sack_rtt = false, "tcp/tcp.cc, TcpAgent::newack: of what is acknowledged";
     clock_tick_ps = 0, "tcp/tcp.cc, TcpAgent::set_rtx_timer: an event at the exact time";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";

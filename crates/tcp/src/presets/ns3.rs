@@ -32,6 +32,7 @@ preset! {
     ack_ends_backoff = true, "src/internet/model/tcp-socket-base.cc, NewAck: m_rto is worked out anew from the estimates";
     clock_granularity_ps = Duration::from_ms(1).as_ps(), "src/internet/model/tcp-socket-base.cc, ClockGranularity; tcp-option-ts.cc counts milliseconds";
     rtt_tick_ps = Duration::from_ms(1).as_ps(), "src/internet/model/tcp-socket-base.cc, CalculateRttSample: by timestamps of 1 ms; where those show no difference it takes 1 us, we a tick";
+    sack_rtt = false, "src/internet/model/tcp-socket-base.cc, EstimateRtt: of the acknowledgement number";
     clock_tick_ps = 0, "src/internet/model/tcp-socket-base.cc, NewAck: an event at the exact time";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "src/internet/model/tcp-tx-buffer.cc, IsLost: by three SACKed segments";

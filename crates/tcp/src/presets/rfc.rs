@@ -32,6 +32,7 @@ preset! {
     ack_ends_backoff = false, "RFC 6298 5.7, note: until there is a sample";
     clock_granularity_ps = Duration::from_ms(1).as_ps(), "RFC 7323 5.4: a tick of 1 ms to 1 s";
     rtt_tick_ps = 0, "ours: exact";
+    sack_rtt = false, "RFC 6298 3, RFC 7323 4: of what is acknowledged";
     clock_tick_ps = 0, "ours: exact";
     timer_slack_ps = 0, "ours: what it belongs to, RACK and tail loss probes, is off";
     rack = false, "ours: RFC 8985 is an alternative to RFC 6675";

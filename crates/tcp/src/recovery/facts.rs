@@ -23,6 +23,8 @@ pub(crate) struct AckFacts {
     pub(crate) segments: u32,
     /// the round-trip time, where Karn's rule or a timestamp allows one
     pub(crate) rtt: Option<Duration>,
+    /// the same of what it newly SACKs and was sent once: of the lowest segment and of the highest
+    pub(crate) sack_rtt: Option<(Duration, Duration)>,
     /// a SACK block reported something new
     pub(crate) newly_sacked: bool,
     /// it acknowledged, SACKed and carried nothing, and changed no window (RFC 5681 2)

@@ -43,6 +43,9 @@ pub(super) struct Deliveries {
     sent_rank: u64,
     /// of this ACK: the latest of what was sent once
     sent_once: Option<Instant>,
+    /// of this ACK: when the lowest and the highest of what is newly SACKed and was sent once were sent
+    first_sacked: Option<(u64, Instant)>,
+    last_sacked: Option<(u64, Instant)>,
     /// of this ACK: the first segment that was sent once, and where it ends
     first_once: u64,
     first_once_end: u64,
@@ -63,6 +66,8 @@ impl Deliveries {
             sent: None,
             sent_rank: 0,
             sent_once: None,
+            first_sacked: None,
+            last_sacked: None,
             first_once: u64::MAX,
             first_once_end: u64::MAX,
             resent: VecDeque::new(),
@@ -82,6 +87,11 @@ impl Deliveries {
             if ordinal < self.first_once {
                 self.first_once = ordinal;
                 self.first_once_end = record.end();
+            }
+            if !acked {
+                let sacked = (ordinal, record.sent);
+                self.first_sacked = Some(self.first_sacked.map_or(sacked, |it| it.min(sacked)));
+                self.last_sacked = self.last_sacked.max(Some(sacked));
             }
         } else if record.sent > self.trusted {
             return;
@@ -114,6 +124,8 @@ pub(crate) struct Arrived {
     pub(crate) sent: Option<Instant>,
     /// when the latest of what was sent only once was sent
     pub(crate) sent_once: Option<Instant>,
+    /// when the lowest and the highest segment were sent that were newly SACKed and sent only once
+    pub(crate) sacked: Option<(Instant, Instant)>,
     /// the end of the first segment that was sent only once; `u64::MAX`: none
     pub(crate) first_once_end: u64,
     /// segments by which that one came late: from it to the highest that was SACKed before, both
@@ -135,6 +147,8 @@ impl Scoreboard {
             deliveries.sent = None;
             deliveries.sent_rank = 0;
             deliveries.sent_once = None;
+            deliveries.first_sacked = None;
+            deliveries.last_sacked = None;
             deliveries.first_once = u64::MAX;
             deliveries.first_once_end = u64::MAX;
         }
@@ -155,6 +169,10 @@ impl Scoreboard {
         Arrived {
             sent: deliveries.sent,
             sent_once: deliveries.sent_once,
+            sacked: deliveries
+                .first_sacked
+                .zip(deliveries.last_sacked)
+                .map(|((_, first), (_, last))| (first, last)),
             first_once_end: deliveries.first_once_end,
             late_by: if late {
                 self.highest_sacked[0] - deliveries.first_once

@@ -9,15 +9,14 @@ use std::collections::VecDeque;
 use fairport_units::{Duration, Instant};
 
 use super::deliveries::{Deliveries, Resent};
-use super::{Chunk, LOST, RESENT, RETRANSMITTED, SACKED, Scoreboard};
+use super::{Chunk, LOST, RESENT, RETRANSMITTED, Record, SACKED, Scoreboard};
 use crate::recovery::rack::{self, Arrival, Transmission};
 
 impl Scoreboard {
     /// Marks as lost what RACK says is lost ([`rack::detect`]): what was sent before the latest delivered
     /// transmission, longer ago than `allowed` (a round trip and the reordering window). Returns
-    /// how much was newly lost, in the window's unit, and how long until the next one is overdue,
-    /// if there is any. (The kernel waits for the last that may be late, and looks
-    /// again at each ACK as here.)
+    /// how much was newly lost, in the window's unit, and how long until the last one that may be late is
+    /// overdue, if there is any.
     pub(crate) fn mark_overdue(
         &mut self,
         now: Instant,
@@ -35,7 +34,7 @@ impl Scoreboard {
         let (again, wait_again) = self.mark_retransmissions(&mut deliveries, detect);
         self.deliveries = Some(deliveries);
         let wait = match (wait, wait_again) {
-            (Some(a), Some(b)) => Some(a.min(b)),
+            (Some(a), Some(b)) => Some(a.max(b)),
             (a, b) => a.or(b),
         };
         (lost + again, wait)
@@ -55,7 +54,7 @@ impl Scoreboard {
                 match detect(record.transmission()) {
                     Arrival::Open => break,
                     Arrival::Late(by) => {
-                        wait = Some(by);
+                        wait = Some(self.last_late(ordinal, &detect).unwrap_or(by));
                         break;
                     }
                     Arrival::Lost => {
@@ -72,6 +71,18 @@ impl Scoreboard {
         wait
     }
 
+    /// How long until the last first transmission above `ordinal` is overdue that may be late.
+    fn last_late(&self, ordinal: u64, detect: &impl Fn(Transmission) -> Arrival) -> Option<Duration> {
+        (ordinal + 1..self.tail)
+            .rev()
+            .map(|it| self.record(it))
+            .filter(|record| !record.is(SACKED | LOST | RETRANSMITTED))
+            .find_map(|record| match detect(record.transmission()) {
+                Arrival::Late(by) => Some(by),
+                Arrival::Open | Arrival::Lost => None,
+            })
+    }
+
     fn mark_retransmissions(
         &mut self,
         deliveries: &mut Deliveries,
@@ -82,7 +93,16 @@ impl Scoreboard {
             if self.is_under_way(&resent) {
                 match detect(self.record(resent.ordinal).transmission()) {
                     Arrival::Open => return (again, None),
-                    Arrival::Late(by) => return (again, Some(by)),
+                    Arrival::Late(by) => {
+                        let last = deliveries.resent.iter().rev().find_map(|it| {
+                            let transmission = self.record_if_under_way(it)?.transmission();
+                            match detect(transmission) {
+                                Arrival::Late(by) => Some(by),
+                                Arrival::Open | Arrival::Lost => None,
+                            }
+                        });
+                        return (again, Some(last.unwrap_or(by)));
+                    }
                     Arrival::Lost => {
                         again += self.lose_again(resent.ordinal);
                         deliveries.again.push_back(resent.ordinal);
@@ -100,6 +120,10 @@ impl Scoreboard {
             let record = self.record(resent.ordinal);
             record.is(RETRANSMITTED) && !record.is(SACKED) && record.sent == resent.sent
         }
+    }
+
+    fn record_if_under_way(&self, resent: &Resent) -> Option<&Record> {
+        self.is_under_way(resent).then(|| self.record(resent.ordinal))
     }
 
     /// The segment's retransmission was lost.

@@ -82,7 +82,7 @@ impl Sender {
         self.adjust_window(&facts, &detected);
         if let Some(wait) = detected.wait {
             self.await_reordering(timers, now, wait);
-        } else if facts.advances {
+        } else if facts.advances || self.is_overtaken(&facts) {
             if self.board.is_empty() {
                 timers.stop_retransmission();
             } else if !self.await_tail(timers, now, now) {
@@ -91,6 +91,16 @@ impl Sender {
             }
         }
         true
+    }
+
+    /// Whether what the ACK SACKs was sent before the first segment was last sent, which is so no sign that
+    /// that is lost: its timer starts again (`tcp_clean_rtx_queue`).
+    #[inline]
+    fn is_overtaken(&self, facts: &AckFacts) -> bool {
+        let since = |sent: Instant| facts.now - sent;
+        facts
+            .sack_rtt
+            .is_some_and(|(first, _)| self.board.head_sent().is_some_and(|it| first > since(it)))
     }
 
     /// The window after the ACK: a mark begins to reduce it, what was delivered lets it grow, and a
@@ -213,7 +223,8 @@ impl Sender {
         events: &mut impl Events,
     ) {
         if facts.advances {
-            let acked = self.take_ack(facts, segment, events);
+            let acked = self.take_ack(facts);
+            self.sample_rtt(facts, segment, events);
             facts.segments = self.recovery.newly_delivered(&self.board, acked.segments);
             let counted = u64::from(acked.segments - facts.segments);
             facts.delivered = acked.amount.saturating_sub(counted * self.board.unit());
@@ -242,12 +253,19 @@ impl Sender {
             .board
             .begin_ack(echoed_at.map_or(trusted, |at| trusted.min(at + self.clock.tick())));
         if facts.advances {
-            let acked = self.take_ack(facts, segment, events);
+            let acked = self.take_ack(facts);
             facts.segments = acked.segments;
         }
         self.board.trust(trusted);
         facts.newly_sacked = self.take_sacks(segment);
-        facts.arrived = Some(self.board.arrived(highest));
+        let arrived = self.board.arrived(highest);
+        facts.arrived = Some(arrived);
+        if self.rto.samples_sack {
+            facts.sack_rtt = arrived.sacked.map(|(first, last)| (now - first, now - last));
+        }
+        if facts.advances || facts.sack_rtt.is_some() {
+            self.sample_rtt(facts, segment, events);
+        }
         facts.delivered = left - (self.board.outstanding() - self.board.sacked());
         match self.board.unit() {
             // as the kernel counts: what was SACKed before is not delivered again
@@ -258,30 +276,42 @@ impl Sender {
         facts.dsack = self.duplicate_sack(facts.ack, segment);
     }
 
-    /// Takes what is acknowledged off the scoreboard, and the round-trip time that it shows.
+    /// Takes what is acknowledged off the scoreboard.
     #[inline]
-    fn take_ack(
-        &mut self,
-        facts: &mut AckFacts,
-        segment: &Segment,
-        events: &mut impl Events,
-    ) -> Acked {
-        let now = facts.now;
+    fn take_ack(&mut self, facts: &mut AckFacts) -> Acked {
         let acked = self.board.ack(facts.ack);
         facts.acked = acked.amount;
         facts.once = !acked.retransmitted;
-        facts.rtt = match acked.sent {
-            Some(sent) if !acked.retransmitted => Some(now - sent),
-            _ => self.echoed_rtt(now, segment),
-        };
-        if let Some(rtt) = facts.rtt {
-            self.rtt.sample(now, rtt, facts.ack, self.board.nxt());
-            events.rtt_sample(now, rtt);
-        } else {
-            self.rtt.no_sample();
-        }
+        facts.rtt = acked
+            .sent
+            .filter(|_| facts.once)
+            .map(|sent| facts.now - sent);
         self.rto.timeouts = 0;
         acked
+    }
+
+    /// Takes the round-trip time that the ACK shows: of what it acknowledges (Karn's rule), or else of what
+    /// it SACKs, or else by the timestamp that it echoes (`tcp_ack_update_rtt`).
+    #[inline]
+    fn sample_rtt(&mut self, facts: &mut AckFacts, segment: &Segment, events: &mut impl Events) {
+        let now = facts.now;
+        if facts.rtt.is_none() {
+            facts.rtt = match facts.sack_rtt {
+                Some((first, _)) => Some(first),
+                None => self.echoed_rtt(now, segment),
+            };
+        }
+        match facts.rtt {
+            Some(rtt) => {
+                self.rtt.sample(now, rtt, facts.ack, self.board.nxt());
+                events.rtt_sample(now, rtt);
+            }
+            None => self.rtt.no_sample(),
+        }
+        if let Some((_, last)) = facts.sack_rtt {
+            // congestion control sees that of what was delivered last
+            facts.rtt = Some(last);
+        }
     }
 
     /// Takes in the SACK blocks; true if they report anything new.

@@ -18,6 +18,8 @@ pub(super) struct RtoSeries {
     pub(super) linear_timeouts: u64,
     /// the timer restarts when the first outstanding segment is sent again
     pub(super) restarts_on_head: bool,
+    /// what is newly SACKed gives a round-trip time
+    pub(super) samples_sack: bool,
     /// what the kernel adds to the timer of late segments
     pub(super) slack: Duration,
 }
@@ -28,6 +30,7 @@ impl RtoSeries {
             timeouts: 0,
             linear_timeouts: 0,
             restarts_on_head: settings.rto_restarts_on_retransmit,
+            samples_sack: settings.sack_rtt,
             slack: Duration::from_ps(settings.timer_slack_ps),
         }
     }
