@@ -1,6 +1,6 @@
 //! One endpoint of a connection: the handshake, and the two halves that it opens.
 
-use fairport_units::Instant;
+use fairport_units::{Duration, Instant};
 
 use crate::ecn::{Ecn, EcnUse};
 use crate::handshake::{Handshake, Phase};
@@ -18,6 +18,9 @@ use crate::timers::Timers;
 /// [`Self::poll_transmit`] until it says `None`, then ask [`Self::poll_timer`] when to come back. The
 /// first poll of an active endpoint sends its SYN.
 ///
+/// Between two answers to ACKs with old timestamps (`tcp_invalid_ratelimit`).
+const STALE_ANSWER_INTERVAL: Duration = Duration::from_ms(500);
+
 /// The application is modelled as one that reads at once and that closes when its peer has closed,
 /// unless [`Self::set_closes_with_peer`] says otherwise.
 #[derive(Debug)]
@@ -33,6 +36,8 @@ pub struct Connection {
     fixed_header: u8,
     paws: bool,
     answers_invalid_acks: bool,
+    /// when an ACK with an old timestamp is answered again
+    answers_stale_from: Instant,
     finished: bool,
     /// the application closes as soon as its peer has
     pub(crate) closes_with_peer: bool,
@@ -95,6 +100,7 @@ impl Connection {
             fixed_header: settings.fixed_header_bytes,
             paws: settings.paws,
             answers_invalid_acks: settings.answers_invalid_acks,
+            answers_stale_from: Instant::ZERO,
             finished: false,
             closes_with_peer: true,
             timers: Timers::new(settings.clock_tick_ps),
@@ -175,7 +181,7 @@ impl Connection {
             return;
         }
         let stale = self.timestamps && self.receiver.is_stale(segment);
-        if stale && self.rejects_stale(segment) {
+        if stale && self.rejects_stale(now, segment) {
             return;
         }
         if !self.sender.on_ack(&mut self.timers, now, segment, events) {
@@ -208,12 +214,12 @@ impl Connection {
         }
     }
 
-    /// A segment has an old timestamp. Under PAWS it is dropped, and data is answered with what is
-    /// still missing (RFC 7323 5.3 R1); a duplicate ACK that was merely overtaken is let through
-    /// (`tcp_disordered_ack`).
+    /// A segment has an old timestamp. Under PAWS it is dropped, and answered with what is still missing
+    /// (RFC 7323 5.3 R1), a mere ACK twice per second at most (`tcp_oow_rate_limited`); a duplicate ACK
+    /// that was overtaken is let through (`tcp_disordered_ack`).
     #[cold]
     #[inline(never)]
-    fn rejects_stale(&mut self, segment: &Segment) -> bool {
+    fn rejects_stale(&mut self, now: Instant, segment: &Segment) -> bool {
         if !self.paws || !self.receiver.is_long_stale(segment) {
             return false;
         }
@@ -221,7 +227,14 @@ impl Connection {
             self.receiver.on_unacceptable(segment);
             return true;
         }
-        segment.ack != seq::wire(self.sender.una())
+        if segment.ack == seq::wire(self.sender.una()) {
+            return false;
+        }
+        if now >= self.answers_stale_from {
+            self.answers_stale_from = now + STALE_ANSWER_INTERVAL;
+            self.receiver.acks.at_once();
+        }
+        true
     }
 
     /// Does what is due at `now`; nothing, if that is before [`Self::poll_timer`].

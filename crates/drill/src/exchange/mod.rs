@@ -32,6 +32,8 @@ const LONG: Duration = Duration::from_ms(190);
 const TOO_LONG: Duration = Duration::from_ms(1_900);
 /// `PSH`, which Linux sets where a write ends.
 const PSH: u8 = 0x08;
+/// A write is copied and sent segment by segment, so that each is sent a little later than the one before.
+const WITHIN_WRITE: Duration = Duration::from_us(10);
 
 /// Draws an exchange by `seed` and writes what the stack `linux-6` does in it on a kernel that ticks at
 /// `hz`. The second value is how many draws a kernel's clock would have decided.
@@ -106,7 +108,7 @@ impl Scribe {
                         }
                         self.line(now, &format!("< {}", self.written(&segment)));
                         self.stack.on_segment(now, &segment, &mut ());
-                        self.sends(now, &mut path, dice);
+                        self.sends(now, Duration::ZERO, &mut path, dice);
                         self.state();
                     }
                     Item::Write(bytes) => {
@@ -117,7 +119,7 @@ impl Scribe {
                         let end = self.pushed.last().map_or(1, |end| *end) + bytes as u32;
                         self.pushed.push(end);
                         self.stack.write(bytes);
-                        self.sends(now, &mut path, dice);
+                        self.sends(now, WITHIN_WRITE, &mut path, dice);
                     }
                 }
             } else if of_peer == now {
@@ -130,7 +132,8 @@ impl Scribe {
                 }
                 let before = self.stack.info();
                 self.stack.on_timer(now, &mut ());
-                let acted = self.sends(now, &mut path, dice) || self.stack.info() != before;
+                let acted =
+                    self.sends(now, Duration::ZERO, &mut path, dice) || self.stack.info() != before;
                 if acted {
                     let late = if waited > LONG { LATE_IF_LONG } else { LATE };
                     self.late_until = now + late;
@@ -160,15 +163,17 @@ impl Scribe {
         self.line(now, &format!("< {}", self.written(&ack)));
         self.stack.on_segment(now, &ack, &mut ());
         self.line(now, "accept(3, ..., ...) = 4");
-        now + Duration::from_ms(20)
+        now + Duration::from_us(20_500)
     }
 
-    /// What the stack has to send goes onto the path and into the script; whether there was any.
-    fn sends(&mut self, now: Instant, path: &mut Path, dice: &mut Dice) -> bool {
+    /// What the stack has to send goes onto the path and into the script, with a gap after each segment;
+    /// whether there was any.
+    fn sends(&mut self, mut now: Instant, gap: Duration, path: &mut Path, dice: &mut Dice) -> bool {
         let mut any = false;
         while let Some(segment) = self.stack.poll_transmit(now) {
             self.line(now, &format!("> {}", self.expected(&segment)));
             path.forward(now, segment, dice);
+            now += gap;
             any = true;
         }
         any
@@ -214,8 +219,16 @@ impl Scribe {
             .map_or("none".to_owned(), |it| it.to_string());
         let _ = writeln!(
             self.lines,
-            "// {:?}: cwnd {}, ssthresh {threshold}, unacked {}, sacked {}, lost {}, retrans {}",
-            info.ca_state, info.snd_cwnd, info.unacked, info.sacked, info.lost, info.retrans
+            "// {:?}: cwnd {}, ssthresh {threshold}, unacked {}, sacked {}, lost {}, \
+             retrans {}, reordering {}, min_rtt {} us",
+            info.ca_state,
+            info.snd_cwnd,
+            info.unacked,
+            info.sacked,
+            info.lost,
+            info.retrans,
+            info.reordering,
+            info.min_rtt.map_or(0, |it| it.as_ps() / 1_000_000),
         );
     }
 }

@@ -37,6 +37,8 @@ const OFFSET_MAX: u64 = 1 << 18;
 pub(super) struct Cubic {
     fast_convergence: bool,
     counts_acks: bool,
+    /// of the clock by which the window grows, 1 ps where it is exact
+    tick: Duration,
     shifts_when_idle: bool,
     hystart: Option<HyStart>,
     ack_ratio: AckRatio,
@@ -66,6 +68,7 @@ impl Cubic {
         Self {
             fast_convergence: settings.fast_convergence,
             counts_acks: !settings.abc,
+            tick: Duration::from_ps(settings.clock_tick_ps.max(1)),
             shifts_when_idle: settings.cubic_idle_shift,
             hystart: settings.hystart.then(|| HyStart::new(setup)),
             ack_ratio: AckRatio::new(),
@@ -105,9 +108,9 @@ impl Cubic {
     }
 
     /// Segments (or ACKs, where these are counted) after which the window grows by one.
-    fn segments_per_increase(&mut self, cwnd: u64, now: Instant) -> u64 {
+    fn segments_per_increase(&mut self, cwnd: u64, now: Instant, acked: u64) -> u64 {
         let epoch = *self.epoch.get_or_insert_with(|| {
-            self.acked = 1;
+            self.acked = acked;
             self.friendly = cwnd;
             if self.last_max <= cwnd {
                 self.k = 0;
@@ -118,7 +121,8 @@ impl Cubic {
             }
             now
         });
-        let target = self.target(now.saturating_sub(epoch) + self.delay_min);
+        let delay = self.delay_min.as_ps().div_ceil(self.tick.as_ps());
+        let target = self.target(now.saturating_sub(epoch) + self.tick * delay);
         let mut every = if target > cwnd {
             cwnd / (target - cwnd)
         } else {
@@ -128,7 +132,11 @@ impl Cubic {
         if self.last_max == 0 {
             every = every.min(COUNT_BEFORE_LOSS);
         }
-        every = every.min(self.friendly_limit(cwnd));
+        self.limited(cwnd, every)
+    }
+
+    fn limited(&mut self, cwnd: u64, every: u64) -> u64 {
+        let mut every = every.min(self.friendly_limit(cwnd));
         if self.counts_acks {
             every = self.ack_ratio.correct(every);
         }
@@ -175,18 +183,27 @@ impl Controller for Cubic {
         if !ack.may_grow() || window.slow_start(ack) {
             return;
         }
-        self.acked += if self.counts_acks {
+        let acked = if self.counts_acks {
             1
         } else {
             u64::from(ack.segments).min(window.counted(ack) / window.unit())
         };
-        if self.epoch.is_none()
+        self.acked += acked;
+        let now = Instant::from_ps(ack.now.as_ps() / self.tick.as_ps() * self.tick.as_ps());
+        if self.epoch.is_some() && self.at == now && !self.counts_acks {
+            if self.at_cwnd != window.cwnd {
+                // the cubic function is looked at once per tick (since 3.19)
+                let every = self.every / window.unit();
+                self.every = self.limited(window.segments(), every) * window.unit();
+            }
+        } else if self.epoch.is_none()
             || self.at_cwnd != window.cwnd
-            || ack.now.saturating_sub(self.at) > RATE_HOLDS
+            || now.saturating_sub(self.at) > RATE_HOLDS
         {
             self.at_cwnd = window.cwnd;
-            self.at = ack.now;
-            self.every = self.segments_per_increase(window.segments(), ack.now) * window.unit();
+            self.at = now;
+            let every = self.segments_per_increase(window.segments(), now, acked);
+            self.every = every * window.unit();
         }
         window.grow_one_per(self.every, ack);
     }
@@ -261,7 +278,7 @@ mod tests {
         // W_max 1000, fallen to 700: K = cbrt(300 / 0.4) = 9.086 s
         let mut cubic = cubic();
         cubic.last_max = 1000;
-        cubic.segments_per_increase(700, Instant::from_secs(5));
+        cubic.segments_per_increase(700, Instant::from_secs(5), 1);
         assert_eq!(cubic.k, 9300);
         // K is rounded down
         assert_eq!(cubic.target(Duration::ZERO), 701);

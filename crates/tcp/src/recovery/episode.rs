@@ -107,6 +107,9 @@ impl Recovery {
     #[cold]
     fn note_dsack(&mut self, board: &Scoreboard, ack: u64, dsack: &Dsack) {
         self.dsacked += u64::from(dsack.segments);
+        if dsack.late_by > 0 && self.state != State::Loss {
+            self.note_late(dsack.late_by);
+        }
         self.undo.on_duplicate(dsack.end, dsack.segments);
         let of_probe = self
             .probe

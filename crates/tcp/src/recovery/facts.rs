@@ -72,6 +72,8 @@ pub(crate) struct Dsack {
     /// where it ends
     pub(crate) end: u64,
     pub(crate) segments: u32,
+    /// a segment that was sent again and SACKed arrived so many segments late; 0: it is none
+    pub(crate) late_by: u64,
 }
 
 /// What an ACK means for the episode under way.

@@ -159,6 +159,12 @@ impl Recovery {
         self.state == State::Loss || self.early_retransmit
     }
 
+    /// Whether a segment that arrived twice counts as delivered, as what leaves the network does
+    /// (`tcp_sacktag_write_queue`).
+    pub(crate) fn counts_duplicates(&self) -> bool {
+        matches!(self.reduction, Some(Reduction::Prr(_)))
+    }
+
     /// Whether the window falls gradually.
     pub(crate) fn reduces_gradually(&self) -> bool {
         self.reduction.is_some()

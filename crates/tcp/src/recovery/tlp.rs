@@ -131,6 +131,7 @@ mod tests {
         let mut by_dsack = probed(true);
         assert!(!by_dsack.on_ack(&AckFacts {
             dsack: Some(Dsack {
+                late_by: 0,
                 end: 1000,
                 segments: 1
             }),

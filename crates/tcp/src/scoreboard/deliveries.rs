@@ -128,8 +128,7 @@ pub(crate) struct Arrived {
     pub(crate) sacked: Option<(Instant, Instant)>,
     /// the end of the first segment that was sent only once; `u64::MAX`: none
     pub(crate) first_once_end: u64,
-    /// segments by which that one came late: from it to the highest that was SACKed before, both
-    /// included
+    /// segments by which that one came late: from it to the highest that is SACKed, both included
     pub(crate) late_by: u64,
 }
 
@@ -175,7 +174,13 @@ impl Scoreboard {
                 .map(|((_, first), (_, last))| (first, last)),
             first_once_end: deliveries.first_once_end,
             late_by: if late {
-                self.highest_sacked[0] - deliveries.first_once
+                // with nothing SACKed any more, up to what is acknowledged (`tcp_highest_sack_seq`)
+                let end = if self.sacked > 0 {
+                    self.highest_sacked[0]
+                } else {
+                    self.head.max(highest)
+                };
+                end - deliveries.first_once
             } else {
                 0
             },

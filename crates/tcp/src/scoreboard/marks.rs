@@ -1,6 +1,6 @@
 //! What was SACKed, what is lost, and what to send again.
 
-use super::{DUP_THRESH, LOST, RETRANSMITTED, SACKED, Scoreboard};
+use super::{DUP_THRESH, LOST, RESENT, RETRANSMITTED, SACKED, Scoreboard};
 use crate::ranges::Range;
 use crate::segment::SackBlock;
 use crate::seq;
@@ -21,6 +21,21 @@ impl Scoreboard {
         ranges.insert(block, |part, whole| self.mark_sacked(part, whole));
         self.sacked_ranges = ranges;
         self.sacked > before
+    }
+
+    /// Of a segment at `start` that a duplicate SACK reports: if it was sent again and is SACKed, by how many
+    /// segments it came late, up to the highest that is SACKed; else 0 (`tcp_sacktag_one`).
+    pub(crate) fn repeated_late_by(&self, start: u64) -> u64 {
+        if !(self.una..self.nxt).contains(&start) {
+            return 0;
+        }
+        let ordinal = self.find(start);
+        let record = self.record(ordinal);
+        if record.is(SACKED) && record.is(RESENT) {
+            self.highest_sacked[0].saturating_sub(ordinal)
+        } else {
+            0
+        }
     }
 
     /// Marks the segments that `part` touches and `whole`, which was SACKed by now, covers.

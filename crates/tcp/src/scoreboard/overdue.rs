@@ -72,7 +72,11 @@ impl Scoreboard {
     }
 
     /// How long until the last first transmission above `ordinal` is overdue that may be late.
-    fn last_late(&self, ordinal: u64, detect: &impl Fn(Transmission) -> Arrival) -> Option<Duration> {
+    fn last_late(
+        &self,
+        ordinal: u64,
+        detect: &impl Fn(Transmission) -> Arrival,
+    ) -> Option<Duration> {
         (ordinal + 1..self.tail)
             .rev()
             .map(|it| self.record(it))
@@ -123,7 +127,8 @@ impl Scoreboard {
     }
 
     fn record_if_under_way(&self, resent: &Resent) -> Option<&Record> {
-        self.is_under_way(resent).then(|| self.record(resent.ordinal))
+        self.is_under_way(resent)
+            .then(|| self.record(resent.ordinal))
     }
 
     /// The segment's retransmission was lost.

@@ -261,7 +261,9 @@ impl Sender {
         let arrived = self.board.arrived(highest);
         facts.arrived = Some(arrived);
         if self.rto.samples_sack {
-            facts.sack_rtt = arrived.sacked.map(|(first, last)| (now - first, now - last));
+            facts.sack_rtt = arrived
+                .sacked
+                .map(|(first, last)| (now - first, now - last));
         }
         if facts.advances || facts.sack_rtt.is_some() {
             self.sample_rtt(facts, segment, events);
@@ -274,6 +276,10 @@ impl Sender {
             _ => {}
         }
         facts.dsack = self.duplicate_sack(facts.ack, segment);
+        if facts.dsack.is_some() && self.recovery.counts_duplicates() {
+            facts.delivered += self.board.unit();
+            facts.segments += 1;
+        }
     }
 
     /// Takes what is acknowledged off the scoreboard.
@@ -308,9 +314,11 @@ impl Sender {
             }
             None => self.rtt.no_sample(),
         }
-        if let Some((_, last)) = facts.sack_rtt {
-            // congestion control sees that of what was delivered last
-            facts.rtt = Some(last);
+        if self.rto.samples_sack {
+            // congestion control sees that of what was delivered last (`ca_rtt_us`)
+            let acked = facts.arrived.and_then(|it| it.sent_once);
+            let acked = acked.filter(|_| facts.once).map(|sent| now - sent);
+            facts.rtt = facts.sack_rtt.map(|(_, last)| last).or(acked).or(facts.rtt);
         }
     }
 
@@ -342,7 +350,8 @@ impl Sender {
         }
         let segments = (end - start).div_ceil(u64::from(self.stream.payload));
         let believed = self.recovery.believes(segments, self.counters.retransmits);
-        believed.then_some(Dsack {
+        believed.then(|| Dsack {
+            late_by: self.board.repeated_late_by(start),
             end,
             segments: segments.min(u64::from(u32::MAX)) as u32,
         })
