@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard cra
 CASE ?=
 ARGS ?=
 
-.PHONY: help demo test lint format wheel bench validate docs fingerprints lock clean
+.PHONY: help demo test lint format wheel bench validate kernel-diff docs fingerprints lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -53,6 +53,9 @@ bench: $(VENV)/.built  ## measure speed and memory here; CASE=million-flows: a m
 
 validate: $(VENV)/.built  ## compare with other simulators and papers: CASE=dumbbell and others; lists them without CASE
 	$(BIN)/python -m validation $(CASE) $(ARGS)
+
+kernel-diff: $(VENV)/.built  ## replay random exchanges of linux-6 against this machine's kernel, where packetdrill can be built
+	$(BIN)/python -m validation kernel-diff $(ARGS)
 
 docs: $(VENV)/.built  ## renew the outputs, the pictures and the generated pages of README.md and docs/
 	$(BIN)/python tests/repo/documents.py

@@ -5,7 +5,8 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
 
-use fairport_drill::exchange;
+use fairport_drill::{Machine, exchange};
+use fairport_units::Duration;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let usage = "usage: exchanges HZ FIRST COUNT FOLDER";
@@ -14,10 +15,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err(usage.into());
     };
     let (hz, first, count): (u32, u64, u64) = (hz.parse()?, first.parse()?, count.parse()?);
+    let machine = Machine {
+        hz,
+        within_write: Duration::from_us(10),
+    };
     let folder = PathBuf::from(folder);
     let mut refused = 0;
     for seed in first..first + count {
-        let (script, draws) = exchange(seed, hz);
+        let (script, draws) = exchange(seed, machine);
         refused += draws;
         fs::write(folder.join(format!("{seed}.pkt")), script)?;
     }

@@ -32,20 +32,27 @@ const LONG: Duration = Duration::from_ms(190);
 const TOO_LONG: Duration = Duration::from_ms(1_900);
 /// `PSH`, which Linux sets where a write ends.
 const PSH: u8 = 0x08;
-/// A write is copied and sent segment by segment, so that each is sent a little later than the one before.
-const WITHIN_WRITE: Duration = Duration::from_us(10);
 
-/// Draws an exchange by `seed` and writes what the stack `linux-6` does in it on a kernel that ticks at
-/// `hz`. The second value is how many draws a kernel's clock would have decided.
+/// What there is to know of the machine that an exchange is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// Ticks of the kernel's clock per second.
+    pub hz: u32,
+    /// A kernel copies a write and sends it segment by segment, so that each segment is sent a little later
+    /// than the one before; zero: all at once, as in a simulation.
+    pub within_write: Duration,
+}
+
+/// Draws an exchange by `seed` and writes what the stack `linux-6` does in it on such a machine. The second value is how many draws a kernel's clock would have decided.
 ///
 /// # Panics
 /// Never, unless a preset is broken.
-pub fn exchange(seed: u64, hz: u32) -> (String, u64) {
+pub fn exchange(seed: u64, machine: Machine) -> (String, u64) {
     let mut attempt = 0;
     loop {
         let mut dice = Dice::new(seed, attempt);
         let draw = Draw::new(&mut dice);
-        if let Some(events) = Scribe::new(&draw, hz).record(&draw, &mut dice) {
+        if let Some(events) = Scribe::new(&draw, machine).record(&draw, &mut dice) {
             return (script(seed, attempt, &draw, &events), attempt);
         }
         attempt += 1;
@@ -60,19 +67,21 @@ struct Scribe {
     lines: String,
     /// ends of the application's writes, as sequence numbers
     pushed: Vec<u32>,
+    within_write: Duration,
     /// until when a timer of the stack's may be late
     late_until: Instant,
     last_event: Instant,
 }
 
 impl Scribe {
-    fn new(draw: &Draw, hz: u32) -> Self {
+    fn new(draw: &Draw, machine: Machine) -> Self {
         Self {
-            stack: Connection::passive(&draw.stack(hz)),
+            stack: Connection::passive(&draw.stack(machine.hz)),
             peer: Connection::active(&draw.peer()),
             numbering: Numbering::new(0),
             lines: String::new(),
             pushed: Vec::new(),
+            within_write: machine.within_write,
             late_until: Instant::ZERO,
             last_event: BEGIN,
         }
@@ -119,7 +128,7 @@ impl Scribe {
                         let end = self.pushed.last().map_or(1, |end| *end) + bytes as u32;
                         self.pushed.push(end);
                         self.stack.write(bytes);
-                        self.sends(now, WITHIN_WRITE, &mut path, dice);
+                        self.sends(now, self.within_write, &mut path, dice);
                     }
                 }
             } else if of_peer == now {

@@ -1,0 +1,206 @@
+"""Random lossy exchanges, as `linux-6` has them here, replayed against this machine's kernel.
+
+    make kernel-diff
+    make kernel-diff ARGS="--exchanges 60 --print-only"
+
+`crates/drill` draws exchanges and writes them as packetdrill scripts: reno and cubic, SACK on and
+off, losses, reordering, lost ACKs. packetdrill (at a pinned commit, fetched and built in target/peers)
+replays each in a network namespace of its own. It needs Linux, root or the right to make
+namespaces, and /dev/net/tun; without them the case says why and ends with status 0.
+`PACKETDRILL` names a program that is built already, `PACKETDRILL_SOURCE` another place to fetch
+from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from validation.case import Options
+from validation.markdown import table
+
+ROOT = Path(__file__).parents[1]
+HOME = ROOT / "target" / "peers" / "packetdrill"
+SOURCE = "https://github.com/google/packetdrill"
+COMMIT = "2c4001c4d6fc04a3bbd01d4b92be62717a37648a"
+EXCHANGES = 500
+# of all exchanges
+ENOUGH = 0.95
+# a kernel on a loaded machine is late now and then: it agrees if it does so once
+TRIES = 5
+SECONDS = 60
+CLASSES = [f"{algorithm}, SACK {sack}" for algorithm in ("reno", "cubic") for sack in ("on", "off")]
+
+
+class UnavailableError(Exception):
+    """The comparison cannot be made here; says why."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one exchange; `difference` is empty if the kernel did the same."""
+
+    seed: int
+    of_class: str
+    difference: str
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Replays all exchanges and renews the table; 1 if too few agree."""
+    parser = argparse.ArgumentParser(
+        prog="python -m validation kernel-diff",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--exchanges", type=int, default=EXCHANGES, help=f"({EXCHANGES})")
+    parser.add_argument("--first", type=int, default=1, help="the first seed (1)")
+    parser.add_argument("--jobs", type=int, default=4, help="exchanges at a time (4)")
+    parser.add_argument("--print-only", action="store_true", help="do not renew the page in docs/")
+    given = parser.parse_args(arguments)
+    if min(given.exchanges, given.first, given.jobs) < 1:
+        parser.error("--exchanges, --first and --jobs must be at least 1")
+    try:
+        program = _packetdrill()
+        _needs_namespaces()
+    except UnavailableError as error:
+        print(f"the kernel cannot be compared here: {error}", file=sys.stderr)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        refused = _write(Path(folder), given.first, given.exchanges)
+        scripts = [Path(folder) / f"{given.first + i}.pkt" for i in range(given.exchanges)]
+        with ThreadPoolExecutor(given.jobs) as pool:
+            results = list(pool.map(lambda script: _replay(program, script), scripts))
+    text = _report(results, refused)
+    print(text)
+    Options(range(0), given.print_only).publish("validation/kernel.md", "kernel", text)
+    agree = sum(not result.difference for result in results)
+    return 0 if agree >= ENOUGH * len(results) else 1
+
+
+def _report(results: Sequence[Result], refused: int) -> str:
+    rows = []
+    for of_class in CLASSES:
+        of = [result for result in results if result.of_class == of_class]
+        rows.append([of_class, str(len(of)), str(sum(not result.difference for result in of))])
+    agree = sum(not result.difference for result in results)
+    rows.append(["all", str(len(results)), f"{agree} ({100 * agree / len(results):.1f} %)"])
+    differ = [
+        [str(result.seed), result.of_class, result.difference]
+        for result in results
+        if result.difference
+    ]
+    kernel = f"Linux {platform.release().split('-')[0]} at {_hz()} Hz; {refused} draws refused."
+    parts = [table(["exchanges", "number", "agree"], rows), kernel]
+    if differ:
+        parts.append(table(["seed", "class", "the first packet that differs"], differ))
+    return "\n\n".join(parts)
+
+
+def _replay(program: Path, script: Path) -> Result:
+    text = script.read_text("utf-8")
+    head = re.search(r"draw \d+: (\w+, SACK \w+)", text)
+    assert head is not None
+    said = ""
+    for _ in range(TRIES):
+        said = _run(program, script)
+        if not said:
+            break
+    return Result(int(script.stem), head[1], _in_words(said, text.splitlines()))
+
+
+def _run(program: Path, script: Path) -> str:
+    """What packetdrill said, nothing if all was as in the script."""
+    command = ["unshare", "--net", str(program), str(script)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"packetdrill took more than {SECONDS} s"
+    return "" if done.returncode == 0 else (done.stderr.strip() or "packetdrill failed")
+
+
+def _in_words(said: str, lines: Sequence[str]) -> str:
+    """The first packet that differs: what was expected and what the kernel did."""
+    if not said:
+        return ""
+    first = said.splitlines()[0]
+    place = re.search(r"\.pkt:(\d+): (?:error handling packet: )?(.*)", first)
+    if place is None:
+        return f"`{first}`"
+    line = lines[int(place[1]) - 1].split("<nop")[0].strip()
+    actual = re.search(r"happened at ([\d.]+) sec|vs actual: (\S+)", place[2])
+    if actual is None:
+        return f"`{line}`: {place[2]}"
+    if actual[1]:
+        return f"`{line}`: sent at {float(actual[1]):.3f}"
+    field = re.search(r"field (\w+)", place[2])
+    return f"`{line}`: {field[1] if field else 'it'} is {actual[2]}"
+
+
+def _write(folder: Path, first: int, count: int) -> int:
+    """Writes the scripts; returns how many draws were refused."""
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "fairport-drill"]
+    command += ["--example", "exchanges", "--", str(_hz()), str(first), str(count), str(folder)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return int(done.stdout)
+
+
+def _hz() -> int:
+    """Ticks of this kernel's clock per second."""
+    for file in (Path("/proc/config.gz"), Path(f"/boot/config-{platform.release()}")):
+        if not file.exists():
+            continue
+        raw = file.read_bytes()
+        text = (gzip.decompress(raw) if file.suffix == ".gz" else raw).decode()
+        found = re.search(r"^CONFIG_HZ=(\d+)$", text, re.MULTILINE)
+        if found:
+            return int(found[1])
+    return 1000
+
+
+def _needs_namespaces() -> None:
+    if not Path("/dev/net/tun").exists():
+        raise UnavailableError("there is no /dev/net/tun")
+    done = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise UnavailableError(f"no network namespace can be made: {done.stderr.strip()}")
+
+
+def _packetdrill() -> Path:
+    """The program, built at the pinned commit unless $PACKETDRILL names one."""
+    if sys.platform != "linux":
+        raise UnavailableError("this is not Linux")
+    own = os.environ.get("PACKETDRILL")
+    if own is not None:
+        return Path(own)
+    folder = HOME / COMMIT / "gtests" / "net" / "packetdrill"
+    program = folder / "packetdrill"
+    if program.exists():
+        return program
+    for tool in ("git", "gcc", "make", "bison", "flex", "unshare"):
+        if shutil.which(tool) is None:
+            raise UnavailableError(f"there is no {tool}")
+    source = os.environ.get("PACKETDRILL_SOURCE", SOURCE)
+    HOME.mkdir(parents=True, exist_ok=True)
+    _do("fetch packetdrill", "git", "clone", "--quiet", source, HOME / COMMIT)
+    _do("find its commit", "git", "-C", HOME / COMMIT, "checkout", "--quiet", COMMIT)
+    _do("configure it", "sh", "-c", f"cd {folder} && ./configure")
+    _do("build it", "make", "-C", folder, "packetdrill")
+    return program
+
+
+def _do(what: str, *command: str | Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
+        raise UnavailableError(f"could not {what}: {last}")
