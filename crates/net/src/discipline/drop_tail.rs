@@ -105,6 +105,19 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_that_fills_the_buffer_to_the_last_byte_fits() {
+        let queue = DropTail::bytes(16 * 1024);
+        let ten = Backlog {
+            bytes: 10 * 1518,
+            packets: 10,
+        };
+        let rest = 16 * 1024 - 10 * 1518;
+        assert_eq!(queue.verdict(ten, rest), Verdict::Accepted);
+        let more = queue.verdict(ten, rest + 1);
+        assert_eq!(more, Verdict::Dropped(Reason::Full));
+    }
+
+    #[test]
     fn a_limit_in_packets_ignores_their_size() {
         let queue = DropTail::packets(11);
         let eleven = Backlog {

@@ -203,6 +203,22 @@ mod tests {
         assert_eq!(second.len(), 2);
     }
 
+    #[test]
+    fn a_flows_way_up_does_not_follow_from_its_core() {
+        // two cores and two aggregation switches above each rack: four ways, alike likely
+        let network = vl2(4, 4, 2).unwrap();
+        let mut routing = EqualLength::new(&network, 1, None).unwrap();
+        let mut ways = std::collections::BTreeMap::new();
+        for number in 0..400 {
+            let flow = FiveTuple::of_flow(number, [10, 0, 0, 1].into(), [10, 0, 0, 8].into());
+            let path = routing.paths(&network, 0, 7, &flow).remove(0);
+            *ways.entry((path[1], path[2])).or_insert(0) += 1;
+        }
+        assert_eq!(ways.len(), 4);
+        // 100 each, 4 standard deviations
+        assert!(ways.values().all(|n| (65..136).contains(n)), "{ways:?}");
+    }
+
     /// Of every path of a pair of hosts, by packet, the nodes that it comes to.
     fn nodes(topology: &Topology, core: Option<u32>, pair: [usize; 2]) -> Vec<Vec<&str>> {
         let flow = FiveTuple::of_flow(0, [10, 0, 0, 1].into(), [10, 0, 0, 2].into());

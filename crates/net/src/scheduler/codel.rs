@@ -292,6 +292,27 @@ mod tests {
         (drops, marks)
     }
 
+    /// RFC 8289 5.4: if the last dropping state is not long over, the next begins at the rate at which that
+    /// one ended, and else at one drop per interval.
+    #[test]
+    fn drops_go_on_at_their_rate_unless_sixteen_intervals_have_passed() {
+        let interval = PARAMETERS.interval;
+        let ended_at = Instant::from_secs(10);
+        let begun_again = |after: Duration| {
+            let mut control = Control {
+                count: 5,
+                last_count: 1,
+                drop_next: ended_at,
+                ..Control::new()
+            };
+            control.begin_dropping(ended_at + after, &PARAMETERS);
+            (control.count, control.drop_next - (ended_at + after))
+        };
+        // four drops were made: the next follows after interval / sqrt(4)
+        assert_eq!(begun_again(interval * 15), (4, interval / 2));
+        assert_eq!(begun_again(interval * 16), (1, interval));
+    }
+
     #[test]
     fn drops_come_after_an_interval_and_then_by_its_square_root_law() {
         // first drop 100 ms after the first packet that waited too long (at 10 ms); then the n-th

@@ -161,6 +161,21 @@ mod tests {
     use super::super::fixtures::{TestPort, packet};
     use super::*;
 
+    #[test]
+    fn flows_of_one_source_to_several_receivers_are_hashed_apart() {
+        let sfq = Sfq::new(40, 4, 1, Vec::new());
+        let mut filled = [0; 4];
+        for destination in 0..400 {
+            let bucket = sfq.bucket_of(Addresses {
+                source: 7,
+                destination,
+            });
+            filled[bucket as usize] += 1;
+        }
+        // 100 each, 4 standard deviations
+        assert!(filled.iter().all(|n| (65..136).contains(n)), "{filled:?}");
+    }
+
     /// Four buckets for 40 packets (Prakash 2012, as the paper's ns-2 run had them); host n is
     /// placed in bucket n, and sends flow n.
     fn four_buckets() -> TestPort<Sfq> {

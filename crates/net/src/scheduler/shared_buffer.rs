@@ -168,6 +168,17 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_as_long_as_its_threshold_takes_no_more() {
+        let memory = SwitchMemory::new(400);
+        let mut port = TestPort::new(SharedBuffer::new(memory, 1.0));
+        assert_eq!(port.enter(packet(0, 100)), Verdict::Accepted);
+        assert_eq!(port.enter(packet(0, 100)), Verdict::Accepted);
+        // 200 B are queued and 200 B are free: the threshold is 200 B
+        let third = port.enter(packet(0, 100));
+        assert_eq!(third, Verdict::Dropped(Reason::Share));
+    }
+
+    #[test]
     fn a_port_that_was_idle_finds_room_beside_a_full_one() {
         let mut both = ports(2, 8.0);
         let alone = filled(&mut both[..1])[0];

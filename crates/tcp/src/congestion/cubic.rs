@@ -287,6 +287,27 @@ mod tests {
         assert_eq!(cubic.target(Duration::from_ms(14_082)), 1050);
     }
 
+    /// RFC 9438 4.7: a second loss below the last maximum means that others want more, so the next plateau
+    /// is at 0.85 of the window.
+    #[test]
+    fn a_loss_below_the_last_maximum_lowers_the_plateau() {
+        let settings = Settings::preset("linux-6").unwrap();
+        let plateau = |fast_convergence: bool, windows: [u64; 2]| {
+            let mut cubic = cubic();
+            cubic.fast_convergence = fast_convergence;
+            for cwnd in windows {
+                let mut window = Window::new(&settings, 1448);
+                window.cwnd = cwnd;
+                cubic.on_loss(&mut window);
+                assert_eq!(window.ssthresh, cwnd * BETA / BETA_SCALE);
+            }
+            cubic.last_max
+        };
+        assert_eq!(plateau(true, [100, 80]), 68);
+        assert_eq!(plateau(false, [100, 80]), 80);
+        assert_eq!(plateau(true, [80, 100]), 100);
+    }
+
     /// A window that fell from `before` segments, and is then acknowledged evenly.
     struct Path {
         congestion: Congestion,

@@ -273,3 +273,53 @@ impl Window {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window() -> Window {
+        Window::new(&Settings::preset("linux-6").unwrap(), 1448)
+    }
+
+    fn ack(acked: u64) -> AckSample {
+        AckSample {
+            now: Instant::ZERO,
+            acked,
+            segments: acked as u32,
+            marked: 0,
+            rtt: None,
+            srtt: None,
+            una: 0,
+            nxt: 0,
+            state: State::Open,
+            limited: true,
+        }
+    }
+
+    #[test]
+    fn the_threshold_is_two_segments_at_least() {
+        // RFC 5681 equation 4
+        let mut window = window();
+        for (asked, set) in [(0, 2), (1, 2), (2, 2), (3, 3)] {
+            window.lower_threshold(asked);
+            assert_eq!(window.ssthresh, set);
+        }
+    }
+
+    #[test]
+    fn what_slow_start_does_not_use_counts_in_congestion_avoidance() {
+        // from 8 to the threshold of 10 by two of twelve segments; a window of ten are left
+        let mut window = window();
+        (window.cwnd, window.ssthresh) = (8, 10);
+        window.grow_as_newreno(&ack(12));
+        assert_eq!(window.cwnd, 11);
+        // from 2 to 4 by two of six; the other four are a window of 4
+        (window.cwnd, window.ssthresh, window.count) = (2, 4, 0);
+        window.grow_as_newreno(&ack(6));
+        assert_eq!(window.cwnd, 5);
+        // the next ACK counts in full again
+        window.grow_as_newreno(&ack(5));
+        assert_eq!(window.cwnd, 6);
+    }
+}

@@ -24,11 +24,14 @@ impl Recovery {
         }
         let before = self.state;
         let complete = board.una() >= self.point;
-        let waits = before == State::Fast
-            && !complete
-            && ack.advances
-            && self.undo.is_original(ack.echoed)
-            && board.retransmitted() > 0;
+        let late =
+            before == State::Fast && !complete && ack.advances && self.undo.is_original(ack.echoed);
+        if late && self.is_era_of_rack() {
+            // `tcp_try_undo_partial`
+            let acked = ack.acked.div_ceil(board.unit());
+            self.note_late(acked + board.segments_to_highest_sacked());
+        }
+        let waits = late && board.retransmitted() > 0;
         let change = match self.state {
             State::Open if !self.undo.all_duplicates() => Change::None,
             _ if waits => Change::None,
@@ -92,6 +95,11 @@ impl Recovery {
         }
     }
 
+    /// Whether reordering is measured in segments of the scoreboard, as since RACK.
+    fn is_era_of_rack(&self) -> bool {
+        matches!(self.detection, Detection::Rack(_) | Detection::Emulated(_))
+    }
+
     #[cold]
     fn note_late(&mut self, segments: u64) {
         self.reordering.on_late(segments);
@@ -152,9 +160,7 @@ impl Recovery {
                 // while a retransmission is out, more may have been late (`tcp_try_undo_partial`)
                 self.state = State::Open;
                 self.retransmit_now = false;
-                if let Detection::Emulated(_) = self.detection {
-                    self.reordering.on_late(ack.acked.div_ceil(board.unit()));
-                } else {
+                if !matches!(self.detection, Detection::Emulated(_)) {
                     self.reopen();
                 }
                 self.take_back(board, true, DecisionCause::Timestamps)

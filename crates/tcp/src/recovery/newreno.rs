@@ -84,3 +84,31 @@ impl NewReno {
         self.duplicates = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoreboard::Chunk;
+    use fairport_units::Instant;
+
+    #[test]
+    fn the_third_duplicate_ack_starts_recovery() {
+        // RFC 5681 3.2
+        let mut board = Scoreboard::new(1, 1);
+        for start in (1..5001).step_by(1000) {
+            let chunk = Chunk {
+                start,
+                payload: 1000,
+                fin: false,
+            };
+            board.push(Instant::ZERO, chunk);
+        }
+        let mut newreno = NewReno::new();
+        for due in [false, false, true] {
+            newreno.on_duplicate(State::Open, &board);
+            assert_eq!(newreno.is_due(&board, 0), due);
+        }
+        // what was sent before the last episode does not count (RFC 6582 3.2 step 1)
+        assert!(!newreno.is_due(&board, 1));
+    }
+}

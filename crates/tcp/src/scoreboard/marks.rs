@@ -38,6 +38,15 @@ impl Scoreboard {
         }
     }
 
+    /// Outstanding segments up to the highest that is SACKed, included; 0 if none is.
+    pub(crate) fn segments_to_highest_sacked(&self) -> u64 {
+        if self.sacked > 0 {
+            self.highest_sacked[0].saturating_sub(self.head)
+        } else {
+            0
+        }
+    }
+
     /// Marks the segments that `part` touches and `whole`, which was SACKed by now, covers.
     fn mark_sacked(&mut self, part: Range, whole: Range) {
         let mut ordinal = self.find(part.start);

@@ -231,3 +231,19 @@ fn a_small_window_keeps_to_a_small_part_of_the_ring() {
     assert_eq!(board.mask + 1, LEAST_RING);
     assert_eq!(board.ring.len(), 1024); // so that it need not allocate when the window is back
 }
+
+/// Mathis and Mahdavi 1996: what lies three segments below the highest SACKed one is lost.
+#[test]
+fn forward_acknowledgement_takes_what_is_three_below_the_highest_for_lost() {
+    for (sacked, lost) in [(1, 0), (2, 0), (3, 1), (4, 2)] {
+        let mut board = Scoreboard::new(seq::first(0), 1);
+        fill(&mut board, 6);
+        let start = board.chunk(board.head + sacked).start;
+        board.sack(SackBlock {
+            start: seq::wire(start),
+            end: seq::wire(start + 100),
+        });
+        board.mark_lost_by_fack();
+        assert_eq!(board.lost(), lost, "the segment {sacked} above the first");
+    }
+}
