@@ -4,9 +4,9 @@
     make kernel-diff ARGS="--exchanges 60 --print-only"
 
 `crates/drill` draws exchanges and writes them as packetdrill scripts: reno and cubic, SACK on and
-off, losses, reordering, lost ACKs. packetdrill (at a pinned commit, fetched and built in target/peers)
-replays each in a network namespace of its own. It needs Linux, root or the right to make
-namespaces, and /dev/net/tun; without them the case says why and ends with status 0.
+off, losses, reordering, lost ACKs. packetdrill (at a pinned commit, fetched and built in
+target/peers) replays each in a network namespace of its own. It needs Linux, root or the right to
+make namespaces, and /dev/net/tun; without them the case says why and ends with status 0.
 `PACKETDRILL` names a program that is built already, `PACKETDRILL_SOURCE` another place to fetch
 from.
 """

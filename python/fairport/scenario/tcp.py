@@ -145,8 +145,8 @@ class TcpSettings(Section):
     """Without SACK, a duplicate ACK is taken for a SACK of one segment, which does not count once
     more when it is acknowledged (Linux): recovery, PRR and `abc` go by it."""
     sack_rtt: bool | None = None
-    """What is newly SACKed gives a round-trip time as well, and restarts the retransmission timer if
-    that was longer than the first segment is under way (Linux since 3.12)."""
+    """What is newly SACKed gives a round-trip time as well, and restarts the retransmission timer
+    if that was longer than the first segment is under way (Linux since 3.12)."""
     window_use_by_round: bool | None = None
     """Whether the window was used is asked of a whole window of data, and in slow start half of it
     will do (Linux since 3.16); without, of the moment when the sender last stopped."""

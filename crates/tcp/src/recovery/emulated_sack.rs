@@ -1,4 +1,4 @@
-//! Recovery without SACK as Linux has it: each duplicate ACK stands for a SACKed segment, and recovery goes
+//! Recovery without SACK as Linux has it: each duplicate ACK is taken for a SACKed segment, and recovery goes
 //! on as if SACK had said so (`tcp_add_reno_sack`, `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`).
 //!
 //! So it differs from RFC 6582 in what a partial ACK does: the next segment is lost, but it is sent again

@@ -207,7 +207,7 @@ impl Recovery {
         }
     }
 
-    /// Segments that are SACKed, or that duplicate ACKs stand for, in the window's unit.
+    /// Segments that are SACKed, or that duplicate ACKs are taken for, in the window's unit.
     pub(crate) fn sacked(&self, board: &Scoreboard) -> u64 {
         match &self.detection {
             Detection::Emulated(it) => it.sacked() * board.unit(),
