@@ -1,5 +1,6 @@
 """Drop runs, blackouts and fairness: cases computed by hand, and the papers' own figures."""
 
+import fairport as fp
 import polars as pl
 import pytest
 import synthetic
@@ -287,3 +288,16 @@ def test_windows_that_move_alike_correlate_fully_and_a_constant_one_not_at_all()
     # from 2 s on two samples are left, from 4 s none
     assert metrics.window_correlation(series, 2.0).height == 6
     assert metrics.window_correlation(series, 4.0).height == 0
+
+
+def test_utilisation_is_the_share_of_the_time_in_which_the_line_sends():
+    # 1472 B of payload are 1538 B on the wire: half of the line carries 478.5 Mbit/s of payload
+    rate = "478.5Mbps"
+    scenario = {
+        "name": "half",
+        "duration": "50ms",
+        "topology": {"kind": "star", "hosts": 2},
+        "link": {"rate": "1Gbps", "clock_error": "0ppm"},
+        "traffic": [{"kind": "udp", "from": "h1", "to": "h0", "rate": rate, "payload": "1472B"}],
+    }
+    assert fp.run(fp.scenario(scenario)).summary["utilisation"] == pytest.approx(0.5, abs=0.02)

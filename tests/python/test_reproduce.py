@@ -20,6 +20,7 @@ from fairport.record import Record
 from fairport.report.reproduce import page
 from fairport.study import totals_kept
 from fairport.study.reproduce import Reproduced, reproduce, totals
+from fairport.study.reproduce import _holds as holds_within
 from fairport.study.spread import Spread
 from fairport.study.store import Store
 from pydantic import ValidationError
@@ -109,6 +110,24 @@ def test_a_ratio_of_variants_is_taken_seed_by_seed(quick: list[Reproduced]) -> N
 def test_a_claim_that_cannot_be_checked_is_refused(change: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         Claim.model_validate(CLAIM | change)
+
+
+@pytest.mark.parametrize(
+    ("claim", "ours", "holds"),
+    [
+        ({"published": 200.0, "within": 0.1}, 219.9, True),
+        ({"published": 200.0, "within": 0.1}, 220.1, False),
+        ({"published": 200.0, "within": 0.1}, 179.9, False),
+        ({"published": 0.5, "between": [0.4, 0.6]}, 0.6, True),
+        ({"published": 0.5, "between": [0.4, 0.6]}, 0.61, False),
+        ({"below": 0.9}, 0.9, False),
+        ({"above": 0.9}, 0.9, False),
+    ],
+)
+def test_a_tolerance_is_a_share_of_the_published_number(
+    claim: dict[str, Any], ours: float, holds: bool
+) -> None:
+    assert holds_within(Claim.model_validate(CLAIM | claim), ours, None) is holds
 
 
 def test_a_claim_without_a_field_names_file_field_and_remedy(

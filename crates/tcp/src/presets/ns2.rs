@@ -67,7 +67,7 @@ preset! {
     pacing_granularity_ps = 0, "ours: an ideal timer, once `pacing` is set";
     send_gap_max_ps = 0, "tcl/lib/ns-default.tcl, overhead_ 0";
     small_queue = false, "tcp/tcp.cc, TcpAgent::send_much: none";
-    host_queue_pushback = false, "queue/drop-tail.cc: what does not fit is dropped, and the agent does not learn of it";
+    host_queue_pushback = false, "queue/drop-tail.cc, DropTail::enque: what does not fit is dropped, and the agent does not learn of it";
     segmentation_offload = false, "tcp/tcp.cc, TcpAgent::send_much: none";
     receive_offload_ps = 0, "tcp/tcp-sink.cc, TcpSink: none";
 }
