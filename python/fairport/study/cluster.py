@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _CONNECT_S = 8
 _RECONNECT_S = 60
 _POLL_S = 0.2
+_WORKER_WAITS_S = 600
 # a message to the scheduler costs some milliseconds, so runs travel together
 _BATCH = 8
 _BATCHES_PER_THREAD = 3
@@ -186,14 +187,16 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
             memory=known["memory"],
             walltime=known["walltime"],
             account=known["account"],
-            job_extra_directives=[],
+            # a worker may be slow to start, and a scheduler to be there again
+            death_timeout=_WORKER_WAITS_S,
         )
     except (OSError, RuntimeError, ValueError) as error:
         raise InputError(
             f"cannot be used: {error}", file="--cluster", value=f"slurm://{partition}"
         ) from None
     with cluster:
-        cluster.scale(jobs=jobs)
+        # a job that ends, by its walltime or by a fault, is replaced
+        cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
         yield cluster.scheduler_address
 
 
