@@ -52,6 +52,7 @@ def _over_runs(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     whole["fingerprint"] = None
     whole["verdict"]["sentence"] = sentence(summaries)
     whole["caveats"] = caveats(whole)
+    whole["spread"] = ""
     whole["files"] = []
     whole["runs"] = list(summaries)
     return whole

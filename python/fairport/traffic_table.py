@@ -33,10 +33,10 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
 def table(summary: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, list[Any]]]]:
     """The columns, by the names of `fairport.quantities`, and of each load its name and numbers.
 
-    Without rows where the only traffic is long-lived flows: the table by hop class says it all.
+    Without rows where the one traffic is long-lived flows: the table by hop class says it all.
     """
     entries = summary.get("traffic", [])
-    if all("jain_index" in entry for entry in entries):
+    if len(entries) <= 1 and all("jain_index" in entry for entry in entries):
         return [], []
     columns = [
         name

@@ -151,3 +151,9 @@ def test_the_command_lists_them_and_prints_one(fairport: Command, tmp_path: Path
     printed = fairport("fixes", "pacing").out
     assert read(write(tmp_path, printed, "again.toml")) == available()["pacing"]
     assert '"needs": [' in fairport("fixes", "--json").out
+
+
+@pytest.mark.parametrize("name", list(available()))
+def test_a_fix_says_when_one_would_use_it(name: str) -> None:
+    sentences = [part for part in available()[name].when.split(". ") if part]
+    assert len(sentences) >= 2, f"{name}.toml: `when` is to have two sentences"

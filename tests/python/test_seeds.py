@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,13 @@ def test_loads_have_their_own_panels(fairport: Command) -> None:
     titles = [text.get_text() for panel in seeds.draw(summary).axes for text in panel.texts]
     assert any(title.startswith("rounds done") for title in titles)
     assert any(title.startswith("small FCT p99") for title in titles)
+
+
+def test_a_verdict_of_one_seed_says_what_the_spread_is_known_to_be(fairport: Command) -> None:
+    whole = json.loads(fairport("run", "two-switch", "--no-output", "--json").out)
+    assert whole["spread"].startswith("This is one seed: 20 seeds of this scenario gave ratios")
+    least, most = re.findall(r"from (\S+) to (\S+),", whole["spread"])[0]
+    assert float(least) - 0.005 <= whole["verdict"]["ratio"] <= float(most) + 0.005
+    changed = ["run", "two-switch", "--duration", "100ms", "--no-output"]
+    assert "The spread over seeds is not known here" in fairport(*changed).out
+    assert "This is one seed" not in fairport(*changed, "--repeat", "2").out

@@ -23,6 +23,7 @@ PYTHON = (
         "censored",
         "errors",
         "headers",
+        "known_spread",
         "ordered_threads",
         "quantities",
         "traffic_table",
@@ -45,6 +46,7 @@ PYTHON = (
     # `import fairport`, and the command line.
     {"fairport"},
     {"cli"},
+    {"__main__"},
 )
 """Modules and packages of python/fairport, from the ground up; those of one layer are apart."""
 

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fairport import _core, backends, loads, metrics
+from fairport import _core, backends, known_spread, loads, metrics
 from fairport.backends import memory
 from fairport.backends.protocol import Backend, Observation, Prepared, Progress, Recorded
 from fairport.ordered_threads import Stop, Submit, in_order
@@ -147,6 +147,9 @@ def _result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
     summary |= _of_its_loads(scenario, recorded)
     if summary["verdict"]["sentence"] == metrics.NO_VERDICT:
         summary["verdict"]["sentence"] = loads.sentence(summary["traffic"]) or metrics.NO_VERDICT
+    summary["spread"] = ""
+    if summary["verdict"]["ratio"] is not None:
+        summary["spread"] = known_spread.sentence(prepared.key)
     summary["caveats"] = loads.caveats(summary)
     if recorded.health:
         # a backend in real time says how well it kept its times, and whether that was enough

@@ -72,7 +72,7 @@ app = typer.Typer(
     cls=_Commands,
     help="A laboratory for TCP fairness in data-centre networks.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     # plain help: rich's takes 80 ms longer to import
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -93,7 +93,7 @@ def _common(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+            "--version", "-V", callback=_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:

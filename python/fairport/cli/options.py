@@ -14,7 +14,7 @@ Csv = Annotated[bool, typer.Option("--csv", help="Write the tables as CSV too.")
 NoOutput = Annotated[bool, typer.Option("--no-output", help="Write nothing.")]
 NoFigures = Annotated[bool, typer.Option("--no-figures", help="Write neither figures nor report.")]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", help="Print errors only (and what --json asks for).")
+    bool, typer.Option("--quiet", "-q", help="Print errors only (and what --json asks for).")
 ]
 Jobs = Annotated[
     int | None,

@@ -88,6 +88,8 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
     for part, text in phase.items():
         console.print(f"  {part:<7} {text}", style="dim")
     console.print(f"\n{summary['verdict']['sentence']}", style="bold")
+    if summary.get("spread"):
+        console.print(summary["spread"])
     for fault in summary.get("faults") or []:
         console.print(f"Not valid: {fault}.", style="bold")
     for line in _left_out(summary):

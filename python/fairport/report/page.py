@@ -75,6 +75,7 @@ def render(
         name=result.scenario.name,
         description=result.scenario.description,
         summary=result.summary,
+        spread=result.summary.get("spread", ""),
         over=_over_seeds(over, pictures) if over else None,
         manifest=result.manifest,
         seed=result.seed,

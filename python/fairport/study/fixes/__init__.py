@@ -56,6 +56,8 @@ class Fix(Section):
     needs: list[Literal["switch", "host", "ecn", "full-bisection"]]
     """What it asks of a network: a change of the switches, of the hosts, ECN along the whole way,
     full bisection bandwidth."""
+    when: str = ""
+    """When one would use it, and what to mind, in two sentences."""
     source: str
     """Where it, and its parameters, come from."""
     patch: dict[str, Any] = Field(min_length=1)
