@@ -23,7 +23,6 @@ PYTHON = (
         "censored",
         "errors",
         "headers",
-        "known_spread",
         "ordered_threads",
         "quantities",
         "traffic_table",
@@ -32,7 +31,7 @@ PYTHON = (
     {"completion", "custom", "files", "payload", "published", "tables", "workloads"},
     # What is asked for, and what tables mean.
     {"scenario", "metrics", "trends"},
-    {"blackouts", "loads", "result", "run_numbers", "scripts", "stacks"},
+    {"blackouts", "known_spread", "loads", "result", "run_numbers", "scripts", "stacks"},
     # What runs it, and what is kept of a run.
     {"backends", "record", "repeats"},
     {"layout", "microscope", "papers"},
