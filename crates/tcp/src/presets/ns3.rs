@@ -67,7 +67,7 @@ preset! {
     pacing_granularity_ps = 0, "src/internet/model/tcp-socket-base.cc, m_pacingTimer is exact, once `pacing` is set";
     send_gap_max_ps = 0, "ours: no stack sends at random times; Lee et al. 2017 compare with it";
     small_queue = false, "src/internet/model/tcp-socket-base.cc, SendPendingData: none";
-    host_queue_pushback = false, "src/network/utils/drop-tail-queue.h: what does not fit is dropped, and the socket does not learn of it";
+    host_queue_pushback = false, "src/network/utils/drop-tail-queue.h, DropTailQueue::Enqueue: what does not fit is dropped, and the socket does not learn of it";
     segmentation_offload = false, "src/internet/model/tcp-socket-base.cc, SendPendingData: none";
     receive_offload_ps = 0, "src/internet/model/tcp-socket-base.cc, ReceivedData: none";
 }
