@@ -162,12 +162,15 @@ def test_what_is_no_address_says_so(address: str) -> None:
 def test_slurm_starts_the_workers(
     base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In place of `sbatch` a program runs the job's script on this machine."""
+    """In place of `sbatch` a program runs the job's script on this machine.
+
+    It keeps a copy, as Slurm does: the script is removed as soon as it is submitted.
+    """
     pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
     log = tmp_path / "jobs"
     sbatch, scancel = tmp_path / "sbatch", tmp_path / "scancel"
     sbatch.write_text(
-        f'#!/bin/sh\ncat "$1" >> {log}\nsetsid sh "$1" > /dev/null 2>&1 &\n'
+        f'#!/bin/sh\ncat "$1" > {log}\nsetsid sh {log} > /dev/null 2>&1 &\n'
         f'echo $! >> {tmp_path}/pids\necho "Submitted batch job 7"\n'
     )
     scancel.write_text("#!/bin/sh\n")

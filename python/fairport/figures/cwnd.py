@@ -87,7 +87,8 @@ def _rows(
         height = bottom + 0.06 + 0.88 * rate / rate.max()
         strip.stairs(height, edges, baseline=bottom + 0.06, fill=True, color=style.MUTED)
         most = rate.max()
-        text = f"{most:.0f}/s" if most >= 10 else f"{most:.2g}/s"
+        # its unit is in the note: the margin has no room for it
+        text = f"{most:.0f}" if most >= 10 else f"{most:.2g}"
         strip.annotate(
             text, (1, bottom + 0.5), (2, 0), xycoords=("axes fraction", "data"), va="center",
             textcoords="offset points", fontsize=5, color=style.MUTED, annotation_clip=False,
