@@ -66,7 +66,7 @@ def chunks(pairs: int, snap: int) -> Iterator[bytes]:
     data, ack = frame(is_ack=False), frame(is_ack=True)
     kept = min(snap, FULL)
     data += bytes(kept - len(data))
-    lengths = [np.uint32([kept, FULL]).tobytes(), np.uint32([HEADERS, HEADERS]).tobytes()]
+    lengths = [np.array(two, np.uint32).tobytes() for two in ((kept, FULL), (HEADERS, HEADERS))]
     pair = bytes(8) + lengths[0] + data + bytes(8) + lengths[1] + ack
     rows = np.tile(np.frombuffer(pair, np.uint8), (_CHUNK, 1))
     second = 16 + kept

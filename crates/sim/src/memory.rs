@@ -11,25 +11,26 @@ const WATCHED_BYTES: u64 = 20_000;
 /// A count of packets by output and ingress port.
 const COUNT_BYTES: u64 = size_of::<u64>() as u64;
 
-/// What a simulation of this plan will need, bytes: above all the tables that grow with time, twice,
-/// because they are handed on.
+/// What a simulation of this plan will need, bytes: above all the tables that grow with time.
 pub fn memory_bytes(plan: &Plan) -> u64 {
     let expected = plan.expected();
     // a drop causes one recovery or timeout at most, with some three decisions
     let decisions = expected.drops.saturating_mul(3).min(MOST_DECISIONS);
-    let tables = [
-        expected.series_rows.saturating_mul(SeriesRows::ROW_BYTES),
-        expected.queue_rows.saturating_mul(QueueRows::ROW_BYTES),
-        expected.drops.saturating_mul(Drops::ROW_BYTES),
-        decisions.saturating_mul(Decisions::ROW_BYTES),
-    ];
-    let tables = tables.into_iter().fold(0, u64::saturating_add);
     let parts = [
         expected.route_bytes,
         expected.flows.saturating_mul(FLOW_BYTES),
         expected.watched_flows.saturating_mul(WATCHED_BYTES),
         expected.port_pairs.saturating_mul(COUNT_BYTES),
-        tables.saturating_mul(2),
+        table_bytes(expected.series_rows, SeriesRows::ROW_BYTES),
+        table_bytes(expected.queue_rows, QueueRows::ROW_BYTES),
+        table_bytes(expected.drops, Drops::ROW_BYTES),
+        table_bytes(decisions, Decisions::ROW_BYTES),
     ];
     parts.into_iter().fold(0, u64::saturating_add)
+}
+
+/// A table's rows, in a vector that doubles as it grows, and the columns that they become.
+fn table_bytes(rows: u64, row_bytes: u64) -> u64 {
+    let room = rows.checked_next_power_of_two().unwrap_or(u64::MAX);
+    room.saturating_add(rows).saturating_mul(row_bytes)
 }

@@ -9,7 +9,7 @@
 //! The crate pcap-file, a second opinion in the tests, reads every stamp of pcapng as nanoseconds (2.0.0), whatever
 //! the interface says; it allocates for each block; and it does not go on behind a damaged place.
 //!
-//! [`write`] writes the packets of a run at chosen ports.
+//! The module [`mod@write`] writes the packets of a run at chosen ports.
 
 mod analysis;
 mod blocks;
