@@ -22,7 +22,7 @@ def doctor(
         typer.Option(
             "--measure-hosts",
             help="Measure how long hosts take on this machine, and write a host profile (as root;"
-            " half a minute).",
+            " two minutes).",
         ),
     ] = False,
     out: Annotated[
@@ -85,7 +85,7 @@ def _measured(out: Path, description: str, *, force: bool, quiet: bool) -> HostP
             remedy="choose another file, or replace it with --force",
         )
     if not quiet:
-        print("measuring: about half a minute, longer beside other programs", file=sys.stderr)
+        print("measuring: about two minutes, longer beside other programs", file=sys.stderr)
     profile = measure_hosts(description)
     with atomic_file(out, "--out") as file:
         file.write_text(profile.to_toml(), encoding="utf-8")
