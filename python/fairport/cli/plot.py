@@ -52,13 +52,14 @@ def plot(
 
     Axes that are left become small multiples. Medians over the seeds; bistable points are marked.
     """
+    from fairport import figures
     from fairport.cli import output
     from fairport.figures import studies
     from fairport.study.results import Study
 
     opened = Study(study)
     path = out or Path(f"{opened.definition.name}.png")
-    studies.require_ending(path)
+    figures.require_ending(path, "--out")
     picture = studies.draw(opened, x=x, y=y, color=color, by=by, where=where)
-    studies.save_as(picture, path)
+    figures.save_as(picture, path, "--out")
     output.print_text(f"{path}\n")

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from fairport.cli.console import err
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
     from fairport.backends.protocol import Progress
     from fairport.scenario import Scenario
     from fairport.study.making import Status
@@ -79,15 +81,7 @@ def pool_bar(name: str, *, shown: bool) -> Iterator[Callable[[Done], None] | Non
     if not (shown and err().is_terminal):
         yield None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err(), transient=True) as bar:
+    with _bar_of_runs() as bar:
         task = bar.add_task(name, total=None, state="")
 
         def move(done: Done) -> None:
@@ -106,15 +100,7 @@ def sweep_bar(name: str, *, shown: bool) -> Iterator[Callable[[Status], None]]:
     if not (shown and err().is_terminal):
         yield lambda _: None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err(), transient=True) as bar:
+    with _bar_of_runs() as bar:
         task = bar.add_task(name, total=None, state="")
 
         def move(status: Status) -> None:
@@ -128,3 +114,16 @@ def sweep_bar(name: str, *, shown: bool) -> Iterator[Callable[[Status], None]]:
             bar.update(task, completed=status.done, total=total, state=state)
 
         yield move
+
+
+def _bar_of_runs() -> Bar:
+    """A bar that has its text in the field `state`."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=err(), transient=True)

@@ -89,20 +89,20 @@ def draw_all(result: Result, out_dir: Path) -> list[Path]:
     return paths
 
 
-def require_ending(path: Path) -> None:
-    """Raises InputError for a file, named by `--figure`, that is neither PNG nor SVG."""
+def require_ending(path: Path, option: str = "--figure") -> None:
+    """Raises InputError for a file, named by an option, that is neither PNG nor SVG."""
     if path.suffix not in (".png", ".svg"):
         raise InputError(
             "is neither PNG nor SVG",
-            field="--figure",
+            field=option,
             value=str(path),
             remedy="name a file that ends in .png or .svg",
         )
 
 
-def save_as(picture: Figure, path: Path) -> None:
-    """Writes the file that `--figure` names, whole or not at all. Raises OutputError."""
+def save_as(picture: Figure, path: Path, option: str = "--figure") -> None:
+    """Writes the file that an option names, whole or not at all. Raises OutputError."""
     from fairport.figures import style
 
-    with atomic_file(path, "--figure") as partial:
+    with atomic_file(path, option) as partial:
         style.save(picture, partial)

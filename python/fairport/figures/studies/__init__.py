@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairport.errors import InputError, did_you_mean
 from fairport.figures import style
 from fairport.figures.studies.view import View, viewed
-from fairport.files import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,23 +63,6 @@ def draw(
         from fairport.figures.studies import heat
 
         return heat.draw(view, x, y)
-
-
-def require_ending(path: Path) -> None:
-    """Raises InputError for a file that is neither PNG nor SVG."""
-    if path.suffix not in (".png", ".svg"):
-        raise InputError(
-            "is neither PNG nor SVG",
-            file="--out",
-            value=str(path),
-            remedy="name a file that ends in .png or .svg",
-        )
-
-
-def save_as(picture: Figure, path: Path) -> None:
-    """Writes the file, whole or not at all. Raises OutputError."""
-    with atomic_file(path, "--out") as partial:
-        style.save(picture, partial)
 
 
 def _known(name: str, known: Sequence[str], option: str) -> None:
