@@ -1,16 +1,19 @@
 //! FQ-CoDel (RFC 8290): flows hashed to queues, served by deficit round robin, those that are not
 //! backlogged first, each under `CoDel`.
 
+mod turns;
+
 use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-use super::codel::{Control, Parameters};
-use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash};
+use super::codel::Parameters;
+use super::{Handle, Offer, PacketScheduler, WaitingPackets, hash};
 use crate::BuildError;
 use crate::discipline::{Backlog, DropTail, NOTHING, PacketView, Reason, Verdict};
 use crate::limit::Limit;
 use crate::queue::PortContext;
 use crate::queue::context::positive;
+use turns::{FlowQueue, Lists};
 
 /// An FQ-CoDel queue as the plan of a run gives it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,139 +42,6 @@ impl Config {
             Parameters::new(self.target_ps, self.interval_ps, self.ecn, port)?,
             port.stream().up_to(u64::MAX),
         ))
-    }
-}
-
-/// Which list a queue is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Membership {
-    None,
-    New,
-    Old,
-}
-
-/// A queue: one cache line.
-#[derive(Clone, Debug)]
-#[repr(align(64))]
-struct FlowQueue {
-    /// bytes that are left of its turn
-    credits: i64,
-    membership: Membership,
-    /// the queue behind it in its list
-    next: u32,
-    fifo: PacketFifo,
-    control: Control,
-}
-
-/// A list of queues, linked through them; [`NONE`] ends it.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    first: u32,
-    last: u32,
-}
-
-const NONE: u32 = u32::MAX;
-
-impl List {
-    const EMPTY: Self = Self {
-        first: NONE,
-        last: NONE,
-    };
-
-    #[inline]
-    fn push(&mut self, index: u32, queues: &mut [FlowQueue]) {
-        queues[index as usize].next = NONE;
-        if self.first == NONE {
-            self.first = index;
-        } else {
-            queues[self.last as usize].next = index;
-        }
-        self.last = index;
-    }
-
-    /// Its queues from the first on.
-    fn iter(self, queues: &[FlowQueue]) -> impl Iterator<Item = u32> {
-        let some = |index: u32| (index != NONE).then_some(index);
-        std::iter::successors(some(self.first), move |index| {
-            some(queues[*index as usize].next)
-        })
-    }
-}
-
-/// The queues that take turns.
-#[derive(Clone, Debug)]
-struct Lists {
-    /// those that have just become active: served first, for one quantum
-    new: List,
-    old: List,
-    quantum_bytes: u32,
-}
-
-impl Lists {
-    /// A queue takes part from now on.
-    #[inline]
-    fn activate(&mut self, index: u32, queues: &mut [FlowQueue]) {
-        let queue = &mut queues[index as usize];
-        if queue.membership == Membership::None {
-            queue.membership = Membership::New;
-            queue.credits = i64::from(self.quantum_bytes);
-            self.new.push(index, queues);
-        }
-    }
-
-    /// The queue whose turn it is: the first that has credits left; none when the lists are empty.
-    #[inline]
-    fn turn(&mut self, queues: &mut [FlowQueue]) -> Option<u32> {
-        loop {
-            let index = match self.new.first {
-                NONE => self.old.first,
-                first => first,
-            };
-            let queue = queues.get_mut(index as usize)?;
-            if queue.credits > 0 {
-                return Some(index);
-            }
-            queue.credits += i64::from(self.quantum_bytes);
-            self.move_on(index, Membership::Old, queues);
-        }
-    }
-
-    /// An empty new queue first waits its turn among the old ones, or a flow of one packet at a
-    /// time would always be new.
-    #[inline]
-    fn retire(&mut self, index: u32, queues: &mut [FlowQueue]) {
-        let goes_to = match queues[index as usize].membership {
-            Membership::New => Membership::Old,
-            _ => Membership::None,
-        };
-        self.move_on(index, goes_to, queues);
-    }
-
-    /// All queues are empty: they take part no longer.
-    fn clear(&mut self, queues: &mut [FlowQueue]) {
-        for list in [&mut self.new, &mut self.old] {
-            let mut index = list.first;
-            while let Some(queue) = queues.get_mut(index as usize) {
-                queue.control.found_empty();
-                queue.membership = Membership::None;
-                index = queue.next;
-            }
-            *list = List::EMPTY;
-        }
-    }
-
-    /// Takes a queue off the front of its list.
-    #[inline]
-    fn move_on(&mut self, index: u32, to: Membership, queues: &mut [FlowQueue]) {
-        let queue = &mut queues[index as usize];
-        match queue.membership {
-            Membership::New => self.new.first = queue.next,
-            _ => self.old.first = queue.next,
-        }
-        queue.membership = to;
-        if to == Membership::Old {
-            self.old.push(index, queues);
-        }
     }
 }
 
@@ -213,22 +83,11 @@ impl FqCoDel {
         seed: u64,
     ) -> Self {
         assert!(queues > 0 && quantum_bytes > 0);
-        let empty = FlowQueue {
-            credits: 0,
-            membership: Membership::None,
-            next: NONE,
-            fifo: PacketFifo::default(),
-            control: Control::new(),
-        };
         Self {
             passed: None,
-            queues: vec![empty; queues as usize].into_boxed_slice(),
+            queues: vec![FlowQueue::empty(); queues as usize].into_boxed_slice(),
             seed,
-            lists: Lists {
-                new: List::EMPTY,
-                old: List::EMPTY,
-                quantum_bytes,
-            },
+            lists: Lists::new(quantum_bytes),
             buffer,
             codel,
         }
@@ -255,17 +114,18 @@ impl FqCoDel {
     /// of its packets, at most a batch.
     #[inline(never)]
     fn drop_from_fattest(&mut self, backlog: &mut Backlog, packets: &mut WaitingPackets) {
-        let bytes = |index: u32| self.queues[index as usize].fifo.bytes();
-        let lists = [self.lists.new, self.lists.old].into_iter();
-        let mut fattest = (NONE, 0);
-        for index in lists.flat_map(|list| list.iter(&self.queues)) {
-            if bytes(index) > fattest.1 {
-                fattest = (index, bytes(index));
+        let mut fattest = None;
+        let mut most = 0;
+        for index in self.lists.iter(&self.queues) {
+            let bytes = self.queues[index as usize].fifo.bytes();
+            if bytes > most {
+                (fattest, most) = (Some(index), bytes);
             }
         }
-        let Some(queue) = self.queues.get_mut(fattest.0 as usize) else {
+        let Some(index) = fattest else {
             return;
         };
+        let queue = &mut self.queues[index as usize];
         for _ in 0..(queue.fifo.packets() / 2).clamp(1, DROP_BATCH) {
             let Some(packet) = queue.fifo.pop(packets) else {
                 return;

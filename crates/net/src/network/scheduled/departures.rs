@@ -1,0 +1,144 @@
+//! Departures from ports whose discipline decides at dequeue: a port catches up with those that were due,
+//! sends what its scheduler chooses, and drops what the scheduler gives up.
+
+use fairport_units::Instant;
+
+use super::{Network, ScheduledPorts};
+use crate::discipline::Verdict;
+use crate::observer::{Arrival, Observer};
+use crate::packet::CE;
+use crate::pool::Handle;
+use crate::port::Kind;
+use crate::scheduler::PacketScheduler;
+use crate::topology::PortId;
+
+impl<P: Copy, O: Observer<P>> Network<P, O> {
+    /// Has every port sent what it has begun to send by `now`, before totals and packets under way
+    /// are looked at.
+    pub fn settle(&mut self, now: Instant) {
+        for id in 0..self.ports.len() as u32 {
+            self.catch_up(PortId(id), now);
+        }
+    }
+
+    /// The same for the ports that share a memory with the scheduler of this `number`.
+    #[cold]
+    pub(super) fn catch_up_at_node(&mut self, number: u32) {
+        let node = self.scheduled.ports[number as usize].node.0 as usize;
+        for i in 0..self.scheduled.ports_of[node].len() {
+            self.catch_up(self.scheduled.ports_of[node][i], self.now);
+        }
+    }
+
+    /// The same for one port.
+    #[inline(never)]
+    pub(in crate::network) fn catch_up(&mut self, id: PortId, now: Instant) {
+        let Kind::Scheduled(number) = self.ports[id.0 as usize].kind() else {
+            return;
+        };
+        while self.ports[id.0 as usize].is_behind(now) {
+            let port = &self.ports[id.0 as usize];
+            let (at, begin) = (port.next_departure(), port.free_at());
+            self.depart(id, number, at, begin);
+        }
+    }
+
+    /// The line of a port is free, and packets wait: sends the next, if the discipline has one left.
+    /// It chooses `at` this instant, and the packet begins at `begin`.
+    #[inline]
+    pub(super) fn depart(&mut self, id: PortId, number: u32, at: Instant, begin: Instant) {
+        let ScheduledPorts {
+            ports,
+            waiting_packets,
+            ..
+        } = &mut self.scheduled;
+        let scheduled = &mut ports[number as usize];
+        let port = &mut self.ports[id.0 as usize];
+        scheduled.integrate(at, port);
+        let next = scheduled.scheduler.dequeue(at, waiting_packets);
+        if let Some(handle) = next {
+            let waiting = &mut waiting_packets[handle];
+            scheduled.remove(waiting, port);
+            let frame_bytes = waiting.packet.frame_bytes;
+            let wire_bytes = frame_bytes + self.framing.gap_bytes();
+            let transits = &mut self.packets.transits[..];
+            let (depart, due) = port.send(begin, frame_bytes, wire_bytes, handle, transits);
+            if let Some(due) = due {
+                self.events.insert(due, id.0, handle.index() as u32);
+            }
+            let marked = waiting.marked;
+            if marked {
+                port.totals.marked += 1;
+                self.packets.header_mut(handle).ecn |= CE;
+            }
+            if self.observer.watches(id) {
+                let packet = self.packets.get(handle);
+                let arrival = waiting.counts.port_arrival;
+                self.observer.departs(id, &packet, arrival, depart);
+            }
+            if marked {
+                self.revise(id, number, handle, Verdict::Marked, [at, depart]);
+            }
+        }
+        if !self.scheduled.waiting_packets.dropped.is_empty() {
+            self.drop_queued(id, number, at);
+        }
+    }
+
+    /// Reports that a packet that was accepted is marked or dropped all the same; at what time, and
+    /// when it departs.
+    #[inline(never)]
+    fn revise(
+        &mut self,
+        id: PortId,
+        number: u32,
+        handle: Handle,
+        verdict: Verdict,
+        [time, depart]: [Instant; 2],
+    ) {
+        let waiting = &self.scheduled.waiting_packets[handle];
+        let header = self.packets.header(handle);
+        let observed = &mut self.ports[id.0 as usize].observed;
+        self.observer.verdict(id, observed, time, header, verdict);
+        self.observer.revised(&Arrival {
+            time,
+            port: id,
+            ingress: self.scheduled.ingress(number, waiting),
+            header,
+            content: self.packets.content(handle),
+            frame_bytes: waiting.packet.frame_bytes,
+            backlog: self.scheduled.ports[number as usize].backlog,
+            verdict,
+            depart,
+            counts: waiting.counts,
+        });
+    }
+
+    /// Drops what the discipline has given up at `now` after all.
+    #[inline(never)]
+    pub(super) fn drop_queued(&mut self, id: PortId, number: u32, now: Instant) {
+        let mut lost = std::mem::take(&mut self.scheduled.waiting_packets.dropped);
+        for (handle, reason) in lost.drain(..) {
+            let ScheduledPorts {
+                ports,
+                waiting_packets,
+                ..
+            } = &mut self.scheduled;
+            let scheduled = &mut ports[number as usize];
+            let waiting = &mut waiting_packets[handle];
+            scheduled.remove(waiting, &mut self.ports[id.0 as usize]);
+            scheduled.revoked.packets += 1;
+            scheduled.revoked.bytes += u64::from(waiting.packet.frame_bytes);
+            self.revise(
+                id,
+                number,
+                handle,
+                Verdict::Dropped(reason),
+                [now, Instant::NEVER],
+            );
+            self.dropped += 1;
+            self.packets.release(handle);
+        }
+        self.scheduled.waiting_packets.dropped = lost;
+    }
+}
