@@ -3,7 +3,8 @@
     git clone https://github.com/google/packetdrill
     make validate CASE=public-scripts ARGS=packetdrill/gtests/net/tcp
 
-It prints what fails and how many hold; docs/validation/public-scripts.md has the table of commit
+It prints what fails and how many hold, with packetdrill's tolerance of 4 ms and with the 14 ms that
+the kernel's own tests allow on a slow machine; docs/validation/public-scripts.md has the table of commit
 2c4001c, and the reason for each script that does not hold.
 """
 
@@ -19,6 +20,8 @@ SUBJECTS = (
     *("slow_start", "cubic", "fast_recovery", "fast_retransmit", "sack", "limited_transmit"),
     *("cwnd_moderation", "nagle", "ecn", "ts_recent", "eor", "tcp_info", "mss"),
 )
+# packetdrill's default, and that of Linux' tools/testing/selftests/net/packetdrill/ksft_runner.sh on a slow machine
+TOLERANCES = ("4ms", "14ms")
 # exit status of `fairport script`: a script cannot be read
 UNREADABLE = 2
 
@@ -37,5 +40,9 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"{folder} has no folder {', '.join(missing)}")
     program = Path(sys.executable).parent / "fairport"
     scripts = [folder / subject for subject in SUBJECTS]
-    status = subprocess.run([program, "script", "--quiet", *scripts], check=False).returncode
-    return UNREADABLE if status == UNREADABLE else 0
+    for tolerance in TOLERANCES:
+        print(f"Tolerance {tolerance}:", flush=True)
+        command = [program, "script", "--quiet", "--tolerance", tolerance, *scripts]
+        if subprocess.run(command, check=False).returncode == UNREADABLE:
+            return UNREADABLE
+    return 0

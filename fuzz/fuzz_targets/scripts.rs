@@ -24,6 +24,7 @@ fuzz_target!(|input: (u8, &str)| {
             let options = Options {
                 stack: stacks.get(usize::from(stack)).map(ToString::to_string),
                 isn: u32::from(stack).wrapping_mul(0x0101_0101),
+                tolerance: None,
             };
             let _ = run(&script, &options);
         }

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairport import _core
 from fairport.errors import InputError
+from fairport.scenario.units import Duration
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,10 @@ def find(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
-def run(path: Path, stack: str | None = None) -> ScriptResult:
+def run(path: Path, stack: str | None = None, tolerance: Duration | None = None) -> ScriptResult:
     """Runs one script against a stack: by default the one that it names, or today's Linux.
+
+    Times may be off by `tolerance`: by default by what the script says, or else 4 ms.
 
     Raises InputError for a stack that does not exist.
     """
@@ -88,7 +91,7 @@ def run(path: Path, stack: str | None = None) -> ScriptResult:
     except OSError as error:
         return ScriptResult(path, error=f"{path}: cannot be read: {error.strerror}")
     try:
-        outcome = _core.run_script(text, stack)
+        outcome = _core.run_script(text, stack, tolerance)
     except _core.JobError as error:
         if stack is not None and error.field == "stack":
             raise InputError(error.problem, field="--stack", remedy=error.remedy) from None

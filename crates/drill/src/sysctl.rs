@@ -1,4 +1,5 @@
-//! Back-quoted commands: which of them say something of the stack. Nothing is ever executed.
+//! Back-quoted commands: which of them say something of the stack, or of the queue that the host has below
+//! it. Nothing is ever executed.
 
 use fairport_tcp::Settings;
 use serde_json::{Map, Value, json};
@@ -12,7 +13,20 @@ pub(crate) struct Sysctls {
     pub(crate) overrides: Map<String, Value>,
     /// whether ECN is accepted and not offered, where a command says so
     pub(crate) ecn_only_accepted: Option<bool>,
+    /// what `tc qdisc` put below the stack, where a command does
+    pub(crate) host_queue: Option<HostQueue>,
     pub(crate) notes: Vec<Note>,
+}
+
+/// The host's queue discipline, as far as an exchange shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostQueue {
+    /// It takes every packet and sends it at once.
+    Open,
+    /// It has no room: `limit 0`.
+    Closed,
+    /// `fq`: it asks TCP for departure times (`SK_PACING_FQ`), so TCP paces.
+    Paced,
 }
 
 /// What the public scripts' common helper sets, as far as a setting of ours is concerned. It also
@@ -68,6 +82,10 @@ impl Sysctls {
                     self.take(line, &key, &value, stack, true);
                 }
             }
+            "tc" => match host_queue(arguments) {
+                Some(queue) => self.host_queue = Some(queue),
+                None => self.note(line, format!("not executed: `{}`", words.join(" "))),
+            },
             // what set_sysctls.py leaves behind to undo its work
             _ if name.starts_with("sysctl_restore") => {}
             _ => self.note(line, format!("not executed: `{}`", words.join(" "))),
@@ -104,6 +122,19 @@ impl Sysctls {
 
     pub(crate) fn note(&mut self, line: u32, text: String) {
         self.notes.push(Note { line, text });
+    }
+}
+
+/// `qdisc add|replace dev tun0 root fq`, `.. pfifo limit 0`: the queue of the packetdrill's device.
+fn host_queue(words: &[&str]) -> Option<HostQueue> {
+    let ["qdisc", "add" | "replace", "dev", _, "root", kind, rest @ ..] = words else {
+        return None;
+    };
+    match (*kind, rest) {
+        ("fq", []) => Some(HostQueue::Paced),
+        ("pfifo", ["limit", "0"]) => Some(HostQueue::Closed),
+        ("pfifo", []) => Some(HostQueue::Open),
+        _ => None,
     }
 }
 
@@ -192,15 +223,28 @@ mod tests {
     }
 
     #[test]
+    fn the_queue_below_the_stack_is_the_last_that_was_set() {
+        let it = sysctls("tc qdisc add dev tun0 root pfifo");
+        assert_eq!(it.host_queue, Some(HostQueue::Open));
+        let it = sysctls("../common/defaults.sh\ntc qdisc replace dev tun0 root fq");
+        assert_eq!(it.host_queue, Some(HostQueue::Paced));
+        let it = sysctls("tc qdisc replace dev tun0 root pfifo limit 0");
+        assert_eq!(it.host_queue, Some(HostQueue::Closed));
+        assert!(it.notes.is_empty());
+        let it = sysctls("tc qdisc replace dev tun0 root pfifo limit 3");
+        assert_eq!((it.host_queue, it.notes.len()), (None, 1));
+    }
+
+    #[test]
     fn what_has_no_counterpart_is_listed_with_its_line() {
         let it =
-            sysctls("sysctl -q net.ipv4.tcp_tso_win_divisor=100\ntc qdisc add dev tun0 root fq");
+            sysctls("sysctl -q net.ipv4.tcp_tso_win_divisor=100\ntc qdisc add dev tun0 root sfq");
         let notes: Vec<(u32, &str)> = it.notes.iter().map(|n| (n.line, n.text.as_str())).collect();
         assert_eq!(
             notes,
             [
                 (3, "no setting of this stack: tcp_tso_win_divisor = 100"),
-                (4, "not executed: `tc qdisc add dev tun0 root fq`")
+                (4, "not executed: `tc qdisc add dev tun0 root sfq`")
             ]
         );
     }

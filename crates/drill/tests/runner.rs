@@ -17,7 +17,7 @@ const OPEN: &str = "\
 fn outcome(text: &str) -> Outcome {
     let options = Options {
         stack: Some("linux-2.6".to_owned()),
-        isn: 0,
+        ..Options::default()
     };
     run(&parse(text).unwrap(), &options).unwrap()
 }

@@ -2,19 +2,21 @@
 
 use fairport_drill::{Options, SetupError};
 use fairport_plan::BuildError;
+use fairport_units::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::job_error;
 
 /// Runs a packetdrill script against a stack; `stack` null: the one that the script names, or
-/// else today's Linux. What came of it: `stack`, `failure` (null: it passed), `notes`.
+/// else today's Linux; `tolerance_ps` null: the script's, or packetdrill's. What came of it: `stack`, `failure` (null: it passed), `notes`.
 #[pyfunction]
-#[pyo3(signature = (text, stack=None))]
+#[pyo3(signature = (text, stack=None, tolerance_ps=None))]
 pub(crate) fn run_script<'py>(
     py: Python<'py>,
     text: &str,
     stack: Option<String>,
+    tolerance_ps: Option<u64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let refused = |field: &str, value: &str, problem: String, remedy: String| {
         job_error(py, &BuildError::new(field, value, problem, remedy))
@@ -24,7 +26,11 @@ pub(crate) fn run_script<'py>(
         let problem = format!("expected {}, found {}", error.expected, error.found);
         refused(&place, &error.found, problem, String::new())
     })?;
-    let options = Options { stack, isn: 0 };
+    let options = Options {
+        stack,
+        isn: 0,
+        tolerance: tolerance_ps.map(Duration::from_ps),
+    };
     let outcome = fairport_drill::run(&script, &options).map_err(|error| match &error {
         SetupError::Stack { name, known } => {
             let remedy = format!("use one of {known}");

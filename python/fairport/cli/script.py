@@ -27,6 +27,14 @@ def script(
             show_default=False,
         ),
     ] = None,
+    tolerance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="How far times may be off.  [default: what the script says, or else 4ms]",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, one entry per script.")] = False,
 ) -> None:
@@ -37,9 +45,15 @@ def script(
     """
     from fairport.cli import output
     from fairport.cli.console import err
+    from fairport.errors import InputError
+    from fairport.scenario.units import Duration, UnitError
     from fairport.scripts import find, run
 
-    results = [run(path, stack) for path in find(paths)]
+    try:
+        span = None if tolerance is None else Duration(tolerance)
+    except UnitError as error:
+        raise error.placed(InputError, file="", field="--tolerance", value=tolerance) from None
+    results = [run(path, stack, span) for path in find(paths)]
     if json:
         output.print_json([result.document() for result in results])
     else:

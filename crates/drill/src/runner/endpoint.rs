@@ -39,6 +39,8 @@ pub(super) struct Endpoint {
     pub(super) peer_closed: bool,
     /// the application knows of the peer's RST
     pub(super) reset_reported: bool,
+    /// the host's queue below the connection has no room
+    pub(super) host_queue_full: bool,
     fin_seq: Option<u32>,
 }
 
@@ -56,6 +58,7 @@ impl Endpoint {
             read: 0,
             peer_closed: false,
             reset_reported: false,
+            host_queue_full: false,
             fin_seq: None,
         }
     }
@@ -115,11 +118,18 @@ impl Endpoint {
         loop {
             self.connection.set_nagle(self.outbox.nagle_now());
             for _ in 0..STEPS_MAX {
+                if self.host_queue_full && self.connection.yields_to_host(now) {
+                    break;
+                }
                 let Some(segment) = self.connection.poll_transmit(now) else {
                     break;
                 };
                 self.note_peer_fin(&segment);
                 self.outbox.on_sent(&segment);
+                if self.host_queue_full {
+                    // a stack that does not learn of it: the queue drops the packet
+                    continue;
+                }
                 self.sent.push_back(Sent {
                     at: now,
                     segment,

@@ -21,6 +21,7 @@ use self::wire::Numbering;
 use crate::ast::{Action, Event, EventTime, Packet, Script};
 use crate::code::{Fault, Names, Statement};
 use crate::outcome::{Failure, FailureKind, Note, Outcome};
+use crate::sysctl::HostQueue;
 
 pub use self::setup::SetupError;
 
@@ -31,6 +32,8 @@ pub struct Options {
     pub stack: Option<String>,
     /// The stack's initial sequence number. Scripts do not see it: their numbers are relative.
     pub isn: u32,
+    /// How far times may be off, whatever the script says; none: what it says, or else packetdrill's 4 ms.
+    pub tolerance: Option<Duration>,
 }
 
 /// The stack of a script, unless the script or the caller says otherwise: today's Linux.
@@ -117,16 +120,29 @@ impl Runner {
             }
             Action::Command(command) => {
                 self.advance(line, due.from, false)?;
-                if self.endpoint.is_none() {
-                    let notes = self.setup.command(line, command);
-                    self.notes.extend(notes);
-                } else {
-                    let text = "a command after the connection began is not executed".to_owned();
-                    self.notes.push(Note { line, text });
-                }
+                self.command(line, command);
             }
         }
         Ok(())
+    }
+
+    /// What a command says of the stack holds for connections that begin after it; the queue below the stack
+    /// opens and closes at any time.
+    fn command(&mut self, line: u32, command: &str) {
+        let before = self.setup.host_queue;
+        let notes = self.setup.command(line, command);
+        let Some(endpoint) = &mut self.endpoint else {
+            self.notes.extend(notes);
+            return;
+        };
+        let queue = self.setup.host_queue;
+        if queue == before || queue == HostQueue::Paced {
+            let text = "a command after the connection began is not executed".to_owned();
+            self.notes.push(Note { line, text });
+        } else {
+            // TCP is not told that there is room again: it sends at its next ACK or timer
+            endpoint.host_queue_full = queue == HostQueue::Closed;
+        }
     }
 
     /// packetdrill counts relative times from what the script says of the event before, and from
@@ -178,7 +194,9 @@ impl Runner {
             let connection = fairport_tcp::Connection::passive(&settings);
             let connection = self.setup.numbered(connection);
             let nagle = self.sockets.nagle();
-            self.endpoint = Some(Endpoint::new(connection, self.setup.isn, nagle));
+            let mut endpoint = Endpoint::new(connection, self.setup.isn, nagle);
+            endpoint.host_queue_full = self.setup.host_queue == HostQueue::Closed;
+            self.endpoint = Some(endpoint);
         }
         if let Some(endpoint) = &mut self.endpoint {
             endpoint.arrive(self.now, &segment, wire::codepoint(packet));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{DEFAULT_STACK, Options};
 use crate::ast::{Script, ScriptOption};
 use crate::outcome::Note;
-use crate::sysctl::Sysctls;
+use crate::sysctl::{HostQueue, Sysctls};
 
 /// packetdrill's default of `--tolerance_usecs`.
 const TOLERANCE: Duration = Duration::from_us(4000);
@@ -43,6 +43,7 @@ pub(super) struct Setup {
     overrides: Map<String, Value>,
     /// `tcp_ecn` = 2: ECN is accepted and not offered
     ecn_only_accepted: bool,
+    pub(super) host_queue: HostQueue,
     pub(super) isn: u32,
     pub(super) tolerance: Duration,
     /// `--tcp_ts_tick_usecs`: timestamps are compared, in this unit
@@ -65,6 +66,7 @@ impl Setup {
             base,
             overrides: Map::new(),
             ecn_only_accepted: false,
+            host_queue: HostQueue::Open,
             isn: options.isn,
             tolerance: TOLERANCE,
             timestamp_tick: None,
@@ -77,6 +79,7 @@ impl Setup {
         for option in &script.options {
             setup.option(option)?;
         }
+        setup.tolerance = options.tolerance.unwrap_or(setup.tolerance);
         Ok(setup)
     }
 
@@ -86,6 +89,7 @@ impl Setup {
         sysctls.command(line, command, &self.base);
         self.overrides.append(&mut sysctls.overrides);
         self.ecn_only_accepted = sysctls.ecn_only_accepted.unwrap_or(self.ecn_only_accepted);
+        self.host_queue = sysctls.host_queue.unwrap_or(self.host_queue);
         sysctls.notes
     }
 
@@ -126,6 +130,11 @@ impl Setup {
         active: bool,
     ) -> Result<Settings, SettingError> {
         let mut all = self.overrides.clone();
+        if self.host_queue == HostQueue::Paced {
+            // packetdrill's device takes bursts, and fq spaces these
+            all.insert("pacing".to_owned(), json!("linux"));
+            all.insert("segmentation_offload".to_owned(), json!(true));
+        }
         if active && self.ecn_only_accepted {
             all.insert("ecn".to_owned(), json!(false));
         }
