@@ -3,9 +3,9 @@
     git clone https://github.com/google/packetdrill
     make validate CASE=public-scripts ARGS=packetdrill/gtests/net/tcp
 
-It prints what fails and how many hold, with packetdrill's tolerance of 4 ms and with the 14 ms that
-the kernel's own tests allow on a slow machine; docs/validation/public-scripts.md has the table of commit
-2c4001c, and the reason for each script that does not hold.
+It prints what fails and how many hold, with packetdrill's tolerance of 4 ms and with the 14 ms
+that the kernel's own tests allow on a slow machine; docs/validation/public-scripts.md has the
+table of commit 2c4001c, and the reason for each script that does not hold.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SUBJECTS = (
     *("slow_start", "cubic", "fast_recovery", "fast_retransmit", "sack", "limited_transmit"),
     *("cwnd_moderation", "nagle", "ecn", "ts_recent", "eor", "tcp_info", "mss"),
 )
-# packetdrill's default, and that of Linux' tools/testing/selftests/net/packetdrill/ksft_runner.sh on a slow machine
+# packetdrill's default, and that of Linux' selftests/net/packetdrill/ksft_runner.sh on slow machines
 TOLERANCES = ("4ms", "14ms")
 # exit status of `fairport script`: a script cannot be read
 UNREADABLE = 2

@@ -127,7 +127,16 @@ impl Sysctls {
 
 /// `qdisc add|replace dev tun0 root fq`, `.. pfifo limit 0`: the queue of the packetdrill's device.
 fn host_queue(words: &[&str]) -> Option<HostQueue> {
-    let ["qdisc", "add" | "replace", "dev", _, "root", kind, rest @ ..] = words else {
+    let [
+        "qdisc",
+        "add" | "replace",
+        "dev",
+        _,
+        "root",
+        kind,
+        rest @ ..,
+    ] = words
+    else {
         return None;
     };
     match (*kind, rest) {

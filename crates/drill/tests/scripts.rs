@@ -30,7 +30,10 @@ fn every_script_of_the_folder_holds() {
         let script = parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         // the second wraps after some segments
         for isn in [0, u32::MAX - 2500] {
-            let options = Options { isn, ..Options::default() };
+            let options = Options {
+                isn,
+                ..Options::default()
+            };
             let outcome = run(&script, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
             if let Some(failure) = outcome.failure {
                 failed.push(format!("{name}, sequence numbers from {isn}: {failure}"));
