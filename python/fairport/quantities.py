@@ -6,7 +6,7 @@ table or in a study's measures; values are in base units (s, B, bit/s) and are s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Where = Literal["form", "narrow", "over_seeds"]
@@ -32,6 +32,13 @@ class Quantity:
         """Title and unit, as an axis or a heading has them: "goodput (Mbit/s)"."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
+    def at_size(self, most: float | None) -> Quantity:
+        """The quantity in a larger unit where values up to `most` (base unit) need one: Gbit/s."""
+        larger = _LARGER.get(self.unit)
+        if larger is None or most is None or abs(most * self.factor) < larger[0]:
+            return self
+        return replace(self, unit=larger[1], factor=self.factor * 1e-3)
+
     def shown(self, value: float | None, where: Where = "form") -> str:
         """The value in `unit`, without the unit; empty for None."""
         if value is None:
@@ -48,6 +55,9 @@ class Quantity:
 
 
 _LARGE_BPS = 10e9
+
+# From which value an axis has the larger unit, a thousand times as large.
+_LARGER = {"Mbit/s": (2_000, "Gbit/s"), "kB": (10_000, "MB"), "ms": (10_000, "s")}
 
 _MBPS: dict[str, Any] = {"unit": "Mbit/s", "factor": 1e-6, "form": ".1f"}
 _MS: dict[str, Any] = {"unit": "ms", "factor": 1e3}

@@ -10,6 +10,8 @@ import pytest
 import synthetic
 from fairport import figures
 from fairport.figures import over_time, style
+from fairport.quantities import QUANTITIES
+from fairport.report import inline
 
 RUNS = {
     "fifteen to one": {},
@@ -144,3 +146,46 @@ def test_a_hop_class_of_datagrams_alone_is_no_class_of_the_figures(traffic, tmp_
         drawn = words(figures.draw(result, kind), tmp_path)
         assert compared in drawn
         assert "2-hop" not in drawn
+
+
+def test_of_many_flows_bars_become_distributions_that_are_soon_drawn(tmp_path):
+    many = synthetic.run(duration_s=0.2, classes={2: 50, 4: 450})
+    picture = figures.draw(many, "bars")
+    assert [len(axes.patches) for axes in picture.axes] == [0, 0, 0]
+    rates = np.sort(many.flows.filter(hops=2)["delivered_bytes"].to_numpy() * 8 / 0.2)
+    curve = picture.axes[2].lines[0]
+    assert curve.get_ydata()[-1] == 1
+    assert len(curve.get_xdata()) == 50
+    assert curve.get_xdata()[-1] * 1e6 == pytest.approx(rates[-1], rel=1e-6)
+    for kind in ("bars", "drop_runs"):
+        style.save(figures.draw(many, kind), tmp_path / f"{kind}.svg")
+        assert (tmp_path / f"{kind}.svg").stat().st_size < inline.SVG_LIMIT_BYTES
+
+
+def test_no_spike_of_a_lone_flow_is_cut_off(result):
+    picture = figures.draw(result, "goodput")
+    panel = picture.axes[0]
+    drawn = max(np.nanmax(line.get_ydata()) for line in panel.lines)
+    assert panel.get_ylim()[1] >= drawn
+
+
+def test_the_buffers_limit_is_drawn(result):
+    held = figures.queue.buffer_limit(result)
+    assert held.bytes == 16384, "outcast has buffers of 16 KiB"
+    heights = [line.get_ydata()[0] for line in figures.draw(result, "queue").axes[0].lines]
+    assert 16.384 in heights
+
+
+def test_a_band_is_the_middle_90_percent_of_those_that_are_known():
+    values = np.array([np.r_[np.arange(1.0, 101), [np.nan] * 20], [np.nan] * 120])
+    low, high = over_time.middle_90(values)
+    assert (low[0], high[0]) == (5, 95)
+    assert np.isnan([low[1], high[1]]).all()
+
+
+def test_large_values_are_shown_in_a_larger_unit():
+    rate = QUANTITIES["goodput_bps"]
+    assert rate.at_size(1.9e9) == rate
+    large = rate.at_size(7.5e9)
+    assert (large.unit, large.shown(7.5e9)) == ("Gbit/s", "7.5")
+    assert style.three_digits(999.99) == "1,000"

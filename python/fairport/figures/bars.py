@@ -1,13 +1,20 @@
-"""Goodput bars by flow over the first 20 %, the first 40 % and all of the run."""
+"""Goodput by flow over the first 20 %, the first 40 % and all of the run.
+
+A few flows are bars, as the paper draws them. Of more than `MANY`, bars would be a comb that nobody
+can read and that takes longer to draw than the run took: they are cumulative distributions.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from fairport.figures import over_time, style
 from fairport.quantities import QUANTITIES
@@ -17,17 +24,22 @@ if TYPE_CHECKING:
 
 TITLE = "Goodput of each flow"
 CAPTION = (
-    "One bar per flow, over three spans of the same run, as in the paper. Unfairness that evens "
-    "out with time is chance; what remains over the whole run is structure. The line is the mean "
-    "of the class, the dotted line the fair share."
+    "The goodput of each flow over three spans of the same run: one bar per flow, as in the paper, "
+    "or, with more than 40 flows, the share of a class's flows that got at most so much. "
+    "Unfairness that evens out with time is chance; what remains over the whole run is structure. "
+    "The dotted line is the fair share."
 )
 _GOODPUT = QUANTITIES["goodput_bps"]
 SPANS = (0.2, 0.4, 1.0)
 MANY = 40
+# Rates that span more than this factor are on a logarithmic axis.
+_WIDE = 20
+# Classes are distinguished by more than colour.
+_DASHES: tuple[Literal["-", "--", "-.", ":"], ...] = ("-", "--", "-.", ":")
 
 
 def draw(result: Result) -> Figure:
-    """Three panels, bars in order of hop class and flow."""
+    """Three panels: bars in order of hop class and flow, or distributions by hop class."""
     classes = style.compared_classes(result)
     if not classes:
         picture, rows = style.frame(result, TITLE, [0.6])
@@ -35,24 +47,33 @@ def draw(result: Result) -> Figure:
         return picture
     picture, rows = style.frame(result, TITLE, [1.75], columns=len(SPANS))
     panels = rows[0]
-    count = sum(len(one.flows) for one in classes)
-    gap = max(0.6, 0.03 * count)
-    # Gaps between many thin bars would flicker.
-    width = 0.86 if count <= MANY else 1.0
     for panel in panels[1:]:
         panel.sharey(panels[0])
         panel.tick_params(labelleft=False)
-    style.y_label(picture, panels, _GOODPUT.label)
+    if sum(len(one.flows) for one in classes) > MANY:
+        _distributions(picture, panels, result, classes)
+    else:
+        _bars(picture, panels, result, classes)
+    return picture
+
+
+def _bars(
+    picture: style.Picture, panels: list[Axes], result: Result, classes: list[style.HopClass]
+) -> None:
+    quantity = _GOODPUT.at_size(max(_rates(result, over_time.end_s(result)).values(), default=0.0))
+    count = sum(len(one.flows) for one in classes)
+    gap = max(0.6, 0.03 * count)
+    style.y_label(picture, panels, quantity.label)
     for panel, span in zip(panels, SPANS, strict=True):
         until = span * over_time.end_s(result)
         rates = _rates(result, until)
         left, total = 0.0, 0.0
         for one in classes:
             heights = np.array([rates.get(flow, 0.0) for flow in one.flows])
-            heights *= _GOODPUT.factor
+            heights *= quantity.factor
             total += heights.sum()
             places = left + np.arange(len(heights))
-            panel.bar(places, heights, width, **one.look.bar)
+            panel.bar(places, heights, 0.86, **one.look.bar)
             panel.hlines(
                 heights.mean(),
                 left - 0.5,
@@ -64,15 +85,59 @@ def draw(result: Result) -> Figure:
         if count > 1:
             style.fair_share(panel, total / count)
         panel.set(xticks=[], xlim=(-0.5 - gap, left - 0.5))
-        share = f"first {100 * span:.0f} %" if span < 1 else "whole run"
-        panel.set_xlabel(f"{share} ({until:.3g} s)", labelpad=4)
+        panel.set_xlabel(_of_span(span, until), labelpad=4)
     panels[0].set_ylim(bottom=0)
     style.note(picture, "bar: one flow, line: mean of the class, dotted: fair share")
     handles = [Patch(**one.look.bar, label=one.label) for one in classes]
     picture.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(0.1, 0.9), ncols=4, columnspacing=1.4
     )
-    return picture
+
+
+def _distributions(
+    picture: style.Picture, panels: list[Axes], result: Result, classes: list[style.HopClass]
+) -> None:
+    """The share of flows with at most a goodput; the axes of all spans are the same."""
+    of_spans = [_rates(result, span * over_time.end_s(result)) for span in SPANS]
+    every = np.array([rate for rates in of_spans for rate in rates.values()])
+    quantity = _GOODPUT.at_size(every.max(initial=0.0))
+    moving = every[every > 0] * quantity.factor
+    wide = len(moving) > 0 and np.quantile(moving, 0.95) > _WIDE * np.quantile(moving, 0.05)
+    style.y_label(picture, panels, "share of flows")
+    for panel, span, rates in zip(panels, SPANS, of_spans, strict=True):
+        for one, dashes in zip(classes, _DASHES * len(classes), strict=False):
+            known = np.array([rates[flow] for flow in one.flows if flow in rates])
+            ordered = np.sort(known) * quantity.factor
+            share = np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
+            panel.step(ordered, share, where="post", color=one.look.colour, linestyle=dashes)
+        if rates:
+            fair = sum(rates.values()) / len(rates) * quantity.factor
+            panel.axvline(fair, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
+        if wide:
+            panel.set_xscale("log")
+            panel.set_xlim(np.quantile(moving, 0.005), moving.max() * 1.3)
+            panel.xaxis.set_major_locator(LogLocator(numticks=4))
+            panel.xaxis.set_major_formatter("{x:g}")
+            panel.xaxis.set_minor_formatter(NullFormatter())
+        elif len(moving):
+            panel.set_xlim(0, moving.max() * 1.05)
+            panel.xaxis.set_major_locator(MaxNLocator(4))
+        panel.set_ylim(0, 1.02)
+        panel.set_title(
+            _of_span(span, span * over_time.end_s(result)), loc="left", fontsize=8, pad=3
+        )
+        panel.set_xlabel(quantity.label, labelpad=2)
+    names = [
+        Line2D([], [], color=one.look.colour, linestyle=dashes, label=one.label)
+        for one, dashes in zip(classes, _DASHES * len(classes), strict=False)
+    ]
+    picture.legend(handles=names, loc="lower left", ncols=4, fontsize=7.5, borderaxespad=0.1)
+    style.note(picture, "dotted: fair share")
+
+
+def _of_span(span: float, until_s: float) -> str:
+    share = f"first {100 * span:.0f} %" if span < 1 else "whole run"
+    return f"{share} ({until_s:.3g} s)"
 
 
 def _rates(result: Result, until_s: float) -> dict[int, float]:

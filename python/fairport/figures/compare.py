@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -60,7 +60,9 @@ def draw(comparison: Comparison) -> Figure:
 def _panel(
     axes: Axes, comparison: Comparison, column: Column, names: list[str], *, first: bool
 ) -> None:
-    quantity, axis, key = column.quantity, column.axis, column.key
+    axis, key = column.axis, column.key
+    most: Any = comparison.runs[key].max()
+    quantity = column.quantity.at_size(most)
     places = np.arange(len(names))
     if axis == "ratio":
         axes.axvspan(PARITY, 1 / PARITY, color=style.BAND, alpha=0.25, linewidth=0)
@@ -102,6 +104,7 @@ def _panel(
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.xaxis.set_major_locator(MaxNLocator(3))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         if axis == "zero":
             axes.set_xlim(left=0)
     axes.tick_params(labelsize=7.5)

@@ -44,30 +44,37 @@ _STEPS = 100
 
 def draw(result: Result) -> Figure:
     """One panel per hop class: flows thin, their mean thick, decisions as marks below."""
+    quantity = _CWND.at_size(over_time.largest(result, "cwnd_bytes"))
     decisions = result.tables["decisions"]
     shown = set(decisions["what"].unique())
     kinds = [kind for kind in _MARKS if kind in shown]
     if not kinds:
-        picture, panels, classes = over_time.frame(result, TITLE, _CWND.label)
+        picture, panels, classes = over_time.frame(result, TITLE, quantity.label)
         strips: list[Axes] = []
     else:
         picture, panels, strips, classes = over_time.frame_with_strips(
-            result, TITLE, _CWND.label, _ROW_IN * len(kinds)
+            result, TITLE, quantity.label, _ROW_IN * len(kinds)
         )
     top = 0.0
     for panel, one in zip(panels, classes, strict=False):
-        values = over_time.lines(panel, one, result, "cwnd_bytes")
-        top = max(top, float(np.nanmax(values)))
-        average = style.three_digits(float(np.nanmean(values)))
-        style.panel_title(panel, one.label, one.look.colour, f"mean {average} {_CWND.unit}")
+        top = max(top, over_time.lines(panel, one, result, "cwnd_bytes", quantity))
+        average = _mean(result, one) * quantity.factor
+        text = f"mean {style.three_digits(average)} {quantity.unit}"
+        style.panel_title(panel, one.label, one.look.colour, text)
     for strip, one in zip(strips, classes, strict=False):
         _rows(strip, one, decisions, kinds, result)
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1.0))
         over_time.note(picture, classes)
     if strips:
-        style.left_note(picture, "below: decisions; at the right: the most per second and flow")
+        style.left_note(picture, "rows: decisions; right: most per s and flow")
     return picture
+
+
+def _mean(result: Result, one: style.HopClass) -> float:
+    """Mean window of a class over its samples, in bytes."""
+    windows = result.series.filter(pl.col("flow").is_in(one.flows))["cwnd_bytes"]
+    return float(windows.cast(pl.Float64).mean() or 0.0)  # type: ignore[arg-type]
 
 
 def _rows(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairport import metrics
 from fairport.figures import style
+from fairport.figures.bars import MANY
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 TITLE = "Drop runs"
 CAPTION = (
     "How many consecutive packets are dropped. By flow: consecutive packets of one flow, averaged "
-    "over the flows of a hop class; a dot is one flow. By ingress port: consecutive packets of "
+    "over the flows of a hop class; a dot is one flow (of more than 40 flows there are no dots, "
+    "and a line marks the most that one flow had). By ingress port: consecutive packets of "
     "one ingress port. A run of three or more on one flow takes the tail of its window and causes "
     "a timeout. The same run spread over many flows costs each of them one packet, which fast "
     "retransmit repairs."
@@ -49,19 +51,27 @@ def draw(result: Result) -> Figure:
     style.y_label(picture, [by_flow], "runs per flow")
     style.y_label(picture, [by_ingress], "runs")
     by_ingress.set_xlabel("dropped in a row (packets)", labelpad=2)
-    style.note(picture, "above: bars are means over the class, dots are flows")
+    many = result.flows.height > MANY
+    marks = "lines the most of one flow" if many else "dots are flows"
+    style.note(picture, f"above: bars are means over the class, {marks}")
     return picture
 
 
 def _by_flow(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
     runs = metrics.drop_runs(drops, "flow")
+    every = _histograms(runs, int(np.max(result.flows["flow"].to_numpy())) + 1)
     classes = style.hop_classes(result.flows)
     heights = []
     for one, x, width in zip(classes, *_places(len(classes)), strict=True):
-        counts = np.array([_histogram(runs.filter(pl.col("flow") == flow)) for flow in one.flows])
+        counts = every[one.flows]
         heights.append(counts.mean(axis=0))
         panel.bar(x, heights[-1], width, **one.look.bar, label=one.label)
-        if len(one.flows) > 1:
+        if len(one.flows) > MANY:
+            most = counts.max(axis=0)
+            ends = x - width / 2, x + width / 2
+            seen = most > 0
+            panel.hlines(most[seen], ends[0][seen], ends[1][seen], color=style.INK, linewidth=1)
+        elif len(one.flows) > 1:
             spread = np.linspace(-0.35, 0.35, len(one.flows))[:, None] * width
             dots: dict[str, Any] = {"markersize": 1.9, "alpha": 0.7, "markeredgewidth": 0}
             seen = counts > 0
@@ -94,6 +104,13 @@ def _places(groups: int) -> tuple[list[NDArray[Any]], list[float]]:
     return [_LENGTHS + (i - (groups - 1) / 2) * width for i in range(groups)], [
         width * 0.92
     ] * groups
+
+
+def _histograms(runs: pl.DataFrame, flows: int) -> NDArray[np.intp]:
+    """The same for each flow, in rows by its number."""
+    lengths = np.minimum(runs["length"].to_numpy(), LONGEST).astype(np.intp)
+    places = runs["flow"].to_numpy().astype(np.intp) * LONGEST + lengths - 1
+    return np.bincount(places, minlength=flows * LONGEST).reshape(flows, LONGEST)
 
 
 def _histogram(runs: pl.DataFrame) -> NDArray[np.intp]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
@@ -28,21 +27,21 @@ _GOODPUT = QUANTITIES["goodput_bps"]
 
 def draw(result: Result) -> Figure:
     """One panel per hop class: flows thin, their mean thick."""
-    picture, panels, classes = over_time.frame(result, TITLE, _GOODPUT.label)
-    rates = metrics.compared(result.flows)["goodput_bps"].to_numpy() * _GOODPUT.factor
+    quantity = _GOODPUT.at_size(over_time.largest(result, "goodput_bps"))
+    picture, panels, classes = over_time.frame(result, TITLE, quantity.label)
+    rates = metrics.compared(result.flows)["goodput_bps"].to_numpy() * quantity.factor
     fair = float(rates.mean()) if len(rates) else 0.0
     top = fair
     for panel, one in zip(panels, classes, strict=False):
-        values = over_time.lines(panel, one, result, "goodput_bps")
+        top = max(top, over_time.lines(panel, one, result, "goodput_bps", quantity))
         if len(rates) > 1:
             style.fair_share(panel, fair)
-        top = max(top, float(np.nanmax(values)))
-        average = result.summary["classes"][one.name]["goodput_bps_mean"] * _GOODPUT.factor
+        average = result.summary["classes"][one.name]["goodput_bps_mean"] * quantity.factor
         style.panel_title(
             panel,
             one.label,
             one.look.colour,
-            f"mean {style.three_digits(average)} {_GOODPUT.unit}; {_idle(result, one)}",
+            f"mean {style.three_digits(average)} {quantity.unit}; {_idle(result, one)}",
         )
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1e-3))

@@ -9,8 +9,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from fairport import metrics
 from fairport.figures import style
-from fairport.quantities import QUANTITIES
+from fairport.quantities import Quantity
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -95,6 +96,13 @@ def end_s(result: Result) -> float:
     return float(result.summary["simulated_s"])
 
 
+def largest(result: Result, column: str) -> float:
+    """The largest value of a column of the series of the flows that are compared, in its unit."""
+    shown = metrics.compared(result.flows)["flow"].implode()
+    most: Any = result.series.filter(pl.col("flow").is_in(shown))[column].max()
+    return float(most or 0.0)
+
+
 def grid(
     result: Result,
     flows: list[int],
@@ -125,27 +133,48 @@ def grid(
     return times, matrix
 
 
-def lines(panel: Axes, one: style.HopClass, result: Result, column: str) -> Floats:
-    """Draws a column of a class in the unit of its quantity: flows thin, their mean thick.
+def lines(
+    panel: Axes, one: style.HopClass, result: Result, column: str, quantity: Quantity
+) -> float:
+    """Draws a column of a class in the unit of `quantity`: flows thin, their mean thick.
 
     Many flows become the band of their middle 90 %; a flow alone is thin in finer steps. Returns
-    the values by time and flow.
+    the highest value that was drawn, in that unit.
     """
     times, values = grid(result, one.flows, column)
-    factor = QUANTITIES[column].factor
-    values *= factor
+    values *= quantity.factor
     marker: dict[str, Any] = {"marker": one.look.marker, "markersize": 3} if len(times) == 1 else {}
     thin: dict[str, Any] = {"color": one.look.colour, "alpha": 0.38, "linewidth": 0.45}
+    middle = mean(values)
     if len(one.flows) > MAX_LINES:
-        low, high = np.nanpercentile(values, [5, 95], axis=1)
-        panel.fill_between(times, low, high, color=one.look.colour, alpha=0.25, linewidth=0)
+        low, drawn = middle_90(values)
+        panel.fill_between(times, low, drawn, color=one.look.colour, alpha=0.25, linewidth=0)
     elif len(one.flows) > 1:
+        drawn = values
         panel.plot(times, values, **thin)
     else:
         fine_times, fine = grid(result, one.flows, column, most_points=MAX_POINTS_ALONE)
-        panel.plot(fine_times, fine * factor, **thin)
-    panel.plot(times, mean(values), color=one.look.colour, linewidth=1.4, **marker)
-    return values
+        drawn = fine * quantity.factor
+        panel.plot(fine_times, drawn, **thin)
+    panel.plot(times, middle, color=one.look.colour, linewidth=1.4, **marker)
+    return float(np.nanmax(np.append(drawn.ravel(), middle)))
+
+
+def middle_90(values: Floats) -> tuple[Floats, Floats]:
+    """The 5th and the 95th percentile of each row, by the nearest rank; NaN of a row without any.
+
+    numpy's `nanpercentile` goes through the rows one by one, which is slow for many of them.
+    """
+    ordered = np.sort(values, axis=1)  # NaN comes last
+    known = (~np.isnan(values)).sum(axis=1)
+    rows = np.arange(len(values))
+
+    def rank(share: float) -> Floats:
+        place = np.clip(np.ceil(share * known).astype(int) - 1, 0, None)
+        found: Floats = ordered[rows, place]
+        return found
+
+    return rank(0.05), rank(0.95)
 
 
 def mean(values: Floats) -> Floats:
@@ -166,7 +195,11 @@ def edges(times: Floats) -> Floats:
 
 def note(picture: style.Picture, classes: list[style.HopClass]) -> None:
     """Says what the lines of `lines` are."""
-    text = "thick: mean, thin: each flow"
-    if any(len(one.flows) > MAX_LINES for one in classes):
-        text += ", band: middle 90 %"
+    many = [len(one.flows) > MAX_LINES for one in classes]
+    if all(many):
+        text = "line: mean, band: middle 90 % of the flows"
+    elif any(many):
+        text = "thick: mean, thin: each flow, band: middle 90 %"
+    else:
+        text = "thick: mean, thin: each flow"
     style.note(picture, text)

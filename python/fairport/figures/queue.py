@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 TITLE = "Queue of the bottleneck port"
 CAPTION = (
-    "Above: bytes in the buffer over the whole run; the band reaches from the least to the "
-    "greatest sample of each step. Below: every packet around one blackout, by the port through "
-    "which it came in, and how long the accepted ones waited for the wire. It is the longest "
-    "blackout of the ingress port that the class with the lowest throughput ratio uses, within "
-    "the measurement. While packets of that port are dropped one after the other, packets of "
-    "other ports are accepted."
+    "Above: bytes in the buffer over the whole run; the line is the mean, the band reaches from "
+    "the least to the greatest sample of each step. Below: every packet around one blackout, by "
+    "the port through which it came in, and how long the accepted ones waited for the wire. It is "
+    "the longest blackout of the ingress port that the class with the lowest throughput ratio "
+    "uses, within the measurement. While packets of that port are dropped one after the other, "
+    "packets of other ports are accepted."
 )
 
 
@@ -32,6 +33,10 @@ MOST_PORTS = 6
 
 
 _QUEUE = QUANTITIES["queue_bytes"]
+# A limit further above the fullest buffer than this would flatten the line.
+_FAR = 3
+# Of these, `limit` is not what one port holds.
+_LIMITS_OF_THEIR_OWN = ("shared-buffer", "custom")
 
 
 def draw(result: Result, blackout_of: str | None = None) -> Figure:
@@ -43,8 +48,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     shown = blackouts.shown(result.tables, result.summary, blackout_of)
     if shown is None:
         picture, [[panel]] = style.frame(result, TITLE, [1.1])
-        style.y_label(picture, [panel], _QUEUE.label)
-        _whole_run(panel, result)
+        _whole_run(picture, panel, result)
         style.note(picture, _without(result))
         return picture
     trace = _of_few_ports(_prepared(shown.packets), shown.ingress_port)
@@ -53,8 +57,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     heights = [1.1, 0.1 + 0.34 * ports, 0.75]
     picture, rows = style.frame(result, TITLE, heights, [0.7, 0.12])
     panels = [row[0] for row in rows]
-    style.y_label(picture, panels[:1], _QUEUE.label)
-    _whole_run(panels[0], result)
+    _whole_run(picture, panels[0], result)
     style.y_label(picture, panels[2:], "wait (µs)")
     looks = style.ingress_looks(result, sorted(trace["ingress_port"].unique()))
     _blackout(panels[1], panels[2], trace, shown.ingress_port, looks)
@@ -93,34 +96,68 @@ def _of_few_ports(trace: pl.DataFrame, kept: str) -> pl.DataFrame:
     return trace.filter(pl.col("ingress_port").is_in([kept, *others]))
 
 
-def _whole_run(panel: Axes, result: Result) -> None:
+@dataclass(frozen=True, slots=True)
+class BufferLimit:
+    """What the buffer of the bottleneck port holds."""
+
+    bytes: float
+    """In bytes; of a limit in packets, so many packets of the largest size that was dropped."""
+    text: str
+    """As the scenario says it."""
+
+
+def buffer_limit(result: Result) -> BufferLimit | None:
+    """The limit of the bottleneck port, where the scenario gives all switch ports the same."""
+    scenario = result.scenario
+    own = scenario.topology.limits() or scenario.fabric.limit is not None
+    if result.summary["backend"] == "captures":
+        return None  # the scenario is a guess there
+    if own or scenario.queue.kind in _LIMITS_OF_THEIR_OWN or not result.summary["bottleneck"]:
+        return None
+    limit = scenario.sized_queue().limit
+    if not limit.in_packets:
+        return BufferLimit(float(limit), str(limit))
+    sizes = result.drops.filter(port=result.summary["bottleneck"]["port"])["size_bytes"]
+    most: Any = sizes.max()
+    return BufferLimit(float(limit) * most, str(limit)) if most else None
+
+
+def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> None:
     worst = result.summary["bottleneck"]
     rows = result.queue.filter(pl.col("port") == (worst["port"] if worst else "")).sort("time_s")
     if rows.is_empty():
         style.say(panel, f"no samples of {worst['port']}" if worst else "no port carries a flow")
         return
     share = -(-rows.height // over_time.MAX_POINTS)
-    kilobytes = pl.col("bytes") * _QUEUE.factor
+    limit = buffer_limit(result)
+    quantity = _QUEUE.at_size(worst["queue_max_bytes"])
+    style.y_label(picture, [panel], quantity.label)
+    in_unit = pl.col("bytes") * quantity.factor
     steps = (
         rows.with_row_index("row")
         .group_by(pl.col("row") // share, maintain_order=True)
         .agg(
             pl.col("time_s").mean(),
-            low=kilobytes.min(),
-            mean=kilobytes.mean(),
-            high=kilobytes.max(),
+            low=in_unit.min(),
+            mean=in_unit.mean(),
+            high=in_unit.max(),
         )
     )
     times, low, high = steps["time_s"], steps["low"], steps["high"]
     panel.fill_between(times, low, high, color=style.MUTED, alpha=0.3, linewidth=0)
     panel.plot(times, steps["mean"], color=style.INK, linewidth=1)
-    top = worst["queue_max_bytes"] * _QUEUE.factor
+    top = worst["queue_max_bytes"] * quantity.factor
     panel.axhline(top, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
+    detail = f"band: min to max, dotted: fullest ({style.three_digits(top)} {quantity.unit})"
+    held = limit.bytes * quantity.factor if limit else 0.0
+    if limit and held > _FAR * top:
+        detail += f"; limit {limit.text}, far above"
+    elif limit:
+        panel.axhline(held, color=style.INK, linewidth=0.9, linestyle=(0, (5, 2)))
+        detail += f", dashed: limit ({limit.text})"
+        top = max(top, held)
     panel.set(xlim=(0, over_time.end_s(result)), ylim=(0, max(top, high.to_numpy().max()) * 1.12))
     panel.set_xlabel("time (s)", labelpad=1)
-    detail = (
-        f"line: mean, band: min to max, dotted: fullest ({style.three_digits(top)} {_QUEUE.unit})"
-    )
     style.panel_title(panel, worst["port"], detail=detail)
 
 

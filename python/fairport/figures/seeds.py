@@ -102,7 +102,7 @@ def _lane(label: str, values: Sequence[float | None], hop_class: str = "") -> La
 
 
 def _panel(axes: Axes, key: str, lanes: Sequence[Lane]) -> None:
-    quantity = QUANTITIES[key]
+    quantity = QUANTITIES[key].at_size(max(max(lane.values) for lane in lanes))
     for place, lane in enumerate(lanes):
         values = np.array(lane.values) * quantity.factor
         # a little apart, so that equal values are seen as several

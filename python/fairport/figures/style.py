@@ -136,7 +136,8 @@ def count(number: int, what: str) -> str:
 
 def three_digits(value: float) -> str:
     """With three significant digits, and never a power of ten: "0.233", "1,360"."""
-    return f"{value:.3g}" if value < 1000 else f"{float(f'{value:.3g}'):,.0f}"
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:g}" if rounded < 1000 else f"{rounded:,.0f}"
 
 
 def hop_classes(flows: pl.DataFrame) -> list[HopClass]:
