@@ -42,7 +42,9 @@ PARAMETERS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "processing of a segment in a host": {
         "always 2.5 us": {"host.processing": EQUAL_PROCESSING},
+        "a tenth of a microsecond": {"host.profile": "none"},
         "0 to 1 us": {"host.processing": {"kind": "uniform", "min": "0s", "max": "1us"}},
+        "0 to 5 us": {"host.processing": {"kind": "uniform", "min": "0s", "max": "5us"}},
         "0 to 20 us": {"host.processing": {"kind": "uniform", "min": "0s", "max": "20us"}},
         "exponential, mean 2.5 us": {"host.processing": {"kind": "exponential", "mean": "2500ns"}},
     },

@@ -11,6 +11,8 @@ from typing import Any
 import fairport as fp
 import polars as pl
 import pytest
+from fairport._toml import loads
+from fairport.backends.jobs import job_of
 from fairport.cli.app import app
 from fairport.errors import BackendError, ScenarioError
 from fairport.scenario import host_profile, load
@@ -82,10 +84,64 @@ def test_a_name_and_a_file_mean_the_same(tmp_path: Path) -> None:
     assert fp.run(by_file.patch({"seed": 2})).flows.height == 1
 
 
-@pytest.mark.parametrize("field", ["delay", "delay_spread", "processing"])
-def test_a_profile_beside_a_time_is_refused(field: str) -> None:
-    with pytest.raises(ScenarioError, match=rf"host.profile: is given beside host.{field}"):
-        load(SCENARIO | {"host": {"profile": "linux-6-vm", field: "1us"}})
+def test_a_profile_beside_the_time_of_a_segment_is_refused() -> None:
+    processing = {"kind": "constant", "value": "1us"}
+    with pytest.raises(ScenarioError, match=r"host.profile: is given beside host.processing"):
+        load(SCENARIO | {"host": {"profile": "linux-6-vm", "processing": processing}})
+    assert load(SCENARIO | {"host": {"profile": "none", "processing": processing}})
+
+
+def test_the_delay_of_an_adapter_comes_on_top_of_measured_times() -> None:
+    def shortest_rtt(**host: Any) -> float:
+        result = fp.run(SCENARIO | {"host": {"profile": constant(40)} | host})
+        return float(result.flows["rtt_min_s"].min())  # type: ignore[arg-type]
+
+    # each host once in and once out
+    assert shortest_rtt(delay="10us") - shortest_rtt() == pytest.approx(40e-6, abs=1e-9)
+
+
+BCUBE = {"topology": {"kind": "bcube"}, "traffic": [{"from": "h5", "to": "h0"}]}
+CONSTANT = {"processing": {"kind": "constant", "value": "1us"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "measured"),
+    [
+        ({}, True),
+        ({"tcp": {}}, True),
+        ({"tcp": {"stack": "linux-2.6"}}, True),
+        ({"tcp": {"stack": "ns2"}}, False),
+        ({"tcp": {"stack": "ns3"}}, False),
+        ({"tcp": {"stack": "rfc"}}, False),
+        ({"tcp": {"stack": "rfc"}, "host": {"profile": "linux-6-vm"}}, True),
+        ({"host": {"profile": "none"}}, False),
+        ({"host": {"delay": "30us"}}, True),
+        ({"host": CONSTANT}, False),
+        (BCUBE, False),
+    ],
+)
+def test_hosts_of_a_linux_stack_take_measured_times(
+    changes: dict[str, Any], measured: bool
+) -> None:
+    scenario = load(SCENARIO | changes)
+    host = job_of(scenario).document["host"]
+    assert host.get("profile") == (
+        host_profile.find("linux-6-vm").job() if measured else None
+    )
+    assert ("linux-6-vm" in phase_parameters(scenario)["host"]) == measured
+    if measured:
+        # the stack's own latency is in the measured times
+        expected = 30 * 10**6 if "delay" in changes.get("host", {}) else 0
+        assert (host["delay_ps"], host["delay_spread_ps"]) == (expected, 0)
+    else:
+        assert (host["delay_ps"], host["delay_spread_ps"]) == (5 * 10**6, 10**6)
+
+
+def test_a_scenario_reads_back_with_the_times_that_it_had() -> None:
+    for changes in ({}, {"host": {"profile": "none"}}, {"host": {"delay": "30us"}}):
+        scenario = load(SCENARIO | changes)
+        again = load(loads(scenario.to_toml()))
+        assert job_of(again).document["host"] == job_of(scenario).document["host"]
 
 
 def test_an_unknown_profile_names_those_that_there_are() -> None:

@@ -41,10 +41,7 @@ impl Timing {
                 .map(|i| draw("link", i, job.link.delay_spread_ps))
                 .collect(),
             host_latency: (0..hosts)
-                .map(|i| match job.host.profile {
-                    None => job.host.delay_ps + draw("host", i, job.host.delay_spread_ps),
-                    Some(_) => Duration::ZERO,
-                })
+                .map(|i| job.host.delay_ps + draw("host", i, job.host.delay_spread_ps))
                 .collect(),
             clock_errors_ppb: (0..ports).map(clock).collect(),
         }
@@ -148,16 +145,17 @@ impl<'a> Wiring<'a> {
         if !topology.node(far).is_host {
             return (link + job.switch.processing_delay_ps, None);
         }
+        let host = self.host_number[far.0 as usize];
+        let link = link + self.timing.host_latency[host as usize];
         if job.host.profile.is_some() {
             // what comes in is answered after a measured time: it is all counted on the way out
             return (link, None);
         }
-        let host = self.host_number[far.0 as usize];
         // each link into a host draws from a stream of its own
         let adapter = u64::from(topology.port(port.peer).number);
         let stream = Stream::new(job.seed, "host-in", adapter << 32 | u64::from(host));
         let server = Server::new(job.host.processing, stream);
-        (link + self.timing.host_latency[host as usize], Some(server))
+        (link, Some(server))
     }
 }
 

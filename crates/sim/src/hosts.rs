@@ -69,10 +69,11 @@ impl Outputs {
         segment: &Segment,
     ) -> (Instant, u8) {
         let output = &mut self.hosts[host as usize];
-        let at = match &mut output.time {
-            HostTime::Drawn(server) => server.serve(now) + output.latency,
+        let done = match &mut output.time {
+            HostTime::Drawn(server) => server.serve(now),
             HostTime::Measured(host) => host.answer(now, answer(segment)),
         };
+        let at = done + output.latency;
         let class = match &mut self.classifier {
             Some(classifier) => classifier.classify(at, output.edge, endpoint),
             None => LONG,

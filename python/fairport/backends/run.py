@@ -16,7 +16,7 @@ from fairport.backends.protocol import Backend, Observation, Prepared, Progress,
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result, run_id
 from fairport.scenario import Scenario, load
-from fairport.scenario.lower import DEFAULT_STACK
+from fairport.scenario.tcp import DEFAULT_STACK
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.traffic.incast import Incast
 from fairport.scenario.user_code import Factory

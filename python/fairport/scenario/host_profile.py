@@ -9,6 +9,7 @@ that it causes, as quantiles; the simulation draws from them.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +28,8 @@ from fairport.scenario.units import Duration
 _FOLDER = "host_profiles"
 _MEASURE = "`fairport doctor --measure-hosts --out NAME.toml` writes one"
 _MILLION = 1_000_000
+NONE = "none"
+"""What a scenario says for hosts without a profile."""
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -183,6 +186,7 @@ def builtin_names() -> list[str]:
     return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
+@cache
 def find(name: str) -> HostProfile:
     """A profile that comes with Fairport. Raises ScenarioError."""
     if name not in builtin_names():
@@ -222,7 +226,8 @@ def _known(profile: Any, info: ValidationInfo) -> Any:
         return profile
     try:
         if not profile.endswith(".toml"):
-            find(profile)
+            if profile != NONE:
+                find(profile)
             return profile
         return read((info.context or {}).get("folder", Path()) / profile)
     except ScenarioError as error:

@@ -12,12 +12,9 @@ from fairport import headers
 from fairport.errors import ScenarioError, did_you_mean
 from fairport.scenario.model import Scenario
 from fairport.scenario.selectors import SelectorError, position, select
-from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings, engine_value
+from fairport.scenario.tcp import DEFAULT_STACK, ENGINE_NAMES, TcpSettings, engine_value
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.traffic.base import Ends, ToOneReceiver, TrafficError
-
-DEFAULT_STACK = "linux-2.6"
-"""The stack preset where a scenario names none."""
 
 # a layer of TCP settings and its place in the scenario
 Layer = tuple[str, TcpSettings]
@@ -93,7 +90,8 @@ def lower(
             "shaper": None if scenario.shaper is None else scenario.shaper.job(),
             "classifier": None if scenario.classifier is None else scenario.classifier.job(),
             "losses": [loss.job() for loss in scenario.loss],
-            "host": scenario.host.job(),
+            "host": scenario.host_times().job()
+            | {"queue_packets": int(scenario.host.queue)},
             "stacks": [],
             "flows": [],
             "workloads": [],

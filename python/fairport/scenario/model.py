@@ -16,11 +16,11 @@ from fairport.scenario.classifier import Classifier
 from fairport.scenario.fifo_queues import DropTail
 from fairport.scenario.loss import AnyLoss
 from fairport.scenario.measure import Measure, Probes
-from fairport.scenario.network import Host, Link, Switch
+from fairport.scenario.network import Host, HostTimes, Link, Switch
 from fairport.scenario.queues import Queue
 from fairport.scenario.routing import DestinationSuffix, Routing
 from fairport.scenario.shaper import Shaper, TokenBucket
-from fairport.scenario.tcp import HostTcp, TcpSettings
+from fairport.scenario.tcp import DEFAULT_STACK, HostTcp, TcpSettings
 from fairport.scenario.topology import Fabric, FatTree, Topology
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.units import Duration, Limit
@@ -211,6 +211,11 @@ class Scenario(Section):
         if held is None:
             return self.queue
         return self.queue.model_copy(update={"limit": Limit(f"{held}B")})
+
+    def host_times(self) -> HostTimes:
+        """How long hosts take: what is not given is what hosts with the stack of [tcp] take."""
+        forwards = self.topology.has_forwarding_hosts
+        return self.host.times(self.tcp.stack or DEFAULT_STACK, forwards=forwards)
 
     def __eq__(self, other: object) -> bool:
         """Equal in every field, wherever they were read from."""

@@ -6,6 +6,7 @@ ties are here in the open, because outcast is an effect of phase: exactly equal 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import model_validator
@@ -13,7 +14,7 @@ from typing_extensions import Self
 
 from fairport.scenario.base import PositivePacketCount, PositiveRate, PositiveSize, Section, refuse
 from fairport.scenario.drawn_time import DrawnTime, UniformTime
-from fairport.scenario.host_profile import Profile, resolved
+from fairport.scenario.host_profile import NONE, HostProfile, Profile, resolved
 from fairport.scenario.units import ClockError, Duration, PacketCount, Rate, Size
 
 
@@ -48,35 +49,76 @@ class Switch(Section):
     """Whether a departure frees its buffer before an arrival of the same picosecond is admitted."""
 
 
+LINUX_PROFILE = "linux-6-vm"
+"""The host profile of every Linux stack. It was measured on one machine: network namespaces of a
+virtual machine, joined by veth pairs."""
+
+
 class Host(Section):
-    """Every host."""
+    """Every host.
+
+    With a Linux stack a host takes measured times (`profile`), without adapter and cable: what
+    `delay` and `delay_spread` say comes on top. `processing` takes the place of the measured times.
+    """
 
     delay: Duration = Duration("5us")
-    """Latency of the host's stack and adapter, each way."""
+    """Latency of the host's stack and adapter, each way. The default with a profile, whose times
+    have the stack's in them, is 0."""
     delay_spread: Duration = Duration("1us")
-    """Every host draws one constant extra delay, uniform between 0 and this. With 0 all phases
-    freeze."""
+    """Every host draws one constant extra delay, uniform between 0 and this. Without a profile
+    phases freeze with 0. The default with a profile is 0."""
     processing: DrawnTime = UniformTime(kind="uniform", min=Duration("50ns"), max=Duration("150ns"))
     """Time that the host's processor takes for each segment sent or received, one after the other,
     so that no segment overtakes another. The default's mean lets a host handle 10 million
-    segments a second."""
+    segments a second. Given beside a Linux stack, it takes the place of the measured times."""
     profile: Profile | None = None
-    """Measured times of hosts in place of the three above: the name of a profile that comes with
-    Fairport, or the path of a file that `fairport doctor --measure-hosts` has written."""
+    """Measured times of hosts in place of `processing`: the name of a profile that comes with
+    Fairport, the path of a file that `fairport doctor --measure-hosts` has written, or "none". The
+    default is "linux-6-vm" where `tcp.stack` is a Linux stack, no `processing` is given and hosts
+    forward nothing; else "none"."""
     queue: PositivePacketCount = PacketCount("1000 packets")
     """Buffer of the host's own output port; the default is Linux's txqueuelen."""
 
     @model_validator(mode="after")
     def _one_source_of_times(self) -> Self:
-        given = self.model_fields_set & {"delay", "delay_spread", "processing"}
-        if self.profile is not None and given:
+        drawn = "processing" in self.model_fields_set
+        if drawn and self.profile not in (None, NONE):
             raise refuse(
-                f"is given beside host.{min(given)}, and both say how long a host takes",
+                "is given beside host.processing, and both say how long a host takes",
                 "leave one of them out; --set 'host={profile=\"linux-6-vm\"}' replaces the table",
                 field="profile",
                 show_value=False,
             )
         return self
+
+    def times(self, stack: str, *, forwards: bool) -> HostTimes:
+        """What hosts with this stack take; `forwards`: they pass on the packets of others."""
+        profile = self.profile
+        if profile is None:
+            drawn = forwards or "processing" in self.model_fields_set
+            is_linux = stack.startswith("linux-")
+            profile = LINUX_PROFILE if is_linux and not drawn else NONE
+        if profile == NONE:
+            return HostTimes(self.delay, self.delay_spread, self.processing, None)
+        given = self.model_fields_set
+        return HostTimes(
+            self.delay if "delay" in given else Duration("0s"),
+            self.delay_spread if "delay_spread" in given else Duration("0s"),
+            self.processing,
+            profile,
+        )
+
+
+@dataclass(frozen=True)
+class HostTimes:
+    """How long hosts take, with the defaults of their stack."""
+
+    delay: Duration
+    delay_spread: Duration
+    processing: DrawnTime
+    """What they take for a segment, without a profile."""
+    profile: str | HostProfile | None
+    """What they were measured to take, and its name if it comes with Fairport."""
 
     def job(self) -> dict[str, Any]:
         """As the engine takes it."""
@@ -85,5 +127,4 @@ class Host(Section):
             "delay_ps": int(self.delay),
             "delay_spread_ps": int(self.delay_spread),
             "processing": self.processing.job(),
-            "queue_packets": int(self.queue),
         } | measured

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from fairport.scenario.host_profile import resolved
 from fairport.scenario.model import Scenario
-from fairport.scenario.network import Host
+from fairport.scenario.network import HostTimes
 from fairport.scenario.shaper import Htb
 from fairport.scenario.units import Duration
 
 
 def phase_parameters(scenario: Scenario) -> dict[str, str]:
     """The parameters, one line each, by what they belong to."""
-    link, switch, host = scenario.link, scenario.switch, scenario.host
+    link, switch = scenario.link, scenario.switch
     queue = scenario.sized_queue()
     framing = "Ethernet framing" if link.framing == "ethernet" else "no framing"
     first = "departures" if switch.departure_first else "arrivals"
@@ -25,17 +25,19 @@ def phase_parameters(scenario: Scenario) -> dict[str, str]:
         "switch": f"{switch.processing_delay}; ties {switch.arbitration}, {first} first",
         "queue": f"{queue.kind} {queue.phase}",
         **_shaper(scenario),
-        "host": _host(host),
+        "host": _host(scenario.host_times()),
         "start": ", ".join(starts),
     }
 
 
-def _host(host: Host) -> str:
+def _host(host: HostTimes) -> str:
+    latency = f"{_drawn(host.delay, host.delay_spread)} each way"
     if host.profile is None:
-        return f"{_drawn(host.delay, host.delay_spread)} each way, {host.processing} a segment"
+        return f"{latency}, {host.processing} a segment"
     measured = resolved(host.profile)
     name = host.profile if isinstance(host.profile, str) else "a file"
-    return f"times measured on Linux {measured.machine.kernel} ({name})"
+    beside = f", and {latency}" if host.delay or host.delay_spread else ""
+    return f"times measured on Linux {measured.machine.kernel} ({name}){beside}"
 
 
 def _shaper(scenario: Scenario) -> dict[str, str]:

@@ -23,6 +23,8 @@ def _one_octet(size: Size) -> Size:
     return size
 
 
+DEFAULT_STACK = "linux-2.6"
+"""The stack preset where a scenario names none."""
 TCPRAND_NAMES = ("default", "conservative", "aggressive")
 
 

@@ -232,7 +232,10 @@ def _simulated(scenario: Scenario, profile: HostProfile) -> Scenario:
     """The scenario with the times of this machine's hosts and the ticks of its kernel."""
     from fairport import _core
 
-    host: dict[str, Any] = {"profile": profile.model_dump(exclude_none=True)}
+    host: dict[str, Any] = {
+        "profile": profile.model_dump(exclude_none=True),
+        "queue": str(scenario.host.queue),
+    }
     overrides: dict[str, Any] = {"host": host}
     if profile.machine.hz is not None:
         tick_ps = 10**12 // profile.machine.hz

@@ -91,13 +91,13 @@ pub struct SwitchJob {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostJob {
-    /// latency of the host's stack, each way
+    /// latency of the host's stack and adapter, each way
     pub delay_ps: Duration,
     /// every host adds a constant of its own, uniform up to this
     pub delay_spread_ps: Duration,
     /// time for each segment, sent or received, one after another
     pub processing: Processing,
-    /// measured times, in place of the three above
+    /// measured times, in place of `processing`
     #[serde(default)]
     pub profile: Option<HostProfile>,
     /// packets that its NIC queues

@@ -29,6 +29,11 @@ class TopologySection(Section):
         """As the engine takes it."""
         return self.model_dump()
 
+    @property
+    def has_forwarding_hosts(self) -> bool:
+        """Whether hosts pass on the packets of others."""
+        return False
+
     def fabric_rate_bps(self, link_rate_bps: int) -> int | None:
         """Rate of links between switches where the topology, not the scenario, says it."""
         return None

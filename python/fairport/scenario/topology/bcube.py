@@ -20,3 +20,8 @@ class BCube(TopologySection):
     """Ports of a switch."""
     k: int = count(1, least=0)
     """The highest level of switches `sw<level>.<number>`."""
+
+    @property
+    def has_forwarding_hosts(self) -> bool:
+        """They all do."""
+        return True

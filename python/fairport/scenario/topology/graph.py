@@ -51,6 +51,11 @@ class Graph(TopologySection):
         """As the engine takes it."""
         return self.model_dump() | {"links": [link.job() for link in self.links]}
 
+    @property
+    def has_forwarding_hosts(self) -> bool:
+        """If it says so."""
+        return self.hosts_forward
+
     def limits(self) -> dict[str, Limit]:
         """Those that links have of their own."""
         return {
