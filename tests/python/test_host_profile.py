@@ -125,9 +125,7 @@ def test_hosts_of_a_linux_stack_take_measured_times(
 ) -> None:
     scenario = load(SCENARIO | changes)
     host = job_of(scenario).document["host"]
-    assert host.get("profile") == (
-        host_profile.find("linux-6-vm").job() if measured else None
-    )
+    assert host.get("profile") == (host_profile.find("linux-6-vm").job() if measured else None)
     assert ("linux-6-vm" in phase_parameters(scenario)["host"]) == measured
     if measured:
         # the stack's own latency is in the measured times
