@@ -136,10 +136,11 @@ def test_hosts_of_a_linux_stack_take_measured_times(
 
 
 def test_a_scenario_reads_back_with_the_times_that_it_had() -> None:
-    for changes in ({}, {"host": {"profile": "none"}}, {"host": {"delay": "30us"}}):
-        scenario = load(SCENARIO | changes)
-        again = load(loads(scenario.to_toml()))
-        assert job_of(again).document["host"] == job_of(scenario).document["host"]
+    hosts = ({}, {"profile": "none"}, {"delay": "30us"}, {"profile": constant(40)}, CONSTANT)
+    for host in hosts:
+        scenario = load(SCENARIO | {"host": host})
+        for document in (loads(scenario.to_toml()), scenario.resolved()):
+            assert job_of(load(document)).document["host"] == job_of(scenario).document["host"]
 
 
 def test_an_unknown_profile_names_those_that_there_are() -> None:

@@ -255,7 +255,9 @@ class Scenario(Section):
 
     def resolved(self) -> dict[str, Any]:
         """The same with every default filled in."""
-        return self.model_dump(by_alias=True, exclude_none=True)
+        filled = self.model_dump(by_alias=True, exclude_none=True)
+        filled["host"] = self.host_times().document() | {"queue": filled["host"]["queue"]}
+        return filled
 
     def to_toml(self) -> str:
         """The scenario as a file; loading it gives an equal scenario."""

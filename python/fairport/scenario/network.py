@@ -120,6 +120,15 @@ class HostTimes:
     profile: str | HostProfile | None
     """What they were measured to take, and its name if it comes with Fairport."""
 
+    def document(self) -> dict[str, Any]:
+        """As a scenario says it, without defaults."""
+        times: dict[str, Any] = {"delay": str(self.delay), "delay_spread": str(self.delay_spread)}
+        if self.profile is None:
+            return times | {"profile": NONE, "processing": self.processing.model_dump()}
+        if isinstance(self.profile, HostProfile):
+            return times | {"profile": self.profile.model_dump(exclude_none=True)}
+        return times | {"profile": self.profile}
+
     def job(self) -> dict[str, Any]:
         """As the engine takes it."""
         measured = {} if self.profile is None else {"profile": resolved(self.profile).job()}
