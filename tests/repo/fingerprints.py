@@ -163,7 +163,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     **{
         name: ("outcast", {"duration": "0.5s", "queue": {"kind": name}})
-        for name in ("sfq", "linux-sfq", "drr", "codel", "fq-codel", "shared-buffer")
+        for name in ("sfq", "linux-sfq", "drr", "port-fair", "codel", "fq-codel", "shared-buffer")
     },
     "strict-priority": (
         "outcast",

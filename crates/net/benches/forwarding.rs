@@ -141,6 +141,7 @@ fn kinds() -> Vec<Kind> {
             }),
         ),
         ("drr", json!({"limit": limit, "quantum_bytes": null})),
+        ("port-fair", json!({"limit": limit})),
         (
             "codel",
             json!({

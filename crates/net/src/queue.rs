@@ -21,8 +21,8 @@ use crate::discipline::{
     weighted_tail_drop,
 };
 use crate::scheduler::{
-    CoDel, Drr, FqCoDel, Handle, LinuxSfq, Offer, PacketScheduler, Sfq, SharedBuffer,
-    StrictPriority, WaitingPackets, codel, drr, fq_codel, linux_sfq, sfq, shared_buffer,
+    CoDel, Drr, FqCoDel, Handle, LinuxSfq, Offer, PacketScheduler, PortFair, Sfq, SharedBuffer,
+    StrictPriority, WaitingPackets, codel, drr, fq_codel, linux_sfq, port_fair, sfq, shared_buffer,
     strict_priority,
 };
 
@@ -200,6 +200,8 @@ queues! {
         LinuxSfq(linux_sfq::Config) => LinuxSfq,
         /// deficit round robin over flows
         Drr(drr::Config) => Drr,
+        /// one buffer that the ingress ports share equally
+        PortFair(port_fair::Config) => PortFair,
         /// drops at the head by the time in the queue
         Codel(codel::Config) => CoDel,
         /// fair queueing with `CoDel`

@@ -69,6 +69,7 @@ fn schedulers() -> Vec<Value> {
             "divisor": 16, "flows": 8, "quantum_bytes": FULL_FRAME, "perturb_ps": 300_000_000,
         }),
         json!({"kind": "drr", "limit": limit, "quantum_bytes": 500}),
+        json!({"kind": "port-fair", "limit": limit}),
         json!({
             "kind": "codel", "limit": limit, "target_ps": 20_000_000,
             "interval_ps": 100_000_000, "ecn": true,

@@ -54,7 +54,7 @@ fn limit_bytes(limit: &Value) -> Option<f64> {
 
 /// A switch port's queue, and the room that it has.
 fn queue() -> impl Strategy<Value = (Value, f64)> {
-    (0..10_usize, limit(), any::<bool>(), any::<bool>()).prop_map(|(kind, limit, in_service, ecn)| {
+    (0..11_usize, limit(), any::<bool>(), any::<bool>()).prop_map(|(kind, limit, in_service, ecn)| {
         let room = limit_bytes(&limit).expect("a limit");
         let packets = (room / f64::from(FRAME_BYTES)).ceil() as u32;
         let of_packets = f64::from(packets * FRAME_BYTES);
@@ -114,6 +114,7 @@ fn queue() -> impl Strategy<Value = (Value, f64)> {
                 }),
                 of_packets,
             ),
+            9 => (json!({"kind": "port-fair", "limit": limit}), room),
             _ => (
                 json!({"kind": "shared-buffer", "memory_bytes": 8 * FRAME_BYTES, "alpha": 1.0}),
                 f64::from(8 * FRAME_BYTES),

@@ -51,6 +51,7 @@ fn schedulers() -> Vec<Value> {
             "flows": 128, "quantum_bytes": null, "perturb_ps": seconds(0.05),
         }),
         json!({"kind": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null}),
+        json!({"kind": "port-fair", "limit": {"bytes": 16_384}}),
         json!({
             "kind": "codel", "limit": {"packets": 100}, "target_ps": 50_000_000,
             "interval_ps": 500_000_000, "ecn": true,

@@ -129,6 +129,18 @@ class Drr(QueueDiscipline):
         }
 
 
+class PortFair(QueueDiscipline):
+    """Port-fair: one buffer that the ingress ports share equally when it is full."""
+
+    kind: Literal["port-fair"]
+    """One buffer that the ingress ports share equally when it is full: the port that holds most
+    loses its last packet to one that holds less. First in, first out."""
+
+    def job(self) -> dict[str, Any]:
+        """The discipline as the engine reads it."""
+        return {"kind": self.kind, "limit": length(self.limit)}
+
+
 class _Controlled(QueueDiscipline):
     """Settings of CoDel."""
 
@@ -244,6 +256,7 @@ Queues = (
     Annotated[Sfq, Tag("sfq")]
     | Annotated[LinuxSfq, Tag("linux-sfq")]
     | Annotated[Drr, Tag("drr")]
+    | Annotated[PortFair, Tag("port-fair")]
     | Annotated[CoDel, Tag("codel")]
     | Annotated[FqCoDel, Tag("fq-codel")]
     | Annotated[StrictPriority, Tag("strict-priority")]

@@ -59,6 +59,11 @@ impl DropTail {
         }
     }
 
+    /// Whether its limit is a number of packets, not of bytes.
+    pub(crate) fn counts_packets(&self) -> bool {
+        self.limit_packets < u32::MAX
+    }
+
     /// Whether there is room for a packet of `frame_bytes`.
     #[inline]
     pub fn fits(&self, backlog: Backlog, frame_bytes: u32) -> bool {

@@ -13,6 +13,7 @@ mod fixtures;
 pub mod fq_codel;
 mod hash;
 pub mod linux_sfq;
+pub mod port_fair;
 pub mod sfq;
 pub mod shared_buffer;
 pub mod strict_priority;
@@ -29,6 +30,7 @@ pub use drr::Drr;
 pub use fifo::PacketFifo;
 pub use fq_codel::FqCoDel;
 pub use linux_sfq::LinuxSfq;
+pub use port_fair::PortFair;
 pub use sfq::Sfq;
 pub use shared_buffer::{SharedBuffer, SwitchMemory};
 pub use strict_priority::StrictPriority;
@@ -132,6 +134,7 @@ mod tests {
             Scheduler::Sfq(Sfq::new(12, 4, 1, Vec::new())),
             Scheduler::LinuxSfq(LinuxSfq::new(linux_sfq, 1000, stream)),
             Scheduler::Drr(Drr::new(buffer(), 500)),
+            Scheduler::PortFair(PortFair::new(buffer())),
             Scheduler::Codel(CoDel::new(buffer(), codel)),
             Scheduler::FqCodel(FqCoDel::new(buffer(), 4, 1000, codel, 1)),
             Scheduler::StrictPriority(StrictPriority::new(buffer())),

@@ -1,0 +1,251 @@
+//! Port-fair: one first-in-first-out queue whose buffer the ingress ports share equally. When it is
+//! full, the ingress port that holds most of it loses its last packet to a port that holds less.
+//!
+//! Port blackout, the cause of the outcast, is one ingress port that takes every place that becomes
+//! free. This discipline takes that away and nothing else: it knows no flows, has no queue per port,
+//! no random numbers and no parameters, and packets leave in the order of their arrival.
+
+use fairport_units::Instant;
+use serde::{Deserialize, Serialize};
+
+use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
+use crate::BuildError;
+use crate::discipline::{DropTail, NOTHING, PacketView, Reason, Verdict};
+use crate::limit::Limit;
+use crate::queue::PortContext;
+
+/// A port-fair queue as the plan of a run gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// what the buffer of all ingress ports holds
+    pub limit: Limit,
+}
+
+impl Config {
+    pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<PortFair, BuildError> {
+        Ok(PortFair::new(port.buffer(self.limit)?))
+    }
+}
+
+/// A buffer that ingress ports share equally when it is full.
+///
+/// The rule: a packet that fits is accepted. One that does not fit is accepted if some other ingress
+/// port holds more of the buffer than the packet's own port would hold with it; the port that holds
+/// most then loses its last packet, and so on until the newcomer fits. Otherwise the newcomer is
+/// dropped, and nothing else. So of a full buffer of L places, each of n ports that send all the time
+/// holds L / n, and a port that asks for less has what it asks for. The buffer is counted in the unit
+/// of its limit.
+#[derive(Clone, Debug)]
+pub struct PortFair {
+    buffer: DropTail,
+    /// the packets from each ingress port, by the port's number at its switch
+    ingress: Vec<PacketFifo>,
+    /// packets that make room for a newcomer, the last of their queues first; empty between calls
+    leaving: Vec<(usize, Handle)>,
+}
+
+impl PortFair {
+    /// An empty buffer.
+    pub fn new(buffer: DropTail) -> Self {
+        Self {
+            buffer,
+            ingress: Vec::new(),
+            leaving: Vec::new(),
+        }
+    }
+
+    fn held(&self, ingress: usize) -> u32 {
+        let fifo = &self.ingress[ingress];
+        if self.buffer.counts_packets() {
+            fifo.packets()
+        } else {
+            fifo.bytes()
+        }
+    }
+
+    /// The ingress port that holds most, if it holds more than `level`; of several the first.
+    fn largest_above(&self, mut level: u32) -> Option<usize> {
+        let mut largest = None;
+        for ingress in 0..self.ingress.len() {
+            if self.held(ingress) > level {
+                level = self.held(ingress);
+                largest = Some(ingress);
+            }
+        }
+        largest
+    }
+
+    /// Takes packets off the queues of ports that hold more than the newcomer's until it fits.
+    /// If that is not enough, puts them all back. Says whether there is room.
+    #[cold]
+    fn make_room(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> bool {
+        let newcomer = packets[offer.packet].packet;
+        let size = if self.buffer.counts_packets() {
+            1
+        } else {
+            newcomer.frame_bytes
+        };
+        let level = self.held(newcomer.ingress_number as usize) + size;
+        let mut backlog = offer.backlog;
+        while !self.buffer.fits(backlog, newcomer.frame_bytes) {
+            let Some(largest) = self.largest_above(level) else {
+                while let Some((ingress, packet)) = self.leaving.pop() {
+                    self.ingress[ingress].push(packet, packets);
+                }
+                return false;
+            };
+            let last = self.ingress[largest].pop_last(packets);
+            let last = last.expect("it holds more than the newcomer's");
+            backlog.bytes -= packets[last].packet.frame_bytes;
+            backlog.packets -= 1;
+            self.leaving.push((largest, last));
+        }
+        for (_, packet) in self.leaving.drain(..) {
+            packets.drop_queued(packet, Reason::PushedOut);
+        }
+        true
+    }
+}
+
+impl PacketScheduler for PortFair {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+        let newcomer = packets[offer.packet].packet;
+        let own = newcomer.ingress_number as usize;
+        if self.ingress.len() <= own {
+            self.ingress.resize_with(own + 1, PacketFifo::default);
+        }
+        if !self.buffer.fits(offer.backlog, newcomer.frame_bytes) && !self.make_room(offer, packets)
+        {
+            return Verdict::Dropped(Reason::Share);
+        }
+        self.ingress[own].push(offer.packet, packets);
+        Verdict::Accepted
+    }
+
+    /// A packet that is alone leaves nothing behind.
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
+        if self.buffer.fits(NOTHING, packet.frame_bytes) {
+            Some(Verdict::Accepted)
+        } else {
+            Some(Verdict::Dropped(Reason::Share))
+        }
+    }
+
+    /// The packet that arrived first, from whichever port.
+    fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
+        let firsts = self.ingress.iter().enumerate();
+        let firsts = firsts.filter_map(|(ingress, fifo)| Some((ingress, fifo.first()?)));
+        let (ingress, _) = firsts.min_by_key(|(_, first)| packets[*first].counts.port_arrival)?;
+        self.ingress[ingress].pop(packets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{TestPort, packet};
+    use super::*;
+    use crate::stream::Stream;
+
+    /// A packet of a flow through the ingress port of this number.
+    fn through(ingress_number: u16, flow: u32, frame_bytes: u32) -> PacketView {
+        PacketView {
+            ingress_number,
+            ..packet(flow, frame_bytes)
+        }
+    }
+
+    fn of_packets(limit: u32) -> TestPort<PortFair> {
+        TestPort::new(PortFair::new(DropTail::packets(limit)))
+    }
+
+    fn of_bytes(limit: u32) -> TestPort<PortFair> {
+        TestPort::new(PortFair::new(DropTail::bytes(limit)))
+    }
+
+    const REFUSED: Verdict = Verdict::Dropped(Reason::Share);
+
+    #[test]
+    fn a_port_that_comes_to_a_full_buffer_gets_half_of_it_and_no_more() {
+        let mut port = of_packets(10);
+        for flow in 0..10 {
+            assert_eq!(port.enter(through(0, flow, 1518)), Verdict::Accepted);
+        }
+        assert_eq!(port.enter(through(0, 10, 1518)), REFUSED);
+        // 10 and 0, 9 and 1, .. 6 and 4: with one more the newcomer's port still holds no more
+        for flow in 100..105 {
+            assert_eq!(port.enter(through(1, flow, 1518)), Verdict::Accepted);
+        }
+        // 5 and 5: neither takes from the other
+        assert_eq!(port.enter(through(1, 105, 1518)), REFUSED);
+        assert_eq!(port.enter(through(0, 11, 1518)), REFUSED);
+        // port 0 lost its last packets, the last first
+        let lost: Vec<u32> = port.dropped().into_iter().map(|(flow, _)| flow).collect();
+        assert_eq!(lost, [9, 8, 7, 6, 5]);
+    }
+
+    #[test]
+    fn packets_leave_in_the_order_of_their_arrival() {
+        let mut port = of_packets(6);
+        // 0 1 0 0 0 0, and one from port 2 that pushes the last of port 0 out
+        for (flow, ingress) in [0, 1, 0, 0, 0, 0, 2].into_iter().enumerate() {
+            port.enter(through(ingress, flow as u32, 64));
+        }
+        assert_eq!(port.dropped(), [(5, Reason::PushedOut)]);
+        assert_eq!(port.flows_sent(), [0, 1, 2, 3, 4, 6]);
+    }
+
+    #[test]
+    fn a_port_alone_has_the_whole_buffer() {
+        let mut port = of_bytes(16 * 1024);
+        let verdicts = (0..12).map(|flow| port.enter(through(3, flow, 1518)));
+        let accepted = verdicts.filter(|verdict| verdict.is_accepted()).count();
+        assert_eq!(accepted, 10); // as with drop-tail
+        assert_eq!(port.dropped(), []);
+    }
+
+    #[test]
+    fn a_buffer_in_bytes_is_shared_by_bytes() {
+        let mut port = of_bytes(6000);
+        // 20 packets of 100 bytes and 4 of 1000 fill it: 2000 of port 0, 4000 of port 1
+        (0..20).for_each(|_| drop(port.enter(through(0, 0, 100))));
+        (0..4).for_each(|_| drop(port.enter(through(1, 1, 1000))));
+        // 2000 + 1000 is less than 4000: one of 1000 goes; then 3000 + 100 is more than 3000
+        assert_eq!(port.enter(through(0, 0, 1000)), Verdict::Accepted);
+        assert_eq!(port.dropped(), [(1, Reason::PushedOut)]);
+        assert_eq!(port.enter(through(0, 0, 100)), REFUSED);
+        assert_eq!(port.enter(through(1, 1, 100)), REFUSED);
+    }
+
+    #[test]
+    fn nothing_is_pushed_out_for_a_newcomer_that_is_refused_after_all() {
+        let mut port = of_bytes(1600);
+        // port 1 holds 16 packets of 100 bytes; a newcomer of 1518 bytes would hold more than it
+        // after the first of them has gone
+        (0..16).for_each(|flow| drop(port.enter(through(1, flow, 100))));
+        assert_eq!(port.enter(through(0, 99, 1518)), REFUSED);
+        assert_eq!(port.dropped(), []);
+        assert_eq!(port.flows_sent(), (0..16).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn ports_that_always_send_get_equal_admissions_however_many_they_send() {
+        // Per packet sent, port 0 offers 12, port 1 offers 2, port 2 offers 1, in any order.
+        let mut stream = Stream::new(7, "test", 0);
+        let mut port = of_packets(12);
+        let mut sent = [0; 3];
+        for _ in 0..3000 {
+            let mut offered = [[0; 12].as_slice(), &[1; 2], &[2]].concat();
+            while !offered.is_empty() {
+                let index = stream.up_to(offered.len() as u64 - 1) as usize;
+                let ingress = offered.swap_remove(index);
+                port.enter(through(ingress, u32::from(ingress), 1518));
+            }
+            let first = port.send().expect("it is full");
+            sent[usize::from(first.packet.ingress_number)] += 1;
+        }
+        for count in sent {
+            assert!((950..=1050).contains(&count), "{sent:?}");
+        }
+    }
+}
