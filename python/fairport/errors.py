@@ -21,7 +21,8 @@ E = TypeVar("E", bound="InputError")
 class InputError(Exception):
     """Bad input. It names the file, the field, the value and the remedy, as far as each applies.
 
-    `str(error)` is one sentence without the remedy; the command line prints the remedy as a hint.
+    `str(error)` is one sentence without the remedy. The command line and tracebacks print the
+    remedy below it as a hint, and `others`: what else is wrong with the same input.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class InputError(Exception):
         file: str = "",
         field: str = "",
         value: Any = _ABSENT,
+        others: Iterable[InputError] = (),
     ) -> None:
         super().__init__(problem)
         self.problem = problem
@@ -40,6 +42,19 @@ class InputError(Exception):
         self.field = field
         self.has_value = value is not _ABSENT
         self.value = value if self.has_value else None
+        self.others = tuple(others)
+
+    @property
+    def __notes__(self) -> list[str]:  # type: ignore[override]
+        """What a traceback and a notebook print below the error (PEP 678)."""
+        return self.lines()[1:]
+
+    def lines(self) -> list[str]:
+        """The error and its hint, then every other error and its hint."""
+        lines = [f"error: {self}"]
+        if self.remedy:
+            lines.append(f"hint: {self.remedy}")
+        return lines + [line for other in self.others for line in other.lines()]
 
     def placed(self, kind: type[E], *, file: str, field: str, value: Any = _ABSENT) -> E:
         """The same error as another kind, in this file and below this field.

@@ -246,7 +246,7 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
         pytest.param(
             "k = 4",
             "k = ",
-            "is not TOML: invalid value (at line 5",
+            "is not TOML: invalid value at column 5",
             "toml.io",
             id="not TOML",
         ),
@@ -311,15 +311,53 @@ def test_a_mistake_in_a_file_is_named(
     assert line in SCENARIO
     file.write_text(SCENARIO.replace(line, instead), encoding="utf-8")
     message, remedy = refused(fairport, file)
-    assert message.startswith(f"mine.toml: {error}")
+    place, _, said = message.partition(": ")
+    assert said.startswith(error)
     assert hint in remedy
+    # the line that sets the field, or the heading of the table in which it is missing
+    number = int(place.removeprefix("mine.toml:"))
+    path = error.partition(":")[0].split(".")
+    names = [part for part in path if not part.isdigit()]
+    wrong = file.read_text("utf-8").splitlines()[number - 1]
+    assert "not TOML" in error or any(name in wrong for name in names), f"{place}: {wrong}"
+
+
+def test_all_mistakes_of_a_file_are_named_at_once_with_their_lines(
+    fairport: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    mistakes = {
+        'name = "mine"\n': "",
+        "k = 4\n": 'k = 4\nname = "mine"\n',
+        'rate = "1Gbps"\n': 'rate = "1Gps"\nmtu = "1500B"\ndealy = "1us"\n',
+        'limit = "16KiB"\n': 'kind = "red-ish"\nlimit = "16KiB"\n',
+        'start_jitter = "0s"\n': 'start_jitter = "0s"\nstart = 3\n',
+    }
+    text = SCENARIO
+    for line, instead in mistakes.items():
+        text = text.replace(line, instead)
+    file.write_text(text, encoding="utf-8")
+    outcome = fairport("run", file.name)
+    assert outcome.status == 2
+    errors = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
+    hints = [line for line in outcome.err.splitlines() if line.startswith("hint: ")]
+    assert [error.split(" ")[1] + " " + error.split(" ")[2] for error in errors] == [
+        "mine.toml:5: topology.name:",
+        "mine.toml:7: link.rate:",
+        "mine.toml:9: link.dealy:",
+        "mine.toml:11: queue.kind:",
+        "mine.toml:17: traffic.0.start:",
+    ]
+    assert hints[0] == "hint: put `name` above the first [section]: it is of the whole file"
+    assert "did you mean `delay`?" in hints[2]
+    assert "did you mean `red`?" in hints[3]
 
 
 def test_a_host_that_cannot_be_reached_is_named(fairport: Command, tmp_path: Path) -> None:
     file = tmp_path / "islands.toml"
     file.write_text(GRAPH, encoding="utf-8")
     error, hint = refused(fairport, file)
-    assert error.startswith('islands.toml: topology.hosts.2: "c" is not connected with `a`')
+    assert error.startswith('islands.toml:5: topology.hosts.2: "c" is not connected with `a`')
     assert "links" in hint
 
 
@@ -344,15 +382,18 @@ def test_a_name_that_is_not_built_in(fairport: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["--set", "queue.limit=16XB"], 'mine.toml: queue.limit: "16XB" has an unknown unit `XB`'),
-        (["--set", "queue.limt=16KB"], "mine.toml: queue.limt: is not a field of a scenario"),
-        (["--set", "traffic.3.start=1s"], "mine.toml: traffic.3.start: does not exist"),
-        (["--set", "traffic.x.start=1s"], "mine.toml: traffic.x.start: does not exist"),
-        (["--set", "queue.limit.x=1"], "mine.toml: queue.limit.x: does not exist"),
-        (["--set", "queue=5"], "mine.toml: queue: 5 must be a table"),
+        (
+            ["--set", "queue.limit=16XB"],
+            'command line: queue.limit: "16XB" has an unknown unit `XB`',
+        ),
+        (["--set", "queue.limt=16KB"], "command line: queue.limt: is not a field of a scenario"),
+        (["--set", "traffic.3.start=1s"], "command line: traffic.3.start: does not exist"),
+        (["--set", "traffic.x.start=1s"], "command line: traffic.x.start: does not exist"),
+        (["--set", "queue.limit.x=1"], "command line: queue.limit.x: does not exist"),
+        (["--set", "queue=5"], "command line: queue: 5 must be a table"),
         (["--set", "queue"], '--set: "queue" is not PATH=VALUE'),
-        (["--duration", "10"], 'mine.toml: duration: "10" has no unit'),
-        (["--duration", "ten"], 'mine.toml: duration: "ten" cannot be read as a duration'),
+        (["--duration", "10"], 'command line: duration: "10" has no unit'),
+        (["--duration", "ten"], 'command line: duration: "ten" cannot be read as a duration'),
         (["--backend", "ns3"], '--backend: "ns3" is not a backend of this version'),
     ],
 )

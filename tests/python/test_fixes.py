@@ -113,7 +113,7 @@ def test_a_bad_file_says_what_is_wrong_where(tmp_path: Path, text: str, expected
     path = write(tmp_path, text)
     with pytest.raises(FixError) as raised:
         read(path)
-    assert str(raised.value).startswith(f"{path}: ")
+    assert str(raised.value).startswith(f"{path}:")
     assert expected in str(raised.value)
     assert raised.value.remedy
 

@@ -393,7 +393,7 @@ def test_a_sweep_file_that_cannot_be_is_refused_with_its_name(
     done = fairport("sweep", "mine.toml")
     assert (done.status, done.out) == (2, "")
     error, hint = done.err.splitlines()
-    assert error.startswith("error: mine.toml: ")
+    assert error.startswith("error: mine.toml:")
     assert re.search(problem, error), error
     assert remedy in hint
     assert list(tmp_path.iterdir()) == [tmp_path / "mine.toml"]

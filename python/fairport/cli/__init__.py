@@ -32,7 +32,7 @@ def main() -> None:
     try:
         from fairport.cli.app import app
 
-        app()
+        app(prog_name="fairport")
     except KeyboardInterrupt:
         pass
     except SystemExit as ended:

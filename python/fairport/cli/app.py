@@ -1,16 +1,12 @@
-"""All commands. An error or an interruption becomes one message and an exit status."""
+"""All commands."""
 
 from __future__ import annotations
 
-import sys
-import warnings
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from fairport.cli import (
-    INTERRUPTED,
     analyze,
     compare,
     doctor,
@@ -34,42 +30,11 @@ from fairport.cli import (
     topology,
     validate,
 )
-from fairport.errors import InputError
-
-BAD_INPUT = 2
-
-
-class _Commands(TyperGroup):
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            with warnings.catch_warnings():
-                warnings.showwarning = _in_one_line
-                done = super().invoke(ctx)
-                sys.stdout.flush()
-                return done
-        except InputError as error:
-            print(f"error: {error}", file=sys.stderr)
-            if error.remedy:
-                print(f"hint: {error.remedy}", file=sys.stderr)
-            raise typer.Exit(BAD_INPUT) from None
-        except BrokenPipeError:
-            raise  # a reader that has left is no error; typer ends without a message
-        except OSError as error:
-            # Named files have errors of their own, so this is one of the streams.
-            print(f"error: {error.filename or 'stdout'}: {error.strerror}", file=sys.stderr)
-            raise typer.Exit(BAD_INPUT) from None
-        except KeyboardInterrupt as pressed:
-            print(f"interrupted: {str(pressed) or 'nothing was written'}", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from None
-
-
-def _in_one_line(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"warning: {message}", file=sys.stderr)
-
+from fairport.cli.group import Commands
 
 app = typer.Typer(
     name="fairport",
-    cls=_Commands,
+    cls=Commands,
     help="A laboratory for TCP fairness in data-centre networks.",
     no_args_is_help=True,
     add_completion=True,

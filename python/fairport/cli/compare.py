@@ -94,7 +94,7 @@ def compare(
     overrides = read_assignments(assignments or [])
     if duration:
         overrides["duration"] = duration
-    loaded = load(scenario).patch(overrides)
+    loaded = load(scenario).patch(overrides, by="command line")
     folder = None if no_output else out or Path("results") / f"{loaded.name}-compare"
     if folder is not None:
         refuse_what_is_there(folder, force=force)

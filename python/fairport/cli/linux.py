@@ -6,9 +6,12 @@ import sys
 
 import typer
 
+from fairport.cli.group import Group
 from fairport.cli.options import Json
 
-app = typer.Typer(help="What the Linux backend leaves.", no_args_is_help=True)
+app = typer.Typer(
+    cls=Group, help="What the Linux backend leaves.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.callback()

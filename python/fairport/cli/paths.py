@@ -13,13 +13,17 @@ from fairport.cli.options import Assignments, Json, ScenarioName
 def paths(
     scenario: ScenarioName,
     assignments: Assignments = None,
+    top: Annotated[
+        int,
+        typer.Option("--top", metavar="N", min=0, help="Rows of each table; 0 for all."),
+    ] = 20,
     json: Json = False,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw them: a .png or .svg file.", show_default=False),
     ] = None,
 ) -> None:
-    """Print every flow's path and the ports that flows share."""
+    """Print a summary, every flow's path and the ports that flows share."""
     from fairport import figures
     from fairport.cli import output
     from fairport.layout import network, sharing
@@ -27,7 +31,7 @@ def paths(
 
     if figure is not None:
         figures.require_ending(figure)
-    built = network(load(scenario).patch(read_assignments(assignments or [])))
+    built = network(load(scenario).patch(read_assignments(assignments or []), by="command line"))
     if figure is not None:
         from fairport.figures import paths as drawing
 
@@ -35,8 +39,10 @@ def paths(
     if json:
         output.print_json(sharing.document(built))
         return
-    output.print_rows(sharing.flow_rows(built))
-    shared = sharing.port_rows(built)
-    if shared:
-        output.print_text("\n")
-        output.print_rows(shared)
+    output.print_text(sharing.summary(built))
+    for rows in (sharing.flow_rows(built), sharing.port_rows(built)):
+        if rows:
+            output.print_text("\n")
+            output.print_rows(rows[:top] if top else rows)
+        if 0 < top < len(rows):
+            output.print_text(f"... and {len(rows) - top:,} more; `--top 0` prints all\n")

@@ -1,55 +1,72 @@
-"""The progress bar: simulated time, packet-hops per second, time left.
+"""How far a command is, on stderr: a bar in a terminal, elsewhere a line every ten seconds.
 
-On stderr, in a terminal only.
+What is going to take more than ten seconds says so after its first second, when its speed is known.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol
 
 from fairport.cli.console import err
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-
     from fairport.backends.protocol import Progress
     from fairport.scenario import Scenario
     from fairport.study.making import Status
     from fairport.study.pool import Done
 
+LINE_EVERY_S = 10.0
+"""Time between two lines where there is no terminal."""
+ANNOUNCED_S = 10.0
+"""What takes longer is announced."""
+_KNOWN_AFTER_S = 1.0
+"""How long it takes until the speed says how long the whole takes."""
+
+
+class Move(Protocol):
+    """Takes how much is done, of how much, and the rest in words (it may be called for them)."""
+
+    def __call__(self, done: float, total: float | None, state: Callable[[float], str]) -> None:
+        """`state` is given the seconds since the start."""
+
 
 @contextmanager
-def progress_bar(scenario: Scenario, runs: int, *, shown: bool) -> Iterator[Progress | None]:
-    """A callback for the backend that moves the bar; None when there is no bar."""
-    if not (shown and err().is_terminal):
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.2f} of {task.total:g} s simulated, {task.fields[speed]}left"),
-        TimeRemainingColumn(),
-    )
+def progress_bar(
+    scenario: Scenario, runs: int, *, shown: bool, backend: str = "simulation", jobs: int = 1
+) -> Iterator[Progress | None]:
+    """A callback for the backend that shows how far its runs are; None when nothing is shown."""
     simulated: dict[int, float] = {}
     hops: dict[int, int] = {}
     lock = Lock()
-    with Progress(*columns, console=err(), transient=True) as bar:
-        task = bar.add_task(scenario.name, total=runs * scenario.duration.seconds, speed="")
+
+    def needs() -> str:
+        from fairport import backends
+
+        prepared = backends.get(backend).prepare(scenario, scenario.seed)
+        memory_bytes = min(jobs, runs) * prepared.estimate.memory_bytes
+        return f" and {max(memory_bytes / 1e9, 0.1):.1f} GB of memory"
+
+    with _watch(scenario.name, shown=shown, needs=needs) as watch:
+        if watch is None:
+            yield None
+            return
+        total = runs * scenario.duration.seconds
 
         def move(seed: int, simulated_s: float, packet_hops: int) -> None:
             # several runs may report at once, each from its thread
             with lock:
                 simulated[seed], hops[seed] = simulated_s, packet_hops
-                elapsed = bar.tasks[task].elapsed
-                speed = (
-                    f"{sum(hops.values()) / elapsed / 1e6:.1f} M packet-hops/s, " if elapsed else ""
-                )
-                bar.update(task, completed=sum(simulated.values()), speed=speed)
+                done, so_far = sum(simulated.values()), sum(hops.values())
+            watch(
+                done,
+                total,
+                lambda elapsed: f"{done:.2f} of {total:g} s simulated{_speed(so_far, elapsed)}",
+            )
 
         yield move
 
@@ -59,65 +76,86 @@ def reading_bar(
     files: Iterable[str], *, shown: bool
 ) -> Iterator[Callable[[int, int], None] | None]:
     """The same for captures that are read: packets and bytes so far."""
-    if not (shown and err().is_terminal):
-        yield None
-        return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=err(), transient=True) as bar:
-        task = bar.add_task(f"reading {', '.join(files)}", total=None)
-
-        def move(packets: int, read_bytes: int) -> None:
-            text = f"{packets / 1e6:.1f} million packets, {read_bytes / 1e6:.0f} MB"
-            bar.update(task, description=text)
-
-        yield move
+    with _watch(f"reading {', '.join(files)}", shown=shown) as watch:
+        if watch is None:
+            yield None
+            return
+        yield lambda packets, read_bytes: watch(
+            packets,
+            None,
+            lambda _: f"{packets / 1e6:.1f} million packets, {read_bytes / 1e6:.0f} MB",
+        )
 
 
 @contextmanager
 def pool_bar(name: str, *, shown: bool) -> Iterator[Callable[[Done], None] | None]:
     """The same for the runs of a study."""
-    if not (shown and err().is_terminal):
-        yield None
-        return
-    with _bar_of_runs() as bar:
-        task = bar.add_task(name, total=None, state="")
+    with _watch(name, shown=shown) as watch:
+        if watch is None:
+            yield None
+            return
 
         def move(done: Done) -> None:
-            elapsed = bar.tasks[task].elapsed
             reused = f" ({done.reused} more from the store)" if done.reused else ""
-            speed = f"{done.packet_hops / elapsed / 1e6:.1f} M packet-hops/s, " if elapsed else ""
-            state = f"{done.runs:.1f} of {done.of} runs{reused}, {speed}left"
-            bar.update(task, completed=done.runs, total=done.of, state=state)
+            watch(
+                done.runs,
+                done.of,
+                lambda elapsed: (
+                    f"{done.runs:.1f} of {done.of} runs{reused}{_speed(done.packet_hops, elapsed)}"
+                ),
+            )
 
         yield move
 
 
 @contextmanager
 def sweep_bar(name: str, *, shown: bool) -> Iterator[Callable[[Status], None]]:
-    """A bar for the runs of a sweep; does nothing where there is none."""
-    if not (shown and err().is_terminal):
-        yield lambda _: None
-        return
-    with _bar_of_runs() as bar:
-        task = bar.add_task(name, total=None, state="")
+    """The same for the runs of a sweep, which says itself how long it takes."""
+    with _watch(name, shown=shown, is_announced=False) as watch:
 
         def move(status: Status) -> None:
-            elapsed = bar.tasks[task].elapsed
             failed = f", {status.failed} failed" if status.failed else ""
             reused = f", {status.reused} had before" if status.reused else ""
-            speed = f"{status.done / elapsed:.1f} runs/s, " if elapsed else ""
             total = status.of - status.reused
             running = min(status.running, total - status.done)
-            state = f"{status.done} of {total} runs, {running} running{failed}{reused}, {speed}left"
-            bar.update(task, completed=status.done, total=total, state=state)
+            if watch is not None:
+                watch(
+                    status.done,
+                    total,
+                    lambda elapsed: (
+                        f"{status.done} of {total} runs, {running} running{failed}{reused}"
+                        + (f", {status.done / elapsed:.1f} runs/s" if elapsed else "")
+                    ),
+                )
 
         yield move
 
 
-def _bar_of_runs() -> Bar:
-    """A bar that has its text in the field `state`."""
+def duration(seconds: float) -> str:
+    """For people: 40 s, 12 min, 3.5 h."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def _speed(packet_hops: int, elapsed_s: float) -> str:
+    return f", {packet_hops / elapsed_s / 1e6:.1f} M packet-hops/s" if elapsed_s else ""
+
+
+@contextmanager
+def _watch(
+    name: str, *, shown: bool, is_announced: bool = True, needs: Callable[[], str] = lambda: ""
+) -> Iterator[Move | None]:
+    """What shows how far it is; `needs` says what else it needs, for the announcement."""
+    if not shown:
+        yield None
+        return
+    announce = _Announcement(name, needs) if is_announced else None
+    if not err().is_terminal:
+        yield _Lines(name, announce)
+        return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -126,4 +164,54 @@ def _bar_of_runs() -> Bar:
         TextColumn("{task.fields[state]}"),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, console=err(), transient=True)
+    with Progress(*columns, console=err(), transient=True) as bar:
+        task = bar.add_task(name, total=None, state="")
+
+        def move(done: float, total: float | None, state: Callable[[float], str]) -> None:
+            if announce is not None:
+                announce.once_known(done, total)
+            left = ", left" if total else ""
+            text = state(bar.tasks[task].elapsed or 0.0) + left
+            bar.update(task, completed=done, total=total, state=text)
+
+        yield move
+
+
+class _Announcement:
+    """Says once that it takes long."""
+
+    def __init__(self, name: str, needs: Callable[[], str]) -> None:
+        self.name, self.needs = name, needs
+        self.started, self.is_made = monotonic(), False
+
+    def once_known(self, done: float, total: float | None) -> None:
+        """Called at every step."""
+        elapsed_s = monotonic() - self.started
+        if self.is_made or elapsed_s < _KNOWN_AFTER_S or not total or not done:
+            return
+        self.is_made = True
+        whole_s = elapsed_s * total / done
+        if whole_s > ANNOUNCED_S:
+            text = f"{self.name}: takes about {duration(whole_s)}{self.needs()}"
+            err().print(text, soft_wrap=True)
+
+
+class _Lines:
+    """A line every ten seconds, for a pipe or a file."""
+
+    def __init__(self, name: str, announcement: _Announcement | None) -> None:
+        self.name, self.announcement = name, announcement
+        self.started = monotonic()
+        self.next = self.started + LINE_EVERY_S
+
+    def __call__(self, done: float, total: float | None, state: Callable[[float], str]) -> None:
+        if self.announcement is not None:
+            self.announcement.once_known(done, total)
+        now = monotonic()
+        if now < self.next:
+            return
+        self.next = now + LINE_EVERY_S
+        elapsed_s = now - self.started
+        left_s = elapsed_s * (total - done) / done if total and done else 0.0
+        left = f", {duration(left_s)} left" if left_s else ""
+        print(f"{self.name}: {state(elapsed_s)}{left}", file=sys.stderr, flush=True)

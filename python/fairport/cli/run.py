@@ -111,7 +111,7 @@ def run(
         overrides["duration"] = duration
     if seed is not None:
         overrides["seed"] = seed
-    loaded = load(scenario).patch(overrides)
+    loaded = load(scenario).patch(overrides, by="command line")
     if overload:
         loaded = loaded.patch(
             {
@@ -128,7 +128,8 @@ def run(
             field="--capture-all" if capture_all else "--pcap",
             remedy="leave --no-output out",
         )
-    with progress_bar(loaded, len(seeds), shown=not quiet) as bar:
+    jobs = jobs or os.cpu_count() or 1
+    with progress_bar(loaded, len(seeds), shown=not quiet, backend=backend, jobs=jobs) as bar:
         summary = experiment.run(
             loaded,
             seeds,
@@ -137,7 +138,7 @@ def run(
             force=force,
             figures=not no_figures,
             csv=csv,
-            jobs=jobs or os.cpu_count() or 1,
+            jobs=jobs,
             observation=_observation(captures, snaplen, _ports(packets)),
             progress=bar,
         )

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.group import Group
 from fairport.cli.options import Assignments
 
-app = typer.Typer(help="Look at scenarios.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=Group, help="Look at scenarios.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command()
@@ -29,7 +30,7 @@ def show(
     from fairport.scenario import load, read_assignments, source_text
 
     scenario = load(name)
-    patched = scenario.patch(read_assignments(assignments or []))
+    patched = scenario.patch(read_assignments(assignments or []), by="command line")
     if job:
         from fairport.backends.jobs import job_of
 

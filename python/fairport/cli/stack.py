@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.group import Group
 from fairport.cli.options import Json
 
-app = typer.Typer(help="Look at TCP stacks.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    cls=Group, help="Look at TCP stacks.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.command("list")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from fairport.cli.progress import duration
 from fairport.errors import InputError
 from fairport.study.execution import Executor
 from fairport.study.making import Estimate, Status
@@ -100,15 +101,6 @@ def document(study: Study, status: Status) -> dict[str, Any]:
         "reused": status.reused,
         "failed": status.failed,
     }
-
-
-def duration(seconds: float) -> str:
-    """For people: 40 s, 12 min, 3.5 h."""
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    if seconds < 90 * 60:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def _number(count: int) -> str:

@@ -7,10 +7,14 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.group import Group
 from fairport.cli.options import Assignments, ScenarioName
 
 app = typer.Typer(
-    help="Networks in the formats of other tools.", no_args_is_help=True, rich_markup_mode=None
+    cls=Group,
+    help="Networks in the formats of other tools.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
@@ -40,7 +44,7 @@ def export(
     from fairport.layout.export import exported, write
     from fairport.scenario import load, read_assignments
 
-    built = network(load(scenario).patch(read_assignments(assignments or [])))
+    built = network(load(scenario).patch(read_assignments(assignments or []), by="command line"))
     text = exported(built, name)
     if out is None:
         output.print_text(text)

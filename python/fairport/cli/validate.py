@@ -80,7 +80,7 @@ def validate(
     overrides = read_assignments(assignments or [])
     if duration:
         overrides["duration"] = duration
-    loaded = load(scenario).patch(overrides)
+    loaded = load(scenario).patch(overrides, by="command line")
     folder = None if no_output else out or Path("results") / f"{loaded.name}-validate"
     if folder is not None:
         refuse_what_is_there(folder, force=force)

@@ -95,6 +95,34 @@ def document(network: Network) -> dict[str, Any]:
     }
 
 
+def summary(network: Network) -> str:
+    """How many flows between how many hosts, how far, and the port that limits them."""
+    flows = network.flows
+    ends = len({flow.src for flow in flows}), len({flow.dst for flow in flows})
+    by_hops = sorted(Counter(flow.hops for flow in flows).items())
+    hops = ", ".join(f"{count:,} of {number} hops" for number, count in by_hops)
+    paths = sum(len(flow.forward) for flow in flows)
+    several = f" on {paths:,} paths" if paths > len(flows) else ""
+    lines = [
+        f"{_count(len(flows), 'flow')}{several} from {_count(ends[0], 'host')}"
+        f" to {_count(ends[1], 'host')}: {hops}"
+    ]
+    ports = [port for port in shared_ports(network) if port.flows > 1]
+    if ports:
+        most = ports[0]
+        lines.append(
+            f"{_count(len(ports), 'port')} shared by several flows; expected bottleneck"
+            f" {most.port}: {most.flows:,} flows share {most.rate_bps / 1e9:g} Gbit/s,"
+            f" {most.share_bps / 1e6:.4g} Mbit/s each, from"
+            f" {_count(len(most.by_ingress), 'ingress port')}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def flow_rows(network: Network) -> list[dict[str, Any]]:
     """One row per flow: its path, or one of its paths and how many more there are."""
     return [

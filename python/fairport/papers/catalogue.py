@@ -17,7 +17,9 @@ from fairport.papers.model import Claim, Claims, Experiment, Paper, Platform, Va
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.base import Section
-from fairport.scenario.problems import first_problem
+from fairport.scenario.problems import refused
+from fairport.scenario.source import Source
+from fairport.toml_lines import not_toml
 
 S = TypeVar("S", bound=Section)
 
@@ -188,11 +190,12 @@ def _read(kind: type[S], path: Traversable, shown: str) -> S:
     remedy = "docs/reference/papers.md shows how such a file is written"
     document: Any = None
     try:
-        document = loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        document = loads(text)
         return kind.model_validate(document)
     except ValidationError as error:
-        raise first_problem(error, document, shown, PaperError) from None
+        raise refused(error, document, Source(shown, text), PaperError) from None
     except TOMLDecodeError as error:
-        raise PaperError(f"is not TOML: {error}", file=shown, remedy=remedy) from None
+        raise not_toml(error, shown, PaperError, remedy) from None
     except OSError as error:
         raise PaperError(f"cannot be read: {error.strerror}", file=shown, remedy=remedy) from None

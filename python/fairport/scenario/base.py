@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from typing_extensions import Self
 
 from fairport.errors import did_you_mean
 from fairport.scenario.units import Duration, Limit, PacketCount, Quantity, Rate, Size
@@ -23,25 +31,47 @@ class Section(BaseModel):
         extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
     )
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _known_fields(cls, data: Any) -> Any:
+    def _known_fields(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Refuses unknown fields, together with whatever is wrong with the known ones."""
         if isinstance(data, cls):
-            return data
+            return handler(data)
         if not isinstance(data, dict):
             raise refuse("must be a table", f"its fields: {', '.join(cls.field_names())}")
-        for name in data:
-            if name not in cls.field_names():
-                remedy = did_you_mean(str(name), cls.field_names())
-                raise refuse(
-                    f"is not a field of {cls.of}", remedy, field=str(name), show_value=False
-                )
-        return data
+        known = cls.field_names()
+        unknown = [name for name in data if name not in known]
+        if not unknown:
+            return handler(data)
+        errors = [_unknown(cls.of, str(name), known) for name in unknown]
+        try:
+            handler({name: data[name] for name in data if name in known})
+        except ValidationError as error:
+            errors += [_again(detail) for detail in error.errors(include_url=False)]
+        raise ValidationError.from_exception_data(cls.__name__, errors)
 
     @classmethod
     def field_names(cls) -> list[str]:
         """The names as a file writes them."""
         return [field.alias or name for name, field in cls.model_fields.items()]
+
+
+def _unknown(of: str, name: str, known: list[str]) -> InitErrorDetails:
+    context = {
+        "problem": f"is not a field of {of}",
+        "remedy": did_you_mean(name, known),
+        "field": name,
+        "show_value": False,
+    }
+    kind = PydanticCustomError("unknown_field", "{problem}", context)
+    return InitErrorDetails(type=kind, loc=(), input=name)
+
+
+def _again(detail: ErrorDetails) -> InitErrorDetails:
+    """One of pydantic's errors, to be raised once more."""
+    context = detail.get("ctx", {}) | {"message": detail["msg"]}
+    kind = PydanticCustomError(cast("Any", detail["type"]), "{message}", context)
+    return InitErrorDetails(type=kind, loc=detail["loc"], input=detail["input"])
 
 
 def refuse(

@@ -22,8 +22,10 @@ from typing_extensions import Self
 from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import ScenarioError, not_one_of
 from fairport.scenario.base import Section, refuse
-from fairport.scenario.problems import first_problem
+from fairport.scenario.problems import refused
+from fairport.scenario.source import Source
 from fairport.scenario.units import Duration
+from fairport.toml_lines import not_toml
 
 _FOLDER = "host_profiles"
 _MEASURE = "`fairport doctor --measure-hosts --out NAME.toml` writes one"
@@ -214,10 +216,9 @@ def _parse(text: str, file: str) -> HostProfile:
         document = loads(text)
         return HostProfile.model_validate(document)
     except TOMLDecodeError as error:
-        problem = f"is not TOML: {error}"
-        raise ScenarioError(problem, file=file, remedy=_MEASURE) from None
+        raise not_toml(error, file, ScenarioError, _MEASURE) from None
     except ValidationError as error:
-        raise first_problem(error, document, file, ScenarioError) from None
+        raise refused(error, document, Source(file, text), ScenarioError) from None
 
 
 def _known(profile: Any, info: ValidationInfo) -> Any:

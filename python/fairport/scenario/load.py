@@ -12,7 +12,12 @@ from pydantic import ValidationError
 from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import ScenarioError, did_you_mean
 from fairport.scenario.model import Scenario
-from fairport.scenario.problems import first_problem
+from fairport.scenario.problems import refused
+from fairport.scenario.source import Source
+from fairport.toml_lines import not_toml
+
+# what a file has above its first section
+_OWN_FIELDS = ("name", "description", "paper", "seed", "duration", "routing")
 
 
 def load(source: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
@@ -24,7 +29,7 @@ def load(source: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
     if isinstance(source, Scenario):
         return source
     if isinstance(source, Mapping):
-        return validate(dict(source), file="")
+        return validate(dict(source), Source())
     return parse(source_text(source), file=str(source))
 
 
@@ -41,23 +46,20 @@ def parse(text: str, file: str) -> Scenario:
     try:
         document = loads(text)
     except TOMLDecodeError as error:
-        problem = str(error)
-        raise ScenarioError(
-            f"is not TOML: {problem[:1].lower()}{problem[1:]}",
-            remedy="see https://toml.io, or start from `fairport scenario show outcast`",
-            file=file,
-        ) from None
-    return validate(document, file)
+        remedy = "see https://toml.io, or start from `fairport scenario show outcast`"
+        raise not_toml(error, file, ScenarioError, remedy) from None
+    return validate(document, Source(file, text))
 
 
-def validate(document: dict[str, Any], file: str) -> Scenario:
+def validate(document: dict[str, Any], source: Source) -> Scenario:
     """A scenario from a document with the fields of a file."""
     try:
+        file = source.file
         folder = Path(file).parent if file and _is_path(file) else Path()
         scenario = Scenario.model_validate(document, context={"folder": folder})
     except ValidationError as error:
-        raise first_problem(error, document, file, ScenarioError) from None
-    scenario._file = file
+        raise refused(error, document, source, ScenarioError, _OWN_FIELDS) from None
+    scenario._source = source
     return scenario
 
 

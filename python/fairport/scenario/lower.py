@@ -125,7 +125,9 @@ def _add_traffic(
             ends = Ends(index, senders, receivers, scenario.link.rate, stack)
             flows, workload = traffic.flows(ends), traffic.workload(ends)
         except TrafficError as error:
-            raise error.placed(ScenarioError, file=scenario.file, field=source) from None
+            raise error.placed(
+                ScenarioError, file=scenario.where(f"{source}.{error.field}"), field=source
+            ) from None
         job.flows.extend(flows)
         job.flow_sources.extend([source] * len(flows))
         if workload is not None:
@@ -147,11 +149,12 @@ def _ends(
     alone = next((side[0] for side in (receivers, senders) if len(side) == 1), None)
     if alone in senders and alone in receivers:
         role = "receiver" if [alone] == receivers else "sender"
+        field = senders_field if role == "receiver" else receivers_field
         other = "leave it out" if role == "receiver" else "add another sender"
         raise ScenarioError(
             f"includes the {role} `{alone}`",
-            file=scenario.file,
-            field=senders_field if role == "receiver" else receivers_field,
+            file=scenario.where(field),
+            field=field,
             value=chosen if role == "receiver" else to,
             remedy=f'{other}, or write "all" for every host but the receiver'
             if receiver
@@ -176,7 +179,9 @@ def _naming(scenario: Scenario, path: str, selector: Any) -> Iterator[None]:
     try:
         yield
     except SelectorError as error:
-        raise error.placed(ScenarioError, file=scenario.file, field=path, value=selector) from None
+        raise error.placed(
+            ScenarioError, file=scenario.where(path), field=path, value=selector
+        ) from None
 
 
 def _stack(
@@ -190,7 +195,7 @@ def _stack(
     if name not in presets:
         raise ScenarioError(
             "is not a stack preset",
-            file=scenario.file,
+            file=scenario.where(f"{place}.stack"),
             field=f"{place}.stack",
             value=name,
             remedy=did_you_mean(name, presets),

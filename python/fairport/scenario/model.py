@@ -20,6 +20,7 @@ from fairport.scenario.network import Host, HostTimes, Link, Switch
 from fairport.scenario.queues import Queue
 from fairport.scenario.routing import DestinationSuffix, Routing
 from fairport.scenario.shaper import Shaper, TokenBucket
+from fairport.scenario.source import Source
 from fairport.scenario.tcp import DEFAULT_STACK, HostTcp, TcpSettings
 from fairport.scenario.topology import Fabric, FatTree, Topology
 from fairport.scenario.traffic import Traffic
@@ -78,7 +79,7 @@ class Scenario(Section):
     probes: Probes = Probes()
     """How finely time series are sampled."""
 
-    _file: str = PrivateAttr(default="")
+    _source: Source = PrivateAttr(default=Source())
     _user_code: UserCode = PrivateAttr(default=UserCode())
 
     @model_validator(mode="after")
@@ -230,7 +231,16 @@ class Scenario(Section):
     @property
     def file(self) -> str:
         """Where it was read from, for messages: a file, or the name of a built-in scenario."""
-        return self._file or self.name
+        return self._source.file or self.name
+
+    @property
+    def source(self) -> Source:
+        """Where its values come from."""
+        return self._source
+
+    def where(self, field: str) -> str:
+        """Where the field of this dotted path was set, for messages: "my.toml:12", "--set"."""
+        return self._source.where(field) or self.name
 
     @property
     def user_code(self) -> UserCode:
@@ -265,8 +275,11 @@ class Scenario(Section):
 
         return tomli_w.dumps(self.document(), multiline_strings=True)
 
-    def patch(self, overrides: dict[str, Any]) -> Scenario:
-        """A copy with values set by dotted paths, such as `{"traffic.0.start": "1ms"}`."""
+    def patch(self, overrides: dict[str, Any], *, by: str = "patch") -> Scenario:
+        """A copy with values set by dotted paths, such as `{"traffic.0.start": "1ms"}`.
+
+        Messages about these values say `by`.
+        """
         from fairport.scenario.patch import patched
 
-        return patched(self, overrides)
+        return patched(self, overrides, by)

@@ -12,13 +12,16 @@ from fairport.scenario.load import validate
 from fairport.scenario.model import Scenario
 
 
-def patched(scenario: Scenario, overrides: Mapping[str, Any]) -> Scenario:
-    """The scenario with values set by dotted paths, checked as a file is. Raises ScenarioError."""
+def patched(scenario: Scenario, overrides: Mapping[str, Any], by: str) -> Scenario:
+    """The scenario with values set by dotted paths, checked as a file is. Raises ScenarioError.
+
+    `by` is who set them, for messages.
+    """
     document = copy.deepcopy(scenario.document())
     for path, value in overrides.items():
         # a later path may reach into this value, which is its caller's
-        _set(document, path, copy.deepcopy(value), scenario.file)
-    result = validate(document, scenario.file)
+        _set(document, path, copy.deepcopy(value), by)
+    result = validate(document, scenario.source.overridden(overrides, by))
     code = scenario.user_code
     return result.with_user_code(
         disciplines=code.disciplines, congestion_controls=code.congestion_controls
@@ -51,7 +54,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _set(document: dict[str, Any], path: str, value: Any, file: str) -> None:
+def _set(document: dict[str, Any], path: str, value: Any, by: str) -> None:
     """Puts the value into the document; tables on the way are made, list entries must be there."""
     here: Any = document
     *way, last = path.split(".")
@@ -59,27 +62,27 @@ def _set(document: dict[str, Any], path: str, value: Any, file: str) -> None:
         if isinstance(here, dict):
             here = here.setdefault(part, {})
         else:
-            here = here[_index(here, part, path, file)]
+            here = here[_index(here, part, path, by)]
         if not isinstance(here, dict | list):
             walked = ".".join([*way[: depth + 1]])
             raise ScenarioError(
                 f"does not exist: `{walked}` is a value, not a table",
-                file=file,
+                file=by,
                 field=path,
                 remedy=f"set `{walked}` itself",
             )
     if isinstance(here, dict):
         here[last] = value
     else:
-        here[_index(here, last, path, file)] = value
+        here[_index(here, last, path, by)] = value
 
 
-def _index(entries: list[Any], part: str, path: str, file: str) -> int:
+def _index(entries: list[Any], part: str, path: str, by: str) -> int:
     if part.isdecimal() and int(part) < len(entries):
         return int(part)
     raise ScenarioError(
         f"does not exist: `{part}` is not an index of a list of {len(entries)}",
-        file=file,
+        file=by,
         field=path,
         remedy=f"use {'0' if len(entries) == 1 else f'0 to {len(entries) - 1}'}"
         if entries

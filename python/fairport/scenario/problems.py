@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from fairport.errors import InputError, not_one_of
+from fairport.scenario.source import Source, parts
 
 E = TypeVar("E", bound=InputError)
 
@@ -15,16 +17,49 @@ ABSENT = object()
 """What `look_up` finds where nothing is."""
 
 
-def first_problem(error: ValidationError, document: Any, file: str, kind: type[E]) -> E:
-    """The first of pydantic's errors, in the words of the file; an error of this kind."""
-    detail = error.errors(include_url=False)[0]
+def refused(
+    error: ValidationError,
+    document: Any,
+    source: Source,
+    kind: type[E],
+    own_fields: Collection[str] = (),
+) -> E:
+    """All of pydantic's errors in the words of the file: the first, which holds the others.
+
+    `own_fields` are the fields that the file has above its first section. If one is written below,
+    its hint says so.
+    """
+    found: dict[str, E] = {}
+    written_otherwise = set()  # fields that are not missing: they are misplaced, or misspelt
+    for detail in error.errors(include_url=False):
+        one = _refused(detail, document, source, kind)
+        table, _, name = one.field.rpartition(".")
+        if detail["type"] == "unknown_field":
+            if table and name in own_fields:
+                one.remedy = f"put `{name}` above the first [section]: it is of the whole file"
+                written_otherwise.add(name)
+            elif one.remedy.startswith("did you mean"):
+                meant = one.remedy.split("`")[1]
+                written_otherwise.add(f"{table}.{meant}" if table else meant)
+        found.setdefault(one.field, one)
+    fields = sorted(
+        (field for field, one in found.items() if one.has_value or field not in written_otherwise),
+        key=source.line,
+    )
+    first, *others = [found[field] for field in fields]
+    first.others = tuple(others)
+    return first
+
+
+def _refused(detail: ErrorDetails, document: Any, source: Source, kind: type[E]) -> E:
     context: dict[str, Any] = detail.get("ctx", {})
     path = _path(detail, document)
     if context.get("field"):
         path += parts(context["field"])
     problem, remedy = _words(detail, path)
     value = look_up(document, path)
-    arguments: dict[str, Any] = {"remedy": remedy, "file": file, "field": dotted(path)}
+    field = dotted(path)
+    arguments: dict[str, Any] = {"remedy": remedy, "file": source.where(field), "field": field}
     if value is not ABSENT and context.get("show_value", True) and not isinstance(value, dict):
         arguments["value"] = value
     return kind(problem, **arguments)
@@ -43,11 +78,6 @@ def look_up(document: Any, path: list[str | int]) -> Any:
         except (KeyError, IndexError, TypeError):
             return ABSENT
     return document
-
-
-def parts(field: str) -> list[str | int]:
-    """The path "traffic.0.from" as its parts."""
-    return [int(part) if part.isdigit() else part for part in field.split(".")]
 
 
 def _path(detail: ErrorDetails, document: Any) -> list[str | int]:
@@ -69,7 +99,7 @@ def _words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
     context: dict[str, Any] = detail.get("ctx", {})
     name = path[-1] if path else ""
     match detail["type"]:
-        case "quantity" | "refused":
+        case "quantity" | "refused" | "unknown_field":
             return context["problem"], context["remedy"]
         case "missing" | "union_tag_not_found":
             return "is missing", f"add `{name} = ...`"

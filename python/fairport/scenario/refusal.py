@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 
-from fairport.errors import ScenarioError
+from fairport.errors import ScenarioError, not_one_of
 from fairport.scenario.lower import Job, Layer
 from fairport.scenario.model import Scenario
-from fairport.scenario.problems import ABSENT, dotted, look_up, parts
+from fairport.scenario.problems import ABSENT, dotted, look_up
+from fairport.scenario.source import parts
 from fairport.scenario.tcp import ENGINE_NAMES
 from fairport.scenario.units import Duration
 
@@ -26,9 +27,13 @@ def refusal(
     written = look_up(scenario.resolved(), parts(here))
     if written is ABSENT or isinstance(written, dict):
         written = str(Duration.of(int(value))) if _is_time(field, value) else value
+    choice = re.search(r"it cannot be read: `([^`]*)` is none of (.*)", problem)
+    if choice:
+        names = [name.strip() for name in re.split(r",| and ", choice[2])]
+        problem, remedy = not_one_of(choice[1], names)
     return ScenarioError(
         _in_scenario_words(problem).removeprefix("it "),
-        file=scenario.file,
+        file=scenario.where(here),
         field=here,
         value=written,
         remedy=_in_scenario_words(remedy),

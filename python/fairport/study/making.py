@@ -109,7 +109,7 @@ class Runs:
         problem = error.problem
         if axis and error.field != axis and not error.has_value:
             problem = f"`{error.field}` {problem}"
-        given = {"value": error.value} if error.has_value else {}
+        given: dict[str, Any] = {"value": error.value} if error.has_value else {}
         return InputError(problem, file=self._file, field=where, remedy=error.remedy, **given)
 
     def jobs(self, wanted: int | None) -> int:

@@ -34,9 +34,11 @@ from fairport.run_numbers import NUMBERS
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.base import Section, refuse
-from fairport.scenario.problems import first_problem
+from fairport.scenario.problems import refused
+from fairport.scenario.source import Source
 from fairport.study.fixes import load as load_fixes
 from fairport.study.space import Dimension, Space
+from fairport.toml_lines import not_toml
 
 _BUILTIN = Path(__file__).parent / "builtin" / "searches"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -152,14 +154,13 @@ def load(source: str) -> SearchFile:
             )
         path = _BUILTIN / f"{source}.toml"
     try:
-        document = {"name": path.stem, **loads(path.read_text(encoding="utf-8-sig"))}
+        text = path.read_text(encoding="utf-8-sig")
+        document = {"name": path.stem, **loads(text)}
         search = SearchFile.model_validate(document)
     except ValidationError as error:
-        raise first_problem(error, document, source, InputError) from None
+        raise refused(error, document, Source(source, text), InputError) from None
     except TOMLDecodeError as error:
-        raise InputError(
-            f"is not TOML: {error}", file=source, remedy="see https://toml.io"
-        ) from None
+        raise not_toml(error, source, InputError, "see https://toml.io") from None
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "is not UTF-8 text"
         raise InputError(

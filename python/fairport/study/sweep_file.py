@@ -34,7 +34,9 @@ from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.axes import Points
 from fairport.scenario.base import Section, refuse
-from fairport.scenario.problems import first_problem
+from fairport.scenario.problems import refused
+from fairport.scenario.source import Source
+from fairport.toml_lines import not_toml
 
 _BUILTIN = Path(__file__).parent / "builtin"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -129,12 +131,12 @@ def axes_of(axes: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def read(document: Mapping[str, Any], file: str) -> SweepFile:
-    """A sweep from a document with the fields of a file. Raises InputError."""
+def read(document: Mapping[str, Any], file: str, text: str = "") -> SweepFile:
+    """A sweep from a document with the fields of a file, and its TOML. Raises InputError."""
     try:
         sweep = SweepFile.model_validate(dict(document))
     except ValidationError as error:
-        raise first_problem(error, dict(document), file or "sweep", InputError) from None
+        raise refused(error, dict(document), Source(file or "sweep", text), InputError) from None
     sweep._file = file
     return sweep
 
@@ -174,17 +176,16 @@ def _quick(file: SweepFile, is_asked_for: bool) -> SweepFile:
 
 def _load(path: Path) -> SweepFile:
     try:
-        document = loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        document = loads(text)
     except TOMLDecodeError as error:
-        raise InputError(
-            f"is not TOML: {error}", file=str(path), remedy="see https://toml.io"
-        ) from None
+        raise not_toml(error, str(path), InputError, "see https://toml.io") from None
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "is not UTF-8 text"
         raise InputError(
             f"cannot be read: {said}", file=str(path), remedy="give a sweep file (docs/studies.md)"
         ) from None
-    return read({"name": path.stem, **document}, str(path))
+    return read({"name": path.stem, **document}, str(path), text)
 
 
 def _plain(value: Any) -> Any:

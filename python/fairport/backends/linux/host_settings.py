@@ -149,4 +149,4 @@ def _refuse_what_is_simulated(scenario: Scenario) -> None:
 def _refusal(
     scenario: Scenario, field: str, problem: str, remedy: str, **value: Any
 ) -> ScenarioError:
-    return ScenarioError(problem, file=scenario.file, field=field, remedy=remedy, **value)
+    return ScenarioError(problem, file=scenario.where(field), field=field, remedy=remedy, **value)

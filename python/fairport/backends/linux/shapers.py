@@ -79,7 +79,7 @@ def check(scenario: Scenario, layout: Mapping[str, Any]) -> None:
     """Raises ScenarioError for what bridges with `tc` cannot be."""
 
     def refusal(field: str, problem: str, remedy: str) -> ScenarioError:
-        return ScenarioError(problem, file=scenario.file, field=field, remedy=remedy)
+        return ScenarioError(problem, file=scenario.where(field), field=field, remedy=remedy)
 
     _leaf(scenario)
     names = [node["name"] for node in layout["nodes"] if not node["is_host"]]
@@ -182,7 +182,7 @@ def _leaf(scenario: Scenario) -> str:
         return f"{queue.kind.replace('-', '_')} limit {limit} {times} {ecn}"
     raise ScenarioError(
         "has no counterpart in `tc` with these limits",
-        file=scenario.file,
+        file=scenario.where("queue.kind"),
         field="queue.kind",
         value=queue.kind,
         remedy='use "drop-tail", "red" in bytes, "linux-sfq", "codel" or "fq-codel" in packets,'
@@ -223,7 +223,7 @@ def _run(scenario: Scenario, commands: Sequence[str]) -> None:
         if problem:
             raise BackendError(
                 f"this kernel does not take `tc {command}`: {problem}",
-                file=scenario.file,
+                file=scenario.where("queue"),
                 field="queue",
                 remedy='see `fairport doctor`, or use queue.implementation = "switch"',
             )

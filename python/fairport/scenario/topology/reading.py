@@ -15,7 +15,8 @@ from xml.etree.ElementTree import ParseError
 from pydantic import ValidationError
 
 from fairport.errors import ScenarioError, did_you_mean
-from fairport.scenario.problems import first_problem
+from fairport.scenario.problems import refused
+from fairport.scenario.source import Source
 from fairport.scenario.topology.graph import Graph, GraphLink
 
 if TYPE_CHECKING:
@@ -139,4 +140,4 @@ def _link(path: Path, a: Any, b: Any, data: dict[str, Any]) -> GraphLink:
     try:
         return GraphLink.model_validate(document)
     except ValidationError as error:
-        raise first_problem(error, document, where, ScenarioError) from None
+        raise refused(error, document, Source(where), ScenarioError) from None

@@ -29,7 +29,9 @@ from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError, not_one_of
 from fairport.scenario import Scenario
 from fairport.scenario.base import Section
-from fairport.scenario.problems import first_problem
+from fairport.scenario.problems import refused
+from fairport.scenario.source import Source
+from fairport.toml_lines import not_toml
 
 BASELINE = "none"
 """What a comparison calls the scenario as it is; no fix has this name."""
@@ -81,7 +83,7 @@ class Fix(Section):
             overrides["queue"] = {key: queue[key] for key in _BUFFER if key in queue}
         for path, value in self.patch.items():
             overrides[path] = _value(value, scenario)
-        return scenario.patch(overrides)
+        return scenario.patch(overrides, by=f"fix {self.name}")
 
 
 def load(names: Iterable[str | Path | Fix], folder: Path | None = None) -> list[Fix]:
@@ -121,9 +123,9 @@ def read(path: Path) -> Fix:
         document = loads(text)
         fix = Fix.model_validate(document)
     except ValidationError as error:
-        raise first_problem(error, document, shown, FixError) from None
+        raise refused(error, document, Source(shown, text), FixError) from None
     except TOMLDecodeError as error:
-        raise FixError(f"is not TOML: {error}", file=shown, remedy=_START) from None
+        raise not_toml(error, shown, FixError, _START) from None
     except UnicodeDecodeError:
         raise FixError("is not UTF-8 text", file=shown, remedy=_START) from None
     except OSError as error:

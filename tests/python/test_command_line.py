@@ -1,0 +1,45 @@
+"""What is wrong with a command line is said as any other mistake is: an error and a hint."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        (["rnu"], '"rnu" is not a command of fairport', "did you mean `run`?"),
+        (["scenario", "shwo"], '"shwo" is not a command of fairport scen', "did you mean `show`?"),
+        (["run", "outcast", "--repaet"], "--repaet: is not an option", "did you mean `--repeat`?"),
+        (["run"], "NAME|FILE: is missing", "see `fairport run --help`"),
+        (["run", "outcast", "--repeat", "0"], "--repeat: ", "see `fairport run --help`"),
+        (["run", "outcast", "--seed"], "option '--seed' requires an argument", "see `"),
+        (["--bogus"], "--bogus: is not an option of fairport", "see `fairport --help`"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_an_error_and_a_hint(
+    fairport: Command, arguments: list[str], error: str, hint: str
+) -> None:
+    outcome = fairport(*arguments)
+    assert outcome.status == 2
+    assert outcome.out == ""
+    lines = outcome.err.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith(f"error: {error}")
+    assert lines[1].startswith(f"hint: {hint}")
+
+
+@pytest.mark.parametrize("wrong", ["cubik", "Cubic"])
+def test_a_wrong_name_of_a_list_asks_for_the_nearest(fairport: Command, wrong: str) -> None:
+    outcome = fairport("run", "outcast", "--set", f"tcp.congestion_control={wrong}", "--no-output")
+    assert outcome.status == 2
+    assert outcome.err.splitlines()[1] == "hint: did you mean `cubic`?"
+
+
+def test_paths_begin_with_a_summary_and_can_be_cut(fairport: Command) -> None:
+    lines = fairport("paths", "outcast", "--top", "2").out.splitlines()
+    # a k = 4 fat-tree: one sender at the receiver's switch, two in its pod, twelve elsewhere
+    assert lines[0] == "15 flows from 15 hosts to 1 host: 1 of 2 hops, 2 of 4 hops, 12 of 6 hops"
+    assert "bottleneck edge0.0:0: 15 flows share 1 Gbit/s, 66.67 Mbit/s each" in lines[1]
+    assert lines[6] == "... and 13 more; `--top 0` prints all"

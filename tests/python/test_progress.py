@@ -1,0 +1,48 @@
+"""What a long command says where there is no terminal."""
+
+from __future__ import annotations
+
+import fairport as fp
+import pytest
+from fairport.cli import progress
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, which the test sets."""
+    now = [0.0]
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_pipe_gets_an_announcement_and_a_line_every_ten_seconds(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = fp.scenario("outcast")  # 10 s
+    with progress.progress_bar(scenario, 4, shown=True, jobs=2) as move:
+        assert move is not None
+        for seconds in range(0, 41):
+            clock[0] = float(seconds)
+            move(1, seconds / 4, seconds * 2_000_000)
+    lines = capsys.readouterr().err.splitlines()
+    # a quarter of a second per second, 40 s in all: 160 s
+    assert lines[0].startswith("outcast: takes about 3 min and 0.")
+    assert lines[0].endswith(" GB of memory")
+    assert lines[1] == "outcast: 2.50 of 40 s simulated, 2.0 M packet-hops/s, 2 min left"
+    assert len(lines) == 5
+
+
+def test_what_is_done_within_ten_seconds_says_nothing(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.progress_bar(fp.scenario("outcast"), 1, shown=True) as move:
+        assert move is not None
+        for seconds in range(9):
+            clock[0] = float(seconds)
+            move(1, 10 * seconds / 8, 1)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_quiet_command_has_no_progress() -> None:
+    with progress.progress_bar(fp.scenario("outcast"), 1, shown=False) as move:
+        assert move is None

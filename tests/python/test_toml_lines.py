@@ -1,0 +1,68 @@
+"""The line at which a field is set."""
+
+from __future__ import annotations
+
+import pytest
+from fairport.toml_lines import line_of
+
+TEXT = """\
+# a comment
+name = "x"
+
+[queue]
+kind = "red"
+limit = "16KiB" # [not.a.heading]
+"quoted key" = 1
+
+[host.processing]
+kind = "uniform"
+
+[[traffic]]
+from = [
+  "h1", # one
+  "h2",
+]
+to = "h0"
+
+[[traffic]]
+tcp = { stack = "linux-6", ecn = true }
+host.delay = "1us"
+text = '''
+to = "h9"
+'''
+to = "h1"
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (["name"], 2),
+        (["queue"], 4),
+        (["queue", "limit"], 6),
+        (["queue", "quoted key"], 7),
+        (["host", "processing", "kind"], 10),
+        (["traffic", 0], 12),
+        (["traffic", 0, "from"], 13),
+        (["traffic", 0, "from", 1], 13),
+        (["traffic", 0, "to"], 17),
+        (["traffic", 1, "tcp", "ecn"], 20),
+        (["traffic", 1, "host", "delay"], 21),
+        (["traffic", 1, "to"], 25),
+        # what is missing is missing in its table
+        (["queue", "min"], 4),
+        (["traffic", 1, "rate"], 19),
+        (["topology", "k"], None),
+        (["duration"], None),
+    ],
+)
+def test_the_line_is_where_the_statement_begins(path: list[str | int], line: int | None) -> None:
+    assert line_of(TEXT, path) == line
+
+
+def test_a_text_that_is_no_toml_has_no_lines() -> None:
+    assert line_of("name = \n", ["name"]) is None
+
+
+def test_lines_end_as_on_windows_too() -> None:
+    assert line_of(TEXT.replace("\n", "\r\n"), ["traffic", 0, "to"]) == 17
