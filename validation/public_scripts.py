@@ -20,7 +20,7 @@ SUBJECTS = (
     *("slow_start", "cubic", "fast_recovery", "fast_retransmit", "sack", "limited_transmit"),
     *("cwnd_moderation", "nagle", "ecn", "ts_recent", "eor", "tcp_info", "mss"),
 )
-# packetdrill's default, and that of Linux' selftests/net/packetdrill/ksft_runner.sh on slow machines
+# packetdrill's default, and that of Linux' selftests/net/packetdrill/ksft_runner.sh, slow machine
 TOLERANCES = ("4ms", "14ms")
 # exit status of `fairport script`: a script cannot be read
 UNREADABLE = 2
