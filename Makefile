@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard cra
 CASE ?=
 ARGS ?=
 
-.PHONY: help demo test lint format wheel bench validate kernel-diff docs fingerprints lock clean
+.PHONY: help demo test lint format wheel bench validate attack kernel-diff docs fingerprints lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -47,6 +47,9 @@ format: $(VENV)/.locked  ## put Rust and Python sources into the standard format
 
 wheel: $(VENV)/.locked $(VENV)/.tools  ## build the wheel for every Python from 3.10 on, into dist/
 	$(BIN)/maturin build --release --locked --out dist
+
+attack: $(VENV)/.built  ## attack the command line with bad input and damaged files: ARGS="--seconds 600 --seed 5"
+	$(BIN)/python -m validation attack $(ARGS)
 
 bench: $(VENV)/.built  ## measure speed and memory here; CASE=million-flows: a million flows on k = 8
 	$(BIN)/python -m benches $(CASE) $(ARGS)

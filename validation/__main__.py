@@ -16,6 +16,7 @@ CASES = {
     "sensitivity": "what each parameter of the model does to `outcast`",
     "clocks": "many flows, and which port's clock is faster",
     "fixes": "every fix, compared with what its paper shows",
+    "attack": "bad input, damaged files and random scenarios against the command line",
     "kernel-diff": "random lossy exchanges, replayed against this machine's kernel",
     "public-scripts": "the public packetdrill scripts for Linux, from a folder of them",
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -24,6 +25,13 @@ _SUMMARY = "summary.json"
 
 # so many flows' windows are compared: of more, the pairs would soon be the largest table
 _WINDOWS = 4
+
+
+# What unpacking raises where bytes are not what was written: the archive has checksums.
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
+    *(KeyError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException),
+)
 
 
 class DamagedRecordError(ValueError):
@@ -116,8 +124,10 @@ class Record:
                     name: pl.read_parquet(io.BytesIO(archive.read(f"{name}.parquet")))
                     for name in _TABLES
                 }
-        except (zipfile.BadZipFile, KeyError, ValueError, pl.exceptions.PolarsError) as error:
+        except _DAMAGE as error:
             raise DamagedRecordError(str(error)) from None
+        if not isinstance(summary, dict):
+            raise DamagedRecordError("its summary is not an object")
         return Record(summary=summary, **tables)
 
 

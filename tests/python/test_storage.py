@@ -47,8 +47,10 @@ def test_the_manifest_says_how_the_run_came_about(run_folder: Path) -> None:
         ("manifest.json", "{}", "manifest.json: scenario: is not what a run of this version has"),
         ("summary.json", "{}", "summary.json: measure: is not what a run of this version has"),
         ("manifest.json", "[]", "manifest.json cannot be read"),
-        ("tables/flows.parquet", None, "holds no readable tables"),
-        ("tables/flows.parquet", "no", "holds no readable tables"),
+        ("manifest.json", "[" * 3000, "manifest.json cannot be read"),
+        ("summary.json", '{"classes": ' + "9" * 5000 + "}", "summary.json cannot be read"),
+        ("tables/flows.parquet", None, "is damaged: tables/flows.parquet"),
+        ("tables/flows.parquet", "no", "is damaged: tables/flows.parquet"),
     ],
 )
 def test_a_damaged_folder_is_said_to_be_one(
@@ -62,6 +64,34 @@ def test_a_damaged_folder_is_said_to_be_one(
         fp.load_run(run_folder)
     assert problem in str(error.value)
     assert error.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("summary.json", '"6-hop"', '"7-hop"'),
+        ("summary.json", '"sentence": "', '"sentence": "<script>'),
+        ("manifest.json", '"seed": 7', '"seed": 8'),
+        ("manifest.json", '"backend": "simulation"', '"backend": "simulatiom"'),
+    ],
+)
+def test_a_document_that_was_changed_is_not_taken_for_a_result(
+    run_folder: Path, file: str, before: str, after: str
+) -> None:
+    text = (run_folder / file).read_text(encoding="utf-8")
+    assert before in text
+    (run_folder / file).write_text(text.replace(before, after, 1), encoding="utf-8")
+    with pytest.raises(RunFolderError, match=f"is damaged: {file} is not as Fairport wrote it"):
+        fp.load_run(run_folder)
+
+
+def test_a_single_flipped_bit_of_a_table_is_noticed(run_folder: Path) -> None:
+    path = run_folder / "tables" / "series.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(RunFolderError, match=r"is damaged: tables/series\.parquet"):
+        fp.load_run(run_folder)
 
 
 def test_a_folder_of_several_runs_names_one(short: Scenario, tmp_path: Path) -> None:

@@ -143,9 +143,7 @@ impl Classifier {
         if let Some(last_short) = lengths.get(short.saturating_sub(1)) {
             router.threshold_packets = *last_short;
         }
-        while router.next_tuning <= now {
-            router.next_tuning += tuning.interval_ps;
-        }
+        router.next_tuning = router.next_tuning.next_after(now, tuning.interval_ps);
     }
 }
 

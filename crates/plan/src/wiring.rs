@@ -101,7 +101,7 @@ impl<'a> Wiring<'a> {
         let (job, topology) = (self.job, self.topology);
         let port = topology.port(id);
         let rate = port.options.rate.unwrap_or(job.link.rate_bps);
-        check_rate(rate)?;
+        check_rate(rate, job.link.clock_error_ppb)?;
         let (latency, far_processing) = self.far_end(id);
         let at_host = topology.node(port.node).is_host;
         let shaper = job.shaper.filter(|shaper| shaper.is_at_hosts() || !at_host);
@@ -159,12 +159,13 @@ impl<'a> Wiring<'a> {
     }
 }
 
-fn check_rate(rate: Rate) -> Result<(), BuildError> {
-    /// What the fixed-point time of a byte can hold ([`fairport_units::Serializer`]).
-    const SLOWEST_BPS: u64 = 2_000;
-    if rate.as_bps() < SLOWEST_BPS {
+fn check_rate(rate: Rate, clock_error_ppb: u32) -> Result<(), BuildError> {
+    /// What the fixed-point time of a byte can hold, with some room ([`fairport_units::Serializer`]).
+    const SLOWEST_NANO_BPS: u128 = 1_900_000_000_000;
+    let slow_clock = 1_000_000_000_u128.saturating_sub(u128::from(clock_error_ppb));
+    if u128::from(rate.as_bps()) * slow_clock < SLOWEST_NANO_BPS {
         let value = format!("{} bit/s", rate.as_bps());
-        let remedy = "give a rate of at least 2 kbit/s, such as \"1Gbps\"";
+        let remedy = "give a rate of at least 2 kbit/s, such as \"1Gbps\", and a small clock_error";
         return Err(BuildError::new(
             "link.rate",
             value,

@@ -73,7 +73,10 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
     /// Goes on for about `packet_hops`; returns whether the run has ended.
     pub fn advance(&mut self, packet_hops: u64) -> bool {
         let goal = self.network.packet_hops() + packet_hops;
-        while !self.finished && self.network.packet_hops() < goal {
+        // steps in which no packet moves count too: datagrams dropped in their host, samples every picosecond
+        let mut steps = packet_hops;
+        while !self.finished && self.network.packet_hops() < goal && steps > 0 {
+            steps -= 1;
             if self.hosts.reports.has_pending() {
                 self.handle_pending();
             }

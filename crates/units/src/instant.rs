@@ -69,6 +69,19 @@ impl Instant {
         Duration::from_ps(self.0.saturating_sub(earlier.0))
     }
 
+    /// The first instant after `now` that is a whole number of `intervals` later than this one; this one, if it
+    /// is itself after `now`.
+    #[must_use]
+    pub const fn next_after(self, now: Self, interval: Duration) -> Self {
+        if self.0 > now.0 {
+            return self;
+        }
+        let passed = (now.0 - self.0) / interval.as_ps();
+        self.saturating_add(Duration::from_ps(
+            interval.as_ps().saturating_mul(passed.saturating_add(1)),
+        ))
+    }
+
     /// The instant that is `span` earlier, or the start of the run where that is later.
     #[must_use]
     pub const fn earlier_by(self, span: Duration) -> Self {
@@ -146,6 +159,18 @@ mod tests {
         assert_eq!(sent.saturating_sub(acknowledged), Duration::ZERO);
         assert_eq!(acknowledged.earlier_by(rtt), sent);
         assert_eq!(sent.earlier_by(rtt), Instant::ZERO);
+    }
+
+    #[test]
+    fn what_happens_at_intervals_happens_next_after_now() {
+        let (first, interval) = (Instant::from_us(10), Duration::from_us(4));
+        let next = |now| first.next_after(Instant::from_us(now), interval);
+        assert_eq!(next(9), first);
+        assert_eq!(next(10), Instant::from_us(14));
+        assert_eq!(next(17), Instant::from_us(18));
+        assert_eq!(next(18), Instant::from_us(22));
+        let late = Instant::ZERO.next_after(Instant::NEVER, Duration::from_ps(1));
+        assert_eq!(late, Instant::NEVER);
     }
 
     #[test]

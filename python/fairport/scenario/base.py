@@ -91,6 +91,14 @@ def _positive(value: Q) -> Q:
     return value
 
 
+def _steppable(value: Duration) -> Duration:
+    if value < Duration("1us"):
+        raise refuse("is shorter than 1us", 'give a longer time, such as "1ms"')
+    return value
+
+
+StepDuration = Annotated[Duration, AfterValidator(_steppable)]
+"""Between two steps that the engine does one by one, however little else happens."""
 PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
 PositiveRate = Annotated[Rate, AfterValidator(_positive)]
 PositiveSize = Annotated[Size, AfterValidator(_positive)]

@@ -7,7 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, Tag, model_validator
 from typing_extensions import Self
 
-from fairport.scenario.base import PositiveDuration, PositiveLimit, PositiveSize, refuse
+from fairport.scenario.base import (
+    PositiveDuration,
+    PositiveLimit,
+    PositiveSize,
+    StepDuration,
+    refuse,
+)
 from fairport.scenario.queue import FifoQueue, Share, in_order, length, parts_per_billion
 from fairport.scenario.units import Duration, Limit, Size
 
@@ -195,7 +201,7 @@ class Pie(FifoQueue):
     """Drop early and at random, with a probability that a controller sets by the queueing delay."""
     target: PositiveDuration = Duration("15ms")
     """QDELAY_REF: the queueing delay aimed at."""
-    update: PositiveDuration = Duration("15ms")
+    update: StepDuration = Duration("15ms")
     """T_UPDATE: from one update of the probability to the next."""
     max_burst: Duration = Duration("150ms")
     """MAX_BURST: how long a queue that was short may grow unhindered."""

@@ -15,6 +15,7 @@ from fairport.errors import RunFolderError
 from fairport.files import add_to_list, atomic_folder, partial_folder, unwritable
 from fairport.result import Result
 from fairport.scenario import parse
+from fairport.storage import digests
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -51,7 +52,8 @@ def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> dict[str
     if figures:
         draw(result, folder)
     summary = result.summary | {"files": sorted([*files_below(folder), MANIFEST, SUMMARY])}
-    write_json(folder / MANIFEST, result.manifest)
+    written = digests.digests(result.manifest, summary, folder / TABLES)
+    write_json(folder / MANIFEST, {**result.manifest, digests.KEY: written})
     write_json(folder / SUMMARY, summary)
     return summary
 
@@ -87,6 +89,7 @@ def load_run(folder: str | Path) -> Result:
     folder = Path(folder)
     manifest = _read_json(folder, MANIFEST, _MANIFEST_KEYS)
     summary = _read_json(folder, SUMMARY, _SUMMARY_KEYS)
+    _require_unchanged(folder, manifest, summary)
     return Result(
         scenario=parse(manifest["scenario"], file=str(folder / MANIFEST)),
         seed=manifest["seed"],
@@ -137,12 +140,31 @@ def files_below(folder: Path) -> Iterable[str]:
     return (path.as_posix() for path in files if not path.name.startswith("."))
 
 
+def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str, Any]) -> None:
+    """Everything that is read below is what Fairport wrote: no other check follows."""
+    try:
+        name = digests.changed(manifest, summary, folder / TABLES)
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot be read: {error.strerror}", file=error.filename or str(folder)
+        ) from None
+    if name is not None:
+        raise RunFolderError(
+            f"is damaged: {name} is not as Fairport wrote it",
+            file=str(folder),
+            remedy="run the scenario again",
+        )
+
+
 def _read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, Any]:
     try:
         document = json.loads((folder / name).read_text(encoding="utf-8"))
     except OSError:
         raise _no_run(folder, f"{name} is missing") from None
-    except (UnicodeDecodeError, json.JSONDecodeError):
+    except (
+        ValueError,
+        RecursionError,
+    ):  # not UTF-8, not JSON, a number of 5,000 digits, 1,000 brackets
         document = None
     if not isinstance(document, dict):
         raise _no_run(folder, f"{name} cannot be read")

@@ -127,9 +127,7 @@ impl LinuxSfq {
 
     #[cold]
     fn draw_hash(&mut self, now: Instant) {
-        while self.perturb_at <= now {
-            self.perturb_at += self.config.perturb_ps;
-        }
+        self.perturb_at = self.perturb_at.next_after(now, self.config.perturb_ps);
         self.seed = self.stream.up_to(u64::MAX);
     }
 

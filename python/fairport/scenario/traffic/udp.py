@@ -8,7 +8,7 @@ from pydantic import model_validator
 from typing_extensions import Self
 
 from fairport import headers
-from fairport.scenario.base import PositiveDuration, PositiveRate, PositiveSize, refuse
+from fairport.scenario.base import PositiveRate, PositiveSize, StepDuration, refuse
 from fairport.scenario.traffic.bulk import ListedFlows
 from fairport.scenario.units import Size
 
@@ -27,9 +27,9 @@ class Udp(ListedFlows):
     pattern: Literal["constant", "poisson", "on-off"] = "constant"
     """"constant": one datagram every payload/rate. "poisson": exponential gaps of that mean.
     "on-off": constant during bursts; bursts and silences have exponential lengths."""
-    on_mean: PositiveDuration | None = None
+    on_mean: StepDuration | None = None
     """Mean length of a burst of an on-off source."""
-    off_mean: PositiveDuration | None = None
+    off_mean: StepDuration | None = None
     """Mean length of a silence of an on-off source."""
 
     @model_validator(mode="after")

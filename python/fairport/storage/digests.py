@@ -1,0 +1,47 @@
+"""Whether a run's folder holds what Fairport wrote: a digest (SHA-256) of each file read again.
+
+The manifest has them. A file that a disk, a copy or a person has changed is refused before
+anything is made of it. The summary's list of files is left out: it grows when figures are drawn
+later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+KEY = "digests"
+
+_OF_MANIFEST = "manifest.json"
+_OF_SUMMARY = "summary.json"
+
+
+def digests(
+    manifest: Mapping[str, Any], summary: Mapping[str, Any], tables: Path
+) -> dict[str, str]:
+    """The digest of each file: both documents, and the Parquet files of the folder of tables."""
+    found = {
+        _OF_MANIFEST: _of_document(manifest, KEY),
+        _OF_SUMMARY: _of_document(summary, "files"),
+    }
+    for path in sorted(tables.glob("*.parquet")):
+        found[f"{tables.name}/{path.name}"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def changed(manifest: Mapping[str, Any], summary: Mapping[str, Any], tables: Path) -> str | None:
+    """The first file that is not as it was written; None if all are. Raises OSError."""
+    written = manifest.get(KEY)
+    if not isinstance(written, dict):
+        return _OF_MANIFEST
+    found = digests(manifest, summary, tables)
+    names = sorted({*written, *found})
+    return next((name for name in names if written.get(name) != found.get(name)), None)
+
+
+def _of_document(document: Mapping[str, Any], without: str) -> str:
+    rest = {key: value for key, value in document.items() if key != without}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,98 @@
+"""One attempt: a command line, run in this process, and what must hold of it.
+
+The status is one of those that are documented, and one for bad input comes with a sentence that
+begins with `error:`. No exception leaves the command, and no text says that Fairport itself is at
+fault. What takes more than `PATIENCE_S` of the processor is interrupted as by Ctrl-C; if it has
+not ended `DEAF_S` after it began, a watchdog ends the process with all stacks. Nothing half-
+written stays.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import io
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+PATIENCE_S = 5.0
+# of wall-clock time, which other programs take, too
+DEAF_S = 300.0
+STATUSES = {0: "done", 1: "a check did not hold", 2: "refused", 3: "invalid", 130: "interrupted"}
+FAULTS = ("Traceback (most recent", "fault of fairport itself", "panicked at", "RuntimeWarning")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did; `violation` is empty if it may."""
+
+    status: int
+    out: str
+    err: str
+    seconds: float
+    violation: str
+
+
+def run(arguments: Sequence[str], folder: Path) -> Outcome:
+    """Runs `fairport ARGUMENTS..` in `folder`, the working directory."""
+    from fairport.cli.app import app
+
+    written = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(one, encoding="utf-8") for one in written)
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = out, err
+    status, escaped, begun = -1, "", time.monotonic()
+    try:
+        with _impatient():
+            app(list(arguments), prog_name="fairport")
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 0
+    except BaseException:  # a panic of the engine is no Exception
+        escaped = traceback.format_exc()
+    finally:
+        sys.stdout, sys.stderr = before
+    out.flush()
+    err.flush()
+    texts = [one.getvalue().decode(errors="replace") for one in written]
+    violation = escaped or _violation(status, *texts) or _half_written(folder)
+    return Outcome(status, texts[0], texts[1], time.monotonic() - begun, violation)
+
+
+def _violation(status: int, out: str, err: str) -> str:
+    if status not in STATUSES:
+        return f"status {status}: {err[-500:]}"
+    for fault in FAULTS:
+        if fault in err or fault in out:
+            return f"says `{fault}`: {err[-2000:]}"
+    if status == 2 and "error:" not in err.lower() and "unreadable" not in out:
+        return f"status 2 without an error: {err[-500:]!r}"
+    return ""
+
+
+def _half_written(folder: Path) -> str:
+    left = [path.name for path in folder.rglob(".*") if "partial" in path.name]
+    return f"left behind: {left[:5]}" if left else ""
+
+
+@contextmanager
+def _impatient() -> Iterator[None]:
+    """Ctrl-C after a while, and the end of the process if that is not heard."""
+
+    def press(_: int, __: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGPROF, press)
+    faulthandler.dump_traceback_later(DEAF_S, exit=True, file=2)
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        faulthandler.cancel_dump_traceback_later()
+        signal.signal(signal.SIGPROF, before)
