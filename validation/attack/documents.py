@@ -124,9 +124,9 @@ class Grammar:
         ]
 
     def _string(self, schema: Any) -> str:
-        for unit, examples in _UNITS:
+        for unit, quantities in _UNITS:
             if unit in schema.get("pattern", ""):
-                return self._draw.choice(examples)
+                return self._draw.choice(quantities)
         examples: list[str] = schema.get("examples", [])
         return self._draw.choice(examples if examples and self._draw.random() < 0.2 else _HOSTS)
 
