@@ -1,17 +1,19 @@
 //! From capture files to the tables of a run.
 
-use fairport_net::discipline::Reason;
+use std::hint::black_box;
 
 use crate::capture::Capture;
-use crate::damage::Damage;
 use crate::error::Error;
 use crate::flow::{Connections, Seen, Tracker};
 use crate::join::{Arriving, Completeness, Emitted, Facts, Fate, Join, JoinedPort, Side};
 use crate::outcome::{Outcome, outcome};
-use crate::packet::{Packet, decode};
+use crate::packet::Packet;
+use crate::reading::{FileSummary, Next, Reading, earliest};
 use crate::record::Direction;
-use crate::taps::{Layout, Role, Source, check_links};
+use crate::taps::{Layout, Role, Source};
 
+/// Packets that are decoded before they are followed.
+const BATCH: usize = 64;
 /// Packets between two reports of progress.
 const SLICE: u64 = 200_000;
 /// Records of a file that are looked at for both directions.
@@ -55,107 +57,6 @@ pub struct Progress {
     pub packets: u64,
     /// bytes read so far, after unpacking, of the present pass
     pub bytes: u64,
-}
-
-/// What was read of a file.
-#[derive(Clone, Debug, Default)]
-pub struct FileSummary {
-    /// its name
-    pub file: String,
-    /// bytes, after unpacking
-    pub bytes: u64,
-    /// packets
-    pub packets: u64,
-    /// packets that are not TCP or UDP, or whose headers are not there
-    pub skipped: u64,
-    /// what could not be read
-    pub damage: Damage,
-}
-
-/// A file that is being read, and its next packet.
-struct Reading {
-    capture: Capture,
-    summary: FileSummary,
-    next: Option<Next>,
-    is_over: bool,
-}
-
-#[derive(Clone, Copy)]
-struct Next {
-    packet: Packet,
-    side: Side,
-    reason: Option<Reason>,
-}
-
-impl Reading {
-    fn open(source: &Source) -> Result<Self, Error> {
-        let capture = Capture::open(&source.file)?;
-        Ok(Self {
-            summary: FileSummary {
-                file: capture.name().to_owned(),
-                ..FileSummary::default()
-            },
-            capture,
-            next: None,
-            is_over: false,
-        })
-    }
-
-    /// Goes on to the next packet of TCP or UDP.
-    #[inline]
-    fn advance(&mut self, file: usize, layout: &Layout, tunnels: bool) -> Result<(), Error> {
-        self.next = None;
-        while let Some(record) = self.capture.next_record() {
-            self.summary.packets += 1;
-            let interface = record.interface;
-            let (direction, time_ns) = (record.direction, record.time_ns);
-            let reason = if record.comment.is_empty() {
-                None
-            } else {
-                reason(record.comment)
-            };
-            let (bytes, length) = (record.bytes, record.length);
-            let packet = decode(bytes, length, record.link_type, time_ns, tunnels);
-            if self.summary.packets == 1 {
-                check_links(&self.capture)?;
-            }
-            let Some(packet) = packet else {
-                self.summary.skipped += 1;
-                continue;
-            };
-            self.next = Some(Next {
-                packet: Packet {
-                    time_ns: layout.clocks[file].aligned(packet.time_ns),
-                    ..packet
-                },
-                side: layout.side(file, interface, direction),
-                reason,
-            });
-            return Ok(());
-        }
-        if !self.is_over {
-            self.is_over = true;
-            check_links(&self.capture)?;
-        }
-        Ok(())
-    }
-}
-
-/// The reason in a comment "dropped: REASON".
-fn reason(comment: &[u8]) -> Option<Reason> {
-    let word = comment.strip_prefix(b"dropped: ")?;
-    let place = Reason::NAMES
-        .iter()
-        .position(|name| name.as_bytes() == word)?;
-    [
-        Reason::Full,
-        Reason::Early,
-        Reason::Share,
-        Reason::PushedOut,
-        Reason::Loss,
-    ]
-    .get(place)
-    .copied()
 }
 
 /// Everything that is being found out.
@@ -229,20 +130,13 @@ pub fn analyse(
         reading.advance(file, &layout, options.tunnels)?;
     }
     let mut analysis = Analysis::new(layout, &readings, options)?;
-    analysis.read(&mut readings, options, goes_on)?;
+    match readings.as_mut_slice() {
+        [reading] if analysis.port.is_none() => analysis.read_one(reading, options, goes_on)?,
+        readings => analysis.read(readings, options, goes_on)?,
+    }
     analysis.files = readings.iter().map(Reading::summary).collect();
     check_content(sources, &analysis)?;
     Ok(outcome(analysis))
-}
-
-impl Reading {
-    fn summary(&self) -> FileSummary {
-        FileSummary {
-            bytes: self.capture.position(),
-            damage: self.capture.damage().clone(),
-            ..self.summary.clone()
-        }
-    }
 }
 
 fn check_content(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
@@ -328,6 +222,55 @@ impl Analysis {
         })
     }
 
+    /// One capture, of which nothing is joined: its packets in batches, so that the flows of a whole batch come
+    /// into the cache together.
+    fn read_one(
+        &mut self,
+        reading: &mut Reading,
+        options: &Options,
+        mut goes_on: impl FnMut(Progress) -> bool,
+    ) -> Result<(), Error> {
+        let mut batch: Vec<Next> = Vec::with_capacity(BATCH);
+        let mut directions: Vec<u32> = Vec::with_capacity(BATCH);
+        batch.extend(reading.next.take());
+        while !batch.is_empty() {
+            let keys = batch.iter().map(|next| &next.packet.key);
+            directions.extend(keys.map(|key| self.connections.direction(key)));
+            black_box(self.tracker.warm(&directions));
+            for (next, direction) in batch.iter().zip(&directions) {
+                self.packets += 1;
+                self.follow(*direction, &next.packet);
+            }
+            batch.clear();
+            directions.clear();
+            if self.packets % SLICE < BATCH as u64 {
+                let (packets, bytes) = (self.packets, reading.capture.position());
+                if !goes_on(Progress { packets, bytes }) {
+                    break;
+                }
+            }
+            while batch.len() < BATCH
+                && let Some(next) = reading.read(0, &self.layout, options.tunnels)?
+            {
+                batch.push(next);
+            }
+        }
+        Ok(())
+    }
+
+    /// A packet that is not joined.
+    #[inline]
+    fn follow(&mut self, direction: u32, packet: &Packet) {
+        let time_ns = packet.time_ns.saturating_sub(self.start_ns);
+        self.end_ns = self.end_ns.max(time_ns);
+        self.tracker.observe(&Seen {
+            direction,
+            packet,
+            time_ns,
+            left_ns: Some(time_ns),
+        });
+    }
+
     fn read(
         &mut self,
         readings: &mut [Reading],
@@ -365,18 +308,13 @@ impl Analysis {
     fn add(&mut self, next: &Next, join: Option<&mut Join>) {
         self.packets += 1;
         let packet = &next.packet;
-        let time_ns = packet.time_ns.saturating_sub(self.start_ns);
-        self.end_ns = self.end_ns.max(time_ns);
         let direction = self.connections.direction(&packet.key);
         let Some(join) = join else {
-            self.tracker.observe(&Seen {
-                direction,
-                packet,
-                time_ns,
-                left_ns: Some(time_ns),
-            });
+            self.follow(direction, packet);
             return;
         };
+        let time_ns = packet.time_ns.saturating_sub(self.start_ns);
+        self.end_ns = self.end_ns.max(time_ns);
         if next.side == Side::Egress {
             self.egress.add(time_ns, packet.frame_bytes);
         }
@@ -442,17 +380,4 @@ impl Analysis {
             left_ns,
         });
     }
-}
-
-/// The file whose next packet is the first.
-#[inline]
-fn earliest(readings: &[Reading]) -> Option<usize> {
-    if let [reading] = readings {
-        return reading.next.as_ref().map(|_| 0);
-    }
-    let times = readings.iter().enumerate();
-    times
-        .filter_map(|(file, one)| Some((one.next.as_ref()?.packet.time_ns, file)))
-        .min()
-        .map(|(_, file)| file)
 }

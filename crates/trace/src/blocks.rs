@@ -170,17 +170,20 @@ impl Blocks {
         }
     }
 
-    /// Where behind the first byte a whole block begins, with its length at both ends.
+    /// Where behind the first byte a whole block begins, with its length at both ends and another block, or the
+    /// end, behind it.
     fn first_likely(&self, bytes: &[u8]) -> Option<usize> {
+        let begins_at = |at: usize| {
+            let (kind, length) = (self.word(bytes, at), self.word(bytes, at + 4));
+            let is_known = kind == SECTION || (1..TYPE_MAX).contains(&kind);
+            (is_known && is_length(length) && length >= 16).then_some(at + length as usize)
+        };
         (1..bytes.len().saturating_sub(12)).find(|&at| {
-            let kind = self.word(bytes, at);
-            let length = self.word(bytes, at + 4);
-            let end = at + length as usize;
-            (kind == SECTION || (1..TYPE_MAX).contains(&kind))
-                && is_length(length)
-                && length >= 16
-                && end <= bytes.len()
-                && self.word(bytes, end - 4) == length
+            begins_at(at).is_some_and(|end| {
+                end <= bytes.len()
+                    && self.word(bytes, end - 4) == self.word(bytes, at + 4)
+                    && (end + 8 > bytes.len() || begins_at(end).is_some())
+            })
         })
     }
 

@@ -8,6 +8,8 @@ pub(crate) const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
 /// More than any packet: the largest snap length that programs write is 256 KiB.
 const LONGEST: u32 = 1 << 20;
+/// A header of Ethernet. Bytes that were overwritten with zeros look like empty records.
+const SHORTEST: u32 = 14;
 /// Behind damage, a record is believed if it is within so many seconds of the one before.
 const NEAR_S: u32 = 86_400;
 
@@ -17,7 +19,8 @@ pub(crate) struct Classic {
     is_big_endian: bool,
     /// ns of a unit of the stamps' fraction
     unit_ns: u64,
-    last_s: Option<u32>,
+    /// of the last two records: the stamp of the last one may be damaged itself
+    last_s: [Option<u32>; 2],
 }
 
 /// A record's header.
@@ -43,7 +46,7 @@ impl Classic {
         let format = Self {
             is_big_endian,
             unit_ns,
-            last_s: None,
+            last_s: [None; 2],
         };
         // the upper half says whether frames end with their check sequence
         let link_type = format.word(header, 20) as u16;
@@ -72,7 +75,8 @@ impl Classic {
 
     #[inline]
     fn is_possible(self, header: Header) -> bool {
-        header.captured <= LONGEST && u64::from(header.fraction) * self.unit_ns < 1_000_000_000
+        let has_bytes = header.length > 0 && header.captured <= LONGEST;
+        has_bytes && u64::from(header.fraction) * self.unit_ns < 1_000_000_000
     }
 
     /// The next record; None: the file is over.
@@ -91,11 +95,25 @@ impl Classic {
                 continue;
             }
             let captured = header.captured as usize;
-            if !input.has(RECORD_HEADER + captured) {
+            let behind = RECORD_HEADER + captured;
+            let is_followed = if input.has(behind + RECORD_HEADER) {
+                self.is_possible(self.header(&input.bytes()[behind..]))
+            } else {
+                input.bytes().len() >= behind
+            };
+            if !is_followed && self.hides_records(input.bytes(), behind) {
+                if !self.skip_damage(input, damage) {
+                    return None;
+                }
+                continue;
+            }
+            if input.bytes().len() < behind {
                 lose_rest(input, damage);
                 return None;
             }
-            self.last_s = Some(header.seconds);
+            if header.captured >= SHORTEST {
+                self.last_s = [self.last_s[1], Some(header.seconds)];
+            }
             let nanoseconds = u64::from(header.fraction) * self.unit_ns;
             return Some(Located {
                 time_ns: u64::from(header.seconds) * 1_000_000_000 + nanoseconds,
@@ -130,24 +148,37 @@ impl Classic {
 
     /// Whether a record begins here, and another one, or the end, behind it.
     fn is_likely(&self, input: &mut Input) -> bool {
-        let near = |header: Header| {
-            let is_near = |last: u32| header.seconds.abs_diff(last) < NEAR_S;
-            self.is_possible(header)
-                && header.captured >= 14
-                && header.captured <= header.length
-                && header.length <= LONGEST
-                && self.last_s.is_none_or(is_near)
+        let captured = self.header(input.bytes()).captured;
+        input.has(2 * RECORD_HEADER + captured.min(LONGEST) as usize);
+        self.begins_at(input.bytes(), 0)
+    }
+
+    /// Whether others begin within a record of this length: then the length is damaged.
+    #[cold]
+    fn hides_records(&self, bytes: &[u8], length: usize) -> bool {
+        (1..length.min(bytes.len())).any(|at| self.begins_at(bytes, at))
+    }
+
+    fn begins_at(&self, bytes: &[u8], at: usize) -> bool {
+        let near = |at: usize| {
+            let header = bytes.get(at..at + RECORD_HEADER)?;
+            Some(self.header(header)).filter(|header| self.is_near(*header))
         };
-        let first = self.header(input.bytes());
-        if !near(first) {
-            return false;
-        }
-        let behind = RECORD_HEADER + first.captured as usize;
-        if input.has(behind + RECORD_HEADER) {
-            near(self.header(&input.bytes()[behind..]))
-        } else {
-            input.bytes().len() == behind
-        }
+        near(at).is_some_and(|header| {
+            let behind = at + RECORD_HEADER + header.captured as usize;
+            behind == bytes.len() || near(behind).is_some()
+        })
+    }
+
+    /// Whether a header is one that records of this file have.
+    fn is_near(&self, header: Header) -> bool {
+        let is_near = |last: &u32| header.seconds.abs_diff(*last) < NEAR_S;
+        let mut known = self.last_s.iter().flatten().peekable();
+        self.is_possible(header)
+            && header.captured >= SHORTEST
+            && header.captured <= header.length
+            && header.length <= LONGEST
+            && (known.peek().is_none() || known.any(is_near))
     }
 }
 

@@ -10,10 +10,11 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
+use crate::ahead::Ahead;
 use crate::error::Error;
 
 /// Bytes that are asked of the system at once.
-const CHUNK: usize = 1 << 20;
+const CHUNK: usize = 1 << 18;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -55,9 +56,9 @@ impl Input {
         let is_zstd = head.starts_with(&ZSTD);
         let whole = io::Cursor::new(head).chain(source);
         let source: Box<dyn Read + Send> = if is_gzip {
-            Box::new(MultiGzDecoder::new(whole))
+            Box::new(Ahead::of(MultiGzDecoder::new(whole))?)
         } else if is_zstd {
-            Box::new(zstd::Decoder::new(whole)?)
+            Box::new(Ahead::of(zstd::Decoder::new(whole)?)?)
         } else {
             Box::new(whole)
         };

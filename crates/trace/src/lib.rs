@@ -11,6 +11,7 @@
 //!
 //! The module [`mod@write`] writes the packets of a run at chosen ports.
 
+mod ahead;
 mod analysis;
 mod blocks;
 mod capture;
@@ -22,16 +23,18 @@ mod input;
 mod join;
 mod outcome;
 pub mod packet;
+mod reading;
 mod record;
 mod taps;
 pub mod write;
 
-pub use analysis::{FileSummary, Options, Progress, analyse};
+pub use analysis::{Options, Progress, analyse};
 pub use capture::Capture;
 pub use damage::Damage;
 pub use error::Error;
 pub use join::{Clock, Completeness};
 pub use outcome::Outcome;
 pub use packet::{Key, Packet, decode};
+pub use reading::FileSummary;
 pub use record::{Direction, Interface, Record};
 pub use taps::{Layout, Role, Source, Tap};

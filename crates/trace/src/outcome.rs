@@ -4,10 +4,11 @@ use fairport_record::tables::{Flow, Flows, RttBin, RttBins, Timeouts};
 use fairport_record::{Column, Table};
 use fairport_units::{Duration, Instant};
 
-use crate::analysis::{Analysis, FileSummary};
+use crate::analysis::Analysis;
 use crate::flow::{Cause, FlowEnd};
 use crate::join::Completeness;
 use crate::packet::address;
+use crate::reading::FileSummary;
 use crate::taps::Layout;
 
 /// A flow of so many bytes, or one that does not end, is a long one.

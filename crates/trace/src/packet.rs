@@ -1,5 +1,6 @@
 //! From a captured frame to what the analysis needs of it: whose packet it is, and what TCP says.
 
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};
 
 use fairport_tcp::{Flags, Timestamps};
@@ -47,7 +48,7 @@ pub fn is_known_link(link_type: u16) -> bool {
 
 /// Addresses, protocol and ports, in numbers that are quick to compare. IPv4 addresses are mapped
 /// (RFC 4291 2.5.5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// sender
     pub source: u128,
@@ -57,6 +58,18 @@ pub struct Key {
     pub ports: [u16; 2],
     /// TCP or UDP
     pub protocol: u8,
+}
+
+impl Hash for Key {
+    /// In three words: what is derived hashes byte by byte.
+    #[inline]
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let folded = |address: u128| (address >> 64) as u64 ^ address as u64;
+        let [from, to] = self.ports.map(u64::from);
+        hasher.write_u64(folded(self.source));
+        hasher.write_u64(folded(self.destination));
+        hasher.write_u64(from << 32 | to << 8 | u64::from(self.protocol));
+    }
 }
 
 impl Key {

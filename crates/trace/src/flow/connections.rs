@@ -8,6 +8,7 @@ use crate::packet::Key;
 /// packet of connection n is 2n, the other one is 2n + 1.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
+    /// by the key whose source is the smaller end: the number of the direction that it is
     numbers: FxHashMap<Key, u32>,
     keys: Vec<Key>,
     /// what was looked up last: packets come in trains
@@ -23,21 +24,24 @@ impl Connections {
         {
             return *number;
         }
-        let number = match self.numbers.get(key) {
+        // one entry for both directions: what is looked up stays in the cache for longer
+        let reversed = key.reversed();
+        let is_smaller = (key.source, key.ports[0]) <= (key.destination, key.ports[1]);
+        let smaller = if is_smaller { *key } else { reversed };
+        let known = match self.numbers.get(&smaller) {
             Some(number) => *number,
-            None => self.add(*key),
+            None => self.add(*key, smaller, is_smaller),
         };
+        let number = known ^ u32::from(!is_smaller);
         self.last = Some((*key, number));
         number
     }
 
     #[cold]
-    fn add(&mut self, key: Key) -> u32 {
-        let number = 2 * self.keys.len() as u32;
+    fn add(&mut self, key: Key, smaller: Key, is_smaller: bool) -> u32 {
+        let number = 2 * self.keys.len() as u32 + u32::from(!is_smaller);
         self.keys.push(key);
-        // a packet to oneself has one key for both directions
-        self.numbers.insert(key.reversed(), number + 1);
-        self.numbers.insert(key, number);
+        self.numbers.insert(smaller, number);
         number
     }
 
@@ -71,5 +75,9 @@ mod tests {
             assert_eq!(connections.key(first + 1), key(port).reversed());
         }
         assert_eq!(connections.direction(&key(1001)), 2);
+        let later = key(1002).reversed();
+        assert_eq!(connections.direction(&later), 4, "the first packet's");
+        assert_eq!(connections.direction(&later.reversed()), 5);
+        assert_eq!((connections.key(4), connections.key(5)), (later, key(1002)));
     }
 }

@@ -145,6 +145,21 @@ impl Half {
         }
     }
 
+    /// Reads what the next packet needs, a word of each cache line; see
+    /// [`Tracker::warm`](super::Tracker::warm).
+    #[inline]
+    pub(crate) fn warm(&self) -> u64 {
+        let sums = self.counts.packets ^ self.counts.duplicate_acks ^ self.counts.stalled_ns[3];
+        let stamps = self.leg.stamped_ns();
+        sums ^ stamps ^ self.next ^ self.sent.to() ^ self.arrived.to() ^ self.closed_ns
+    }
+
+    /// When the first segment that waits for its ACK passed.
+    #[inline]
+    pub(crate) fn oldest_ns(&self) -> u64 {
+        self.outstanding.front().map_or(0, |one| one.time_ns)
+    }
+
     /// A sample of the way from the tap to this end and back.
     #[inline]
     pub(crate) fn leg_of_answers(&mut self, sample_ns: u64) {

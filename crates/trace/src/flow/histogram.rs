@@ -22,6 +22,13 @@ impl Histogram {
         }
     }
 
+    /// Reads what the next sample needs; see [`Tracker::warm`](super::Tracker::warm).
+    #[inline]
+    pub(crate) fn warm(&self) -> u32 {
+        let middle = self.bins.get(self.bins.len() / 2);
+        middle.map_or(0, |(_, samples)| *samples)
+    }
+
     /// The bins: (middle in s, samples).
     pub(crate) fn bins(&self) -> impl Iterator<Item = (f64, u64)> {
         self.bins.iter().map(|(bin, samples)| {

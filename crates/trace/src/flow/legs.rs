@@ -30,6 +30,12 @@ impl Default for Leg {
 }
 
 impl Leg {
+    /// When the stamps at both ends of the list were seen.
+    #[inline]
+    pub(crate) fn stamped_ns(&self) -> u64 {
+        self.stamps[0].1 ^ self.stamps[STAMPS - 1].1
+    }
+
     /// A packet of this end passes with a value of its clock.
     #[inline]
     pub(crate) fn stamp(&mut self, value: u32, now_ns: u64) {

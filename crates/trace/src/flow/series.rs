@@ -4,7 +4,7 @@ use fairport_record::tables::{SeriesRow, SeriesRows};
 use fairport_units::{Duration, Instant};
 
 /// Intervals of all flows together, at most.
-const MOST_CELLS: usize = 1 << 19;
+const MOST_CELLS: usize = 1 << 18;
 /// Directions beyond this number have no series.
 pub(crate) const MOST_DIRECTIONS: u32 = 1 << 17;
 
@@ -45,6 +45,8 @@ impl Rtt {
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     interval_ns: u64,
+    /// the interval that was used last, and when it begins
+    present: (u32, u64),
     cells: usize,
     /// by direction
     of: Vec<Vec<Cell>>,
@@ -61,6 +63,7 @@ impl Series {
     pub(crate) fn new(interval_ns: u64) -> Self {
         Self {
             interval_ns,
+            present: (0, 0),
             cells: 0,
             of: Vec::new(),
         }
@@ -105,15 +108,17 @@ impl Series {
         if self.of.len() <= direction {
             self.of.resize(direction + 1, Vec::new());
         }
-        while self.cells >= MOST_CELLS || time_ns / self.interval_ns > u64::from(u32::MAX) {
+        if self.cells >= MOST_CELLS {
             self.double();
         }
-        let interval = (time_ns / self.interval_ns) as u32;
+        let interval = self.interval_of(time_ns);
         let cells = &mut self.of[direction];
         // what left late may belong to an interval before the newest one
         let place = match cells.last() {
+            None => 0,
             Some(newest) if newest.interval == interval => cells.len() - 1,
-            _ => cells.partition_point(|cell| cell.interval < interval),
+            Some(newest) if newest.interval < interval => cells.len(),
+            Some(_) => cells.partition_point(|cell| cell.interval < interval),
         };
         if cells
             .get(place)
@@ -135,10 +140,35 @@ impl Series {
         Some(&mut cells[place])
     }
 
+    /// The interval of a moment: most often that of the packet before.
+    #[inline]
+    fn interval_of(&mut self, time_ns: u64) -> u32 {
+        let (interval, from_ns) = self.present;
+        if time_ns.wrapping_sub(from_ns) < self.interval_ns {
+            return interval;
+        }
+        while time_ns / self.interval_ns > u64::from(u32::MAX) {
+            self.double();
+        }
+        let number = time_ns / self.interval_ns;
+        self.present = (number as u32, number * self.interval_ns);
+        number as u32
+    }
+
+    /// Reads what the next packet of this direction needs; see [`Tracker::warm`](super::Tracker::warm).
+    #[inline]
+    pub(crate) fn warm(&self, direction: u32) -> u32 {
+        let cells = self.of.get(direction as usize);
+        cells
+            .and_then(|cells| cells.last())
+            .map_or(0, |cell| cell.interval)
+    }
+
     /// Makes every interval twice as long.
     #[cold]
     fn double(&mut self) {
         self.interval_ns *= 2;
+        self.present = (0, 0);
         self.cells = 0;
         for cells in &mut self.of {
             let mut joined: Vec<Cell> = Vec::with_capacity(cells.len() / 2 + 1);
@@ -189,62 +219,78 @@ impl Series {
         while spans(&self) > MOST_CELLS {
             self.double();
         }
-        let mut rows: Vec<(u32, SeriesRow)> = Vec::new();
-        for (flow, direction) in directions.iter().enumerate() {
-            if let Some(cells) = self.of.get(*direction as usize) {
-                self.rows_of(flow as u32, cells, &mut rows);
+        // the rows' intervals and flows, in the order of the table
+        let mut order: Vec<(u32, u32)> = Vec::with_capacity(spans(&self));
+        let cells_of = |flow: u32| -> &[Cell] {
+            let direction = directions[flow as usize] as usize;
+            self.of.get(direction).map_or(&[], Vec::as_slice)
+        };
+        for flow in 0..directions.len() as u32 {
+            let cells = cells_of(flow);
+            if let (Some(first), Some(last)) = (cells.first(), cells.last()) {
+                order.extend((first.interval..=last.interval).map(|interval| (interval, flow)));
             }
         }
-        rows.sort_by_key(|(interval, row)| (*interval, row.flow));
-        let mut table = SeriesRows::with_capacity(rows.len());
-        for (_, row) in rows {
-            table.push(row);
+        order.sort_unstable();
+        let mut table = SeriesRows::with_capacity(order.len());
+        let mut cursors = vec![Cursor::default(); directions.len()];
+        for (interval, flow) in order {
+            let cell = cursors[flow as usize].step(cells_of(flow), interval);
+            let delivered_bytes = cursors[flow as usize].delivered_bytes;
+            table.push(self.row(flow, interval, cell, delivered_bytes));
         }
         table
     }
 
-    fn rows_of(&self, flow: u32, cells: &[Cell], rows: &mut Vec<(u32, SeriesRow)>) {
-        let interval_s = self.interval_ns as f64 / 1e9;
-        let mut delivered_bytes = 0;
-        let mut before: Option<Cell> = None;
-        for cell in cells {
-            let empty = before.map_or(cell.interval, |before| before.interval + 1);
-            for interval in empty..=cell.interval {
-                let now = if interval == cell.interval {
-                    *cell
-                } else {
-                    Cell {
-                        new_bytes: 0,
-                        rtt: Rtt::default(),
-                        ..before.unwrap_or(*cell)
-                    }
-                };
-                delivered_bytes += u64::from(now.new_bytes);
-                let rtt_s = |us: f32| match now.rtt.samples {
-                    0 => f64::NAN,
-                    _ => f64::from(us) / 1e6,
-                };
-                let srtt_ns = (f64::from(now.srtt_us) * 1e3) as u64;
-                let row = SeriesRow {
-                    time_s: Instant::from_ns((u64::from(interval) + 1) * self.interval_ns),
-                    flow,
-                    goodput_bps: f64::from(now.new_bytes) * 8.0 / interval_s,
-                    cwnd_bytes: 0,
-                    ssthresh_bytes: None,
-                    srtt_s: if srtt_ns == 0 {
-                        Duration::NEVER
-                    } else {
-                        Duration::from_ns(srtt_ns)
-                    },
-                    in_flight_bytes: u64::from(now.in_flight_bytes),
-                    rtt_min_s: rtt_s(now.rtt.min),
-                    rtt_mean_s: rtt_s(now.rtt.sum / now.rtt.samples.max(1) as f32),
-                    rtt_max_s: rtt_s(now.rtt.max),
-                    delivered_bytes,
-                };
-                rows.push((interval, row));
-            }
-            before = Some(*cell);
+    fn row(&self, flow: u32, interval: u32, cell: Cell, delivered_bytes: u64) -> SeriesRow {
+        let rtt_s = |us: f32| match cell.rtt.samples {
+            0 => f64::NAN,
+            _ => f64::from(us) / 1e6,
+        };
+        let srtt_ns = (f64::from(cell.srtt_us) * 1e3) as u64;
+        SeriesRow {
+            time_s: Instant::from_ns((u64::from(interval) + 1) * self.interval_ns),
+            flow,
+            goodput_bps: f64::from(cell.new_bytes) * 8.0 / (self.interval_ns as f64 / 1e9),
+            cwnd_bytes: 0,
+            ssthresh_bytes: None,
+            srtt_s: if srtt_ns == 0 {
+                Duration::NEVER
+            } else {
+                Duration::from_ns(srtt_ns)
+            },
+            in_flight_bytes: u64::from(cell.in_flight_bytes),
+            rtt_min_s: rtt_s(cell.rtt.min),
+            rtt_mean_s: rtt_s(cell.rtt.sum / cell.rtt.samples.max(1) as f32),
+            rtt_max_s: rtt_s(cell.rtt.max),
+            delivered_bytes,
+        }
+    }
+}
+
+/// How far the rows of a flow are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cursor {
+    /// cells that have had their rows
+    done: usize,
+    delivered_bytes: u64,
+}
+
+impl Cursor {
+    /// The cell of the next interval: that of the flow, or one in which nothing came.
+    fn step(&mut self, cells: &[Cell], interval: u32) -> Cell {
+        let next = cells
+            .get(self.done)
+            .filter(|cell| cell.interval == interval);
+        if let Some(cell) = next {
+            self.done += 1;
+            self.delivered_bytes += u64::from(cell.new_bytes);
+            return *cell;
+        }
+        Cell {
+            new_bytes: 0,
+            rtt: Rtt::default(),
+            ..cells[self.done - 1]
         }
     }
 }

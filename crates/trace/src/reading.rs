@@ -1,0 +1,148 @@
+//! A capture file as the analysis reads it: packet by packet, each with the side of the switch at which it
+//! was seen.
+
+use fairport_net::discipline::Reason;
+
+use crate::capture::Capture;
+use crate::damage::Damage;
+use crate::error::Error;
+use crate::join::Side;
+use crate::packet::{Packet, decode};
+use crate::taps::{Layout, Source, check_links};
+
+/// What was read of a file.
+#[derive(Clone, Debug, Default)]
+pub struct FileSummary {
+    /// its name
+    pub file: String,
+    /// bytes, after unpacking
+    pub bytes: u64,
+    /// packets
+    pub packets: u64,
+    /// packets that are not TCP or UDP, or whose headers are not there
+    pub skipped: u64,
+    /// what could not be read
+    pub damage: Damage,
+}
+
+/// A file that is being read, and its next packet.
+pub(crate) struct Reading {
+    pub(crate) capture: Capture,
+    summary: FileSummary,
+    pub(crate) next: Option<Next>,
+    is_over: bool,
+}
+
+/// A packet of TCP or UDP, and what its capture says of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Next {
+    pub(crate) packet: Packet,
+    pub(crate) side: Side,
+    pub(crate) reason: Option<Reason>,
+}
+
+impl Reading {
+    pub(crate) fn open(source: &Source) -> Result<Self, Error> {
+        let capture = Capture::open(&source.file)?;
+        Ok(Self {
+            summary: FileSummary {
+                file: capture.name().to_owned(),
+                ..FileSummary::default()
+            },
+            capture,
+            next: None,
+            is_over: false,
+        })
+    }
+
+    /// Goes on to the next packet of TCP or UDP.
+    #[inline]
+    pub(crate) fn advance(
+        &mut self,
+        file: usize,
+        layout: &Layout,
+        tunnels: bool,
+    ) -> Result<(), Error> {
+        self.next = self.read(file, layout, tunnels)?;
+        Ok(())
+    }
+
+    /// The next packet of TCP or UDP; None: the file is over.
+    #[inline]
+    pub(crate) fn read(
+        &mut self,
+        file: usize,
+        layout: &Layout,
+        tunnels: bool,
+    ) -> Result<Option<Next>, Error> {
+        while let Some(record) = self.capture.next_record() {
+            self.summary.packets += 1;
+            let interface = record.interface;
+            let (direction, time_ns) = (record.direction, record.time_ns);
+            let reason = if record.comment.is_empty() {
+                None
+            } else {
+                reason(record.comment)
+            };
+            let (bytes, length) = (record.bytes, record.length);
+            let packet = decode(bytes, length, record.link_type, time_ns, tunnels);
+            if self.summary.packets == 1 {
+                check_links(&self.capture)?;
+            }
+            let Some(mut packet) = packet else {
+                self.summary.skipped += 1;
+                continue;
+            };
+            packet.time_ns = layout.clocks[file].aligned(time_ns);
+            return Ok(Some(Next {
+                packet,
+                side: layout.side(file, interface, direction),
+                reason,
+            }));
+        }
+        if !self.is_over {
+            self.is_over = true;
+            check_links(&self.capture)?;
+        }
+        Ok(None)
+    }
+
+    /// What was read so far.
+    pub(crate) fn summary(&self) -> FileSummary {
+        FileSummary {
+            bytes: self.capture.position(),
+            damage: self.capture.damage().clone(),
+            ..self.summary.clone()
+        }
+    }
+}
+
+/// The reason in a comment "dropped: REASON".
+fn reason(comment: &[u8]) -> Option<Reason> {
+    let word = comment.strip_prefix(b"dropped: ")?;
+    let place = Reason::NAMES
+        .iter()
+        .position(|name| name.as_bytes() == word)?;
+    [
+        Reason::Full,
+        Reason::Early,
+        Reason::Share,
+        Reason::PushedOut,
+        Reason::Loss,
+    ]
+    .get(place)
+    .copied()
+}
+
+/// The file whose next packet is the first.
+#[inline]
+pub(crate) fn earliest(readings: &[Reading]) -> Option<usize> {
+    if let [reading] = readings {
+        return reading.next.as_ref().map(|_| 0);
+    }
+    let times = readings.iter().enumerate();
+    times
+        .filter_map(|(file, one)| Some((one.next.as_ref()?.packet.time_ns, file)))
+        .min()
+        .map(|(_, file)| file)
+}
