@@ -20,7 +20,7 @@ mod damage;
 mod error;
 pub mod flow;
 mod input;
-mod join;
+pub mod join;
 mod outcome;
 pub mod packet;
 mod reading;

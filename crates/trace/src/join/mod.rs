@@ -22,6 +22,6 @@ mod window;
 
 pub use clock::Clock;
 pub(crate) use clock::Sampler;
-pub(crate) use port::{Arriving, Facts, Fate, JoinedPort};
-pub use window::Completeness;
-pub(crate) use window::{Emitted, Join, Side};
+pub use port::Fate;
+pub(crate) use port::{Arriving, Facts, JoinedPort};
+pub use window::{Completeness, Emitted, Join, Side};

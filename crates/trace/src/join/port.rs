@@ -48,13 +48,17 @@ pub(crate) struct Arriving {
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub enum Fate {
+    /// it was seen on both sides
     Forwarded {
+        /// when it left
         left_ns: u64,
+        /// whether it got the codepoint CE on the way
         is_marked: bool,
     },
     /// it was acknowledged, though nobody saw it leave
     Unseen,
+    /// it never left, for the reason that the capture gives, if any
     Dropped(Option<Reason>),
 }
 

@@ -21,9 +21,10 @@ const CE: u8 = 3;
 
 /// Where a packet was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     /// coming in, at the ingress tap of this number
     Ingress(u32),
+    /// going out, at the output
     Egress,
     /// elsewhere, at the tap of this number
     Other(u32),
@@ -82,17 +83,21 @@ pub struct Completeness {
 
 /// A packet whose fate is decided.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Emitted {
-    pub(crate) packet: Packet,
-    pub(crate) direction: u32,
-    pub(crate) time_ns: u64,
-    /// the ingress tap, and the fate; none: it is not for the output
-    pub(crate) joined: Option<(u32, Fate)>,
-    pub(crate) is_apart: bool,
+pub struct Emitted {
+    /// the packet
+    pub packet: Packet,
+    /// number of its direction
+    pub direction: u32,
+    /// when it came in
+    pub time_ns: u64,
+    /// the ingress tap, and the fate; none: it is not for the output, or its fate is open
+    pub joined: Option<(u32, Fate)>,
+    /// of a drop: another packet, which the ingress capture missed, may have come in since the drop before it
+    pub is_apart: bool,
 }
 
 /// Joins the packets of all taps, given in order of time.
-pub(crate) struct Join {
+pub struct Join {
     window_ns: u64,
     waiting: VecDeque<Waiting>,
     /// number of the first one that waits
@@ -110,12 +115,13 @@ pub(crate) struct Join {
     last_delay_ns: u64,
     first_joined_ns: Option<u64>,
     egress_last_ns: u64,
-    pub(crate) completeness: Completeness,
+    /// how complete the captures are, so far
+    pub completeness: Completeness,
 }
 
 impl Join {
     /// With this window, for so many ingress taps.
-    pub(crate) fn new(window_ns: u64, ingress: u32) -> Self {
+    pub fn new(window_ns: u64, ingress: u32) -> Self {
         Self {
             window_ns,
             waiting: VecDeque::new(),
@@ -147,7 +153,7 @@ impl Join {
     }
 
     /// A packet was seen; `emit` is called with those whose fate is decided by now.
-    pub(crate) fn add(
+    pub fn add(
         &mut self,
         packet: &Packet,
         direction: u32,
@@ -421,7 +427,7 @@ impl Join {
     }
 
     /// Decides about everything that is left.
-    pub(crate) fn finish(&mut self, emit: impl FnMut(&Emitted)) {
+    pub fn finish(&mut self, emit: impl FnMut(&Emitted)) {
         self.emit_until(u64::MAX, 0, emit);
     }
 }

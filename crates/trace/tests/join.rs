@@ -1,0 +1,234 @@
+//! Ingress and egress of a drop-tail port, joined: of complete captures every fate is found; of an ingress
+//! capture that lost packets no drop and no drop run is made up.
+
+use std::collections::VecDeque;
+
+use fairport_tcp::Flags;
+use fairport_trace::join::{Completeness, Fate, Join, Side};
+use fairport_trace::{Key, Packet};
+use fairport_wire::SackList;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+/// What a full-size packet takes at 1 Gbit/s.
+const PACKET_NS: u64 = 12_304;
+const WINDOW_NS: u64 = 100_000_000;
+
+/// A packet at the port, and what became of it.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    tap: u32,
+    packet: Packet,
+    /// none: it was dropped
+    left_ns: Option<u64>,
+}
+
+/// SplitMix64: the traffic of a case.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % most
+    }
+}
+
+fn packet(flow: u32, number: u32, time_ns: u64) -> Packet {
+    Packet {
+        key: Key {
+            source: u128::from(flow) + 10,
+            destination: 1,
+            ports: [1000, 80],
+            protocol: 6,
+        },
+        time_ns,
+        frame_bytes: 1514,
+        payload: 1448,
+        seq: number.wrapping_mul(1448),
+        ack: 1,
+        window: 60_000,
+        identification: number as u16,
+        ttl: 64,
+        ecn: 0,
+        flags: Flags::ACK,
+        window_scale: None,
+        mss: None,
+        timestamps: None,
+        sacks: SackList::default(),
+    }
+}
+
+/// A port with room for so many packets, and bursts that come in by several others, a little more than it
+/// sends.
+fn port(seed: u64, taps: u32, limit: usize, packets: u32) -> Vec<Passed> {
+    let mut draw = Draw(seed);
+    let mut arrivals: Vec<(u64, u32, u32)> = Vec::new();
+    for tap in 0..taps {
+        let mut now = draw.below(1_000_000);
+        for number in 0..packets / taps {
+            // within a burst packets follow each other on their own line
+            let gap = match draw.below(8) {
+                0 => draw.below(16 * u64::from(taps) * PACKET_NS),
+                _ => draw.below(200),
+            };
+            now += PACKET_NS + gap;
+            arrivals.push((now, tap, number));
+        }
+    }
+    arrivals.sort_unstable();
+    let mut waiting: VecDeque<u64> = VecDeque::new();
+    let mut free_ns = 0;
+    let passed = arrivals.into_iter().map(|(now, tap, number)| {
+        while waiting.front().is_some_and(|left_ns| *left_ns <= now) {
+            waiting.pop_front();
+        }
+        let left_ns = (waiting.len() < limit).then(|| {
+            free_ns = now.max(free_ns) + PACKET_NS;
+            waiting.push_back(free_ns);
+            free_ns
+        });
+        Passed {
+            tap,
+            packet: packet(tap, number, now),
+            left_ns,
+        }
+    });
+    passed.collect()
+}
+
+/// A drop as the join has it: its number among the packets that came, and the count of its ingress port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Drop {
+    tap: u32,
+    number: u32,
+    ingress_arrival: u64,
+}
+
+/// Joins captures of both sides; the ingress capture without the packets of which `is_lost` says so.
+fn joined(passed: &[Passed], is_lost: impl Fn(usize) -> bool) -> (Vec<Drop>, u64, Completeness) {
+    let taps = passed.iter().map(|one| one.tap + 1).max().unwrap_or(0);
+    let ingress = passed
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| !is_lost(*place));
+    let mut seen: Vec<(u64, Side, Packet)> = ingress
+        .map(|(_, one)| (one.packet.time_ns, Side::Ingress(one.tap), one.packet))
+        .collect();
+    let egress = passed
+        .iter()
+        .filter_map(|one| Some((one.left_ns?, Side::Egress, one.packet)));
+    seen.extend(egress.map(|(left_ns, side, packet)| {
+        (
+            left_ns,
+            side,
+            Packet {
+                time_ns: left_ns,
+                ..packet
+            },
+        )
+    }));
+    seen.sort_by_key(|(time_ns, side, _)| (*time_ns, *side == Side::Egress));
+
+    let mut join = Join::new(WINDOW_NS, taps);
+    let mut arrivals = vec![0_u64; taps as usize];
+    let (mut drops, mut forwarded) = (Vec::new(), 0);
+    let mut take = |emitted: &fairport_trace::join::Emitted| {
+        let Some((tap, fate)) = emitted.joined else {
+            return;
+        };
+        let count = &mut arrivals[tap as usize];
+        *count += 1 + u64::from(emitted.is_apart);
+        match fate {
+            Fate::Dropped(_) => drops.push(Drop {
+                tap,
+                number: emitted.packet.seq / 1448,
+                ingress_arrival: *count,
+            }),
+            Fate::Forwarded { left_ns, .. } => {
+                assert!(left_ns >= emitted.time_ns, "it left before it came");
+                forwarded += 1;
+            }
+            Fate::Unseen => panic!("nothing was acknowledged"),
+        }
+    };
+    for (time_ns, side, packet) in &seen {
+        let direction = 2 * (packet.key.source - 10) as u32;
+        join.add(packet, direction, *side, *time_ns, None, &mut take);
+    }
+    join.finish(&mut take);
+    (drops, forwarded, join.completeness)
+}
+
+/// The drops of which the egress capture shows that they are some.
+fn true_drops(passed: &[Passed], is_lost: impl Fn(usize) -> bool) -> Vec<(u32, u32)> {
+    let dropped = passed
+        .iter()
+        .enumerate()
+        .filter(|(place, one)| one.left_ns.is_none() && !is_lost(*place));
+    dropped
+        .map(|(_, one)| (one.tap, one.packet.seq / 1448))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn of_complete_captures_every_fate_is_found(
+        seed: u64, taps in 1_u32..6, limit in 1_usize..64,
+    ) {
+        let passed = port(seed, taps, limit, 2000);
+        let (drops, forwarded, complete) = joined(&passed, |_| false);
+        let truth = true_drops(&passed, |_| false);
+        let left = passed.iter().filter(|one| one.left_ns.is_some()).count() as u64;
+        prop_assert_eq!(forwarded, left);
+        prop_assert_eq!(complete.joined, left);
+        prop_assert_eq!((complete.missed_at_ingress, complete.without_ingress), (0, 0));
+        // the last ones may still have been queued
+        prop_assert_eq!(drops.len() as u64 + complete.open, truth.len() as u64);
+        for (drop, (tap, number)) in drops.iter().zip(&truth) {
+            prop_assert_eq!((drop.tap, drop.number), (*tap, *number));
+            prop_assert_eq!(drop.ingress_arrival, u64::from(*number) + 1);
+        }
+    }
+
+    #[test]
+    fn an_ingress_capture_with_gaps_makes_no_drop_and_no_drop_run(
+        seed: u64, taps in 2_u32..6, limit in 4_usize..64, per_mille in 1_u64..=50,
+    ) {
+        let passed = port(seed, taps, limit, 4000);
+        let mut draw = Draw(!seed);
+        let lost: Vec<bool> = passed.iter().map(|_| draw.below(1000) < per_mille).collect();
+        let (drops, _, complete) = joined(&passed, |place| lost[place]);
+        let truth = true_drops(&passed, |place| lost[place]);
+        // every drop that the capture holds is found, none is made up
+        let found: Vec<(u32, u32)> = drops.iter().map(|drop| (drop.tap, drop.number)).collect();
+        prop_assert_eq!(found.as_slice(), &truth[..found.len()]);
+        prop_assert_eq!(found.len() as u64 + complete.open, truth.len() as u64);
+        // what left without having been seen coming in is counted as such
+        let missed = passed.iter().zip(&lost).filter(|(one, lost)| **lost && one.left_ns.is_some());
+        prop_assert_eq!(complete.missed_at_ingress, missed.count() as u64);
+        // between drops that count as consecutive no packet of the same port was accepted
+        let (mut counted, mut true_pairs) = (0_u64, 0_u64);
+        for tap in 0..taps {
+            let of_tap: Vec<&Drop> = drops.iter().filter(|drop| drop.tap == tap).collect();
+            for two in of_tap.windows(2) {
+                let mut between = passed.iter().filter(|one| {
+                    let number = one.packet.seq / 1448;
+                    one.tap == tap && (two[0].number..two[1].number).contains(&number)
+                });
+                let is_run = between.all(|one| one.left_ns.is_none());
+                let is_counted = two[1].ingress_arrival == two[0].ingress_arrival + 1;
+                prop_assert!(is_run || !is_counted, "{two:?}");
+                counted += u64::from(is_counted);
+                true_pairs += u64::from(is_run);
+            }
+        }
+        // and most of the runs are still there
+        let least = true_pairs as f64 * (1.0 - 10.0 * per_mille as f64 / 1000.0) - 5.0;
+        prop_assert!(counted as f64 >= least, "{counted} of {true_pairs}");
+    }
+}
