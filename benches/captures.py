@@ -112,20 +112,24 @@ def analysed(file: str, source: Iterator[bytes] | None = None) -> dict[str, floa
     return found
 
 
-def tshark_s(file: str) -> float | None:
-    """How long `tshark -q -z conv,tcp` takes; None where it is not installed."""
-    if shutil.which("tshark") is None:
+def command_s(*command: str) -> float | None:
+    """How much processor time a command takes; None where it is not installed."""
+    if shutil.which(command[0]) is None:
         return None
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        ["tshark", "-q", "-z", "conv,tcp", "-r", file], check=True, stdout=subprocess.DEVNULL
-    )
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def row(name: str, found: dict[str, float], seconds: float, theirs_s: float | None) -> list[str]:
-    """A row of the table."""
+def row(
+    name: str,
+    found: dict[str, float],
+    seconds: float,
+    ours_s: float | None = None,
+    theirs_s: float | None = None,
+) -> list[str]:
+    """A row of the table: of the analysis, of the whole command, of tshark."""
     return [
         name,
         f"{found['packets'] / seconds / 1e6:.2f}",
@@ -133,6 +137,7 @@ def row(name: str, found: dict[str, float], seconds: float, theirs_s: float | No
         f"{found['memory'] / 1e6:.0f} MB",
         "" if theirs_s is None else f"{theirs_s:.1f} s",
         "" if theirs_s is None else f"{theirs_s / seconds:.0f}",
+        "" if ours_s is None else f"{ours_s:.1f} s",
     ]
 
 
@@ -150,14 +155,16 @@ def main(arguments: Sequence[str]) -> None:
             with file.open("wb") as out:
                 out.writelines(chunks(options.pairs, snap))
             best = min((analysed(str(file)) for _ in range(3)), key=lambda one: one["cpu_s"])
-            theirs_s = tshark_s(str(file))
+            theirs_s = command_s("tshark", "-q", "-z", "conv,tcp", "-r", str(file))
+            ours_s = command_s(sys.executable, "-m", "fairport", "analyze", "--quiet", str(file))
             title = f"{name}, {best['bytes'] / 1e9:.2f} GB"
-            rows.append(row(title, best, best["cpu_s"], theirs_s))
+            rows.append(row(title, best, best["cpu_s"], ours_s, theirs_s))
     pairs = int(options.long_bytes / (FULL + HEADERS + 32))
     long = analysed("-", chunks(pairs, FULL))
     title = f"full-size frames by a pipe, {long['bytes'] / 1e9:.1f} GB"
-    rows.append(row(title, long, long["cpu_s"], None))
-    heads = ["capture", "million packets/s", "GB/s", "memory", "tshark -q -z conv,tcp", "ratio"]
+    rows.append(row(title, long, long["cpu_s"]))
+    theirs = ["tshark -q -z conv,tcp", "ratio", "fairport analyze, all of it"]
+    heads = ["capture", "million packets/s", "GB/s", "memory", *theirs]
     text = table(heads, rows)
     print(text)
     if not options.print_only:
