@@ -165,7 +165,7 @@ def test_more_than_256_ingress_ports_keep_their_packets(chromium: Page, tmp_path
     result = replace(plain, tables=plain.tables | {"flows": flows})
     last = names[-1]
     here = Focus("s0:0", 0.0, 1e-3, "a test", ingress_port=last)
-    windows = plain.series.select("time_s", "flow", "cwnd_bytes").clear()
+    windows = plain.series.select("time_s", "flow", bytes="cwnd_bytes").clear()
     slide = Slide(result, here, packets, windows, whole_run=True)
     path = tmp_path / "page.html"
     page.write(slide, slide, path)
@@ -331,3 +331,37 @@ def test_names_cannot_become_markup(
 def test_nothing_is_wider_than_the_window(chromium: Page, written: Path, width: int) -> None:
     opened(chromium, written, width=width)
     assert chromium.value("document.documentElement.scrollWidth") <= width
+
+
+def test_captures_are_looked_at_as_runs_are(
+    fairport: Command, chromium: Page, tmp_path: Path
+) -> None:
+    run = ["run", "two-switch", "--duration", "150ms", "--no-figures", "--quiet", "--out", "run"]
+    assert fairport(*run, "--pcap", "s0:0,s0:1,s0:2").status == 0
+    files = sorted(str(file) for file in (tmp_path / "run" / "captures").iterdir())
+    for name, more in (("bare", []), ("found", ["--packets"])):
+        done = fairport("analyze", *files, *more, "--out", name, "--no-figures", "--quiet")
+        assert done.status == 0, done.err
+    refused = fairport("microscope", "bare")
+    assert refused.status == 2
+    assert "analyze the captures of both sides of the switch again, with --packets" in refused.err
+    done = fairport("microscope", "found", "--json")
+    assert done.status == 0, done.err
+    shown = json.loads(done.out)
+    table = pl.read_parquet(tmp_path / "found" / "tables" / "packets.parquet")
+    assert shown["packets_whole_run"] == table.height
+    dropped = table.filter(fate="dropped")
+    assert dropped.height == pl.read_parquet("found/tables/drops.parquet").height > 0
+    row = dropped.row(0, named=True)
+    opened(chromium, tmp_path / "found-microscope" / "microscope.html")
+    time_ns = row["time_s"] * 1e9
+    chromium.value(f"microscope.show({time_ns - 1e4}, {time_ns + 1e4})")
+    chromium.wait("microscope.drawn() === 'packets'")
+    place = chromium.value("microscope.place()")
+    lane = sorted(table["ingress_port"].unique()).index(row["ingress_port"])
+    x = place["left"] + 1e4 * place["scale"]
+    y = (place["lanes"].index(lane) + 0.5) * place["lane"]
+    found = chromium.value(f"microscope.packet({x}, {y})")
+    names = ("flow", "seq", "size_bytes", "queue_bytes", "fate", "reason", "ingress_port")
+    assert [found[name] for name in names] == [row[name] for name in names]
+    assert chromium.messages == []

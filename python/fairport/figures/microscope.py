@@ -17,7 +17,7 @@ CAPTION = (
     "Above: every packet that arrived for the port, by the port through which it came in; a bar "
     "is a packet that was accepted, a cross one that was dropped, a ring one that was marked. "
     "Middle: bytes in the buffer when each packet arrived. Below: congestion windows of the "
-    "senders."
+    "senders, or, of captures, what they have in flight."
 )
 MARKED = "#009e73"
 # Of more ingress ports than this, those with most packets are shown.
@@ -32,7 +32,9 @@ def draw(slide: Slide) -> Figure:
     ports = _ports(slide)
     to_x = _clock(slide)
     heights = [0.1 + 0.36 * len(ports), 0.85] + ([0.95] if slide.windows.height else [])
-    of = f"{slide.result.scenario.name}, seed {slide.result.seed}"
+    of = slide.result.scenario.name
+    if slide.result.manifest["backend"] != "captures":
+        of += f", seed {slide.result.seed}"
     gaps = [0.12, 0.12][: len(heights) - 1]
     with style.applied():
         picture, rows = style.panels(of, f"{TITLE}: port {focus.port}", heights, gaps)
@@ -45,7 +47,7 @@ def draw(slide: Slide) -> Figure:
         style.y_label(picture, panels[1:2], "queue (kB)")
         if slide.windows.height:
             _windows(panels[2], slide, to_x)
-            style.y_label(picture, panels[2:], "window (kB)")
+            style.y_label(picture, panels[2:], f"{slide.windows_name} (kB)")
         for panel in panels:
             panel.set_xlim(to_x(focus.from_s), to_x(focus.to_s))
             if focus.dark_s is not None:
@@ -135,7 +137,7 @@ def _windows(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
         samples = pl.concat([before, seen, after])
         if samples.is_empty():
             continue
-        kilobytes = samples["cwnd_bytes"].to_numpy() / 1e3
+        kilobytes = samples["bytes"].to_numpy() / 1e3
         top = max(top, kilobytes.max())
         look: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.6, "alpha": 0.6, "zorder": 1}
         if flow in chosen:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from fairport.backends import run as backends_run
-from fairport.backends import simulation
+from fairport.backends import captures, simulation
 from fairport.backends.protocol import Observation, Progress
 from fairport.errors import InputError, RunFolderError
 from fairport.microscope.focus import Focus
@@ -33,9 +33,11 @@ class Slide:
     packets: pl.DataFrame
     """Rows of the table `packets` of the port, in order of time: the span's, or the whole run's."""
     windows: pl.DataFrame
-    """`time_s`, `flow`, `cwnd_bytes` of the flows with packets there; no rows if not known."""
+    """`time_s`, `flow`, `bytes` of the flows with packets there; no rows if not known."""
     whole_run: bool
     """Whether the packets are those of the whole run."""
+    windows_name: str = "window"
+    """What these bytes are: the congestion window, or, of captures, what is in flight."""
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -85,21 +87,29 @@ def look(
             remedy="give another time or another --port",
         )
     there = there.sort("time_s", maintain_order=True)
-    flows = there["flow"].unique()
-    windows = series.filter(
-        pl.col("flow").is_in(flows.implode()), pl.col("cwnd_bytes").is_not_null()
-    )
+    series = series.filter(pl.col("flow").is_in(there["flow"].unique().implode()))
+    column, name = "cwnd_bytes", "window"
+    if series["cwnd_bytes"].null_count() == series.height:
+        column, name = "in_flight_bytes", "in flight"
+    windows = series.filter(pl.col(column).is_not_null()).sort("flow", "time_s")
     return Slide(
         result,
         focus,
         there,
-        windows.select("time_s", "flow", "cwnd_bytes").sort("flow", "time_s"),
+        windows.select("time_s", "flow", bytes=column),
         whole_run,
+        name,
     )
 
 
 def _again(result: Result, focus: Focus, whole_run: bool, progress: Progress | None) -> Result:
     """The run again, with the packets. Its fingerprint must be the same."""
+    if result.manifest["backend"] == captures.NAME:
+        raise RunFolderError(
+            "has no row for each packet",
+            file=result.run_id,
+            remedy="analyze the captures of both sides of the switch again, with --packets",
+        )
     if result.manifest["backend"] != simulation.NAME or "user_code" in result.manifest:
         raise RunFolderError(
             f"has no packets of port {focus.port}, and cannot be run again to the same packets",

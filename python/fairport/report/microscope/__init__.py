@@ -70,6 +70,7 @@ def _document(whole: Slide, near: Slide, packed: Packed) -> dict[str, Any]:
             "flow": next(iter(near.concerned), None),
         },
         "windows": _windows(whole, near),
+        "windowsName": "windows" if whole.windows_name == "window" else whole.windows_name,
     }
 
 
@@ -83,10 +84,10 @@ def _windows(whole: Slide, near: Slide) -> list[dict[str, Any]]:
     for flow in most["flow"].sort():
         samples = rows.filter(flow=flow).sort("time_s")
         # a window that stays as it is needs no second sample
-        samples = samples.filter(pl.col("cwnd_bytes").ne_missing(pl.col("cwnd_bytes").shift(1)))
+        samples = samples.filter(pl.col("bytes").ne_missing(pl.col("bytes").shift(1)))
         if samples.height:
             times = (samples["time_s"] * 1e9).round().cast(pl.Int64).to_list()
-            windows.append({"flow": flow, "time": times, "bytes": samples["cwnd_bytes"].to_list()})
+            windows.append({"flow": flow, "time": times, "bytes": samples["bytes"].to_list()})
     return windows
 
 

@@ -276,7 +276,7 @@ class Painter {
     };
     axis(place.queue, "queue", this.queueTop ?? 1);
     if (!place.windows.height) return;
-    axis(place.windows, "windows", this.windowTop ?? 1);
+    axis(place.windows, doc.windowsName, this.windowTop ?? 1);
     const marked = doc.flows[this.state.marked ?? doc.focus.flow];
     if (!marked) return;
     c.textAlign = "left";
