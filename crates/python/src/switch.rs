@@ -68,7 +68,7 @@ pub(crate) fn run_switch<'py>(
     let stops = stops.clone().unbind();
     let mut raised = None;
     let done = py.detach(|| {
-        switch.run(|now| {
+        switch.run(granted.class, |now| {
             Python::attach(|py| {
                 let asked = py.check_signals().and_then(|()| {
                     let answer = stops.call1(py, (now.as_secs_f64(),))?;
@@ -89,8 +89,7 @@ pub(crate) fn run_switch<'py>(
     let dict = PyDict::new(py);
     dict.set_item("packet_hops", outcome.packet_hops)?;
     dict.set_item("health", health(py, &outcome.health)?)?;
-    dict.set_item("real_time", granted.real_time)?;
-    dict.set_item("pinned", granted.pinned)?;
+    dict.set_item("scheduling", granted.class.name())?;
     let keys: Vec<Key> = outcome.flows.iter().map(parts_of).collect();
     dict.set_item("flows", keys)?;
     dict.set_item("fingerprint", format!("{:016x}", outcome.fingerprint))?;

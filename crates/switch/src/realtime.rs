@@ -1,5 +1,12 @@
-//! What makes the kernel run this thread when something is due: a real-time priority, a processor of
-//! its own, memory that stays.
+//! What makes the kernel run this thread when something is due: a real-time class, a processor of its
+//! own, memory that stays.
+//!
+//! The class is `SCHED_DEADLINE` with a runtime as long as its period, which is all of a processor. A
+//! thread of `SCHED_FIFO` is stopped when it has taken 95 % of a second, and then for the rest of that
+//! second (`kernel.sched_rt_runtime_us`, where the kernel schedules real-time groups), whether or not
+//! another program waits. Measured on such a machine, a thread that never sleeps: three gaps of 50 ms in
+//! 4 s with `SCHED_FIFO`, none above 0.2 ms with `SCHED_DEADLINE`. The kernel admits it if there is a
+//! second processor, and if the thread may run on all of them; else the class is `SCHED_FIFO`.
 #![expect(unsafe_code, reason = "libc's calls are unsafe")]
 
 use std::io;
@@ -7,24 +14,82 @@ use std::mem::{size_of, zeroed};
 
 use crate::ring::check;
 
+/// Runtime, deadline and period of the thread, in ns.
+const PERIOD_NS: u64 = 1_000_000;
+/// `SCHED_FLAG_RESET_ON_FORK`: without it the thread cannot start others.
+const RESET_ON_FORK: u64 = 1;
+
 /// What was permitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// The thread has a priority of `SCHED_FIFO`.
-    pub real_time: bool,
-    /// It runs on one processor.
+    /// The class by which the thread is scheduled.
+    pub class: Class,
+    /// It runs on one processor alone.
     pub pinned: bool,
     /// Its memory is never paged out.
     pub locked: bool,
 }
 
+/// How the kernel schedules the thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Class {
+    /// `SCHED_DEADLINE`: as long as it wants to run.
+    Deadline,
+    /// `SCHED_FIFO`: before others, but not all the time.
+    Fifo,
+    /// As every other program.
+    #[default]
+    Other,
+}
+
+impl Class {
+    /// The name of the kernel.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Deadline => "SCHED_DEADLINE",
+            Class::Fifo => "SCHED_FIFO",
+            Class::Other => "SCHED_OTHER",
+        }
+    }
+}
+
 /// Asks for all of it for the present thread; what is not permitted is left out.
 pub fn prepare(processor: Option<usize>, priority: i32) -> Granted {
-    Granted {
-        real_time: with_priority(priority).is_ok(),
-        pinned: processor.is_some_and(|processor| on_processor(processor).is_ok()),
-        locked: in_memory().is_ok(),
+    let locked = in_memory().is_ok();
+    // a thread of this class stays where it is, though it may not be bound to one processor
+    let allowed = processors();
+    let pinned = processor.is_some_and(|one| on_processors(&only(one)).is_ok());
+    let is_free = !pinned || allowed.is_ok_and(|allowed| on_processors(&allowed).is_ok());
+    if is_free && with_deadline().is_ok() {
+        return Granted {
+            class: Class::Deadline,
+            pinned: false,
+            locked,
+        };
     }
+    let pinned = processor.is_some_and(|one| on_processors(&only(one)).is_ok());
+    let is_first = with_priority(priority).is_ok();
+    Granted {
+        class: if is_first { Class::Fifo } else { Class::Other },
+        pinned,
+        locked,
+    }
+}
+
+fn with_deadline() -> io::Result<()> {
+    let wanted = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: libc::SCHED_DEADLINE as u32,
+        sched_flags: RESET_ON_FORK,
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: PERIOD_NS,
+        sched_deadline: PERIOD_NS,
+        sched_period: PERIOD_NS,
+    };
+    // SAFETY: a plain structure that says its size, alive during the call.
+    let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const wanted, 0) };
+    check(done as i32).map(drop)
 }
 
 fn with_priority(priority: i32) -> io::Result<()> {
@@ -37,14 +102,33 @@ fn with_priority(priority: i32) -> io::Result<()> {
     .map(drop)
 }
 
-fn on_processor(processor: usize) -> io::Result<()> {
-    // SAFETY: a plain structure, alive during the call; `CPU_SET` ignores numbers that are too large.
-    check(unsafe {
+fn only(processor: usize) -> libc::cpu_set_t {
+    // SAFETY: an all-zero value of this plain structure is valid; `CPU_SET` ignores numbers that are
+    // too large.
+    unsafe {
         let mut set: libc::cpu_set_t = zeroed();
         libc::CPU_SET(processor, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
-    })
-    .map(drop)
+        set
+    }
+}
+
+fn processors() -> io::Result<libc::cpu_set_t> {
+    // SAFETY: a plain structure, alive during the call.
+    unsafe {
+        let mut set: libc::cpu_set_t = zeroed();
+        check(libc::sched_getaffinity(
+            0,
+            size_of::<libc::cpu_set_t>(),
+            &raw mut set,
+        ))?;
+        Ok(set)
+    }
+}
+
+fn on_processors(set: &libc::cpu_set_t) -> io::Result<()> {
+    let size = size_of::<libc::cpu_set_t>();
+    // SAFETY: a plain structure, alive during the call.
+    check(unsafe { libc::sched_setaffinity(0, size, std::ptr::from_ref(set)) }).map(drop)
 }
 
 fn in_memory() -> io::Result<()> {

@@ -1,13 +1,15 @@
 //! When the switch sleeps: what is due must not wait for it, and other programs must not starve.
 //!
-//! A wake-up takes tens of microseconds, so shortly before something is due the switch stays awake. But a
-//! real-time thread that never sleeps is stopped by the kernel: it gives starved programs 50 ms of
-//! each second in one piece (`fair_server`, or `sched_rt_runtime_us`), during which no frame leaves. So
-//! the switch gives them time by itself, in pieces between two frames. Of a piece of 40 us about half
-//! goes into changing programs, so a quarter of its time is what keeps the kernel from stepping in
-//! (measured with compilers on both processors: pieces of 7 % in all were not enough).
+//! A wake-up takes tens of microseconds, so shortly before something is due the switch stays awake. If
+//! the kernel lets it have all of a processor ([`Class::Deadline`]) nothing more is needed. A thread of
+//! `SCHED_FIFO` that never sleeps is stopped for 50 ms of each second in one piece, during which no frame
+//! leaves. So it sleeps by itself, in pieces between two frames. Of a piece of 40 us about half goes into
+//! changing programs, so a quarter of its time is what keeps the kernel from stepping in (measured with
+//! compilers on both processors: pieces of 7 % in all were not enough).
 
 use fairport_units::{Duration, Instant};
+
+use crate::realtime::Class;
 
 /// So long before something is due the switch stays awake.
 const AWAKE: Duration = Duration::from_us(60);
@@ -21,16 +23,26 @@ const PERIOD: Duration = Duration::from_ms(20);
 const ONE_IN: u64 = 4;
 
 /// How much the switch has slept lately.
-#[derive(Default)]
 pub(crate) struct Rest {
+    /// the kernel stops it if it does not sleep
+    is_stopped: bool,
     since: Instant,
     slept: Duration,
 }
 
 impl Rest {
+    /// Of a thread of this class, which has not slept yet.
+    pub(crate) fn new(class: Class) -> Self {
+        Self {
+            is_stopped: class == Class::Fifo,
+            since: Instant::ZERO,
+            slept: Duration::ZERO,
+        }
+    }
+
     /// How long it may sleep when the next thing is due after `left`; none: it stays awake.
     pub(crate) fn sleep(&self, now: Instant, left: Duration) -> Option<Duration> {
-        let is_owed = self.slept.as_ps() * ONE_IN < (now - self.since).as_ps();
+        let is_owed = self.is_stopped && self.slept.as_ps() * ONE_IN < (now - self.since).as_ps();
         let awake = if is_owed { AWAKE_IN_DEBT } else { AWAKE };
         let sleep = left.saturating_sub(awake);
         (sleep > SHORTEST_SLEEP).then_some(sleep)
@@ -56,7 +68,7 @@ mod tests {
 
     #[test]
     fn it_stays_awake_shortly_before_something_is_due() {
-        let mut rest = Rest::default();
+        let mut rest = Rest::new(Class::Fifo);
         rest.slept(us(0), us(1_000));
         assert_eq!(rest.sleep(us(1_000), Duration::from_us(60)), None);
         let sleep = rest.sleep(us(1_000), Duration::from_us(500));
@@ -65,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_slept_too_little_sleeps_in_shorter_gaps() {
-        let mut rest = Rest::default();
+        let mut rest = Rest::new(Class::Fifo);
         rest.slept(us(0), us(100));
         // 100 us are more than a quarter of 300, and less of 1000
         assert_eq!(rest.sleep(us(300), Duration::from_us(60)), None);
@@ -75,8 +87,15 @@ mod tests {
     }
 
     #[test]
+    fn what_may_have_a_processor_stays_awake() {
+        let rest = Rest::new(Class::Deadline);
+        assert_eq!(rest.sleep(us(1_000), Duration::from_us(60)), None);
+        assert!(rest.sleep(us(1_000), Duration::from_us(100)).is_some());
+    }
+
+    #[test]
     fn old_sleep_does_not_count() {
-        let mut rest = Rest::default();
+        let mut rest = Rest::new(Class::Fifo);
         rest.slept(us(0), us(19_000));
         rest.slept(us(30_000), us(30_010));
         assert!(rest.sleep(us(31_000), Duration::from_us(60)).is_some());

@@ -29,6 +29,7 @@ use crate::frames::{FrameId, Frames};
 use crate::health::Health;
 use crate::identify::{Identified, identify};
 use crate::outlet::Outlet;
+use crate::realtime::Class;
 use crate::rest::Rest;
 use crate::ring::Ring;
 use crate::timeouts::TimeoutFinder;
@@ -192,15 +193,16 @@ impl Switch {
         self.network.observer_mut().log = PacketLog::new(ports, Instant::ZERO, self.end);
     }
 
-    /// Forwards until the plan's end, or until `stops` says so, which is asked at least every 50 ms.
+    /// Forwards until the plan's end, or until `stops` says so, which is asked at least every 50 ms, in a
+    /// thread of this class.
     ///
     /// # Errors
     /// If waiting for frames fails.
-    pub fn run(&mut self, mut stops: impl FnMut(Instant) -> bool) -> io::Result<()> {
+    pub fn run(&mut self, class: Class, mut stops: impl FnMut(Instant) -> bool) -> io::Result<()> {
         while self.ring.next().is_some() {} // what has come before is of no run
         self.ring.take_losses()?;
         let mut clock = Clock::start();
-        let (mut asked, mut rest) = (Instant::ZERO, Rest::default());
+        let (mut asked, mut rest) = (Instant::ZERO, Rest::new(class));
         loop {
             self.read(&clock);
             let now = clock.now().min(self.end);
