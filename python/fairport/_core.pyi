@@ -278,6 +278,7 @@ class Datagrams:
     def stop(self) -> None:
         """Nothing more is sent."""
 
+def scheduling_class() -> str: ...
 def run_switch(
     job_json: str,
     attachments: Sequence[tuple[int, int, str]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -86,7 +87,7 @@ def test_the_kernels_token_buckets_and_fifos_are_found() -> None:
     found = shapers.disciplines()
     assert found["pfifo"]
     assert sorted(found) == sorted(shapers.DISCIPLINES)
-    assert list(Path("/run/netns").glob("fairport-*")) == []
+    assert list(Path("/run/netns").glob(f"fairport-{os.getpid()}-*")) == []
 
 
 def test_the_gate_of_the_kernels_disciplines_names_every_fault() -> None:

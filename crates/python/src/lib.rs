@@ -300,6 +300,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_class::<agenda::PyAgenda>()?;
         module.add_class::<agenda::PyDatagrams>()?;
         module.add_function(wrap_pyfunction!(switch::run_switch, module)?)?;
+        module.add_function(wrap_pyfunction!(switch::scheduling_class, module)?)?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use fairport_net::PortId;
 use fairport_plan::{Job, Plan};
-use fairport_switch::{Attachment, Health, Limits, Switch, prepare};
+use fairport_switch::{Attachment, Health, Limits, Switch, available_class, prepare};
 use fairport_units::Duration;
 use fairport_wire::FlowKey;
 use pyo3::exceptions::PyOSError;
@@ -100,6 +100,12 @@ pub(crate) fn run_switch<'py>(
     dict.set_item("names", names)?;
     dict.set_item("tables", into_arrays(py, outcome.tables)?)?;
     Ok(dict)
+}
+
+/// How the kernel would schedule the switch: `SCHED_DEADLINE`, `SCHED_FIFO` or `SCHED_OTHER`.
+#[pyfunction]
+pub(crate) fn scheduling_class() -> &'static str {
+    available_class().name()
 }
 
 fn attachment((interface, host, address): Attached) -> Attachment {

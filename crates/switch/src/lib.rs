@@ -28,5 +28,5 @@ mod timeouts;
 pub use agenda::{Agenda, Task};
 pub use health::{Health, Stall};
 pub use lag::LagHistogram;
-pub use realtime::{Class, Granted, prepare};
+pub use realtime::{Class, Granted, available_class, prepare};
 pub use switch::{Attachment, Limits, Outcome, Switch};

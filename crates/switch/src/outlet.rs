@@ -13,52 +13,49 @@ use libc::sockaddr_ll;
 
 use crate::ring::{check, set};
 
-/// The way out to all interfaces of a network namespace.
+/// The way out to interfaces of a network namespace: a socket bound to each, so that the kernel need not
+/// look for the interface of each frame.
 pub(crate) struct Outlet {
-    socket: OwnedFd,
+    /// by number of the interface
+    sockets: Vec<Option<OwnedFd>>,
 }
 
 impl Outlet {
-    /// For the interfaces of the present network namespace.
+    /// To these interfaces of the present network namespace.
     ///
     /// # Errors
     /// Without the privilege `CAP_NET_RAW` in the namespace.
-    pub(crate) fn open() -> io::Result<Self> {
-        // SAFETY: a call without pointers; the descriptor is checked and owned at once.
-        // Protocol 0: this socket receives nothing.
-        let socket = unsafe {
-            let raw = check(libc::socket(
-                libc::AF_PACKET,
-                libc::SOCK_RAW | libc::SOCK_CLOEXEC,
-                0,
-            ))?;
-            OwnedFd::from_raw_fd(raw)
-        };
-        set(&socket, libc::PACKET_QDISC_BYPASS, &1)?;
-        Ok(Self { socket })
+    pub(crate) fn open(interfaces: impl IntoIterator<Item = u32>) -> io::Result<Self> {
+        let mut sockets = Vec::new();
+        for interface in interfaces {
+            let at = interface as usize;
+            if sockets.len() <= at {
+                sockets.resize_with(at + 1, || None);
+            }
+            sockets[at] = Some(socket_to(interface)?);
+        }
+        Ok(Self { sockets })
     }
 
     /// Sends a frame to an interface.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel refuses it, or the interface is none of those.
+    #[inline]
     pub(crate) fn send(&self, interface: u32, frame: &[u8]) -> io::Result<()> {
-        // SAFETY: an all-zero value of this plain structure is valid.
-        let mut address = unsafe { zeroed::<sockaddr_ll>() };
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_ifindex = interface.cast_signed();
-        address.sll_halen = 6;
-        address.sll_addr[..6].copy_from_slice(&frame[..6]);
+        let socket = self
+            .sockets
+            .get(interface as usize)
+            .and_then(Option::as_ref);
+        let socket = socket.ok_or(io::ErrorKind::NotFound)?;
         loop {
-            // SAFETY: frame and address are alive until the call returns; the kernel only reads them.
+            // SAFETY: the frame is alive until the call returns; the kernel only reads it.
             let sent = unsafe {
-                libc::sendto(
-                    self.socket.as_raw_fd(),
+                libc::send(
+                    socket.as_raw_fd(),
                     frame.as_ptr().cast(),
                     frame.len(),
                     libc::MSG_DONTWAIT,
-                    (&raw const address).cast(),
-                    size_of::<sockaddr_ll>() as u32,
                 )
             };
             if sent >= 0 {
@@ -70,4 +67,30 @@ impl Outlet {
             }
         }
     }
+}
+
+fn socket_to(interface: u32) -> io::Result<OwnedFd> {
+    // SAFETY: a call without pointers; the descriptor is checked and owned at once.
+    // Protocol 0: this socket receives nothing.
+    let socket = unsafe {
+        let raw = check(libc::socket(
+            libc::AF_PACKET,
+            libc::SOCK_RAW | libc::SOCK_CLOEXEC,
+            0,
+        ))?;
+        OwnedFd::from_raw_fd(raw)
+    };
+    set(&socket, libc::PACKET_QDISC_BYPASS, &1)?;
+    // SAFETY: an all-zero value of this plain structure is valid, and it is alive during the call.
+    check(unsafe {
+        let mut address = zeroed::<sockaddr_ll>();
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_ifindex = interface.cast_signed();
+        libc::bind(
+            socket.as_raw_fd(),
+            (&raw const address).cast(),
+            size_of::<sockaddr_ll>() as u32,
+        )
+    })?;
+    Ok(socket)
 }

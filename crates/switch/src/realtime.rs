@@ -55,25 +55,31 @@ impl Class {
 
 /// Asks for all of it for the present thread; what is not permitted is left out.
 pub fn prepare(processor: Option<usize>, priority: i32) -> Granted {
-    let locked = in_memory().is_ok();
-    // a thread of this class stays where it is, though it may not be bound to one processor
-    let allowed = processors();
-    let pinned = processor.is_some_and(|one| on_processors(&only(one)).is_ok());
-    let is_free = !pinned || allowed.is_ok_and(|allowed| on_processors(&allowed).is_ok());
-    if is_free && with_deadline().is_ok() {
-        return Granted {
-            class: Class::Deadline,
-            pinned: false,
-            locked,
-        };
-    }
-    let pinned = processor.is_some_and(|one| on_processors(&only(one)).is_ok());
-    let is_first = with_priority(priority).is_ok();
+    let (class, pinned) = schedule(processor, priority);
     Granted {
-        class: if is_first { Class::Fifo } else { Class::Other },
+        class,
         pinned,
-        locked,
+        locked: in_memory().is_ok(),
     }
+}
+
+/// The class that a thread would get.
+pub fn available_class() -> Class {
+    let asking = std::thread::spawn(|| schedule(None, 1).0);
+    asking.join().unwrap_or_default()
+}
+
+/// The class of the present thread, and whether it is bound to the processor.
+fn schedule(processor: Option<usize>, priority: i32) -> (Class, bool) {
+    let bind = || processor.is_some_and(|one| on_processors(&only(one)).is_ok());
+    // such a thread may not be bound, but it stays where it is
+    let allowed = processors();
+    let is_free = !bind() || allowed.is_ok_and(|allowed| on_processors(&allowed).is_ok());
+    if is_free && with_deadline().is_ok() {
+        return (Class::Deadline, false);
+    }
+    let is_first = with_priority(priority).is_ok();
+    (if is_first { Class::Fifo } else { Class::Other }, bind())
 }
 
 fn with_deadline() -> io::Result<()> {
@@ -131,7 +137,10 @@ fn on_processors(set: &libc::cpu_set_t) -> io::Result<()> {
     check(unsafe { libc::sched_setaffinity(0, size, std::ptr::from_ref(set)) }).map(drop)
 }
 
+/// What is mapped later is locked page by page as it is used: filled at once, a table that doubles would
+/// stop the switch for milliseconds.
 fn in_memory() -> io::Result<()> {
+    let flags = libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT;
     // SAFETY: a call without pointers.
-    check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) }).map(drop)
+    check(unsafe { libc::mlockall(flags) }).map(drop)
 }

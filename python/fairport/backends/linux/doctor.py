@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pyroute2 import netns
 
+from fairport import _core
 from fairport.backends.linux import congestion, programs, shapers
 
 _ETH_P_ALL = 3
@@ -39,9 +39,10 @@ def examine() -> list[Finding]:
         _finding("network namespaces", _namespaces, "the Linux backend does not run"),
         _finding("raw frames (AF_PACKET)", _raw_frames, "the Linux backend does not run"),
         _finding(
-            "real-time priority (SCHED_FIFO)",
-            _real_time,
-            "runs are valid only on a machine that does nothing else",
+            "scheduling of the switch",
+            _scheduling,
+            "the kernel stops the switch: no valid runs at 1 Gbit/s, and as SCHED_OTHER runs are"
+            " valid only on a machine that does nothing else",
         ),
         _finding("two processors", _processors, "switch and hosts share one: expect invalid runs"),
         _finding("an idle machine", _idle, "other programs delay frames: such runs are not valid"),
@@ -103,12 +104,9 @@ def _raw_frames() -> tuple[bool, str]:
         return True, "yes"
 
 
-def _real_time() -> tuple[bool, str]:
-    before = os.sched_getscheduler(0), os.sched_getparam(0)
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    with suppress(OSError):
-        os.sched_setscheduler(0, *before)
-    return True, "yes"
+def _scheduling() -> tuple[bool, str]:
+    found = _core.scheduling_class()
+    return found == "SCHED_DEADLINE", found
 
 
 def _processors() -> tuple[bool, str]:

@@ -1,6 +1,6 @@
 """The two processes of a run: one forwards, one holds the sockets.
 
-Both end with their parent, whatever ends it. Where it is permitted they have real-time priority:
+Both end with their parent, whatever ends it. Where it is permitted they are scheduled in real time:
 the switch before the load, each on a processor of its own if there are two.
 """
 
