@@ -92,7 +92,7 @@ def run(
             summaries.append(write(result, here, figures=figures and alone, csv=csv))
         summary = summarise(summaries)
         if figures and len(summaries) > 1:
-            repeats.draw(summary, partial)
+            repeats.draw(summary, partial, partial)
         if len(seeds) > 1:
             files = {
                 f"seed-{one['seeds'][0]}/{file}": None for one in summaries for file in one["files"]

@@ -23,6 +23,7 @@ PYTHON = (
         "censored",
         "errors",
         "headers",
+        "modes",
         "ordered_threads",
         "quantities",
         "traffic_table",

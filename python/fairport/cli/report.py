@@ -1,4 +1,4 @@
-"""`fairport report`: draws a run's figures and report again."""
+"""`fairport report`: draws the figures and the report of a run, or of several seeds, again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `fairport run` wrote.")],
 ) -> None:
-    """Draw a run's figures and report again."""
+    """Draw the figures and the report of a run, or of the runs of several seeds, again."""
     from fairport.cli import output
     from fairport.storage.run import redraw
 

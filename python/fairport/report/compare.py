@@ -9,7 +9,7 @@ import tomli_w
 
 from fairport.figures import compare as figure
 from fairport.report.inline import embed
-from fairport.report.template import fill
+from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
 from fairport.study.model_version import model_version
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def page(comparison: Comparison, svg: Path) -> str:
     """The whole page as text; `svg` is the figure, with a PNG of the same name beside it."""
     seeds = comparison.seeds
-    return fill(
+    return fill_page(
         "compare.html",
         **_table(comparison),
         ranking=comparison.ranking,

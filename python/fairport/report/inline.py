@@ -66,6 +66,7 @@ def _as_element(document: str, kind: str, label: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     # Coordinates to a hundredth of a point: half the size, and no eye sees the difference.
     text = re.sub(r'\bd="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()), text)
+    text = _without_styles(text)
     text = re.sub(r'\bid="', f'id="{kind}-', text)
     text = text.replace("url(#", f"url(#{kind}-").replace('href="#', f'href="#{kind}-')
     for colour, name in _PAGE_COLOURS.items():
@@ -75,3 +76,16 @@ def _as_element(document: str, kind: str, label: str) -> str:
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" {view_box.group()}'
     opening += ' xmlns:xlink="http://www.w3.org/1999/xlink"'
     return f'{opening} role="img" aria-label="{label}">{text[text.index(">") + 1 :]}'
+
+
+def _without_styles(text: str) -> str:
+    """With presentation attributes: the page's policy allows no style attributes."""
+    text = re.sub(r"<style[^>]*>.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\sstyle="([^"]*)"', lambda found: _attributes(found.group(1)), text)
+    return text.replace("<g ", '<g stroke-linejoin="round" stroke-linecap="butt" ', 1)
+
+
+def _attributes(style: str) -> str:
+    """Declarations of a style as attributes of the same names."""
+    declarations = (part.partition(":") for part in style.split(";"))
+    return "".join(f' {name.strip()}="{value.strip()}"' for name, _, value in declarations)

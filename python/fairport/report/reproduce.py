@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairport.figures import style
 from fairport.report.inline import embed
-from fairport.report.template import fill
+from fairport.report.template import fill_page
 from fairport.study.model_version import model_version
 from fairport.study.reproduce import totals
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def page(done: Sequence[Reproduced], pictures: Mapping[str, Sequence[tuple[str, Path]]]) -> str:
     """The whole page as text; `pictures` are titles and SVG files by experiment."""
     by_paper = groupby(done, key=lambda one: one.entry.name.partition("/")[0])
-    return fill(
+    return fill_page(
         "reproduce.html",
         quick=any(one.quick for one in done),
         totals=totals(done),

@@ -1,15 +1,35 @@
-"""The pages' templates: texts are escaped, and a name without a value is an error."""
+"""The pages' templates: texts are escaped, and a name without a value is an error.
+
+Every page says by its content security policy that it runs no script and has no style but its own,
+whatever a scenario's texts hold, and that it asks nothing of any network.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from importlib import resources
 from typing import Any
 
 import jinja2
 
 
+def fill_page(template: str, script: str = "", style: str = "", **values: Any) -> str:
+    """A page in the common frame; `style` adds to what all pages share."""
+    whole = f"{_read('page.css')}\n{style}"
+    policy = [
+        "default-src 'none'",
+        f"style-src {_hash(whole)}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        *([f"script-src {_hash(script)}"] if script else []),
+    ]
+    return fill(template, policy="; ".join(policy), script=script, style=whole, **values)
+
+
 def fill(template: str, **values: Any) -> str:
-    """The template of that file name with these values; `css` is the style that pages share."""
+    """The template of that file name with these values."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_read),
         autoescape=True,
@@ -17,7 +37,13 @@ def fill(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(template).render(css=_read("page.css"), **values)
+    return environment.get_template(template).render(**values)
+
+
+def _hash(text: str) -> str:
+    """What the policy says of an element with this text."""
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
 def _read(name: str) -> str:

@@ -10,24 +10,33 @@ from typing import Any
 from fairport.storage.run import FIGURES, load_run
 
 FIGURE = "seeds"
+# Of more seeds the report would be too large for a browser to open soon.
+MOST_SEEDS = 10
 
 
-def draw(summary: Mapping[str, Any], folder: Path) -> None:
-    """Draws the figures and the report of all seeds into their folder.
+def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:
+    """Draws the figures and the report of all seeds, whose runs are in `runs`, into `folder`.
 
     Besides what all seeds have in common, the report has one of them in full: the one nearest to
-    the median.
+    the median, or another that its reader chooses.
     """
     from fairport import figures, report
     from fairport.figures import seeds, style
 
-    result = load_run(folder / f"seed-{typical_seed(summary)}")
+    typical = typical_seed(summary)
+    chosen = [typical, *(one for one in _seeds(summary) if one != typical)][:MOST_SEEDS]
+    result, *others = (load_run(runs / f"seed-{seed}") for seed in chosen)
     (folder / FIGURES).mkdir(exist_ok=True)
     picture = seeds.draw(summary)
     for ending in ("png", "svg"):
         style.save(picture, folder / FIGURES / f"{FIGURE}.{ending}")
     figures.draw_all(result, folder / FIGURES)
-    report.write(result, folder, over=summary)
+    report.write(result, folder, over=summary, others=others)
+
+
+def _seeds(summary: Mapping[str, Any]) -> list[int]:
+    """The seeds with a valid run."""
+    return [run["seeds"][0] for run in summary["runs"]]
 
 
 def typical_seed(summary: Mapping[str, Any]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -68,11 +68,14 @@ def draw(result: Result, folder: Path) -> None:
 
 
 def redraw(folder: Path) -> Path:
-    """Draws the figures and the report of a written run again; returns the report's path."""
-    result = load_run(folder)
+    """Draws the figures and the report of a written run again; returns the report's path.
+
+    So it does of a folder with the runs of several seeds.
+    """
+    draws = _drawing(folder)
     try:
         with partial_folder(folder / FIGURES) as drawing:
-            draw(result, drawing)
+            draws(drawing)
             drawn = {REPORT, *(f"{FIGURES}/{path.name}" for path in (drawing / FIGURES).iterdir())}
             if (folder / FIGURES).exists():
                 (folder / FIGURES).rename(drawing / "old")
@@ -82,6 +85,17 @@ def redraw(folder: Path) -> Path:
     except OSError as error:
         raise unwritable(folder, error) from error
     return folder / REPORT
+
+
+def _drawing(folder: Path) -> Callable[[Path], None]:
+    """What draws a run, or the runs of several seeds, into a folder. Raises RunFolderError."""
+    from fairport.storage import repeats
+
+    if (folder / MANIFEST).exists() or not (folder / SUMMARY).exists():
+        result = load_run(folder)
+        return lambda drawing: draw(result, drawing)
+    summary = _read_json(folder, SUMMARY, _SUMMARY_KEYS | {"runs": list})
+    return lambda drawing: repeats.draw(summary, folder, drawing)
 
 
 def load_run(folder: str | Path) -> Result:

@@ -1,0 +1,115 @@
+"""What the experiment was, for a reader of its page: network, hosts, traffic, commands, files."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from fairport import figures, tables
+from fairport.errors import InputError
+from fairport.report.drawing import in_words
+from fairport.scenario import load
+from fairport.scenario.lower import DEFAULT_STACK
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+
+def facts(result: Result) -> list[tuple[str, str]]:
+    """The experiment in a few lines."""
+    scenario = result.scenario
+    flows = result.flows.filter(protocol="tcp")
+    stacks = flows["stack"].drop_nulls().unique().sort().to_list()
+    controls = flows["congestion_control"].drop_nulls().unique().sort().to_list()
+    found = [("Network", in_words(result)), ("Routing", str(scenario.routing.kind))]
+    if result.summary["backend"] == "captures":
+        found = [("Network", "seen by captures of its packets")]
+    found.append(("Queue", f"{scenario.queue.kind}, limit {scenario.sized_queue().limit}"))
+    if len(flows):
+        found.append(("TCP stack", ", ".join(stacks) or scenario.tcp.stack or DEFAULT_STACK))
+        found.append(("Congestion control", ", ".join(controls) or "not known"))
+    several = len(scenario.traffic) > 1
+    for index, one in enumerate(scenario.traffic):
+        name = f"Traffic {index}" if several else "Traffic"
+        found.append(
+            (
+                name,
+                _of_traffic(
+                    one.model_dump(mode="json", by_alias=True, exclude_defaults=True), one.kind
+                ),
+            )
+        )
+    return found
+
+
+def _of_traffic(given: dict[str, Any], kind: str) -> str:
+    def words(value: Any) -> str:
+        if isinstance(value, list):
+            return ", ".join(words(one) for one in value)
+        if isinstance(value, dict):
+            return ", ".join(f"{key} {words(one)}" for key, one in value.items())
+        return str(value)
+
+    ends = [f"{end} {words(given[end])}" for end in ("from", "to") if end in given]
+    others = [
+        f"{key} {words(value)}" for key, value in given.items() if key not in ("kind", "from", "to")
+    ]
+    return "; ".join([" ".join([kind, *ends]), *others])
+
+
+def command(result: Result) -> str | None:
+    """The command that makes the run, if it is of a built-in scenario as it is."""
+    scenario, backend = result.scenario, result.summary["backend"]
+    if backend == "captures":
+        return None
+    try:
+        known = load(scenario.name)
+    except InputError:
+        return None
+    if known.patch({"seed": scenario.seed, "duration": str(scenario.duration)}) != scenario:
+        return None
+    words = ["fairport", "run", scenario.name]
+    if known.duration != scenario.duration:
+        words += ["--duration", str(scenario.duration)]
+    if known.seed != result.seed:
+        words += ["--seed", str(result.seed)]
+    if backend != "simulation":
+        words += ["--backend", backend]
+    return shlex.join(words)
+
+
+def source(result: Result) -> str:
+    """The scenario as a file that runs the same."""
+    return result.scenario.to_toml()
+
+
+def links(
+    result: Result, run_folder: str, drawn: list[str]
+) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Files beside the page by what they are: name and address, relative to the page.
+
+    `run_folder` is where the run's tables are, such as "seed-3/".
+    """
+    found = [
+        ("Run", [(name, run_folder + name) for name in ("manifest.json", "summary.json")]),
+        (
+            "Tables",
+            [
+                (name, f"{run_folder}tables/{name}.parquet")
+                for name in tables.SCHEMA
+                if result.tables[name].height
+            ],
+        ),
+    ]
+    endings = ("png", "svg")
+    return [
+        *found,
+        (
+            "Figures",
+            [
+                (f"{name}.{ending}", f"figures/{name}.{ending}")
+                for name in [*drawn, *figures.kinds(result)]
+                for ending in endings
+            ],
+        ),
+    ]

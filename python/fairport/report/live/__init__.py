@@ -1,0 +1,50 @@
+"""The part of the report that is for looking and touching: data and scripts within the page.
+
+`data.py` makes the document of one run. It goes into the page compressed, one block per seed, and
+the scripts unpack the block that is looked at. They are small files that make one script: `view.js`
+(what is shown, and the page's address), `panels.js` (panels over time, drawn by uPlot), `marks.js`
+(decisions of TCP on the window's line), `hover.js`, `tables.js` (sorting, filtering, the table of
+flows), `blackout.js`, and `page.js`, which joins them. Without scripts the page shows the static
+figures, and so does its print.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from importlib import resources
+from typing import Any
+
+SCRIPTS = (
+    "view.js",
+    "panels.js",
+    "marks.js",
+    "hover.js",
+    "tables.js",
+    "blackout.js",
+    "page.js",
+)
+_LIBRARY = ("vendor/uPlot.min.js", "vendor/uPlot.min.css")
+
+
+def script() -> str:
+    """The page's one script: the library, and ours around it."""
+    ours = "\n".join(_own(name) for name in SCRIPTS)
+    return f'{_own(_LIBRARY[0])}\n(() => {{\n"use strict";\n{ours}\n}})();'
+
+
+def style() -> str:
+    """What the live part adds to the page's style."""
+    return _own(_LIBRARY[1]) + "\n" + _own("live.css")
+
+
+def block(document: dict[str, Any]) -> str:
+    """A document as the page holds it: JSON, compressed, in characters that end no element."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # The same bytes for the same content: without a time.
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii")
+
+
+def _own(name: str) -> str:
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")

@@ -1,0 +1,79 @@
+// A blackout, packet by packet: lanes by ingress port, how long accepted packets waited, and the
+// packets as a table. The ingress port whose blackout it is can be chosen.
+
+const LANE = 30, WAITS = 70, LEFT = 116, FOOT = 34;
+
+function drawBlackout(doc) {
+  const place = byId("blackout-view");
+  if (!place) return;
+  const one = doc.blackouts?.list.find((each) => each.ingress === view.blackout);
+  byId("blackout-live").hidden = !one;
+  if (!one) return;
+  const { us, out_us: out, dropped, ingress, flow, seq } = one.packets;
+  const ports = [...new Set(ingress)].sort();
+  const wide = Math.max(place.clientWidth, 300);
+  const tall = LANE * ports.length + WAITS + FOOT;
+  const last = us[us.length - 1] || 1;
+  const x = (time) => LEFT + (time / last) * (wide - LEFT - 14);
+  const waits = us.map((time, at) => (out[at] === null ? null : out[at] - time));
+  const most = Math.max(...waits, 1);
+  const base = LANE * ports.length + WAITS;
+  const y = (wait) => base - (wait / most) * (WAITS - 14);
+  const parts = [];
+  ports.forEach((port, lane) => {
+    const middle = LANE * lane + LANE / 2;
+    const lost = us.filter((_, at) => ingress[at] === port && dropped[at]).length;
+    const all = us.filter((_, at) => ingress[at] === port).length;
+    parts.push(svg("line", { x1: LEFT, x2: wide, y1: middle, y2: middle, class: "lane" }));
+    parts.push(svg("text", { x: 0, y: middle - 2, class: "port" }, port));
+    parts.push(svg("text", { x: 0, y: middle + 11, class: "small" }, `${lost} of ${all} lost`));
+  });
+  us.forEach((time, at) => {
+    const lane = ports.indexOf(ingress[at]);
+    const middle = LANE * lane + LANE / 2;
+    const colour = doc.blackouts.colours[ingress[at]];
+    const words = `${dropped[at] ? "dropped" : "accepted"}: ${flowName(doc, flow[at])}, sequence ${seq[at]}, ${time.toFixed(3)} µs`
+      + (waits[at] === null ? "" : `, waited ${waits[at].toFixed(1)} µs`) + `, seed ${doc.seed}`;
+    const mark = dropped[at]
+      ? svg("path", { d: cross(x(time), middle, 5), class: "lost" })
+      : svg("path", { d: `M${x(time).toFixed(1)} ${middle - 7}v14`, stroke: ink(colour), "stroke-width": 2 });
+    mark.append(svg("title", {}, words));
+    parts.push(mark);
+    if (waits[at] !== null) {
+      parts.push(svg("circle", { cx: x(time).toFixed(1), cy: y(waits[at]).toFixed(1), r: 2, fill: ink(colour) }));
+    }
+  });
+  parts.push(svg("text", { x: 0, y: base - WAITS + 24, class: "small" }, `wait, to ${four(most)} µs`));
+  parts.push(svg("line", { x1: LEFT, x2: wide - 14, y1: base, y2: base, class: "axis" }));
+  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+    const end = share === 1 ? "end" : share ? "middle" : "start";
+    parts.push(svg("text", { x: x(last * share), y: base + 16, "text-anchor": end, class: "small" }, `${four(last * share)} µs`));
+  }
+  const lost = dropped.filter(Boolean).length;
+  const drawing = svg("svg", {
+    viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall, role: "img",
+    "aria-label": `Blackout of ${one.ingress}: ${us.length} packets from ${ports.length} ingress ports, ${lost} dropped. The table below has each of them.`,
+  }, ...parts);
+  place.replaceChildren(drawing);
+  const why = one.ingress === doc.blackouts.shown ? ` It is shown first because ${doc.blackouts.why}.` : "";
+  byId("blackout-said").textContent = `The longest recorded blackout of ${one.ingress} at ${doc.blackouts.port}, from ${one.from.toFixed(6)} s.${why} Crosses are dropped, bars are accepted.`;
+  byId("blackout-of").textContent = one.ingress;
+  document.querySelector("#trace-rows").replaceChildren(...us.map((time, at) => {
+    const cells = [ingress[at], time.toFixed(3), dropped[at] ? "dropped" : "forwarded",
+      dropped[at] ? "–" : doc.blackouts.port, out[at] === null ? "–" : out[at].toFixed(3), flow[at]];
+    const row = make("tr", {}, ...cells.map((cell) => make("td", { textContent: cell })));
+    row.className = dropped[at] ? "dropped" : "forwarded";
+    return row;
+  }));
+}
+
+// Black is the page's ink, which differs on a dark ground.
+const ink = (colour) => (colour === "#1c2733" ? "var(--ink)" : colour);
+const cross = (x, y, r) => `M${(x - r).toFixed(1)} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
+
+function svg(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}

@@ -1,0 +1,239 @@
+"""What the page holds of one run, for its scripts: flows, series, queues, decisions, blackouts.
+
+Columns are lists; a value that does not exist is null. Rates, sizes and times are in base units.
+Series are joined into longer steps where there are more than a browser draws at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from fairport import blackouts, headers, metrics
+from fairport.figures import over_time, style
+from fairport.figures.queue import buffer_limit
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+# Columns of the series that have a panel, and how those of longer steps are joined.
+_SERIES = ("goodput_bps", "cwnd_bytes", "rtt_mean_s")
+# Flows times steps of one quantity; a browser draws so many points at once.
+_MOST_POINTS = 100_000
+_FEWEST_STEPS = 250
+# Above this many flows, lines become a band per class, and single flows are chosen.
+_MOST_LINES = 40
+_MOST_DECISIONS = 40_000
+_MOST_STEPS_OF_QUEUE = 2_000
+_MOST_QUEUES = 6
+_MOST_PACKETS = 4_000
+_MOST_EVENTS = 2_000
+
+# The decisions that are marks, in the order in which they are kept if there are too many.
+_MARKS = ("rto", "undo", "ecn-reduction", "enter-recovery", "slow-start-end")
+_FLOW_COLUMNS = (
+    "flow",
+    "src",
+    "dst",
+    "traffic",
+    "workload",
+    "congestion_control",
+    "start_s",
+    "size_bytes",
+    "goodput_bps",
+    "timeouts",
+    "timeout_period_s",
+    "drops",
+    "retransmits",
+    "rtt_mean_s",
+    "fct_s",
+    "ideal_fct_s",
+)
+
+
+def document(result: Result, tables: dict[str, Any]) -> dict[str, Any]:
+    """The run as the scripts read it; `tables` are cells of the page's tables, as they print."""
+    classes = style.hop_classes(result.flows)
+    return {
+        "seed": result.seed,
+        "end": over_time.end_s(result),
+        "mss": _mss_bytes(result),
+        "classes": [{"name": one.name, "colour": one.look.colour} for one in classes],
+        "flows": _flows(result, classes),
+        "series": _series(result, classes),
+        "queues": _queues(result),
+        "decisions": _decisions(result),
+        "blackouts": _blackouts(result),
+        "events": {"rounds": _rounds(result), "requests": _requests(result)},
+        "tables": tables,
+    }
+
+
+def _mss_bytes(result: Result) -> int:
+    given = result.scenario.tcp.mss
+    return int(given) if given else int(result.scenario.link.mtu) - headers.IPV4_TCP
+
+
+def _flows(result: Result, classes: list[style.HopClass]) -> dict[str, list[Any]]:
+    flows = result.flows.sort("flow")
+    of_class = {flow: place for place, one in enumerate(classes) for flow in one.flows}
+    columns = {name: _short(flows[name]) for name in _FLOW_COLUMNS}
+    return columns | {"class": [of_class[flow] for flow in columns["flow"]]}
+
+
+def _series(result: Result, classes: list[style.HopClass]) -> dict[str, Any]:
+    """Lines of flows on one grid of times; of many flows, bands of their classes, too."""
+    shown = metrics.compared(result.flows)["flow"]
+    rows = result.series.filter(pl.col("flow").is_in(shown.implode()))
+    found: dict[str, Any] = {"times": [], "step": 0.0, "flows": [], "bands": {}}
+    if rows.is_empty():
+        return found | {name: [] for name in _SERIES}
+    flows = rows["flow"].unique().sort().to_list()
+    stamps = rows["time_s"].n_unique()
+    steps = max(min(stamps, _MOST_POINTS // len(flows)), min(stamps, _FEWEST_STEPS))
+    kept = flows[: max(_MOST_POINTS // steps, _MOST_LINES)]
+    share = -(-stamps // steps)
+    interval = result.scenario.probes.series_interval.seconds
+    found |= {"step": interval * share, "flows": kept}
+    for name in _SERIES:
+        times, values = over_time.grid(result, flows, name, most_points=steps)
+        found["times"] = _digits(times)
+        found[name] = [_digits(values[:, place]) for place in range(len(kept))]
+        if len(flows) > _MOST_LINES:
+            found["bands"][name] = [_band(values, flows, one) for one in classes]
+    return found
+
+
+def _band(values: over_time.Floats, flows: list[int], one: style.HopClass) -> dict[str, Any]:
+    mine = values[:, np.isin(flows, one.flows)]
+    low, high = over_time.middle_90(mine) if mine.shape[1] else (mine, mine)
+    return {"mean": _digits(over_time.mean(mine)), "low": _digits(low), "high": _digits(high)}
+
+
+def _queues(result: Result) -> dict[str, Any]:
+    """Occupancy of the bottleneck port and of those with most drops, in steps."""
+    worst = result.summary["bottleneck"]
+    if worst is None:
+        return {"ports": [], "limit": None}
+    by_drops = result.ports.sort("drops", "port", descending=[True, False])
+    names = dict.fromkeys([worst["port"], *by_drops["port"].head(_MOST_QUEUES)])
+    ports = []
+    for name in names:
+        rows = result.queue.filter(port=name).sort("time_s")
+        if rows.is_empty():
+            continue
+        share = -(-rows.height // _MOST_STEPS_OF_QUEUE)
+        steps = (
+            rows.with_row_index("row")
+            .group_by(pl.col("row") // share, maintain_order=True)
+            .agg(
+                pl.col("time_s").mean(),
+                low=pl.col("bytes").min(),
+                mean=pl.col("bytes").mean(),
+                high=pl.col("bytes").max(),
+            )
+        )
+        columns = {"times": "time_s", "low": "low", "mean": "mean", "high": "high"}
+        ports.append({"port": name} | {key: _short(steps[one]) for key, one in columns.items()})
+    limit = buffer_limit(result)
+    return {
+        "ports": ports,
+        "limit": {"bytes": limit.bytes, "text": limit.text} if limit else None,
+    }
+
+
+def _decisions(result: Result) -> dict[str, Any]:
+    """Decisions of TCP, the whole kinds of them that fit; which kinds are left out."""
+    rows = result.tables["decisions"].filter(pl.col("what").is_in(_MARKS))
+    counts = dict(rows["what"].value_counts().iter_rows())
+    kept: list[str] = []
+    for kind in _MARKS:
+        if sum(counts.get(one, 0) for one in [*kept, kind]) <= _MOST_DECISIONS:
+            kept.append(kind)
+    rows = rows.filter(pl.col("what").is_in(kept)).sort("time_s", "flow")
+    causes = rows["cause"].unique().sort().to_list()
+    return {
+        "kinds": kept,
+        "causes": causes,
+        "left_out": {kind: count for kind, count in counts.items() if kind not in kept},
+        "time": [round(time, 6) for time in rows["time_s"].to_list()],
+        "flow": rows["flow"].to_list(),
+        "what": [kept.index(kind) for kind in rows["what"].to_list()],
+        "cause": [causes.index(cause) for cause in rows["cause"].to_list()],
+        "before": rows["cwnd_before_bytes"].to_list(),
+        "after": rows["cwnd_after_bytes"].to_list(),
+    }
+
+
+def _blackouts(result: Result) -> dict[str, Any] | None:
+    """The recorded blackouts, each packet by packet; the starved class' is shown first."""
+    first = blackouts.shown(result.tables, result.summary)
+    if first is None:
+        return None
+    known = result.trace["blackout_of"].unique(maintain_order=True).to_list()
+    found = []
+    for name in known:
+        one = blackouts.shown(result.tables, result.summary, name)
+        assert one is not None, "it is among those that were recorded"
+        packets = one.packets.head(_MOST_PACKETS)
+        begin = packets["time_s"][0]
+        found.append(
+            {
+                "ingress": name,
+                "from": begin,
+                "packets": {
+                    "ingress": packets["ingress_port"].to_list(),
+                    "us": _micro(packets["time_s"] - begin),
+                    "out_us": _micro(packets["depart_s"] - begin),
+                    "dropped": (packets["fate"] == "dropped").to_list(),
+                    "flow": packets["flow"].to_list(),
+                    "seq": packets["seq"].to_list(),
+                },
+            }
+        )
+    looks = style.ingress_looks(result, sorted(result.trace["ingress_port"].unique()))
+    return {
+        "port": first.port,
+        "shown": first.ingress_port,
+        "why": first.why,
+        "colours": {port: look.colour for port, look in looks.items()},
+        "list": found,
+    }
+
+
+def _rounds(result: Result) -> dict[str, list[Any]]:
+    rows = result.rounds.head(_MOST_EVENTS)
+    return {
+        name: _short(rows[name]) for name in ("traffic", "round", "flow", "start_s", "bytes")
+    } | {"completion_s": _short(rows["completion_s"])}
+
+
+def _requests(result: Result) -> dict[str, list[Any]]:
+    rows = result.requests.sort("response_s", descending=True, nulls_last=False).head(_MOST_EVENTS)
+    names = ("traffic", "flow", "request", "start_s", "response_bytes", "response_s")
+    return {name: _short(rows[name]) for name in names}
+
+
+def _micro(times: pl.Series) -> list[float | None]:
+    return [None if time is None else round(time * 1e6, 3) for time in times.to_list()]
+
+
+def _short(column: pl.Series) -> list[Any]:
+    """Values as they are; numbers with a fraction to six digits."""
+    return _digits(column.to_numpy()) if column.dtype.is_float() else column.to_list()
+
+
+def _digits(values: Any) -> list[float | None]:
+    """Six significant digits; null for what is not known."""
+    return [
+        None if value is None or value != value else _six(value)
+        for value in np.asarray(values, dtype=np.float64).tolist()
+    ]
+
+
+def _six(value: float) -> float:
+    if value == int(value):
+        return int(value)
+    return float(f"{value:.6g}")

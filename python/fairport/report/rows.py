@@ -1,0 +1,158 @@
+"""The cells of a run's tables, as the page prints them; the scripts get the same for each seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from fairport import metrics, traffic_table
+from fairport.figures import style
+from fairport.quantities import QUANTITIES
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+# Columns of the table by hop class.
+CLASS_COLUMNS = (
+    "goodput_bps_mean",
+    "goodput_bps_min",
+    "goodput_bps_max",
+    "throughput_ratio",
+    "timeouts",
+    "timeout_period_s",
+    "drops",
+    "longest_drop_run",
+    "rtt_mean_s",
+    "rtt_p99_s",
+)
+_FCT_COLUMNS = (
+    "flows",
+    "completed",
+    "fct_mean_s",
+    "fct_median_s",
+    "fct_p95_s",
+    "fct_p99_s",
+    "slowdown_median",
+    "slowdown_p99",
+)
+# columns of the table by ingress port
+_INGRESS = ("flows", "drops", "share", "blackouts", "drops_in_blackouts", "longest_run")
+
+
+def heading(key: str) -> tuple[str, str]:
+    """A column's heading and its unit."""
+    return capital(QUANTITIES[key].title), QUANTITIES[key].unit
+
+
+def key_figures(
+    summary: Mapping[str, Any], paper: Mapping[str, Any] | None
+) -> list[tuple[str, str, str]]:
+    """The few numbers beside the verdict: name, value, what it is."""
+    found = []
+    verdict = summary["verdict"]
+    if verdict["ratio"] is not None:
+        note = "goodput of the lone class over that of its peers"
+        found.append(("Throughput ratio", _shown("throughput_ratio", verdict["ratio"]), note))
+    if verdict["blackout_timeout_share"] is not None:
+        share = f"{100 * verdict['blackout_timeout_share']:.0f} %"
+        note = "of its timeout periods follow drop runs of 3 or more packets"
+        found.append(("After drop runs", share, note))
+    if summary["jain_index"] is not None:
+        note = "1 is fair" + _beside(paper, "jain_index")
+        found.append(("Jain index", _shown("jain_index", summary["jain_index"]), note))
+    total = _shown("goodput_bps_total", summary["goodput_bps_total"])
+    note = "all flows" + _beside(paper, "goodput_bps_total")
+    found.append(("Total goodput", total, note))
+    if summary["utilisation"] is not None:
+        note = f"of the line of {summary['bottleneck']['port']}"
+        found.append(("Utilisation", _shown("utilisation", summary["utilisation"]), note))
+    if summary.get("host_queue_drop_share"):
+        share = _shown("host_queue_drop_share", summary["host_queue_drop_share"])
+        found.append(("Drops at hosts", share, "of all drops are in hosts' own queues"))
+    return found
+
+
+def _shown(key: str, value: float) -> str:
+    return QUANTITIES[key].with_unit(value)
+
+
+def _beside(paper: Mapping[str, Any] | None, key: str) -> str:
+    return f"; paper {QUANTITIES[key].shown(paper[key])}" if paper and key in paper else ""
+
+
+def classes(result: Result, paper: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """One row per hop class, and one below it with what the paper found."""
+    colours = {one.name: one.look.colour for one in style.hop_classes(result.flows)}
+    rows = []
+    for name, ours in result.summary["classes"].items():
+        label = f"{name} ({style.count(ours['flows'], 'flow')})"
+        rows.append({"class": name, "label": label, "colour": colours[name], "cells": _cells(ours)})
+        theirs = paper["classes"].get(name) if paper else None
+        if theirs:
+            rows.append({"class": name, "label": "paper", "colour": "", "cells": _cells(theirs)})
+    return rows
+
+
+def _cells(figures_of_class: Mapping[str, Any]) -> list[str]:
+    return [spaced(QUANTITIES[key].shown(figures_of_class.get(key))) for key in CLASS_COLUMNS]
+
+
+def traffic(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
+    """Headings and rows by [[traffic]]."""
+    keys, rows = traffic_table.table(summary)
+    return [heading(key) for key in keys], [
+        {"label": name, "cells": _numbers(keys, numbers)} for name, numbers in rows
+    ]
+
+
+def completion(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
+    """Headings and rows of completion times by size of the transfers."""
+    groups = summary["fct"] or {}
+    return [heading(key) for key in _FCT_COLUMNS], [
+        {"label": name, "cells": _numbers(_FCT_COLUMNS, [one.get(key) for key in _FCT_COLUMNS])}
+        for name, one in groups.items()
+    ]
+
+
+def _numbers(keys: Sequence[str], numbers: Sequence[float | None]) -> list[str]:
+    return [
+        spaced(QUANTITIES[key].shown(number)) for key, number in zip(keys, numbers, strict=True)
+    ]
+
+
+def spaced(number: str) -> str:
+    """Thousands parted by thin spaces."""
+    return number.replace(",", "\u202f")
+
+
+def capital(text: str) -> str:
+    """With a capital letter at the beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def ingress(result: Result) -> list[dict[str, Any]]:
+    """What each ingress port of the bottleneck port lost."""
+    worst = result.summary["bottleneck"]
+    if worst is None:
+        return []
+    found = metrics.ingress_summary(result.drops)
+    at_port = result.drops.filter(pl.col("port") == worst["port"])
+    hit = at_port.join(result.flows.select("flow", metrics.hop_class()), on="flow")
+    by_port = hit.group_by("ingress_port").agg(pl.col("hop_class").unique().sort())
+    of_classes = {port: ", ".join(names) for port, names in by_port.iter_rows()}
+    return [
+        {
+            "label": row["ingress_port"],
+            "cells": [
+                of_classes.get(row["ingress_port"], ""),
+                *(
+                    f"{100 * row[key]:.1f}" if key == "share" else spaced(f"{row[key]:,.0f}")
+                    for key in _INGRESS
+                ),
+            ],
+        }
+        for row in found.iter_rows(named=True)
+        if row["port"] == worst["port"]
+    ]

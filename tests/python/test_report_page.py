@@ -1,0 +1,262 @@
+"""The page of a run in a real browser: hover, zoom, classes, tables, seeds, address, access."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import synthetic
+from browser import CHROMIUM, browser
+from fairport import report
+from fairport.storage.run import load_run
+
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+MOST_BYTES = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def tab():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed (apt install chromium)")
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def result():
+    return synthetic.run(duration_s=2.0)
+
+
+@pytest.fixture(scope="module")
+def page(result, tmp_path_factory):
+    return report.write(result, tmp_path_factory.mktemp("page"))
+
+
+@pytest.fixture(autouse=True)
+def no_complaint(request):
+    """No page makes the browser complain: no console error, no request, no refused style."""
+    yield
+    if "tab" in request.fixturenames:
+        assert request.getfixturevalue("tab").messages == []
+
+
+def opened(tab: Any, file: Path, fragment: str = "", **how: Any) -> None:
+    tab.open(file, fragment, **how)
+    tab.wait("window.report?.ready === true")
+
+
+def texts(tab: Any, selector: str) -> list[str]:
+    """The texts of the elements that a selector means."""
+    found: list[str] = tab.value(
+        f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.textContent)"
+    )
+    return found
+
+
+def hover(tab: Any, panel: str, time_s: float, value: float) -> str:
+    """What the page says at a point of a panel; `value` is in the panel's unit."""
+    where = tab.value(
+        f"""(() => {{
+            const {{ plot }} = report.panel({json.dumps(panel)});
+            plot.root.scrollIntoView({{ block: "center" }});
+            const over = plot.over.getBoundingClientRect();
+            const [x, y] = [plot.valToPos({time_s}, "x"), plot.valToPos({value}, "y")];
+            return [over.left + x, over.top + y];
+        }})()"""
+    )
+    tab.mouse("mouseMoved", *where)
+    tab.wait("!document.getElementById('tip').hidden")
+    return "|".join(texts(tab, "#tip > *"))
+
+
+def test_the_hover_says_host_flow_value_and_seed_as_the_table_has_them(tab, page, result):
+    opened(tab, page)
+    lone = result.flows.filter(hops=2)["flow"][0]
+    peak = result.series.filter(flow=lone).sort("goodput_bps", descending=True).row(0, named=True)
+    interval = result.scenario.probes.series_interval.seconds
+    tab.value("report.view.set({ hidden: new Set(['4-hop', '6-hop']) })")
+    words = hover(tab, "goodput", peak["time_s"] - interval / 2, peak["goodput_bps"] * 1e-6)
+    src = result.flows.filter(flow=lone)["src"][0]
+    assert words.startswith(f"flow {lone}, {src} to h0|2-hop|")
+    said = float(words.split("goodput ")[1].split(" ")[0].replace(",", ""))
+    unit = words.split("goodput ")[1].split(" ")[1].split("|")[0]
+    factor = {"Mbit/s": 1e-6, "Gbit/s": 1e-9}[unit]
+    assert said == pytest.approx(peak["goodput_bps"] * factor, rel=1e-3)
+    assert words.endswith(f"seed {result.seed}")
+
+
+def test_a_span_chosen_in_one_panel_is_shown_in_all_and_in_the_address(tab, page):
+    opened(tab, page)
+    box = tab.value(
+        "(() => { const { plot } = report.panel('rtt');"
+        " plot.root.scrollIntoView({ block: 'center' });"
+        " const { left, top, width, height } = plot.over.getBoundingClientRect();"
+        " return { left, top: top + height / 2, width }; })()"
+    )
+    tab.mouse("mouseMoved", box["left"] + box["width"] / 4, box["top"])
+    tab.mouse(
+        "mousePressed", box["left"] + box["width"] / 4, box["top"], button="left", clickCount=1
+    )
+    tab.mouse("mouseMoved", box["left"] + box["width"] / 2, box["top"], button="left")
+    tab.mouse(
+        "mouseReleased", box["left"] + box["width"] / 2, box["top"], button="left", clickCount=1
+    )
+    tab.wait("report.view.from !== null")
+    spans = tab.value(
+        "['goodput', 'cwnd', 'rtt', 'queue'].map((id) => report.panel(id).plot.scales.x)"
+        ".map(({ min, max }) => [min, max])"
+    )
+    for low, high in spans:
+        assert (low, high) == (pytest.approx(0.5, abs=0.01), pytest.approx(1.0, abs=0.01))
+    tab.wait("location.hash.includes('from=')")
+    address = tab.value("location.hash")
+    opened(tab, page, address)
+    assert tab.value("report.view.from") == pytest.approx(0.5, abs=0.01)
+    tab.value("document.getElementById('whole').click()")
+    assert tab.value("report.panel('cwnd').plot.scales.x.max") == 2.0
+
+
+def test_the_legend_switches_a_class_on_the_whole_page(tab, page):
+    opened(tab, page)
+    before = tab.value("document.querySelectorAll('#flow-table tbody tr').length")
+    tab.value(
+        "[...document.querySelectorAll('#legend button')]"
+        ".find((one) => one.textContent.startsWith('6-hop')).click()"
+    )
+    after = tab.value("document.querySelectorAll('#flow-table tbody tr').length")
+    assert (before, after) == (15, 3)
+    assert tab.value("document.querySelector('#classes-rows tr[data-class=\"6-hop\"]').hidden")
+    drawn = tab.value(
+        "report.panel('goodput').lines.filter((line) => report.panel('goodput').shows(line)).length"
+    )
+    assert drawn == 3
+
+
+def test_flows_are_sorted_filtered_and_chosen(tab, page, result):
+    opened(tab, page, "#sort=-goodput_bps&filter=6-hop")
+    first = tab.value("document.querySelector('#flow-table tbody th').textContent")
+    least = result.flows.filter(hops=6).sort("goodput_bps")["flow"][0]
+    assert int(first) == least
+    assert tab.value("document.querySelectorAll('#flow-table tbody tr').length") == 12
+    tab.value("document.querySelector('#flow-table tbody button').click()")
+    assert tab.value("report.view.flow") == least
+    goodput = result.flows.filter(flow=least)["goodput_bps"][0]
+    cells = texts(tab, "#flow-table tbody tr:first-child td")
+    assert f"{goodput * 1e-6:,.3f}" in cells
+
+
+def test_windows_are_in_bytes_or_in_segments(tab, page):
+    opened(tab, page)
+    kilobytes = tab.value("Math.max(...report.panel('cwnd').plot.data.slice(1).flat())")
+    tab.value("document.getElementById('unit').click()")
+    segments = tab.value("Math.max(...report.panel('cwnd').plot.data.slice(1).flat())")
+    assert segments == pytest.approx(kilobytes * 1000 / tab.value("report.doc().mss"))
+    assert tab.value("document.getElementById('cwnd-unit').textContent") == "segments"
+
+
+def test_another_blackout_can_be_chosen(tab, page, result):
+    opened(tab, page)
+    others = result.trace["blackout_of"].unique().to_list()
+    for name in others:
+        tab.value(f"report.view.set({{ blackout: {json.dumps(name)} }})")
+        rows = result.trace.filter(blackout_of=name)
+        assert tab.value("document.querySelectorAll('#trace-rows tr').length") == rows.height
+        lost = rows.filter(fate="dropped").height
+        assert tab.value("document.querySelectorAll('#trace-rows tr.dropped').length") == lost
+        assert tab.value("document.querySelectorAll('#blackout-view .lost').length") == lost
+
+
+def test_keys_read_values_and_zoom(tab, page):
+    opened(tab, page)
+    tab.value("document.getElementById('goodput-panel').focus()")
+    for key in ("ArrowRight", "ArrowRight", "+"):
+        tab.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=key if key == "+" else "")
+    assert "goodput" in tab.value("document.getElementById('said').textContent")
+    assert tab.value("report.view.to - report.view.from") == pytest.approx(1.0, rel=0.01)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing(tab, page, dark):
+    opened(tab, page, dark=dark)
+    tab.call("Runtime.evaluate", expression=AXE.read_text(encoding="utf-8"))
+    found = tab.value(
+        "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>"
+        " violations.map(({ id, nodes }) => [id, nodes.map((one) => one.html.slice(0, 120))]))"
+    )
+    assert found == []
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_it_fits_every_width(tab, page, width):
+    opened(tab, page, width=width)
+    assert tab.value("document.documentElement.scrollWidth") <= width
+
+
+def test_of_many_flows_classes_are_bands_and_one_flow_can_be_looked_at(tab, tmp_path):
+    many = synthetic.run(duration_s=0.5, classes={2: 3, 4: 12, 6: 98})
+    opened(tab, report.write(many, tmp_path))
+    shown = """(() => {
+        const panel = report.panel("goodput");
+        return panel.lines.filter((line) => panel.shows(line)).map((line) => line.name);
+    })()"""
+    assert len(tab.value(shown)) == 9, "each class is a mean and two percentiles"
+    tab.value("report.view.set({ flow: 7 })")
+    assert any(name.startswith("flow 7,") for name in tab.value(shown))
+
+
+def test_text_of_a_scenario_runs_nothing(tab, result, tmp_path):
+    evil = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
+    scenario = result.scenario.model_copy(update={"description": evil})
+    flows = result.flows.with_columns(src=pl.lit(evil), congestion_control=pl.lit(evil))
+    changed = replace(result, scenario=scenario, tables=result.tables | {"flows": flows})
+    opened(tab, report.write(changed, tmp_path))
+    assert tab.value("window.pwned") is None
+    assert evil in tab.value("document.querySelector('#flow-table tbody').textContent")
+    assert tab.value("document.querySelector('.description').textContent") == evil
+
+
+def test_a_page_of_several_seeds_shows_each_of_them_and_is_drawn_again(tab, fairport):
+    assert (
+        fairport("run", "outcast", "--duration", "300ms", "--repeat", "3", "--out", "three").status
+        == 0
+    )
+    first = Path("three/report.html").read_bytes()
+    Path("three/report.html").unlink()
+    assert fairport("report", "three").status == 0
+    assert Path("three/report.html").read_bytes() == first
+    opened(tab, Path("three/report.html"))
+    assert tab.value("document.getElementById('seed').options.length") == 3
+    run = load_run("three/seed-3")
+    tab.value("report.chooseSeed(3)")
+    tab.wait("report.view.seed === 3 && report.doc().seed === 3")
+    goodputs = [pytest.approx(one, rel=1e-5) for one in run.flows["goodput_bps"]]
+    assert tab.value("report.doc().flows.goodput_bps") == goodputs
+    sentence = run.summary["verdict"]["sentence"]
+    assert tab.value("document.getElementById('verdict-said').textContent") == sentence
+    tab.wait("location.hash.includes('seed=3')")
+
+
+def test_without_scripts_and_on_paper_the_figures_are_there(tab, page):
+    tab.call("Emulation.setScriptExecutionDisabled", value=True)
+    tab.open(page)
+    tab.call("Emulation.setScriptExecutionDisabled", value=False)
+    shown = """[...document.querySelectorAll("figure")]
+        .every((one) => one.getBoundingClientRect().height > 50)"""
+    assert tab.value(shown)
+    assert tab.value("getComputedStyle(document.querySelector('.bar')).display") == "none"
+    opened(tab, page)
+    tab.call("Emulation.setEmulatedMedia", media="print")
+    assert tab.value(shown)
+    assert tab.value("getComputedStyle(document.querySelector('.panel')).display") == "none"
+    tab.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_it_is_light_and_soon_open(tab, fairport, tmp_path):
+    fairport("run", "outcast", "-q", "--out", "made")
+    file = Path("made/report.html")
+    assert file.stat().st_size < MOST_BYTES
+    opened(tab, file)
+    # navigation to the last panel drawn; the goal is one second on a quiet machine
+    assert tab.value("performance.getEntriesByName('report-ready')[0].startTime") < 3000
