@@ -22,12 +22,18 @@ def papers_folder() -> Traversable:
 
 
 def experiment_names() -> list[str]:
-    """The experiments there are, such as "prakash2012/fifteen-to-one", in their papers' order."""
-    return [
-        f"{paper.name}/{name}"
-        for paper in sorted(papers_folder().iterdir(), key=lambda place: place.name)
+    """The experiments there are, such as "prakash2012/fifteen-to-one".
+
+    The papers come by importance (their `place`), each one's experiments in the paper's order.
+    """
+    papers = [
+        (loads((paper / PAPER).read_text(encoding="utf-8")), paper.name)
+        for paper in papers_folder().iterdir()
         if (paper / PAPER).is_file()
-        for name in loads((paper / PAPER).read_text(encoding="utf-8"))["experiments"]
+    ]
+    ordered = sorted(papers, key=lambda one: (one[0]["place"], one[1]))
+    return [
+        f"{name}/{experiment}" for paper, name in ordered for experiment in paper["experiments"]
     ]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 from fairport import published
+from fairport.cli.reproduce_table import listing, print_list
 from fairport.figures.papers import sweep
 from fairport.papers import catalogue
 from fairport.papers.catalogue import PaperError
@@ -17,7 +20,7 @@ from fairport.papers.metrics import METRICS, Of
 from fairport.papers.model import Claim, Drawing, Experiment
 from fairport.published import experiment_names
 from fairport.record import Record
-from fairport.report.reproduce import page
+from fairport.report.reproduce import page, sentence, words
 from fairport.study import totals_kept
 from fairport.study.reproduce import Reproduced, reproduce, totals
 from fairport.study.reproduce import _holds as holds_within
@@ -368,3 +371,34 @@ def test_the_length_of_blackouts_is_of_the_bottleneck() -> None:
     assert METRICS["blackout_length"].value(record, Of()) == 3.0
     nothing = replace(record, summary=record.summary | {"bottleneck": None})
     assert METRICS["blackout_length"].value(nothing, Of()) is None
+
+
+def test_a_quick_page_explains_with_the_numbers_of_its_own_runs(quick: list[Reproduced]) -> None:
+    text = html.unescape(page(quick, {one.entry.name: [] for one in quick}))
+    differing = [one for each in quick for one in each.checked_claims if one.state == "differs"]
+    for checked in differing:
+        assert f"2 seeds of shorter runs gave {checked.ours_in_words}" in text
+        assert not checked.claim.differs or checked.claim.differs not in text
+
+
+def test_the_page_has_whole_sentences_and_no_dictionaries(quick: list[Reproduced]) -> None:
+    text = page(quick, {one.entry.name: [] for one in quick})
+    body = re.sub(r"<(script|style)>.*?</\1>", "", text, flags=re.DOTALL)
+    assert "{" not in body
+    for one in quick:
+        for claim in one.entry.claims:
+            assert html.escape(sentence(claim.says), quote=True).replace("&#x27;", "&#39;") in body
+    assert words({"kind": "red", "limits": [1, 2], "ecn": True}) == "kind red, limits 1; 2, ecn yes"
+
+
+def test_the_paper_that_it_is_about_comes_first_and_lists_fit_80_columns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    entries = catalogue.entries()
+    assert entries[0].name == "prakash2012/fifteen-to-one"
+    places = [one.paper.place for one in entries]
+    assert places == sorted(places)
+    print_list(listing(entries))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(any(line.startswith(one.name + " ") for line in lines) for one in entries)

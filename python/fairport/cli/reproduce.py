@@ -58,7 +58,7 @@ def reproduce(
         if json:
             output.print_json(rows)
         else:
-            output.print_rows(rows)
+            reproduce_table.print_list(rows)
         return
     wanted = entries() if everything else chosen(experiments or [])
     if everything and backend != "simulation":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill, indent
 from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import out
-from fairport.cli.output import new_table
+from fairport.cli.output import new_table, print_text
 from fairport.storage.run import REPORT
 from fairport.study import totals_kept
 from fairport.study.reproduce import STATES, CheckedClaim, Reproduced, totals
@@ -16,6 +17,7 @@ from fairport.study.store import Store
 if TYPE_CHECKING:
     from fairport.papers.catalogue import Entry
 
+_WIDTH = 80
 _KEYS = {state: state.replace(" ", "_") for state in STATES}
 _STYLES = {"holds": "green", "differs": "bold red", "not comparable": "dim"}
 
@@ -34,6 +36,21 @@ def listing(entries: Sequence[Entry]) -> list[dict[str, Any]]:
         }
         for one in entries
     ]
+
+
+def print_list(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Prints the list in 80 columns: ids whole, titles below them."""
+    heading = f"{'id':<42}{'runs':>5}{'claims':>7}  {'last run':<9}{'hold':>5}{'differ':>7}"
+    lines = [heading]
+    for row in rows:
+        counts = [row["holds"], row["differs"]]
+        shown = "".join(
+            f"{'' if count is None else count:>{width}}"
+            for count, width in zip(counts, (5, 7), strict=True)
+        )
+        line = f"{row['id']:<42}{row['runs']:>5}{row['claims']:>7}  {row['last_run']:<9}{shown}"
+        lines += [line.rstrip(), *indent(fill(row["title"], _WIDTH - 2), "  ").split("\n")]
+    print_text("\n".join(lines) + "\n")
 
 
 def _last_run(entry: Entry, store: Store) -> dict[str, Any]:

@@ -72,6 +72,10 @@ class Paper(Section):
     authors: str
     venue: str
     year: int
+    doi: str = Field(default="", pattern=r"^(10\.\d{4,}/\S+)?$")
+    """Its digital object identifier; empty where the publisher gave none."""
+    place: int = Field(ge=1)
+    """Where it comes in lists and on pages: 1 is the paper that Fairport is about."""
     platform: dict[Annotated[str, Field(pattern=NAME)], Platform] = Field(min_length=1)
     """By name: a testbed, a simulator."""
     experiments: list[str] = Field(min_length=1)

@@ -34,12 +34,13 @@ def draw(result: Result) -> str:
         layers[node.height].append(node.name)
     tall = 2 * _MARGIN + _LAYER * max(layers)
     places = {
-        name: (_WIDE * (at + 0.5) / len(names), tall - _MARGIN - _LAYER * height)
+        name: (_WIDE * (at + 0.5) / len(names), float(tall - _MARGIN - _LAYER * height))
         for height, names in layers.items()
         for at, name in enumerate(names)
     }
     worst = (result.summary["bottleneck"] or {}).get("port", "")
-    lines, bold = [], []
+    lines: list[str] = []
+    bold: list[str] = []
     for link in built.links:
         (x1, y1), (x2, y2) = (places[end] for end in link.ends)
         path = f"M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}"

@@ -1,8 +1,12 @@
-"""The page of `reproduce`: figure by figure, ours beside the published numbers, and every claim."""
+"""The page of `reproduce`: paper by paper, ours beside the published numbers, and every claim.
+
+A script of a few lines filters the claims by state and by paper; without it all of them are shown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,19 +15,26 @@ from fairport.figures import style
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.study.model_version import model_version
-from fairport.study.reproduce import totals
+from fairport.study.reproduce import STATES, CheckedClaim, totals
 
 if TYPE_CHECKING:
     from fairport.papers.model import Platform
     from fairport.study.reproduce import Reproduced
 
+# What a run shows first: where we differ.
+_ORDER = ("differs", "holds", "not comparable")
+
 
 def page(done: Sequence[Reproduced], pictures: Mapping[str, Sequence[tuple[str, Path]]]) -> str:
     """The whole page as text; `pictures` are titles and SVG files by experiment."""
-    by_paper = groupby(done, key=lambda one: one.entry.name.partition("/")[0])
+    ordered = sorted(done, key=lambda one: one.entry.paper.place)
+    by_paper = groupby(ordered, key=lambda one: one.entry.name.partition("/")[0])
+    script = (resources.files(__package__) / "reproduce.js").read_text(encoding="utf-8")
     return fill_page(
         "reproduce.html",
+        script=script,
         quick=any(one.quick for one in done),
+        states=STATES,
         totals=totals(done),
         papers=[_paper(name, list(members), pictures) for name, members in by_paper],
         version=model_version(),
@@ -38,21 +49,65 @@ def _paper(
         name: [one for one in done if one.entry.platform == platform]
         for name, platform in paper.platform.items()
     }
+    claims = [checked for one in done for checked in one.checked_claims]
     return {
         "id": name,
         "paper": paper,
         "platforms": [_platform(paper.platform[name], on[name]) for name in on if on[name]],
         "totals": totals(done),
+        "summary": _summary(done),
+        "differing": [
+            (checked.experiment.replace("/", "-"), sentence(checked.claim.says))
+            for checked in claims
+            if checked.state == "differs"
+        ],
         "experiments": [_experiment(one, pictures[one.entry.name]) for one in done],
     }
+
+
+def _summary(done: Sequence[Reproduced]) -> str:
+    """How a paper's claims came out, in a sentence or two."""
+    counts = totals(done)
+    compared = counts["holds"] + counts["differs"]
+    parts = [f"{counts['holds']} of {style.count(compared, 'claim')} that can be compared hold"]
+    if counts["not comparable"]:
+        parts.append(f"{counts['not comparable']} cannot be compared with a run of ours")
+    whole = [one.entry.experiment.title for one in done if _all_hold(one)]
+    more = ""
+    if whole and counts["differs"]:
+        listed = f"{len(whole)} of {style.count(len(done), 'experiment')}"
+        more = f" In {listed}, all of them hold."
+    return "; ".join(parts) + "." + more
+
+
+def _all_hold(one: Reproduced) -> bool:
+    return all(checked.state != "differs" for checked in one.checked_claims)
 
 
 def _platform(platform: Platform, done: Sequence[Reproduced]) -> dict[str, Any]:
     return {
         "platform": platform,
-        "settings": [f"{path} = {value}" for path, value in platform.settings.items()],
+        "settings": [f"{path} = {words(value)}" for path, value in platform.settings.items()],
         "experiments": [(one.entry.name.partition("/")[2], _anchor(one)) for one in done],
     }
+
+
+def words(value: Any) -> str:
+    """A setting's value for people: no braces or quotation marks of a program."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {words(one)}" for key, one in value.items())
+    if isinstance(value, list):
+        return "; ".join(words(one) for one in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def sentence(text: str) -> str:
+    """With a capital letter at the beginning and a full stop at the end."""
+    text = text.strip()
+    whole = text[:1].upper() + text[1:]
+    return whole if not whole or whole[-1] in ".?!" else f"{whole}."
 
 
 def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[str, Any]:
@@ -62,20 +117,54 @@ def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[s
         each = f"{one.entry.scenario(one.entry.variants[0], quick=one.quick).duration} each"
     scenarios = style.count(len(one.entry.variants), "scenario")
     known = [variant.published for variant in one.entry.variants if variant.published]
+    claims = sorted(one.checked_claims, key=lambda checked: _ORDER.index(checked.state))
     return {
         "name": one.entry.name,
         "anchor": _anchor(one),
         "title": experiment.title,
-        "shows": experiment.shows,
+        "shows": sentence(experiment.shows),
+        "totals": totals([one]),
         "pictures": [
             embed(svg, f"{_anchor(one)}-{index}", f"{title}, {one.entry.name}")
             for index, (title, svg) in enumerate(pictures)
         ],
-        "checked_claims": one.checked_claims,
+        "claims": [_claim(one, checked) for checked in claims],
         "linux": one.linux,
-        "read": sorted({published.read for published in known}),
-        "runs": f"{scenarios}, seeds {seeds[0]} to {seeds[-1]}, {each}",
+        "read": sorted({sentence(published.read) for published in known}),
+        "runs": f"{scenarios}, seeds {seeds[0]} to {seeds[-1]}, {each}.",
     }
+
+
+def _claim(one: Reproduced, checked: CheckedClaim) -> dict[str, Any]:
+    claim = checked.claim
+    of = [checked.metric.quantity.title, claim.hop_class]
+    of.append("" if claim.traffic is None else f"traffic {claim.traffic}")
+    of.append(f"in {claim.variant}" if claim.variant else "")
+    if claim.over:
+        of.append(f"over {claim.over if isinstance(claim.over, str) else ', '.join(claim.over)}")
+    return {
+        "checked": checked,
+        "says": sentence(claim.says),
+        "about": ", ".join(filter(None, of)),
+        "source": f"{claim.where} ({claim.read})",
+        "why": sentence(claim.why),
+        "note": sentence(_note(one, checked)),
+    }
+
+
+def _note(one: Reproduced, checked: CheckedClaim) -> str:
+    """Why a claim differs or is not compared, with numbers of these runs alone."""
+    if checked.claim.not_comparable:
+        return checked.claim.not_comparable
+    if checked.state != "differs":
+        return ""
+    if one.quick:
+        # what was written about the claim has numbers of full runs
+        return (
+            f"{style.count(len(one.seeds), 'seed')} of shorter runs gave {checked.ours_in_words};"
+            f" the claim needs: {checked.tolerance}. The full run decides"
+        )
+    return checked.claim.differs
 
 
 def _anchor(one: Reproduced) -> str:
