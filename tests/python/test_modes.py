@@ -4,7 +4,7 @@ from fairport.modes import Mode, modes, sentence
 
 
 def test_two_groups_are_two_modes():
-    assert modes([0.25, 0.25, 0.375, 0.375, 1.0, 1.25]) == [Mode(0.3125, 4), Mode(1.125, 2)]
+    assert modes([0.25, 0.25, 0.375, 0.375, 1.0, 1.125]) == [Mode(0.3125, 4), Mode(1.0625, 2)]
 
 
 def test_values_spread_evenly_are_one():
