@@ -45,7 +45,7 @@ def test_the_seed_in_full_is_the_one_nearest_to_the_median(written: Path) -> Non
     seed = typical_seed(summary)
     assert ratios[seed] == sorted(ratios.values())[1]
     page = (written / "report.html").read_text(encoding="utf-8")
-    assert f"One seed in full: {seed}" in page
+    assert f'One seed in full: <span class="seed-said">{seed}</span>' in page
 
 
 def test_every_seed_is_a_dot(written: Path) -> None:

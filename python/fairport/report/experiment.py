@@ -9,7 +9,7 @@ from fairport import figures, tables
 from fairport.errors import InputError
 from fairport.report.drawing import in_words
 from fairport.scenario import load
-from fairport.scenario.lower import DEFAULT_STACK
+from fairport.scenario.tcp import DEFAULT_STACK
 
 if TYPE_CHECKING:
     from fairport.result import Result

@@ -7,11 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairport.storage.run import FIGURES, load_run
+from fairport.storage.run import FIGURES, MANIFEST, load_run
 
 FIGURE = "seeds"
 # Of more seeds the report would be too large for a browser to open soon.
 MOST_SEEDS = 10
+
+
+def are_in(folder: Path) -> bool:
+    """Whether a folder is that of several seeds: it has no run of its own."""
+    return not (folder / MANIFEST).exists() and any(folder.glob(f"seed-*/{MANIFEST}"))
 
 
 def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:

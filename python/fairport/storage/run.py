@@ -91,10 +91,10 @@ def _drawing(folder: Path) -> Callable[[Path], None]:
     """What draws a run, or the runs of several seeds, into a folder. Raises RunFolderError."""
     from fairport.storage import repeats
 
-    if (folder / MANIFEST).exists() or not (folder / SUMMARY).exists():
+    if not repeats.are_in(folder):
         result = load_run(folder)
         return lambda drawing: draw(result, drawing)
-    summary = _read_json(folder, SUMMARY, _SUMMARY_KEYS | {"runs": list})
+    summary = _read_json(folder, SUMMARY, {"runs": list, "seeds": list, "verdict": dict})
     return lambda drawing: repeats.draw(summary, folder, drawing)
 
 
