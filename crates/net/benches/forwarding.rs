@@ -10,7 +10,7 @@ use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
 use fairport_net::topology::fat_tree;
-use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId};
+use fairport_net::{Access, Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId};
 use fairport_units::{Duration, Instant, Rate};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ impl Hosts<Content, Blind> for Window {
 
     fn receive(
         &mut self,
-        network: &mut Network<Content, Blind>,
+        mut network: Access<'_, Content, Blind>,
         _: NodeId,
         packet: &Packet<Content>,
     ) {
@@ -224,7 +224,7 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
         (0..ports as u64).map(port).collect(),
         table,
         Framing::ETHERNET,
-        Arbiter::new(Rule::RoundRobin, ports, Stream::new(1, "arbitration", 0)),
+        Arbiter::new(Rule::RoundRobin, ports, 1),
         Blind,
     );
     let window = Window { routes };

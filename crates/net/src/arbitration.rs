@@ -22,16 +22,22 @@ pub struct Arbiter {
     rule: Rule,
     /// for each output port, the ingress port number that a round begins with
     turn: Vec<u16>,
-    stream: Stream,
+    /// for each output port, what a random rule draws from; no other rule has any
+    streams: Vec<Stream>,
 }
 
 impl Arbiter {
-    /// An arbiter for `ports` output ports.
-    pub fn new(rule: Rule, ports: usize, stream: Stream) -> Self {
+    /// An arbiter for `ports` output ports, in a run with this `seed`.
+    ///
+    /// A random rule draws from a stream of each output's own, so that what is drawn at one port does
+    /// not depend on ties at another.
+    pub fn new(rule: Rule, ports: usize, seed: u64) -> Self {
+        let random = if rule == Rule::Random { ports } else { 0 };
+        let stream = |port| Stream::new(seed, "arbitration", port);
         Self {
             rule,
             turn: vec![0; ports],
-            stream,
+            streams: (0..random as u64).map(stream).collect(),
         }
     }
 
@@ -40,7 +46,7 @@ impl Arbiter {
         match self.rule {
             Rule::RoundRobin => u64::from(ingress_number.wrapping_sub(self.turn[output as usize])),
             Rule::Fixed => u64::from(ingress_number),
-            Rule::Random => self.stream.up_to(u64::MAX - 1),
+            Rule::Random => self.streams[output as usize].up_to(u64::MAX - 1),
         }
     }
 
@@ -62,7 +68,7 @@ mod tests {
 
     #[test]
     fn round_robin_lets_two_ports_take_turns() {
-        let mut arbiter = Arbiter::new(Rule::RoundRobin, 1, Stream::new(1, "test", 0));
+        let mut arbiter = Arbiter::new(Rule::RoundRobin, 1, 1);
         assert_eq!(order(&mut arbiter, vec![3, 1]), [1, 3]);
         assert_eq!(order(&mut arbiter, vec![3, 1]), [3, 1]);
         assert_eq!(order(&mut arbiter, vec![3, 1]), [1, 3]);
@@ -70,17 +76,32 @@ mod tests {
 
     #[test]
     fn fixed_always_favours_the_lowest_port() {
-        let mut arbiter = Arbiter::new(Rule::Fixed, 1, Stream::new(1, "test", 0));
+        let mut arbiter = Arbiter::new(Rule::Fixed, 1, 1);
         assert_eq!(order(&mut arbiter, vec![3, 1]), [1, 3]);
         assert_eq!(order(&mut arbiter, vec![3, 1]), [1, 3]);
     }
 
     #[test]
     fn random_favours_neither() {
-        let mut arbiter = Arbiter::new(Rule::Random, 1, Stream::new(1, "test", 0));
+        let mut arbiter = Arbiter::new(Rule::Random, 1, 1);
         let first = (0..1000)
             .filter(|_| order(&mut arbiter, vec![0, 1])[0] == 0)
             .count();
         assert!((430..570).contains(&first), "{first} of 1000");
+    }
+
+    #[test]
+    fn what_is_drawn_at_an_output_does_not_depend_on_ties_at_another() {
+        let draws = |others: u32| {
+            let mut arbiter = Arbiter::new(Rule::Random, 2, 1);
+            let draw = |_| {
+                let elsewhere: Vec<u64> = (0..others).map(|_| arbiter.rank(1, 0)).collect();
+                assert_eq!(elsewhere.len(), others as usize);
+                arbiter.rank(0, 0)
+            };
+            (0..100).map(draw).collect::<Vec<u64>>()
+        };
+        assert_eq!(draws(0), draws(3));
+        assert_ne!(draws(0)[0], Arbiter::new(Rule::Random, 2, 1).rank(1, 0));
     }
 }

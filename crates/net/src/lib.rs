@@ -35,7 +35,7 @@ pub mod topology;
 
 pub use error::BuildError;
 pub use limit::Limit;
-pub use network::{Hosts, Network};
+pub use network::{Access, Fabric, Hosts, Network, Region};
 pub use observer::{Arrival, Counts, Observer};
 pub use packet::{Header, Packet};
 pub use prefetch::prefetch;

@@ -1,56 +1,23 @@
 //! An output port: its buffer, its queue discipline, its link to the next node.
 
-use fairport_units::{Duration, Instant, Rate, Serializer};
+mod config;
+mod usage;
+
+use fairport_units::{Duration, Instant, Serializer};
 
 use crate::busy_time::BusyTime;
 use crate::discipline::{Backlog, DropTail, QueueDiscipline, QueueView, Reason, Verdict};
 use crate::link::LinkQueue;
 use crate::loss::Loss;
+use crate::network::Place;
 use crate::observer::Counts;
 use crate::packet::Header;
-use crate::pool::{Handle, LinkEntry, Transit};
+use crate::pool::{Handle, Transit};
 use crate::processing::Server;
 use crate::queue::{BufferRelease, Discipline, Queueing, Scheduler};
 use crate::shaper::Shaper;
 use crate::topology::{NodeId, PortId};
-
-/// What a port is made of.
-#[derive(Debug)]
-pub struct PortConfig {
-    /// nominal rate of its link
-    pub rate: Rate,
-    /// how fast its clock runs, in parts of 10^9 (IEEE 802.3 allows ±100 000)
-    pub clock_error_ppb: i32,
-    /// from the last bit's departure to the next node's decision: propagation, and the constant
-    /// part of that node's processing
-    pub latency: Duration,
-    /// the random part of the next node's processing, served in order
-    pub far_processing: Option<Server>,
-    /// which packets are accepted, and which goes next
-    pub queueing: Queueing,
-    /// what holds packets back before they go to the line
-    pub shaper: Option<Shaper>,
-    /// where packets are lost in front of the queue, in the order in which they pass
-    pub losses: Vec<Loss>,
-    /// whether a packet that leaves the buffer in the picosecond in which another arrives makes
-    /// room for it
-    pub departure_first: bool,
-}
-
-/// What has happened at a port since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortTotals {
-    /// packets that arrived, accepted or not
-    pub arrivals: u64,
-    /// packets accepted, marked ones included
-    pub accepted: u64,
-    /// packets accepted and marked
-    pub marked: u64,
-    /// bytes accepted, as the buffer counts them
-    pub accepted_bytes: u64,
-    /// most bytes in the buffer
-    pub backlog_max_bytes: u32,
-}
+pub use config::{PortConfig, PortTotals};
 
 /// What [`OutputPort::scheduler`] is where a port serves first in, first out.
 const NO_SCHEDULER: u32 = u32::MAX;
@@ -76,7 +43,8 @@ struct Extras {
     losses: Vec<Loss>,
 }
 
-/// Where a port is in the topology.
+/// What a packet needs to know of where its port is: a part of its [`Place`] in the fabric, kept
+/// here so that a hop reads no line of memory more.
 pub(crate) struct Location {
     /// the node at the far end of its link
     pub(crate) far_node: NodeId,
@@ -87,6 +55,18 @@ pub(crate) struct Location {
     pub(crate) number: u16,
     /// where the counts by ingress port of this output port begin
     pub(crate) ingress_base: u32,
+}
+
+impl Location {
+    pub(crate) fn new(place: &Place, ingress_base: u32) -> Self {
+        Self {
+            far_node: place.far_node,
+            far_port: place.far_port,
+            far_number: place.far_number,
+            number: place.number,
+            ingress_base,
+        }
+    }
 }
 
 /// An output port; `S` is what the network's observer keeps of it.
@@ -195,60 +175,6 @@ impl<S: Default> OutputPort<S> {
     pub(crate) fn backlog(&mut self, now: Instant, transits: &[Transit]) -> Backlog {
         self.link.release(now, transits);
         self.link.backlog()
-    }
-
-    /// How long it was busy until `now`: how long it sent, or a packet waited for the shaper's
-    /// tokens. So many packets of so many bytes in all, with gaps of `gap_bytes`, were given to the
-    /// line.
-    pub(crate) fn busy(
-        &self,
-        now: Instant,
-        [packets, bytes]: [u64; 2],
-        gap_bytes: u32,
-        transits: &[Transit],
-    ) -> Duration {
-        if let Some(extras) = &self.extras
-            && extras.shaper.is_some()
-        {
-            return extras.busy.until(now);
-        }
-        let gaps = packets * u64::from(gap_bytes);
-        let entry = |packet: Handle| &transits[packet.index()].entry;
-        let ahead = |packet| self.line_time_after(now, entry(packet), gap_bytes);
-        let ahead = self.link.iter(transits).map(ahead);
-        let ahead = ahead.fold(Duration::ZERO, |sum, part| sum + part);
-        // the parts are rounded one by one, the whole is not
-        self.serializer.time_of(bytes + gaps).saturating_sub(ahead)
-    }
-
-    /// How much of the time in which a packet is sent comes after `now`.
-    fn line_time_after(&self, now: Instant, packet: &LinkEntry, gap_bytes: u32) -> Duration {
-        let wire_bytes = u64::from(packet.frame_bytes + gap_bytes);
-        let sending = self.serializer.time_of(wire_bytes);
-        let end = match self.release {
-            BufferRelease::EndOfService => packet.leaves,
-            BufferRelease::StartOfService => packet.leaves + sending,
-        };
-        end.saturating_sub(now).min(sending)
-    }
-
-    /// Nobody will ask for [`OutputPort::busy`] before `now`.
-    #[inline]
-    pub(crate) fn forget_busy(&mut self, now: Instant) {
-        if let Some(extras) = &mut self.extras {
-            extras.busy.forget(now);
-        }
-    }
-
-    /// The backlog's integral until `now`, where it serves first in, first out: what was counted
-    /// ahead when packets were accepted, less what comes after `now`.
-    pub(crate) fn backlog_integral_until(&self, now: Instant, transits: &[Transit]) -> u128 {
-        let ahead = self.link.iter(transits).map(|packet| {
-            let entry = &transits[packet.index()].entry;
-            let span = entry.leaves.saturating_sub(now).as_ps();
-            u128::from(span) * u128::from(entry.frame_bytes)
-        });
-        self.backlog_integral.saturating_sub(ahead.sum())
     }
 
     /// When the line has sent what it was given.

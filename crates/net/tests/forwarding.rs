@@ -11,7 +11,9 @@ use fairport_net::queue::{BufferRelease, Discipline, Queueing};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{fat_tree, star, two_switch};
-use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
+use fairport_net::{
+    Access, Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology,
+};
 use fairport_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
 
@@ -70,12 +72,7 @@ impl Hosts<Number, Log> for Sinks {
         Instant::NEVER
     }
 
-    fn receive(
-        &mut self,
-        network: &mut Network<Number, Log>,
-        host: NodeId,
-        packet: &Packet<Number>,
-    ) {
+    fn receive(&mut self, network: Access<'_, Number, Log>, host: NodeId, packet: &Packet<Number>) {
         self.received.push((network.now(), host, packet.content));
     }
 }
@@ -112,7 +109,7 @@ fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Duration)
         (0..ports as u64).map(port).collect(),
         routes,
         Framing::ETHERNET,
-        Arbiter::new(rule, ports, Stream::new(1, "arbitration", 0)),
+        Arbiter::new(rule, ports, 1),
         Log::default(),
     );
     Bench {
@@ -152,7 +149,8 @@ impl Bench {
         let route = if from_the_host {
             self.routes[sender - 1]
         } else {
-            self.network.routes_mut().add(&[to_receiver])
+            self.network
+                .add_route(&[vec![to_receiver]], Stream::new(1, "spray", 0))
         };
         let header = Header {
             flow: sender as u32 - 1,

@@ -10,7 +10,6 @@ use fairport_net::arbitration::Arbiter;
 use fairport_net::classifier::Classifier;
 use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
-use fairport_net::stream::Stream;
 use fairport_net::{BuildError, PortId, QueueConfig, Topology};
 use fairport_tcp::Settings;
 use fairport_units::{Duration, Instant};
@@ -164,9 +163,8 @@ impl Plan {
 
     /// Which of several simultaneous arrivals goes first.
     pub fn arbiter(&self) -> Arbiter {
-        let stream = Stream::new(self.job.seed, "arbitration", 0);
         let ports = self.topology.ports().len();
-        Arbiter::new(self.job.switch.arbitration, ports, stream)
+        Arbiter::new(self.job.switch.arbitration, ports, self.job.seed)
     }
 
     /// What separates short flows from long ones at the edge, if the job has that.

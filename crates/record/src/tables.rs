@@ -345,15 +345,21 @@ table! {
     }
 }
 
-/// Puts a table's rows in order of `time_s`, which is its first column. A port that catches up with
-/// its departures reports them late.
+/// Puts a table's rows in order of `time_s` and `port`, which are its first columns; those of one port
+/// and time stay in the order in which it reported them. So the rows' order does not depend on the order
+/// in which an engine visits ports. A port that catches up with its departures reports them late.
 pub(crate) fn in_order_of_time(mut table: Table) -> Table {
-    let Some((_, Column::F64(times))) = table.columns.first() else {
-        unreachable!("the first column is the time");
+    let [(_, Column::F64(times)), (_, Column::U32(ports)), ..] = &table.columns[..] else {
+        unreachable!("the first columns are the time and the port");
     };
-    if !times.is_sorted() {
-        let mut order: Vec<u32> = (0..times.len() as u32).collect();
-        order.sort_by(|a, b| times[*a as usize].total_cmp(&times[*b as usize]));
+    let key = |row: &u32| (times[*row as usize], ports[*row as usize]);
+    let compare = |a: &u32, b: &u32| {
+        let ((a_time, a_port), (b_time, b_port)) = (key(a), key(b));
+        a_time.total_cmp(&b_time).then(a_port.cmp(&b_port))
+    };
+    let mut order: Vec<u32> = (0..times.len() as u32).collect();
+    if !order.is_sorted_by(|a, b| compare(a, b).is_le()) {
+        order.sort_by(compare);
         table.reorder(&order);
     }
     table
@@ -392,21 +398,22 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_put_in_order_of_time() {
+    fn rows_are_put_in_order_of_time_and_port() {
         let mut marks = Marks::default();
-        for (s, flow) in [(3, 30), (1, 10), (2, 20)] {
+        for (s, port, flow) in [(3, 0, 30), (1, 2, 12), (2, 0, 20), (1, 1, 11), (1, 2, 13)] {
             marks.push(MarkedPacket {
                 time_s: Instant::from_secs(s),
-                port: 0,
+                port,
                 ingress_port: 0,
                 flow,
                 seq: 0,
             });
         }
         let table = in_order_of_time(marks.into_table());
-        let times = Column::F64(vec![1.0, 2.0, 3.0]);
+        let times = Column::F64(vec![1.0, 1.0, 1.0, 2.0, 3.0]);
         assert_eq!(table.column("time_s"), Some(&times));
-        assert_eq!(table.column("flow"), Some(&Column::U32(vec![10, 20, 30])));
+        let flows = Column::U32(vec![11, 12, 13, 20, 30]);
+        assert_eq!(table.column("flow"), Some(&flows));
     }
 
     #[test]

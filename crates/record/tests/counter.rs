@@ -6,10 +6,9 @@ use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
 use fairport_net::queue::{BufferRelease, Discipline, Queueing};
 use fairport_net::routing::{DestinationSuffix, Routes};
-use fairport_net::stream::Stream;
 use fairport_net::topology::{fat_tree, two_switch};
 use fairport_net::{
-    Arrival, Counts, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology,
+    Access, Arrival, Counts, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology,
 };
 use fairport_record::Counter;
 use fairport_units::{Duration, Instant, Rate};
@@ -48,7 +47,7 @@ impl Hosts<(), Twice> for Sinks {
         Instant::NEVER
     }
 
-    fn receive(&mut self, _: &mut Network<(), Twice>, _: NodeId, _: &Packet<()>) {}
+    fn receive(&mut self, _: Access<'_, (), Twice>, _: NodeId, _: &Packet<()>) {}
 }
 
 /// A network whose ports hold so many packets, and a route from each host to the first one.
@@ -72,7 +71,7 @@ fn network(topology: &Topology, limit_packets: u32) -> (Network<(), Twice>, Vec<
         departure_first: true,
     };
     let ports = topology.ports().len();
-    let arbiter = Arbiter::new(Rule::RoundRobin, ports, Stream::new(1, "ties", 0));
+    let arbiter = Arbiter::new(Rule::RoundRobin, ports, 1);
     let network = Network::new(
         topology,
         (0..ports).map(port).collect(),

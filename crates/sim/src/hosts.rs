@@ -2,7 +2,7 @@
 //! segment.
 
 use fairport_net::classifier::{Classifier, LONG};
-use fairport_net::{Header, Hosts, Network, NodeId, Observer, Packet, PortId, prefetch};
+use fairport_net::{Access, Header, Hosts, NodeId, Observer, Packet, PortId, prefetch};
 use fairport_plan::{Answer, HostOutput, HostTime};
 use fairport_record::{FlowSample, Progress, Simulated};
 use fairport_tcp::{Ecn, Segment};
@@ -107,7 +107,7 @@ impl Outputs {
     #[cold]
     fn holds<P: Simulated, O: Observer<P>>(
         &self,
-        network: &mut Network<P, O>,
+        network: &mut Access<'_, P, O>,
         endpoint: &mut Endpoint,
         now: Instant,
     ) -> bool {
@@ -168,7 +168,7 @@ impl Endpoints {
     }
 
     /// Wakes the endpoint whose timer is the earliest.
-    pub(crate) fn fire<P: Simulated, O: Observer<P>>(&mut self, network: &mut Network<P, O>) {
+    pub(crate) fn fire<P: Simulated, O: Observer<P>>(&mut self, network: &mut Access<'_, P, O>) {
         let Some((now, index)) = self.timers.fire() else {
             return;
         };
@@ -191,7 +191,7 @@ impl Endpoints {
     /// Sends what a flow's end may send now, and arms its timer.
     pub(crate) fn transmit<P: Simulated, O: Observer<P>>(
         &mut self,
-        network: &mut Network<P, O>,
+        network: &mut Access<'_, P, O>,
         now: Instant,
         index: u32,
     ) {
@@ -206,7 +206,7 @@ impl Endpoints {
 
 #[inline]
 fn transmit<P: Simulated, O: Observer<P>>(
-    network: &mut Network<P, O>,
+    network: &mut Access<'_, P, O>,
     outputs: &mut Outputs,
     timers: &mut Timers,
     endpoint: &mut Endpoint,
@@ -244,7 +244,7 @@ fn transmit<P: Simulated, O: Observer<P>>(
 
 /// A datagram looks like a segment without acknowledgement: `seq` counts bytes, as TCP's.
 fn send_datagram<P: Simulated, O: Observer<P>>(
-    network: &mut Network<P, O>,
+    network: &mut Access<'_, P, O>,
     outputs: &mut Outputs,
     flow: &mut UdpFlow,
     now: Instant,
@@ -288,7 +288,7 @@ impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {
     }
 
     #[inline]
-    fn receive(&mut self, network: &mut Network<P, O>, host: NodeId, packet: &Packet<P>) {
+    fn receive(&mut self, mut network: Access<'_, P, O>, host: NodeId, packet: &Packet<P>) {
         let (now, number) = (network.now(), packet.header.flow);
         match &mut self.live[number as usize] {
             Some(LiveFlow::Tcp(flow)) => {
@@ -303,7 +303,7 @@ impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {
                     self.reports.delivered(number, side.other(), now);
                 }
                 let (outputs, timers) = (&mut self.outputs, &mut self.timers);
-                transmit(network, outputs, timers, endpoint, now, index);
+                transmit(&mut network, outputs, timers, endpoint, now, index);
             }
             Some(LiveFlow::Udp(flow)) => {
                 flow.received += 1;

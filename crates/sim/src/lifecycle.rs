@@ -125,13 +125,13 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
         self.hosts.live[flow as usize] = Some(LiveFlow::Tcp(tcp));
         let opener = if asks { Side::Receiver } else { Side::Sender };
         self.hosts
-            .transmit(&mut self.network, now, 2 * flow + opener as u32);
+            .transmit(&mut self.network.access(), now, 2 * flow + opener as u32);
     }
 
     /// Adds the route of what an endpoint sends.
     fn add_route(&mut self, endpoint: u32, ways: &[Path]) -> u32 {
         let stream = Stream::new(self.factory.seed(), "spray", u64::from(endpoint));
-        self.network.routes_mut().add_all(ways, stream)
+        self.network.add_route(ways, stream)
     }
 
     /// One of a persistent flow's applications has more to send.
@@ -145,7 +145,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
             self.flows[flow as usize].spec.application.add(bytes);
         }
         self.hosts
-            .transmit(&mut self.network, now, 2 * flow + side as u32);
+            .transmit(&mut self.network.access(), now, 2 * flow + side as u32);
     }
 
     /// A flow's application ends it: what has been sent is still delivered.
@@ -155,7 +155,8 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
             Some(LiveFlow::Udp(udp)) => return udp.stop(),
             None => return, // its data was delivered before
         }
-        self.hosts.transmit(&mut self.network, now, 2 * flow);
+        self.hosts
+            .transmit(&mut self.network.access(), now, 2 * flow);
     }
 
     /// A flow is over: its record is closed and its connection freed.
@@ -187,7 +188,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
                 return true;
             }
             for route in routes.iter().flatten() {
-                network.routes_mut().release(*route);
+                network.release_route(*route);
             }
             false
         });

@@ -98,7 +98,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
             return;
         }
         if timer <= time {
-            self.hosts.fire(&mut self.network);
+            self.hosts.fire(&mut self.network.access());
         } else {
             self.tick(time, tick);
         }

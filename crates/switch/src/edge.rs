@@ -1,7 +1,7 @@
 //! The edge of the network: what a packet is outside it, what watches it, where packets leave it.
 
 use fairport_net::discipline::Verdict;
-use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId};
+use fairport_net::{Access, Arrival, Header, Hosts, NodeId, Observer, Packet, PortId};
 use fairport_record::{Content, PacketLog, PortFingerprint, Recorder};
 use fairport_tcp::Ecn;
 use fairport_units::Instant;
@@ -120,7 +120,7 @@ impl Hosts<InFlight, Watcher> for Exits {
 
     fn receive(
         &mut self,
-        network: &mut Network<InFlight, Watcher>,
+        network: Access<'_, InFlight, Watcher>,
         host: NodeId,
         packet: &Packet<InFlight>,
     ) {

@@ -414,10 +414,9 @@ impl Switch {
         let paths = self.factory.paths(&self.topology, number, &spec);
         paths.count(&mut self.flows_through);
         let seed = self.factory.seed();
-        let routes = self.network.routes_mut();
         let draw = |direction| Stream::new(seed, "spray", u64::from(2 * number + direction));
-        let forward = routes.add_all(&paths.forward, draw(0));
-        let backward = routes.add_all(&paths.backward, draw(1));
+        let forward = self.network.add_route(&paths.forward, draw(0));
+        let backward = self.network.add_route(&paths.backward, draw(1));
         self.network.observer_mut().recorder.add_flow();
         self.timeouts.add_flow();
         self.answers.add_flow();

@@ -16,9 +16,8 @@ use fairport_net::port::PortConfig;
 use fairport_net::queue::{BufferRelease, Discipline, Queueing, Scheduler};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::scheduler::Sfq;
-use fairport_net::stream::Stream;
 use fairport_net::topology::star;
-use fairport_net::{Header, Hosts, Network, NodeId, Packet, PortId, Topology};
+use fairport_net::{Access, Header, Hosts, Network, NodeId, Packet, PortId, Topology};
 use fairport_record::{Column, FlowEnds, Numbered, PacketLog, Recorder, Table, Watcher};
 use fairport_tcp::{Ecn, Flags, SackBlock, Segment, SynOptions, Timestamps};
 use fairport_trace::write::{PortFiles, Tap};
@@ -40,7 +39,7 @@ impl Hosts<Numbered, Tap> for Sinks {
         Instant::NEVER
     }
 
-    fn receive(&mut self, _: &mut Network<Numbered, Tap>, _: NodeId, _: &Packet<Numbered>) {}
+    fn receive(&mut self, _: Access<'_, Numbered, Tap>, _: NodeId, _: &Packet<Numbered>) {}
 }
 
 /// A folder that is removed in the end.
@@ -216,7 +215,7 @@ impl Star {
                 is_udp: src == 3,
             });
         }
-        let arbiter = Arbiter::new(Rule::RoundRobin, ports.len(), Stream::new(1, "ties", 0));
+        let arbiter = Arbiter::new(Rule::RoundRobin, ports.len(), 1);
         let network = Network::new(&topology, ports, routes, Framing::ETHERNET, arbiter, tap);
         Self {
             folder,

@@ -22,14 +22,14 @@ mod departures;
 
 use fairport_units::Instant;
 
-use super::{Ingress, Network};
+use super::{Fabric, Ingress, Region};
 use crate::discipline::{Backlog, NOTHING, Reason, Verdict};
 use crate::observer::{Arrival, Observer};
 use crate::pool::Handle;
 use crate::port::{Kind, OutputPort};
 use crate::queue::Scheduler;
-use crate::scheduler::{Addresses, Offer, PacketScheduler, Waiting, WaitingPackets};
-use crate::topology::{NodeId, PortId, Topology};
+use crate::scheduler::{Offer, PacketScheduler, Waiting, WaitingPackets};
+use crate::topology::{NodeId, PortId};
 
 /// The queue of one such port.
 #[repr(C, align(64))] // what a packet needs that passes comes first
@@ -79,32 +79,14 @@ pub(super) struct Revoked {
     pub(super) bytes: u64,
 }
 
-/// All such ports of a network.
+/// All such ports of a region.
+#[derive(Default)]
 pub(super) struct ScheduledPorts {
     ports: Vec<Scheduled>,
     waiting_packets: WaitingPackets,
-    /// host number by node
-    host_number: Vec<u32>,
-    /// the ports of each node
-    ports_of: Vec<Vec<PortId>>,
 }
 
 impl ScheduledPorts {
-    /// None yet.
-    pub(super) fn new(topology: &Topology) -> Self {
-        let nodes = topology.nodes();
-        let mut host_number = vec![0; nodes.len()];
-        for (number, host) in topology.hosts().iter().enumerate() {
-            host_number[host.0 as usize] = number as u32;
-        }
-        Self {
-            ports: Vec::new(),
-            waiting_packets: WaitingPackets::default(),
-            host_number,
-            ports_of: nodes.iter().map(|node| node.ports.clone()).collect(),
-        }
-    }
-
     /// Adds a port of `node`; returns its number among these.
     pub(super) fn add(&mut self, node: NodeId, scheduler: Scheduler) -> u32 {
         self.ports.push(Scheduled {
@@ -144,9 +126,9 @@ impl ScheduledPorts {
     }
 
     /// The port through which a packet came in that waits at the port of this `number`.
-    fn ingress(&self, number: u32, waiting: &Waiting) -> PortId {
+    fn ingress(&self, fabric: &Fabric, number: u32, waiting: &Waiting) -> PortId {
         let node = self.ports[number as usize].node;
-        self.ports_of[node.0 as usize][waiting.packet.ingress_number as usize]
+        fabric.ports_of(node)[waiting.packet.ingress_number as usize]
     }
 
     /// The packets that wait at any of them.
@@ -155,12 +137,13 @@ impl ScheduledPorts {
     }
 }
 
-impl<P: Copy, O: Observer<P>> Network<P, O> {
+impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// A packet arrives at a port with the scheduler of this `number`: the counterpart of
-    /// `Network::enqueue_fifo`.
+    /// `Region::enqueue_fifo`.
     #[inline(never)] // it would crowd the other kind of port out of the registers
     pub(super) fn enqueue_scheduled(
         &mut self,
+        fabric: &Fabric,
         now: Instant,
         id: PortId,
         ingress: Ingress,
@@ -175,9 +158,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             .scheduler
             .shares_memory()
         {
-            self.catch_up_at_node(number);
+            self.catch_up_at_node(fabric, number);
         } else if self.ports[id.0 as usize].is_behind(now) {
-            self.catch_up(id, now);
+            self.catch_up(fabric, id, now);
         }
         let port = &mut self.ports[id.0 as usize];
         let scheduled = &mut self.scheduled.ports[number as usize];
@@ -186,13 +169,14 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let ingress_arrivals = &mut self.ingress_arrivals[port.ingress_slot(ingress.number)];
         *ingress_arrivals += 1;
         let header = self.packets.header_mut(handle);
-        let hop = self.routes.pass(header.route);
+        let hop = fabric.routes.hop(header.route);
+        self.passages.count(hop.counted_at);
         header.route += 1;
         header.output = hop.next;
         let header = *header;
-        let frame_bytes = self.framing.buffered_bytes(header.size_bytes);
+        let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
         let view = header.view(frame_bytes, ingress.number);
-        let counts = port.counts(*ingress_arrivals, hop.arrivals);
+        let counts = port.counts(*ingress_arrivals, self.passages.arrivals(hop.counted_at));
         let is_lost = port.loses(now);
         let line_is_free = !is_lost && !port.waits && port.free_at() <= now;
         if line_is_free && let Some(verdict) = scheduled.scheduler.pass(now, &view) {
@@ -200,7 +184,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             self.observer.verdict(id, observed, now, &header, verdict);
             if verdict == Verdict::Accepted && !self.observer.watches(id) {
                 port.count_accepted(frame_bytes, frame_bytes);
-                let wire_bytes = frame_bytes + self.framing.gap_bytes();
+                let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
                 if let (_, Some(due)) = port.send(
                     now,
                     frame_bytes,
@@ -214,7 +198,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             }
             let waiting_packets = &mut self.scheduled.waiting_packets;
             waiting_packets.enter(handle, now, view, counts);
-            self.pass_reported(id, number, handle, verdict);
+            self.pass_reported(fabric, id, number, handle, verdict);
             return Instant::NEVER;
         }
         let waiting_packets = &mut self.scheduled.waiting_packets;
@@ -222,11 +206,18 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         if is_lost {
             waiting_packets[handle].is_here = false;
             let backlog = scheduled.backlog;
-            self.report(id, number, handle, backlog, Verdict::Dropped(Reason::Loss));
+            self.report(
+                fabric,
+                id,
+                number,
+                handle,
+                backlog,
+                Verdict::Dropped(Reason::Loss),
+            );
         } else {
-            self.offer(id, number, handle);
+            self.offer(fabric, id, number, handle);
             if line_is_free && self.ports[id.0 as usize].waits {
-                self.depart(id, number, now, now);
+                self.depart(fabric, id, number, now, now);
             }
         }
         Instant::NEVER
@@ -234,18 +225,25 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// A packet that finds the line free is refused, or passes a watched port.
     #[inline(never)]
-    fn pass_reported(&mut self, id: PortId, number: u32, handle: Handle, verdict: Verdict) {
+    fn pass_reported(
+        &mut self,
+        fabric: &Fabric,
+        id: PortId,
+        number: u32,
+        handle: Handle,
+        verdict: Verdict,
+    ) {
         let waiting = &mut self.scheduled.waiting_packets[handle];
         waiting.is_here = false;
         let frame_bytes = waiting.packet.frame_bytes;
         let arrival = waiting.counts.port_arrival;
-        self.report_detail(id, number, handle, NOTHING, verdict);
+        self.report_detail(fabric, id, number, handle, NOTHING, verdict);
         if !verdict.is_accepted() {
             return;
         }
         let port = &mut self.ports[id.0 as usize];
         port.count_accepted(frame_bytes, frame_bytes);
-        let wire_bytes = frame_bytes + self.framing.gap_bytes();
+        let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
         let (depart, due) = port.send(
             self.now,
             frame_bytes,
@@ -262,27 +260,21 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// The discipline queues a packet, or refuses it.
     #[inline(never)] // so that the way of a packet that passes stays short
-    fn offer(&mut self, id: PortId, number: u32, handle: Handle) {
+    fn offer(&mut self, fabric: &Fabric, id: PortId, number: u32, handle: Handle) {
         let ScheduledPorts {
             ports,
             waiting_packets,
-            host_number,
-            ..
         } = &mut self.scheduled;
         let scheduled = &mut ports[number as usize];
         scheduled.integrate(self.now, &mut self.ports[id.0 as usize]);
         let backlog = scheduled.backlog;
-        let addresses = || {
-            let hop = self.packets.header(handle).route - 1;
-            let (first, last) = self.routes.ends(hop);
-            addresses(&self.ports, host_number, first, last)
-        };
+        let addresses = || fabric.addresses(self.packets.header(handle).route - 1);
         let offer = Offer::new(handle, backlog, &addresses);
         let verdict = scheduled.scheduler.enqueue(&offer, waiting_packets);
         if !waiting_packets.dropped.is_empty() {
-            self.drop_queued(id, number, self.now); // room is made before it is taken
+            self.drop_queued(fabric, id, number, self.now); // room is made before it is taken
         }
-        self.report(id, number, handle, backlog, verdict);
+        self.report(fabric, id, number, handle, backlog, verdict);
         let waiting = &mut self.scheduled.waiting_packets[handle];
         if verdict.is_accepted() {
             let port = &mut self.ports[id.0 as usize];
@@ -297,6 +289,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     #[inline]
     fn report(
         &mut self,
+        fabric: &Fabric,
         id: PortId,
         number: u32,
         handle: Handle,
@@ -308,7 +301,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.observer
             .verdict(id, observed, self.now, header, verdict);
         if verdict != Verdict::Accepted || self.observer.watches(id) {
-            self.report_detail(id, number, handle, backlog, verdict);
+            self.report_detail(fabric, id, number, handle, backlog, verdict);
         }
     }
 
@@ -316,6 +309,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     #[inline(never)]
     fn report_detail(
         &mut self,
+        fabric: &Fabric,
         id: PortId,
         number: u32,
         handle: Handle,
@@ -326,7 +320,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.observer.detail(&Arrival {
             time: self.now,
             port: id,
-            ingress: self.scheduled.ingress(number, waiting),
+            ingress: self.scheduled.ingress(fabric, number, waiting),
             header: self.packets.header(handle),
             content: self.packets.content(handle),
             frame_bytes: waiting.packet.frame_bytes,
@@ -339,20 +333,5 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             self.dropped += 1;
             self.packets.release(handle);
         }
-    }
-}
-
-/// Between which hosts a route goes that leaves by the `first` port and comes in by the `last`.
-fn addresses<S>(
-    ports: &[OutputPort<S>],
-    host_number: &[u32],
-    first: PortId,
-    last: PortId,
-) -> Addresses {
-    let number = |node: NodeId| host_number[node.0 as usize];
-    let location = |port: PortId| &ports[port.0 as usize].location;
-    Addresses {
-        source: number(location(location(first).far_port).far_node),
-        destination: number(location(last).far_node),
     }
 }

@@ -3,18 +3,20 @@
 
 use fairport_units::Duration;
 
-use super::{Hosts, Network, Taken, Tied};
+use super::region::{Taken, Tied};
+use super::{Fabric, Hosts, Region};
 use crate::observer::Observer;
 use crate::pool::Handle;
 use crate::routing::Routes;
 use crate::topology::PortId;
 
-impl<P: Copy, O: Observer<P>> Network<P, O> {
+impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// Several packets arrive in this picosecond: gathers them all, then lets those that want the
     /// same output go in the order of the arbitration rule.
     #[cold]
     pub(super) fn resolve_tie(
         &mut self,
+        fabric: &Fabric,
         from: PortId,
         first: Handle,
         hosts: &mut impl Hosts<P, O>,
@@ -25,7 +27,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         loop {
             tied.push(Tied { rank: 0, taken });
             match self.next_of_this_instant() {
-                Some(from) => taken = self.take(from),
+                Some(from) => taken = self.take(fabric, from),
                 None => break,
             }
         }
@@ -41,7 +43,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         for (i, Tied { taken, .. }) in tied.iter().enumerate() {
             let output = taken.output;
             if output == Routes::END {
-                self.deliver(taken.node, taken.handle, hosts);
+                self.deliver(fabric, taken.node, taken.handle, hosts);
                 continue;
             }
             let contested = tied
@@ -51,7 +53,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 self.arbiter.went_first(output.0, taken.ingress.number);
             }
             previous = Some(output);
-            self.enqueue(self.now, output, taken.ingress, taken.handle);
+            self.enqueue(fabric, self.now, output, taken.ingress, taken.handle);
         }
         tied.clear();
         self.tied = tied;

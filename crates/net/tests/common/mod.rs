@@ -12,9 +12,10 @@ use fairport_net::port::PortConfig;
 use fairport_net::queue::{CustomQueues, NetworkContext, QueueConfig};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::shaper::Shaper;
-use fairport_net::stream::Stream;
 use fairport_net::topology::LinkOptions;
-use fairport_net::{Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology};
+use fairport_net::{
+    Access, Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology,
+};
 use fairport_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -93,7 +94,7 @@ impl Hosts<Number, Log> for Sinks {
         Instant::NEVER
     }
 
-    fn receive(&mut self, _: &mut Network<Number, Log>, _: NodeId, packet: &Packet<Number>) {
+    fn receive(&mut self, _: Access<'_, Number, Log>, _: NodeId, packet: &Packet<Number>) {
         self.0.push(packet.content);
     }
 }
@@ -160,7 +161,7 @@ impl Setup {
             port: bottleneck,
             fates: BTreeMap::new(),
         };
-        let arbiter = Arbiter::new(Rule::RoundRobin, count, Stream::new(1, "arbitration", 0));
+        let arbiter = Arbiter::new(Rule::RoundRobin, count, 1);
         let mut network = Network::new(&topology, ports, routes, Framing::ETHERNET, arbiter, log);
         let mut clocks = [Instant::ZERO; SENDERS];
         for (number, send) in sends.iter().enumerate() {

@@ -3,7 +3,8 @@
 
 use fairport_units::Instant;
 
-use super::{Network, ScheduledPorts};
+use super::super::{Fabric, Region};
+use super::ScheduledPorts;
 use crate::discipline::Verdict;
 use crate::observer::{Arrival, Observer};
 use crate::packet::CE;
@@ -12,45 +13,44 @@ use crate::port::Kind;
 use crate::scheduler::PacketScheduler;
 use crate::topology::PortId;
 
-impl<P: Copy, O: Observer<P>> Network<P, O> {
-    /// Has every port sent what it has begun to send by `now`, before totals and packets under way
-    /// are looked at.
-    pub fn settle(&mut self, now: Instant) {
-        for id in 0..self.ports.len() as u32 {
-            self.catch_up(PortId(id), now);
-        }
-    }
-
-    /// The same for the ports that share a memory with the scheduler of this `number`.
+impl<P: Copy, O: Observer<P>> Region<P, O> {
+    /// Has the ports that share a memory with the scheduler of this `number` send what they have begun to
+    /// send.
     #[cold]
-    pub(super) fn catch_up_at_node(&mut self, number: u32) {
-        let node = self.scheduled.ports[number as usize].node.0 as usize;
-        for i in 0..self.scheduled.ports_of[node].len() {
-            self.catch_up(self.scheduled.ports_of[node][i], self.now);
+    pub(super) fn catch_up_at_node(&mut self, fabric: &Fabric, number: u32) {
+        let node = self.scheduled.ports[number as usize].node;
+        for port in fabric.ports_of(node) {
+            self.catch_up(fabric, *port, self.now);
         }
     }
 
     /// The same for one port.
     #[inline(never)]
-    pub(in crate::network) fn catch_up(&mut self, id: PortId, now: Instant) {
+    pub(in crate::network) fn catch_up(&mut self, fabric: &Fabric, id: PortId, now: Instant) {
         let Kind::Scheduled(number) = self.ports[id.0 as usize].kind() else {
             return;
         };
         while self.ports[id.0 as usize].is_behind(now) {
             let port = &self.ports[id.0 as usize];
             let (at, begin) = (port.next_departure(), port.free_at());
-            self.depart(id, number, at, begin);
+            self.depart(fabric, id, number, at, begin);
         }
     }
 
     /// The line of a port is free, and packets wait: sends the next, if the discipline has one left.
     /// It chooses `at` this instant, and the packet begins at `begin`.
     #[inline]
-    pub(super) fn depart(&mut self, id: PortId, number: u32, at: Instant, begin: Instant) {
+    pub(super) fn depart(
+        &mut self,
+        fabric: &Fabric,
+        id: PortId,
+        number: u32,
+        at: Instant,
+        begin: Instant,
+    ) {
         let ScheduledPorts {
             ports,
             waiting_packets,
-            ..
         } = &mut self.scheduled;
         let scheduled = &mut ports[number as usize];
         let port = &mut self.ports[id.0 as usize];
@@ -60,7 +60,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let waiting = &mut waiting_packets[handle];
             scheduled.remove(waiting, port);
             let frame_bytes = waiting.packet.frame_bytes;
-            let wire_bytes = frame_bytes + self.framing.gap_bytes();
+            let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
             let transits = &mut self.packets.transits[..];
             let (depart, due) = port.send(begin, frame_bytes, wire_bytes, handle, transits);
             if let Some(due) = due {
@@ -77,11 +77,11 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
                 self.observer.departs(id, &packet, arrival, depart);
             }
             if marked {
-                self.revise(id, number, handle, Verdict::Marked, [at, depart]);
+                self.revise(fabric, id, number, handle, Verdict::Marked, [at, depart]);
             }
         }
         if !self.scheduled.waiting_packets.dropped.is_empty() {
-            self.drop_queued(id, number, at);
+            self.drop_queued(fabric, id, number, at);
         }
     }
 
@@ -90,6 +90,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     #[inline(never)]
     fn revise(
         &mut self,
+        fabric: &Fabric,
         id: PortId,
         number: u32,
         handle: Handle,
@@ -103,7 +104,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.observer.revised(&Arrival {
             time,
             port: id,
-            ingress: self.scheduled.ingress(number, waiting),
+            ingress: self.scheduled.ingress(fabric, number, waiting),
             header,
             content: self.packets.content(handle),
             frame_bytes: waiting.packet.frame_bytes,
@@ -116,13 +117,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// Drops what the discipline has given up at `now` after all.
     #[inline(never)]
-    pub(super) fn drop_queued(&mut self, id: PortId, number: u32, now: Instant) {
+    pub(super) fn drop_queued(&mut self, fabric: &Fabric, id: PortId, number: u32, now: Instant) {
         let mut lost = std::mem::take(&mut self.scheduled.waiting_packets.dropped);
         for (handle, reason) in lost.drain(..) {
             let ScheduledPorts {
                 ports,
                 waiting_packets,
-                ..
             } = &mut self.scheduled;
             let scheduled = &mut ports[number as usize];
             let waiting = &mut waiting_packets[handle];
@@ -130,6 +130,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             scheduled.revoked.packets += 1;
             scheduled.revoked.bytes += u64::from(waiting.packet.frame_bytes);
             self.revise(
+                fabric,
                 id,
                 number,
                 handle,

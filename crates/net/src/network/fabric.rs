@@ -1,0 +1,109 @@
+//! What does not change while packets move: where ports are, the table of routes, the framing.
+//!
+//! All regions read it, and none writes to it. Routes are added and given back between two windows
+//! of time, by whoever owns the [`Network`](super::Network).
+
+use crate::framing::Framing;
+use crate::routing::Routes;
+use crate::scheduler::Addresses;
+use crate::topology::{NodeId, PortId, Topology};
+
+/// Where a port is in the topology.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// its own node, and its number there
+    pub(crate) node: NodeId,
+    pub(crate) number: u16,
+    /// the node at the far end of its link, the port there, and that port's number
+    pub(crate) far_number: u16,
+    pub(crate) far_node: NodeId,
+    pub(crate) far_port: PortId,
+}
+
+/// The network as it stands still: places, routes, framing.
+pub struct Fabric {
+    /// by port
+    places: Vec<Place>,
+    /// the ports of each node
+    ports_of: Vec<Vec<PortId>>,
+    /// host number by node
+    host_number: Vec<u32>,
+    pub(crate) routes: Routes,
+    pub(crate) framing: Framing,
+}
+
+impl Fabric {
+    pub(super) fn new(topology: &Topology, routes: Routes, framing: Framing) -> Self {
+        let nodes = topology.nodes();
+        let place = |port: &crate::topology::Port| {
+            let far = topology.port(port.peer);
+            Place {
+                node: port.node,
+                number: port.number,
+                far_number: far.number,
+                far_node: far.node,
+                far_port: port.peer,
+            }
+        };
+        let mut host_number = vec![0; nodes.len()];
+        for (number, host) in topology.hosts().iter().enumerate() {
+            host_number[host.0 as usize] = number as u32;
+        }
+        Self {
+            places: topology.ports().iter().map(place).collect(),
+            ports_of: nodes.iter().map(|node| node.ports.clone()).collect(),
+            host_number,
+            routes,
+            framing,
+        }
+    }
+
+    /// All places, in the order of the ports.
+    pub(crate) fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    pub(crate) fn place(&self, port: PortId) -> &Place {
+        &self.places[port.0 as usize]
+    }
+
+    /// The ports of a node, by their numbers there.
+    pub(crate) fn ports_of(&self, node: NodeId) -> &[PortId] {
+        &self.ports_of[node.0 as usize]
+    }
+
+    /// The hosts between which the route goes that this hop is of.
+    pub(crate) fn addresses(&self, hop: u32) -> Addresses {
+        let (first, last) = self.routes.ends(hop);
+        let number = |node: NodeId| self.host_number[node.0 as usize];
+        Addresses {
+            source: number(self.place(first).node),
+            destination: number(self.place(last).far_node),
+        }
+    }
+
+    /// The hop at which a packet goes on that came in through `ingress`, and its output port. The
+    /// route begins at the hop `route` with the output `port`.
+    pub(super) fn first_output_behind(
+        &self,
+        ingress: PortId,
+        route: u32,
+        port: PortId,
+    ) -> (u32, PortId) {
+        if self.place(port).node == self.place(ingress).node {
+            return (route, port);
+        }
+        let (mut hop, mut output) = (route, port);
+        while self.place(output).far_port != ingress {
+            hop += 1;
+            output = self.routes.output(hop);
+            assert!(
+                output != Routes::END,
+                "the route does not pass the ingress port"
+            );
+        }
+        let output = self.routes.output(hop + 1);
+        assert!(output != Routes::END, "the route ends at the ingress port");
+        (hop + 1, output)
+    }
+}

@@ -1,0 +1,133 @@
+//! Ports that serve first in, first out: the short path, on which a packet's departure is known when
+//! it is accepted.
+
+use fairport_units::Instant;
+
+use super::{Fabric, Ingress, Region};
+use crate::discipline::Verdict;
+use crate::observer::{Arrival, Observer};
+use crate::packet::CE;
+use crate::pool::Handle;
+use crate::port::Kind;
+use crate::topology::PortId;
+
+impl<P: Copy, O: Observer<P>> Region<P, O> {
+    /// A packet arrives at the output port of its next hop. Returns when its last bit leaves, or
+    /// [`Instant::NEVER`] if that is not known yet.
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot loop: one call a hop is enough"
+    )]
+    #[inline(always)]
+    pub(super) fn enqueue(
+        &mut self,
+        fabric: &Fabric,
+        now: Instant,
+        output: PortId,
+        ingress: Ingress,
+        handle: Handle,
+    ) -> Instant {
+        match self.ports[output.0 as usize].kind() {
+            Kind::Plain => self.enqueue_fifo::<true>(fabric, now, output, ingress, handle),
+            Kind::Fifo => self.enqueue_fifo::<false>(fabric, now, output, ingress, handle),
+            Kind::Scheduled(number) => {
+                self.enqueue_scheduled(fabric, now, output, ingress, handle, number)
+            }
+        }
+    }
+
+    /// A packet arrives at a port that serves first in, first out: it is put on the link or dropped.
+    #[inline(never)]
+    fn enqueue_fifo<const PLAIN: bool>(
+        &mut self,
+        fabric: &Fabric,
+        now: Instant,
+        id: PortId,
+        ingress: Ingress,
+        handle: Handle,
+    ) -> Instant {
+        let port = &mut self.ports[id.0 as usize];
+        let transits = &mut self.packets.transits[..];
+        let header = &mut transits[handle.index()].header;
+        let hop = fabric.routes.hop(header.route);
+        self.passages.count(hop.counted_at);
+        header.route += 1;
+        header.output = hop.next;
+        let header = *header;
+        let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
+        let backlog = port.backlog(now, transits);
+        if !PLAIN {
+            port.forget_busy(self.now);
+        }
+        let verdict = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
+        self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
+        if !verdict.is_accepted() {
+            self.report_fifo(fabric, now, id, ingress, handle, (verdict, Instant::NEVER));
+            return Instant::NEVER;
+        }
+        let observed = &mut port.observed;
+        self.observer.verdict(id, observed, now, &header, verdict);
+        let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
+        let (depart, due) = port.accept::<PLAIN>(now, frame_bytes, wire_bytes, handle, transits);
+        if let Some(due) = due {
+            self.events.insert(due, id.0, handle.index() as u32);
+        }
+        if matches!(verdict, Verdict::Marked) || self.observer.watches(id) {
+            self.report_fifo(fabric, now, id, ingress, handle, (verdict, depart));
+        }
+        depart
+    }
+
+    /// The rest for a packet that was dropped or marked, or that arrived at a watched port. Apart, and
+    /// with what it says of the port taken from there once more, so that the way of all others keeps
+    /// to the registers.
+    #[inline(never)]
+    fn report_fifo(
+        &mut self,
+        fabric: &Fabric,
+        now: Instant,
+        id: PortId,
+        ingress: Ingress,
+        handle: Handle,
+        (verdict, depart): (Verdict, Instant),
+    ) {
+        let port = &mut self.ports[id.0 as usize];
+        let header = self.packets.header(handle);
+        if !verdict.is_accepted() {
+            let observed = &mut port.observed;
+            self.observer.verdict(id, observed, now, header, verdict);
+        }
+        let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
+        let ingress_arrival = self.ingress_arrivals[port.ingress_slot(ingress.number)];
+        let flow_arrival = self
+            .passages
+            .arrivals(fabric.routes.hop(header.route - 1).counted_at);
+        // without the packet itself
+        let mut counts = port.counts(ingress_arrival, flow_arrival);
+        let mut backlog = port.link.backlog();
+        if verdict.is_accepted() {
+            counts.port_accepted -= 1;
+            backlog.packets -= 1;
+            backlog.bytes -= frame_bytes;
+        }
+        self.observer.detail(&Arrival {
+            time: now,
+            port: id,
+            ingress: ingress.port,
+            header,
+            content: self.packets.content(handle),
+            frame_bytes,
+            backlog,
+            verdict,
+            depart,
+            counts,
+        });
+        if !verdict.is_accepted() {
+            self.dropped += 1;
+            self.packets.release(handle);
+        } else if matches!(verdict, Verdict::Marked) {
+            self.packets.header_mut(handle).ecn |= CE;
+            self.ports[id.0 as usize].totals.marked += 1;
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! A region: ports and all that changes while packets move through them.
+//!
+//! Nothing in it is shared with another region: packets, events, counts and random numbers are its own.
+
+use fairport_units::{Duration, Instant};
+
+use super::passages::Passages;
+use super::scheduled::ScheduledPorts;
+use super::{Access, Fabric, Hosts};
+use crate::arbitration::Arbiter;
+use crate::event_queue::EventQueue;
+use crate::observer::Observer;
+use crate::pool::{Handle, Pool, Transit};
+use crate::port::{Location, OutputPort, PortConfig};
+use crate::routing::Routes;
+use crate::topology::{NodeId, PortId};
+
+/// The port of a node through which a packet came in; its own NIC where it begins.
+#[derive(Clone, Copy)]
+pub(super) struct Ingress {
+    pub(super) port: PortId,
+    /// its number at the node
+    pub(super) number: u16,
+}
+
+/// A packet just taken off a link.
+#[derive(Clone, Copy)]
+pub(super) struct Taken {
+    /// the port whose link it was on
+    pub(super) from: PortId,
+    pub(super) handle: Handle,
+    /// [`Routes::END`] where its route ends
+    pub(super) output: PortId,
+    pub(super) ingress: Ingress,
+    /// the node at which it is now
+    pub(super) node: NodeId,
+}
+
+impl Taken {
+    /// A packet that was taken off the link of the port `from`, which is at `location`.
+    #[inline]
+    pub(super) fn new(
+        from: PortId,
+        handle: Handle,
+        location: &Location,
+        transits: &[Transit],
+    ) -> Self {
+        Self {
+            from,
+            handle,
+            output: transits[handle.index()].header.output,
+            ingress: Ingress {
+                port: location.far_port,
+                number: location.far_number,
+            },
+            node: location.far_node,
+        }
+    }
+
+    /// Equal for packets that want the same output; those at the end of their routes come first.
+    pub(super) fn contest(&self) -> (bool, PortId) {
+        (self.output != Routes::END, self.output)
+    }
+}
+
+/// An arrival that shares its picosecond with others.
+pub(super) struct Tied {
+    pub(super) rank: u64,
+    pub(super) taken: Taken,
+}
+
+/// Ports, links, and the packets on them; `O` observes.
+///
+/// Asserted in release builds: time never goes back; what was injected is delivered, dropped or
+/// still here.
+pub struct Region<P: Copy, O: Observer<P>> {
+    pub(super) ports: Vec<OutputPort<O::PortState>>,
+    /// what the ports with a scheduler have besides
+    pub(super) scheduled: ScheduledPorts,
+    pub(super) packets: Pool<P>,
+    pub(super) ingress_arrivals: Vec<u64>,
+    pub(super) passages: Passages,
+    pub(super) events: EventQueue,
+    pub(super) now: Instant,
+    pub(super) arbiter: Arbiter,
+    pub(super) tied: Vec<Tied>,
+    pub(super) packet_hops: u64,
+    pub(super) injected: u64,
+    pub(super) dropped: u64,
+    pub(super) delivered: u64,
+    pub(super) observer: O,
+}
+
+impl<P: Copy, O: Observer<P>> Region<P, O> {
+    /// A region at rest, of all ports of the fabric in their order.
+    pub(super) fn new(
+        fabric: &Fabric,
+        ports: Vec<PortConfig>,
+        arbiter: Arbiter,
+        observer: O,
+    ) -> Self {
+        let typical_span = typical_span(&ports);
+        let mut scheduled = ScheduledPorts::default();
+        let mut ingress_base = 0;
+        let ports: Vec<OutputPort<O::PortState>> = fabric
+            .places()
+            .iter()
+            .zip(ports)
+            .map(|(place, config)| {
+                let location = Location::new(place, ingress_base);
+                ingress_base += fabric.ports_of(place.node).len() as u32;
+                OutputPort::new(location, config, |scheduler| {
+                    scheduled.add(place.node, scheduler)
+                })
+            })
+            .collect();
+        Self {
+            events: EventQueue::new(ports.len(), typical_span),
+            ports,
+            scheduled,
+            packets: Pool::new(),
+            ingress_arrivals: vec![0; ingress_base as usize],
+            passages: Passages::new(&fabric.routes),
+            now: Instant::ZERO,
+            arbiter,
+            tied: Vec::new(),
+            packet_hops: 0,
+            injected: 0,
+            dropped: 0,
+            delivered: 0,
+            observer,
+        }
+    }
+
+    /// Lets packets arrive, in order of time, until the next arrival is later than `until` or
+    /// than the hosts' horizon, or `hops` packets have arrived.
+    pub(super) fn advance(
+        &mut self,
+        fabric: &Fabric,
+        until: Instant,
+        hops: u64,
+        hosts: &mut impl Hosts<P, O>,
+    ) {
+        let enough = self.packet_hops.saturating_add(hops);
+        let after = |hosts: &_| until.min(Hosts::<P, O>::horizon(hosts)) + Duration::from_ps(1);
+        let mut end = after(hosts);
+        while self.packet_hops < enough {
+            let Some((time, from)) = self.events.pop_before(end) else {
+                break;
+            };
+            assert!(time >= self.now, "time went back");
+            self.now = time;
+            let taken = self.take(fabric, PortId(from));
+            self.prefetch_next(hosts);
+            if self.events.next_time() == time {
+                self.resolve_tie(fabric, PortId(from), taken.handle, hosts);
+                end = after(hosts);
+            } else if taken.output == Routes::END {
+                self.deliver(fabric, taken.node, taken.handle, hosts);
+                end = after(hosts);
+            } else {
+                self.enqueue(fabric, time, taken.output, taken.ingress, taken.handle);
+            }
+        }
+    }
+
+    /// A host that is the next to receive a packet has what it will need fetched, while the present
+    /// arrival is dealt with.
+    #[inline]
+    fn prefetch_next(&self, hosts: &impl Hosts<P, O>) {
+        if let Some((from, packet)) = self.events.next() {
+            let header = self.packets.header(Handle::at(packet as usize));
+            if header.output == Routes::END {
+                hosts.expect(self.ports[from as usize].location.far_node, header);
+            }
+        }
+    }
+
+    /// Takes the head off a link, now at the far end.
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot loop: a call costs a tenth of it"
+    )]
+    #[inline(always)]
+    pub(super) fn take(&mut self, fabric: &Fabric, from: PortId) -> Taken {
+        let port = &mut self.ports[from.0 as usize];
+        let transits = &self.packets.transits[..];
+        let (handle, next) = port.link.pop(transits);
+        self.packet_hops += 1;
+        if let Some((due, behind)) = next {
+            if transits[behind.index()].header.output == Routes::END {
+                self.packets.prefetch_content(behind); // as early as it is known
+            }
+            self.events.insert(due, from.0, behind.index() as u32);
+        }
+        let taken = Taken::new(from, handle, &port.location, transits);
+        if port.is_behind(self.now) {
+            self.catch_up(fabric, from, self.now);
+        }
+        taken
+    }
+
+    #[inline]
+    pub(super) fn deliver(
+        &mut self,
+        fabric: &Fabric,
+        host: NodeId,
+        handle: Handle,
+        hosts: &mut impl Hosts<P, O>,
+    ) {
+        self.delivered += 1;
+        let received = self.packets.get(handle);
+        self.packets.release(handle);
+        hosts.receive(Access::new(fabric, self), host, &received);
+    }
+}
+
+/// A port's next arrival is rarely further off than its latency and a few full frames; the median
+/// of that, so that a few slow links leave the queue fast for the others.
+fn typical_span(ports: &[PortConfig]) -> Duration {
+    let span = |port: &PortConfig| {
+        let frame_ps = 8 * 1538 * 1_000_000_000_000 / port.rate.as_bps();
+        port.latency.as_ps() + 4 * frame_ps
+    };
+    let mut spans: Vec<u64> = ports.iter().map(span).collect();
+    spans.sort_unstable();
+    Duration::from_ps(spans.get(spans.len() / 2).copied().unwrap_or(0))
+}

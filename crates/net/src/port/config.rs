@@ -1,0 +1,46 @@
+//! What a port is made of, and what it counts.
+
+use fairport_units::{Duration, Rate};
+
+use crate::loss::Loss;
+use crate::processing::Server;
+use crate::queue::Queueing;
+use crate::shaper::Shaper;
+
+/// What a port is made of.
+#[derive(Debug)]
+pub struct PortConfig {
+    /// nominal rate of its link
+    pub rate: Rate,
+    /// how fast its clock runs, in parts of 10^9 (IEEE 802.3 allows ±100 000)
+    pub clock_error_ppb: i32,
+    /// from the last bit's departure to the next node's decision: propagation, and the constant
+    /// part of that node's processing
+    pub latency: Duration,
+    /// the random part of the next node's processing, served in order
+    pub far_processing: Option<Server>,
+    /// which packets are accepted, and which goes next
+    pub queueing: Queueing,
+    /// what holds packets back before they go to the line
+    pub shaper: Option<Shaper>,
+    /// where packets are lost in front of the queue, in the order in which they pass
+    pub losses: Vec<Loss>,
+    /// whether a packet that leaves the buffer in the picosecond in which another arrives makes
+    /// room for it
+    pub departure_first: bool,
+}
+
+/// What has happened at a port since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortTotals {
+    /// packets that arrived, accepted or not
+    pub arrivals: u64,
+    /// packets accepted, marked ones included
+    pub accepted: u64,
+    /// packets accepted and marked
+    pub marked: u64,
+    /// bytes accepted, as the buffer counts them
+    pub accepted_bytes: u64,
+    /// most bytes in the buffer
+    pub backlog_max_bytes: u32,
+}
