@@ -7,11 +7,13 @@ not the machine kept its times.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -149,6 +151,24 @@ def test_namespaces_go_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(namespaces, "_configure", lambda *_: broken(None))  # type: ignore[arg-type]
     with pytest.raises(BackendError, match="cannot make its network namespaces"):
         fp.run(SCENARIO, seed=1, backend="linux")
+    assert ours() == []
+
+
+@as_root
+def test_a_killed_load_is_one_error_and_leaves_nothing() -> None:
+    def kill() -> None:
+        for _ in range(200):
+            for child in multiprocessing.active_children():
+                if child.name == "load" and child.pid is not None:
+                    os.kill(child.pid, signal.SIGKILL)
+                    return
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(BackendError, match="the load ended early"):
+        fp.run(SCENARIO, seed=1, backend="linux")
+    killer.join()
     assert ours() == []
 
 

@@ -21,7 +21,15 @@ from typing import Any
 from fairport import _core, headers
 from fairport.backends import columns
 from fairport.backends.jobs import job_of, key, refused
-from fairport.backends.linux import congestion, gate, measured, namespaces, programs, shapers
+from fairport.backends.linux import (
+    congestion,
+    doctor,
+    gate,
+    measured,
+    namespaces,
+    programs,
+    shapers,
+)
 from fairport.backends.linux.flows import (
     REQUEST_PORTS,
     FlowSpec,
@@ -124,7 +132,7 @@ class PreparedLinux:
 
         Raises BackendError without the privileges, or when a process of the run fails.
         """
-        _require_privileges()
+        doctor.require_root()
         namespaces.remove(namespaces.leftovers())
         started, begin = datetime.now(timezone.utc), time.perf_counter()
         spaces = Namespaces()
@@ -386,13 +394,3 @@ def _next(child: Child) -> tuple[str, Any]:
     if report is None:
         raise ChildError(f"the {child.name} has said nothing for {_SILENT_S:g} s")
     return report
-
-
-def _require_privileges() -> None:
-    if os.geteuid() != 0:
-        raise BackendError(
-            "needs root: it makes network namespaces and reads raw frames",
-            file="--backend linux",
-            remedy="run as root on a machine or in a container of your own, or use"
-            " --backend simulation",
-        )

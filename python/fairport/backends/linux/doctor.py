@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
+import subprocess
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,8 +14,12 @@ from pyroute2 import netns
 
 from fairport import _core
 from fairport.backends.linux import congestion, programs, shapers
+from fairport.errors import BackendError
 
 _ETH_P_ALL = 3
+
+IN_USER_NAMESPACE = "unshare -Urnm sh -c 'mount -t tmpfs none /run && exec \"$@\"' -"
+"""What an ordinary user writes before a command that needs root."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,11 @@ def examine() -> list[Finding]:
     """Everything, in the order in which a run needs it."""
     return [
         _finding("root", _is_root, "the Linux backend does not run; the simulation does"),
+        _finding(
+            "user namespaces",
+            _user_namespaces,
+            "an ordinary user has the simulation only",
+        ),
         _finding("network namespaces", _namespaces, "the Linux backend does not run"),
         _finding("raw frames (AF_PACKET)", _raw_frames, "the Linux backend does not run"),
         _finding(
@@ -90,6 +101,37 @@ def _disciplines() -> tuple[bool, str]:
 
 def _is_root() -> tuple[bool, str]:
     return os.geteuid() == 0, "yes" if os.geteuid() == 0 else f"no: user {os.geteuid()}"
+
+
+def has_user_namespaces() -> bool:
+    """Whether an ordinary user may be root in a namespace."""
+    tool = shutil.which("unshare")
+    if tool is None:
+        return False
+    asked = [tool, "-Urnm", "mount", "-t", "tmpfs", "none", "/run"]
+    return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+
+
+def require_root() -> None:
+    """Raises BackendError without the privileges of a run."""
+    if os.geteuid() == 0:
+        return
+    raise BackendError(
+        "needs root: it makes network namespaces and reads raw frames",
+        file="--backend linux",
+        remedy=(
+            f"be root in a namespace of your own, `{IN_USER_NAMESPACE} fairport ..`"
+            if has_user_namespaces()
+            else "run as root on a machine or in a container of your own"
+        )
+        + ", or use --backend simulation",
+    )
+
+
+def _user_namespaces() -> tuple[bool, str]:
+    if has_user_namespaces():
+        return True, f"yes: {IN_USER_NAMESPACE} fairport .."
+    return False, "no"
 
 
 def _namespaces() -> tuple[bool, str]:

@@ -1,0 +1,66 @@
+"""The Linux backend for an ordinary user: root in a user namespace, and nothing outside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("the Linux backend needs Linux", allow_module_level=True)
+
+from fairport.backends.linux import doctor
+
+SCENARIO = """
+name = "user-namespace"
+duration = "1s"
+topology = { kind = "two-switch", peers = 2 }
+link = { rate = "20Mbps", delay = "0s" }
+queue = { kind = "drop-tail", limit = "20 packets" }
+tcp = { stack = "linux-6", congestion_control = "cubic", rto_min = "10ms" }
+traffic = [{ from = "all", to = "h0" }]
+"""
+
+allowed = pytest.mark.skipif(
+    not doctor.has_user_namespaces(), reason="this machine does not let users make namespaces"
+)
+
+
+def there(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs fairport as the manual of `fairport doctor` says."""
+    program = "from fairport.cli import main; main()"
+    command = [*shlex.split(doctor.IN_USER_NAMESPACE), sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@allowed
+def test_a_run_in_a_user_namespace_moves_data_and_leaves_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    netns = Path("/run/netns")
+    before = set(netns.iterdir()) if netns.exists() else set()
+    run = there("run", str(file), "--backend", "linux", "--no-output", "--json")
+    # 3: the machine was too slow for a valid run
+    assert run.returncode in {0, 3}, run.stderr
+    summary = json.loads(run.stdout)
+    if run.returncode == 0:
+        # the payload of a full line is 18.8 Mbit/s
+        assert 15e6 < summary["goodput_bps_total"] < 18.9e6
+    after = set(netns.iterdir()) if netns.exists() else set()
+    assert not {name for name in after - before if str(os.getpid()) in name.name}
+
+
+@allowed
+def test_the_doctor_in_a_user_namespace_says_what_is_missing() -> None:
+    found = {one["what"]: one for one in json.loads(there("doctor", "--json").stdout)}
+    assert found["root"]["is_there"]
+    assert found["network namespaces"]["is_there"]
+    assert found["raw frames (AF_PACKET)"]["is_there"]
+    # a user namespace gives no right to real-time scheduling outside it
+    assert found["scheduling of the switch"]["here"] == "SCHED_OTHER"
+    assert not found["BIC and DCTCP as BPF programs"]["is_there"]
