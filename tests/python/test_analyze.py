@@ -6,9 +6,12 @@ import gzip
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from captures import Captured, captured
 from conftest import Command
+from fairport.backends.captures import groups
+from fairport.errors import InputError
 from fairport.scenario import load
 from fairport.storage import load_run
 
@@ -142,3 +145,39 @@ def test_other_bad_input(fairport: Command, small: Captured, tmp_path: Path) -> 
         outcome = fairport("analyze", *arguments)
         assert outcome.status == 2, arguments
         assert problem in outcome.err, arguments
+
+
+def flows_between(*ends: tuple[str, str]) -> dict[str, pl.DataFrame]:
+    """Tables of flows that routers, ports and a map say nothing of."""
+    numbers = pl.Series("flow", range(len(ends)), pl.UInt32)
+    flows = pl.DataFrame({"flow": numbers, "workload": ["bulk"] * len(ends)}).with_columns(
+        src=pl.Series([src for src, _ in ends]), dst=pl.Series([dst for _, dst in ends])
+    )
+    ttl = pl.DataFrame({"flow": numbers}).with_columns(
+        ttl=pl.lit(64, pl.UInt32), ingress_port=pl.lit(None, pl.Utf8)
+    )
+    return {"flows": flows, "conversations": ttl}
+
+
+def test_senders_of_other_subnets_are_far() -> None:
+    rack = [("10.1.1.2", "10.1.1.9"), ("10.1.2.2", "10.1.1.9"), ("10.1.3.2", "10.1.1.9")]
+    tables = flows_between(*rack)
+    found = groups.with_hops(tables, {}, is_joined=False)
+    assert found["hops"].to_list() == [2, 3, 3]
+    alike = flows_between(*rack[1:])
+    assert "hops" not in groups.with_hops(alike, {}, is_joined=False).columns
+    long = flows_between(("fd00:1::2", "fd00:1::9"), ("fd00:2::2", "fd00:1::9"))
+    assert groups.with_hops(long, {}, is_joined=False)["hops"].to_list() == [2, 3]
+
+
+def test_a_map_may_name_networks(tmp_path: Path) -> None:
+    file = tmp_path / "racks.csv"
+    file.write_text("address,name,hops\n10.1.0.0/16,,6\n10.1.2.0/24,rack,4\n10.1.2.7,alone,2\n")
+    known = groups.read_map(file)
+    ends = [(f"10.1.{rack}", "10.1.1.9") for rack in ("3.1", "2.1", "2.7")]
+    tables = flows_between(*ends)
+    assert groups.with_hops(tables, known, is_joined=True)["hops"].to_list() == [6, 4, 2]
+    assert groups.named(tables, known)["flows"]["src"].to_list() == ["10.1.3.1", "10.1.2.1", "alone"]
+    file.write_text("address,hops\n10.1.2.7/16,4\n")
+    with pytest.raises(InputError, match="has host bits set"):
+        groups.read_map(file)

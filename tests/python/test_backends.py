@@ -12,7 +12,15 @@ import fairport as fp
 import pytest
 from conftest import Command
 from fairport import backends, experiment
-from fairport.backends.protocol import Backend, Estimate, Prepared, Progress, Recorded
+from fairport.backends.protocol import (
+    BOTTLENECK,
+    Backend,
+    Estimate,
+    Observation,
+    Prepared,
+    Progress,
+    Recorded,
+)
 from fairport.backends.simulation import BACKEND as SIMULATION
 from fairport.errors import InputError, ResourceError
 from fairport.scenario import Scenario, load
@@ -179,6 +187,15 @@ def test_a_study_runs_on_a_backend_and_keeps_its_records_apart(
     found = fp.compare(load("outcast-1-to-12").patch({"duration": "20ms"}), ["pacing"], repeat=1,
                        backend="copyist", store=store)  # fmt: skip
     assert set(found.runs["fingerprint"]) == {"c0" * 8}
+
+
+def test_the_estimate_counts_the_packets_that_are_kept(short: Scenario) -> None:
+    plain = SIMULATION.prepare(short, 1)
+    observed = plain.observing(Observation(packets=(BOTTLENECK,)))
+    more = observed.estimate.memory_bytes - plain.estimate.memory_bytes
+    rows = fp.run(short, observation=Observation(packets=(BOTTLENECK,))).packets.height
+    # a row takes 46 bytes, and is there up to three times
+    assert rows <= more / (3 * 46) <= 2 * rows
 
 
 def test_the_estimate_decides_before_the_run(short: Scenario, copyist: Copyist) -> None:

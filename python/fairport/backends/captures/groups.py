@@ -1,9 +1,11 @@
 """Who is compared with whom: hop counts and names of captured hosts.
 
-A map says it best: a CSV file with a row for each address. Without one, hop counts come from the
-hops left in the packets (TTL), where routers count them down; in a network of bridges they do not,
-and then from the ports of the joined switch: an ingress port with one sender is taken for that
-sender's own (2 links to the receiver), one with several for a link to another switch (3 at least).
+A map says it best: a CSV file with a row for each address or network. Without one, hop counts come
+from the hops left in the packets (TTL), where routers count them down; in a network of bridges they
+do not, and then from the ports of the joined switch: an ingress port with one sender is taken for
+that sender's own (2 links to the receiver), one with several for a link to another switch (3 at
+least). If that makes no difference between the senders, their subnets may: those in the receiver's
+own are taken for near (2 links), the others for far (3 at least).
 """
 
 from __future__ import annotations
@@ -31,11 +33,17 @@ class Known:
     hops: int | None
 
 
-Map = Mapping[str, Known]
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Map = Mapping[Network, Known]
+
+# subnets as most networks have them: a rack, a link
+_SUBNET_BITS = {4: 24, 6: 64}
 
 
 def read_map(path: Path) -> Map:
     """A CSV file with the columns address, name and hops; the last two may be missing.
+
+    An address may be a network, such as 10.0.1.0/24: then its hops are those of all its hosts.
 
     Raises InputError.
     """
@@ -48,7 +56,7 @@ def read_map(path: Path) -> Map:
     for number, row in enumerate(rows, 2):
         place = f"{path}, line {number}"
         try:
-            address = str(ipaddress.ip_address((row.get("address") or "").strip()))
+            address = ipaddress.ip_network((row.get("address") or "").strip())
             hops = int(row["hops"]) if row.get("hops") else None
         except ValueError as error:
             raise InputError(
@@ -56,8 +64,18 @@ def read_map(path: Path) -> Map:
                 file=place,
                 remedy="write a line `address,name,hops`, and below it one for each host",
             ) from None
-        known[address] = Known((row.get("name") or "").strip() or address, hops)
+        host = str(address.network_address)
+        known[address] = Known((row.get("name") or "").strip() or host, hops)
     return known
+
+
+def _found(known: Map, address: str) -> Known | None:
+    """What the map says of an address: of the smallest network that holds it."""
+    host = ipaddress.ip_address(address)
+    holding = [network for network in known if host in network]
+    if not holding:
+        return None
+    return known[max(holding, key=lambda network: network.prefixlen)]
 
 
 def with_hops(tables: Tables, known: Map, *, is_joined: bool) -> pl.DataFrame:
@@ -68,15 +86,19 @@ def with_hops(tables: Tables, known: Map, *, is_joined: bool) -> pl.DataFrame:
     hops = _mapped(flows, known)
     if hops is None:
         hops = _counted_down(flows, is_joined)
-    if hops is None and is_joined:
-        hops = _behind_ports(flows)
+    if hops is None:
+        hops = _behind_ports(flows) if is_joined else None
+        near = _by_subnet(flows)
+        if (hops is None or hops.n_unique() < 2) and near.n_unique() > 1:
+            hops = near
     if hops is None:
         return tables["flows"]
     return tables["flows"].with_columns(hops=hops)
 
 
 def _mapped(flows: pl.DataFrame, known: Map) -> pl.Series | None:
-    hops = [known[src].hops if src in known else None for src in flows["src"]]
+    of = {src: _found(known, src) for src in flows["src"].unique()}
+    hops = [one.hops if (one := of[src]) else None for src in flows["src"]]
     return pl.Series("hops", hops, pl.UInt32) if any(one is not None for one in hops) else None
 
 
@@ -102,9 +124,25 @@ def _behind_ports(flows: pl.DataFrame) -> pl.Series:
     return flows.select(hops.otherwise(3).cast(pl.UInt32).alias("hops")).to_series()
 
 
+def _by_subnet(flows: pl.DataFrame) -> pl.Series:
+    """2 hops for senders in the receiver's subnet, 3 for others."""
+
+    def subnet(address: str) -> Network:
+        bits = _SUBNET_BITS[ipaddress.ip_address(address).version]
+        return ipaddress.ip_network(f"{address}/{bits}", strict=False)
+
+    pairs = flows.select("src", "dst").iter_rows()
+    hops = [2 if subnet(src) == subnet(dst) else 3 for src, dst in pairs]
+    return pl.Series("hops", hops, pl.UInt32)
+
+
 def named(tables: Tables, known: Map) -> Tables:
     """The tables with the map's names in place of addresses."""
-    if not known:
+    names = {
+        str(network.network_address): one.name
+        for network, one in known.items()
+        if network.num_addresses == 1
+    }
+    if not names:
         return tables
-    names = {address: one.name for address, one in known.items()}
     return tables | {"flows": tables["flows"].with_columns(pl.col("src", "dst").replace(names))}
