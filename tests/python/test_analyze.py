@@ -177,7 +177,11 @@ def test_a_map_may_name_networks(tmp_path: Path) -> None:
     ends = [(f"10.1.{rack}", "10.1.1.9") for rack in ("3.1", "2.1", "2.7")]
     tables = flows_between(*ends)
     assert groups.with_hops(tables, known, is_joined=True)["hops"].to_list() == [6, 4, 2]
-    assert groups.named(tables, known)["flows"]["src"].to_list() == ["10.1.3.1", "10.1.2.1", "alone"]
+    assert groups.named(tables, known)["flows"]["src"].to_list() == [
+        "10.1.3.1",
+        "10.1.2.1",
+        "alone",
+    ]
     file.write_text("address,hops\n10.1.2.7/16,4\n")
     with pytest.raises(InputError, match="has host bits set"):
         groups.read_map(file)

@@ -20,8 +20,7 @@ from fairport.scenario.lower import Job
 
 NAME = "simulation"
 
-# A row of the table `packets` in the engine, in a vector that doubles as it grows, and in the column
-# that it becomes.
+# A row of the table `packets`: in the engine, in a vector that doubles as it grows, and as columns.
 _PACKET_ROW_BYTES = 3 * 46
 # More than any run of TCP has shown: the engine's estimate of drops says the same.
 _DROPPED = 0.1

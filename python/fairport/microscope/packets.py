@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fairport.backends import run as backends_run
 from fairport.backends import captures, simulation
+from fairport.backends import run as backends_run
 from fairport.backends.protocol import Observation, Progress
 from fairport.errors import InputError, RunFolderError
 from fairport.microscope.focus import Focus
