@@ -81,3 +81,23 @@ def thinned(file: Path, share: float, to: Path, seed: int = 1) -> int:
     ]
     to.write_bytes(b"".join(kept))
     return len(all_of_them) - len(kept)
+
+
+def as_tcpdump_writes(file: Path, to: Path, back: Path | None = None) -> None:
+    """A capture as classic pcap, which does not say which way packets went.
+
+    With `back`, the packets of that capture are in it, too: a port in both directions.
+    """
+    packets = []
+    for one in [file, *([back] if back else [])]:
+        for block in blocks(one.read_bytes()):
+            if struct.unpack_from("<I", block)[0] == _ENHANCED_PACKET:
+                high, low, kept, wire = struct.unpack_from("<4I", block, 12)
+                packets.append((high << 32 | low, wire, block[28 : 28 + kept]))
+    packets.sort(key=lambda packet: packet[0])
+    out = [bytes.fromhex("4d3cb2a1020004000000000000000000ffff000001000000")]
+    for time_ns, wire, frame in packets:
+        # run clocks begin at zero, those of tcpdump in 1970
+        stamp = (1_700_000_000 + time_ns // 10**9, time_ns % 10**9)
+        out.append(struct.pack("<4I", *stamp, len(frame), wire) + frame)
+    to.write_bytes(b"".join(out))

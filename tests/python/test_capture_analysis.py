@@ -8,9 +8,9 @@ from pathlib import Path
 import fairport as fp
 import polars as pl
 import pytest
-from captures import Captured, by_run, captured, thinned
+from captures import Captured, as_tcpdump_writes, by_run, captured, thinned
 from fairport import metrics
-from fairport.backends.captures import Source, analyse
+from fairport.backends.captures import CaptureError, Source, analyse
 
 STAR = {
     "name": "star",
@@ -207,3 +207,57 @@ def test_the_scenario_made_of_a_capture_is_one(outcast: Captured) -> None:
     run = fp.run(again.patch({"duration": "50ms"}))
     assert run.flows.height == 13
     assert dict(run.flows["hops"].value_counts().iter_rows()) == {2: 1, 3: 12}
+
+
+@pytest.fixture(scope="module")
+def undirected(outcast: Captured, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """What comes in, and the output in both directions, as tcpdump writes them."""
+    folder = tmp_path_factory.mktemp("classic")
+    ingress, egress = folder / "in.pcap", folder / "out.pcap"
+    as_tcpdump_writes(outcast.file("ingress"), ingress)
+    acks = folder / "acks.pcapng"
+    acks.write_bytes(outcast.file("ingress", "s0:1").read_bytes())
+    as_tcpdump_writes(outcast.file("egress"), egress, back=acks)
+    return str(ingress), str(egress)
+
+
+def test_sides_are_found_by_who_saw_a_packet_first(
+    outcast: Captured, undirected: tuple[str, str]
+) -> None:
+    ingress, egress = undirected
+    given = analyse([Source(ingress, "ingress"), Source(egress, "egress")])
+    complete = given.summary["captures"]["completeness"]
+    # the ACKs that came in by the output's port are no packets of an unknown port
+    assert complete["without_ingress"] == 0
+    assert given.summary["captures"]["peak_bps"] <= 1.01e9
+    drops = outcast.table("drops").height
+    assert drops - complete["open"] <= given.drops.height <= drops
+    found = analyse([egress, ingress])
+    assert found.summary["captures"]["egress"] == "out"
+    assert found.drops.drop("run_id").equals(given.drops.drop("run_id"))
+
+
+def test_sides_that_were_exchanged_are_an_error(undirected: tuple[str, str]) -> None:
+    ingress, egress = undirected
+    with pytest.raises(CaptureError, match="looks like the output") as refused:
+        analyse([Source(egress, "ingress"), Source(ingress, "egress")])
+    assert "exchange" in refused.value.remedy
+
+
+def test_captures_of_which_neither_is_first_must_be_named(
+    undirected: tuple[str, str], tmp_path: Path
+) -> None:
+    egress = Path(undirected[1]).read_bytes()
+    # a clock that is slow, then fast: no order
+    both = [tmp_path / "one.pcap", tmp_path / "two.pcap"]
+    both[0].write_bytes(egress)
+    swung = bytearray(egress)
+    at, number = 24, 0
+    while at < len(swung):
+        second = int.from_bytes(swung[at : at + 4], "little") + (1 if number % 2 else -1)
+        swung[at : at + 4] = second.to_bytes(4, "little")
+        at += 16 + int.from_bytes(swung[at + 8 : at + 12], "little")
+        number += 1
+    both[1].write_bytes(swung)
+    with pytest.raises(CaptureError, match="neither says which way they went"):
+        analyse([str(file) for file in both])

@@ -14,6 +14,8 @@ use crate::taps::{Layout, Role, Source};
 
 /// Packets that are decoded before they are followed.
 const BATCH: usize = 64;
+/// An ingress capture that lacks one packet in so many is no ingress capture, or a bad one.
+const MISSING: u64 = 50;
 /// Packets between two reports of progress.
 const SLICE: u64 = 200_000;
 /// Records of a file that are looked at for both directions.
@@ -136,7 +138,30 @@ pub fn analyse(
     }
     analysis.files = readings.iter().map(Reading::summary).collect();
     check_content(sources, &analysis)?;
+    check_sides(sources, &analysis)?;
     Ok(outcome(analysis))
+}
+
+/// Of sides that were exchanged, what left by the "ingress" was seen before at the "egress", and what was
+/// dropped between them was seen at the "egress" only.
+fn check_sides(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
+    let Some(found) = analysis.completeness else {
+        return Ok(());
+    };
+    let is_missing = MISSING * found.missed_at_ingress > found.joined;
+    let backward = analysis
+        .layout
+        .clocks
+        .iter()
+        .position(|clock| clock.is_backward);
+    match backward {
+        Some(file) if is_missing && sources[file].role == Role::Ingress => Err(Error::new(
+            &sources[file].file,
+            "looks like the output: its packets were seen by the egress capture first, and it lacks many of them",
+            "exchange --ingress and --egress",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn check_content(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
@@ -315,7 +340,7 @@ impl Analysis {
         };
         let time_ns = packet.time_ns.saturating_sub(self.start_ns);
         self.end_ns = self.end_ns.max(time_ns);
-        if next.side == Side::Egress {
+        if next.side == Side::Egress && !join.goes_back(direction) {
             self.egress.add(time_ns, packet.frame_bytes);
         }
         join.add(

@@ -123,10 +123,12 @@ impl Layout {
             surveys.push(survey(file, source, tunnels, &mut goes_on)?);
         }
         let is_given = sources.iter().any(|source| source.role != Role::Auto);
-        let chosen = if is_given {
-            given(sources, &surveys)?
+        let (chosen, is_given) = if is_given {
+            (given(sources, &surveys)?, true)
+        } else if let Some(found) = found(&surveys) {
+            (Some(found), false)
         } else {
-            found(&surveys)
+            (by_order(sources, &surveys)?, false)
         };
         let Some(egress) = chosen else {
             let mut layout = Self::alone(sources.len());
@@ -160,6 +162,8 @@ fn survey(
             tap.payload += u64::from(packet.payload);
             match direction {
                 Direction::Out => survey.outgoing[interface].add(&packet),
+                // the port may have been captured in both directions: ACKs pass the other way
+                Direction::Unknown if packet.payload == 0 => {}
                 Direction::In | Direction::Unknown => survey.incoming[interface].add(&packet),
             }
         }
@@ -229,6 +233,34 @@ fn found(surveys: &[Survey]) -> Option<Place> {
         }
     }
     best.map(|(_, place)| place)
+}
+
+/// Where captures do not say which way packets went: the file that saw them later than every other did. One
+/// alone, or several that share nothing, have no output.
+fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Option<Place>, Error> {
+    let mut shared: Option<usize> = None;
+    for (file, survey) in surveys.iter().enumerate() {
+        for (place, later) in survey.incoming.iter().enumerate() {
+            let others = surveys.iter().filter(|one| !std::ptr::eq(*one, survey));
+            let earlier = others.flat_map(|one| &one.incoming);
+            let ahead_ns: Vec<i64> = earlier.filter_map(|one| one.ahead_ns(later)).collect();
+            if !ahead_ns.is_empty() {
+                shared = Some(file);
+            }
+            if !ahead_ns.is_empty() && ahead_ns.iter().all(|ahead_ns| *ahead_ns >= 0) {
+                return Ok(Some((file, place)));
+            }
+        }
+    }
+    match shared {
+        None => Ok(None),
+        Some(file) => Err(Error::new(
+            &sources[file].file,
+            "shows the same packets as another capture, and neither says which way they went",
+            "say which is which: --ingress PORT=FILE for each port where packets come in, --egress PORT=FILE \
+             for the output",
+        )),
+    }
 }
 
 /// The layout with this output.

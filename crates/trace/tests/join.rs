@@ -23,7 +23,7 @@ struct Passed {
     left_ns: Option<u64>,
 }
 
-/// SplitMix64: the traffic of a case.
+/// The traffic of a case, by `SplitMix64`.
 struct Draw(u64);
 
 impl Draw {

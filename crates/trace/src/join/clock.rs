@@ -16,6 +16,8 @@ const MOST_SAMPLES: usize = 1 << 18;
 const PARTS: usize = 64;
 /// Captures of one clock show a switch's delay: something between nothing and this.
 const ONE_CLOCK_NS: i64 = 10_000_000;
+/// What waits for longer was not queued.
+const LONGEST_QUEUE_NS: i64 = 500_000_000;
 /// A drift counts when it moves the line by so many times the scatter around it.
 const SIGNIFICANT: f64 = 4.0;
 
@@ -30,6 +32,8 @@ pub struct Clock {
     pub from_ns: u64,
     /// packets that were seen at both sides and sampled
     pub samples: u64,
+    /// whether each of them was seen at the egress first, though by no more than a queue's delay
+    pub is_backward: bool,
 }
 
 impl Clock {
@@ -105,12 +109,15 @@ impl Sampler {
             difference - ((time_ns - from_ns) as f64 * drift) as i64
         };
         let least = differences.iter().map(rest).min()?;
+        let latest = differences.iter().map(|(_, difference)| *difference).max();
+        let is_backward = latest.is_some_and(|latest| latest < 0) && least > -LONGEST_QUEUE_NS;
         let is_one_clock = drift == 0.0 && (0..ONE_CLOCK_NS).contains(&least);
         Some(Clock {
             offset_ns: if is_one_clock { 0 } else { least },
             drift,
             from_ns,
             samples: differences.len() as u64,
+            is_backward,
         })
     }
 }

@@ -411,7 +411,7 @@ impl Join {
             .ingress
             .filter(|_| direction.backward <= direction.forward)
         else {
-            self.completeness.without_ingress += 1;
+            self.completeness.without_ingress += u64::from(!self.goes_back(one.direction));
             let seen = Waiting {
                 time_ns: one.left_ns,
                 ..*one
@@ -424,6 +424,14 @@ impl Join {
             is_marked: false,
         };
         emitted(one, Some((tap, fate)))
+    }
+
+    /// Whether packets of this direction answer what goes to the output: where the output was captured in both
+    /// directions, they come in there.
+    pub fn goes_back(&self, direction: u32) -> bool {
+        let of = |direction: u32| self.directions.get(direction as usize);
+        let is_forward = |direction| of(direction).is_some_and(Direction::is_joined);
+        is_forward(direction ^ 1) && !is_forward(direction)
     }
 
     /// Decides about everything that is left.
@@ -452,6 +460,11 @@ impl Direction {
     /// Whether its packets go from an ingress to the egress, not the other way.
     fn is_forward(&self) -> bool {
         self.is_at_egress && self.backward <= self.forward
+    }
+
+    /// Whether packets of it came by an ingress and left.
+    fn is_joined(&self) -> bool {
+        self.is_forward() && self.forward > 0
     }
 
     /// Whether it is followed where this packet was seen. Other sights of its packets are copies.
