@@ -32,12 +32,9 @@ def draw(slide: Slide) -> Figure:
     ports = _ports(slide)
     to_x = _clock(slide)
     heights = [0.1 + 0.36 * len(ports), 0.85] + ([0.95] if slide.windows.height else [])
-    of = slide.result.scenario.name
-    if slide.result.manifest["backend"] != "captures":
-        of += f", seed {slide.result.seed}"
     gaps = [0.12, 0.12][: len(heights) - 1]
     with style.applied():
-        picture, rows = style.panels(of, f"{TITLE}: port {focus.port}", heights, gaps)
+        picture, rows = style.panels(slide.title, f"{TITLE}: port {focus.port}", heights, gaps)
         panels = [row[0] for row in rows]
         _arrivals(panels[0], slide, ports, to_x)
         style.panel_title(

@@ -40,6 +40,13 @@ class Slide:
     """What these bytes are: the congestion window, or, of captures, what is in flight."""
 
     @property
+    def title(self) -> str:
+        """Of what it is: a scenario with its seed, or captures."""
+        name = self.result.scenario.name
+        is_captured = self.result.manifest["backend"] == captures.NAME
+        return name if is_captured else f"{name}, seed {self.result.seed}"
+
+    @property
     def flows(self) -> pl.DataFrame:
         """The flows whose packets are there, with their number of packets and drops."""
         seen = self.packets.group_by("flow").agg(

@@ -38,10 +38,10 @@ def page(whole: Slide, near: Slide) -> str:
     packed = pack(whole.packets, whole.flows, float(whole.result.manifest["simulated_s"]))
     script = "\n".join(_own(name) for name in SCRIPTS)
     style = _own(STYLE)
-    result, focus = whole.result, whole.focus
+    focus = whole.focus
     return template.fill(
         "microscope.html",
-        title=f"{result.scenario.name}, seed {result.seed}: every packet at {focus.port}",
+        title=f"{whole.title}: every packet at {focus.port}",
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'",
         script=script,
