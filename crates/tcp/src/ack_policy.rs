@@ -58,8 +58,8 @@ pub(crate) struct InOrder {
 
 impl AckSchedule {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let tick = Duration::from_ps(settings.clock_granularity_ps);
-        let rto_min = Duration::from_ps(settings.rto_min_ps).max(tick * 2);
+        let tick = settings.clock_granularity_ps;
+        let rto_min = settings.rto_min_ps.max(tick * 2);
         Self {
             policy: settings.ack_policy,
             now: false,
@@ -69,14 +69,14 @@ impl AckSchedule {
             ato: Duration::ZERO,
             quick: 0,
             interactive: false,
-            delay_min: Duration::from_ps(settings.delayed_ack_min_ps),
-            delay_max: Duration::from_ps(settings.delayed_ack_max_ps),
+            delay_min: settings.delayed_ack_min_ps,
+            delay_max: settings.delayed_ack_max_ps,
             delay_cap: if settings.delayed_ack_below_rto_min {
                 rto_min - tick
             } else {
                 Duration::NEVER
             },
-            merge: Merge::new(Duration::from_ps(settings.receive_offload_ps)),
+            merge: Merge::new(settings.receive_offload_ps),
         }
     }
 

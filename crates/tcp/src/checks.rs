@@ -113,16 +113,15 @@ impl Settings {
                 "leave pacing `off` or `linux`, or use another congestion_control",
             ));
         }
-        let limit = PACING_LIMIT.as_ps();
         for (field, value) in [
             ("pacing_granularity_ps", self.pacing_granularity_ps),
             ("send_gap_max_ps", self.send_gap_max_ps),
             ("receive_offload_ps", self.receive_offload_ps),
         ] {
-            if value > limit {
+            if value > PACING_LIMIT {
                 return Err(SettingError::new(
                     field,
-                    &value,
+                    &value.as_ps(),
                     "holds segments back for longer than a second",
                     "use a second at most",
                 ));
@@ -157,7 +156,6 @@ impl Settings {
     }
 
     fn validate_timers(&self) -> Result<(), SettingError> {
-        let limit = RTO_LIMIT.as_ps();
         let times = [
             ("clock_granularity_ps", self.clock_granularity_ps),
             ("rto_min_ps", self.rto_min_ps),
@@ -167,10 +165,10 @@ impl Settings {
             ("delayed_ack_max_ps", self.delayed_ack_max_ps),
         ];
         for (field, value) in times {
-            if value == 0 || value > limit {
+            if value == Duration::ZERO || value > RTO_LIMIT {
                 return Err(SettingError::new(
                     field,
-                    &value,
+                    &value.as_ps(),
                     "is no time for a timer",
                     "use more than zero and an hour at most",
                 ));
@@ -181,10 +179,10 @@ impl Settings {
             ("clock_tick_ps", self.clock_tick_ps),
             ("timer_slack_ps", self.timer_slack_ps),
         ] {
-            if value > limit {
+            if value > RTO_LIMIT {
                 return Err(SettingError::new(
                     field,
-                    &value,
+                    &value.as_ps(),
                     "is coarser than any timer",
                     "use 0 (exact) or a few milliseconds",
                 ));
@@ -197,8 +195,8 @@ impl Settings {
             if value > self.rto_max_ps {
                 return Err(SettingError::new(
                     field,
-                    &value,
-                    &format!("is above rto_max_ps = {}", self.rto_max_ps),
+                    &value.as_ps(),
+                    &format!("is above rto_max_ps = {}", self.rto_max_ps.as_ps()),
                     "lower it or raise rto_max_ps",
                 ));
             }
@@ -206,8 +204,11 @@ impl Settings {
         if self.delayed_ack_min_ps > self.delayed_ack_max_ps {
             return Err(SettingError::new(
                 "delayed_ack_min_ps",
-                &self.delayed_ack_min_ps,
-                &format!("is above delayed_ack_max_ps = {}", self.delayed_ack_max_ps),
+                &self.delayed_ack_min_ps.as_ps(),
+                &format!(
+                    "is above delayed_ack_max_ps = {}",
+                    self.delayed_ack_max_ps.as_ps()
+                ),
                 "lower it or raise delayed_ack_max_ps",
             ));
         }

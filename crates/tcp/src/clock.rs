@@ -10,16 +10,17 @@ use fairport_units::{Duration, Instant};
 /// serves where Karn's rule forbids those.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimestampClock {
+    /// in ps
     tick: u64,
     /// 2^64 / tick, rounded down: a division per segment would cost more than the rest
     reciprocal: u64,
 }
 
 impl TimestampClock {
-    pub(crate) fn new(tick_ps: u64) -> Self {
+    pub(crate) fn new(tick: Duration) -> Self {
         Self {
-            tick: tick_ps,
-            reciprocal: u64::MAX / tick_ps,
+            tick: tick.as_ps(),
+            reciprocal: u64::MAX / tick.as_ps(),
         }
     }
 
@@ -58,7 +59,7 @@ mod tests {
     #[test]
     fn a_tick_more_for_every_tick_of_time() {
         for tick in [1, 3, 1_000_000, 4_000_000_000] {
-            let clock = TimestampClock::new(tick);
+            let clock = TimestampClock::new(Duration::from_ps(tick));
             for ticks in [0, 1, 2, 999, 4_000_000] {
                 let at = Instant::from_ps(tick * ticks);
                 assert_eq!(u64::from(clock.value(at)), ticks + 1);
@@ -75,7 +76,7 @@ mod tests {
 
     #[test]
     fn an_echo_tells_the_time_since_across_the_wrap() {
-        let clock = TimestampClock::new(1_000_000);
+        let clock = TimestampClock::new(Duration::from_us(1));
         let sent = Instant::from_us(u64::from(u32::MAX) - 5);
         let echoed = clock.value(sent);
         assert_eq!(

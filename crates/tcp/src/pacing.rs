@@ -96,13 +96,13 @@ impl Pacer {
         } else {
             settings.pacing
         };
-        if rule == Pacing::Off && settings.send_gap_max_ps == 0 {
+        if rule == Pacing::Off && settings.send_gap_max_ps == Duration::ZERO {
             return None;
         }
         Some(Box::new(Self {
             rule,
-            granularity: Duration::from_ps(settings.pacing_granularity_ps),
-            gap_max: Duration::from_ps(settings.send_gap_max_ps),
+            granularity: settings.pacing_granularity_ps,
+            gap_max: settings.send_gap_max_ps,
             random: Random::new(seed, PURPOSE),
             next: Instant::ZERO,
             late: false,

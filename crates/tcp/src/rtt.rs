@@ -7,7 +7,8 @@ use crate::settings::{RtoRule, Settings};
 /// Doublings beyond which the backed-off timeout is at its maximum under any setting.
 const BACKOFF_MAX: u32 = 32;
 
-/// The estimator and the timeout that follows from it, backed off. All times in ps.
+/// The estimator and the timeout that follows from it, backed off. Its times are scaled integers in ps, as
+/// the RFC's and the kernel's formulas have them.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     rule: RtoRule,
@@ -45,13 +46,14 @@ impl RttEstimator {
             variance: 0,
             round_end: 0,
             least: u64::MAX,
-            granularity: settings.clock_granularity_ps,
+            granularity: settings.clock_granularity_ps.as_ps(),
             minimum: settings
                 .rto_min_ps
-                .next_multiple_of(settings.rtt_tick_ps.max(1)),
-            tick: settings.rtt_tick_ps,
-            maximum: settings.rto_max_ps,
-            base: settings.rto_initial_ps,
+                .as_ps()
+                .next_multiple_of(settings.rtt_tick_ps.as_ps().max(1)),
+            tick: settings.rtt_tick_ps.as_ps(),
+            maximum: settings.rto_max_ps.as_ps(),
+            base: settings.rto_initial_ps.as_ps(),
             backoff: 0,
             syn_backoff_lasts: settings.syn_backoff_lasts,
             ack_ends_backoff: settings.ack_ends_backoff,
@@ -202,8 +204,8 @@ mod tests {
 
     fn estimator(preset: &str, rto_min: Duration) -> RttEstimator {
         let mut settings = Settings::preset(preset).unwrap();
-        settings.rto_min_ps = rto_min.as_ps();
-        settings.clock_granularity_ps = Duration::from_us(1).as_ps();
+        settings.rto_min_ps = rto_min;
+        settings.clock_granularity_ps = Duration::from_us(1);
         RttEstimator::new(&settings)
     }
 
@@ -305,8 +307,8 @@ mod tests {
     /// measurement and after many, taken at times that drift against the ticks.
     fn timeouts_of_a_lan(tick: Duration) -> (u64, u64) {
         let mut settings = Settings::preset("linux-2.6").unwrap();
-        settings.rto_min_ps = Duration::from_ms(2).as_ps();
-        settings.rtt_tick_ps = tick.as_ps();
+        settings.rto_min_ps = Duration::from_ms(2);
+        settings.rtt_tick_ps = tick;
         let mut it = RttEstimator::new(&settings);
         let mut seen = Vec::new();
         for round in 0..200 {

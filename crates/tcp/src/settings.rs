@@ -4,8 +4,9 @@
 //! preset, and can be overridden alone. It is read when a connection is made, never per segment.
 //!
 //! A preset ([`crate::presets`]) is such a list; a scenario overrides single fields of it. Names
-//! carry their unit; times are integer picoseconds, sizes bytes.
+//! carry the unit in which scenarios' jobs write them: integer picoseconds, bytes.
 
+use fairport_units::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -110,20 +111,20 @@ pub struct Settings {
     pub ack_policy: AckPolicy,
     /// Linux's smallest estimate of the gap between segments (`TCP_ATO_MIN`), with which
     /// `quick-ack` starts to delay.
-    pub delayed_ack_min_ps: u64,
+    pub delayed_ack_min_ps: Duration,
     /// The longest that an acknowledgement is held back.
-    pub delayed_ack_max_ps: u64,
+    pub delayed_ack_max_ps: Duration,
     /// Under `quick-ack`, hold no acknowledgement back as long as `rto_min_ps`, taken for the
     /// peer's (Linux's `tcp_delack_max` since 6.7).
     pub delayed_ack_below_rto_min: bool,
     /// Rule of the retransmission timeout.
     pub rto_rule: RtoRule,
     /// Minimum of the timeout (`rfc6298`) or of its deviation term (`linux`).
-    pub rto_min_ps: u64,
+    pub rto_min_ps: Duration,
     /// Maximum of the timeout, backed off (RFC 6298 2.5).
-    pub rto_max_ps: u64,
+    pub rto_max_ps: Duration,
     /// Timeout before the first measurement (RFC 6298 2.1), so also of the first SYN.
-    pub rto_initial_ps: u64,
+    pub rto_initial_ps: Duration,
     /// Timeouts of a SYN before the timeout begins to double; 0: it doubles at once (RFC 6298 5.5).
     pub syn_linear_timeouts: u32,
     /// A timeout that was doubled for the SYN stays so until there is a round-trip time (Karn); off: data
@@ -136,20 +137,20 @@ pub struct Settings {
     /// is a new round-trip time (RFC 6298 5.7, Karn).
     pub ack_ends_backoff: bool,
     /// One tick of the clock: G of RFC 6298, and the unit of the timestamps option.
-    pub clock_granularity_ps: u64,
+    pub clock_granularity_ps: Duration,
     /// Round-trip times are measured as the difference of two readings of a clock with this tick, and
     /// are at least one (Linux before 3.15: 1/HZ); the minimum of the RTO is in whole ticks, too. 0:
     /// they are exact. Congestion control sees exact ones.
-    pub rtt_tick_ps: u64,
+    pub rtt_tick_ps: Duration,
     /// What is newly SACKed gives a round-trip time as well, and restarts the retransmission timer if that
     /// was longer than the first segment is under way (Linux since 3.12).
     pub sack_rtt: bool,
     /// One tick of the timers (Linux: 1/HZ), of that of delayed ACKs too: they fire at the first tick
     /// that is not early; 0: they are exact.
-    pub clock_tick_ps: u64,
+    pub clock_tick_ps: Duration,
     /// What the kernel adds to the timers of tail loss probes and of late segments
     /// (`TCP_TIMEOUT_MIN_US`).
-    pub timer_slack_ps: u64,
+    pub timer_slack_ps: Duration,
     /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as forward
     /// acknowledgement, tail loss probes and F-RTO do: without it they are off, but for F-RTO under
     /// `duplicate_acks_deliver`.
@@ -225,9 +226,9 @@ pub struct Settings {
     /// How segments are spaced.
     pub pacing: Pacing,
     /// Tick of the timer that lets paced segments out; 0: it is exact.
-    pub pacing_granularity_ps: u64,
+    pub pacing_granularity_ps: Duration,
     /// Largest random gap after a data segment, on top of pacing; 0: none.
-    pub send_gap_max_ps: u64,
+    pub send_gap_max_ps: Duration,
     /// At most two segments, or 1/1024 s at Linux's pacing rate, of a flow wait in its own host (TCP
     /// small queues, Linux since 3.6).
     pub small_queue: bool,
@@ -239,7 +240,7 @@ pub struct Settings {
     pub segmentation_offload: bool,
     /// Segments that arrive in order within this time of the first are merged, up to 64 KB, and
     /// acknowledged as one (GRO); 0: none are.
-    pub receive_offload_ps: u64,
+    pub receive_offload_ps: Duration,
 }
 
 impl Settings {
@@ -331,7 +332,7 @@ mod tests {
     #[test]
     fn an_override_replaces_one_setting_and_leaves_the_rest() {
         let settings = overridden(json!({"rto_min_ps": 2_000_000_000_u64})).unwrap();
-        assert_eq!(settings.rto_min_ps, 2_000_000_000);
+        assert_eq!(settings.rto_min_ps, Duration::from_ms(2));
         assert_eq!(settings.congestion_control, CongestionControl::Bic);
     }
 

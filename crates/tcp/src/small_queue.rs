@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_slow_flow_has_three_segments_in_the_host_and_goes_on_when_one_has_left() {
         let mut it = small_queue();
-        let mut timers = Timers::new(0);
+        let mut timers = Timers::new(Duration::ZERO);
         // 12 kB in 100 ms: 141 B in 1/1024 s
         let load = load(12_000, Duration::from_ms(100));
         for ms in 1..=3 {
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_fast_flow_has_a_millisecond_of_its_rate_in_the_host() {
         let mut it = small_queue();
-        let mut timers = Timers::new(0);
+        let mut timers = Timers::new(Duration::ZERO);
         // 120 % of 100 kB in 1 ms: 117187 B in 1/1024 s, so that the 79th segment waits
         let load = load(100_000, Duration::from_ms(1));
         let mut handed = 0;
@@ -175,7 +175,7 @@ mod tests {
         for (srtt_us, within) in [(100, true), (900, true), (976, true), (977, false)] {
             let srtt = Duration::from_us(srtt_us);
             let mut it = small_queue();
-            let mut timers = Timers::new(0);
+            let mut timers = Timers::new(Duration::ZERO);
             for _ in 0..20 {
                 it.queued(Instant::from_ms(1), 1500);
             }

@@ -47,21 +47,22 @@ pub(crate) struct Timers {
     pending: Timer,
     /// when that wait began
     since: Instant,
-    /// the kernel's timers fire on edges of this; zero: at any time
+    /// the kernel's timers fire on edges of this, in ps; zero: at any time
     tick: u64,
     /// 2^64 / tick, rounded down: a division per start would cost more than the rest
     reciprocal: u64,
 }
 
 impl Timers {
-    /// None runs. `tick_ps` is that of the kernel's timers.
-    pub(crate) fn new(tick_ps: u64) -> Self {
+    /// None runs. `tick` is that of the kernel's timers.
+    pub(crate) fn new(tick: Duration) -> Self {
+        let tick = tick.as_ps();
         Self {
             deadlines: [Instant::NEVER; Timer::SLOTS],
             pending: Timer::Handshake,
             since: Instant::ZERO,
-            tick: tick_ps,
-            reciprocal: u64::MAX.checked_div(tick_ps).unwrap_or(0),
+            tick,
+            reciprocal: u64::MAX.checked_div(tick).unwrap_or(0),
         }
     }
 
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn a_timer_in_ticks_is_never_early_and_less_than_a_tick_late() {
         for tick in [1, 3, 1_000_000_000, 4_000_000_000] {
-            let mut timers = Timers::new(tick);
+            let mut timers = Timers::new(Duration::from_ps(tick));
             for ps in [
                 0,
                 1,
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn the_next_deadline_is_the_earliest_and_the_retransmission_timers_replace_each_other() {
         let at = Instant::from_ms;
-        let mut timers = Timers::new(0);
+        let mut timers = Timers::new(Duration::ZERO);
         assert_eq!(timers.next(), Instant::NEVER);
         timers.start(Timer::TailProbe, at(1), Duration::from_ms(4));
         timers.start(Timer::Retransmission, at(2), Duration::from_ms(8));

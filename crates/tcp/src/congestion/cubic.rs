@@ -68,7 +68,7 @@ impl Cubic {
         Self {
             fast_convergence: settings.fast_convergence,
             counts_acks: !settings.abc,
-            tick: Duration::from_ps(settings.clock_tick_ps.max(1)),
+            tick: settings.clock_tick_ps.max(Duration::from_ps(1)),
             shifts_when_idle: settings.cubic_idle_shift,
             hystart: settings.hystart.then(|| HyStart::new(setup)),
             ack_ratio: AckRatio::new(),

@@ -107,12 +107,8 @@ impl Recovery {
         } else {
             Detection::Sack(Rfc6675::new(settings.fack))
         };
-        let probe = (sack && settings.tail_loss_probe).then(|| {
-            TailProbe::new(
-                Duration::from_ps(settings.timer_slack_ps),
-                Duration::from_ps(settings.rto_min_ps),
-            )
-        });
+        let probe = (sack && settings.tail_loss_probe)
+            .then(|| TailProbe::new(settings.timer_slack_ps, settings.rto_min_ps));
         // a gradual reduction goes by what each ACK delivers
         let reduction = Reduction::new(settings.window_reduction).filter(|_| sack || emulates);
         let frto = ((sack || emulates) && settings.frto).then(Frto::default);

@@ -31,7 +31,7 @@ impl RtoSeries {
             linear_timeouts: 0,
             restarts_on_head: settings.rto_restarts_on_retransmit,
             samples_sack: settings.sack_rtt,
-            slack: Duration::from_ps(settings.timer_slack_ps),
+            slack: settings.timer_slack_ps,
         }
     }
 }
