@@ -1,16 +1,21 @@
 //! One endpoint of a connection: the handshake, and the two halves that it opens.
 
+mod transmit;
+
 use fairport_units::{Duration, Instant};
 
 use crate::ecn::{Ecn, EcnUse};
 use crate::handshake::{Handshake, Phase};
 use crate::receiver::{OwnRtt, Receiver};
 use crate::report::{Counters, Events, Gauges};
-use crate::segment::{Flags, Segment, Timestamps};
-use crate::sender::{Outgoing, Sender};
+use crate::segment::{Flags, Segment};
+use crate::sender::Sender;
 use crate::seq;
 use crate::settings::Settings;
 use crate::timers::Timers;
+
+/// Between two answers to ACKs with old timestamps (`tcp_invalid_ratelimit`).
+const STALE_ANSWER_INTERVAL: Duration = Duration::from_ms(500);
 
 /// One endpoint: a sender, a receiver, and the handshake that joins them to their peer.
 ///
@@ -18,9 +23,6 @@ use crate::timers::Timers;
 /// [`Self::poll_transmit`] until it says `None`, then ask [`Self::poll_timer`] when to come back. The
 /// first poll of an active endpoint sends its SYN.
 ///
-/// Between two answers to ACKs with old timestamps (`tcp_invalid_ratelimit`).
-const STALE_ANSWER_INTERVAL: Duration = Duration::from_ms(500);
-
 /// The application is modelled as one that reads at once and that closes when its peer has closed,
 /// unless [`Self::set_closes_with_peer`] says otherwise.
 #[derive(Debug)]
@@ -246,134 +248,6 @@ impl Connection {
             self.handshake.due = true;
         }
         self.sender.pass_decisions(now, events);
-    }
-
-    /// The next segment to send at `now`; call it until it says `None`. [`Self::codepoint`] says in
-    /// what packet it goes out.
-    #[inline]
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        if self.ecn.on {
-            self.poll_with_ecn(now)
-        } else {
-            self.poll_segment(now)
-        }
-    }
-
-    /// Whether the segment that [`Self::poll_transmit`] gave last belongs to the burst of the one before
-    /// it, and the host need not handle it (`segmentation_offload`).
-    #[inline]
-    pub fn continues_burst(&self) -> bool {
-        self.sender.continues_burst()
-    }
-
-    /// The packet of the segment that [`Self::poll_transmit`] gave last will have left this host at
-    /// `departs`. A host without a queue of its own need not say so.
-    #[inline]
-    pub fn queued_until(&mut self, departs: Instant, segment: &Segment) {
-        if segment.payload > 0 && departs != Instant::NEVER {
-            self.sender.queued(departs, segment.wire_bytes());
-        }
-    }
-
-    /// The queue of this host has no room for another packet. Returns whether the connection waits; if not, it
-    /// is polled all the same, and the packet is lost.
-    #[cold]
-    pub fn yields_to_host(&mut self, now: Instant) -> bool {
-        self.phase == Phase::Established && self.sender.yields_to_host(&mut self.timers, now)
-    }
-
-    /// The ECN codepoint of the segment that [`Self::poll_transmit`] gave last.
-    #[inline]
-    pub fn codepoint(&self) -> Ecn {
-        self.ecn.codepoint
-    }
-
-    /// New data is ECN-capable, and nothing else unless the stack says so (RFC 3168 6.1).
-    #[inline(never)]
-    fn poll_with_ecn(&mut self, now: Instant) -> Option<Segment> {
-        let opens = self.phase != Phase::Established;
-        let nxt = self.sender.nxt();
-        let (mut segment, echoes) = match self.receiver.take_earlier() {
-            Some((ack, echoes)) => {
-                let mut segment = self.segment(now, nxt);
-                segment.ack = seq::wire(ack);
-                (segment, echoes)
-            }
-            None => (self.poll_segment(now)?, self.receiver.echoes()),
-        };
-        if echoes {
-            segment.flags |= Flags::ECE;
-        }
-        let is_new = !opens && segment.payload > 0 && segment.seq == seq::wire(nxt);
-        if is_new && self.sender.take_cwr() {
-            segment.flags |= Flags::CWR;
-        }
-        self.ecn.codepoint = if is_new || self.ecn.on_all {
-            Ecn::Ect0
-        } else {
-            Ecn::NotEct
-        };
-        Some(segment)
-    }
-
-    #[inline]
-    fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
-        if self.phase != Phase::Established {
-            return self.poll_handshake(now);
-        }
-        // what is out of order is reported in an ACK of its own (RFC 5681 2: with data on it, it
-        // would not count as a duplicate), so data segments never need room for SACK blocks
-        if self.receiver.acks.is_due() && self.receiver.has_report() {
-            return Some(self.acknowledgement(now));
-        }
-        match self.sender.poll(&mut self.timers, now) {
-            Some(Outgoing::Data(chunk)) => {
-                let mut segment = self.segment(now, chunk.start);
-                segment.payload = chunk.payload;
-                if chunk.fin {
-                    segment.flags |= Flags::FIN;
-                }
-                self.receiver.on_acknowledged(&mut self.timers, now, true);
-                Some(segment)
-            }
-            Some(Outgoing::Probe) => {
-                let below = self.sender.nxt() - 1;
-                Some(self.segment(now, below))
-            }
-            None if self.receiver.acks.is_due() => Some(self.acknowledgement(now)),
-            None => None,
-        }
-    }
-
-    /// An empty segment with everything that the receiver has to say.
-    #[inline]
-    fn acknowledgement(&mut self, now: Instant) -> Segment {
-        let mut segment = self.segment(now, self.sender.nxt());
-        if self.sack {
-            self.receiver.report(&mut segment.options);
-        }
-        self.receiver.on_acknowledged(&mut self.timers, now, false);
-        segment
-    }
-
-    /// A segment at `position` with what every segment carries.
-    #[inline]
-    pub(crate) fn segment(&self, now: Instant, position: u64) -> Segment {
-        let mut segment = Segment {
-            seq: seq::wire(position),
-            ack: seq::wire(self.receiver.nxt()),
-            window: (self.receiver.window() >> self.window_scale).min(u64::from(u16::MAX)) as u16,
-            flags: Flags::ACK,
-            fixed_header: self.fixed_header,
-            ..Segment::default()
-        };
-        if self.timestamps {
-            segment.options.set_timestamps(Timestamps {
-                val: self.sender.timestamp(now),
-                ecr: self.receiver.ts_recent(),
-            });
-        }
-        segment
     }
 
     /// When [`Self::on_timer`] has something to do, if ever.

@@ -9,6 +9,7 @@ use fairport_tcp::Connection;
 use fairport_units::Instant;
 use serde_json::{Map, Value, json};
 
+use super::arguments::{mentions, sent_bytes};
 use super::endpoint::Endpoint;
 use super::{Due, Runner};
 use crate::ast::{Call, Expr};
@@ -232,7 +233,7 @@ impl Runner {
                 self.socket(fd).listening = true;
                 Ok(ok(0))
             }
-            "accept" | "accept4" => Ok(self.accept(call, fd)),
+            "accept" | "accept4" => Ok(self.accept(call)),
             "connect" => self.connect(line, call, fd),
             "write" | "send" | "sendto" | "writev" | "sendmsg" => self.send(line, call, fd),
             "read" | "recv" | "recvfrom" => Ok(self.receive(fd, number(2).unwrap_or(0))),
@@ -249,13 +250,12 @@ impl Runner {
         self.sockets.open.entry(fd).or_default()
     }
 
-    fn accept(&mut self, call: &Call, fd: i64) -> Returned {
+    fn accept(&mut self, call: &Call) -> Returned {
         let is_open = self
             .endpoint
             .as_ref()
             .is_some_and(|it| it.established.is_some());
         if !is_open || self.sockets.connected.is_some() {
-            let _ = fd;
             return error("EAGAIN");
         }
         self.accepted(call);
@@ -389,48 +389,5 @@ impl Runner {
             O_RDWR
         };
         ok(flags)
-    }
-}
-
-/// Whether a symbol is among the arguments, alone or joined to others by `|`.
-fn mentions(arguments: &[Expr], symbol: &str) -> bool {
-    arguments.iter().any(|argument| match argument {
-        Expr::Word(word) => word == symbol,
-        Expr::Or(left, right) => {
-            mentions(std::slice::from_ref(left), symbol)
-                || mentions(std::slice::from_ref(right), symbol)
-        }
-        _ => false,
-    })
-}
-
-/// The bytes that a call writes: its third argument, or the sum of its vectors.
-fn sent_bytes(call: &Call) -> Option<u64> {
-    let vectors = |expr: &Expr| match expr {
-        Expr::List(list) => list
-            .iter()
-            .map(|vector| match vector {
-                Expr::Group(parts) => match parts.as_slice() {
-                    [_, Expr::Number(bytes)] => u64::try_from(*bytes).ok(),
-                    _ => None,
-                },
-                _ => None,
-            })
-            .sum::<Option<u64>>(),
-        _ => None,
-    };
-    match (call.name.as_str(), call.arguments.get(1)?) {
-        ("writev", list) => vectors(list),
-        ("sendmsg", Expr::Group(fields)) => fields.iter().find_map(|field| match field {
-            Expr::Named(name, value) => match name.as_ref() {
-                Expr::Apply(name, _) if name == "msg_iov" => vectors(value),
-                _ => None,
-            },
-            _ => None,
-        }),
-        _ => match call.arguments.get(2)? {
-            Expr::Number(bytes) => u64::try_from(*bytes).ok(),
-            _ => None,
-        },
     }
 }

@@ -1,6 +1,7 @@
 //! Runs a script against a connection, in virtual time: timers and segments happen exactly when
 //! they are due, and no time passes in between.
 
+mod arguments;
 mod calls;
 mod chronograph;
 mod endpoint;
