@@ -1,10 +1,23 @@
-//! A length of a queue: a buffer's limit, or a threshold below it.
+//! Lengths of a queue: what waits, a buffer's limit, or a threshold below it.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::discipline::Backlog;
+/// What waits in a port's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    /// bytes, headers of frames included
+    pub bytes: u32,
+    /// packets
+    pub packets: u32,
+}
+
+/// What waits in an empty buffer.
+pub(crate) const NOTHING: Backlog = Backlog {
+    bytes: 0,
+    packets: 0,
+};
 
 /// A length of a queue, in bytes or in packets: `{"bytes": 16384}` or `{"packets": 100}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,5 @@
 //! What travels: a header that the network reads at every hop, and an opaque content.
 
-use crate::discipline::PacketView;
 use crate::topology::PortId;
 
 /// The bits of [`Packet::ecn`] that hold the ECN codepoint (RFC 3168 5).
@@ -53,5 +52,29 @@ impl Header {
             ecn: self.ecn,
             ingress_number,
         }
+    }
+}
+
+/// An arriving packet, as far as a discipline may look at it.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketView {
+    /// what it takes in the buffer
+    pub frame_bytes: u32,
+    /// the flow it belongs to; both directions of a flow have the same number
+    pub flow: u32,
+    /// traffic class
+    pub class: u8,
+    /// ECN codepoint of its IP header
+    pub ecn: u8,
+    /// number of the port of the node through which it came in; of the host's own port where its
+    /// route begins
+    pub ingress_number: u16,
+}
+
+impl PacketView {
+    /// Whether it may be marked: its codepoint is ECT(0), ECT(1) or already CE (RFC 3168 5).
+    #[inline]
+    pub fn is_ecn_capable(&self) -> bool {
+        self.ecn & ECN_BITS != NOT_ECT
     }
 }

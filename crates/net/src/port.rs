@@ -275,7 +275,11 @@ impl<S: Default> OutputPort<S> {
 
     /// Takes an accepted packet; returns when its last bit is sent, and when the next node
     /// decides about it if it is now the first on the link.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot loop: one call a hop is enough"
+    )]
+    #[inline(always)]
     pub(crate) fn accept<const PLAIN: bool>(
         &mut self,
         now: Instant,

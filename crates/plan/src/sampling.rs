@@ -3,8 +3,6 @@
 use fairport_net::stream::Stream;
 use fairport_units::Duration;
 
-use crate::job::workload::CdfJob;
-
 /// An exponentially distributed time.
 pub(crate) fn exponential(stream: &mut Stream, mean: Duration) -> Duration {
     Duration::from_ps((-libm::log(stream.unit()) * mean.as_ps() as f64) as u64)
@@ -24,8 +22,7 @@ pub(crate) struct Cdf {
 
 impl Cdf {
     /// The points rise in both, and end at certainty.
-    pub(crate) fn new(job: &CdfJob) -> Self {
-        let CdfJob { points, unit_bytes } = job.clone();
+    pub(crate) fn new(points: Vec<(u64, u64)>, unit_bytes: u64) -> Self {
         let rises = points.is_sorted() && points.is_sorted_by_key(|(_, below)| *below);
         let ends = points
             .last()
@@ -108,10 +105,7 @@ mod tests {
 
     fn cdf(percent: &[(u64, u64)]) -> Cdf {
         let points = percent.iter().map(|(x, p)| (*x, p * 10_000_000)).collect();
-        Cdf::new(&CdfJob {
-            points,
-            unit_bytes: 1,
-        })
+        Cdf::new(points, 1)
     }
 
     #[test]
@@ -146,10 +140,7 @@ mod tests {
     #[test]
     fn sizes_in_packets_are_whole_packets() {
         let half = CERTAIN_PPB / 2;
-        let sizes = Cdf::new(&CdfJob {
-            points: vec![(1, half), (3, CERTAIN_PPB)],
-            unit_bytes: 1460,
-        });
+        let sizes = Cdf::new(vec![(1, half), (3, CERTAIN_PPB)], 1460);
         assert!((sizes.mean_bytes() - 1.5 * 1460.0).abs() < 1e-9);
         let mut stream = Stream::new(3, "test", 0);
         let mut counts = [0_u32; 4];

@@ -205,14 +205,11 @@ pub struct HostOutput {
     pub latency: Duration,
     /// the switch where its packets enter the network, by node
     pub edge: u32,
-    /// packets that its adapter's queue holds
+    /// the ports of its adapters
+    pub adapters: Vec<PortId>,
+    /// packets that the queue of each adapter holds
     pub queue_packets: u32,
-    /// a queue that is emptied sooner is not full, even of the smallest packets
-    pub queue_span: Duration,
 }
-
-/// Bytes of the smallest packet: an ACK without options or framing.
-const SMALLEST_PACKET: u64 = 40;
 
 /// Each host's way out.
 pub(crate) fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<HostOutput> {
@@ -227,19 +224,9 @@ pub(crate) fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<Ho
         latency: timing.host_latency[i],
         edge: edge(topology, topology.hosts()[i]),
         queue_packets: job.host.queue_packets,
-        queue_span: queue_span(job, topology, topology.hosts()[i]),
+        adapters: topology.node(topology.hosts()[i]).ports.clone(),
     };
     (0..topology.hosts().len()).map(output).collect()
-}
-
-/// How long a full queue of the smallest packets takes to leave a host, at the fastest of its adapters.
-fn queue_span(job: &Job, topology: &Topology, host: NodeId) -> Duration {
-    let ports = &topology.node(host).ports;
-    let fastest = ports.iter().map(|port| rate(job, topology, *port)).max();
-    let bits = u128::from(job.host.queue_packets) * u128::from(8 * SMALLEST_PACKET);
-    let bps = u128::from(fastest.map_or(1, |rate| rate.as_bps().max(1)));
-    let ps = bits * 1_000_000_000_000 / bps;
-    Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX / 2))
 }
 
 /// The switch that a host is joined to by its first port, or itself where it has none.

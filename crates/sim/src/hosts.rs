@@ -6,7 +6,7 @@ use fairport_net::{Access, Header, Hosts, NodeId, Observer, Packet, PortId, pref
 use fairport_plan::{Answer, HostOutput, HostTime};
 use fairport_record::{FlowSample, Progress, Simulated};
 use fairport_tcp::{Ecn, Segment};
-use fairport_units::{Duration, Instant};
+use fairport_units::Instant;
 
 use crate::flow::{Endpoint, LiveFlow, Side};
 use crate::reports::Reports;
@@ -21,10 +21,8 @@ const NIC: PortId = PortId(0);
 pub(crate) struct Outputs {
     /// by host number
     hosts: Vec<HostOutput>,
-    /// until when the queue of each one's adapter could be full
-    crowded_until: Vec<Instant>,
-    /// a queue that is emptied sooner is not full
-    queue_span: Duration,
+    /// packets that each may send, at least, before the queue of one of its adapters can be full
+    room: Vec<u32>,
     /// whether hosts take measured times
     are_measured: bool,
     /// separates short flows from long ones
@@ -34,12 +32,7 @@ pub(crate) struct Outputs {
 impl Outputs {
     pub(crate) fn new(hosts: Vec<HostOutput>, classifier: Option<Classifier>) -> Self {
         Self {
-            crowded_until: vec![Instant::ZERO; hosts.len()],
-            queue_span: hosts
-                .iter()
-                .map(|host| host.queue_span)
-                .min()
-                .unwrap_or(Duration::ZERO),
+            room: hosts.iter().map(|host| host.queue_packets).collect(),
             are_measured: hosts
                 .iter()
                 .any(|host| matches!(host.time, HostTime::Measured(_))),
@@ -81,40 +74,36 @@ impl Outputs {
         (at, class)
     }
 
-    /// Whether the queue of a host is so long at `now` that it could be full.
+    /// Whether a host surely has room for another packet, without a look at its queue.
     #[inline]
-    fn is_crowded(&self, host: u32, now: Instant) -> bool {
-        self.crowded_until[host as usize] > now
+    fn has_room(&self, host: u32) -> bool {
+        self.room[host as usize] > 0
     }
 
-    /// The packet that a host sent at `now` will have left its adapter at `departs`, or was dropped there.
-    /// Returns whether its queue is so long that it could be full.
+    /// A host sends a packet: it may have taken a place in the queue.
     #[inline]
-    fn crowds(&mut self, host: u32, now: Instant, departs: Instant) -> bool {
-        departs > now + self.queue_span && self.note_crowd(host, now, departs)
+    fn take_room(&mut self, host: u32) {
+        let room = &mut self.room[host as usize];
+        *room = room.saturating_sub(1);
     }
 
-    #[cold]
-    fn note_crowd(&mut self, host: u32, now: Instant, departs: Instant) -> bool {
-        let until = &mut self.crowded_until[host as usize];
-        if departs != Instant::NEVER {
-            *until = now + ((departs - now) - self.queue_span);
-        }
-        *until > now
-    }
-
-    /// Whether a connection waits because its host's queue is full.
+    /// Whether a connection waits because its host's queue is full. Looks how much room the queues have.
     #[cold]
     fn holds<P: Simulated, O: Observer<P>>(
-        &self,
+        &mut self,
         network: &mut Access<'_, P, O>,
         endpoint: &mut Endpoint,
         now: Instant,
     ) -> bool {
         let output = &self.hosts[endpoint.host as usize];
         let at = now.max(output.time.free_at()) + output.latency;
-        let waiting = network.backlog_of_adapter(endpoint.route, at);
-        waiting.packets >= output.queue_packets && endpoint.connection.yields_to_host(now)
+        let mut waiting = |port| network.backlog(port, at).packets;
+        let most = output.adapters.iter().map(|port| waiting(*port)).max();
+        let room = output.queue_packets.saturating_sub(most.unwrap_or(0));
+        self.room[endpoint.host as usize] = room;
+        room == 0
+            && network.backlog_of_adapter(endpoint.route, at).packets >= output.queue_packets
+            && endpoint.connection.yields_to_host(now)
     }
 }
 
@@ -214,8 +203,7 @@ fn transmit<P: Simulated, O: Observer<P>>(
     index: u32,
 ) {
     let mut burst = None;
-    let mut crowded = outputs.is_crowded(endpoint.host, now);
-    while !(crowded && outputs.holds(network, endpoint, now))
+    while (outputs.has_room(endpoint.host) || !outputs.holds(network, endpoint, now))
         && let Some(segment) = endpoint.connection.poll_transmit(now)
     {
         let (at, class) = match burst {
@@ -234,7 +222,7 @@ fn transmit<P: Simulated, O: Observer<P>>(
         endpoint.sent += 1;
         let content = P::new(segment, endpoint.sent, index % 2 == 1);
         let departs = network.inject(at, Packet { header, content });
-        crowded = outputs.crowds(endpoint.host, now, departs);
+        outputs.take_room(endpoint.host);
         endpoint.connection.queued_until(departs, &segment);
     }
     if let Some(deadline) = endpoint.connection.poll_timer() {
@@ -270,8 +258,8 @@ fn send_datagram<P: Simulated, O: Observer<P>>(
         class,
     };
     let content = P::new(datagram, flow.sent, false);
-    let departs = network.inject(at, Packet { header, content });
-    outputs.crowds(flow.host, now, departs);
+    network.inject(at, Packet { header, content });
+    outputs.take_room(flow.host);
 }
 
 impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {

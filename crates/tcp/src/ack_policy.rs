@@ -10,7 +10,7 @@
 
 use fairport_units::{Duration, Instant};
 
-use crate::receive_offload::Merge;
+use crate::receive_offload::{InOrder, Merge};
 use crate::settings::{AckPolicy, Settings};
 use crate::timers::{Timer, Timers};
 
@@ -39,21 +39,6 @@ pub(crate) struct AckSchedule {
     delay_cap: Duration,
     /// segments that are acknowledged as one; none: each one alone
     merge: Option<Box<Merge>>,
-}
-
-/// What the policy looks at when data came in order.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InOrder {
-    pub(crate) payload: u16,
-    /// received and not acknowledged yet, in bytes
-    pub(crate) unacknowledged: u64,
-    /// there is or was a gap
-    pub(crate) gap: bool,
-    /// the receive window in bytes
-    pub(crate) window: u64,
-    /// this endpoint's own timeout and smoothed round-trip time
-    pub(crate) rto: Duration,
-    pub(crate) srtt: Option<Duration>,
 }
 
 impl AckSchedule {

@@ -1,11 +1,12 @@
 //! One endpoint of a connection: the handshake, and the two halves that it opens.
 
+mod handshake;
 mod transmit;
 
 use fairport_units::{Duration, Instant};
 
 use crate::ecn::{Ecn, EcnUse};
-use crate::handshake::{Handshake, Phase};
+use crate::info::Info;
 use crate::receiver::{OwnRtt, Receiver};
 use crate::report::{Counters, Events, Gauges};
 use crate::segment::{Flags, Segment};
@@ -13,6 +14,7 @@ use crate::sender::Sender;
 use crate::seq;
 use crate::settings::Settings;
 use crate::timers::Timers;
+use handshake::{Handshake, Phase};
 
 /// Between two answers to ACKs with old timestamps (`tcp_invalid_ratelimit`).
 const STALE_ANSWER_INTERVAL: Duration = Duration::from_ms(500);
@@ -295,5 +297,31 @@ impl Connection {
     /// What the sender did since the start.
     pub fn counters(&self) -> Counters {
         self.sender.counters()
+    }
+
+    /// The sender's state at this moment.
+    pub fn info(&self) -> Info {
+        self.sender.info()
+    }
+
+    /// Whether a short segment waits while data is unacknowledged (`TCP_NODELAY` switches it off).
+    pub fn set_nagle(&mut self, nagle: bool) {
+        self.sender.set_nagle(nagle);
+    }
+
+    /// Whether the application closes when its peer has. One that does not may go on writing
+    /// (RFC 9293 3.6, half-close) until [`Self::close`].
+    pub fn set_closes_with_peer(&mut self, closes: bool) {
+        self.closes_with_peer = closes;
+    }
+
+    /// The application gives up (RFC 9293 3.10.5): nothing more is sent or received. The RST to
+    /// send, where the peer holds the connection open.
+    pub fn abort(&mut self, now: Instant) -> Option<Segment> {
+        let open = self.is_established();
+        let mut rst = self.segment(now, self.sender.nxt());
+        rst.flags |= Flags::RST;
+        self.reset();
+        open.then_some(rst)
     }
 }

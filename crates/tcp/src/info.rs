@@ -1,10 +1,6 @@
-//! What a program may ask a socket of: the sender's state as Linux's `struct tcp_info` has it, and
-//! the socket options that change it on the way.
+//! What a program may ask a socket of: the sender's state as Linux's `struct tcp_info` has it.
 
-use fairport_units::{Duration, Instant};
-
-use crate::connection::Connection;
-use crate::segment::{Flags, Segment};
+use fairport_units::Duration;
 
 /// The phase of loss recovery as Linux names it (`tcp_ca_state`), with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,32 +57,4 @@ pub struct Info {
     pub delivered_ce: u64,
     /// Smallest round-trip time of the last minutes, where losses are repaired with SACK.
     pub min_rtt: Option<Duration>,
-}
-
-impl Connection {
-    /// The sender's state at this moment.
-    pub fn info(&self) -> Info {
-        self.sender.info()
-    }
-
-    /// Whether a short segment waits while data is unacknowledged (`TCP_NODELAY` switches it off).
-    pub fn set_nagle(&mut self, nagle: bool) {
-        self.sender.set_nagle(nagle);
-    }
-
-    /// Whether the application closes when its peer has. One that does not may go on writing
-    /// (RFC 9293 3.6, half-close) until [`Self::close`].
-    pub fn set_closes_with_peer(&mut self, closes: bool) {
-        self.closes_with_peer = closes;
-    }
-
-    /// The application gives up (RFC 9293 3.10.5): nothing more is sent or received. The RST to
-    /// send, where the peer holds the connection open.
-    pub fn abort(&mut self, now: Instant) -> Option<Segment> {
-        let open = self.is_established();
-        let mut rst = self.segment(now, self.sender.nxt());
-        rst.flags |= Flags::RST;
-        self.reset();
-        open.then_some(rst)
-    }
 }

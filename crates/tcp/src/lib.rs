@@ -49,7 +49,6 @@ mod connection;
 mod decision;
 mod delivery_rate;
 mod ecn;
-mod handshake;
 mod info;
 mod offload;
 mod pacing;

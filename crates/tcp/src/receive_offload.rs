@@ -8,11 +8,25 @@
 
 use fairport_units::{Duration, Instant};
 
-use crate::ack_policy::InOrder;
 use crate::timers::{Timer, Timers};
 
 /// `GRO_LEGACY_MAX_SIZE`, what one merge takes.
 const MERGE_MAX_BYTES: u64 = 65_536;
+
+/// Data that came in order, and what the ACK policy looks at besides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InOrder {
+    pub(crate) payload: u16,
+    /// received and not acknowledged yet, in bytes
+    pub(crate) unacknowledged: u64,
+    /// there is or was a gap
+    pub(crate) gap: bool,
+    /// the receive window in bytes
+    pub(crate) window: u64,
+    /// this endpoint's own timeout and smoothed round-trip time
+    pub(crate) rto: Duration,
+    pub(crate) srtt: Option<Duration>,
+}
 
 /// The merge that is under way at one receiver.
 #[derive(Debug)]

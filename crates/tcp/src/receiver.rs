@@ -6,9 +6,10 @@
 
 use fairport_units::{Duration, Instant};
 
-use crate::ack_policy::{AckSchedule, InOrder};
+use crate::ack_policy::AckSchedule;
 use crate::ecn::Echo;
 use crate::ranges::{Range, Ranges};
+use crate::receive_offload::InOrder;
 use crate::segment::{Flags, Options, SackBlock, Segment};
 use crate::seq;
 use crate::settings::Settings;

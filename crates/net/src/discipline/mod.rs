@@ -21,7 +21,9 @@ use std::fmt;
 
 use fairport_units::{Duration, Instant};
 
-use crate::packet::{ECN_BITS, NOT_ECT};
+pub use crate::limit::Backlog;
+pub(crate) use crate::limit::NOTHING;
+pub use crate::packet::PacketView;
 pub use drop_probability::{EarlyDrop, QueueUnit, Ramp, Variant};
 pub use drop_tail::DropTail;
 pub use pie::Pie;
@@ -30,21 +32,6 @@ pub use red_linux::RedLinux;
 pub use rio::Rio;
 pub use step_marking::StepMarking;
 pub use weighted_tail_drop::{WTD_CLASSES, WeightedTailDrop};
-
-/// What waits in a port's buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backlog {
-    /// bytes, headers of frames included
-    pub bytes: u32,
-    /// packets
-    pub packets: u32,
-}
-
-/// What waits in an empty buffer.
-pub(crate) const NOTHING: Backlog = Backlog {
-    bytes: 0,
-    packets: 0,
-};
 
 /// A port's queue as an arriving packet finds it.
 #[derive(Clone, Copy, Debug)]
@@ -62,30 +49,6 @@ impl QueueView {
     #[inline]
     pub fn idle(&self) -> Duration {
         self.now.saturating_sub(self.idle_at)
-    }
-}
-
-/// An arriving packet, as far as a discipline may look at it.
-#[derive(Clone, Copy, Debug)]
-pub struct PacketView {
-    /// what it takes in the buffer
-    pub frame_bytes: u32,
-    /// the flow it belongs to; both directions of a flow have the same number
-    pub flow: u32,
-    /// traffic class
-    pub class: u8,
-    /// ECN codepoint of its IP header
-    pub ecn: u8,
-    /// number of the port of the node through which it came in; of the host's own port where its
-    /// route begins
-    pub ingress_number: u16,
-}
-
-impl PacketView {
-    /// Whether it may be marked: its codepoint is ECT(0), ECT(1) or already CE (RFC 3168 5).
-    #[inline]
-    pub fn is_ecn_capable(&self) -> bool {
-        self.ecn & ECN_BITS != NOT_ECT
     }
 }
 

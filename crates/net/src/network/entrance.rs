@@ -44,8 +44,12 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
     /// What waits at `at` in the adapter by which packets with this route leave their host. `at` is not before
     /// the present, and no later than that of the next packet that the host injects.
     pub fn backlog_of_adapter(&mut self, route: u32, at: Instant) -> Backlog {
-        let nic = self.fabric.routes.first_output(route);
-        self.region.backlog(self.fabric, nic, at)
+        self.backlog(self.fabric.routes.first_output(route), at)
+    }
+
+    /// The same for the adapter with this port.
+    pub fn backlog(&mut self, adapter: PortId, at: Instant) -> Backlog {
+        self.region.backlog(self.fabric, adapter, at)
     }
 
     /// See [`Network::arrive`](super::Network::arrive).

@@ -4,6 +4,8 @@ use fairport_net::processing::Processing;
 use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
+use crate::sampling::Cdf;
+
 /// A host, and the stack that it uses for this traffic.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -88,6 +90,12 @@ pub struct CdfJob {
     pub points: Vec<(u64, u64)>,
     /// bytes of a unit
     pub unit_bytes: u64,
+}
+
+impl CdfJob {
+    pub(crate) fn distribution(&self) -> Cdf {
+        Cdf::new(self.points.clone(), self.unit_bytes)
+    }
 }
 
 /// Transfers launched again and again.

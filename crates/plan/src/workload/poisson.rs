@@ -29,7 +29,7 @@ pub(crate) struct Poisson {
 
 impl Poisson {
     pub(crate) fn new(job: &PoissonJob, key: Key, ends: &Ends) -> Self {
-        let sizes = Cdf::new(&job.sizes);
+        let sizes = job.sizes.distribution();
         let load = job.load_ppm as f64 / 1e6;
         let gap_s = sizes.mean_bytes() * 8.0 / (load * job.capacity_bps as f64);
         Self {

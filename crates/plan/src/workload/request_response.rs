@@ -63,8 +63,8 @@ impl RequestResponse {
         Self {
             dialogues: (0..).zip(clients).map(dialogue).collect(),
             requests: job.requests.unwrap_or(u32::MAX),
-            request_sizes: Cdf::new(&job.request),
-            response_sizes: Cdf::new(&job.response),
+            request_sizes: job.request.distribution(),
+            response_sizes: job.response.distribution(),
             think: job.think,
             jitter: job.jitter_ps,
             start: key.start,

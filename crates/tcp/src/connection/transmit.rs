@@ -3,8 +3,8 @@
 use fairport_units::Instant;
 
 use super::Connection;
+use super::handshake::Phase;
 use crate::ecn::Ecn;
-use crate::handshake::Phase;
 use crate::segment::{Flags, Segment, Timestamps};
 use crate::sender::Outgoing;
 use crate::seq;
@@ -78,7 +78,11 @@ impl Connection {
         Some(segment)
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot path: asked twice per packet received, mostly in vain"
+    )]
+    #[inline(always)]
     fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
         if self.phase != Phase::Established {
             return self.poll_handshake(now);

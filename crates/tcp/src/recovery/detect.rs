@@ -1,6 +1,6 @@
 //! What is lost: where each way to find losses is asked. RACK's rule itself is [`super::rack::detect`].
 
-use super::{Detected, Detection, Look, Recovery, State};
+use super::{Detected, Detection, Look, Recovery, State, rack};
 use crate::decision::DecisionCause;
 use crate::scoreboard::Scoreboard;
 
@@ -66,7 +66,9 @@ impl Recovery {
                 let sacked = board.sacked() / board.unit();
                 let recovering = self.state != State::Open;
                 let window = rack.window(&self.reordering, recovering, sacked, look.srtt);
-                let (newly_lost, next) = board.mark_overdue(look.now, rack.rtt() + window);
+                let allowed = rack.rtt() + window;
+                let (newly_lost, next) =
+                    board.mark_overdue(|it, latest| rack::detect(it, latest, allowed, look.now));
                 wait = next;
                 (newly_lost, DecisionCause::Rack)
             }

@@ -11,30 +11,12 @@
 use fairport_units::{Duration, Instant};
 
 use super::reordering::Reordering;
+use crate::scoreboard::{Arrival, Transmission};
 
 /// Recoveries for which a widened window is kept (`TCP_RACK_RECOVERY_THRESH`).
 const PERSISTENCE: u32 = 16;
 /// Quarters of the round-trip time at most.
 const STEPS_MAX: u64 = 255;
-
-/// A transmission in the order that RACK looks at: by time, and within one instant by position.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Transmission {
-    pub(crate) sent: Instant,
-    /// where the segment ends
-    pub(crate) end: u64,
-}
-
-/// What RACK says of a transmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrival {
-    /// Nothing that was sent later has arrived.
-    Open,
-    /// It may be late; it is lost after this time.
-    Late(Duration),
-    /// It is lost.
-    Lost,
-}
 
 /// Whether a transmission is lost at `now` (RFC 8985 6.2 step 5). `latest` is the last sent of those that
 /// have arrived, `allowed` its round trip and the reordering window.

@@ -7,7 +7,14 @@ use fairport_units::Instant;
 
 use super::{RESENT, Record, Scoreboard};
 use crate::delivery_rate::DeliveryRate;
-use crate::recovery::rack::Transmission;
+
+/// A transmission in the order that RACK looks at: by time, and within one instant by position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Transmission {
+    pub(crate) sent: Instant,
+    /// where the segment ends
+    pub(crate) end: u64,
+}
 
 /// A retransmission.
 #[derive(Clone, Copy, Debug)]

@@ -16,8 +16,9 @@ mod rate;
 
 use fairport_units::Instant;
 
-pub(crate) use self::deliveries::Arrived;
+pub(crate) use self::deliveries::{Arrived, Transmission};
 use self::deliveries::{Deliveries, Resent};
+pub(crate) use self::overdue::Arrival;
 use crate::ranges::Ranges;
 
 /// SACKed segments above a segment that make it lost (RFC 6675 2, `DupThresh`).

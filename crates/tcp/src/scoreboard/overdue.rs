@@ -1,4 +1,5 @@
-//! What is lost by time: the marks that RACK sets ([`crate::recovery::rack`]), and those of a timeout.
+//! What is lost by time: the marks that RACK asks for (`detect` in `recovery/rack.rs`), and those of a
+//! timeout.
 //!
 //! What was sent once is in the order of its transmissions on the ring, so a mark that only goes
 //! forward finds what is overdue among it. Retransmissions are in a queue of their own. Each
@@ -8,19 +9,27 @@ use std::collections::VecDeque;
 
 use fairport_units::{Duration, Instant};
 
-use super::deliveries::{Deliveries, Resent};
+use super::deliveries::{Deliveries, Resent, Transmission};
 use super::{Chunk, LOST, RESENT, RETRANSMITTED, Record, SACKED, Scoreboard};
-use crate::recovery::rack::{self, Arrival, Transmission};
+
+/// What RACK says of a transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Nothing that was sent later has arrived.
+    Open,
+    /// It may be late; it is lost after this time.
+    Late(Duration),
+    /// It is lost.
+    Lost,
+}
 
 impl Scoreboard {
-    /// Marks as lost what RACK says is lost ([`rack::detect`]): what was sent before the latest delivered
-    /// transmission, longer ago than `allowed` (a round trip and the reordering window). Returns
-    /// how much was newly lost, in the window's unit, and how long until the last one that may be late is
-    /// overdue, if there is any.
+    /// Marks as lost the transmissions that `rule` says are lost, given each one and the latest that has
+    /// arrived. Returns how much was newly lost, in the window's unit, and how long until the last one that
+    /// may be late is overdue, if there is any.
     pub(crate) fn mark_overdue(
         &mut self,
-        now: Instant,
-        allowed: Duration,
+        rule: impl Fn(Transmission, Transmission) -> Arrival,
     ) -> (u64, Option<Duration>) {
         let Some(mut deliveries) = self.deliveries.take() else {
             return (0, None);
@@ -28,7 +37,7 @@ impl Scoreboard {
         deliveries.unexamined = false;
         let before = self.lost;
         let latest = deliveries.latest;
-        let detect = |it: Transmission| rack::detect(it, latest, allowed, now);
+        let detect = |it: Transmission| rule(it, latest);
         let wait = self.mark_first_transmissions(detect);
         let lost = self.lost - before;
         let (again, wait_again) = self.mark_retransmissions(&mut deliveries, detect);

@@ -3,6 +3,7 @@
 use fairport_units::Duration;
 
 use super::*;
+use crate::recovery::rack;
 use crate::segment::SackBlock;
 use crate::seq;
 use proptest::prelude::*;
@@ -136,7 +137,9 @@ proptest! {
                 Step::MarkByTime(ms) if by_time => {
                     let before = board.pipe();
                     let in_order = board.is_in_order();
-                    let (lost, wait) = board.mark_overdue(now, Duration::from_ms(ms));
+                    let allowed = Duration::from_ms(ms);
+                    let rule = |it, latest| rack::detect(it, latest, allowed, now);
+                    let (lost, wait) = board.mark_overdue(rule);
                     prop_assert!(board.pipe() + lost <= before);
                     prop_assert!(!in_order || (lost, wait) == (0, None));
                     prop_assert!(wait.is_none_or(|wait| wait <= Duration::from_ms(ms)));

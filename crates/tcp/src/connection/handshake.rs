@@ -8,8 +8,8 @@
 
 use fairport_units::Instant;
 
+use super::Connection;
 use crate::checks::{MSS_MIN, TIMESTAMP_BYTES};
-use crate::connection::Connection;
 use crate::ecn::Ecn;
 use crate::report::Events;
 use crate::segment::{Flags, Segment, SynOptions, Timestamps};

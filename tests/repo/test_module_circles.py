@@ -1,0 +1,128 @@
+"""Circles between the modules inside a crate: only those that are written down here, with the reason.
+
+No circle exists between crates or Python packages (test_layers.py). Inside a crate, a module is a file
+or folder right below `src`. Two modules that use each other have to be read together, so a circle is
+accepted only where taking it apart would be harder to read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+ACCEPTED = {
+    ("net", frozenset({"discipline", "observer", "queue", "scheduler"})): (
+        "`queue` is the list of all disciplines and schedulers, and builds each from its configuration;"
+        " the configuration reads the port that it is built for (`queue::context`). A new discipline"
+        " is one file and one line for it."
+    ),
+    ("net", frozenset({"network", "port"})): (
+        "a port is given its place in the network, and the network consists of ports."
+    ),
+    ("tcp", frozenset({"checks", "congestion", "presets", "recovery", "settings", "sizing"})): (
+        "`settings` is one flat list, whose fields have the types of the algorithms that they choose;"
+        " each algorithm is built from the list, checks its part of it, and a preset is such a list."
+    ),
+    ("trace", frozenset({"analysis", "outcome"})): (
+        "an analysis ends by making its outcome, which reads all that the analysis has gathered."
+    ),
+}
+
+Uses = Mapping[str, set[str]]
+
+
+def code(text: str) -> str:
+    """A source without comments and without its unit tests, which come last in a file."""
+    text = re.sub(r"//.*", "", text)
+    return text.split("#[cfg(test)]\nmod tests {")[0]
+
+
+def first_names(path: str) -> Iterator[str]:
+    """The first names of `a::b`, or of each part of `{a::b, c::{d, e}}`."""
+    if not path.startswith("{"):
+        yield path
+        return
+    depth = 0
+    part = ""
+    for sign in path[1:]:
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0 or (sign == "," and depth == 0):
+            yield part.strip().split("::")[0]
+            part = ""
+        else:
+            part += sign
+        if depth < 0:
+            return
+
+
+def used(text: str, module: list[str]) -> Iterator[str]:
+    """Names right below the crate that a module's source names by `crate::` or `super::`."""
+    for match in re.finditer(r"\bcrate::(\{[^;]*|\w+)", code(text)):
+        yield from first_names(match[1])
+    for match in re.finditer(r"\b((?:super::)+)(\{[^;]*|\w+)", code(text)):
+        if match[1].count("super::") >= len(module):
+            yield from first_names(match[2])
+
+
+def module_uses(source: Path) -> Uses:
+    """By module right below a crate's `src`, the others that it uses."""
+    found: dict[str, set[str]] = {}
+    for file in source.rglob("*.rs"):
+        module = list(file.relative_to(source).with_suffix("").parts)
+        if module[0] in {"lib", "main"} or module[-1] in {"tests", "fixtures"}:
+            continue
+        if module[-1] == "mod":
+            module.pop()
+        text = file.read_text(encoding="utf-8")
+        found.setdefault(module[0], set()).update(used(text, module))
+    return {module: (names & found.keys()) - {module} for module, names in found.items()}
+
+
+def reached(start: str, uses: Uses) -> set[str]:
+    """The modules that are used by `start`, directly or through others."""
+    seen: set[str] = set()
+    ahead = list(uses[start])
+    while ahead:
+        module = ahead.pop()
+        if module not in seen:
+            seen.add(module)
+            ahead.extend(uses[module])
+    return seen
+
+
+def circles(uses: Uses) -> set[frozenset[str]]:
+    """The sets of modules that all use each other, directly or through others."""
+    reach = {module: reached(module, uses) for module in uses}
+    return {
+        frozenset(other for other in uses if other in reach[module] and module in reach[other])
+        for module in uses
+        if module in reach[module]
+    }
+
+
+def test_no_modules_use_each_other_in_a_circle_without_a_written_reason() -> None:
+    found = {
+        (crate.parent.name, circle)
+        for crate in (ROOT / "crates").glob("*/src")
+        for circle in circles(module_uses(crate))
+    }
+    assert found - ACCEPTED.keys() == set(), "take it apart, or write down why not"
+    assert ACCEPTED.keys() - found == set(), "it is gone"
+
+
+def test_a_circle_is_found_through_a_third_module_and_through_super(tmp_path: Path) -> None:
+    sources = {
+        "a.rs": "use crate::{b::Thing, c};\n",
+        "b/mod.rs": "mod deep;\n",
+        "b/deep.rs": "use super::super::c::Thing;\n",
+        "c.rs": "fn f() { crate::a::g() } // crate::d\n",
+        "d.rs": "use super::a;\n#[cfg(test)]\nmod tests {\n    use crate::d;\n}\n",
+        "lib.rs": "mod a; mod b; mod c; mod d; use crate::d;\n",
+    }
+    for name, text in sources.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert circles(module_uses(tmp_path)) == {frozenset("abc")}
