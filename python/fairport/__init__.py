@@ -13,6 +13,7 @@ Heavy modules are imported when they are first used.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -75,9 +76,26 @@ def __getattr__(name: str) -> Any:
     if name == "scenario":
         return importlib.import_module("fairport.scenario")
     if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
+        found = getattr(importlib.import_module(_HOME[name]), name)
+        return _in_a_notebook(name, found) if _shell is not None else found
     raise AttributeError(f"module `fairport` has no attribute `{name}`")
+
+
+def _in_a_notebook(name: str, found: Any) -> Any:
+    """The same with a progress bar, for what may take long."""
+    from fairport import notebook
+
+    progress = {"run": notebook.of_a_run, "compare": notebook.of_many_runs}.get(name)
+    return notebook.watched(found, progress) if progress else found
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+# IPython has been imported before us where it runs us
+_shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+if _shell is not None:
+    from fairport import notebook
+
+    notebook.set_up(_shell)

@@ -27,6 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import generated
+import notebooks
+import reference
 
 ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -191,5 +193,8 @@ if __name__ == "__main__":
     _draw_pictures()
     for page in generated.PAGES:
         page.write_text(generated.renewed(page), encoding="utf-8")
+    generated.MAN_PAGE.write_text(reference.man(), encoding="utf-8")
+    for notebook in notebooks.FILES:
+        notebooks.renew(notebook)
     for document in FILES:
         document.write_text(_renewed(document), encoding="utf-8")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import reference
 from fairport import tables
 from fairport.stacks import stack, stack_names
 from test_layers import CRATES, PYTHON
@@ -88,9 +89,16 @@ def _row(cells: list[str]) -> str:
 # page -> marker -> what makes its content
 PAGES: dict[Path, dict[str, Callable[[], str]]] = {
     ROOT / "docs" / "architecture.md": {"layers": layers},
+    ROOT / "docs" / "reference" / "commands.md": {"commands": reference.commands},
+    ROOT / "docs" / "reference" / "scenario.md": {"fields": reference.fields},
     ROOT / "docs" / "reference" / "tables.md": {"columns": columns},
     ROOT / "docs" / "reference" / "stacks.md": {"settings": settings, "sources": sources},
 }
+
+MAN_PAGE = (
+    ROOT / "crates" / "python" / "fairport.data" / "data" / "share" / "man" / "man1" / "fairport.1"
+)
+"""The wheel takes it to share/man."""
 
 
 def renewed(page: Path) -> str:

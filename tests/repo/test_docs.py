@@ -1,6 +1,7 @@
 """Every command and every piece of code in the documents does what the document says."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,11 @@ from typing import Any
 import fairport as fp
 import generated
 import pytest
+import reference
+import typer
 from documents import FILES, LANGUAGES, ROOT, agrees, blocks, commands, run_command, run_python
+from fairport.cli.app import app as app_of_all_commands
+from fairport.cli.examples import EXAMPLES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -90,6 +95,43 @@ def test_every_place_in_the_repository_that_is_named_is_there(file: Path) -> Non
 @pytest.mark.parametrize("page", generated.PAGES, ids=[page.name for page in generated.PAGES])
 def test_a_page_made_from_the_program_is_the_programs(page: Path) -> None:
     assert page.read_text(encoding="utf-8") == generated.renewed(page), "`make docs` renews it"
+
+
+def test_the_man_page_is_the_programs() -> None:
+    assert generated.MAN_PAGE.read_text("utf-8") == reference.man(), "`make docs` renews it"
+
+
+def test_every_example_in_the_help_is_a_command_line_of_its_command() -> None:
+    app: Any = typer.main.get_command(app_of_all_commands)
+    for name, examples in EXAMPLES.items():
+        for example in examples:
+            words = shlex.split(example.partition(" > ")[0])
+            assert words[:2] == ["fairport", name]
+            app.commands[name].make_context(name, words[2:])
+
+
+def test_the_glossary_has_one_anchor_per_word() -> None:
+    text = (ROOT / "docs" / "reference" / "glossary.md").read_text("utf-8")
+    words = re.findall(
+        r"^\| (?!word|-)(?:<a id=\"([a-z0-9-]+)\"></a>)?(.+?) \|", text, re.MULTILINE
+    )
+    assert words
+    for anchor, word in words:
+        assert anchor == re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
+    assert len({anchor for anchor, _ in words}) == len(words)
+
+
+@pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
+def test_every_link_within_the_documents_leads_somewhere(file: Path) -> None:
+    for target in re.findall(r"\]\((?!\w+:)([^)]+)\)", file.read_text("utf-8")):
+        place, _, anchor = target.partition("#")
+        page = (file.parent / place).resolve() if place else file
+        assert page.exists(), target
+        if anchor:
+            text = page.read_text("utf-8")
+            headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+            slugs = {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}
+            assert anchor in slugs or f'id="{anchor}"' in text, target
 
 
 def test_the_defaults_in_the_model_are_those_of_the_program() -> None:

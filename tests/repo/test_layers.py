@@ -42,7 +42,7 @@ PYTHON = (
     {"figures"},
     {"report"},
     {"storage"},
-    {"experiment"},
+    {"experiment", "notebook"},
     # `import fairport`, and the command line.
     {"fairport"},
     {"cli"},

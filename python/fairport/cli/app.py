@@ -30,6 +30,7 @@ from fairport.cli import (
     topology,
     validate,
 )
+from fairport.cli.examples import epilog
 from fairport.cli.group import Commands
 
 app = typer.Typer(
@@ -65,26 +66,26 @@ def _common(
     pass
 
 
-app.command("run")(run.run)
-app.command("analyze")(analyze.analyze)
-app.command("compare")(compare.compare)
-app.command("validate")(validate.validate)
-app.command("reproduce")(reproduce.reproduce)
-app.command("sweep")(sweep.sweep)
-app.command("query")(query.query)
-app.command("plot")(plot.plot)
-app.command("tune")(search.tune)
-app.command("hunt")(search.hunt)
-app.command("list")(listing.list_scenarios)
-app.command("fixes")(fixes.fixes)
+app.command("run", epilog=epilog("run"))(run.run)
+app.command("analyze", epilog=epilog("analyze"))(analyze.analyze)
+app.command("compare", epilog=epilog("compare"))(compare.compare)
+app.command("validate", epilog=epilog("validate"))(validate.validate)
+app.command("reproduce", epilog=epilog("reproduce"))(reproduce.reproduce)
+app.command("sweep", epilog=epilog("sweep"))(sweep.sweep)
+app.command("query", epilog=epilog("query"))(query.query)
+app.command("plot", epilog=epilog("plot"))(plot.plot)
+app.command("tune", epilog=epilog("tune"))(search.tune)
+app.command("hunt", epilog=epilog("hunt"))(search.hunt)
+app.command("list", epilog=epilog("list"))(listing.list_scenarios)
+app.command("fixes", epilog=epilog("fixes"))(fixes.fixes)
 app.add_typer(scenario.app, name="scenario")
 app.add_typer(stack.app, name="stack")
 app.add_typer(topology.app, name="topology")
-app.command("paths")(paths.paths)
-app.command("report")(report.report)
-app.command("rerun")(rerun.rerun)
-app.command("microscope")(microscope.microscope)
-app.command("script")(script.script)
-app.command("store")(store.store)
-app.command("doctor")(doctor.doctor)
+app.command("paths", epilog=epilog("paths"))(paths.paths)
+app.command("report", epilog=epilog("report"))(report.report)
+app.command("rerun", epilog=epilog("rerun"))(rerun.rerun)
+app.command("microscope", epilog=epilog("microscope"))(microscope.microscope)
+app.command("script", epilog=epilog("script"))(script.script)
+app.command("store", epilog=epilog("store"))(store.store)
+app.command("doctor", epilog=epilog("doctor"))(doctor.doctor)
 app.add_typer(linux.app, name="linux")

@@ -24,7 +24,7 @@ Jobs = Annotated[
 ]
 BackendName = Annotated[
     str,
-    typer.Option("--backend", metavar="NAME", help="What runs the scenario: simulation."),
+    typer.Option("--backend", metavar="NAME", help="What runs the scenario: simulation or linux."),
 ]
 Assignments = Annotated[
     list[str] | None,

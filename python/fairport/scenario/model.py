@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -217,6 +218,22 @@ class Scenario(Section):
         """How long hosts take: what is not given is what hosts with the stack of [tcp] take."""
         forwards = self.topology.has_forwarding_hosts
         return self.host.times(self.tcp.stack or DEFAULT_STACK, forwards=forwards)
+
+    def __repr__(self) -> str:
+        topology = self.topology.kind
+        kinds = ", ".join(dict.fromkeys(traffic.kind for traffic in self.traffic))
+        return (
+            f"<fairport.Scenario {self.name}: {topology}, {self.queue.kind} {self.queue.limit},"
+            f" {self.tcp.stack or DEFAULT_STACK}, {kinds}, {self.duration}>"
+        )
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is about, and the file."""
+        text = html.escape(self.to_toml())
+        about = html.escape(f": {self.description}" if self.description else "")
+        return f"<p><b>{html.escape(self.name)}</b>{about}</p><pre>{text}</pre>"
 
     def __eq__(self, other: object) -> bool:
         """Equal in every field, wherever they were read from."""

@@ -208,8 +208,12 @@ mod tests {
     fn a_buffer_in_bytes_is_shared_by_bytes() {
         let mut port = of_bytes(6000);
         // 20 packets of 100 bytes and 4 of 1000 fill it: 2000 of port 0, 4000 of port 1
-        (0..20).for_each(|_| drop(port.enter(through(0, 0, 100))));
-        (0..4).for_each(|_| drop(port.enter(through(1, 1, 1000))));
+        for _ in 0..20 {
+            port.enter(through(0, 0, 100));
+        }
+        for _ in 0..4 {
+            port.enter(through(1, 1, 1000));
+        }
         // 2000 + 1000 is less than 4000: one of 1000 goes; then 3000 + 100 is more than 3000
         assert_eq!(port.enter(through(0, 0, 1000)), Verdict::Accepted);
         assert_eq!(port.dropped(), [(1, Reason::PushedOut)]);
@@ -222,7 +226,9 @@ mod tests {
         let mut port = of_bytes(1600);
         // port 1 holds 16 packets of 100 bytes; a newcomer of 1518 bytes would hold more than it
         // after the first of them has gone
-        (0..16).for_each(|flow| drop(port.enter(through(1, flow, 100))));
+        for flow in 0..16 {
+            port.enter(through(1, flow, 100));
+        }
         assert_eq!(port.enter(through(0, 99, 1518)), REFUSED);
         assert_eq!(port.dropped(), []);
         assert_eq!(port.flows_sent(), (0..16).collect::<Vec<u32>>());

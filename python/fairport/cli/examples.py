@@ -1,0 +1,48 @@
+"""The examples that `--help` ends with, by command; also in the reference and the man page."""
+
+from __future__ import annotations
+
+EXAMPLES: dict[str, list[str]] = {
+    "run": [
+        "fairport run outcast",
+        "fairport run outcast --repeat 20 --out results/twenty",
+        "fairport run my.toml --set queue.limit=32KiB --set tcp.stack=linux-6",
+        "fairport run leaf-spine-incast --json --no-output",
+    ],
+    "compare": [
+        "fairport compare outcast --repeat 5",
+        "fairport compare leaf-spine-incast --fix codel,dctcp --metric rounds_done",
+    ],
+    "validate": ["fairport validate two-switch --repeat 3"],
+    "reproduce": [
+        "fairport reproduce",
+        "fairport reproduce prakash2012/one-to-n --quick",
+        "fairport reproduce --all --jobs 2",
+    ],
+    "analyze": ["fairport analyze ingress.pcapng egress.pcapng"],
+    "sweep": ["fairport sweep outcast-map --quick", "fairport sweep my-sweep.toml --estimate"],
+    "query": ["fairport query results/my-sweep 'select * from runs limit 5'"],
+    "plot": ["fairport plot results/my-sweep --x queue.limit --y throughput_ratio"],
+    "tune": ["fairport tune my-search.toml"],
+    "hunt": ["fairport hunt my-search.toml"],
+    "list": ["fairport list"],
+    "fixes": ["fairport fixes", "fairport fixes red > mine.toml"],
+    "paths": [
+        "fairport paths outcast",
+        "fairport paths leaf-spine-incast --top 5",
+        "fairport paths outcast --set routing=equal-length --figure paths.png",
+    ],
+    "report": ["fairport report results/outcast"],
+    "rerun": ["fairport rerun results/outcast"],
+    "microscope": ["fairport microscope results/outcast"],
+    "script": ["fairport script exchange.pkt"],
+    "store": ["fairport store", "fairport store --clear"],
+    "doctor": ["fairport doctor"],
+}
+
+
+def epilog(command: str) -> str | None:
+    """What the help of a command ends with; None if it has no examples."""
+    lines = EXAMPLES.get(command)
+    # \b keeps the lines as they are
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) if lines else None

@@ -1,0 +1,116 @@
+"""What a notebook gets besides: figures below a result's table, and progress of what takes long.
+
+`import fairport` calls `set_up` where IPython runs; nothing else needs this module.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import html
+import importlib
+import io
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+
+SHOWN_AFTER_S = 1.0
+"""What is done sooner shows no progress."""
+_EVERY_S = 0.3
+_FIGURES = ("bars", "queue")
+
+
+def set_up(shell: Any) -> None:
+    """Has results shown with their figures in this IPython."""
+    formatter = shell.display_formatter.formatters["text/html"]
+    formatter.for_type_by_name("fairport.result", "Result", result_html)
+
+
+def result_html(result: Result) -> str:
+    """The verdict, the table by hop class, and who gets what beside what the bottleneck does."""
+    from fairport import figures
+
+    kinds = [kind for kind in _FIGURES if kind in figures.KINDS]
+    pictures = (_image(figures.draw(result, kind)) for kind in kinds)
+    return result._repr_html_() + "".join(pictures)
+
+
+def _image(figure: Any) -> str:
+    import matplotlib.pyplot as plt
+
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=80)
+    plt.close(figure)
+    text = base64.b64encode(file.getvalue()).decode("ascii")
+    return f'<img src="data:image/png;base64,{text}" style="max-width: 100%">'
+
+
+def watched(function: Callable[..., Any], progress: Callable[[Any, Any], Any]) -> Any:
+    """The function with a progress bar in the notebook, unless the caller gives a `progress`.
+
+    `progress` makes of a bar and the function's first argument what the function calls.
+    """
+
+    @functools.wraps(function)
+    def call(first: Any, *arguments: Any, **options: Any) -> Any:
+        if options.get("progress") is not None:
+            return function(first, *arguments, **options)
+        with _Bar() as bar:
+            options["progress"] = progress(bar, first)
+            return function(first, *arguments, **options)
+
+    return call
+
+
+def of_a_run(bar: _Bar, scenario: Any) -> Callable[[int, float, int], None]:
+    """For `fp.run`: simulated time of the scenario's."""
+    from fairport.scenario import load
+
+    total = load(scenario).duration.seconds
+
+    def move(_: int, simulated_s: float, packet_hops: int) -> None:
+        bar.show(simulated_s / total, f"{simulated_s:.2f} of {total:g} s simulated")
+
+    return move
+
+
+def of_many_runs(bar: _Bar, _: Any) -> Callable[[Any], None]:
+    """For `fp.compare`: runs done."""
+    return lambda done: bar.show(
+        done.runs / done.of if done.of else 0.0, f"{done.runs:.1f} of {done.of} runs"
+    )
+
+
+class _Bar:
+    """A bar in the cell's output, which is gone when the work is done."""
+
+    def __init__(self) -> None:
+        self.started = self.last = monotonic()
+        self.handle: Any = None
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.handle is not None:
+            self.handle.update(_screen().HTML(""))
+
+    def show(self, share: float, text: str) -> None:
+        """How far it is."""
+        now = monotonic()
+        if now - self.started < SHOWN_AFTER_S or now - self.last < _EVERY_S:
+            return
+        self.last = now
+        screen = _screen()
+        bar = screen.HTML(f"<progress value='{share:.3f}' max='1'></progress> {html.escape(text)}")
+        if self.handle is None:
+            self.handle = screen.display(bar, display_id=True)
+        else:
+            self.handle.update(bar)
+
+
+def _screen() -> Any:
+    return importlib.import_module("IPython.display")
