@@ -26,7 +26,10 @@ def executed(file: Path) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         plain = {"NO_COLOR": "1", "FAIRPORT_STORE": f"{folder}/store"}
         client = NotebookClient(
-            notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
+            notebook,
+            timeout=300,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
         )
         client.execute(env=os.environ | plain)
     for cell in notebook.cells:
