@@ -27,7 +27,8 @@ def executed(file: Path) -> Any:
         plain = {"NO_COLOR": "1", "FAIRPORT_STORE": f"{folder}/store"}
         client = NotebookClient(
             notebook,
-            timeout=300,
+            timeout=600,
+            startup_timeout=300,
             kernel_name="python3",
             resources={"metadata": {"path": folder}},
         )

@@ -121,19 +121,6 @@ def test_the_glossary_has_one_anchor_per_word() -> None:
     assert len({anchor for anchor, _ in words}) == len(words)
 
 
-@pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
-def test_every_link_within_the_documents_leads_somewhere(file: Path) -> None:
-    for target in re.findall(r"\]\((?!\w+:)([^)]+)\)", file.read_text("utf-8")):
-        place, _, anchor = target.partition("#")
-        page = (file.parent / place).resolve() if place else file
-        assert page.exists(), target
-        if anchor:
-            text = page.read_text("utf-8")
-            headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-            slugs = {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}
-            assert anchor in slugs or f'id="{anchor}"' in text, target
-
-
 def test_the_defaults_in_the_model_are_those_of_the_program() -> None:
     least = {"name": "least", "topology": {"kind": "fat-tree"}}
     default = fp.scenario(least | {"traffic": [{"from": "h1", "to": "h0"}]})
