@@ -7,7 +7,8 @@ import pytest
 
 
 @pytest.mark.parametrize("file", notebooks.FILES, ids=lambda file: file.name)
-def test_a_notebook_prints_what_it_shows(file: Path) -> None:
+def test_a_notebook_runs_and_prints_what_it_shows(file: Path) -> None:
+    printed = notebooks.texts(notebooks.executed(file))
+    assert printed
     shown = notebooks.texts(notebooks.read(file))
-    assert shown, "it was saved without its outputs; `make docs` renews them"
-    assert notebooks.texts(notebooks.executed(file)) == shown, "`make docs` renews it"
+    assert shown in ([], printed), "`make docs` renews it"
