@@ -6,6 +6,7 @@
 //! arrived: a byte counts once, however often it is sent.
 
 mod connections;
+mod events;
 mod half;
 mod histogram;
 mod legs;

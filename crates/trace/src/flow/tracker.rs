@@ -6,7 +6,8 @@ use fairport_tcp::Flags;
 use fairport_units::{Duration, Instant};
 use fairport_wire::tcp;
 
-use super::half::{Ack, Half, Segment};
+use super::events::{Ack, Segment};
+use super::half::Half;
 use super::histogram::Histogram;
 use super::report::{Counts, Expiry};
 use super::series::{Present, Series};

@@ -15,6 +15,7 @@
 //! same ingress port next to it do not count as consecutive: an incomplete capture makes no blackout.
 
 mod clock;
+mod direction;
 mod packets;
 mod port;
 mod queue;

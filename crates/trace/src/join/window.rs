@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use fairport_net::discipline::Reason;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::direction::{Direction, position};
 use super::packets::numbered_key;
 use super::port::Fate;
-use crate::flow::Arrived;
 use crate::packet::Packet;
 
 /// Packets in the window, at most; with more, it is shorter.
@@ -43,21 +43,6 @@ struct Waiting {
     key: u64,
     /// the next one of the same key
     next: u64,
-}
-
-/// What a direction is known to do.
-#[derive(Clone, Debug, Default)]
-struct Direction {
-    is_at_egress: bool,
-    /// copies seen first at the ingress, and first at the egress
-    forward: u64,
-    backward: u64,
-    ingress: Option<u32>,
-    home: Option<Side>,
-    /// what passed the egress
-    passed: Option<Arrived>,
-    next: u64,
-    unseen: Vec<(u64, u64)>,
 }
 
 /// How much of what there was the captures hold.
@@ -344,7 +329,7 @@ impl Join {
             }
             // other sights of what is joined are copies
             _ if direction.is_forward() => return None,
-            _ => return direction.at_home(one).then(|| emitted(one, None)),
+            _ => return direction.at_home(one.side).then(|| emitted(one, None)),
         };
         let completeness = &mut self.completeness;
         completeness.arrived += 1;
@@ -447,56 +432,5 @@ fn emitted(one: &Waiting, joined: Option<(u32, Fate)>) -> Emitted {
         time_ns: one.time_ns,
         joined,
         is_apart: false,
-    }
-}
-
-/// The position nearest to a reference that a number on the wire means.
-fn position(reference: u64, wire: u32) -> u64 {
-    let distance = wire.wrapping_sub(reference as u32).cast_signed();
-    reference.wrapping_add_signed(i64::from(distance))
-}
-
-impl Direction {
-    /// Whether its packets go from an ingress to the egress, not the other way.
-    fn is_forward(&self) -> bool {
-        self.is_at_egress && self.backward <= self.forward
-    }
-
-    /// Whether packets of it came by an ingress and left.
-    fn is_joined(&self) -> bool {
-        self.is_forward() && self.forward > 0
-    }
-
-    /// Whether it is followed where this packet was seen. Other sights of its packets are copies.
-    fn at_home(&mut self, one: &Waiting) -> bool {
-        *self.home.get_or_insert(one.side) == one.side
-    }
-
-    fn pass(&mut self, packet: &Packet) {
-        let length = packet.sequence_length();
-        if length == 0 {
-            return;
-        }
-        let first = 1 << 32 | u64::from(packet.seq);
-        if self.passed.is_none() {
-            self.next = first;
-        }
-        let start = position(self.next, packet.seq);
-        let end = start + u64::from(length);
-        self.next = self.next.max(end);
-        let passed = self.passed.get_or_insert_with(|| Arrived::before(first));
-        passed.add(start, end);
-    }
-
-    /// Whether some of its data was acknowledged without having been seen at the egress.
-    fn was_unseen(&self, packet: &Packet) -> bool {
-        let length = packet.sequence_length();
-        if self.unseen.is_empty() || length == 0 {
-            return false;
-        }
-        let start = position(self.next, packet.seq);
-        let end = start + u64::from(length);
-        let overlaps = |range: &(u64, u64)| range.0 < end && start < range.1;
-        self.unseen.iter().any(overlaps)
     }
 }
