@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard cra
 CASE ?=
 ARGS ?=
 
-.PHONY: help demo test lint format wheel bench validate attack kernel-diff docs fingerprints lock clean
+.PHONY: help demo test lint supply-chain format wheel bench validate attack kernel-diff docs fingerprints lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -39,6 +39,20 @@ lint: $(VENV)/.built  ## check format, lints, types and rustdoc's links
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict python benches validation examples tests/repo
+	@$(MAKE) --no-print-directory supply-chain
+
+# What is not installed here, or needs a network that is not there, is skipped with its reason.
+supply-chain:  ## check the dependencies' licences, sources and known vulnerabilities, with cargo-deny and pip-audit
+	@if ! command -v cargo-deny >/dev/null; then \
+		echo "skipped: licences and advisories of crates (cargo install --locked cargo-deny)"; \
+	else \
+		$(CARGO) deny --offline check licenses bans sources && \
+		if $(CARGO) deny fetch db >/dev/null 2>&1; then $(CARGO) deny check advisories; \
+		else echo "skipped: advisories of crates: the database of RustSec cannot be fetched"; fi; \
+	fi
+	@if ! command -v pip-audit >/dev/null; then \
+		echo "skipped: known vulnerabilities of Python packages (pip install pip-audit)"; \
+	else pip-audit --disable-pip --require-hashes --requirement requirements.lock; fi
 
 format: $(VENV)/.locked  ## put Rust and Python sources into the standard format
 	$(CARGO) fmt --all

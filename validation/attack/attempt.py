@@ -2,9 +2,9 @@
 
 The status is one of those that are documented, and one for bad input comes with a sentence that
 begins with `error:`. No exception leaves the command, and no text says that Fairport itself is at
-fault. What takes more than `PATIENCE_S` of the processor is interrupted as by Ctrl-C; if it has
-not ended `DEAF_S` after it began, a watchdog ends the process with all stacks. Nothing half-
-written stays.
+fault. What takes more than `PATIENCE_S` of the processor or `WAIT_S` is interrupted as by Ctrl-C;
+if it has not ended `DEAF_S` after it began, a watchdog ends the process with all stacks. Nothing
+half-written stays.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+# of this process's processor, and of the clock: a command may wait for its own workers
 PATIENCE_S = 5.0
-# of wall-clock time, which other programs take, too
-DEAF_S = 300.0
+WAIT_S = 60.0
+DEAF_S = 400.0
 STATUSES = {0: "done", 1: "a check did not hold", 2: "refused", 3: "invalid", 130: "interrupted"}
 FAULTS = ("Traceback (most recent", "fault of fairport itself", "panicked at", "RuntimeWarning")
 
@@ -87,12 +88,19 @@ def _impatient() -> Iterator[None]:
     def press(_: int, __: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGPROF, press)
+    timers = (
+        (signal.ITIMER_PROF, signal.SIGPROF, PATIENCE_S),
+        (signal.ITIMER_REAL, signal.SIGALRM, WAIT_S),
+    )
+    before = [signal.signal(number, press) for _, number, _ in timers]
     faulthandler.dump_traceback_later(DEAF_S, exit=True, file=2)
-    signal.setitimer(signal.ITIMER_PROF, PATIENCE_S)
+    for timer, _, seconds in timers:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        for timer, _, _ in timers:
+            signal.setitimer(timer, 0)
         faulthandler.cancel_dump_traceback_later()
-        signal.signal(signal.SIGPROF, before)
+        for (_, number, _), handler in zip(timers, before, strict=True):
+            signal.signal(number, handler)
