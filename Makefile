@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard cra
 CASE ?=
 ARGS ?=
 
-.PHONY: help demo test lint supply-chain format wheel bench validate attack kernel-diff docs fingerprints lock clean
+.PHONY: help demo test lint supply-chain format wheel bench validate attack mutants kernel-diff docs fingerprints lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -64,6 +64,9 @@ wheel: $(VENV)/.locked $(VENV)/.tools  ## build the wheel for every Python from 
 
 attack: $(VENV)/.built  ## attack the command line with bad input and damaged files: ARGS="--seconds 600 --seed 5"
 	$(BIN)/python -m validation attack $(ARGS)
+
+mutants: $(VENV)/.built  ## change the code and see which changes no test notices (hours); a sample, with cargo-mutants and cosmic-ray
+	$(BIN)/python -m validation mutants $(ARGS)
 
 bench: $(VENV)/.built  ## measure speed and memory here; CASE=million-flows: a million flows on k = 8
 	$(BIN)/python -m benches $(CASE) $(ARGS)

@@ -17,6 +17,7 @@ CASES = {
     "clocks": "many flows, and which port's clock is faster",
     "fixes": "every fix, compared with what its paper shows",
     "attack": "bad input, damaged files and random scenarios against the command line",
+    "mutants": "changes of the code, and which of them no test notices",
     "kernel-diff": "random lossy exchanges, replayed against this machine's kernel",
     "public-scripts": "the public packetdrill scripts for Linux, from a folder of them",
 }
