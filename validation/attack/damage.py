@@ -134,7 +134,7 @@ def make(folder: Path) -> None:
         ("topology", "export", "two-switch", "--format", "graphml", "--out", "net.graphml"),
         ("topology", "export", "two-switch", "--format", "json", "--out", "net.json"),
     ):
-        outcome = run(line, folder)
+        outcome = run(line, folder, patient=True)
         if outcome.status != 0 or outcome.violation:
             raise MakingError(f"{' '.join(line)}: {outcome.violation or outcome.err}")
     captures = sorted((folder / "kept").rglob("*.pcapng"))
