@@ -5,6 +5,7 @@ What a command needs is imported when it runs, so that `fairport --help` stays q
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -18,6 +19,12 @@ def main() -> None:
     """The command `fairport`."""
     if sys.stdout is None:  # closed by the caller: `>&-`
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # a terminal or a pipe that takes ASCII only gets \xb1 for a character that it lacks
+            stream.reconfigure(errors="backslashreplace")
+    # pictures are files here, whatever the user's notebooks draw on
+    os.environ["MPLBACKEND"] = "agg"
     received = [signal.SIGINT]
 
     def interrupt(number: int, _: FrameType | None) -> None:

@@ -138,13 +138,15 @@ def _read_tables(folder: Path) -> dict[str, Any]:
 
     try:
         return {
-            name: pl.read_parquet(folder / TABLES / f"{name}.parquet") for name in tables.SCHEMA
+            # no pattern: a folder may be named `a[b]`
+            name: pl.read_parquet(folder / TABLES / f"{name}.parquet", glob=False)
+            for name in tables.SCHEMA
         }
     except (OSError, pl.exceptions.PolarsError) as error:
         raise RunFolderError(
             f"holds no readable tables: {error}",
             file=str(folder),
-            remedy="`fairport rerun` makes them again",
+            remedy="run the scenario again",
         ) from None
 
 

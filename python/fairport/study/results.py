@@ -147,7 +147,7 @@ def read_definition(there: Place) -> Definition:
         raise InputError(
             "is not a study", file=there.name, remedy="`fairport sweep FILE` makes one"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"cannot be read: {error}",
             file=name,

@@ -84,6 +84,7 @@ def _parsed(path: Path) -> nx.MultiGraph[Any]:
     except (
         ParseError,
         ValueError,
+        RecursionError,
         KeyError,
         TypeError,
         AttributeError,

@@ -88,8 +88,8 @@ class Trace(TrafficSection):
         path = Path(self.path)
         try:
             if path.suffix == ".parquet":
-                return pl.read_parquet(path)
-            return pl.read_csv(path, infer_schema_length=None)
+                return pl.read_parquet(path, glob=False)
+            return pl.read_csv(path, infer_schema_length=None, glob=False)
         except FileNotFoundError:
             raise self._refused("is not there", "give the path of a CSV or Parquet file") from None
         except (OSError, pl.exceptions.PolarsError) as error:
