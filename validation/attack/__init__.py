@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import shutil
@@ -189,7 +190,7 @@ def main(arguments: Sequence[str]) -> int:
         else:
             attack.corpus()
             number = 0
-            while time.monotonic() - begun < given.seconds:
+            while time.monotonic() - begun < given.seconds and number < given.attempts:
                 attack.attempt(number)
                 number += 1
         os.chdir("/")
@@ -222,6 +223,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"how long ({SECONDS:g})")
+    parser.add_argument("--attempts", type=float, default=math.inf, help="at most so many")
     parser.add_argument("--seed", type=int, default=1, help="of all attempts (1)")
     parser.add_argument("--attempt", type=int, help="only the attempt of this number")
     parser.add_argument("--verbose", action="store_true", help="print each command line first")
