@@ -59,8 +59,8 @@ format: $(VENV)/.locked  ## put Rust and Python sources into the standard format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-wheel: $(VENV)/.locked $(VENV)/.tools  ## build the wheel for every Python from 3.10 on, into dist/
-	$(BIN)/maturin build --release --locked --out dist
+wheel: $(VENV)/.locked $(VENV)/.tools  ## build the wheel for every Python from 3.10 on, into dist/; PGO=1: guided by profiles of runs
+	$(BIN)/maturin build --release --locked --out dist $(if $(PGO),--pgo)
 
 attack: $(VENV)/.built  ## attack the command line with bad input and damaged files: ARGS="--seconds 600 --seed 5"
 	$(BIN)/python -m validation attack $(ARGS)
