@@ -133,6 +133,11 @@ def test_the_legend_switches_a_class_on_the_whole_page(tab, page):
         "report.panel('goodput').lines.filter((line) => report.panel('goodput').shows(line)).length"
     )
     assert drawn == 3
+    hidden = """["#bars", "#drop_runs"]
+        .flatMap((one) => [...document.querySelectorAll(`${one} [id*='-class-6hop-']`)])
+        .map((one) => getComputedStyle(one).display)"""
+    assert len(tab.value(hidden)) > 12
+    assert set(tab.value(hidden)) == {"none"}
 
 
 def test_flows_are_sorted_filtered_and_chosen(tab, page, result):

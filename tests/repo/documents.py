@@ -10,6 +10,9 @@ What a fence's language means:
 - `toml`: a scenario, or a part of one, which is laid over `outcast`.
 - `rust`: a piece of the file that its first line names, word for word.
 
+A comment `<!-- picture: FILE -->` names the file that the command below makes, and that the picture
+above is a copy of.
+
 Run this file to renew the outputs shown, the pictures and the pages that are made from the
 program, on purpose: `make docs`.
 """
@@ -19,6 +22,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -36,6 +40,7 @@ LANGUAGES = {"console", "python", "toml", "rust", "text"}
 # what one block ran another need not run again; what the user ran is not looked at
 _STORE = tempfile.TemporaryDirectory(prefix="fairport-store-")
 _QUOTED = re.compile(r"(?://|#) ([\w./-]+\.(?:rs|py))")
+_PICTURE = re.compile(r"!\[[^]]*\]\(([^)]+)\)(?:(?!!\[).)*?<!-- picture: (\S+) -->", re.DOTALL)
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 
 
@@ -75,6 +80,12 @@ def blocks(file: Path) -> list[Block]:
         line = text.count("\n", 0, fence.start()) + 1
         found.append(Block(file, line, fence[1], fence[2], output))
     return found
+
+
+def pictures(file: Path) -> list[tuple[Path, str]]:
+    """The document's pictures that a command makes: the copy, and the file that is made."""
+    found = _PICTURE.findall(file.read_text(encoding="utf-8"))
+    return [(file.parent / copy, made) for copy, made in found]
 
 
 def commands(block: Block) -> list[tuple[str, list[str]]]:
@@ -161,6 +172,21 @@ def _draw_pictures() -> None:
     style.save(paths.draw(panels), images / "paths.png")
 
 
+def _copy_pictures() -> None:
+    """Runs the commands of the documents that show what they make."""
+    for file in FILES:
+        wanted = pictures(file)
+        if not wanted:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            for block in blocks(file):
+                for command, _ in commands(block) if block.language == "console" else []:
+                    run_command(command, Path(folder))
+            for copy, made in wanted:
+                copy.parent.mkdir(exist_ok=True)
+                shutil.copyfile(Path(folder) / made, copy)
+
+
 # built-in scenarios whose throughput ratio depends on the seed, and how many seeds are run
 _SPREAD_OF = ("outcast", "outcast-1-to-12", "outcast-lan", "two-switch")
 _SPREAD_SEEDS = range(1, 21)
@@ -191,6 +217,7 @@ def _measure_spreads() -> None:
 if __name__ == "__main__":
     _measure_spreads()
     _draw_pictures()
+    _copy_pictures()
     for page in generated.PAGES:
         page.write_text(generated.renewed(page), encoding="utf-8")
     generated.MAN_PAGE.write_text(reference.man(), encoding="utf-8")

@@ -12,7 +12,17 @@ import generated
 import pytest
 import reference
 import typer
-from documents import FILES, LANGUAGES, ROOT, agrees, blocks, commands, run_command, run_python
+from documents import (
+    FILES,
+    LANGUAGES,
+    ROOT,
+    agrees,
+    blocks,
+    commands,
+    pictures,
+    run_command,
+    run_python,
+)
 from fairport.cli.app import app as app_of_all_commands
 from fairport.cli.examples import EXAMPLES
 
@@ -49,6 +59,9 @@ def test_every_command_runs_and_prints_what_is_shown(file: Path, tmp_path: Path)
                 assert not shown or agrees(shown, printed), (
                     f"{block.name}: `{command}` prints\n{printed}"
                 )
+    for copy, made in pictures(file):
+        assert (tmp_path / made).read_bytes().startswith(b"\x89PNG"), made
+        assert copy.is_file(), f"`make docs` makes {copy.relative_to(ROOT)}"
 
 
 @pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
@@ -149,3 +162,10 @@ def _laid_over(document: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]
         # a section that names its kind replaces the whole
         merged[key] = _laid_over(merged[key], value) if both and "kind" not in value else value
     return merged
+
+
+def test_the_gallery_has_twelve_pictures_each_with_its_one_command() -> None:
+    gallery = ROOT / "docs" / "gallery.md"
+    lines = [command for block in blocks(gallery) for command, _ in commands(block)]
+    assert len(pictures(gallery)) == len(lines) == 12
+    assert len({made for _, made in pictures(gallery)}) == 12

@@ -6,7 +6,7 @@ can read and that takes longer to draw than the run took: they are cumulative di
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -73,14 +73,15 @@ def _bars(
             heights *= quantity.factor
             total += heights.sum()
             places = left + np.arange(len(heights))
-            panel.bar(places, heights, 0.86, **one.look.bar)
-            panel.hlines(
+            bars = panel.bar(places, heights, 0.86, **one.look.bar)
+            mean = panel.hlines(
                 heights.mean(),
                 left - 0.5,
                 left + len(heights) - 0.5,
                 color=style.INK,
                 linewidth=1.2,
             )
+            one.mark([*bars, mean], f"{100 * span:.0f}")
             left += len(heights) + gap
         if count > 1:
             style.fair_share(panel, total / count)
@@ -109,7 +110,8 @@ def _distributions(
             known = np.array([rates[flow] for flow in one.flows if flow in rates])
             ordered = np.sort(known) * quantity.factor
             share = np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
-            panel.step(ordered, share, where="post", color=one.look.colour, linestyle=dashes)
+            look: dict[str, Any] = {"color": one.look.colour, "linestyle": dashes}
+            one.mark(panel.step(ordered, share, where="post", **look), f"{100 * span:.0f}")
         if rates:
             fair = sum(rates.values()) / len(rates) * quantity.factor
             panel.axvline(fair, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))

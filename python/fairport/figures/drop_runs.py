@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
@@ -65,17 +66,21 @@ def _by_flow(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
     for one, x, width in zip(classes, *_places(len(classes)), strict=True):
         counts = every[one.flows]
         heights.append(counts.mean(axis=0))
-        panel.bar(x, heights[-1], width, **one.look.bar, label=one.label)
+        drawn: list[Artist] = list(
+            panel.bar(x, heights[-1], width, **one.look.bar, label=one.label)
+        )
         if len(one.flows) > MANY:
             most = counts.max(axis=0)
             ends = x - width / 2, x + width / 2
             seen = most > 0
-            panel.hlines(most[seen], ends[0][seen], ends[1][seen], color=style.INK, linewidth=1)
+            look: dict[str, Any] = {"color": style.INK, "linewidth": 1}
+            drawn.append(panel.hlines(most[seen], ends[0][seen], ends[1][seen], **look))
         elif len(one.flows) > 1:
             spread = np.linspace(-0.35, 0.35, len(one.flows))[:, None] * width
             dots: dict[str, Any] = {"markersize": 1.9, "alpha": 0.7, "markeredgewidth": 0}
             seen = counts > 0
-            panel.plot((x + spread)[seen], counts[seen], "o", color=style.INK, **dots)
+            drawn += panel.plot((x + spread)[seen], counts[seen], "o", color=style.INK, **dots)
+        one.mark(drawn, "runs")
     _scale(panel, heights)
 
 

@@ -8,13 +8,14 @@ class has the same colour in every figure.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -122,6 +123,12 @@ class HopClass:
         from fairport import metrics
 
         return metrics.class_name(self.hops)
+
+    def mark(self, artists: Iterable[Artist], place: str) -> None:
+        """Gives artists ids of their class, by which a page hides and shows them."""
+        name = self.name.replace("-", "")
+        for number, artist in enumerate(artists):
+            artist.set_gid(f"class-{name}-{place}-{number}")
 
     @property
     def label(self) -> str:
