@@ -112,7 +112,9 @@ def _distributions(
             share = np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
             look: dict[str, Any] = {"color": one.look.colour, "linestyle": dashes}
             one.mark(panel.step(ordered, share, where="post", **look), f"{100 * span:.0f}")
-        if rates:
+        if not rates:
+            panel.text(0.5, 0.5, "no samples", transform=panel.transAxes, ha="center")
+        else:
             fair = sum(rates.values()) / len(rates) * quantity.factor
             panel.axvline(fair, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
         if wide:
