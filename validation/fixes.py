@@ -280,7 +280,7 @@ def _summary(comparison: fp.Comparison) -> str:
         if one.why_not
     ]
     reasons = [
-        f"{one.rank}. **{one.fix}**: {one.verdict}: {one.sentence}" for one in comparison.ranking
+        f"{one.rank}. **{one.fix}**: {one.effect}: {one.sentence}" for one in comparison.ranking
     ]
     return "\n\n".join([table([*heads, "needs"], rows), "\n".join(reasons), comparison.conclusion])
 

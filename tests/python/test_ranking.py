@@ -25,8 +25,8 @@ def row(fix: str, q1: float, median: float, q3: float, **others: Any) -> dict[st
 NONE = row("none", 0.1, 0.2, 0.3)
 
 
-def verdict_of(one: dict[str, Any], none: dict[str, Any] = NONE) -> str:
-    return ranking([one], none, LONE)[0].verdict
+def effect_of(one: dict[str, Any], none: dict[str, Any] = NONE) -> str:
+    return ranking([one], none, LONE)[0].effect
 
 
 def test_twice_is_as_far_from_an_equal_share_as_half() -> None:
@@ -39,8 +39,8 @@ def test_twice_is_as_far_from_an_equal_share_as_half() -> None:
 def test_what_works_with_some_seeds_only_comes_later() -> None:
     steady, lucky = row("steady", 0.85, 0.86, 0.87), row("lucky", 0.5, 1.0, 1.5)
     assert [one.fix for one in ranking([lucky, steady], NONE, LONE)] == ["steady", "lucky"]
-    assert verdict_of(steady) == "fair"
-    assert verdict_of(lucky) == "fair at the median"
+    assert effect_of(steady) == "fair"
+    assert effect_of(lucky) == "fair at the median"
 
 
 def test_what_costs_goodput_comes_after_what_does_not() -> None:
@@ -49,7 +49,7 @@ def test_what_costs_goodput_comes_after_what_does_not() -> None:
     unfair = row("unfair", 0.5, 0.5, 0.5)
     found = ranking([unfair, dear, free], NONE, LONE)
     assert [one.fix for one in found] == ["free", "dear", "unfair"]
-    assert found[1].verdict == "fair, at a cost"
+    assert found[1].effect == "fair, at a cost"
     assert "total goodput 10 % lower" in found[1].sentence
 
 
@@ -58,13 +58,13 @@ def test_what_helps_the_lone_flow_and_starves_others_is_no_fair_fix() -> None:
     uneven, even = row("uneven", 1, 1, 1, **jain), row("even", 0.81, 0.85, 0.9)
     found = ranking([uneven, even], NONE, LONE)
     assert [one.fix for one in found] == ["even", "uneven"]
-    assert found[1].verdict == "fair to the lone class only"
+    assert found[1].effect == "fair to the lone class only"
     assert "Jain's index 0.96 to 0.80" in found[1].sentence
     assert conclusion(found, NONE, LONE).endswith("; even makes it fair.")
 
 
 @pytest.mark.parametrize(
-    ("ratios", "verdict"),
+    ("ratios", "effect"),
     [
         ((0.5, 0.55, 0.6), "helps, but not enough"),
         ((1.9, 2.0, 2.1), "reversed"),
@@ -72,8 +72,8 @@ def test_what_helps_the_lone_flow_and_starves_others_is_no_fair_fix() -> None:
         ((0.25, 0.35, 0.5), "no clear difference"),
     ],
 )
-def test_verdicts(ratios: tuple[float, float, float], verdict: str) -> None:
-    assert verdict_of(row("fix", *ratios)) == verdict
+def test_effects(ratios: tuple[float, float, float], effect: str) -> None:
+    assert effect_of(row("fix", *ratios)) == effect
 
 
 def test_nothing_delivered_is_the_last() -> None:
@@ -81,7 +81,7 @@ def test_nothing_delivered_is_the_last() -> None:
     starved = row("starved", 0, 0, 0)
     found = ranking([nothing, starved, row("fair", 1, 1, 1)], NONE, LONE)
     assert [one.fix for one in found] == ["fair", "nothing", "starved"]
-    assert [one.verdict for one in found[1:]] == ["nothing to compare", "worse"]
+    assert [one.effect for one in found[1:]] == ["nothing to compare", "worse"]
 
 
 def test_a_sentence_names_what_changes_and_what_it_needs() -> None:
@@ -109,7 +109,7 @@ def test_without_a_lone_class_jains_index_is_compared() -> None:
     better = row("fix", 1, 1, 1, jain_index_q1=0.98, jain_index_median=0.99, jain_index_q3=0.99)
     none = row("none", 1, 1, 1, jain_index_q1=0.6, jain_index_median=0.7, jain_index_q3=0.8)
     (found,) = ranking([better], none, EQUALS)
-    assert found.verdict == "fair"
+    assert found.effect == "fair"
     assert found.sentence.startswith("Jain's index is 0.990 (0.980 to 0.990), 0.70 without")
 
 
@@ -124,7 +124,7 @@ NOTHING: dict[str, Any] = {
 def test_where_nobody_delivered_anything_nothing_is_compared(groups: Groups) -> None:
     none, fix = (row(name, 1, 1, 1, **NOTHING) for name in ("none", "a"))
     (found,) = ranking([fix], none, groups)
-    assert found.verdict == "nothing to compare"
+    assert found.effect == "nothing to compare"
     assert "no flow delivered data" in found.sentence
     assert "no flow delivered data" in conclusion([found], none, groups)
 
@@ -133,6 +133,6 @@ def test_where_nobody_delivered_anything_nothing_is_compared(groups: Groups) -> 
 def test_a_fix_with_which_they_deliver_something_is_compared(groups: Groups) -> None:
     none = row("none", 1, 1, 1, **NOTHING)
     (found,) = ranking([row("a", 1, 1, 1)], none, groups)
-    assert found.verdict == "fair"
+    assert found.effect == "fair"
     assert "nothing without" in found.sentence
     assert "a makes it fair" in conclusion([found], none, groups)

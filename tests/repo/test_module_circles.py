@@ -1,8 +1,8 @@
-"""Circles between the modules inside a crate: only those that are written down here, with the reason.
+"""Circles between the modules inside a crate: only those that are written down here, with a reason.
 
-No circle exists between crates or Python packages (test_layers.py). Inside a crate, a module is a file
-or folder right below `src`. Two modules that use each other have to be read together, so a circle is
-accepted only where taking it apart would be harder to read.
+No circle exists between crates or Python packages (test_layers.py). Inside a crate, a module is a
+file or folder right below `src`. Two modules that use each other have to be read together, so a
+circle is accepted only where taking it apart would be harder to read.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ ROOT = Path(__file__).parents[2]
 
 ACCEPTED = {
     ("net", frozenset({"discipline", "observer", "queue", "scheduler"})): (
-        "`queue` is the list of all disciplines and schedulers, and builds each from its configuration;"
-        " the configuration reads the port that it is built for (`queue::context`). A new discipline"
-        " is one file and one line for it."
+        "`queue` is the list of all disciplines and schedulers, and builds each from its"
+        " configuration; the configuration reads the port that it is built for (`queue::context`)."
+        " A new discipline is one file and one line for it."
     ),
     ("net", frozenset({"network", "port"})): (
         "a port is given its place in the network, and the network consists of ports."
     ),
     ("tcp", frozenset({"checks", "congestion", "presets", "recovery", "settings", "sizing"})): (
-        "`settings` is one flat list, whose fields have the types of the algorithms that they choose;"
-        " each algorithm is built from the list, checks its part of it, and a preset is such a list."
+        "`settings` is one flat list, whose fields have the types of the algorithms that they"
+        " choose; each algorithm is built from the list, checks its part of it, and a preset is"
+        " such a list."
     ),
     ("trace", frozenset({"analysis", "outcome"})): (
         "an analysis ends by making its outcome, which reads all that the analysis has gathered."

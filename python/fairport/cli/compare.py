@@ -11,6 +11,7 @@ from fairport.cli.options import (
     Assignments,
     BackendName,
     Csv,
+    FirstSeed,
     Force,
     Jobs,
     Json,
@@ -49,15 +50,7 @@ def compare(
     repeat: Annotated[
         int, typer.Option(metavar="N", min=1, help="Runs of each, with the seeds from --seed on.")
     ] = 10,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="The first seed.  [default: the scenario's]",
-            show_default=False,
-        ),
-    ] = None,
+    seed: FirstSeed = None,
     duration: SimulatedTime = "",
     assignments: Assignments = None,
     out: Annotated[

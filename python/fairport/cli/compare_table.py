@@ -49,7 +49,7 @@ def show(comparison: Comparison, folder: Path | None) -> None:
         console.print(f"  {part:<7} {text}", style="dim")
     console.print(f"\n{comparison.ranked_by}")
     for one in comparison.ranking:
-        console.print(f"{one.rank}. [bold]{one.fix}[/bold]: {one.verdict}: {one.sentence}")
+        console.print(f"{one.rank}. [bold]{one.fix}[/bold]: {one.effect}: {one.sentence}")
     console.print(f"\n{comparison.conclusion}", style="bold")
     if folder is not None:
         for file in ("report.html", "tables"):

@@ -22,6 +22,12 @@ Jobs = Annotated[
         metavar="N", min=1, help="Runs at a time.  [default: one per processor]", show_default=False
     ),
 ]
+FirstSeed = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=0, help="The first seed.  [default: the scenario's]", show_default=False
+    ),
+]
 BackendName = Annotated[
     str,
     typer.Option("--backend", metavar="NAME", help="What runs the scenario: simulation or linux."),

@@ -11,6 +11,7 @@ import typer
 from fairport.cli.options import (
     Assignments,
     Csv,
+    FirstSeed,
     Force,
     Json,
     NoFigures,
@@ -37,15 +38,7 @@ def validate(
             " are made again.",
         ),
     ] = 5,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="The first seed.  [default: the scenario's]",
-            show_default=False,
-        ),
-    ] = None,
+    seed: FirstSeed = None,
     duration: SimulatedTime = "",
     assignments: Assignments = None,
     out: Annotated[

@@ -146,7 +146,7 @@ class Comparison:
 
     @cached_property
     def ranking(self) -> list[ranking.Ranked]:
-        """The fixes, best first, each with a verdict and its reason."""
+        """The fixes, best first, each with its effect and the reason."""
         none, *fixes = self.table.to_dicts()
         with_numbers = [row for row in fixes if row["not_applicable"] is None]
         if self._by_share:
@@ -195,7 +195,7 @@ class Comparison:
             entry["traffic"] = self._by_traffic(row)
             if row["fix"] in rank:
                 one = rank[row["fix"]]
-                entry |= {"rank": one.rank, "verdict": one.verdict, "sentence": one.sentence}
+                entry |= {"rank": one.rank, "effect": one.effect, "sentence": one.sentence}
             fixes.append(entry)
         return {
             "scenario": self.scenario.name,

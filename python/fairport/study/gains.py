@@ -71,7 +71,7 @@ def ranking(
         return -(gains[row["fix"]].whole.median or 0.0), len(row["needs"])
 
     return [
-        Ranked(rank, row["fix"], _verdict(gains[row["fix"]]), _sentence(row, none, ranked))
+        Ranked(rank, row["fix"], _effect(gains[row["fix"]]), _sentence(row, none, ranked))
         for rank, row in enumerate(sorted(rows, key=place), 1)
     ]
 
@@ -87,15 +87,15 @@ def ranked_by(ranked: Sequence[ComparedLoad]) -> str:
 
 def conclusion(ordered: Sequence[Ranked], ranked: Sequence[ComparedLoad]) -> str:
     """The comparison in one sentence."""
-    better = [f"{one.fix} ({one.verdict})" for one in ordered if one.verdict.startswith("better")]
-    worse = [one.fix for one in ordered if one.verdict.startswith("worse")]
+    better = [f"{one.fix} ({one.effect})" for one in ordered if one.effect.startswith("better")]
+    worse = [one.fix for one in ordered if one.effect.startswith("worse")]
     found = f"Best: {', then '.join(better)}" if better else "No fix is clearly better than none"
     if worse:
         found += f"; worse than no fix: {', '.join(worse)}"
     return f"{found}. {ranked_by(ranked)}"
 
 
-def _verdict(gain: Gain) -> str:
+def _effect(gain: Gain) -> str:
     spread = gain.whole
     if spread.median is None or abs(spread.median) < _NOTICEABLE:
         return "no clear difference"

@@ -53,7 +53,7 @@ class Ranked:
 
     rank: int
     fix: str
-    verdict: str
+    effect: str
     """Such as "fair" or "helps, but not enough"."""
     sentence: str
 
@@ -72,7 +72,7 @@ def ranking(rows: Sequence[Row], none: Row, groups: Groups) -> list[Ranked]:
         )
 
     return [
-        Ranked(rank, row["fix"], _verdict(row, none, key), _sentence(row, none, key, groups))
+        Ranked(rank, row["fix"], _effect(row, none, key), _sentence(row, none, key, groups))
         for rank, row in enumerate(sorted(rows, key=place), 1)
     ]
 
@@ -87,7 +87,7 @@ def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
         without = f"Without a fix there is no {what}: no flow delivered data that is compared"
     if _fair(before, key):
         return f"{without}: there is nothing to fix."
-    words = {one.fix: one.verdict.partition(",")[0] for one in ranked}
+    words = {one.fix: one.effect.partition(",")[0] for one in ranked}
     fair, in_part = (
         [fix for fix, word in words.items() if word == wanted] for wanted in ("fair", _IN_PART)
     )
@@ -103,7 +103,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
 
 
-def _verdict(row: Row, none: Row, key: str) -> str:
+def _effect(row: Row, none: Row, key: str) -> str:
     median, q1, q3 = (row[f"{key}_{part}"] for part in ("median", "q1", "q3"))
     if median is None:
         return "nothing to compare"
@@ -124,7 +124,7 @@ def _verdict(row: Row, none: Row, key: str) -> str:
 def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
     if row[f"{key}_median"] is None:
         return "no flow delivered data within the measurement, so there is nothing to compare."
-    effects = [
+    found = [
         _share(row, none, key, groups),
         _jain(row, none),
         change("total goodput", _gain(row, none), 0.01),
@@ -134,7 +134,7 @@ def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
             "drop runs of 2 and more", row["drop_runs_ge2_median"], none["drop_runs_ge2_median"]
         ),
     ]
-    return "; ".join([effect for effect in effects if effect]) + f". Needs: {needed(row)}."
+    return "; ".join([one for one in found if one]) + f". Needs: {needed(row)}."
 
 
 def needed(row: Row) -> str:

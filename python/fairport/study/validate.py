@@ -107,7 +107,7 @@ class Validation:
         ours, theirs = self.side(SIMULATION), self.side(LINUX)
         peers = [1e-6 * one["peers_goodput_bps_mean_median"] for one in (ours, theirs)]
         ratios = [one["throughput_ratio_median"] for one in (ours, theirs)]
-        verdict = "agree" if self.agree else "differ"
+        agreement = "agree" if self.agree else "differ"
         lone = (
             ""
             if None in ratios
@@ -115,7 +115,7 @@ class Validation:
             f" {ratios[1]:.2f} on Linux"
         )
         return (
-            f"Simulation and Linux {verdict}{lone or ':'}{',' if lone else ''} and the peers"
+            f"Simulation and Linux {agreement}{lone or ':'}{',' if lone else ''} and the peers"
             f" {peers[0]:.3g} and {peers[1]:.3g} Mbit/s (medians of"
             f" {ours['valid_runs']} and {theirs['valid_runs']} runs)."
         )
