@@ -71,7 +71,7 @@ def ranking(
         return -(gains[row["fix"]].whole.median or 0.0), len(row["needs"])
 
     return [
-        Ranked(rank, row["fix"], _effect(gains[row["fix"]]), _sentence(row, none, ranked))
+        Ranked(rank, row["fix"], _word(gains[row["fix"]]), _sentence(row, none, ranked))
         for rank, row in enumerate(sorted(rows, key=place), 1)
     ]
 
@@ -95,7 +95,7 @@ def conclusion(ordered: Sequence[Ranked], ranked: Sequence[ComparedLoad]) -> str
     return f"{found}. {ranked_by(ranked)}"
 
 
-def _effect(gain: Gain) -> str:
+def _word(gain: Gain) -> str:
     spread = gain.whole
     if spread.median is None or abs(spread.median) < _NOTICEABLE:
         return "no clear difference"
