@@ -18,6 +18,7 @@ CASES = {
     "fixes": "every fix, compared with what its paper shows",
     "attack": "bad input, damaged files and random scenarios against the command line",
     "mutants": "changes of the code, and which of them no test notices",
+    "linux": "two switches and a fat-tree, over real Linux as well (as root)",
     "kernel-diff": "random lossy exchanges, replayed against this machine's kernel",
     "public-scripts": "the public packetdrill scripts for Linux, from a folder of them",
 }

@@ -133,8 +133,7 @@ def test_the_simulation_gets_the_hosts_and_the_ticks_of_the_machine(played: list
 def test_when_two_sides_agree(
     ratios: tuple[float, float], peers: tuple[float, float], agree: bool
 ) -> None:
-    near = study._near_ratio(*ratios) and study._near_share(*peers)
-    assert near == agree
+    assert study.agrees(ratios, peers) == agree
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")

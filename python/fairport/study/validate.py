@@ -95,11 +95,8 @@ class Validation:
         The lone flow's ratio within a factor of 2 or 0.05, and the peers' mean within 15 %.
         """
         ours, theirs = self.side(SIMULATION), self.side(LINUX)
-        return _near_ratio(
-            ours["throughput_ratio_median"], theirs["throughput_ratio_median"]
-        ) and _near_share(
-            ours["peers_goodput_bps_mean_median"], theirs["peers_goodput_bps_mean_median"]
-        )
+        ratio, peers = "throughput_ratio_median", "peers_goodput_bps_mean_median"
+        return agrees((ours[ratio], theirs[ratio]), (ours[peers], theirs[peers]))
 
     @property
     def conclusion(self) -> str:
@@ -187,6 +184,13 @@ def validate(
         runs=pl.DataFrame(rows, infer_schema_length=None),
         drop_runs=pl.concat(lengths),
     )
+
+
+def agrees(
+    ratios: tuple[float | None, float | None], peers: tuple[float | None, float | None]
+) -> bool:
+    """Whether medians are near each other, ours first: the lone flow's ratio, its peers' mean."""
+    return _near_ratio(*ratios) and _near_share(*peers)
 
 
 class NoValidRunError(BackendError):

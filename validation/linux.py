@@ -1,0 +1,189 @@
+"""Simulation beside real Linux, through the same switch: the table of docs/validation/linux.md.
+
+    sudo .venv/bin/python -m validation linux --only "11 packets, n = 12"
+
+runs one scenario with both (`fairport validate`) and keeps what came out below target/; without
+`--only` it runs those that are not kept yet. Nothing else may run on the machine meanwhile.
+`--again` simulates what is kept once more, after a change of the model. The table is made of all
+that is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+from fairport.errors import InputError
+from fairport.record import Record
+from fairport.scenario import parse
+from fairport.study.measures import Groups, measured
+from fairport.study.validate import LINUX, SIMULATION, Validation, agrees, validate
+
+from validation.case import DOCS
+from validation.markdown import between_markers, table
+
+KEPT = Path(__file__).parents[1] / "target" / "validation-linux"
+
+BASE: dict[str, Any] = {
+    "name": "beside-linux",
+    "duration": "6s",
+    "topology": {"kind": "two-switch", "peers": 12},
+    "link": {"rate": "100Mbps", "delay": "0s", "clock_error": "50ppm"},
+    "switch": {"processing_delay": "1us"},
+    "queue": {"kind": "drop-tail", "limit": "11 packets"},
+    # two ticks of HZ = 250, below which no kernel with it goes
+    "tcp": {"stack": "linux-6", "rto_min": "8ms"},
+    "traffic": [{"kind": "bulk", "from": "all", "to": "h0", "start_jitter": "10ms"}],
+    "measure": {"from": "1s"},
+}
+DCTCP = {"kind": "step-marking", "limit": "100 packets", "mark_above": "20 packets"}
+# what is run -> what differs from the base
+SCENARIOS: dict[str, dict[str, Any]] = {
+    "11 packets, n = 2": {"topology.peers": 2},
+    "11 packets, n = 6": {"topology.peers": 6},
+    "11 packets, n = 12": {},
+    "128 KB, n = 6": {"topology.peers": 6, "queue.limit": "128KB"},
+    "128 KB, n = 12": {"queue.limit": "128KB"},
+    "RED of 30 packets, n = 12": {"queue": {"kind": "red", "limit": "30 packets"}},
+    "SFQ, n = 12": {"queue": {"kind": "sfq"}},
+    "DCTCP, K = 20, n = 6": {
+        "topology.peers": 6,
+        "queue": DCTCP,
+        "tcp.congestion_control": "dctcp",
+    },
+    "fat-tree, 15 to 1, 11 packets": {"topology": {"kind": "fat-tree", "k": 4}},
+    "fat-tree, 15 to 1, 1 Gbit/s, 16 KiB": {
+        "topology": {"kind": "fat-tree", "k": 4},
+        "link.rate": "1Gbps",
+        "queue.limit": "16KiB",
+    },
+}
+RUNS = 5
+# two modes: the share of runs in each is compared, which takes more of them
+RUNS_OF = {"11 packets, n = 2": 20}
+DEFAULT = "default profile"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs what is asked for, prints the table, and renews the page."""
+    parser = argparse.ArgumentParser(prog="python -m validation linux", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--only", choices=[*SCENARIOS], help="run this one, kept or not")
+    parser.add_argument("--again", action="store_true", help="simulate what is kept again")
+    parser.add_argument("--print-only", action="store_true", help="do not renew the page in docs/")
+    given = parser.parse_args(arguments)
+    for name in [given.only] if given.only else SCENARIOS:
+        if given.again:
+            _simulate_again(name)
+        elif given.only or not _file(name).exists():
+            try:
+                _keep(name, validate(_scenario(name), repeat=RUNS_OF.get(name, RUNS)))
+            except InputError as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                _write(name, {"error": str(error)})
+    text = _table()
+    print(text)
+    if not given.print_only:
+        between_markers(DOCS / "validation" / "linux.md", "beside", text)
+    return 0
+
+
+def _scenario(name: str) -> fp.Scenario:
+    return fp.scenario(BASE).patch(SCENARIOS[name])
+
+
+def _keep(name: str, found: Validation) -> None:
+    """Both sides, and the simulation with the times that every Linux stack has by default."""
+    _write(
+        name,
+        {
+            "simulated": found.simulated.to_toml(),
+            "groups": asdict(found.groups),
+            "invalid": [dict(one) for one in found.invalid],
+            LINUX: found.runs.filter(side=LINUX).to_dicts(),
+            SIMULATION: found.runs.filter(side=SIMULATION).to_dicts(),
+            DEFAULT: _runs(found.simulated.patch({"host": {}}), found.groups, len(found.seeds)),
+        },
+    )
+
+
+def _simulate_again(name: str) -> None:
+    kept = _kept(name)
+    if kept is None or "error" in kept:
+        return
+    scenario, groups = parse(kept["simulated"]), Groups(**kept["groups"])
+    again = {SIMULATION: scenario, DEFAULT: scenario.patch({"host": {}})}
+    seeds = len(kept[SIMULATION])
+    _write(name, kept | {side: _runs(one, groups, seeds) for side, one in again.items()})
+
+
+def _runs(scenario: fp.Scenario, groups: Groups, seeds: int) -> list[dict[str, Any]]:
+    results = fp.run_many(scenario, range(1, seeds + 1), jobs=os.cpu_count() or 1)
+    return [measured(Record.of(result), groups) for result in results]
+
+
+def _file(name: str) -> Path:
+    return KEPT / f"{name}.json"
+
+
+def _write(name: str, content: Mapping[str, Any]) -> None:
+    KEPT.mkdir(parents=True, exist_ok=True)
+    _file(name).write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+def _kept(name: str) -> dict[str, Any] | None:
+    if not _file(name).exists():
+        return None
+    kept: dict[str, Any] = json.loads(_file(name).read_text(encoding="utf-8"))
+    return kept
+
+
+def _table() -> str:
+    heads = ["what", "lone flow, Linux", "simulated, times of these runs", "simulated, default"]
+    heads += ["ratio: Linux, simulated, default", "peers: the same", "agree"]
+    rows = []
+    for name in SCENARIOS:
+        kept = _kept(name)
+        if kept is not None:
+            rows.append([name, *_cells(kept)])
+    return table(heads, rows)
+
+
+def _cells(kept: Mapping[str, Any]) -> list[str]:
+    if "error" in kept:
+        return ["no valid run", *[""] * 5]
+    sides = [kept[side] for side in (LINUX, SIMULATION, DEFAULT)]
+    lone = [_spread([row["lone_goodput_bps_mean"] / 1e6 for row in side]) for side in sides]
+    lone[0] += f", {len(sides[0])} runs"
+    ratios = [_median(side, "throughput_ratio") for side in sides]
+    peers = [_median(side, "peers_goodput_bps_mean") for side in sides]
+    agree = [
+        "yes" if agrees((ratios[at], ratios[0]), (peers[at], peers[0])) else "**no**"
+        for at in (1, 2)
+    ]
+    return [
+        *lone,
+        ", ".join(f"{ratio:.2f}" for ratio in ratios),
+        ", ".join(f"{1e-6 * mean:.3g}" for mean in peers),
+        ", ".join(agree),
+    ]
+
+
+def _median(side: Sequence[Mapping[str, float]], key: str) -> float:
+    return statistics.median(row[key] for row in side)
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{min(values):.2g} to {max(values):.3g}, median {statistics.median(values):.2g}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
