@@ -119,7 +119,7 @@ def _simulate_again(name: str) -> None:
     kept = _kept(name)
     if kept is None or "error" in kept:
         return
-    scenario, groups = parse(kept["simulated"]), Groups(**kept["groups"])
+    scenario, groups = parse(kept["simulated"], file=str(_file(name))), Groups(**kept["groups"])
     again = {SIMULATION: scenario, DEFAULT: scenario.patch({"host": {}})}
     seeds = len(kept[SIMULATION])
     _write(name, kept | {side: _runs(one, groups, seeds) for side, one in again.items()})
@@ -159,7 +159,7 @@ def _table() -> str:
 
 def _cells(kept: Mapping[str, Any]) -> list[str]:
     if "error" in kept:
-        return ["no valid run", *[""] * 5]
+        return ["no run", *[""] * 5]
     sides = [kept[side] for side in (LINUX, SIMULATION, DEFAULT)]
     lone = [_spread([row["lone_goodput_bps_mean"] / 1e6 for row in side]) for side in sides]
     lone[0] += f", {len(sides[0])} runs"

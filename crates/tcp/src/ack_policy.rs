@@ -1,7 +1,7 @@
 //! When the receiver acknowledges: every segment, delayed (RFC 5681 4.2), or as Linux does.
 //!
 //! Whatever the policy, data out of order, data that fills a gap, duplicates and FIN are
-//! acknowledged at once (RFC 5681 4.2).
+//! acknowledged at once (RFC 5681 4.2), except for what SACK compression holds back.
 //!
 //! Linux's quick-ACK mode (`tcp_input.c`, `tcp_output.c`, `tcp_timer.c` of 3.0): up to 16 ACKs are not
 //! delayed at the start of a connection, after data out of order or a duplicate, and after a gap
@@ -11,6 +11,7 @@
 use fairport_units::{Duration, Instant};
 
 use crate::receive_offload::{InOrder, Merge};
+use crate::sack_compression::SackCompression;
 use crate::settings::{AckPolicy, Settings};
 use crate::timers::{Timer, Timers};
 
@@ -39,11 +40,18 @@ pub(crate) struct AckSchedule {
     delay_cap: Duration,
     /// segments that are acknowledged as one; none: each one alone
     merge: Option<Box<Merge>>,
+    /// Linux up to 4.17: data out of order raises `quick`
+    quick_after_gap: bool,
+    compression: SackCompression,
 }
 
 impl AckSchedule {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let tick = settings.clock_granularity_ps;
+        // a tick of the timers (HZ), where they have one
+        let tick = match settings.clock_tick_ps {
+            Duration::ZERO => settings.clock_granularity_ps,
+            tick => tick,
+        };
         let rto_min = settings.rto_min_ps.max(tick * 2);
         Self {
             policy: settings.ack_policy,
@@ -62,6 +70,8 @@ impl AckSchedule {
                 Duration::NEVER
             },
             merge: Merge::new(settings.receive_offload_ps),
+            quick_after_gap: settings.quick_acks_after_gap,
+            compression: SackCompression::new(settings.sack_compression),
         }
     }
 
@@ -105,8 +115,33 @@ impl AckSchedule {
         }
     }
 
-    /// Data arrived out of order, or a second time (its ACK was lost, or the peer's timeout was early). It
-    /// says nothing about the gap between segments.
+    /// Data arrived behind a gap that begins at `gap`.
+    #[cold]
+    pub(crate) fn on_out_of_order(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        gap: u64,
+        window: u64,
+        srtt: Option<Duration>,
+    ) {
+        if self.quick_after_gap {
+            self.on_out_of_place(window);
+        } else if self.is_quick() || !self.compression.holds_back(timers, now, gap, srtt) {
+            self.now = true;
+        }
+    }
+
+    /// Data arrived that filled the beginning of a gap: it goes on at `gap`.
+    #[cold]
+    pub(crate) fn on_partly_filled(&mut self, gap: u64, unacknowledged: u64) {
+        if unacknowledged <= self.full_segment {
+            self.compression.starts_anew(gap);
+        }
+    }
+
+    /// Data arrived a second time (its ACK was lost, or the peer's timeout was early). It says nothing
+    /// about the gap between segments.
     pub(crate) fn on_out_of_place(&mut self, window: u64) {
         self.now = true;
         if self.policy == AckPolicy::QuickAck {
@@ -184,12 +219,20 @@ impl AckSchedule {
         }
         timers.stop(Timer::DelayedAck);
         self.now = true;
+        if self.compression.holds() {
+            return;
+        }
         if self.interactive {
             self.interactive = false;
             self.ato = self.delay_min;
         } else {
             self.ato = (self.ato * 2).min(rto);
         }
+    }
+
+    /// The peer does not understand SACK: there is no use in holding ACKs back.
+    pub(crate) fn without_sack(&mut self) {
+        self.compression.turn_off();
     }
 
     /// The connection is gone.
@@ -203,7 +246,11 @@ impl AckSchedule {
     #[inline]
     pub(crate) fn on_sent(&mut self, timers: &mut Timers, now: Instant, with_data: bool) {
         self.now = false;
-        timers.stop(Timer::DelayedAck);
+        // data carries no SACK blocks here: what is held back still waits for its ACK
+        if !(with_data && self.compression.holds()) {
+            timers.stop(Timer::DelayedAck);
+            self.compression.on_sent();
+        }
         if let Some(merge) = &mut self.merge {
             merge.stop(timers);
         }

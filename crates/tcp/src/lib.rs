@@ -60,6 +60,7 @@ mod receiver;
 mod recovery;
 mod report;
 mod rtt;
+mod sack_compression;
 mod scoreboard;
 mod segment;
 mod sender;

@@ -209,13 +209,15 @@ impl Receiver {
             self.acks.on_out_of_place(self.window);
             return;
         }
-        if start != self.nxt {
-            self.note_duplicate(start.max(self.start), self.nxt);
-            self.acks.on_out_of_place(self.window);
-        }
         if start > self.nxt {
+            self.acks
+                .on_out_of_order(timers, now, self.nxt, self.window, own.srtt);
             self.hold(Range { start, end });
             return;
+        }
+        if start < self.nxt {
+            self.note_duplicate(start.max(self.start), self.nxt);
+            self.acks.on_out_of_place(self.window);
         }
         let gap = self.has_gap();
         self.nxt = if gap { self.fill(end) } else { end };
@@ -228,6 +230,9 @@ impl Receiver {
             srtt: own.srtt,
         };
         self.acks.on_in_order(timers, now, &data);
+        if gap && self.has_gap() {
+            self.acks.on_partly_filled(self.nxt, data.unacknowledged);
+        }
         if self.fin.is_some() {
             self.acks.at_once();
         }

@@ -117,6 +117,12 @@ pub struct Settings {
     /// Under `quick-ack`, hold no acknowledgement back as long as `rto_min_ps`, taken for the
     /// peer's (Linux's `tcp_delack_max` since 6.7).
     pub delayed_ack_below_rto_min: bool,
+    /// Under `quick-ack`, data out of order makes the next ACKs quick, too (Linux up to 4.17).
+    pub quick_acks_after_gap: bool,
+    /// Under SACK and without `quick_acks_after_gap`, most ACKs of data out of order that are held back for a
+    /// twentieth of the round-trip time and 0.1 ms, to be sent as one, behind three that are not
+    /// (`tcp_comp_sack_nr`, Linux since 4.18); 0: none is.
+    pub sack_compression: u8,
     /// Rule of the retransmission timeout.
     pub rto_rule: RtoRule,
     /// Minimum of the timeout (`rfc6298`) or of its deviation term (`linux`).

@@ -183,6 +183,73 @@ fn linux_is_quick_again_after_data_out_of_order() {
     assert_eq!(pair.acks().len(), 14 + 3);
 }
 
+/// Segments of `linux-6`, each 12 us on the link, of which `lost` are lost: the times of the ACKs behind the
+/// gap, by the time when the first segment behind it came.
+fn acks_behind_a_gap(overrides: &Value, segments: u64, lost: &'static [usize]) -> Vec<Duration> {
+    let mut all = json!({"initial_window_segments": 100});
+    for (key, value) in overrides.as_object().unwrap() {
+        all[key] = value.clone();
+    }
+    let mut pair = Pair::same(&stack("linux-6", &all), ONE_WAY)
+        .spaced(Duration::from_us(12))
+        .connected()
+        .losing(lost);
+    pair.sent.clear();
+    pair.client.write(segments * 1448);
+    pair.run();
+    assert_eq!(pair.server.delivered_bytes(), segments * 1448);
+    let from = pair.sent[0].at + ONE_WAY + Duration::from_us(12) * (lost[0] as u64 + 2);
+    let acks = pair.acks();
+    acks.iter()
+        .filter(|(at, bytes)| *at >= from && *bytes as usize == lost[0] * 1448)
+        .map(|(at, _)| *at - from)
+        .collect()
+}
+
+/// Behind 17 segments no ACK is quick any more.
+const LOST: &[usize] = &[17];
+
+#[test]
+fn sack_compression_sends_three_duplicates_at_once_and_the_next_ones_as_one() {
+    let us = Duration::from_us;
+    // a twentieth of the round trip of 200 us, and the slack of 100 us, from the fourth on
+    let expected = [us(0), us(12), us(24), us(36) + us(10) + us(100)];
+    assert_eq!(acks_behind_a_gap(&json!({}), 17 + 1 + 10, LOST), expected);
+}
+
+#[test]
+fn without_sack_compression_every_duplicate_goes_out_at_once() {
+    let each: Vec<Duration> = (0..10).map(|i| Duration::from_us(12 * i)).collect();
+    let off = json!({"sack_compression": 0});
+    assert_eq!(acks_behind_a_gap(&off, 17 + 1 + 10, LOST), each);
+    let no_sack = acks_behind_a_gap(&json!({"sack": false}), 17 + 1 + 10, LOST);
+    assert_eq!(no_sack, each);
+}
+
+#[test]
+fn sack_compression_holds_no_more_back_than_it_may() {
+    // three at once, two held back, and the next says all that there is
+    let acks = acks_behind_a_gap(&json!({"sack_compression": 2}), 17 + 1 + 7, LOST);
+    let us = Duration::from_us;
+    assert_eq!(acks[..4], [us(0), us(12), us(24), us(60)]);
+}
+
+#[test]
+fn linux_6_is_not_quick_after_data_out_of_order() {
+    let settings = stack("linux-6", &json!({"initial_window_segments": 100}));
+    let mut pair = Pair::same(&settings, ONE_WAY)
+        .spaced(Duration::from_us(12))
+        .connected()
+        .losing(&[30]);
+    pair.sent.clear();
+    pair.client.write(40 * 1448);
+    pair.run();
+    pair.sent.clear();
+    pair.client.write(20 * 1448);
+    pair.run();
+    assert_eq!(pair.acks().len(), 10);
+}
+
 #[test]
 fn the_newest_sack_block_comes_first_and_older_ones_follow() {
     let settings = stack(

@@ -85,6 +85,12 @@ class TcpSettings(Section):
     """Longest wait of a delayed ACK."""
     delayed_ack_below_rto_min: bool | None = None
     """Under `quick-ack`, no ACK waits as long as `rto_min` (Linux since 6.7)."""
+    quick_acks_after_gap: bool | None = None
+    """Under `quick-ack`, data out of order makes the next ACKs quick, too (Linux up to 4.17)."""
+    sack_compression: int | None = Field(default=None, ge=0, le=255)
+    """Under SACK and without `quick_acks_after_gap`, most ACKs of data out of order that are held
+    back for a twentieth of the round-trip time and 0.1 ms, to be sent as one, behind three that are
+    not (`tcp_comp_sack_nr`, Linux since 4.18); 0: none is."""
     rto_rule: Literal["rfc6298", "linux"] | None = None
     """`rfc6298`: max(rto_min, srtt + 4 rttvar); `linux`: srtt + max(var, rto_min)."""
     rto_min: PositiveDuration | None = None
@@ -227,6 +233,8 @@ ENGINE_NAMES: dict[str, str] = {
     "delayed_ack_min": "delayed_ack_min_ps",
     "delayed_ack_max": "delayed_ack_max_ps",
     "delayed_ack_below_rto_min": "delayed_ack_below_rto_min",
+    "quick_acks_after_gap": "quick_acks_after_gap",
+    "sack_compression": "sack_compression",
     "rto_rule": "rto_rule",
     "rto_min": "rto_min_ps",
     "rto_max": "rto_max_ps",

@@ -230,6 +230,9 @@ impl Connection {
         if self.timestamps {
             self.receiver.use_timestamps();
         }
+        if !self.sack {
+            self.receiver.acks.without_sack();
+        }
         if self.ecn.on {
             self.sender.use_ecn();
             self.receiver.use_ecn(self.sender.needs_ecn());

@@ -23,6 +23,8 @@ preset! {
     delayed_ack_min_ps = Duration::from_ms(40), "include/net/tcp.h, TCP_DELACK_MIN and TCP_ATO_MIN = HZ/25";
     delayed_ack_max_ps = Duration::from_ms(200), "include/net/tcp.h, TCP_DELACK_MAX = HZ/5";
     delayed_ack_below_rto_min = true, "ours: net/ipv4/tcp_output.c has tcp_delack_max from 6.7 on; a sender whose minimum RTO is 2 ms would take a delay of 40 ms for a loss";
+    quick_acks_after_gap = true, "net/ipv4/tcp_input.c, tcp_data_queue: tcp_enter_quickack_mode, up to 4.17";
+    sack_compression = 0, "net/ipv4/tcp_input.c, __tcp_ack_snd_check: none before 4.18";
     rto_rule = RtoRule::Linux, "net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto";
     rto_min_ps = Duration::from_ms(200), "include/net/tcp.h, TCP_RTO_MIN = HZ/5; the papers set 2 ms by the route's rto_min";
     rto_max_ps = Duration::from_secs(120), "include/net/tcp.h, TCP_RTO_MAX = 120 HZ";

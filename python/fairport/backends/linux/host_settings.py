@@ -49,6 +49,7 @@ def host_settings(scenario: Scenario, job: Job) -> tuple[HostSettings, list[Stac
         "tcp_sack": int(first["sack"]),
         "tcp_timestamps": int(first["timestamps"]),
         "tcp_ecn": 1 if first["ecn"] else 0,
+        "tcp_comp_sack_nr": first["sack_compression"],
         "tcp_slow_start_after_idle": int(first["slow_start_after_idle"]),
         # nothing is learnt from an earlier connection, and a segment is one frame
         "tcp_no_metrics_save": 1,
