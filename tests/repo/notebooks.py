@@ -38,10 +38,10 @@ def executed(file: Path) -> Any:
     return notebook
 
 
-def texts(notebook: Any) -> list[str]:
-    """What its cells print: the same on every machine."""
+def texts(notebook: Any) -> str:
+    """What its cells print on stdout: the same on every machine."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    return [output["text"] for output in outputs if output["output_type"] == "stream"]
+    return "".join(output["text"] for output in outputs if output.get("name") == "stdout")
 
 
 def renew(file: Path) -> None:
