@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard cra
 CASE ?=
 ARGS ?=
 
-.PHONY: help demo test lint supply-chain format wheel bench validate attack mutants kernel-diff docs fingerprints lock clean
+.PHONY: help demo test lint format wheel bench validate attack mutants kernel-diff docs fingerprints lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -31,7 +31,8 @@ test: $(VENV)/.built  ## run every test, Rust and Python
 	$(CARGO) test --workspace --locked
 	$(BIN)/python -m pytest tests
 
-lint: $(VENV)/.built  ## check format, lints, types and rustdoc's links
+# The last two need tools, or a network, that may not be there: they are skipped with their reason.
+lint: $(VENV)/.built  ## check format, lints, types, rustdoc's links and the dependencies' licences
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -39,10 +40,6 @@ lint: $(VENV)/.built  ## check format, lints, types and rustdoc's links
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict python benches validation examples tests/repo
-	@$(MAKE) --no-print-directory supply-chain
-
-# What is not installed here, or needs a network that is not there, is skipped with its reason.
-supply-chain:  ## check the dependencies' licences, sources and known vulnerabilities, with cargo-deny and pip-audit
 	@if ! command -v cargo-deny >/dev/null; then \
 		echo "skipped: licences and advisories of crates (cargo install --locked cargo-deny)"; \
 	else \

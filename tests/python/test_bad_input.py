@@ -484,39 +484,3 @@ def test_a_latency_that_asks_for_more_than_any_buffer_is_named() -> None:
         fp.scenario(document)
     assert error.value.field == "shaper.latency"
     assert error.value.remedy == "give a shorter latency or a lower rate"
-
-
-@pytest.mark.parametrize("value", ["9" * 5000, "[" * 3000])
-def test_a_number_or_brackets_without_end_are_refused_as_text(
-    fairport: Command, tmp_path: Path, value: str
-) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text(SCENARIO, encoding="utf-8")
-    refused(fairport, file, "--set", f"seed={value}")
-    file.write_text(f"seed = {value}\n{SCENARIO}", encoding="utf-8")
-    assert "is not TOML: " in refused(fairport, file)[0]
-
-
-def test_a_rate_that_a_slow_clock_makes_too_slow_is_refused(
-    fairport: Command, tmp_path: Path
-) -> None:
-    file = tmp_path / "mine.toml"
-    text = SCENARIO.replace('rate = "1Gbps"', 'rate = "2kbps"\nclock_error = "100000ppm"')
-    file.write_text(text, encoding="utf-8")
-    assert "is too slow for a link" in refused(fairport, file)[0]
-
-
-def test_results_may_lie_in_a_folder_with_brackets(fairport: Command, tmp_path: Path) -> None:
-    folder = "a[b]c"
-    arguments = ("run", "outcast", "--duration", "1ms", "--out", folder, "--no-figures")
-    assert fairport(*arguments).status == 0
-    assert len(fp.load_run(tmp_path / folder).flows) == 15
-
-
-def test_an_output_that_takes_ascii_only_gets_every_line(
-    fairport_process: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
-    outcome = fairport_process("run", "outcast", "--duration", "1ms", "--no-output")
-    assert (outcome.status, outcome.err) == (0, "")
-    assert "2-hop" in outcome.out

@@ -11,15 +11,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # what is no case but used by cases
 SHARED = {"__init__", "__main__", "case", "markdown"}
+SOURCES = [*(ROOT / "validation").glob("*.py"), ROOT / "validation" / "attack" / "__init__.py"]
 CASES = sorted(
-    file.stem.replace("_", "-")
-    for file in (ROOT / "validation").glob("*.py")
-    if file.stem not in SHARED
+    "attack" if file.stem == "__init__" else file.stem.replace("_", "-")
+    for file in SOURCES
+    if file.stem not in SHARED or file.parent.name == "attack"
 )
 ON_NS3 = [
     name
     for name in CASES
-    if "ns3.program(" in (ROOT / "validation" / f"{name.replace('-', '_')}.py").read_text("utf-8")
+    if name != "attack"
+    and "ns3.program(" in (ROOT / "validation" / f"{name.replace('-', '_')}.py").read_text("utf-8")
 ]
 
 
@@ -65,8 +67,11 @@ def test_an_unknown_case_is_refused_with_the_list() -> None:
 def test_every_table_that_a_case_renews_has_its_place() -> None:
     published = [
         match
-        for file in (ROOT / "validation").glob("*.py")
-        for match in re.findall(r'\.publish\("([\w/.-]+)", "([\w-]+)"', file.read_text("utf-8"))
+        for file in SOURCES
+        for match in re.findall(
+            r'(?:\.publish\(|between_markers\(DOCS / )"([\w/.-]+)", "([\w-]+)"',
+            file.read_text("utf-8"),
+        )
     ]
     assert len(published) == len(CASES)
     for page, marker in published:
