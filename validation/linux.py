@@ -92,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
     text = _table()
     print(text)
     if not given.print_only:
-        between_markers(DOCS / "validation" / "linux.md", "beside", text)
+        between_markers(DOCS / "validation/linux.md", "beside", text)
     return 0
 
 
