@@ -20,7 +20,7 @@ from fairport.repeats import summarise
 from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.storage import repeats
-from fairport.storage.run import CAPTURES, FIGURES, REPORT, SUMMARY, write, write_json
+from fairport.storage.run import CAPTURES, FIGURES, REPORT, SUMMARY, write, write_summary
 from fairport.study.one_run import row_of
 from fairport.study.store import Store
 
@@ -100,7 +100,7 @@ def run(
             own = [REPORT, *(f"{FIGURES}/{one}" for one in _drawn(partial))]
             summary["files"] = [SUMMARY, *(own if len(own) > 1 else []), *files]
         if len(summaries) > 1:
-            write_json(partial / SUMMARY, summary)
+            write_summary(partial, summary)
     store.flush()
     return summary | {"files": [str(folder / file) for file in summary["files"]]}
 

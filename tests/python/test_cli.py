@@ -9,6 +9,7 @@ import pytest
 from conftest import Command
 from fairport import tables
 from fairport.scenario import Scenario, builtin_names
+from fairport.storage import digests
 
 SUMMARY_KEYS = {
     "schema_version", "scenario", "seeds", "backend", "version", "fingerprint", "valid", "wall_s",
@@ -160,9 +161,12 @@ def test_a_run_can_be_repeated_from_its_folder(fairport: Command, tmp_path: Path
     outcome = fairport("rerun", "run")
     assert outcome.status == 0
     assert "the same" in outcome.out
-    manifest = tmp_path / "run" / "manifest.json"
-    document = json.loads(manifest.read_text(encoding="utf-8"))
-    manifest.write_text(json.dumps(document | {"fingerprint": "0" * 16}), encoding="utf-8")
+    folder = tmp_path / "run"
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    manifest |= {"fingerprint": "0" * 16}  # as another version would have left it, undamaged
+    manifest[digests.KEY] = digests.digests(manifest, summary, folder / "tables")
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     outcome = fairport("rerun", "run", "--json")
     assert outcome.status == 1
     assert json.loads(outcome.out)["same"] is False

@@ -158,7 +158,7 @@ def test_what_the_engine_refuses_is_told_in_the_scenario_s_words() -> None:
     with pytest.raises(ScenarioError) as error:
         run(load("outcast").patch({"tcp.delayed_ack_max": "1ms"}))
     assert str(error.value) == (
-        'outcast: tcp.delayed_ack_min: "40ms" is above delayed_ack_max = 1ms'
+        'outcast:29: tcp.delayed_ack_min: "40ms" is above delayed_ack_max = 1ms'
     )
     assert "delayed_ack_max" in error.value.remedy
     assert "_ps" not in error.value.remedy

@@ -152,7 +152,9 @@ def test_a_claim_without_a_field_names_file_field_and_remedy(
             catalogue.entry("prakash2012/fifteen-to-one")
     finally:
         catalogue.entry.cache_clear()
-    assert str(refused.value) == "prakash2012/fifteen-to-one/claims.toml: claim.0.where: is missing"
+    assert (
+        str(refused.value) == "prakash2012/fifteen-to-one/claims.toml:1: claim.0.where: is missing"
+    )
     assert refused.value.remedy == "add `where = ...`"
 
 

@@ -39,7 +39,7 @@ def test_a_resolved_scenario_holds_every_default_and_loads() -> None:
     resolved = scenario.resolved()
     assert resolved["queue"]["limit"] == "128KiB"
     assert "queue" not in scenario.document()
-    assert load(resolved) == scenario
+    assert load(resolved).resolved() == resolved
 
 
 @pytest.mark.parametrize("name", builtin_names())

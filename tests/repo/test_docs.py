@@ -49,7 +49,7 @@ def test_every_command_runs_and_prints_what_is_shown(file: Path, tmp_path: Path)
         for command, shown in commands(block):
             if command.startswith("make "):
                 subprocess.run(
-                    ["make", "--dry-run", *command.split()[1:]],
+                    ["make", "--dry-run", *shlex.split(command)[1:]],
                     cwd=ROOT,
                     check=True,
                     capture_output=True,

@@ -113,6 +113,15 @@ def load_run(folder: str | Path) -> Result:
     )
 
 
+def write_summary(folder: Path, summary: dict[str, Any]) -> None:
+    """Writes a summary of several runs; in a folder that is a run's own, in place of that run's."""
+    if (folder / MANIFEST).exists():
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        written = digests.digests(manifest, summary, folder / TABLES)
+        write_json(folder / MANIFEST, {**manifest, digests.KEY: written})
+    write_json(folder / SUMMARY, summary)
+
+
 def write_json(path: Path, document: Any) -> None:
     """Writes a JSON document for people and programs to read."""
     path.write_text(
