@@ -98,23 +98,32 @@ def test_a_killed_process_leaves_nothing_that_cleanup_does_not_find(is_old_kerne
 
 @loadable
 def test_bic_falls_to_four_fifths_of_its_window() -> None:
-    result = fp.run(SCENARIO, seed=1, backend="linux")
-    assert set(result.flows["congestion_control"]) == {"bic"}
-    assert result.flows["drops"].sum() > 0
-    # the last window before a loss, of tens of segments, and the threshold after it
-    falls = (
-        result.series.filter(pl.col("ssthresh_bytes").is_not_null())
-        .select(
-            "time_s",
-            ratio=pl.col("ssthresh_bytes") / pl.col("cwnd_bytes").shift(1).over("flow"),
-            is_fall=(pl.col("ssthresh_bytes") != pl.col("ssthresh_bytes").shift(1)).over("flow"),
-        )
-        .filter("is_fall", pl.col("time_s") > 1.0)
-    )
+    for _ in range(5):  # where one flow keeps the line from the start, no window falls after it
+        result = fp.run(SCENARIO, seed=1, backend="linux")
+        assert set(result.flows["congestion_control"]) == {"bic"}
+        assert result.flows["drops"].sum() > 0
+        falls = _falls(result)
+        if len(falls):
+            break
     # two losses between two samples are 0.64; CUBIC's one is 0.7, Reno's 0.5
-    single = falls.filter(pl.col("ratio") < 0.95)["ratio"].max()
-    assert single == pytest.approx(0.8, abs=0.05)
+    assert falls.max() == pytest.approx(0.8, abs=0.05)
     assert "fp_bic" not in congestion.available()
+
+
+def _falls(result: fp.Result) -> pl.Series:
+    """The threshold after a loss over the last window before it, of tens of segments."""
+    series = result.series.filter(pl.col("ssthresh_bytes").is_not_null())
+    before = pl.col("cwnd_bytes").shift(1).over("flow")
+    falls = series.select(
+        "time_s",
+        before=before,
+        ratio=pl.col("ssthresh_bytes") / before,
+        is_fall=(pl.col("ssthresh_bytes") != pl.col("ssthresh_bytes").shift(1)).over("flow"),
+    )
+    segments = pl.col("before") / 1448
+    return falls.filter("is_fall", pl.col("time_s") > 1.0, pl.col("ratio") < 0.95, segments > 20)[
+        "ratio"
+    ]
 
 
 @loadable
