@@ -75,3 +75,14 @@ def fairport_process(tmp_path: Path) -> Command:
 def short() -> Scenario:
     """`outcast` for 20 ms: a real run in a few milliseconds."""
     return load("outcast").patch({"duration": "20ms", "name": "short"})
+
+
+def lack_of_bpf() -> str:
+    """Why congestion controls cannot be loaded into this machine's kernel; empty if they can."""
+    from fairport.backends.linux import programs
+
+    try:
+        programs.require()
+    except programs.ProgramError as error:
+        return str(error)
+    return ""

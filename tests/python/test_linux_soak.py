@@ -10,20 +10,12 @@ from typing import Any
 
 import fairport as fp
 import pytest
+from conftest import lack_of_bpf
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
-from fairport.backends.linux import congestion, programs
-
-
-def _lack() -> str:
-    try:
-        programs.require()
-    except programs.ProgramError as error:
-        return str(error)
-    return ""
-
+from fairport.backends.linux import congestion
 
 SCENARIO: dict[str, Any] = {
     "name": "soak-test",
@@ -46,7 +38,7 @@ def left() -> tuple[int, int, int, list[str]]:
     )
 
 
-@pytest.mark.skipif(bool(_lack()), reason=_lack())
+@pytest.mark.skipif(bool(lack_of_bpf()), reason=lack_of_bpf())
 def test_two_runs_leave_what_one_leaves() -> None:
     # the first run loads what every later one uses
     fp.run(SCENARIO, seed=1, backend="linux")
