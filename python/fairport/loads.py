@@ -69,6 +69,12 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
             for one in waiting
         )
         said.append(f"Not all transfers were complete when the run ended: {each} were under way.")
+    left_out = found.get("decisions_left_out")
+    if left_out:
+        said.append(
+            f"The table `decisions` is full: the last {left_out:,.0f} decisions of TCP are left out"
+            " of it."
+        )
     return said
 
 

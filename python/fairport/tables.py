@@ -79,7 +79,8 @@ ABOUT: dict[str, str] = {
     "drops": "One row per dropped packet.",
     "marks": "One row per marked packet.",
     "timeouts": "One row per expiry of a retransmission timer.",
-    "decisions": "One row per decision that moves a window, of the flows that the probes watch.",
+    "decisions": "One row per decision that moves a window, of the flows that the probes watch: the"
+    " first million. `decisions_left_out` in the summary counts the others.",
     "queue": "One row per port and interval, of the ports that the probes watch.",
     "ports": "One row per output port.",
     "rtt": "A histogram of round-trip times (of UDP flows, of delays one way): one row per flow and"

@@ -111,6 +111,7 @@ def raw(
     data = {
         "fingerprint": "0123456789abcdef",
         "packet_hops": int(delivered.sum() // 1448 * 8),
+        "decisions_left_out": 0,
         "events": int(delivered.sum() // 1448 * 9),
         "measure_from_s": 0.0,
         "measure_to_s": duration_s,

@@ -60,6 +60,7 @@ class SecondHand:
             recorded,
             fingerprint="c0" * 8,
             events=None,
+            decisions_left_out=7,
             valid=valid,
             faults=() if valid else ("the machine was late",),
             health={"lag_p50_s": 0.0, "lag_p99_s": 0.0},
@@ -104,6 +105,7 @@ def test_a_run_is_made_by_the_backend_that_is_asked_for(short: Scenario, copyist
     assert result.manifest["backend"] == result.summary["backend"] == "copyist"
     assert result.fingerprint == "c0" * 8
     assert result.manifest["events"] is None
+    assert result.manifest["decisions_left_out"] == result.summary["decisions_left_out"] == 7
     assert result.summary["valid"] is False
     assert fp.run(short, seed=3).manifest["backend"] == "simulation"
     assert copyist.runs == [3]

@@ -15,7 +15,7 @@ SUMMARY_KEYS = {
     "schema_version", "scenario", "seeds", "backend", "version", "fingerprint", "valid", "wall_s",
     "simulated_s", "packet_hops", "packet_hops_per_s", "classes", "goodput_bps_total",
     "utilisation", "jain_index", "bottleneck", "verdict", "files",
-    "host_queue_drop_share", "traffic", "caveats", "rto_min_s", "spread",
+    "host_queue_drop_share", "traffic", "caveats", "rto_min_s", "spread", "decisions_left_out",
     "measure",  # not pinned: from when to when was measured
     "fct", "rounds", "requests", "udp",  # of workloads that have them
 }  # fmt: skip

@@ -234,6 +234,14 @@ mod tests {
     use crate::column::Column;
     use fairport_tcp::{DecisionCause, DecisionKind};
 
+    const MARKED: Decision = Decision {
+        what: DecisionKind::EcnReduction,
+        cause: DecisionCause::Mark,
+        cwnd_before_bytes: 20_000,
+        cwnd_after_bytes: 10_000,
+        ssthresh_bytes: u64::MAX,
+    };
+
     fn progress(delivered_bytes: u64, arrived_bytes: u64) -> Progress {
         Progress {
             delivered_bytes,
@@ -264,16 +272,9 @@ mod tests {
     #[test]
     fn decisions_are_recorded_of_watched_flows() {
         let mut log = FlowLog::new(1);
-        let decision = Decision {
-            what: DecisionKind::EcnReduction,
-            cause: DecisionCause::Mark,
-            cwnd_before_bytes: 20_000,
-            cwnd_after_bytes: 10_000,
-            ssthresh_bytes: u64::MAX,
-        };
         for flow in [0, 1] {
             log.add_flow();
-            log.decision(Instant::from_ms(5), flow, &decision);
+            log.decision(Instant::from_ms(5), flow, &MARKED);
         }
         let [_, decisions, _] = log.into_tables();
         assert_eq!(decisions.rows(), 1);
@@ -281,6 +282,18 @@ mod tests {
         assert_eq!(decisions.column("cause"), Some(&cause));
         let none = Column::U64(vec![u64::MAX]);
         assert_eq!(decisions.column("ssthresh_bytes"), Some(&none));
+    }
+
+    #[test]
+    fn the_first_decisions_are_recorded_and_the_others_counted() {
+        let mut log = FlowLog::new(1);
+        log.add_flow();
+        for time_ps in 0..MOST_DECISIONS + 3 {
+            log.decision(Instant::from_ps(time_ps), 0, &MARKED);
+        }
+        assert_eq!(log.decisions_left_out(), 3);
+        let [_, decisions, _] = log.into_tables();
+        assert_eq!(decisions.rows() as u64, MOST_DECISIONS);
     }
 
     #[test]

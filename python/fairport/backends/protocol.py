@@ -67,6 +67,8 @@ class Recorded:
     measure_to_s: float
     packet_hops: int
     """Packets times the links that they were sent over."""
+    decisions_left_out: int = 0
+    """Decisions of TCP that the table `decisions` had no room for: the last ones."""
     events: int | None = None
     """Events of an event-driven engine; None for other backends."""
     valid: bool = True

@@ -169,6 +169,7 @@ def _result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
         "simulated_s": recorded.simulated_s,
         "packet_hops": recorded.packet_hops,
         "events": recorded.events,
+        "decisions_left_out": recorded.decisions_left_out,
         "valid": recorded.valid,
         "faults": list(recorded.faults),
         "health": dict(recorded.health),
@@ -202,6 +203,7 @@ def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
     return {
         "host_queue_drop_share": share,
         "rto_min_s": _rto_min_s(scenario),
+        "decisions_left_out": recorded.decisions_left_out,
         "traffic": loads.summary(tables, [_load(one) for one in scenario.traffic], span),
     }
 

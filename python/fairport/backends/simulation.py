@@ -92,6 +92,7 @@ class PreparedSimulation:
             measure_from_s=raw["measure_from_s"],
             measure_to_s=raw["measure_to_s"],
             packet_hops=raw["packet_hops"],
+            decisions_left_out=raw["decisions_left_out"],
             events=raw["events"],
         )
 

@@ -157,6 +157,7 @@ def _summary(
         # what hosts do in themselves is not captured
         "host_queue_drop_share": None,
         "rto_min_s": None,
+        "decisions_left_out": 0,
         "traffic": loads.summary(tables, [loads.Load(kind) for kind in kinds], span),
         "caveats": notes,
     }
