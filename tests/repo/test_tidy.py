@@ -14,6 +14,7 @@ GENERATED = {
     "crates/python/fairport.data/data/share/man/man1/fairport.1", "examples/who_starves.ipynb",
 }  # fmt: skip
 LONGEST_FILE = 500
+MOST_FIELDS = 15
 
 
 @cache
@@ -100,6 +101,40 @@ def test_the_fields_words_are_used(words: str) -> None:
 def test_a_file_fits_in_a_readers_head() -> None:
     counts = {name: text.count("\n") for name, text in texts().items() if name not in GENERATED}
     assert {name: count for name, count in counts.items() if count >= LONGEST_FILE} == {}
+
+
+# a struct of Rust with what is right above it: its comments and attributes
+_STRUCT = re.compile(
+    r"^(?P<above>(?:(?://|#\[)[^\n]*\n)*)(?:pub(?:\(\w+\))? )?struct (?P<name>\w+)[^;{(]*\{\n"
+    r"(?P<fields>.*?)^\}",
+    re.MULTILINE | re.DOTALL,
+)
+_FIELD = re.compile(r"^    (?:pub(?:\([\w:]+\))? )?\w+: ", re.MULTILINE)
+_REASON = re.compile(rf"^// More than {MOST_FIELDS} fields: \w", re.MULTILINE)
+
+
+def without_a_reason(text: str) -> list[str]:
+    """The structs with many fields and no comment that says why."""
+    return [
+        struct["name"]
+        for struct in _STRUCT.finditer(text)
+        if len(_FIELD.findall(struct["fields"])) > MOST_FIELDS
+        and not _REASON.search(struct["above"])
+    ]
+
+
+def test_a_struct_of_tcp_with_many_fields_says_why() -> None:
+    fields = "".join(f"    /// its {at}\n    pub(crate) field_{at}: u64,\n" for at in range(16))
+    struct = f"#[derive(Debug)]\npub(crate) struct Many<'a> {{\n{fields}}}\n"
+    assert without_a_reason(struct) == ["Many"]
+    assert without_a_reason(f"// More than 15 fields: each is a fact.\n{struct}") == []
+    assert without_a_reason(struct.replace("    pub(crate) field_3: u64,\n", "")) == []
+    found = {
+        name: structs
+        for name, text in texts().items()
+        if name.startswith("crates/tcp/") and (structs := without_a_reason(text))
+    }
+    assert found == {}
 
 
 def test_a_file_ends_with_one_newline_and_no_line_with_a_blank() -> None:

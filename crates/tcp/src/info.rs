@@ -20,6 +20,7 @@ pub enum CaState {
 
 /// The sender's state in Linux's units: windows and counts in segments. It has a field for each of
 /// `struct tcp_info` that a script may ask for.
+// More than 15 fields: they are those of `struct tcp_info`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Phase of loss recovery.

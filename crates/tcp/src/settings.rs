@@ -84,6 +84,7 @@ pub enum Pacing {
 }
 
 /// Everything that can be set about an endpoint.
+// More than 15 fields: a flat list, in which each setting has one name and can be overridden alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {

@@ -33,6 +33,40 @@ const DELAY_QUIET: Duration = Duration::from_secs(1);
 /// farther than this from the plateau the cube would not fit: 2^20 segments away
 const OFFSET_MAX: u64 = 1 << 18;
 
+/// The growth since a loss: the cubic function of the time.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    begin: Instant,
+    /// height of the plateau, in segments
+    origin: u64,
+    /// time to the plateau from the beginning, in 2^-10 s
+    k: u64,
+}
+
+impl Epoch {
+    /// Begins with a window of `cwnd`, below or above the last maximum, in segments.
+    fn new(begin: Instant, cwnd: u64, last_max: u64) -> Self {
+        Self {
+            begin,
+            origin: last_max.max(cwnd),
+            k: cube_root(CUBE_FACTOR * last_max.saturating_sub(cwnd)),
+        }
+    }
+
+    /// W(t) = C (t - K)^3 + `W_max`, in segments, a time after the beginning.
+    fn target(&self, elapsed: Duration) -> u64 {
+        let t = ((u128::from(elapsed.as_ps()) << TIME_SHIFT) / 1_000_000_000_000) as u64;
+        let offset = t.abs_diff(self.k).min(OFFSET_MAX);
+        let cube = u128::from(C) * u128::from(offset).pow(3);
+        let distance = (cube >> (10 + 3 * TIME_SHIFT)) as u64;
+        if t < self.k {
+            self.origin.saturating_sub(distance)
+        } else {
+            self.origin + distance
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Cubic {
     fast_convergence: bool,
@@ -44,11 +78,8 @@ pub(super) struct Cubic {
     ack_ratio: AckRatio,
     /// the last maximum in segments; 0: none since the start or the last timeout
     last_max: u64,
-    /// when this epoch began; none until congestion avoidance starts after a loss
-    epoch: Option<Instant>,
-    /// the plateau and the time to it from the epoch's beginning, in 2^-10 s
-    origin: u64,
-    k: u64,
+    /// none until congestion avoidance starts after a loss
+    epoch: Option<Epoch>,
     /// smallest round-trip time; zero: none yet
     delay_min: Duration,
     /// segments acknowledged that the TCP-friendly window has not counted yet
@@ -74,8 +105,6 @@ impl Cubic {
             ack_ratio: AckRatio::new(),
             last_max: 0,
             epoch: None,
-            origin: 0,
-            k: 0,
             delay_min: Duration::ZERO,
             acked: 0,
             friendly: 0,
@@ -91,7 +120,7 @@ impl Cubic {
         let Some(rtt) = ack.rtt else { return };
         if self
             .epoch
-            .is_some_and(|epoch| ack.now.saturating_sub(epoch) < DELAY_QUIET)
+            .is_some_and(|epoch| ack.now.saturating_sub(epoch.begin) < DELAY_QUIET)
         {
             return;
         }
@@ -112,17 +141,10 @@ impl Cubic {
         let epoch = *self.epoch.get_or_insert_with(|| {
             self.acked = acked;
             self.friendly = cwnd;
-            if self.last_max <= cwnd {
-                self.k = 0;
-                self.origin = cwnd;
-            } else {
-                self.k = cube_root(CUBE_FACTOR * (self.last_max - cwnd));
-                self.origin = self.last_max;
-            }
-            now
+            Epoch::new(now, cwnd, self.last_max)
         });
         let delay = self.delay_min.as_ps().div_ceil(self.tick.as_ps());
-        let target = self.target(now.saturating_sub(epoch) + self.tick * delay);
+        let target = epoch.target(now.saturating_sub(epoch.begin) + self.tick * delay);
         let mut every = if target > cwnd {
             cwnd / (target - cwnd)
         } else {
@@ -141,20 +163,6 @@ impl Cubic {
             every = self.ack_ratio.correct(every);
         }
         every.max(COUNT_MIN)
-    }
-
-    /// W(t) = C (t - K)^3 + `W_max`, in segments, a time after the epoch's beginning.
-    fn target(&self, elapsed: Duration) -> u64 {
-        let t = (u128::from(elapsed.as_ps()) << TIME_SHIFT) / 1_000_000_000_000;
-        let t = t as u64;
-        let offset = t.abs_diff(self.k).min(OFFSET_MAX);
-        let cube = u128::from(C) * u128::from(offset).pow(3);
-        let distance = (cube >> (10 + 3 * TIME_SHIFT)) as u64;
-        if t < self.k {
-            self.origin.saturating_sub(distance)
-        } else {
-            self.origin + distance
-        }
     }
 
     /// Not slower than Reno with the same beta would be (RFC 9438 4.3).
@@ -236,7 +244,7 @@ impl Controller for Cubic {
         if self.shifts_when_idle
             && let Some(epoch) = &mut self.epoch
         {
-            *epoch = (*epoch + idle).min(now);
+            epoch.begin = (epoch.begin + idle).min(now);
         }
     }
 }
@@ -276,15 +284,13 @@ mod tests {
     #[test]
     fn the_plateau_is_reached_after_k() {
         // W_max 1000, fallen to 700: K = cbrt(300 / 0.4) = 9.086 s
-        let mut cubic = cubic();
-        cubic.last_max = 1000;
-        cubic.segments_per_increase(700, Instant::from_secs(5), 1);
-        assert_eq!(cubic.k, 9300);
+        let epoch = Epoch::new(Instant::from_secs(5), 700, 1000);
+        assert_eq!(epoch.k, 9300);
         // K is rounded down
-        assert_eq!(cubic.target(Duration::ZERO), 701);
-        assert_eq!(cubic.target(Duration::from_secs(9)), 1000);
+        assert_eq!(epoch.target(Duration::ZERO), 701);
+        assert_eq!(epoch.target(Duration::from_secs(9)), 1000);
         // 5 s after: 0.4 * 125 more
-        assert_eq!(cubic.target(Duration::from_ms(14_082)), 1050);
+        assert_eq!(epoch.target(Duration::from_ms(14_082)), 1050);
     }
 
     /// RFC 9438 4.7: a second loss below the last maximum means that others want more, so the next plateau

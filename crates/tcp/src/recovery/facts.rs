@@ -8,6 +8,7 @@ use crate::decision::DecisionCause;
 use crate::scoreboard::Arrived;
 
 /// What an ACK says, once the scoreboard has taken it in.
+// More than 15 fields: one for each fact that an algorithm of recovery asks for, and nothing else.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckFacts {
     pub(crate) now: Instant,
