@@ -10,11 +10,12 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml tests/repo/fingerprints.json
 
-# `make bench` and `make validate` take one CASE each, and its options in ARGS.
+# `make bench` and `make validate` take one CASE each, and its options in ARGS; `make renew` takes WHAT.
 CASE ?=
 ARGS ?=
+WHAT ?=
 
-.PHONY: help demo test lint format wheel bench validate attack mutants kernel-diff docs fingerprints lock clean
+.PHONY: help demo test lint wheel bench validate attack mutants kernel-diff renew clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -32,7 +33,8 @@ test: $(VENV)/.built  ## run every test, Rust and Python
 	$(BIN)/python -m pytest tests
 
 # The last two need tools, or a network, that may not be there: they are skipped with their reason.
-lint: $(VENV)/.built  ## check format, lints, types, rustdoc's links and the dependencies' licences
+lint: $(VENV)/.built  ## check format, lints, types, rustdoc's links and the dependencies' licences; FIX=1: format the sources first
+	$(if $(FIX),$(CARGO) fmt --all && $(BIN)/ruff check --fix . && $(BIN)/ruff format .)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -50,11 +52,6 @@ lint: $(VENV)/.built  ## check format, lints, types, rustdoc's links and the dep
 	@if ! command -v pip-audit >/dev/null; then \
 		echo "skipped: known vulnerabilities of Python packages (pip install pip-audit)"; \
 	else pip-audit --disable-pip --require-hashes --requirement requirements.lock; fi
-
-format: $(VENV)/.locked  ## put Rust and Python sources into the standard format
-	$(CARGO) fmt --all
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
 
 wheel: $(VENV)/.locked $(VENV)/.tools  ## build the wheel for every Python from 3.10 on, into dist/; PGO=1: guided by profiles of runs
 	$(BIN)/maturin build --release --locked --out dist $(if $(PGO),--pgo)
@@ -74,16 +71,17 @@ validate: $(VENV)/.built  ## compare with other simulators and papers: CASE=dumb
 kernel-diff: $(VENV)/.built  ## replay random exchanges of linux-6 against this machine's kernel, where packetdrill can be built
 	$(BIN)/python -m validation kernel-diff $(ARGS)
 
-docs: $(VENV)/.built  ## renew the outputs, the pictures and the generated pages of README.md and docs/
-	$(BIN)/python tests/repo/documents.py
+renew-docs = $(BIN)/python tests/repo/documents.py
+renew-fingerprints = $(BIN)/python tests/repo/fingerprints.py "$(WHY)"
+define renew-lock
+$(CARGO) update
+$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-header \
+	--no-emit-index-url --no-emit-find-links pyproject.toml --group dev --output-file requirements.lock
+endef
 
-fingerprints: $(VENV)/.built  ## renew the table of fingerprints, after a change of the model: WHY="what moved them"
-	$(BIN)/python tests/repo/fingerprints.py "$(WHY)"
-
-lock: $(VENV)/.locked  ## renew Cargo.lock and requirements.lock on purpose
-	$(CARGO) update
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-header \
-		--no-emit-index-url --no-emit-find-links pyproject.toml --group dev --output-file requirements.lock
+# New lock files must not need an engine that the old ones build.
+renew: $(VENV)/$(if $(filter lock,$(WHAT)),.locked,.built)  ## renew on purpose: WHAT=docs; WHAT=fingerprints WHY="what moved them"; WHAT=lock
+	$(or $(renew-$(WHAT)),$(error say what to renew: WHAT=docs, WHAT=fingerprints or WHAT=lock))
 
 clean:  ## remove what was built; results stay
 	rm -rf $(VENV) dist target .pytest_cache .ruff_cache .mypy_cache .hypothesis

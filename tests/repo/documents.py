@@ -14,7 +14,7 @@ A comment `<!-- picture: FILE -->` names the file that the command below makes, 
 above is a copy of.
 
 Run this file to renew the outputs shown, the pictures and the pages that are made from the
-program, on purpose: `make docs`.
+program, on purpose: `make renew WHAT=docs`.
 """
 
 from __future__ import annotations

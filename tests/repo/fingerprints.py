@@ -3,7 +3,7 @@
 A fingerprint hashes packet facts, never engine events: a faster engine keeps it, a change of the
 model moves it. Each case says *why* it has the fingerprint that it has: `since 0.1`, or the change
 that moved it last. To renew the table on purpose, run this file with the reason
-(`make fingerprints WHY="..."`), and say the same in CHANGELOG.md.
+(`make renew WHAT=fingerprints WHY="..."`), and say the same in CHANGELOG.md.
 """
 
 from __future__ import annotations
@@ -212,5 +212,5 @@ def renewed(why: str) -> dict[str, dict[str, str]]:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not sys.argv[1].strip():
-        sys.exit('say why fingerprints move: make fingerprints WHY="..."')
+        sys.exit('say why fingerprints move: make renew WHAT=fingerprints WHY="..."')
     FILE.write_text(json.dumps(renewed(sys.argv[1]), indent=2) + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
 """Pages made from the program: every table's columns, every stack's settings, the layers.
 
-`make docs` renews what is between the pages' markers; a test compares the two.
+`make renew WHAT=docs` renews what is between the pages' markers; a test compares the two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The notebooks of examples/: executed as a reader would, and renewed by `make docs`."""
+"""The notebooks of examples/: executed as a reader would, and renewed by `make renew WHAT=docs`."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_every_command_runs_and_prints_what_is_shown(file: Path, tmp_path: Path)
                 )
     for copy, made in pictures(file):
         assert (tmp_path / made).read_bytes().startswith(b"\x89PNG"), made
-        assert copy.is_file(), f"`make docs` makes {copy.relative_to(ROOT)}"
+        assert copy.is_file(), f"`make renew WHAT=docs` makes {copy.relative_to(ROOT)}"
 
 
 @pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)
@@ -107,11 +107,15 @@ def test_every_place_in_the_repository_that_is_named_is_there(file: Path) -> Non
 
 @pytest.mark.parametrize("page", generated.PAGES, ids=[page.name for page in generated.PAGES])
 def test_a_page_made_from_the_program_is_the_programs(page: Path) -> None:
-    assert page.read_text(encoding="utf-8") == generated.renewed(page), "`make docs` renews it"
+    assert page.read_text(encoding="utf-8") == generated.renewed(page), (
+        "`make renew WHAT=docs` renews it"
+    )
 
 
 def test_the_man_page_is_the_programs() -> None:
-    assert generated.MAN_PAGE.read_text("utf-8") == reference.man(), "`make docs` renews it"
+    assert generated.MAN_PAGE.read_text("utf-8") == reference.man(), (
+        "`make renew WHAT=docs` renews it"
+    )
 
 
 def test_every_example_in_the_help_is_a_command_line_of_its_command() -> None:

@@ -7,7 +7,7 @@ from fingerprints import CASES, expected, fingerprint
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_has_the_fingerprint_of_the_table(name: str) -> None:
     assert fingerprint(name) == expected()[name]["fingerprint"], (
-        'moved on purpose? `make fingerprints WHY="..."` renews it'
+        'moved on purpose? `make renew WHAT=fingerprints WHY="..."` renews it'
     )
 
 

@@ -11,4 +11,4 @@ def test_a_notebook_runs_and_prints_what_it_shows(file: Path) -> None:
     printed = notebooks.texts(notebooks.executed(file))
     assert printed
     shown = notebooks.texts(notebooks.read(file))
-    assert shown == printed, "`make docs` renews it"
+    assert shown == printed, "`make renew WHAT=docs` renews it"

@@ -95,5 +95,5 @@ def test_make_targets_are_few_and_help_lists_them() -> None:
         text=True,
         check=True,
     ).stdout
-    assert len(targets) <= 15
+    assert len(targets) <= 12
     assert re.findall(r"make ([a-z-]+)", listed) == targets
