@@ -157,6 +157,7 @@ impl Endpoints {
     }
 
     /// Wakes the endpoint whose timer is the earliest.
+    #[inline(never)] // so that the loop of the packets stays in the instruction cache
     pub(crate) fn fire<P: Simulated, O: Observer<P>>(&mut self, network: &mut Access<'_, P, O>) {
         let Some((now, index)) = self.timers.fire() else {
             return;

@@ -119,6 +119,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
         .expect("there is an end")
     }
 
+    #[cold]
     fn tick(&mut self, now: Instant, tick: Tick) {
         match tick {
             Tick::Plan => self.run_action(now),

@@ -111,6 +111,7 @@ impl Sender {
 
     /// RFC 6298 5.4 to 5.7: the window falls to one segment, everything not SACKed counts as
     /// lost, and the timeout doubles.
+    #[cold]
     fn on_timeout(
         &mut self,
         timers: &mut Timers,
