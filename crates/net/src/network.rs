@@ -197,7 +197,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// Asserts that every packet is accounted for: what was injected, and what ports accepted.
     ///
     /// # Panics
-    /// If a packet was lost without a verdict or appeared from nowhere.
+    /// If a packet was lost without being dropped or appeared from nowhere.
     pub fn assert_conservation(&self) {
         self.region.assert_conservation();
     }

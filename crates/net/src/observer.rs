@@ -2,32 +2,32 @@
 
 use fairport_units::Instant;
 
-use crate::discipline::{Backlog, Verdict};
+use crate::discipline::{Admission, Backlog};
 use crate::packet::{Header, Packet};
 use crate::topology::PortId;
 
-/// Receives every verdict. Static: what it does not do costs nothing.
+/// Receives what becomes of every packet. Static: what it does not do costs nothing.
 pub trait Observer<P: Copy> {
     /// What it keeps of every port. The network stores it beside what a packet's arrival changes
     /// anyway, which is there at no cost as long as it has 8 bytes.
     type PortState: Default + Send;
 
-    /// A host sends a packet by its NIC, which is the `port`; its verdict follows.
+    /// A host sends a packet by its NIC, which is the `port`; its admission follows.
     fn sent(&mut self, port: PortId, state: &mut Self::PortState, packet: &Packet<P>) {
         let _ = (port, state, packet);
     }
 
-    /// A packet arrived at an output port; or the port's discipline revised its verdict on one that it
+    /// A packet arrived at an output port; or the port's discipline revised the admission of one that it
     /// had accepted.
-    fn verdict(
+    fn admission(
         &mut self,
         port: PortId,
         state: &mut Self::PortState,
         time: Instant,
         header: &Header,
-        verdict: Verdict,
+        admission: Admission,
     ) {
-        let _ = (port, state, time, header, verdict);
+        let _ = (port, state, time, header, admission);
     }
 
     /// Whether [`Observer::detail`] is wanted of every packet at this port, not only of those that
@@ -69,7 +69,7 @@ pub struct Arrival<'a, P: Copy> {
     /// what waited in the buffer
     pub backlog: Backlog,
     /// what became of the packet
-    pub verdict: Verdict,
+    pub admission: Admission,
     /// when its last bit leaves; [`Instant::NEVER`] for a dropped one, and where a scheduler will decide
     pub depart: Instant,
     /// running counts, this packet included

@@ -6,7 +6,7 @@ mod usage;
 use fairport_units::{Duration, Instant, Serializer};
 
 use crate::busy_time::BusyTime;
-use crate::discipline::{Backlog, DropTail, QueueDiscipline, QueueView, Reason, Verdict};
+use crate::discipline::{Admission, Backlog, DropTail, QueueDiscipline, QueueView, Reason};
 use crate::link::LinkQueue;
 use crate::loss::Loss;
 use crate::network::Place;
@@ -244,7 +244,7 @@ impl<S: Default> OutputPort<S> {
         totals.backlog_max_bytes = totals.backlog_max_bytes.max(backlog_bytes);
     }
 
-    /// The discipline's verdict on a packet that arrives at `now` and takes `frame_bytes`.
+    /// What the discipline makes of a packet that arrives at `now` and takes `frame_bytes`.
     #[inline]
     pub(crate) fn admit<const PLAIN: bool>(
         &mut self,
@@ -253,16 +253,16 @@ impl<S: Default> OutputPort<S> {
         frame_bytes: u32,
         ingress_number: u16,
         header: &Header,
-    ) -> Verdict {
+    ) -> Admission {
         self.count_arrival(now);
         if PLAIN {
             let Discipline::DropTail(drop_tail) = &self.discipline else {
                 unreachable!("a plain port is one of drop-tail");
             };
-            return drop_tail.verdict(backlog, frame_bytes);
+            return drop_tail.admission(backlog, frame_bytes);
         }
         if self.loses(now) {
-            return Verdict::Dropped(Reason::Loss);
+            return Admission::Dropped(Reason::Loss);
         }
         let queue = QueueView {
             now,

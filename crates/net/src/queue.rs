@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::BuildError;
 use crate::discipline::{
-    DropTail, PacketView, Pie, QueueDiscipline, QueueView, Red, RedLinux, Rio, StepMarking,
-    Verdict, WeightedTailDrop, drop_tail, pie, red, red_linux, rio, rio_ps, step_marking,
+    Admission, DropTail, PacketView, Pie, QueueDiscipline, QueueView, Red, RedLinux, Rio,
+    StepMarking, WeightedTailDrop, drop_tail, pie, red, red_linux, rio, rio_ps, step_marking,
     weighted_tail_drop,
 };
 use crate::scheduler::{
@@ -113,7 +113,7 @@ macro_rules! queues {
 
         impl QueueDiscipline for Discipline {
             #[inline]
-            fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+            fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
                 match self {
                     $(Self::$Fifo(discipline) => discipline.admit(queue, packet),)*
                     Self::Custom(discipline) => discipline.admit(queue, packet),
@@ -148,7 +148,7 @@ macro_rules! queues {
             }
 
             #[inline]
-            fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+            fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
                 match self {
                     $(Self::$Sched(scheduler) => scheduler.enqueue(offer, packets),)*
                     Self::Custom(scheduler) => scheduler.enqueue(offer, packets),
@@ -156,7 +156,7 @@ macro_rules! queues {
             }
 
             #[inline]
-            fn pass(&mut self, now: Instant, packet: &PacketView) -> Option<Verdict> {
+            fn pass(&mut self, now: Instant, packet: &PacketView) -> Option<Admission> {
                 match self {
                     $(Self::$Sched(scheduler) => scheduler.pass(now, packet),)*
                     Self::Custom(scheduler) => scheduler.pass(now, packet),

@@ -4,7 +4,9 @@ mod common;
 
 use common::{LIMIT_PACKETS, SENDERS, Setup, check, sends};
 use fairport_net::BuildError;
-use fairport_net::discipline::{DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use fairport_net::discipline::{
+    Admission, DropTail, PacketView, QueueDiscipline, QueueView, Reason,
+};
 use fairport_net::limit::Limit;
 use fairport_net::queue::{CustomQueue, CustomQueues, NetworkContext, PortContext, QueueConfig};
 use fairport_net::scheduler::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
@@ -26,7 +28,7 @@ struct IngressShares {
 }
 
 impl QueueDiscipline for IngressShares {
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
         self.queued.retain(|(leaves, _)| *leaves > queue.now);
         assert_eq!(self.queued.len(), queue.backlog.packets as usize);
         let own = self
@@ -34,10 +36,10 @@ impl QueueDiscipline for IngressShares {
             .iter()
             .filter(|(_, ingress)| *ingress == packet.ingress_number);
         if own.count() >= self.share_packets {
-            return Verdict::Dropped(Reason::Share);
+            return Admission::Dropped(Reason::Share);
         }
         self.accepted = packet.ingress_number;
-        self.buffer.verdict(queue.backlog, packet.frame_bytes)
+        self.buffer.admission(queue.backlog, packet.frame_bytes)
     }
 
     fn on_accepted(&mut self, leaves: Instant) {
@@ -55,13 +57,13 @@ struct IngressRoundRobin {
 }
 
 impl PacketScheduler for IngressRoundRobin {
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let packet = packets[offer.packet].packet;
         let mut backlog = offer.backlog;
         while !self.buffer.fits(backlog, packet.frame_bytes) {
             let longest = self.queues.iter_mut().max_by_key(|queue| queue.bytes());
             let Some(oldest) = longest.and_then(|queue| queue.pop(packets)) else {
-                return Verdict::Dropped(Reason::Full);
+                return Admission::Dropped(Reason::Full);
             };
             backlog.bytes -= packets[oldest].packet.frame_bytes;
             backlog.packets -= 1;
@@ -72,7 +74,7 @@ impl PacketScheduler for IngressRoundRobin {
             self.queues.resize_with(ingress + 1, PacketFifo::default);
         }
         self.queues[ingress].push(offer.packet, packets);
-        Verdict::Accepted
+        Admission::Accepted
     }
 
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {

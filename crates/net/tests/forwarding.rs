@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairport_net::arbitration::{Arbiter, Rule};
-use fairport_net::discipline::{DropTail, Verdict};
+use fairport_net::discipline::{Admission, DropTail};
 use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
 use fairport_net::processing::{Processing, Server};
@@ -53,7 +53,7 @@ impl Observer<Number> for Log {
             port: arrival.port,
             ingress: arrival.ingress,
             number: *arrival.content,
-            accepted: arrival.verdict == Verdict::Accepted,
+            accepted: arrival.admission == Admission::Accepted,
             depart: arrival.depart,
             wire_bytes: Framing::ETHERNET.wire_bytes(arrival.header.size_bytes),
             ingress_arrival: arrival.counts.ingress_arrival,

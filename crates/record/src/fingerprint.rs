@@ -2,13 +2,13 @@
 //! not change it.
 
 use fairport_net::Header;
-use fairport_net::discipline::Verdict;
+use fairport_net::discipline::Admission;
 use fairport_units::Instant;
 
 use crate::content::Content;
 
 /// The running hash of one port, over what arrived there in the order in which it arrived: time,
-/// flow, size, verdict; where it was sent, the identity of its content besides. A packet's content
+/// flow, size, admission; where it was sent, the identity of its content besides. A packet's content
 /// does not change on its way, so it is hashed once. Engine events do not enter, nor does the order in
 /// which an engine visits different ports.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +29,13 @@ impl PortFingerprint {
 
     /// A packet arrived, or the port dropped or marked one that it had accepted.
     #[inline]
-    pub fn verdict(&mut self, time: Instant, header: &Header, verdict: Verdict) {
-        let verdict = if matches!(verdict, Verdict::Accepted) {
+    pub fn admission(&mut self, time: Instant, header: &Header, admission: Admission) {
+        let admission = if matches!(admission, Admission::Accepted) {
             0
         } else {
-            number(verdict)
+            number(admission)
         };
-        let facts = u64::from(header.flow) << 32 | u64::from(header.size_bytes) << 8 | verdict;
+        let facts = u64::from(header.flow) << 32 | u64::from(header.size_bytes) << 8 | admission;
         self.0 = mix(self.0 ^ time.as_ps(), facts);
     }
 }
@@ -58,13 +58,13 @@ impl Fingerprint {
     }
 }
 
-/// The number of a verdict other than acceptance.
+/// The number of an admission that is not plain acceptance.
 #[cold]
-fn number(verdict: Verdict) -> u64 {
-    match verdict {
-        Verdict::Accepted => 0,
-        Verdict::Dropped(reason) => 1 + reason as u64,
-        Verdict::Marked => 0xff,
+fn number(admission: Admission) -> u64 {
+    match admission {
+        Admission::Accepted => 0,
+        Admission::Dropped(reason) => 1 + reason as u64,
+        Admission::Marked => 0xff,
     }
 }
 
@@ -95,22 +95,22 @@ mod tests {
         }
     }
 
-    fn digest(time_us: u64, flow: u32, size_bytes: u16, verdict: Verdict) -> u64 {
+    fn digest(time_us: u64, flow: u32, size_bytes: u16, admission: Admission) -> u64 {
         let mut ports = [PortFingerprint::default(); 2];
         let time = Instant::from_us(time_us);
-        ports[1].verdict(time, &header(flow, size_bytes), verdict);
+        ports[1].admission(time, &header(flow, size_bytes), admission);
         Fingerprint::new(ports.iter()).digest
     }
 
     #[test]
     fn every_fact_of_a_packet_counts() {
-        let one = digest(5, 3, 1500, Verdict::Accepted);
-        assert_eq!(one, digest(5, 3, 1500, Verdict::Accepted));
-        assert_ne!(one, digest(6, 3, 1500, Verdict::Accepted));
-        assert_ne!(one, digest(5, 4, 1500, Verdict::Accepted));
-        assert_ne!(one, digest(5, 3, 1499, Verdict::Accepted));
-        assert_ne!(one, digest(5, 3, 1500, Verdict::Marked));
-        assert_ne!(one, digest(5, 3, 1500, Verdict::Dropped(Reason::Loss)));
+        let one = digest(5, 3, 1500, Admission::Accepted);
+        assert_eq!(one, digest(5, 3, 1500, Admission::Accepted));
+        assert_ne!(one, digest(6, 3, 1500, Admission::Accepted));
+        assert_ne!(one, digest(5, 4, 1500, Admission::Accepted));
+        assert_ne!(one, digest(5, 3, 1499, Admission::Accepted));
+        assert_ne!(one, digest(5, 3, 1500, Admission::Marked));
+        assert_ne!(one, digest(5, 3, 1500, Admission::Dropped(Reason::Loss)));
     }
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
             let mut ports = [PortFingerprint::default(); 2];
             for port in order {
                 let time = Instant::from_us(u64::from(port));
-                ports[port as usize].verdict(time, &header(port, 40), Verdict::Accepted);
+                ports[port as usize].admission(time, &header(port, 40), Admission::Accepted);
             }
             Fingerprint::new(ports.iter()).digest
         };

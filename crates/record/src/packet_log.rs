@@ -3,7 +3,7 @@
 //! A row is complete when its packet has left or was dropped; until then the log finds it by the
 //! port's running count of arrivals.
 
-use fairport_net::discipline::Verdict;
+use fairport_net::discipline::Admission;
 use fairport_net::{Arrival, PortId};
 use fairport_units::Instant;
 
@@ -68,11 +68,11 @@ impl PacketLog {
         if log.rows.is_empty() {
             log.first = arrival.counts.port_arrival;
         }
-        let (fate, reason) = match arrival.verdict {
-            Verdict::Accepted if arrival.depart == Instant::NEVER => (WAITING, NO_REASON),
-            Verdict::Accepted => (FORWARDED, NO_REASON),
-            Verdict::Marked => (MARKED, NO_REASON),
-            Verdict::Dropped(reason) => (DROPPED, reason as u8),
+        let (fate, reason) = match arrival.admission {
+            Admission::Accepted if arrival.depart == Instant::NEVER => (WAITING, NO_REASON),
+            Admission::Accepted => (FORWARDED, NO_REASON),
+            Admission::Marked => (MARKED, NO_REASON),
+            Admission::Dropped(reason) => (DROPPED, reason as u8),
         };
         log.rows.push(LoggedPacket {
             time_s: arrival.time,
@@ -90,14 +90,14 @@ impl PacketLog {
 
     /// A packet that had been accepted is marked or dropped after all.
     pub fn revised(&mut self, arrival: &Arrival<'_, impl Content>) {
-        let verdict = arrival.verdict;
+        let admission = arrival.admission;
         self.amend(
             arrival.port,
             arrival.counts.port_arrival,
-            |row| match verdict {
-                Verdict::Dropped(reason) => (row.fate, row.reason) = (DROPPED, reason as u8),
-                Verdict::Marked => row.fate = MARKED,
-                Verdict::Accepted => {}
+            |row| match admission {
+                Admission::Dropped(reason) => (row.fate, row.reason) = (DROPPED, reason as u8),
+                Admission::Marked => row.fate = MARKED,
+                Admission::Accepted => {}
             },
         );
     }

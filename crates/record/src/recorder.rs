@@ -1,6 +1,6 @@
 //! What watches a network's ports: the fingerprint, which the network keeps by port, the drops, the marks, the longest blackouts.
 
-use fairport_net::discipline::{Reason, Verdict};
+use fairport_net::discipline::{Admission, Reason};
 use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
 use fairport_units::Instant;
 
@@ -81,17 +81,17 @@ impl Recorder {
     /// Counts a packet that was dropped or marked.
     fn count(&mut self, arrival: &Arrival<'_, impl Content>) {
         let flow = &mut self.by_flow[arrival.header.flow as usize];
-        match arrival.verdict {
-            Verdict::Accepted => {}
-            Verdict::Dropped(_) if arrival.time > self.end => {
+        match arrival.admission {
+            Admission::Accepted => {}
+            Admission::Dropped(_) if arrival.time > self.end => {
                 flow.late_drops += 1;
                 self.late_drops[arrival.port.0 as usize] += 1;
             }
-            Verdict::Dropped(reason) => {
+            Admission::Dropped(reason) => {
                 flow.drops += 1;
                 self.drops.push(dropped_packet(arrival, reason));
             }
-            Verdict::Marked => {
+            Admission::Marked => {
                 flow.marks += 1;
                 self.marks.push(marked_packet(arrival));
             }
@@ -134,15 +134,15 @@ impl<P: Content> Observer<P> for Recorder {
     }
 
     #[inline]
-    fn verdict(
+    fn admission(
         &mut self,
         _: PortId,
         state: &mut PortFingerprint,
         time: Instant,
         header: &Header,
-        verdict: Verdict,
+        admission: Admission,
     ) {
-        state.verdict(time, header, verdict);
+        state.admission(time, header, admission);
     }
 
     #[inline]
@@ -159,7 +159,7 @@ impl<P: Content> Observer<P> for Recorder {
 
     fn revised(&mut self, arrival: &Arrival<'_, P>) {
         self.count(arrival);
-        if arrival.port == self.trace.port && !arrival.verdict.is_accepted() {
+        if arrival.port == self.trace.port && !arrival.admission.is_accepted() {
             self.trace.dropped(arrival.counts.port_arrival);
         }
     }

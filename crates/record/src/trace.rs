@@ -88,7 +88,7 @@ impl Trace {
     /// A packet arrived at the watched port.
     pub(crate) fn note(&mut self, arrival: &Arrival<'_, impl Content>) {
         let counts = arrival.counts;
-        let is_dropped = !arrival.verdict.is_accepted();
+        let is_dropped = !arrival.admission.is_accepted();
         let row = TracedPacket {
             blackout_of: arrival.ingress.0,
             time_s: arrival.time,

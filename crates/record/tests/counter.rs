@@ -32,7 +32,7 @@ impl Observer<()> for Twice {
     fn detail(&mut self, arrival: &Arrival<'_, ()>) {
         let flow = u64::from(arrival.header.flow);
         let own = self.counter.arrive(arrival.port, arrival.ingress, flow);
-        if arrival.verdict.is_accepted() {
+        if arrival.admission.is_accepted() {
             self.counter.accept(arrival.port);
         }
         self.counts.push((own, arrival.counts));

@@ -1,6 +1,6 @@
 //! The edge of the network: what a packet is outside it, what watches it, where packets leave it.
 
-use fairport_net::discipline::Verdict;
+use fairport_net::discipline::Admission;
 use fairport_net::{Access, Arrival, Header, Hosts, NodeId, Observer, Packet, PortId};
 use fairport_record::{Content, PacketLog, PortFingerprint, Recorder};
 use fairport_tcp::Ecn;
@@ -39,7 +39,7 @@ pub(crate) struct Watcher {
 
 impl Watcher {
     fn forget(&mut self, arrival: &Arrival<'_, InFlight>) {
-        if !arrival.verdict.is_accepted() {
+        if !arrival.admission.is_accepted() {
             self.dropped.push(arrival.content.frame);
         }
     }
@@ -52,15 +52,15 @@ impl Observer<InFlight> for Watcher {
         self.recorder.sent(port, state, packet);
     }
 
-    fn verdict(
+    fn admission(
         &mut self,
         port: PortId,
         state: &mut PortFingerprint,
         time: Instant,
         header: &Header,
-        verdict: Verdict,
+        admission: Admission,
     ) {
-        Observer::<InFlight>::verdict(&mut self.recorder, port, state, time, header, verdict);
+        Observer::<InFlight>::admission(&mut self.recorder, port, state, time, header, admission);
     }
 
     fn watches(&self, port: PortId) -> bool {

@@ -7,7 +7,7 @@
 use std::time::Instant as Clock;
 
 use fairport_net::Limit;
-use fairport_net::discipline::{DropTail, PacketView, QueueDiscipline, QueueView, Verdict};
+use fairport_net::discipline::{Admission, DropTail, PacketView, QueueDiscipline, QueueView};
 use fairport_net::queue::CustomQueue;
 use fairport_net::scheduler::{
     Handle, Offer, PacketFifo, PacketScheduler, StrictPriority, WaitingPackets,
@@ -25,8 +25,8 @@ const ROUNDS: usize = 10;
 struct OwnDropTail(DropTail);
 
 impl QueueDiscipline for OwnDropTail {
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
-        self.0.verdict(queue.backlog, packet.frame_bytes)
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
+        self.0.admission(queue.backlog, packet.frame_bytes)
     }
 }
 
@@ -35,13 +35,13 @@ impl QueueDiscipline for OwnDropTail {
 struct OwnFifo(DropTail, PacketFifo);
 
 impl PacketScheduler for OwnFifo {
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let bytes = packets[offer.packet].packet.frame_bytes;
-        let verdict = self.0.verdict(offer.backlog, bytes);
-        if verdict.is_accepted() {
+        let admission = self.0.admission(offer.backlog, bytes);
+        if admission.is_accepted() {
             self.1.push(offer.packet, packets);
         }
-        verdict
+        admission
     }
 
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {

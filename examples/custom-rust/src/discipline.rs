@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use fairport_net::discipline::{
-    Backlog, DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict,
+    Admission, Backlog, DropTail, PacketView, QueueDiscipline, QueueView, Reason,
 };
 use fairport_net::queue::{CustomQueue, PortContext};
 use fairport_net::{BuildError, Limit};
@@ -53,7 +53,7 @@ struct PerIngress {
 }
 
 impl QueueDiscipline for PerIngress {
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
         while self.backlog.packets > queue.backlog.packets {
             let Some(gone) = self.waiting.pop_front() else {
                 break;
@@ -69,16 +69,16 @@ impl QueueDiscipline for PerIngress {
             .entry(packet.ingress_number)
             .or_insert(EMPTY);
         if !self.buffer.fits(queue.backlog, packet.frame_bytes) {
-            return Verdict::Dropped(Reason::Full);
+            return Admission::Dropped(Reason::Full);
         }
         if !self.share.fits(*own, packet.frame_bytes) {
-            return Verdict::Dropped(Reason::Share);
+            return Admission::Dropped(Reason::Share);
         }
         for backlog in [&mut self.backlog, own] {
             backlog.bytes += packet.frame_bytes;
             backlog.packets += 1;
         }
         self.waiting.push_back(*packet);
-        Verdict::Accepted
+        Admission::Accepted
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fairport_net::discipline::{DropTail, Reason, Verdict};
+use fairport_net::discipline::{Admission, DropTail, Reason};
 use fairport_net::queue::{CustomQueue, PortContext};
 use fairport_net::scheduler::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
 use fairport_net::{BuildError, Limit};
@@ -36,14 +36,14 @@ struct RoundRobin {
 }
 
 impl PacketScheduler for RoundRobin {
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let view = packets[offer.packet].packet;
         let ingress = view.ingress_number;
         let mut backlog = offer.backlog;
         while !self.buffer.fits(backlog, view.frame_bytes) {
             let longest = self.turns.iter_mut().max_by_key(|(_, fifo)| fifo.bytes());
             let Some((_, fifo)) = longest.filter(|(longest, _)| *longest != ingress) else {
-                return Verdict::Dropped(Reason::Full);
+                return Admission::Dropped(Reason::Full);
             };
             if let Some(last) = fifo.pop_last(packets) {
                 backlog.bytes -= packets[last].packet.frame_bytes;
@@ -57,7 +57,7 @@ impl PacketScheduler for RoundRobin {
             self.turns.len() - 1
         });
         self.turns[place].1.push(offer.packet, packets);
-        Verdict::Accepted
+        Admission::Accepted
     }
 
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {

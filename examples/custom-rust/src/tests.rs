@@ -1,7 +1,7 @@
 //! Each algorithm runs, and does what it is for.
 
 use fairport_net::Limit;
-use fairport_net::discipline::{DropTail, PacketView, QueueDiscipline, QueueView, Verdict};
+use fairport_net::discipline::{Admission, DropTail, PacketView, QueueDiscipline, QueueView};
 use fairport_net::queue::CustomQueue;
 use fairport_plan::{Customs, Job, Plan};
 use fairport_sim::Simulation;
@@ -69,8 +69,8 @@ fn a_congestion_control_of_ones_own_fills_the_link() {
 struct OwnDropTail(DropTail);
 
 impl QueueDiscipline for OwnDropTail {
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
-        self.0.verdict(queue.backlog, packet.frame_bytes)
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
+        self.0.admission(queue.backlog, packet.frame_bytes)
     }
 }
 

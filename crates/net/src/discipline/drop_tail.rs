@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use super::{Admission, Backlog, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
 use crate::limit::Limit;
 use crate::queue::PortContext;
@@ -73,19 +73,19 @@ impl DropTail {
 
     /// Accepts a packet of `frame_bytes` if there is room for it.
     #[inline]
-    pub fn verdict(&self, backlog: Backlog, frame_bytes: u32) -> Verdict {
+    pub fn admission(&self, backlog: Backlog, frame_bytes: u32) -> Admission {
         if self.fits(backlog, frame_bytes) {
-            Verdict::Accepted
+            Admission::Accepted
         } else {
-            Verdict::Dropped(Reason::Full)
+            Admission::Dropped(Reason::Full)
         }
     }
 }
 
 impl QueueDiscipline for DropTail {
     #[inline]
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
-        self.verdict(queue.backlog, packet.frame_bytes)
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
+        self.admission(queue.backlog, packet.frame_bytes)
     }
 }
 
@@ -104,9 +104,9 @@ mod tests {
             bytes: 9 * 1518,
             packets: 9,
         };
-        assert_eq!(queue.verdict(nine, 1518), Verdict::Accepted);
-        assert_eq!(queue.verdict(ten, 1518), Verdict::Dropped(Reason::Full));
-        assert_eq!(queue.verdict(ten, 64), Verdict::Accepted);
+        assert_eq!(queue.admission(nine, 1518), Admission::Accepted);
+        assert_eq!(queue.admission(ten, 1518), Admission::Dropped(Reason::Full));
+        assert_eq!(queue.admission(ten, 64), Admission::Accepted);
     }
 
     #[test]
@@ -117,9 +117,9 @@ mod tests {
             packets: 10,
         };
         let rest = 16 * 1024 - 10 * 1518;
-        assert_eq!(queue.verdict(ten, rest), Verdict::Accepted);
-        let more = queue.verdict(ten, rest + 1);
-        assert_eq!(more, Verdict::Dropped(Reason::Full));
+        assert_eq!(queue.admission(ten, rest), Admission::Accepted);
+        let more = queue.admission(ten, rest + 1);
+        assert_eq!(more, Admission::Dropped(Reason::Full));
     }
 
     #[test]
@@ -129,11 +129,14 @@ mod tests {
             bytes: 11 * 64,
             packets: 11,
         };
-        assert_eq!(queue.verdict(eleven, 64), Verdict::Dropped(Reason::Full));
+        assert_eq!(
+            queue.admission(eleven, 64),
+            Admission::Dropped(Reason::Full)
+        );
         let ten = Backlog {
             bytes: 10 * 9018,
             packets: 10,
         };
-        assert_eq!(queue.verdict(ten, 9018), Verdict::Accepted);
+        assert_eq!(queue.admission(ten, 9018), Admission::Accepted);
     }
 }

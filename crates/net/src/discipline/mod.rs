@@ -55,7 +55,7 @@ impl QueueView {
 /// What becomes of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)] // a tag of its own: it is looked at several times per packet-hop
-pub enum Verdict {
+pub enum Admission {
     /// it is queued
     Accepted,
     /// it is queued, and its ECN codepoint becomes CE
@@ -64,7 +64,7 @@ pub enum Verdict {
     Dropped(Reason),
 }
 
-impl Verdict {
+impl Admission {
     /// Whether the packet is queued, marked or not.
     #[inline]
     pub fn is_accepted(self) -> bool {
@@ -98,8 +98,8 @@ impl Reason {
 ///
 /// It does not hold the packets, and need not count them: each arrival comes with the backlog.
 pub trait QueueDiscipline: fmt::Debug + Send + Sync {
-    /// The verdict on a packet that arrives now. Calls are in order of time.
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict;
+    /// Whether a packet that arrives now is admitted. Calls are in order of time.
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission;
 
     /// The packet that was accepted by the last [`QueueDiscipline::admit`] leaves the buffer at
     /// `leaves`. For disciplines that keep counts of their own.

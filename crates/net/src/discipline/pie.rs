@@ -9,7 +9,7 @@ use fairport_units::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
 use crate::limit::Limit;
 use crate::queue::PortContext;
@@ -127,21 +127,21 @@ impl Pie {
 
 impl QueueDiscipline for Pie {
     #[inline(never)] // so that the dispatcher is a jump
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
         if self.next_update <= queue.now {
             self.catch_up(queue);
         }
         if !self.buffer.fits(queue.backlog, packet.frame_bytes) {
             self.accumulated = 0.0;
-            return Verdict::Dropped(Reason::Full);
+            return Admission::Dropped(Reason::Full);
         }
         if self.burst_left > Duration::ZERO || !self.is_drawn(queue.backlog.bytes) {
-            return Verdict::Accepted;
+            return Admission::Accepted;
         }
         if self.ecn && packet.is_ecn_capable() && self.controller.probability <= MARKS_UP_TO {
-            Verdict::Marked
+            Admission::Marked
         } else {
-            Verdict::Dropped(Reason::Early)
+            Admission::Dropped(Reason::Early)
         }
     }
 }
@@ -222,8 +222,8 @@ mod tests {
         Pie::new(&config, buffer, Stream::new(1, "test", 0))
     }
 
-    /// The verdict at `now` on a packet that finds `delay` of queue before it.
-    fn admit(pie: &mut Pie, now: Instant, delay: Duration) -> Verdict {
+    /// What becomes at `now` of a packet that finds `delay` of queue before it.
+    fn admit(pie: &mut Pie, now: Instant, delay: Duration) -> Admission {
         let packet = PacketView {
             ecn: ECT0,
             ..frame(1518)
@@ -269,7 +269,7 @@ mod tests {
         let mut first_drop = None;
         for at in 0..3000 {
             let now = Instant::from_ms(at);
-            if admit(&mut pie, now, Duration::from_ms(60)) != Verdict::Accepted {
+            if admit(&mut pie, now, Duration::from_ms(60)) != Admission::Accepted {
                 first_drop = first_drop.or(Some(now));
             }
         }
@@ -286,7 +286,7 @@ mod tests {
         let (mut gap, mut gaps) = (0, Vec::new());
         for _ in 0..10_000 {
             gap += 1;
-            if admit(&mut pie, Instant::ZERO, Duration::from_ms(30)) != Verdict::Accepted {
+            if admit(&mut pie, Instant::ZERO, Duration::from_ms(30)) != Admission::Accepted {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
@@ -297,16 +297,17 @@ mod tests {
     #[test]
     fn marking_ends_where_the_probability_passes_a_tenth() {
         for (probability, wanted) in [
-            (0.1, Verdict::Marked),
-            (0.11, Verdict::Dropped(Reason::Early)),
+            (0.1, Admission::Marked),
+            (0.11, Admission::Dropped(Reason::Early)),
         ] {
             let mut pie = pie(true);
             pie.burst_left = Duration::ZERO;
             pie.controller.delay = Duration::from_ms(30);
             pie.controller.probability = probability;
-            let verdicts = (0..200).map(|_| admit(&mut pie, Instant::ZERO, Duration::from_ms(30)));
-            let cut: Vec<_> = verdicts.filter(|v| *v != Verdict::Accepted).collect();
-            assert!(!cut.is_empty() && cut.iter().all(|verdict| *verdict == wanted));
+            let admissions =
+                (0..200).map(|_| admit(&mut pie, Instant::ZERO, Duration::from_ms(30)));
+            let cut: Vec<_> = admissions.filter(|v| *v != Admission::Accepted).collect();
+            assert!(!cut.is_empty() && cut.iter().all(|admission| *admission == wanted));
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::average::Average;
 use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Ramp, Variant};
-use super::{DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
 use crate::limit::Limit;
 use crate::queue::PortContext;
@@ -80,9 +80,14 @@ impl Red {
         }
     }
 
-    /// The verdict where the average is above `min`, or the buffer full.
+    /// What becomes of a packet where the average is above `min`, or the buffer full.
     #[inline(never)] // so that the path of a short queue stays short
-    fn admit_above_min(&mut self, waiting: f64, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit_above_min(
+        &mut self,
+        waiting: f64,
+        queue: &QueueView,
+        packet: &PacketView,
+    ) -> Admission {
         let average = self.average.value();
         let frame_bytes = packet.frame_bytes;
         let stream = &mut self.stream;
@@ -91,24 +96,24 @@ impl Red {
             .draw(average, waiting, frame_bytes, stream);
         if !self.buffer.fits(queue.backlog, frame_bytes) {
             self.drop_probability.restart();
-            return Verdict::Dropped(Reason::Full);
+            return Admission::Dropped(Reason::Full);
         }
         match drop_type {
-            DropType::None => Verdict::Accepted,
-            DropType::Unforced if self.ecn && packet.is_ecn_capable() => Verdict::Marked,
-            DropType::Unforced | DropType::Forced => Verdict::Dropped(Reason::Early),
+            DropType::None => Admission::Accepted,
+            DropType::Unforced if self.ecn && packet.is_ecn_capable() => Admission::Marked,
+            DropType::Unforced | DropType::Forced => Admission::Dropped(Reason::Early),
         }
     }
 }
 
 impl QueueDiscipline for Red {
     #[inline]
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
         let waiting = self.unit.of(queue.backlog);
         let bound = self.average.update(waiting, queue.idle());
         let is_short = self.drop_probability.passes(bound, waiting);
         if is_short && self.buffer.fits(queue.backlog, packet.frame_bytes) {
-            return Verdict::Accepted;
+            return Admission::Accepted;
         }
         self.admit_above_min(waiting, queue, packet)
     }
@@ -140,8 +145,13 @@ mod tests {
         Red::new(ramp, &config, Stream::new(1, "test", 0))
     }
 
-    /// The verdicts on `arrivals` packets that all find `packets` waiting.
-    fn verdicts(red: &mut Red, packets: u32, ecn_capable: bool, arrivals: usize) -> Vec<Verdict> {
+    /// What becomes of `arrivals` packets that all find `packets` waiting.
+    fn admissions(
+        red: &mut Red,
+        packets: u32,
+        ecn_capable: bool,
+        arrivals: usize,
+    ) -> Vec<Admission> {
         let packet = PacketView {
             ecn: if ecn_capable { ECT0 } else { 0 },
             ..frame(1518)
@@ -155,10 +165,10 @@ mod tests {
     fn a_queue_that_stays_at_10_is_cut_once_in_29_packets() {
         // the average has climbed to 10 long before the last 10 000 packets: p = 0.05, with wait
         let mut red = red(false);
-        verdicts(&mut red, 10, false, 10_000);
-        let drops = verdicts(&mut red, 10, false, 10_000)
+        admissions(&mut red, 10, false, 10_000);
+        let drops = admissions(&mut red, 10, false, 10_000)
             .iter()
-            .filter(|verdict| **verdict == Verdict::Dropped(Reason::Early))
+            .filter(|admission| **admission == Admission::Dropped(Reason::Early))
             .count();
         assert!(
             (drops as f64 / 10_000.0 - 1.0 / 29.5).abs() < 0.002,
@@ -172,37 +182,44 @@ mod tests {
         // a queue that grows by a packet each arrival: the average is near 0.002 · n² / 2, and
         // the 70th packet is the first to see 5
         for waiting in 0..70 {
-            let accepted = [Verdict::Accepted];
-            assert_eq!(verdicts(&mut red, waiting, false, 1), accepted, "{waiting}");
+            let accepted = [Admission::Accepted];
+            assert_eq!(
+                admissions(&mut red, waiting, false, 1),
+                accepted,
+                "{waiting}"
+            );
         }
         assert_eq!(
-            verdicts(&mut red, 100, false, 1),
-            [Verdict::Dropped(Reason::Full)]
+            admissions(&mut red, 100, false, 1),
+            [Admission::Dropped(Reason::Full)]
         );
     }
 
     #[test]
     fn ecn_capable_packets_are_marked_early_and_dropped_above_the_end() {
         let mut red = red(true);
-        let seen = verdicts(&mut red, 10, true, 10_000);
-        assert!(seen.contains(&Verdict::Marked));
-        assert!(!seen.contains(&Verdict::Dropped(Reason::Early)));
+        let seen = admissions(&mut red, 10, true, 10_000);
+        assert!(seen.contains(&Admission::Marked));
+        assert!(!seen.contains(&Admission::Dropped(Reason::Early)));
         // and after a long stay at 40 the average is above twice max
-        verdicts(&mut red, 40, true, 10_000);
+        admissions(&mut red, 40, true, 10_000);
         assert_eq!(
-            verdicts(&mut red, 40, true, 2),
-            [Verdict::Dropped(Reason::Early); 2]
+            admissions(&mut red, 40, true, 2),
+            [Admission::Dropped(Reason::Early); 2]
         );
     }
 
     #[test]
     fn an_idle_link_forgets() {
         let mut red = red(false);
-        verdicts(&mut red, 40, false, 10_000);
+        admissions(&mut red, 40, false, 10_000);
         let mut queue = full_frames(0);
         queue.now = Instant::from_ms(100); // 8333 packets of 12 us
         queue.idle_at = Instant::ZERO;
-        assert_eq!(red.admit(&queue, &frame(1518)), Verdict::Accepted);
-        assert_eq!(verdicts(&mut red, 40, false, 60), [Verdict::Accepted; 60]);
+        assert_eq!(red.admit(&queue, &frame(1518)), Admission::Accepted);
+        assert_eq!(
+            admissions(&mut red, 40, false, 60),
+            [Admission::Accepted; 60]
+        );
     }
 }

@@ -7,7 +7,7 @@ use fairport_units::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
 use crate::limit::{Limit, share};
 use crate::queue::PortContext;
@@ -96,9 +96,9 @@ impl RedLinux {
         }
     }
 
-    /// The verdict where the average is above `min`.
+    /// What becomes of a packet where the average is above `min`.
     #[inline(never)] // so that the path of a short queue stays short
-    fn admit_above_min(&mut self, fits: bool, packet: &PacketView) -> Verdict {
+    fn admit_above_min(&mut self, fits: bool, packet: &PacketView) -> Admission {
         let is_early = if self.average >= self.max {
             self.count = -1;
             true
@@ -107,10 +107,10 @@ impl RedLinux {
         };
         let marks = self.ecn && packet.is_ecn_capable();
         match is_early {
-            true if !marks => Verdict::Dropped(Reason::Early),
-            _ if !fits => Verdict::Dropped(Reason::Full),
-            true => Verdict::Marked,
-            false => Verdict::Accepted,
+            true if !marks => Admission::Dropped(Reason::Early),
+            _ if !fits => Admission::Dropped(Reason::Full),
+            true => Admission::Marked,
+            false => Admission::Accepted,
         }
     }
 
@@ -137,7 +137,7 @@ impl RedLinux {
 
 impl QueueDiscipline for RedLinux {
     #[inline(never)] // so that the dispatcher is a jump
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
         let idle = queue.idle();
         self.average = if idle > Duration::ZERO {
             self.idle_shift
@@ -149,9 +149,9 @@ impl QueueDiscipline for RedLinux {
         if self.average < self.min {
             self.count = -1;
             return if fits {
-                Verdict::Accepted
+                Admission::Accepted
             } else {
-                Verdict::Dropped(Reason::Full)
+                Admission::Dropped(Reason::Full)
             };
         }
         self.admit_above_min(fits, packet)
@@ -283,7 +283,7 @@ mod tests {
         let (mut gap, mut gaps) = (0, Vec::new());
         while gaps.len() < 2000 {
             gap += 1;
-            if red.admit(&queue, &frame(MTU)) != Verdict::Accepted {
+            if red.admit(&queue, &frame(MTU)) != Admission::Accepted {
                 gaps.push(gap);
                 gap = 0;
             }
@@ -296,8 +296,8 @@ mod tests {
     #[test]
     fn above_the_upper_threshold_everything_is_dropped_or_marked() {
         for (ecn, wanted) in [
-            (false, Verdict::Dropped(Reason::Early)),
-            (true, Verdict::Marked),
+            (false, Admission::Dropped(Reason::Early)),
+            (true, Admission::Marked),
         ] {
             let mut red = red(ecn);
             red.average = u64::from(16 * MTU) << 9;

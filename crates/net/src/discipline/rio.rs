@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::average::Average;
 use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Ramp, Variant};
-use super::{Backlog, DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use super::{Admission, Backlog, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
 use crate::classifier::SHORT;
 use crate::limit::Limit;
@@ -132,9 +132,14 @@ impl Rio {
         }
     }
 
-    /// The verdict where the average is above `min`, or the buffer full.
+    /// What becomes of a packet where the average is above `min`, or the buffer full.
     #[inline(never)] // so that the path of a short queue stays short
-    fn admit_above_min(&mut self, waiting: f64, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit_above_min(
+        &mut self,
+        waiting: f64,
+        queue: &QueueView,
+        packet: &PacketView,
+    ) -> Admission {
         let frame_bytes = packet.frame_bytes;
         let is_short = packet.class == SHORT;
         let (average, max, drop_probability) = if is_short {
@@ -146,19 +151,19 @@ impl Rio {
         let drop_type = drop_probability.draw(average, waiting, frame_bytes, &mut self.stream);
         if !self.buffer.fits(queue.backlog, frame_bytes) {
             drop_probability.restart();
-            return Verdict::Dropped(Reason::Full);
+            return Admission::Dropped(Reason::Full);
         }
-        let verdict = match drop_type {
-            DropType::None => Verdict::Accepted,
+        let admission = match drop_type {
+            DropType::None => Admission::Accepted,
             DropType::Unforced if self.ecn && packet.is_ecn_capable() && average < max => {
-                Verdict::Marked
+                Admission::Marked
             }
-            DropType::Unforced | DropType::Forced => return Verdict::Dropped(Reason::Early),
+            DropType::Unforced | DropType::Forced => return Admission::Dropped(Reason::Early),
         };
         if is_short {
             self.entering = Some(frame_bytes);
         }
-        verdict
+        admission
     }
 
     #[inline]
@@ -176,7 +181,7 @@ impl Rio {
 
 impl QueueDiscipline for Rio {
     #[inline]
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
         self.release(queue.now);
         let idle = queue.idle();
         let is_short = packet.class == SHORT;
@@ -195,7 +200,7 @@ impl QueueDiscipline for Rio {
             if is_short {
                 self.entering = Some(packet.frame_bytes);
             }
-            return Verdict::Accepted;
+            return Admission::Accepted;
         }
         self.admit_above_min(waiting, queue, packet)
     }
@@ -253,7 +258,7 @@ mod tests {
     fn cut(rio: &mut Rio, class: u8, waiting: u32, short: u32) -> usize {
         rio.short_leaves = (0..short).map(|_| (Instant::NEVER, 1518)).collect();
         rio.short_backlog = full_frames(short).backlog;
-        let mut admit = || rio.admit(&full_frames(waiting), &packet(class)) != Verdict::Accepted;
+        let mut admit = || rio.admit(&full_frames(waiting), &packet(class)) != Admission::Accepted;
         let _settle = (0..10_000).filter(|_| admit()).count();
         (0..10_000).filter(|_| admit()).count()
     }
@@ -281,14 +286,14 @@ mod tests {
     fn packets_above_the_upper_threshold_are_dropped_though_they_could_be_marked() {
         let mut rio = rio(true);
         cut(&mut rio, 0, 10, 0);
-        let verdicts: Vec<_> = (0..100)
+        let admissions: Vec<_> = (0..100)
             .map(|_| rio.admit(&full_frames(10), &packet(0)))
             .collect();
-        assert!(verdicts.contains(&Verdict::Marked));
-        assert!(!verdicts.contains(&Verdict::Dropped(Reason::Early)));
+        assert!(admissions.contains(&Admission::Marked));
+        assert!(!admissions.contains(&Admission::Dropped(Reason::Early)));
         cut(&mut rio, 0, 20, 0);
         let above = rio.admit(&full_frames(20), &packet(0));
-        assert_eq!(above, Verdict::Dropped(Reason::Early));
+        assert_eq!(above, Admission::Dropped(Reason::Early));
     }
 
     #[test]

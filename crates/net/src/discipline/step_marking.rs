@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DropTail, PacketView, QueueDiscipline, QueueView, Verdict};
+use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView};
 use crate::BuildError;
 use crate::limit::Limit;
 use crate::queue::PortContext;
@@ -45,13 +45,15 @@ impl StepMarking {
 }
 
 impl QueueDiscipline for StepMarking {
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
         let backlog = queue.backlog;
-        match self.buffer.verdict(backlog, packet.frame_bytes) {
-            Verdict::Accepted if packet.is_ecn_capable() && self.threshold.is_reached(backlog) => {
-                Verdict::Marked
+        match self.buffer.admission(backlog, packet.frame_bytes) {
+            Admission::Accepted
+                if packet.is_ecn_capable() && self.threshold.is_reached(backlog) =>
+            {
+                Admission::Marked
             }
-            verdict => verdict,
+            admission => admission,
         }
     }
 }
@@ -73,18 +75,18 @@ mod tests {
     fn with_k_20_the_21st_packet_is_the_first_to_be_marked() {
         for threshold in [Limit::Packets(20), Limit::Bytes(20 * 1518)] {
             let mut queue = StepMarking::new(DropTail::packets(100), threshold);
-            let mut verdict = |waiting| queue.admit(&full_frames(waiting), &view(true));
-            assert_eq!(verdict(19), Verdict::Accepted);
-            assert_eq!(verdict(20), Verdict::Marked);
-            assert_eq!(verdict(99), Verdict::Marked);
-            assert_eq!(verdict(100), Verdict::Dropped(Reason::Full));
+            let mut admission = |waiting| queue.admit(&full_frames(waiting), &view(true));
+            assert_eq!(admission(19), Admission::Accepted);
+            assert_eq!(admission(20), Admission::Marked);
+            assert_eq!(admission(99), Admission::Marked);
+            assert_eq!(admission(100), Admission::Dropped(Reason::Full));
         }
     }
 
     #[test]
     fn a_packet_that_cannot_be_marked_is_not_dropped_early_either() {
         let mut queue = StepMarking::new(DropTail::packets(100), Limit::Packets(20));
-        let verdict = queue.admit(&full_frames(50), &view(false));
-        assert_eq!(verdict, Verdict::Accepted);
+        let admission = queue.admit(&full_frames(50), &view(false));
+        assert_eq!(admission, Admission::Accepted);
     }
 }

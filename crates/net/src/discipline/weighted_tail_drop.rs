@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DropTail, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
 use crate::limit::Limit;
 use crate::queue::PortContext;
@@ -83,15 +83,15 @@ impl WeightedTailDrop {
 
 impl QueueDiscipline for WeightedTailDrop {
     #[inline(never)] // so that the dispatcher is a jump
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
         let class = usize::from(packet.class).min(WTD_CLASSES - 1);
         let fits = |room: &DropTail| room.fits(queue.backlog, packet.frame_bytes);
         if !fits(&self.buffer) {
-            Verdict::Dropped(Reason::Full)
+            Admission::Dropped(Reason::Full)
         } else if fits(&self.thresholds[class]) {
-            Verdict::Accepted
+            Admission::Accepted
         } else {
-            Verdict::Dropped(Reason::Share)
+            Admission::Dropped(Reason::Share)
         }
     }
 }
@@ -105,18 +105,18 @@ mod tests {
     fn the_lower_class_is_dropped_while_the_higher_one_still_gets_in() {
         let thresholds = [40, 60, 100, 100].map(DropTail::packets);
         let mut queue = WeightedTailDrop::new(DropTail::packets(100), thresholds);
-        let mut verdict = |class, waiting| {
+        let mut admission = |class, waiting| {
             let packet = PacketView {
                 class,
                 ..frame(1518)
             };
             queue.admit(&full_frames(waiting), &packet)
         };
-        assert_eq!(verdict(0, 39), Verdict::Accepted);
-        assert_eq!(verdict(0, 40), Verdict::Dropped(Reason::Share));
-        assert_eq!(verdict(1, 40), Verdict::Accepted);
-        assert_eq!(verdict(1, 60), Verdict::Dropped(Reason::Share));
-        assert_eq!(verdict(7, 99), Verdict::Accepted);
-        assert_eq!(verdict(7, 100), Verdict::Dropped(Reason::Full));
+        assert_eq!(admission(0, 39), Admission::Accepted);
+        assert_eq!(admission(0, 40), Admission::Dropped(Reason::Share));
+        assert_eq!(admission(1, 40), Admission::Accepted);
+        assert_eq!(admission(1, 60), Admission::Dropped(Reason::Share));
+        assert_eq!(admission(7, 99), Admission::Accepted);
+        assert_eq!(admission(7, 100), Admission::Dropped(Reason::Full));
     }
 }

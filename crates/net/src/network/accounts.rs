@@ -79,7 +79,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// Asserts that every packet is accounted for: what was injected, and what ports accepted.
     ///
     /// # Panics
-    /// If a packet was lost without a verdict or appeared from nowhere.
+    /// If a packet was lost without being dropped or appeared from nowhere.
     pub(super) fn assert_conservation(&self) {
         let mut in_flight = 0;
         let mut gone = 0;

@@ -4,7 +4,7 @@
 use fairport_units::Instant;
 
 use super::{Fabric, Ingress, Region};
-use crate::discipline::Verdict;
+use crate::discipline::Admission;
 use crate::observer::{Arrival, Observer};
 use crate::packet::CE;
 use crate::pool::Handle;
@@ -59,21 +59,29 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         if !PLAIN {
             port.forget_busy(self.now);
         }
-        let verdict = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
+        let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
         self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
-        if !verdict.is_accepted() {
-            self.report_fifo(fabric, now, id, ingress, handle, (verdict, Instant::NEVER));
+        if !admission.is_accepted() {
+            self.report_fifo(
+                fabric,
+                now,
+                id,
+                ingress,
+                handle,
+                (admission, Instant::NEVER),
+            );
             return Instant::NEVER;
         }
         let observed = &mut port.observed;
-        self.observer.verdict(id, observed, now, &header, verdict);
+        self.observer
+            .admission(id, observed, now, &header, admission);
         let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
         let (depart, due) = port.accept::<PLAIN>(now, frame_bytes, wire_bytes, handle, transits);
         if let Some(due) = due {
             self.events.insert(due, id.0, handle.index() as u32);
         }
-        if matches!(verdict, Verdict::Marked) || self.observer.watches(id) {
-            self.report_fifo(fabric, now, id, ingress, handle, (verdict, depart));
+        if matches!(admission, Admission::Marked) || self.observer.watches(id) {
+            self.report_fifo(fabric, now, id, ingress, handle, (admission, depart));
         }
         depart
     }
@@ -89,13 +97,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         id: PortId,
         ingress: Ingress,
         handle: Handle,
-        (verdict, depart): (Verdict, Instant),
+        (admission, depart): (Admission, Instant),
     ) {
         let port = &mut self.ports[id.0 as usize];
         let header = self.packets.header(handle);
-        if !verdict.is_accepted() {
+        if !admission.is_accepted() {
             let observed = &mut port.observed;
-            self.observer.verdict(id, observed, now, header, verdict);
+            self.observer
+                .admission(id, observed, now, header, admission);
         }
         let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
         let ingress_arrival = self.ingress_arrivals[port.ingress_slot(ingress.number)];
@@ -105,7 +114,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         // without the packet itself
         let mut counts = port.counts(ingress_arrival, flow_arrival);
         let mut backlog = port.link.backlog();
-        if verdict.is_accepted() {
+        if admission.is_accepted() {
             counts.port_accepted -= 1;
             backlog.packets -= 1;
             backlog.bytes -= frame_bytes;
@@ -118,14 +127,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             content: self.packets.content(handle),
             frame_bytes,
             backlog,
-            verdict,
+            admission,
             depart,
             counts,
         });
-        if !verdict.is_accepted() {
+        if !admission.is_accepted() {
             self.dropped += 1;
             self.packets.release(handle);
-        } else if matches!(verdict, Verdict::Marked) {
+        } else if matches!(admission, Admission::Marked) {
             self.packets.header_mut(handle).ecn |= CE;
             self.ports[id.0 as usize].totals.marked += 1;
         }

@@ -23,7 +23,7 @@ mod departures;
 use fairport_units::Instant;
 
 use super::{Fabric, Ingress, Region};
-use crate::discipline::{Backlog, NOTHING, Reason, Verdict};
+use crate::discipline::{Admission, Backlog, NOTHING, Reason};
 use crate::observer::{Arrival, Observer};
 use crate::pool::Handle;
 use crate::port::{Kind, OutputPort};
@@ -179,10 +179,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let counts = port.counts(*ingress_arrivals, self.passages.arrivals(hop.counted_at));
         let is_lost = port.loses(now);
         let line_is_free = !is_lost && !port.waits && port.free_at() <= now;
-        if line_is_free && let Some(verdict) = scheduled.scheduler.pass(now, &view) {
+        if line_is_free && let Some(admission) = scheduled.scheduler.pass(now, &view) {
             let observed = &mut port.observed;
-            self.observer.verdict(id, observed, now, &header, verdict);
-            if verdict == Verdict::Accepted && !self.observer.watches(id) {
+            self.observer
+                .admission(id, observed, now, &header, admission);
+            if admission == Admission::Accepted && !self.observer.watches(id) {
                 port.count_accepted(frame_bytes, frame_bytes);
                 let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
                 if let (_, Some(due)) = port.send(
@@ -198,7 +199,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             }
             let waiting_packets = &mut self.scheduled.waiting_packets;
             waiting_packets.enter(handle, now, view, counts);
-            self.pass_reported(fabric, id, number, handle, verdict);
+            self.pass_reported(fabric, id, number, handle, admission);
             return Instant::NEVER;
         }
         let waiting_packets = &mut self.scheduled.waiting_packets;
@@ -212,7 +213,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 number,
                 handle,
                 backlog,
-                Verdict::Dropped(Reason::Loss),
+                Admission::Dropped(Reason::Loss),
             );
         } else {
             self.offer(fabric, id, number, handle);
@@ -231,14 +232,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         id: PortId,
         number: u32,
         handle: Handle,
-        verdict: Verdict,
+        admission: Admission,
     ) {
         let waiting = &mut self.scheduled.waiting_packets[handle];
         waiting.is_here = false;
         let frame_bytes = waiting.packet.frame_bytes;
         let arrival = waiting.counts.port_arrival;
-        self.report_detail(fabric, id, number, handle, NOTHING, verdict);
-        if !verdict.is_accepted() {
+        self.report_detail(fabric, id, number, handle, NOTHING, admission);
+        if !admission.is_accepted() {
             return;
         }
         let port = &mut self.ports[id.0 as usize];
@@ -270,13 +271,13 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let backlog = scheduled.backlog;
         let addresses = || fabric.addresses(self.packets.header(handle).route - 1);
         let offer = Offer::new(handle, backlog, &addresses);
-        let verdict = scheduled.scheduler.enqueue(&offer, waiting_packets);
+        let admission = scheduled.scheduler.enqueue(&offer, waiting_packets);
         if !waiting_packets.dropped.is_empty() {
             self.drop_queued(fabric, id, number, self.now); // room is made before it is taken
         }
-        self.report(fabric, id, number, handle, backlog, verdict);
+        self.report(fabric, id, number, handle, backlog, admission);
         let waiting = &mut self.scheduled.waiting_packets[handle];
-        if verdict.is_accepted() {
+        if admission.is_accepted() {
             let port = &mut self.ports[id.0 as usize];
             let frame_bytes = waiting.packet.frame_bytes;
             self.scheduled.ports[number as usize].add(frame_bytes, port);
@@ -285,7 +286,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// Reports the verdict on a packet; `backlog` is what was queued before it.
+    /// Reports what became of a packet; `backlog` is what was queued before it.
     #[inline]
     fn report(
         &mut self,
@@ -294,14 +295,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         number: u32,
         handle: Handle,
         backlog: Backlog,
-        verdict: Verdict,
+        admission: Admission,
     ) {
         let header = self.packets.header(handle);
         let observed = &mut self.ports[id.0 as usize].observed;
         self.observer
-            .verdict(id, observed, self.now, header, verdict);
-        if verdict != Verdict::Accepted || self.observer.watches(id) {
-            self.report_detail(fabric, id, number, handle, backlog, verdict);
+            .admission(id, observed, self.now, header, admission);
+        if admission != Admission::Accepted || self.observer.watches(id) {
+            self.report_detail(fabric, id, number, handle, backlog, admission);
         }
     }
 
@@ -314,7 +315,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         number: u32,
         handle: Handle,
         backlog: Backlog,
-        verdict: Verdict,
+        admission: Admission,
     ) {
         let waiting = &self.scheduled.waiting_packets[handle];
         self.observer.detail(&Arrival {
@@ -325,11 +326,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             content: self.packets.content(handle),
             frame_bytes: waiting.packet.frame_bytes,
             backlog,
-            verdict,
+            admission,
             depart: Instant::NEVER,
             counts: waiting.counts,
         });
-        if !verdict.is_accepted() {
+        if !admission.is_accepted() {
             self.dropped += 1;
             self.packets.release(handle);
         }

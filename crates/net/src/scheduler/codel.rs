@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Handle, Offer, PacketFifo, PacketScheduler, Waiting, WaitingPackets};
 use crate::BuildError;
-use crate::discipline::{DropTail, NOTHING, PacketView, Reason, Verdict};
+use crate::discipline::{Admission, DropTail, NOTHING, PacketView, Reason};
 use crate::limit::Limit;
 use crate::queue::PortContext;
 use crate::queue::context::positive_time;
@@ -228,21 +228,21 @@ impl CoDel {
 }
 
 impl PacketScheduler for CoDel {
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let frame_bytes = packets[offer.packet].packet.frame_bytes;
-        let verdict = self.buffer.verdict(offer.backlog, frame_bytes);
-        if verdict == Verdict::Accepted {
+        let admission = self.buffer.admission(offer.backlog, frame_bytes);
+        if admission == Admission::Accepted {
             self.fifo.push(offer.packet, packets);
         }
-        verdict
+        admission
     }
 
-    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
-        let verdict = self.buffer.verdict(NOTHING, packet.frame_bytes);
-        if verdict == Verdict::Accepted {
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
+        let admission = self.buffer.admission(NOTHING, packet.frame_bytes);
+        if admission == Admission::Accepted {
             self.control.rest();
         }
-        Some(verdict)
+        Some(admission)
     }
 
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash::BuildFlowHasher};
 use crate::BuildError;
-use crate::discipline::{DropTail, NOTHING, PacketView, Reason, Verdict};
+use crate::discipline::{Admission, DropTail, NOTHING, PacketView, Reason};
 use crate::limit::Limit;
 use crate::queue::PortContext;
 
@@ -116,12 +116,12 @@ impl Drr {
 }
 
 impl PacketScheduler for Drr {
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let mut backlog = offer.backlog;
         let newcomer = packets[offer.packet].packet;
         while !self.buffer.fits(backlog, newcomer.frame_bytes) {
             let Some(longest) = self.longest_but(&newcomer) else {
-                return Verdict::Dropped(Reason::Share);
+                return Admission::Dropped(Reason::Share);
             };
             let fifo = &mut self.queues[longest as usize].fifo;
             let victim = fifo.pop_last(packets).expect("it is in the round");
@@ -135,15 +135,15 @@ impl PacketScheduler for Drr {
         }
         let index = self.queue_for(newcomer.flow);
         self.queues[index as usize].fifo.push(offer.packet, packets);
-        Verdict::Accepted
+        Admission::Accepted
     }
 
     /// A packet that is alone leaves nothing behind: its flow gives its queue back.
-    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
         if self.buffer.fits(NOTHING, packet.frame_bytes) {
-            Some(Verdict::Accepted)
+            Some(Admission::Accepted)
         } else {
-            Some(Verdict::Dropped(Reason::Share))
+            Some(Admission::Dropped(Reason::Share))
         }
     }
 
@@ -234,9 +234,9 @@ mod tests {
         for n in 0..10 {
             port.enter(packet(u32::from(n >= 7), 1500));
         }
-        assert_eq!(port.enter(packet(1, 1500)), Verdict::Accepted); // 7 against 3
+        assert_eq!(port.enter(packet(1, 1500)), Admission::Accepted); // 7 against 3
         assert_eq!(port.dropped(), [(0, Reason::PushedOut)]);
-        let refused = Verdict::Dropped(Reason::Share);
+        let refused = Admission::Dropped(Reason::Share);
         assert_eq!(port.enter(packet(0, 1500)), refused); // 6 and itself against 4
     }
 }

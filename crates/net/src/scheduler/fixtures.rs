@@ -4,7 +4,7 @@ use fairport_units::Instant;
 
 use super::waiting::{Waiting, WaitingPackets};
 use super::{Addresses, Handle, Offer, PacketScheduler};
-use crate::discipline::{Backlog, NOTHING, PacketView, Reason, Verdict};
+use crate::discipline::{Admission, Backlog, NOTHING, PacketView, Reason};
 use crate::observer::Counts;
 use crate::packet::NOT_ECT;
 
@@ -40,7 +40,7 @@ impl<S: PacketScheduler> TestPort<S> {
     }
 
     /// A packet comes; its addresses are its flow's number and 99.
-    pub(super) fn enter(&mut self, packet: PacketView) -> Verdict {
+    pub(super) fn enter(&mut self, packet: PacketView) -> Admission {
         let handle = Handle::at(self.entered);
         self.entered += 1;
         let counts = Counts {
@@ -56,13 +56,13 @@ impl<S: PacketScheduler> TestPort<S> {
         };
         let dropped = self.packets.dropped.len();
         let offer = Offer::new(handle, self.backlog, &addresses);
-        let verdict = self.scheduler.enqueue(&offer, &mut self.packets);
-        if verdict.is_accepted() {
+        let admission = self.scheduler.enqueue(&offer, &mut self.packets);
+        if admission.is_accepted() {
             self.backlog.packets += 1;
             self.backlog.bytes += packet.frame_bytes;
         }
         self.forget_dropped(dropped);
-        verdict
+        admission
     }
 
     /// The packet that is sent now.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::codel::Parameters;
 use super::{Handle, Offer, PacketScheduler, WaitingPackets, hash};
 use crate::BuildError;
-use crate::discipline::{Backlog, DropTail, NOTHING, PacketView, Reason, Verdict};
+use crate::discipline::{Admission, Backlog, DropTail, NOTHING, PacketView, Reason};
 use crate::limit::Limit;
 use crate::queue::PortContext;
 use crate::queue::context::positive;
@@ -138,14 +138,14 @@ impl FqCoDel {
 }
 
 impl PacketScheduler for FqCoDel {
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let mut backlog = offer.backlog;
         let PacketView {
             frame_bytes, flow, ..
         } = packets[offer.packet].packet;
         while !self.buffer.fits(backlog, frame_bytes) {
             if backlog.packets == 0 {
-                return Verdict::Dropped(Reason::Full);
+                return Admission::Dropped(Reason::Full);
             }
             self.drop_from_fattest(&mut backlog, packets);
         }
@@ -155,19 +155,19 @@ impl PacketScheduler for FqCoDel {
         let index = self.queue_of(flow);
         self.lists.activate(index, &mut self.queues);
         self.queues[index as usize].fifo.push(offer.packet, packets);
-        Verdict::Accepted
+        Admission::Accepted
     }
 
     #[inline]
-    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
         if !self.buffer.fits(NOTHING, packet.frame_bytes) {
-            return Some(Verdict::Dropped(Reason::Full));
+            return Some(Admission::Dropped(Reason::Full));
         }
         self.passed = Some(Passed {
             flow: packet.flow,
             frame_bytes: packet.frame_bytes,
         });
-        Some(Verdict::Accepted)
+        Some(Admission::Accepted)
     }
 
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
@@ -257,7 +257,7 @@ mod tests {
         (0..100).for_each(|n| {
             port.enter(packet(u32::from(n >= 80), 1518));
         });
-        assert_eq!(port.enter(packet(1, 1518)), Verdict::Accepted);
+        assert_eq!(port.enter(packet(1, 1518)), Admission::Accepted);
         assert_eq!(port.dropped(), vec![(0, Reason::PushedOut); 40]);
     }
 }

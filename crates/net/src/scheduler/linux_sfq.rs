@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash};
 use crate::BuildError;
-use crate::discipline::{PacketView, Reason, Verdict};
+use crate::discipline::{Admission, PacketView, Reason};
 use crate::queue::PortContext;
 use crate::queue::context::positive;
 use crate::stream::Stream;
@@ -146,7 +146,7 @@ impl LinuxSfq {
 }
 
 impl PacketScheduler for LinuxSfq {
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let packet = offer.packet;
         self.perturb(packets[packet].arrived, packets);
         let own = self.bucket_of(packets[packet].packet.flow);
@@ -155,13 +155,13 @@ impl PacketScheduler for LinuxSfq {
         if bucket.fifo.packets() >= self.config.depth_packets
             || (is_new && self.round.len() as u32 >= self.config.flows)
         {
-            return Verdict::Dropped(Reason::Share);
+            return Admission::Dropped(Reason::Share);
         }
         if offer.backlog.packets >= self.config.limit_packets {
             // With the newcomer there is one too many: the last of the longest goes.
             let longest = self.longest(own);
             if longest == own {
-                return Verdict::Dropped(Reason::Share);
+                return Admission::Dropped(Reason::Share);
             }
             let victim = &mut self.buckets[longest as usize].fifo;
             if let Some(last) = victim.pop_last(packets) {
@@ -172,17 +172,17 @@ impl PacketScheduler for LinuxSfq {
             }
         }
         self.push(own, packet, packets);
-        Verdict::Accepted
+        Admission::Accepted
     }
 
     /// A packet that is alone leaves nothing behind: its queue begins anew with the next.
-    fn pass(&mut self, now: Instant, _: &PacketView) -> Option<Verdict> {
+    fn pass(&mut self, now: Instant, _: &PacketView) -> Option<Admission> {
         self.perturb_empty(now);
         let config = &self.config;
         if config.depth_packets == 0 || config.flows == 0 || config.limit_packets == 0 {
-            return Some(Verdict::Dropped(Reason::Share));
+            return Some(Admission::Dropped(Reason::Share));
         }
-        Some(Verdict::Accepted)
+        Some(Admission::Accepted)
     }
 
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
@@ -243,9 +243,9 @@ mod tests {
             port.enter(packet(0, 1518));
         }
         // one more of the longest is refused, one of another flow pushes the longest's last out
-        let refused = Verdict::Dropped(Reason::Share);
+        let refused = Admission::Dropped(Reason::Share);
         assert_eq!(port.enter(packet(0, 1518)), refused);
-        assert_eq!(port.enter(packet(1, 1518)), Verdict::Accepted);
+        assert_eq!(port.enter(packet(1, 1518)), Admission::Accepted);
         assert_eq!(port.dropped(), [(0, Reason::PushedOut)]);
         let sent = port.flows_sent();
         assert_eq!(sent.iter().filter(|flow| **flow == 0).count(), 9);

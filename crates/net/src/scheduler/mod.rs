@@ -23,7 +23,7 @@ use std::fmt;
 
 use fairport_units::Instant;
 
-use crate::discipline::{Backlog, PacketView, Verdict};
+use crate::discipline::{Admission, Backlog, PacketView};
 pub use crate::pool::Handle;
 pub use codel::CoDel;
 pub use drr::Drr;
@@ -77,21 +77,21 @@ impl<'a> Offer<'a> {
 /// [`PacketScheduler::dequeue`] or drop, exactly once.
 pub trait PacketScheduler: fmt::Debug + Send + Sync {
     /// Queues an arriving packet, or refuses it. To make room it may drop others that it holds.
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict;
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission;
 
     /// The packet to be sent at `now`; none when nothing is left. Packets may be dropped instead of
     /// being sent.
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle>;
 
     /// A short cut for a packet that finds the line free and no packet waiting, and so is sent as
-    /// it arrives: the verdict, and the same change of the state as if the packet were queued and
+    /// it arrives: the admission, and the same change of the state as if the packet were queued and
     /// taken out again at once. Without it, that is what happens.
     ///
     /// Most packets at most ports take this way. Where every port of a fat-tree has DRR, SFQ,
     /// `CoDel` or FQ-CoDel, a whole run takes 16 to 30 % more instructions without it (k = 4 and
     /// k = 8, TCP included).
     #[inline]
-    fn pass(&mut self, now: Instant, packet: &PacketView) -> Option<Verdict> {
+    fn pass(&mut self, now: Instant, packet: &PacketView) -> Option<Admission> {
         let _ = (now, packet);
         None
     }
@@ -143,23 +143,23 @@ mod tests {
     }
 
     /// What becomes of packets that come in bursts, of which one leaves in 12 us until none is
-    /// left: verdicts, the order in which they go, and how many are lost afterwards. The first of
+    /// left: admissions, the order in which they go, and how many are lost afterwards. The first of
     /// each burst passes, or is queued and taken out again.
-    fn outcome(scheduler: Scheduler, passes: bool) -> (Vec<Verdict>, Vec<u32>, usize) {
+    fn outcome(scheduler: Scheduler, passes: bool) -> (Vec<Admission>, Vec<u32>, usize) {
         let mut stream = Stream::new(1, "test", 0);
-        let (mut verdicts, mut sent) = (Vec::new(), Vec::new());
+        let (mut admissions, mut sent) = (Vec::new(), Vec::new());
         let mut port = TestPort::new(scheduler);
         for _ in 0..4000 {
             for place in 0..=stream.up_to(15) * stream.up_to(1) {
                 let flow = stream.up_to(5) as u32;
                 let packet = packet(flow, 64 + stream.up_to(1454) as u32);
                 if place == 0 && passes {
-                    let verdict = port.scheduler.pass(port.now, &packet);
-                    verdicts.push(verdict.expect("it has the short cut"));
+                    let admission = port.scheduler.pass(port.now, &packet);
+                    admissions.push(admission.expect("it has the short cut"));
                     sent.push(packet.frame_bytes);
                     continue;
                 }
-                verdicts.push(port.enter(packet));
+                admissions.push(port.enter(packet));
                 if place == 0 {
                     let first = port.send().expect("it has just come");
                     sent.push(first.packet.frame_bytes);
@@ -171,7 +171,7 @@ mod tests {
                 port.now += Duration::from_us(12);
             }
         }
-        (verdicts, sent, port.dropped().len())
+        (admissions, sent, port.dropped().len())
     }
 
     #[test]

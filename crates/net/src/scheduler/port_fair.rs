@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
 use crate::BuildError;
-use crate::discipline::{DropTail, NOTHING, PacketView, Reason, Verdict};
+use crate::discipline::{Admission, DropTail, NOTHING, PacketView, Reason};
 use crate::limit::Limit;
 use crate::queue::PortContext;
 
@@ -109,7 +109,7 @@ impl PortFair {
 }
 
 impl PacketScheduler for PortFair {
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let newcomer = packets[offer.packet].packet;
         let own = newcomer.ingress_number as usize;
         if self.ingress.len() <= own {
@@ -117,18 +117,18 @@ impl PacketScheduler for PortFair {
         }
         if !self.buffer.fits(offer.backlog, newcomer.frame_bytes) && !self.make_room(offer, packets)
         {
-            return Verdict::Dropped(Reason::Share);
+            return Admission::Dropped(Reason::Share);
         }
         self.ingress[own].push(offer.packet, packets);
-        Verdict::Accepted
+        Admission::Accepted
     }
 
     /// A packet that is alone leaves nothing behind.
-    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
         if self.buffer.fits(NOTHING, packet.frame_bytes) {
-            Some(Verdict::Accepted)
+            Some(Admission::Accepted)
         } else {
-            Some(Verdict::Dropped(Reason::Share))
+            Some(Admission::Dropped(Reason::Share))
         }
     }
 
@@ -163,18 +163,18 @@ mod tests {
         TestPort::new(PortFair::new(DropTail::bytes(limit)))
     }
 
-    const REFUSED: Verdict = Verdict::Dropped(Reason::Share);
+    const REFUSED: Admission = Admission::Dropped(Reason::Share);
 
     #[test]
     fn a_port_that_comes_to_a_full_buffer_gets_half_of_it_and_no_more() {
         let mut port = of_packets(10);
         for flow in 0..10 {
-            assert_eq!(port.enter(through(0, flow, 1518)), Verdict::Accepted);
+            assert_eq!(port.enter(through(0, flow, 1518)), Admission::Accepted);
         }
         assert_eq!(port.enter(through(0, 10, 1518)), REFUSED);
         // 10 and 0, 9 and 1, .. 6 and 4: with one more the newcomer's port still holds no more
         for flow in 100..105 {
-            assert_eq!(port.enter(through(1, flow, 1518)), Verdict::Accepted);
+            assert_eq!(port.enter(through(1, flow, 1518)), Admission::Accepted);
         }
         // 5 and 5: neither takes from the other
         assert_eq!(port.enter(through(1, 105, 1518)), REFUSED);
@@ -198,8 +198,10 @@ mod tests {
     #[test]
     fn a_port_alone_has_the_whole_buffer() {
         let mut port = of_bytes(16 * 1024);
-        let verdicts = (0..12).map(|flow| port.enter(through(3, flow, 1518)));
-        let accepted = verdicts.filter(|verdict| verdict.is_accepted()).count();
+        let admissions = (0..12).map(|flow| port.enter(through(3, flow, 1518)));
+        let accepted = admissions
+            .filter(|admission| admission.is_accepted())
+            .count();
         assert_eq!(accepted, 10); // as with drop-tail
         assert_eq!(port.dropped(), []);
     }
@@ -215,7 +217,7 @@ mod tests {
             port.enter(through(1, 1, 1000));
         }
         // 2000 + 1000 is less than 4000: one of 1000 goes; then 3000 + 100 is more than 3000
-        assert_eq!(port.enter(through(0, 0, 1000)), Verdict::Accepted);
+        assert_eq!(port.enter(through(0, 0, 1000)), Admission::Accepted);
         assert_eq!(port.dropped(), [(1, Reason::PushedOut)]);
         assert_eq!(port.enter(through(0, 0, 100)), REFUSED);
         assert_eq!(port.enter(through(1, 1, 100)), REFUSED);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Addresses, Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash};
 use crate::BuildError;
-use crate::discipline::{Backlog, NOTHING, PacketView, Reason, Verdict};
+use crate::discipline::{Admission, Backlog, NOTHING, PacketView, Reason};
 use crate::queue::PortContext;
 use crate::queue::context::positive;
 
@@ -113,36 +113,36 @@ impl Sfq {
     }
 
     /// The rule of shares, for a packet whose bucket holds so many.
-    fn verdict(&self, backlog: Backlog, queued: u32) -> Verdict {
+    fn admission(&self, backlog: Backlog, queued: u32) -> Admission {
         let buckets = self.buckets.len() as u32;
         let free = self.limit_packets.saturating_sub(backlog.packets);
         if free == 0 {
-            return Verdict::Dropped(Reason::Full);
+            return Admission::Dropped(Reason::Full);
         }
         if queued >= free / 2 || (free < buckets && queued > self.limit_packets / buckets) {
-            return Verdict::Dropped(Reason::Share);
+            return Admission::Dropped(Reason::Share);
         }
-        Verdict::Accepted
+        Admission::Accepted
     }
 }
 
 impl PacketScheduler for Sfq {
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let bucket = self.bucket_of(offer.addresses());
         let queued = self.buckets[bucket as usize].packets();
-        let verdict = self.verdict(offer.backlog, queued);
-        if verdict == Verdict::Accepted {
+        let admission = self.admission(offer.backlog, queued);
+        if admission == Admission::Accepted {
             if queued == 0 {
                 self.round.push_back(bucket);
             }
             self.buckets[bucket as usize].push(offer.packet, packets);
         }
-        verdict
+        admission
     }
 
     /// A packet that is alone leaves nothing behind.
-    fn pass(&mut self, _: Instant, _: &PacketView) -> Option<Verdict> {
-        Some(self.verdict(NOTHING, 0))
+    fn pass(&mut self, _: Instant, _: &PacketView) -> Option<Admission> {
+        Some(self.admission(NOTHING, 0))
     }
 
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
@@ -183,11 +183,11 @@ mod tests {
     }
 
     /// Sends a flow's packets until one is refused.
-    fn fill(port: &mut TestPort<Sfq>, flow: u32) -> Verdict {
+    fn fill(port: &mut TestPort<Sfq>, flow: u32) -> Admission {
         loop {
-            let verdict = port.enter(packet(flow, 1000));
-            if verdict != Verdict::Accepted {
-                return verdict;
+            let admission = port.enter(packet(flow, 1000));
+            if admission != Admission::Accepted {
+                return admission;
             }
         }
     }
@@ -196,7 +196,7 @@ mod tests {
     fn a_lone_bucket_gets_13_of_40_places() {
         // the 14th finds 13 before it and 27 free: 13 >= 27 / 2
         let mut port = four_buckets();
-        assert_eq!(fill(&mut port, 0), Verdict::Dropped(Reason::Share));
+        assert_eq!(fill(&mut port, 0), Admission::Dropped(Reason::Share));
         assert_eq!(port.backlog.packets, 13);
     }
 

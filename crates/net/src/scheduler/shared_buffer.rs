@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
 use crate::BuildError;
-use crate::discipline::{PacketView, Reason, Verdict};
+use crate::discipline::{Admission, PacketView, Reason};
 use crate::queue::PortContext;
 
 /// A shared buffer as the plan of a run gives it.
@@ -89,16 +89,16 @@ impl SharedBuffer {
         }
     }
 
-    fn verdict(&self, packet: &PacketView) -> Verdict {
+    fn admission(&self, packet: &PacketView) -> Admission {
         let free = self.memory.free_bytes();
         if packet.frame_bytes > free {
-            return Verdict::Dropped(Reason::Full);
+            return Admission::Dropped(Reason::Full);
         }
         // one product of two IEEE 754 numbers: the same on every machine
         if f64::from(self.fifo.bytes()) >= self.alpha * f64::from(free) {
-            return Verdict::Dropped(Reason::Share);
+            return Admission::Dropped(Reason::Share);
         }
-        Verdict::Accepted
+        Admission::Accepted
     }
 }
 
@@ -109,19 +109,19 @@ impl PacketScheduler for SharedBuffer {
         true
     }
 
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let view = packets[offer.packet].packet;
-        let verdict = self.verdict(&view);
-        if verdict == Verdict::Accepted {
+        let admission = self.admission(&view);
+        if admission == Admission::Accepted {
             self.memory.take(view.frame_bytes);
             self.fifo.push(offer.packet, packets);
         }
-        verdict
+        admission
     }
 
     /// A packet that goes on at once takes no memory.
-    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
-        Some(self.verdict(packet))
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
+        Some(self.admission(packet))
     }
 
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
@@ -140,8 +140,11 @@ mod tests {
     fn filled(ports: &mut [TestPort<SharedBuffer>]) -> Vec<u32> {
         let enter = |port: &mut TestPort<SharedBuffer>| port.enter(packet(0, 100));
         loop {
-            let verdicts: Vec<Verdict> = ports.iter_mut().map(enter).collect();
-            if verdicts.iter().all(|verdict| *verdict != Verdict::Accepted) {
+            let admissions: Vec<Admission> = ports.iter_mut().map(enter).collect();
+            if admissions
+                .iter()
+                .all(|admission| *admission != Admission::Accepted)
+            {
                 break;
             }
         }
@@ -171,11 +174,11 @@ mod tests {
     fn a_queue_as_long_as_its_threshold_takes_no_more() {
         let memory = SwitchMemory::new(400);
         let mut port = TestPort::new(SharedBuffer::new(memory, 1.0));
-        assert_eq!(port.enter(packet(0, 100)), Verdict::Accepted);
-        assert_eq!(port.enter(packet(0, 100)), Verdict::Accepted);
+        assert_eq!(port.enter(packet(0, 100)), Admission::Accepted);
+        assert_eq!(port.enter(packet(0, 100)), Admission::Accepted);
         // 200 B are queued and 200 B are free: the threshold is 200 B
         let third = port.enter(packet(0, 100));
-        assert_eq!(third, Verdict::Dropped(Reason::Share));
+        assert_eq!(third, Admission::Dropped(Reason::Share));
     }
 
     #[test]
@@ -183,7 +186,7 @@ mod tests {
         let mut both = ports(2, 8.0);
         let alone = filled(&mut both[..1])[0];
         assert!(alone.abs_diff(1_200_000 * 8 / 9) <= 100, "{alone}");
-        assert_eq!(both[1].enter(packet(0, 100)), Verdict::Accepted);
+        assert_eq!(both[1].enter(packet(0, 100)), Admission::Accepted);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
 use crate::BuildError;
 use crate::classifier::SHORT;
-use crate::discipline::{DropTail, NOTHING, PacketView, Verdict};
+use crate::discipline::{Admission, DropTail, NOTHING, PacketView};
 use crate::limit::Limit;
 use crate::queue::PortContext;
 
@@ -46,18 +46,18 @@ impl StrictPriority {
 }
 
 impl PacketScheduler for StrictPriority {
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let view = packets[offer.packet].packet;
         let fifo = &mut self.fifos[usize::from(view.class != SHORT)];
-        let verdict = self.limit.verdict(fifo.backlog(), view.frame_bytes);
-        if verdict == Verdict::Accepted {
+        let admission = self.limit.admission(fifo.backlog(), view.frame_bytes);
+        if admission == Admission::Accepted {
             fifo.push(offer.packet, packets);
         }
-        verdict
+        admission
     }
 
-    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Verdict> {
-        Some(self.limit.verdict(NOTHING, packet.frame_bytes))
+    fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
+        Some(self.limit.admission(NOTHING, packet.frame_bytes))
     }
 
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
@@ -80,7 +80,7 @@ mod tests {
     fn packets_of_short_flows_go_first_whenever_they_came() {
         let mut port = port(10);
         for class in [0, 0, 1, 2, 1] {
-            assert_eq!(port.enter(packet(class, 1518)), Verdict::Accepted);
+            assert_eq!(port.enter(packet(class, 1518)), Admission::Accepted);
         }
         assert_eq!(port.flows_sent(), [1, 1, 0, 0, 2]);
     }
@@ -90,8 +90,8 @@ mod tests {
         let mut port = port(2);
         port.enter(packet(0, 1518));
         port.enter(packet(0, 1518));
-        let refused = Verdict::Dropped(Reason::Full);
+        let refused = Admission::Dropped(Reason::Full);
         assert_eq!(port.enter(packet(0, 1518)), refused);
-        assert_eq!(port.enter(packet(SHORT.into(), 1518)), Verdict::Accepted);
+        assert_eq!(port.enter(packet(SHORT.into(), 1518)), Admission::Accepted);
     }
 }

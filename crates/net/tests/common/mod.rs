@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use fairport_net::arbitration::{Arbiter, Rule};
-use fairport_net::discipline::{Reason, Verdict};
+use fairport_net::discipline::{Admission, Reason};
 use fairport_net::framing::Framing;
 use fairport_net::loss::Loss;
 use fairport_net::port::PortConfig;
@@ -49,8 +49,8 @@ impl Log {
     fn note(&mut self, arrival: &Arrival<'_, Number>) {
         let fate = self.fates.entry(*arrival.content).or_default();
         fate.counts = arrival.counts.port_arrival;
-        fate.drops += u32::from(matches!(arrival.verdict, Verdict::Dropped(_)));
-        fate.losses += u32::from(arrival.verdict == Verdict::Dropped(Reason::Loss));
+        fate.drops += u32::from(matches!(arrival.admission, Admission::Dropped(_)));
+        fate.losses += u32::from(arrival.admission == Admission::Dropped(Reason::Loss));
     }
 }
 
@@ -231,7 +231,7 @@ impl Setup {
     }
 }
 
-/// What holds for all: nothing is lost without a verdict, nothing sent twice, no flow reordered,
+/// What holds for all: nothing is lost without being dropped, nothing sent twice, no flow reordered,
 /// and the line is never idle while a packet waits.
 pub(crate) fn check(name: &Value, log: &Log, received: &[Number], sends: &[Send]) {
     let dropped: u32 = log.fates.values().map(|fate| fate.drops).sum();

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use fairport_net::BuildError;
-use fairport_net::discipline::{Backlog, PacketView, QueueDiscipline, QueueView, Reason, Verdict};
+use fairport_net::discipline::{
+    Admission, Backlog, PacketView, QueueDiscipline, QueueView, Reason,
+};
 use fairport_net::limit::Limit;
 use fairport_net::queue::{CustomQueue, PortContext};
 use fairport_net::scheduler::{Handle, Offer, PacketScheduler, WaitingPackets};
@@ -20,7 +22,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Origin;
-use super::values::{Change, Changes, Packet, Port, Queue, verdict};
+use super::values::{Change, Changes, Packet, Port, Queue, admission};
 
 /// What makes the queue of each port from the user's class.
 pub(super) fn factory(
@@ -118,20 +120,20 @@ impl fmt::Debug for PyDiscipline {
 }
 
 impl QueueDiscipline for PyDiscipline {
-    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Verdict {
+    fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
         let Some(admit) = &self.admit else {
-            return Verdict::Dropped(Reason::Full);
+            return Admission::Dropped(Reason::Full);
         };
         let answer = Python::attach(|py| {
             let seen = Packet::at_arrival(*packet, queue.now);
             let answer = admit.bind(py).call1((Queue::at_arrival(queue), seen));
             answer
-                .and_then(|answer| verdict(&answer, packet))
+                .and_then(|answer| admission(&answer, packet))
                 .map_err(|error| self.origin.failed(py, "admit", error))
         });
         answer.unwrap_or_else(|()| {
             self.admit = None;
-            Verdict::Dropped(Reason::Full)
+            Admission::Dropped(Reason::Full)
         })
     }
 }
@@ -167,20 +169,20 @@ struct Arriving {
 
 impl PyScheduler {
     /// Asks the object whether it takes a packet, and holds the packet's handle if it does.
-    fn offer(&mut self, py: Python<'_>, arriving: &Arriving) -> PyResult<Verdict> {
+    fn offer(&mut self, py: Python<'_>, arriving: &Arriving) -> PyResult<Admission> {
         let Some([enqueue, _]) = &self.methods else {
-            return Ok(Verdict::Dropped(Reason::Full));
+            return Ok(Admission::Dropped(Reason::Full));
         };
         let serial = self.given;
         self.given += 1;
         let queue = Queue::of_scheduler(arriving.arrived, arriving.backlog);
         let packet = Packet::held(arriving.view, arriving.arrived, serial, &self.changes);
         let answer = enqueue.bind(py).call1((queue, packet))?;
-        let verdict = verdict(&answer, &arriving.view)?;
-        if verdict.is_accepted() {
+        let admission = admission(&answer, &arriving.view)?;
+        if admission.is_accepted() {
             self.held.insert(serial, arriving.handle);
         }
-        Ok(verdict)
+        Ok(admission)
     }
 
     /// Asks the object for the packet to be sent. Its number is no longer held.
@@ -243,7 +245,7 @@ fn not_held(change: Change) -> PyErr {
 }
 
 impl PacketScheduler for PyScheduler {
-    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Verdict {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let waiting = &packets[offer.packet];
         let arriving = Arriving {
             view: waiting.packet,
@@ -252,17 +254,17 @@ impl PacketScheduler for PyScheduler {
             handle: offer.packet,
         };
         let serial = self.given;
-        let verdict = Python::attach(|py| {
+        let admission = Python::attach(|py| {
             let answer = self.offer(py, &arriving);
-            let answer = answer.and_then(|verdict| {
+            let answer = answer.and_then(|admission| {
                 self.apply(Some(serial), packets)?;
-                Ok(verdict)
+                Ok(admission)
             });
             self.or_fail(py, "enqueue", answer)
         });
-        verdict.unwrap_or_else(|| {
+        admission.unwrap_or_else(|| {
             self.held.remove(&serial);
-            Verdict::Dropped(Reason::Full)
+            Admission::Dropped(Reason::Full)
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fairport_net::discipline::{Backlog, PacketView, QueueView, Reason, Verdict};
+use fairport_net::discipline::{Admission, Backlog, PacketView, QueueView, Reason};
 use fairport_net::limit::Limit;
 use fairport_net::queue::PortContext;
 use fairport_units::{Duration, Instant};
@@ -225,22 +225,22 @@ fn read_reason(word: &str) -> PyResult<Reason> {
 }
 
 /// What user code answers to an arriving packet: true or "accept", "mark", false or a reason to drop.
-pub(super) fn verdict(answer: &Bound<'_, PyAny>, packet: &PacketView) -> PyResult<Verdict> {
+pub(super) fn admission(answer: &Bound<'_, PyAny>, packet: &PacketView) -> PyResult<Admission> {
     if let Ok(accepts) = answer.extract::<bool>() {
         return Ok(if accepts {
-            Verdict::Accepted
+            Admission::Accepted
         } else {
-            Verdict::Dropped(Reason::Full)
+            Admission::Dropped(Reason::Full)
         });
     }
     match answer.extract::<&str>() {
-        Ok("accept") => Ok(Verdict::Accepted),
-        Ok("mark") => can_mark(packet).map(|()| Verdict::Marked),
-        Ok(reason) if read_reason(reason).is_ok() => read_reason(reason).map(Verdict::Dropped),
+        Ok("accept") => Ok(Admission::Accepted),
+        Ok("mark") => can_mark(packet).map(|()| Admission::Marked),
+        Ok(reason) if read_reason(reason).is_ok() => read_reason(reason).map(Admission::Dropped),
         _ => {
             let problem = format!(
-                "{} is not a verdict: return True, False, \"accept\", \"mark\", or as the reason \
-                 for a drop \"full\", \"early\", \"share\" or \"pushed-out\"",
+                "{} does not say what becomes of the packet: return True, False, \"accept\", \"mark\", or as \
+                 the reason for a drop \"full\", \"early\", \"share\" or \"pushed-out\"",
                 answer.repr()?
             );
             Err(PyTypeError::new_err(problem))

@@ -1,7 +1,7 @@
 //! The output port at which captures are joined: its counts, drops, marks and longest blackouts, filled as a
 //! simulated port fills them.
 
-use fairport_net::discipline::{Reason, Verdict};
+use fairport_net::discipline::{Admission, Reason};
 use fairport_net::{Arrival, Header, Observer, PortId, Topology};
 use fairport_record::tables::{Port, Ports};
 use fairport_record::{Content, Counter, Fingerprint, PacketLog, PortFingerprint, Recorder, Table};
@@ -149,30 +149,30 @@ impl JoinedPort {
         let counts = self.counter.arrive(self.port, ingress, direction);
         self.queue.advance(arriving.time_ns);
         let backlog = self.queue.backlog();
-        let (verdict, depart) = match arriving.fate {
+        let (admission, depart) = match arriving.fate {
             Fate::Forwarded { left_ns, is_marked } => {
                 self.queue
                     .accept(arriving.time_ns, left_ns, arriving.frame_bytes);
-                let verdict = if is_marked {
-                    Verdict::Marked
+                let admission = if is_marked {
+                    Admission::Marked
                 } else {
-                    Verdict::Accepted
+                    Admission::Accepted
                 };
-                (verdict, Instant::from_ns(left_ns))
+                (admission, Instant::from_ns(left_ns))
             }
-            Fate::Unseen => (Verdict::Accepted, Instant::NEVER),
+            Fate::Unseen => (Admission::Accepted, Instant::NEVER),
             Fate::Dropped(reason) => {
                 self.has_reasons |= reason.is_some();
                 (
-                    Verdict::Dropped(reason.unwrap_or(Reason::Full)),
+                    Admission::Dropped(reason.unwrap_or(Reason::Full)),
                     Instant::NEVER,
                 )
             }
         };
-        match verdict {
-            Verdict::Dropped(_) => self.drops += 1,
-            Verdict::Accepted | Verdict::Marked => {
-                self.marks += u64::from(verdict == Verdict::Marked);
+        match admission {
+            Admission::Dropped(_) => self.drops += 1,
+            Admission::Accepted | Admission::Marked => {
+                self.marks += u64::from(admission == Admission::Marked);
                 self.accepted[0] += 1;
                 self.accepted[1] += u64::from(arriving.frame_bytes);
             }
@@ -186,7 +186,7 @@ impl JoinedPort {
             class: 0,
         };
         let time = Instant::from_ns(arriving.time_ns);
-        self.hash.verdict(time, &header, verdict);
+        self.hash.admission(time, &header, admission);
         let arrival = Arrival {
             time,
             port: self.port,
@@ -195,7 +195,7 @@ impl JoinedPort {
             content: &arriving.facts,
             frame_bytes: arriving.frame_bytes,
             backlog,
-            verdict,
+            admission,
             depart,
             counts,
         };
@@ -203,7 +203,7 @@ impl JoinedPort {
         if let Some(log) = &mut self.log {
             log.arrived(&arrival);
         }
-        if verdict.is_accepted() {
+        if admission.is_accepted() {
             self.counter.accept(self.port);
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use fairport_net::discipline::{Reason, Verdict};
+use fairport_net::discipline::{Admission, Reason};
 use fairport_units::Instant;
 
 use super::file::CaptureFile;
@@ -29,7 +29,7 @@ pub(crate) struct Seen {
 struct Waiting {
     seen: Seen,
     /// none: open
-    fate: Option<Verdict>,
+    fate: Option<Admission>,
 }
 
 /// The captures of a port.
@@ -57,7 +57,7 @@ impl PortCapture {
     }
 
     /// The port's next packet arrives; `fate` is none if it may still be dropped.
-    pub(crate) fn arrived(&mut self, seen: Seen, fate: Option<Verdict>) -> io::Result<()> {
+    pub(crate) fn arrived(&mut self, seen: Seen, fate: Option<Admission>) -> io::Result<()> {
         if self.waiting.is_empty()
             && let Some(fate) = fate
         {
@@ -69,7 +69,7 @@ impl PortCapture {
     }
 
     /// What becomes of the port's n-th arrival is known. Nothing happens if it was known before.
-    pub(crate) fn settled(&mut self, port_arrival: u64, fate: Verdict) -> io::Result<()> {
+    pub(crate) fn settled(&mut self, port_arrival: u64, fate: Admission) -> io::Result<()> {
         let place = port_arrival.checked_sub(self.first);
         let waiting = place.and_then(|place| self.waiting.get_mut(place as usize));
         if let Some(waiting) = waiting {
@@ -109,9 +109,9 @@ impl PortCapture {
         self.write_arrival(&seen, fate)
     }
 
-    fn write_arrival(&mut self, seen: &Seen, fate: Option<Verdict>) -> io::Result<()> {
+    fn write_arrival(&mut self, seen: &Seen, fate: Option<Admission>) -> io::Result<()> {
         let comment = match fate {
-            Some(Verdict::Dropped(reason)) => Some(DROPPED[reason as usize]),
+            Some(Admission::Dropped(reason)) => Some(DROPPED[reason as usize]),
             _ => None,
         };
         write(

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use fairport_net::discipline::Verdict;
+use fairport_net::discipline::Admission;
 use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
 use fairport_record::{FlowEnds, Numbered, PacketLog, PortFingerprint, Recorder, Table, Watcher};
 use fairport_tcp::Ecn;
@@ -141,11 +141,11 @@ impl Tap {
             time: arrival.time,
             frame: frame(Ecn::from_bits(header.ecn), links.saturating_sub(1)),
         };
-        let is_open = arrival.verdict.is_accepted() && arrival.depart == Instant::NEVER;
-        let fate = (!is_open).then_some(arrival.verdict);
+        let is_open = arrival.admission.is_accepted() && arrival.depart == Instant::NEVER;
+        let fate = (!is_open).then_some(arrival.admission);
         let leaves = (arrival.depart <= self.end).then(|| {
-            let ecn = match arrival.verdict {
-                Verdict::Marked => Ecn::Ce,
+            let ecn = match arrival.admission {
+                Admission::Marked => Ecn::Ce,
                 _ => Ecn::from_bits(header.ecn),
             };
             Seen {
@@ -237,15 +237,15 @@ impl Observer<Numbered> for Tap {
         self.starts[first] = true;
     }
 
-    fn verdict(
+    fn admission(
         &mut self,
         port: PortId,
         state: &mut PortFingerprint,
         time: Instant,
         header: &Header,
-        verdict: Verdict,
+        admission: Admission,
     ) {
-        Observer::<Numbered>::verdict(&mut self.recorder, port, state, time, header, verdict);
+        Observer::<Numbered>::admission(&mut self.recorder, port, state, time, header, admission);
     }
 
     fn watches(&self, port: PortId) -> bool {
@@ -268,7 +268,7 @@ impl Observer<Numbered> for Tap {
         self.recorder.revised(arrival);
         self.log.revised(arrival);
         self.with(arrival.port, |capture| {
-            capture.settled(arrival.counts.port_arrival, arrival.verdict)
+            capture.settled(arrival.counts.port_arrival, arrival.admission)
         });
     }
 
@@ -292,7 +292,7 @@ impl Observer<Numbered> for Tap {
             frame: self.frame(packet.header.flow, &packet.content, ecn, links),
         });
         self.with(port, |capture| {
-            capture.settled(port_arrival, Verdict::Accepted)?;
+            capture.settled(port_arrival, Admission::Accepted)?;
             leaves.map_or(Ok(()), |leaves| capture.departed(&leaves))
         });
     }

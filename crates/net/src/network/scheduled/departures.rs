@@ -5,7 +5,7 @@ use fairport_units::Instant;
 
 use super::super::{Fabric, Region};
 use super::ScheduledPorts;
-use crate::discipline::Verdict;
+use crate::discipline::Admission;
 use crate::observer::{Arrival, Observer};
 use crate::packet::CE;
 use crate::pool::Handle;
@@ -77,7 +77,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 self.observer.departs(id, &packet, arrival, depart);
             }
             if marked {
-                self.revise(fabric, id, number, handle, Verdict::Marked, [at, depart]);
+                self.revise(fabric, id, number, handle, Admission::Marked, [at, depart]);
             }
         }
         if !self.scheduled.waiting_packets.dropped.is_empty() {
@@ -94,13 +94,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         id: PortId,
         number: u32,
         handle: Handle,
-        verdict: Verdict,
+        admission: Admission,
         [time, depart]: [Instant; 2],
     ) {
         let waiting = &self.scheduled.waiting_packets[handle];
         let header = self.packets.header(handle);
         let observed = &mut self.ports[id.0 as usize].observed;
-        self.observer.verdict(id, observed, time, header, verdict);
+        self.observer
+            .admission(id, observed, time, header, admission);
         self.observer.revised(&Arrival {
             time,
             port: id,
@@ -109,7 +110,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             content: self.packets.content(handle),
             frame_bytes: waiting.packet.frame_bytes,
             backlog: self.scheduled.ports[number as usize].backlog,
-            verdict,
+            admission,
             depart,
             counts: waiting.counts,
         });
@@ -134,7 +135,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 id,
                 number,
                 handle,
-                Verdict::Dropped(reason),
+                Admission::Dropped(reason),
                 [now, Instant::NEVER],
             );
             self.dropped += 1;
