@@ -28,6 +28,7 @@ let frames = [];
 function repaint() {
   if (waiting) return;
   waiting = true;
+  drawn = "wait"; // what is on the canvas is of the state before
   requestAnimationFrame(() => {
     waiting = false;
     const begin = performance.now();
