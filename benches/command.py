@@ -21,7 +21,7 @@ COMMANDS = [
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Cost:
     """Medians over the repeats."""
 
     command: str
@@ -29,10 +29,10 @@ class Measurement:
     memory_bytes: int
 
 
-def measure(command: list[str]) -> Measurement:
+def measure(command: list[str]) -> Cost:
     """Runs a command in an empty folder each time."""
     runs = [_once(command) for _ in range(REPEATS)]
-    return Measurement(
+    return Cost(
         " ".join(command),
         statistics.median(run[0] for run in runs),
         statistics.median_high(run[1] for run in runs),

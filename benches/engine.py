@@ -78,7 +78,7 @@ NEVER_ACTING = [
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Cost:
     """Medians over the repeats; the fingerprint is the same in all."""
 
     job: Job
@@ -102,13 +102,13 @@ class Measurement:
         return 1e9 / self.hops_per_s
 
 
-def measure(job: Job, repeats: int = REPEATS) -> Measurement:
+def measure(job: Job, repeats: int = REPEATS) -> Cost:
     """Runs a job `repeats` times."""
     document = lowered(job)
     runs = [_in_a_process(document) for _ in range(repeats)]
     fingerprints = {run["fingerprint"] for run in runs}
     assert len(fingerprints) == 1, f"{job.name}: the same job gave {fingerprints}"
-    return Measurement(
+    return Cost(
         job=job,
         flows=len(json.loads(document)["flows"]),
         simulated_s=runs[0]["simulated_s"],

@@ -33,7 +33,7 @@ def main() -> None:
     between_markers(ROOT / "README.md", "speed", speed(engines[0]))
 
 
-def speed(outcast: engine.Measurement) -> str:
+def speed(outcast: engine.Cost) -> str:
     """The README's sentence."""
     return (
         f"{outcast.hops_per_s / 1e6:.1f} million packet-hops per second on one core of the machine "
@@ -42,7 +42,7 @@ def speed(outcast: engine.Measurement) -> str:
     )
 
 
-def engine_table(measurements: Sequence[engine.Measurement]) -> str:
+def engine_table(measurements: Sequence[engine.Cost]) -> str:
     """Speed and memory of the engine, one row per job."""
     heads = ["job", "million packet-hops/s", "ns per packet-hop", "million events/s"]
     heads += ["simulated s per s", "engine's memory", "packet-hops", "fingerprint"]
@@ -129,20 +129,20 @@ def disciplines() -> str:
     return table([*heads, "forwarding alone, ns per packet-hop"], rows)
 
 
-def in_turns(jobs: Sequence[engine.Job]) -> dict[str, list[engine.Measurement]]:
+def in_turns(jobs: Sequence[engine.Job]) -> dict[str, list[engine.Cost]]:
     """The runs of each job, by its name; in turns, so that a busy minute is everybody's."""
     rounds = [[engine.measure(job, repeats=1) for job in jobs] for _ in range(TURNS)]
     return {job.name: [turn[i] for turn in rounds] for i, job in enumerate(jobs)}
 
 
-def median_ns(runs: dict[str, list[engine.Measurement]], name: str) -> str:
+def median_ns(runs: dict[str, list[engine.Cost]], name: str) -> str:
     """Median time per packet-hop, if it was measured."""
     if name not in runs:
         return ""
     return f"{statistics.median(one.ns_per_hop for one in runs[name]):.1f}"
 
 
-def over_drop_tail(runs: dict[str, list[engine.Measurement]], name: str) -> str:
+def over_drop_tail(runs: dict[str, list[engine.Cost]], name: str) -> str:
     """How much more time one packet-hop takes than with drop-tail in the same turn: the median."""
     if name not in runs:
         return ""

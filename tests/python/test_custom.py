@@ -313,7 +313,9 @@ def test_an_answer_that_is_no_verdict_says_what_the_verdicts_are(custom: Scenari
         def admit(self, queue: Queue, packet: Packet) -> str:
             return "maybe"
 
-    with pytest.raises(fp.CustomError, match="'maybe' does not say what becomes of the packet: return True, False"):
+    with pytest.raises(
+        fp.CustomError, match="'maybe' does not say what becomes of the packet: return True, False"
+    ):
         fp.run(custom, disciplines={"mine": Vague})
 
 

@@ -22,7 +22,7 @@ const CHECKED_EVENTS: usize = 200_000;
 const REPEATS: usize = 5;
 
 /// A queue of (time, id): the earliest entry is looked at and then put back later.
-trait Queue {
+trait PendingEvents {
     /// Holds id `i` at `starts[i]`.
     fn new(starts: &[Instant], typical_span: Duration) -> Self;
     fn first(&self) -> (Instant, u32);
@@ -34,7 +34,7 @@ struct Wheel {
     first: (Instant, u32),
 }
 
-impl Queue for Wheel {
+impl PendingEvents for Wheel {
     fn new(starts: &[Instant], typical_span: Duration) -> Self {
         let mut queue = EventQueue::new(starts.len(), typical_span);
         for (id, &time) in (0..).zip(starts) {
@@ -59,7 +59,7 @@ impl Queue for Wheel {
 
 struct BinaryHeapOfStd(BinaryHeap<Reverse<(Instant, u32)>>);
 
-impl Queue for BinaryHeapOfStd {
+impl PendingEvents for BinaryHeapOfStd {
     fn new(starts: &[Instant], _: Duration) -> Self {
         Self(
             (0..)
@@ -81,7 +81,7 @@ impl Queue for BinaryHeapOfStd {
 
 struct HeapOf4(Vec<(Instant, u32)>);
 
-impl Queue for HeapOf4 {
+impl PendingEvents for HeapOf4 {
     fn new(starts: &[Instant], _: Duration) -> Self {
         let mut entries: Vec<(Instant, u32)> = starts.iter().copied().zip(0..).collect();
         entries.sort_unstable(); // a sorted list is a heap
@@ -121,7 +121,7 @@ fn earlier(a: (Instant, u32), b: (Instant, u32)) -> (Instant, u32) {
     if b.0 < a.0 { b } else { a }
 }
 
-impl Queue for WinnerTree {
+impl PendingEvents for WinnerTree {
     fn new(starts: &[Instant], _: Duration) -> Self {
         let leaves = starts.len().next_power_of_two();
         let mut nodes = vec![(Instant::NEVER, u32::MAX); 2 * leaves];
@@ -187,7 +187,7 @@ impl Pattern {
         self.gaps[(id.wrapping_mul(7919).wrapping_add(turn)) as usize % Self::GAPS]
     }
 
-    fn run<Q: Queue>(&self, events: u64, mut each: impl FnMut(Instant, u32)) {
+    fn run<Q: PendingEvents>(&self, events: u64, mut each: impl FnMut(Instant, u32)) {
         let mut queue = Q::new(&self.starts, self.typical_span);
         let mut turns = vec![0u32; self.starts.len()];
         for _ in 0..events {
@@ -200,7 +200,7 @@ impl Pattern {
     }
 
     /// The first events; those of one picosecond by id, for a queue need not order them.
-    fn order<Q: Queue>(&self) -> Vec<(Instant, u32)> {
+    fn order<Q: PendingEvents>(&self) -> Vec<(Instant, u32)> {
         let mut order = Vec::with_capacity(CHECKED_EVENTS);
         self.run::<Q>(CHECKED_EVENTS as u64, |time, id| order.push((time, id)));
         assert!(order.is_sorted_by_key(|event| event.0), "time went back");
@@ -209,7 +209,7 @@ impl Pattern {
     }
 
     /// Nanoseconds an event: the median of [`REPEATS`] runs.
-    fn measure<Q: Queue>(&self) -> f64 {
+    fn measure<Q: PendingEvents>(&self) -> f64 {
         let mut runs: Vec<f64> = (0..REPEATS)
             .map(|_| {
                 let start = time::Instant::now();

@@ -16,14 +16,14 @@ pub enum Config {
     /// each packet with the same probability
     Random {
         /// at which ports
-        at: Ports,
+        at: LossyPorts,
         /// in parts of 10^9
         probability_ppb: u64,
     },
     /// exactly so many packets in a row, then none for a while
     OnOff {
         /// at which ports
-        at: Ports,
+        at: LossyPorts,
         /// packets of a run, 1 and more
         drops: u32,
         /// between two runs, and before the first
@@ -34,7 +34,7 @@ pub enum Config {
 /// At which output ports packets are lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ports {
+pub enum LossyPorts {
     /// at all of every switch
     AllOfSwitches,
     /// at those of these names
@@ -42,7 +42,7 @@ pub enum Ports {
 }
 
 impl Config {
-    fn ports(&self) -> &Ports {
+    fn ports(&self) -> &LossyPorts {
         let (Self::Random { at, .. } | Self::OnOff { at, .. }) = self;
         at
     }
@@ -77,7 +77,7 @@ impl<'a> Losses<'a> {
                 let field = format!("losses.{i}.drops");
                 return Err(BuildError::new(field, 0, problem, remedy));
             }
-            let Ports::Named(wanted) = config.ports() else {
+            let LossyPorts::Named(wanted) = config.ports() else {
                 continue;
             };
             if let Some(unknown) = wanted.iter().find(|name| !names.contains(name)) {
@@ -97,11 +97,11 @@ impl<'a> Losses<'a> {
     /// The losses at a port. Of several that the plan has there, a packet passes the last first.
     pub fn at(&self, port: PortId) -> Vec<Loss> {
         let here = |config: &Config| match config.ports() {
-            Ports::AllOfSwitches => {
+            LossyPorts::AllOfSwitches => {
                 let node = self.topology.port(port).node;
                 !self.topology.node(node).is_host
             }
-            Ports::Named(names) => names.contains(&self.topology.port_name(port)),
+            LossyPorts::Named(names) => names.contains(&self.topology.port_name(port)),
         };
         let loss = |(i, config): (u64, &Config)| match *config {
             Config::Random {

@@ -5,7 +5,7 @@ use fairport_units::{Duration, Instant};
 
 use crate::column::Table;
 use crate::recorder::Recorder;
-use crate::tables::{Port, Ports};
+use crate::tables::{PortRow, PortRows};
 
 /// One row per port of a `network` that has settled at the end of a run of length `run`. `recorder`
 /// watched it. By port: how many flows' data passes it, and how fast its clock runs, in parts of 10^9.
@@ -17,11 +17,11 @@ pub fn ports<P: Copy, O: Observer<P>>(
     clock_errors_ppb: &[i32],
 ) -> Table {
     let (run_ps, end) = (run.as_ps() as f64, Instant::ZERO + run);
-    let mut table = Ports::with_capacity(flows_through.len());
+    let mut table = PortRows::with_capacity(flows_through.len());
     for (port, (flows, clock_error_ppb)) in (0..).zip(flows_through.iter().zip(clock_errors_ppb)) {
         let id = PortId(port);
         let totals = network.totals(id);
-        table.push(Port {
+        table.push(PortRow {
             port,
             packets: totals.accepted,
             bytes: totals.accepted_bytes,

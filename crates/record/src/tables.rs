@@ -67,7 +67,7 @@ table! {
 
 table! {
     /// The output ports: one row per port.
-    Ports of Port in "ports" {
+    PortRows of PortRow in "ports" {
         /// its number
         port: u32,
         /// packets accepted

@@ -17,7 +17,7 @@ from fairport.files.partial import is_partial, remove_stale
 from fairport.files.single import replace_file
 
 
-class Place(Protocol):
+class Folder(Protocol):
     """A folder. Names may have one `/`; reading what is not there raises FileNotFoundError."""
 
     @property
@@ -40,7 +40,7 @@ class Place(Protocol):
         """The file's path on this machine; None where it has none."""
 
 
-def place(where: str | Path) -> Place:
+def place(where: str | Path) -> Folder:
     """The folder of that path or URL. Raises InputError for a URL that cannot be opened."""
     if isinstance(where, str) and "://" in where:
         return _Remote(where)

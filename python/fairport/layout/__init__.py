@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairport.layout.network import Flow as Flow
-from fairport.layout.network import Link as Link
+from fairport.layout.network import LinkLayout as LinkLayout
 from fairport.layout.network import Network as Network
 from fairport.layout.network import Node as Node
 from fairport.layout.network import network as network

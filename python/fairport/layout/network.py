@@ -26,7 +26,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinkLayout:
     """A link, the same in both directions."""
 
     ends: tuple[str, str]
@@ -62,7 +62,7 @@ class Network:
 
     scenario: Scenario
     nodes: tuple[Node, ...]
-    links: tuple[Link, ...]
+    links: tuple[LinkLayout, ...]
     """In the order in which they number their nodes' ports."""
     flows: tuple[Flow, ...]
     """Those that are known before a run, by their numbers; then one for each pair of hosts between
@@ -109,7 +109,7 @@ def network(scenario: str | Path | Mapping[str, Any] | Scenario) -> Network:
         scenario=scenario,
         nodes=tuple(Node(**node) for node in nodes),
         links=tuple(
-            Link(
+            LinkLayout(
                 ends=(nodes[link["ends"][0]]["name"], nodes[link["ends"][1]]["name"]),
                 ports=(ports[link["ports"][0]], ports[link["ports"][1]]),
                 rate_bps=link["rate_bps"],

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from fairport.errors import InputError
-from fairport.files.place import Place
+from fairport.files.place import Folder
 
 Types = Mapping[str, type[pl.DataType]]
 
@@ -33,7 +33,7 @@ class Dataset:
 
     def __init__(
         self,
-        place: Place,
+        place: Folder,
         folder: str,
         key: Sequence[str],
         types: Types | None = None,

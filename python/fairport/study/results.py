@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from fairport.errors import InputError, OutputError
-from fairport.files.place import Place, place
+from fairport.files.place import Folder, place
 from fairport.run_numbers import TYPES
 from fairport.study import sql as duck
 from fairport.study.dataset import Dataset
@@ -95,7 +95,7 @@ class Study:
 
     def __init__(self, where: str | Path) -> None:
         """Opens a study. Raises InputError where there is none."""
-        self.place: Place = place(where)
+        self.place: Folder = place(where)
         self.runs = Dataset(self.place, RUNS, KEY, _TYPES)
         self.definition = read_definition(self.place)
 
@@ -138,7 +138,7 @@ class Study:
             return duck.query(files, self.columns, orders, query, self.place.name)
 
 
-def read_definition(there: Place) -> Definition:
+def read_definition(there: Folder) -> Definition:
     """The definition of the study at a place. Raises InputError."""
     name = f"{there.name}/{DEFINITION}"
     try:
@@ -171,7 +171,7 @@ def read_definition(there: Place) -> Definition:
         ) from None
 
 
-def define(there: Place, definition: Definition, *, force: bool) -> Study:
+def define(there: Folder, definition: Definition, *, force: bool) -> Study:
     """The study of that definition at a place: a new one, or the one that is there continued.
 
     Raises OutputError where another study is there, unless it is to be replaced.

@@ -3,7 +3,7 @@
 
 use fairport_net::discipline::{Admission, Reason};
 use fairport_net::{Arrival, Header, Observer, PortId, Topology};
-use fairport_record::tables::{Port, Ports};
+use fairport_record::tables::{PortRow, PortRows};
 use fairport_record::{Content, Counter, Fingerprint, PacketLog, PortFingerprint, Recorder, Table};
 use fairport_units::Instant;
 
@@ -243,8 +243,8 @@ impl JoinedPort {
         self.queue.advance(run_ns);
         let (queue_mean_bytes, queue_max_bytes) = self.queue.mean_and_max_bytes();
         let sending_s = wire_bytes as f64 * 8.0 / rate_bps.max(1.0);
-        let mut ports = Ports::default();
-        ports.push(Port {
+        let mut ports = PortRows::default();
+        ports.push(PortRow {
             port: self.port.0,
             packets: self.accepted[0],
             bytes: self.accepted[1],

@@ -25,7 +25,7 @@ import numpy as np
 from fairport.backends.linux import namespaces
 from fairport.backends.linux.flows import REQUEST_PORTS, TCP, Key
 from fairport.backends.linux.programs import FOLDER, ProgramError, libbpf, require
-from fairport.backends.linux.shapers import Port
+from fairport.backends.linux.shapers import PortInterface
 
 _EVENT = np.dtype(
     [
@@ -51,7 +51,7 @@ class QueueTask:
     """What the process is to do."""
 
     namespace: str
-    ports: Sequence[Port]
+    ports: Sequence[PortInterface]
     run_s: float
     interval_s: float
     """Between two looks at the queues' lengths."""
@@ -144,7 +144,7 @@ def watch_queues(reports: Connection, task: QueueTask) -> None:
     reports.send(("done", outcome))
 
 
-def _queues(ports: Sequence[Port]) -> list[tuple[int, int, int, int]]:
+def _queues(ports: Sequence[PortInterface]) -> list[tuple[int, int, int, int]]:
     """Of each port: its number, bytes and packets that wait, drops so far."""
     command = ["tc", "-s", "-j", "qdisc", "show"]
     answer = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
@@ -156,7 +156,7 @@ def _queues(ports: Sequence[Port]) -> list[tuple[int, int, int, int]]:
     ]
 
 
-def _kernel_drops(ports: Sequence[Port]) -> int:
+def _kernel_drops(ports: Sequence[PortInterface]) -> int:
     return sum(drops for *_, drops in _queues(ports))
 
 
@@ -289,16 +289,16 @@ def _ports(
     for _, number, backlog, _ in samples:
         waiting[number].append(backlog)
 
-    def column(kind: type, value: Callable[[Port], Any]) -> np.ndarray:
+    def column(kind: type, value: Callable[[PortInterface], Any]) -> np.ndarray:
         return np.array([value(port) for port in task.ports], dtype=kind)
 
-    def length(port: Port) -> int:
+    def length(port: PortInterface) -> int:
         return int(arrived["length"][arrived["port"] == port.index].sum())
 
-    def accepted(port: Port) -> int:
+    def accepted(port: PortInterface) -> int:
         return drops.by_port[port.number] - drops.dropped_at[port.number]
 
-    def sent(port: Port) -> float:
+    def sent(port: PortInterface) -> float:
         # of what arrived, what was not dropped
         return length(port) * accepted(port) / max(1, drops.by_port[port.number])
 

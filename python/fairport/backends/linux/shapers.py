@@ -44,7 +44,7 @@ DISCIPLINES = {
 
 
 @dataclass(frozen=True)
-class Port:
+class PortInterface:
     """A switch's port: an interface in the switches' namespace."""
 
     name: str
@@ -106,7 +106,7 @@ def check(scenario: Scenario, layout: Mapping[str, Any]) -> None:
         )
 
 
-def build(spaces: Namespaces, scenario: Scenario, layout: Mapping[str, Any]) -> list[Port]:
+def build(spaces: Namespaces, scenario: Scenario, layout: Mapping[str, Any]) -> list[PortInterface]:
     """Joins the hosts' interfaces with bridges, and gives each port its queue discipline.
 
     Raises BackendError for a discipline that the kernel lacks.
@@ -115,7 +115,7 @@ def build(spaces: Namespaces, scenario: Scenario, layout: Mapping[str, Any]) -> 
         raise BackendError("needs `tc`", remedy="install iproute2")
     nodes = layout["nodes"]
     bridges: dict[int, int] = {}
-    ports: list[Port] = []
+    ports: list[PortInterface] = []
     hosts = {host.number: host for host in spaces.hosts}
     host_numbers = [number for number, node in enumerate(nodes) if node["is_host"]]
     with inside(spaces.switch), IPRoute() as route:
@@ -146,7 +146,7 @@ def build(spaces: Namespaces, scenario: Scenario, layout: Mapping[str, Any]) -> 
                 route.link("set", index=index, master=bridges[node], state="up")
                 rate = _rate(scenario, link["rate_bps"])
                 name = layout["ports"][port]
-                ports.append(Port(name, port, names[node], index, bool(at_host), rate))
+                ports.append(PortInterface(name, port, names[node], index, bool(at_host), rate))
     for port in ports:
         with inside(spaces.switch):
             _run(scenario, _commands(scenario, port.interface, port.rate_bps, _leaf(scenario)))

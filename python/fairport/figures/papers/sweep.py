@@ -34,7 +34,7 @@ _LARGEST_SPAN = 20
 
 
 @dataclass(frozen=True)
-class _Places:
+class _Positions:
     """The place of each variant on the horizontal axis."""
 
     variants: Sequence[Variant]
@@ -66,7 +66,7 @@ def _step(one: Variant) -> str:
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """The median over the seeds and the quartiles."""
-    places = _Places(done.entry.variants)
+    places = _Positions(done.entry.variants)
     quantity = METRICS[drawing.measure].quantity
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
     handles = [
@@ -125,7 +125,7 @@ def _scale(panel: Axes, *, is_ratio: bool) -> str:
 
 
 def _series(
-    panel: Axes, done: Reproduced, drawing: Drawing, places: _Places, number: int
+    panel: Axes, done: Reproduced, drawing: Drawing, places: _Positions, number: int
 ) -> Line2D:
     """Draws one series, and returns what the legend shows of it."""
     series = places.series[number]
