@@ -29,7 +29,17 @@ PYTHON = (
         "traffic_table",
         "verdict",
     },
-    {"completion", "custom", "files", "payload", "published", "tables", "toml_lines", "workloads"},
+    {
+        "completion",
+        "custom",
+        "drop_runs",
+        "files",
+        "payload",
+        "published",
+        "tables",
+        "toml_lines",
+        "workloads",
+    },
     # What is asked for, and what tables mean.
     {"scenario", "metrics", "trends"},
     {"blackouts", "known_spread", "loads", "result", "run_numbers", "scripts", "stacks"},

@@ -5,7 +5,15 @@
 
 use fairport_units::{Duration, Instant};
 
-use crate::column::{Column, Table, table};
+use crate::column::table;
+
+mod packets;
+
+pub(crate) use packets::in_order_of_time;
+pub use packets::{
+    DroppedPacket, Drops, LoggedPacket, LoggedPackets, MarkedPacket, Marks, TracedPacket,
+    TracedPackets,
+};
 
 table! {
     /// The flows: one row per flow.
@@ -134,51 +142,6 @@ table! {
 }
 
 table! {
-    /// The packets that were dropped, with the running counts from which drop runs and blackouts are
-    /// found.
-    Drops of DroppedPacket in "drops" {
-        /// when
-        time_s: Instant,
-        /// at which output port
-        port: u32,
-        /// by which port of the same node the packet came in
-        ingress_port: u32,
-        /// its flow
-        flow: u32,
-        /// its sequence number on the wire
-        seq: u32,
-        /// what the buffer counts for it
-        size_bytes: u32,
-        /// why
-        reason: u8,
-        /// which packet at this port it was, from 1
-        port_arrival: u64,
-        /// which packet from this ingress port
-        ingress_arrival: u64,
-        /// which packet of this flow
-        flow_arrival: u64,
-        /// packets that the port had accepted before
-        port_accepted: u64,
-    }
-}
-
-table! {
-    /// The packets that were marked.
-    Marks of MarkedPacket in "marks" {
-        /// when
-        time_s: Instant,
-        /// at which output port
-        port: u32,
-        /// by which port of the same node the packet came in
-        ingress_port: u32,
-        /// its flow
-        flow: u32,
-        /// its sequence number on the wire
-        seq: u32,
-    }
-}
-
-table! {
     /// The retransmission timeouts: one row per expiry.
     Timeouts of TimeoutRow in "timeouts" {
         /// the flow
@@ -273,56 +236,6 @@ table! {
 }
 
 table! {
-    /// The packets before, in and after the longest blackout of each ingress port.
-    TracedPackets of TracedPacket in "trace" {
-        /// the ingress port whose blackout it is
-        blackout_of: u32,
-        /// when it arrived
-        time_s: Instant,
-        /// at which output port
-        port: u32,
-        /// by which port of the same node it came in
-        ingress_port: u32,
-        /// its flow
-        flow: u32,
-        /// its sequence number on the wire
-        seq: u32,
-        /// what the buffer counts for it
-        size_bytes: u32,
-        /// 0: forwarded, 1: dropped
-        fate: u8,
-        /// when its last bit left
-        depart_s: Instant,
-    }
-}
-
-table! {
-    /// Every packet that arrived at the ports whose packets are asked for.
-    LoggedPackets of LoggedPacket in "packets" {
-        /// when it arrived
-        time_s: Instant,
-        /// at which output port
-        port: u32,
-        /// by which port of the same node it came in
-        ingress_port: u32,
-        /// its flow
-        flow: u32,
-        /// its sequence number on the wire
-        seq: u32,
-        /// what the buffer counts for it
-        size_bytes: u32,
-        /// what became of it
-        fate: u8,
-        /// why it was dropped; the largest number: it was not
-        reason: u8,
-        /// when its last bit left
-        depart_s: Instant,
-        /// what was in the buffer when it arrived
-        queue_bytes: u64,
-    }
-}
-
-table! {
     /// The answers of hosts: one row per frame that was answered.
     Answers of Answer in "answers" {
         /// when the frame was delivered
@@ -345,29 +258,10 @@ table! {
     }
 }
 
-/// Puts a table's rows in order of `time_s` and `port`, which are its first columns; those of one port
-/// and time stay in the order in which it reported them. So the rows' order does not depend on the order
-/// in which an engine visits ports. A port that catches up with its departures reports them late.
-pub(crate) fn in_order_of_time(mut table: Table) -> Table {
-    let [(_, Column::F64(times)), (_, Column::U32(ports)), ..] = &table.columns[..] else {
-        unreachable!("the first columns are the time and the port");
-    };
-    let key = |row: &u32| (times[*row as usize], ports[*row as usize]);
-    let compare = |a: &u32, b: &u32| {
-        let ((a_time, a_port), (b_time, b_port)) = (key(a), key(b));
-        a_time.total_cmp(&b_time).then(a_port.cmp(&b_port))
-    };
-    let mut order: Vec<u32> = (0..times.len() as u32).collect();
-    if !order.is_sorted_by(|a, b| compare(a, b).is_le()) {
-        order.sort_by(compare);
-        table.reorder(&order);
-    }
-    table
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::Column;
 
     fn request(flow: Option<u32>, start_s: u64, end_s: Instant) -> Request {
         Request {
@@ -395,25 +289,6 @@ mod tests {
         };
         assert!((ends[0] - 2.0).abs() < 1e-12 && ends[1].is_nan());
         assert_eq!(table.column("weight"), None);
-    }
-
-    #[test]
-    fn rows_are_put_in_order_of_time_and_port() {
-        let mut marks = Marks::default();
-        for (s, port, flow) in [(3, 0, 30), (1, 2, 12), (2, 0, 20), (1, 1, 11), (1, 2, 13)] {
-            marks.push(MarkedPacket {
-                time_s: Instant::from_secs(s),
-                port,
-                ingress_port: 0,
-                flow,
-                seq: 0,
-            });
-        }
-        let table = in_order_of_time(marks.into_table());
-        let times = Column::F64(vec![1.0, 1.0, 1.0, 2.0, 3.0]);
-        assert_eq!(table.column("time_s"), Some(&times));
-        let flows = Column::U32(vec![11, 12, 13, 20, 30]);
-        assert_eq!(table.column("flow"), Some(&flows));
     }
 
     #[test]
