@@ -33,6 +33,7 @@ from fairport.backends.linux import gate, namespaces, tcp_info
 from fairport.backends.linux.load import Load
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.microscope import focus, look
+from pyroute2 import IPRoute
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
 
@@ -119,6 +120,41 @@ def test_timeouts_that_the_switch_finds_are_those_that_the_kernel_counts(
     found = result.flows["timeouts"].sum()
     assert sum(counted) > 10
     assert abs(found - sum(counted)) <= 2 + 0.2 * sum(counted)
+
+
+@as_root
+def test_hosts_have_the_minimum_rto_and_the_initial_window_of_the_scenario() -> None:
+    settings = namespaces.HostSettings(sysctls=(), rto_min_ms=20, initial_window=3)
+    made = namespaces.Namespaces()
+    try:
+        made.make([0, 1], settings)
+        with namespaces.inside(made.hosts[0].namespace), IPRoute() as ip:
+            found = [route.get_attr("RTA_METRICS") for route in ip.get_routes()]
+    finally:
+        made.remove()
+    (metrics,) = [metrics for metrics in found if metrics]
+    assert metrics.get_attr("RTAX_RTO_MIN") == 20
+    assert metrics.get_attr("RTAX_LOCK") & 1 << 13, "without its lock it is ignored"
+    assert metrics.get_attr("RTAX_INITCWND") == 3
+
+
+@as_root
+def test_a_minimum_rto_of_10_ms_gives_timeouts_of_tens_of_ms_and_the_default_of_hundreds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arrays = linux.measured.arrays
+    found: list[float] = []
+
+    def spy(outcome: Any, load: Any, **others: Any) -> Any:
+        found.extend(flow.info.rto_s - flow.info.srtt_s for flow in load.flows)
+        return arrays(outcome, load, **others)
+
+    monkeypatch.setattr(linux.measured, "arrays", spy)
+    ample = {"duration": "1s", "queue": {"kind": "drop-tail", "limit": "200 packets"}}
+    for rto_min, least, most in (("10ms", 0.008, 0.1), ("200ms", 0.19, 0.3)):
+        found.clear()
+        fp.run(SCENARIO | ample | {"tcp": SCENARIO["tcp"] | {"rto_min": rto_min}}, backend="linux")
+        assert least <= min(found) <= most, rto_min
 
 
 @as_root

@@ -166,11 +166,12 @@ def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> No
         (loopback,) = route.link_lookup(ifname="lo")
         route.link("set", index=loopback, state="up")
         route.addr("add", index=index, address=str(host.address), prefixlen=32)
-        metrics = [
-            ("RTAX_LOCK", 1 << _RTAX_RTO_MIN),
-            ("RTAX_RTO_MIN", settings.rto_min_ms),
-            ("RTAX_INITCWND", settings.initial_window),
-        ]
+        # without its lock the kernel takes no minimum RTO from a route (`tcp_rto_min`)
+        metrics = {
+            "lock": 1 << _RTAX_RTO_MIN,
+            "rto_min": settings.rto_min_ms,
+            "initcwnd": settings.initial_window,
+        }
         network = f"{IPv4Address(int(host.address) >> 16 << 16)}/{_PREFIX_BITS}"
         route.route(
             "add",
@@ -178,7 +179,7 @@ def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> No
             oif=index,
             scope="link",
             prefsrc=str(host.address),
-            metrics={"attrs": metrics},
+            metrics=metrics,
         )
         for other in others:
             route.neigh(

@@ -18,6 +18,8 @@ class TcpInfo:
     ssthresh_bytes: int | None
     """None: no threshold yet."""
     srtt_s: float
+    rto_s: float
+    """The retransmission timeout, doubled after each timeout in a row."""
     min_rtt_s: float
     in_flight_bytes: int
     segments_sent: int
@@ -33,7 +35,7 @@ def read(connection: socket.socket) -> TcpInfo:
     raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _ROOM)
     fields = _LAYOUT.unpack(raw[: _LAYOUT.size].ljust(_LAYOUT.size, b"\0"))
     words = fields[8:32]
-    mss, unacked, rtt_us = words[2], words[4], words[15]
+    rto_us, mss, unacked, rtt_us = words[0], words[2], words[4], words[15]
     ssthresh, cwnd, total_retransmits = words[17], words[18], words[23]
     counts = fields[36:42]
     min_rtt_us, data_segments_out = counts[3], counts[5]
@@ -42,6 +44,7 @@ def read(connection: socket.socket) -> TcpInfo:
         cwnd_bytes=cwnd * mss,
         ssthresh_bytes=None if ssthresh >= 0x7FFFFFFF else ssthresh * mss,
         srtt_s=rtt_us * 1e-6,
+        rto_s=rto_us * 1e-6,
         min_rtt_s=min_rtt_us * 1e-6,
         in_flight_bytes=unacked * mss,
         segments_sent=data_segments_out,
