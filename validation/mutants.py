@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[1]
 CRATES = ("net", "tcp", "sim", "record")
 # the files that decide results, and the tests that state what they do
 FILES = {
+    "drop_runs.py": ("test_metrics.py", "test_blackouts.py", "test_run_numbers.py"),
     "metrics.py": ("test_metrics.py", "test_metrics_verdict.py", "test_blackouts.py"),
     "verdict.py": ("test_metrics_verdict.py", "test_metrics.py"),
     "study/gains.py": ("test_gains.py",),

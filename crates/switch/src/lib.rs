@@ -11,6 +11,7 @@
 
 mod agenda;
 mod answers;
+mod attachment;
 mod clock;
 mod edge;
 mod flows;
@@ -18,6 +19,7 @@ mod frames;
 mod health;
 mod identify;
 mod lag;
+mod outcome;
 mod outlet;
 mod realtime;
 mod rest;
@@ -26,7 +28,9 @@ mod switch;
 mod timeouts;
 
 pub use agenda::{Agenda, Task};
+pub use attachment::{Attachment, Limits};
 pub use health::{Health, Stall};
 pub use lag::LagHistogram;
+pub use outcome::Outcome;
 pub use realtime::{Class, Granted, available_class, prepare};
-pub use switch::{Attachment, Limits, Outcome, Switch};
+pub use switch::Switch;

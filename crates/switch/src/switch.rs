@@ -7,7 +7,6 @@
 //! until something is due or a frame arrives ([`crate::rest`]).
 
 use std::io;
-use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
 use fairport_net::classifier::{Classifier, LONG};
@@ -16,18 +15,20 @@ use fairport_net::stream::Stream;
 use fairport_net::{Header, Network, Packet, PortId, Topology};
 use fairport_plan::flow::{Application, End, FlowSpec, Origin};
 use fairport_plan::{FlowFactory, Parts, Plan};
-use fairport_record::{Fingerprint, PacketLog, QueueSamples, Recorder, Table, names, ports};
+use fairport_record::{Fingerprint, PacketLog, QueueSamples, Recorder, names, ports};
 use fairport_tcp::Ecn;
 use fairport_units::{Duration, Instant};
 use fairport_wire::{Captured, FlowKey, Frame, mark_ce};
 
 use crate::answers::AnswerFinder;
+use crate::attachment::{Attachment, Limits};
 use crate::clock::Clock;
 use crate::edge::{Due, Exits, InFlight, Watcher};
 use crate::flows::{FlowTable, Lane};
 use crate::frames::{FrameId, Frames};
 use crate::health::Health;
 use crate::identify::{Identified, identify};
+use crate::outcome::Outcome;
 use crate::outlet::Outlet;
 use crate::realtime::Class;
 use crate::rest::Rest;
@@ -42,44 +43,6 @@ const READ_AT_ONCE: usize = 32;
 const RING_MEBIBYTES: usize = 4;
 /// Frames for which there is room from the start.
 const FRAMES: usize = 8192;
-
-/// The interface behind which a host is.
-#[derive(Clone, Copy, Debug)]
-pub struct Attachment {
-    /// Number of the interface in the switch's network namespace.
-    pub interface: u32,
-    /// Number of the host in the plan.
-    pub host: u32,
-    /// The host's address.
-    pub address: IpAddr,
-}
-
-/// What the switch has to know of its hosts.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// A frame later than this is part of a stall.
-    pub tolerated: Duration,
-    /// A sender's silence of at least this length ends in a timeout: less than its minimum RTO.
-    pub silence: Duration,
-    /// Connections to these ports are requests: the data of their flows comes back from there.
-    pub request_ports: [u16; 2],
-}
-
-/// What a run in real time leaves.
-pub struct Outcome {
-    /// How well the switch kept its times.
-    pub health: Health,
-    /// The tables of packets and queues.
-    pub tables: Vec<Table>,
-    /// Packets whose last bit arrived at a next node.
-    pub packet_hops: u64,
-    /// Hash of what happened at every port. No two runs of real hosts have the same.
-    pub fingerprint: u64,
-    /// What the data of each flow is known by, in the order of their numbers.
-    pub flows: Vec<FlowKey>,
-    /// Lists of names of what the tables number.
-    pub names: Vec<(&'static str, Vec<String>)>,
-}
 
 /// A network in real time.
 pub struct Switch {

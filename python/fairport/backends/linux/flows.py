@@ -7,6 +7,7 @@ to a stack, because a listener gives its congestion control to the connections t
 
 from __future__ import annotations
 
+import math
 import socket
 from collections import Counter
 from collections.abc import Mapping
@@ -190,3 +191,22 @@ class LiveFlow:
     def spec(self) -> FlowSpec:
         """What it is."""
         return self.report.spec
+
+    def send_datagrams(self, now: float, data: bytes) -> float:
+        """Sends the datagrams that are due, of these data; returns when the next one is."""
+        source, one = self.datagrams, self.sides[SENDER].socket
+        if source is None or one is None:
+            return math.inf
+        while source.next_s() <= now:
+            payload = source.send()
+            if payload is None:
+                break
+            try:
+                one.send(data[:payload])
+                self.report.datagrams_sent += 1
+            except BlockingIOError:
+                continue  # the host's own queue is full
+            except OSError as error:
+                self.report.error = f"stopped: {error.strerror}"
+                source.stop()
+        return source.next_s()

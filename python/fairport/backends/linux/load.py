@@ -7,11 +7,10 @@ throw away. Nothing here adds to what TCP does.
 
 from __future__ import annotations
 
+import math
 import os
-import resource
 import select
 import socket
-import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from fairport import _core
+from fairport.backends.linux import sockets
 from fairport.backends.linux.flows import (
     RECEIVER,
     SENDER,
@@ -31,20 +31,12 @@ from fairport.backends.linux.flows import (
     Side,
     Stack,
 )
-from fairport.backends.linux.namespaces import inside
 from fairport.backends.linux.observing import Observe, Observer, Sample
 from fairport.backends.linux.tcp_info import read
 from fairport.payload import RandomizedSender
 
 _CHUNK = bytes(1 << 16)
-_DRAIN_BYTES = 1 << 20
-_TCP_CONGESTION = getattr(socket, "TCP_CONGESTION", 13)
-_TCP_NOTSENT_LOWAT = 25
-# what a flow that is to stop may have waiting
-_UNSENT_BYTES = 1 << 15
 _UDP_BUFFER_BYTES = 8 << 20
-# close with a reset, so that no orphan outlives the run
-_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 # epoll counts in ms; within this select does, in us
 _FINE_S = 0.002
 # While data comes, sockets are looked at so often. To wake this process for each segment costs the
@@ -101,8 +93,8 @@ class Load:
         self._by_ends: dict[tuple[Any, ...], LiveFlow] = {}
         self._sources: dict[int, LiveFlow] = {}
         self._senders: dict[int, RandomizedSender] = {}
-        self._nothing = bytearray(_DRAIN_BYTES)
-        _allow_many_files()
+        self._nothing = bytearray(sockets.DRAIN_BYTES)
+        sockets.allow_many()
 
     def listen(self) -> None:
         """Makes the hosts ready. Raises OSError for a congestion control that is not there."""
@@ -175,14 +167,11 @@ class Load:
         self._by_ends[spec.host(there), spec.remote_port, str(local.address), spec.local_port] = (
             flow
         )
-        kind = socket.SOCK_DGRAM if spec.is_udp else socket.SOCK_STREAM
-        with inside(local.namespace):
-            one = socket.socket(socket.AF_INET, kind)
-        one.setblocking(False)
+        one = sockets.opened(local.namespace, is_udp=spec.is_udp)
         flow.sides[here].socket = one
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if not spec.is_udp:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+            sockets.reset_on_close(one)
             self._choose(one, spec.stacks[here])
         one.bind((str(local.address), spec.local_port))
         one.connect_ex((str(remote.address), spec.remote_port))
@@ -223,24 +212,10 @@ class Load:
         """Sends the datagrams that are due; returns when the next one is."""
         next_s = self._task.end_s
         for number, flow in list(self._sources.items()):
-            source, one = flow.datagrams, flow.sides[SENDER].socket
-            if source is None or one is None:
-                continue
-            while source.next_s() <= now:
-                payload = source.send()
-                if payload is None:
-                    break
-                try:
-                    one.send(_CHUNK[:payload])
-                    flow.report.datagrams_sent += 1
-                except BlockingIOError:
-                    continue  # the host's own queue is full
-                except OSError as error:
-                    flow.report.error = f"stopped: {error.strerror}"
-                    source.stop()
-            if source.next_s() == float("inf"):
+            flow_next_s = flow.send_datagrams(now, _CHUNK)
+            if flow_next_s == math.inf:
                 del self._sources[number]
-            next_s = min(next_s, source.next_s())
+            next_s = min(next_s, flow_next_s)
         return next_s
 
     # sockets
@@ -248,10 +223,7 @@ class Load:
     def _listen(self, host: int, port: int, stack: int) -> None:
         at = self._task.hosts[host]
         is_udp = port == UDP_PORT
-        with inside(at.namespace):
-            kind = socket.SOCK_DGRAM if is_udp else socket.SOCK_STREAM
-            one = socket.socket(socket.AF_INET, kind)
-        one.setblocking(False)
+        one = sockets.opened(at.namespace, is_udp=is_udp)
         self._listeners.append(one)
         if is_udp:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _UDP_BUFFER_BYTES)
@@ -266,8 +238,7 @@ class Load:
         self._watch(one, _READS, lambda _: self._accept(host, port, one))
 
     def _choose(self, one: socket.socket, stack: int) -> None:
-        name = self._task.stacks[stack].congestion_control.encode()
-        one.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, name)
+        sockets.choose_congestion_control(one, self._task.stacks[stack].congestion_control)
 
     def _watch(self, one: socket.socket, events: int, handler: Callable[[int], None]) -> None:
         self._handlers[one.fileno()] = handler
@@ -310,7 +281,7 @@ class Load:
                 seed=self._task.seed << 32 | spec.number,
             )
         if spec.number in self._task.stopping:
-            one.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+            sockets.limit_unsent(one)
 
     def _accept(self, host: int, port: int, listener: socket.socket) -> None:
         while True:
@@ -319,7 +290,7 @@ class Load:
             except BlockingIOError:
                 return
             accepted.setblocking(False)
-            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+            sockets.reset_on_close(accepted)
             flow = self._by_ends.get((host, port, address, from_port))
             if flow is None or flow.spec.number not in self._live:
                 accepted.close()
@@ -363,8 +334,7 @@ class Load:
         if it.socket is None:
             return
         try:
-            # with MSG_TRUNC the kernel throws the data away and copies nothing
-            count = it.socket.recv_into(self._nothing, _DRAIN_BYTES, socket.MSG_TRUNC)
+            count = sockets.drain(it.socket, self._nothing)
         except BlockingIOError:
             return
         except OSError as error:
@@ -428,9 +398,3 @@ class Load:
             to_s,
             self._agenda.tables(),
         )
-
-
-def _allow_many_files() -> None:
-    """As many sockets as this process may have."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,0 +1,52 @@
+"""Sockets of the load: made in a host's namespace, with the options that the load needs."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import struct
+
+from fairport.backends.linux.namespaces import inside
+
+DRAIN_BYTES = 1 << 20
+"""What is read at once."""
+
+_TCP_CONGESTION = getattr(socket, "TCP_CONGESTION", 13)
+_TCP_NOTSENT_LOWAT = 25
+_UNSENT_BYTES = 1 << 15
+_RESET = struct.pack("ii", 1, 0)
+
+
+def opened(namespace: str, *, is_udp: bool) -> socket.socket:
+    """A socket of a network namespace that never blocks."""
+    kind = socket.SOCK_DGRAM if is_udp else socket.SOCK_STREAM
+    with inside(namespace):
+        one = socket.socket(socket.AF_INET, kind)
+    one.setblocking(False)
+    return one
+
+
+def reset_on_close(one: socket.socket) -> None:
+    """Closes it with a reset, so that no orphan outlives the run."""
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+
+
+def choose_congestion_control(one: socket.socket, name: str) -> None:
+    """Raises OSError for one that the kernel does not have."""
+    one.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, name.encode())
+
+
+def limit_unsent(one: socket.socket) -> None:
+    """Little waits in the socket of a flow that is to stop before the end."""
+    one.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+
+
+def drain(one: socket.socket, buffer: bytearray) -> int:
+    """Takes what has come, and returns how many bytes: the kernel throws them away uncopied."""
+    return one.recv_into(buffer, DRAIN_BYTES, socket.MSG_TRUNC)
+
+
+def allow_many() -> None:
+    """As many sockets as this process may have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
