@@ -11,23 +11,16 @@ from typing import Any
 import fairport as fp
 import polars as pl
 import pytest
+from conftest import lack_of_bpf
 from fairport.errors import BackendError, ScenarioError
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
-from fairport.backends.linux import gate, programs, shapers
+from fairport.backends.linux import gate, shapers
 
-
-def _lack() -> str:
-    try:
-        programs.require()
-    except programs.ProgramError as error:
-        return str(error)
-    return "" if shutil.which("tc") else "needs tc"
-
-
-able = pytest.mark.skipif(bool(_lack()), reason=_lack())
+_LACK = lack_of_bpf() or ("" if shutil.which("tc") else "needs tc")
+able = pytest.mark.skipif(bool(_LACK), reason=_LACK)
 
 SCENARIO: dict[str, Any] = {
     "name": "tc-test",

@@ -15,12 +15,19 @@ fn sends(overrides: &Value, segments: u64) -> Pair {
         all[key] = value.clone();
     }
     let settings: Settings = stack("linux-2.6", &all);
-    let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Duration::from_us(12))
-        .connected();
-    pair.sent.clear();
+    let mut pair = losing(&settings, &[]);
     pair.client.write(segments * 1448);
     pair.run();
+    pair
+}
+
+/// A connection on which segments take 12 us each, and of the data these get lost.
+fn losing(settings: &Settings, lost: &'static [usize]) -> Pair {
+    let mut pair = Pair::same(settings, ONE_WAY)
+        .spaced(Duration::from_us(12))
+        .connected()
+        .losing(lost);
+    pair.sent.clear();
     pair
 }
 
@@ -70,11 +77,7 @@ fn what_comes_within_the_span_of_receive_offload_is_acknowledged_as_one() {
 #[test]
 fn receive_offload_merges_nothing_across_a_gap() {
     let settings = stack("linux-6", &json!({"receive_offload_ps": 1_000_000_000_u64}));
-    let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Duration::from_us(12))
-        .connected()
-        .losing(&[4]);
-    pair.sent.clear();
+    let mut pair = losing(&settings, &[4]);
     pair.client.write(10 * 1448);
     pair.run();
     // the first four wait for more; what is out of order is acknowledged at once, and the four with it
@@ -152,11 +155,7 @@ fn out_of_order_data_and_data_that_fills_a_gap_are_acknowledged_at_once() {
         "linux-2.6",
         &json!({"initial_window_segments": 100, "ack_policy": "delayed"}),
     );
-    let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Duration::from_us(12))
-        .connected()
-        .losing(&[2]);
-    pair.sent.clear();
+    let mut pair = losing(&settings, &[2]);
     pair.client.write(8 * 1448);
     pair.run();
     let acked: Vec<u32> = pair.acks().iter().map(|(_, bytes)| bytes / 1448).collect();
@@ -167,11 +166,7 @@ fn out_of_order_data_and_data_that_fills_a_gap_are_acknowledged_at_once() {
 #[test]
 fn linux_is_quick_again_after_data_out_of_order() {
     let settings = stack("linux-2.6", &json!({"initial_window_segments": 100}));
-    let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Duration::from_us(12))
-        .connected()
-        .losing(&[30]);
-    pair.sent.clear();
+    let mut pair = losing(&settings, &[30]);
     pair.client.write(40 * 1448);
     pair.run();
     // 16 at once, 14 in pairs, 9 out of order, the gap filled
@@ -190,11 +185,7 @@ fn acks_behind_a_gap(overrides: &Value, segments: u64, lost: &'static [usize]) -
     for (key, value) in overrides.as_object().unwrap() {
         all[key] = value.clone();
     }
-    let mut pair = Pair::same(&stack("linux-6", &all), ONE_WAY)
-        .spaced(Duration::from_us(12))
-        .connected()
-        .losing(lost);
-    pair.sent.clear();
+    let mut pair = losing(&stack("linux-6", &all), lost);
     pair.client.write(segments * 1448);
     pair.run();
     assert_eq!(pair.server.delivered_bytes(), segments * 1448);
@@ -237,11 +228,7 @@ fn sack_compression_holds_no_more_back_than_it_may() {
 #[test]
 fn linux_6_is_not_quick_after_data_out_of_order() {
     let settings = stack("linux-6", &json!({"initial_window_segments": 100}));
-    let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Duration::from_us(12))
-        .connected()
-        .losing(&[30]);
-    pair.sent.clear();
+    let mut pair = losing(&settings, &[30]);
     pair.client.write(40 * 1448);
     pair.run();
     pair.sent.clear();
@@ -256,11 +243,7 @@ fn the_newest_sack_block_comes_first_and_older_ones_follow() {
         "linux-2.6",
         &json!({"initial_window_segments": 100, "timestamps": false}),
     );
-    let mut pair = Pair::same(&settings, ONE_WAY)
-        .spaced(Duration::from_us(12))
-        .connected()
-        .losing(&[0, 2, 4, 6, 8]);
-    pair.sent.clear();
+    let mut pair = losing(&settings, &[0, 2, 4, 6, 8]);
     pair.client.write(9 * 1460);
     let sacked = |pair: &Pair| -> Option<Vec<(u32, u32)>> {
         let ack = pair.sent.iter().rfind(|sent| !sent.forward)?;

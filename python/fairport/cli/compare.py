@@ -20,6 +20,7 @@ from fairport.cli.options import (
     Quiet,
     ScenarioName,
     SimulatedTime,
+    results_folder,
 )
 
 
@@ -55,11 +56,7 @@ def compare(
     assignments: Assignments = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Results folder.  [default: results/NAME-compare]",
-            show_default=False,
-        ),
+        results_folder("results/NAME-compare"),
     ] = None,
     force: Force = False,
     json: Json = False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -45,3 +45,10 @@ SimulatedTime = Annotated[
     str,
     typer.Option(metavar="TIME", help="Simulated time, such as 10s.  [default: the scenario's]"),
 ]
+
+
+def results_folder(default: str) -> Any:
+    """The option `--out`, of a command that otherwise writes to `default`."""
+    return typer.Option(
+        metavar="DIR", help=f"Results folder.  [default: {default}]", show_default=False
+    )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.options import BackendName, Force, Jobs, Json, NoOutput, Quiet
+from fairport.cli.options import BackendName, Force, Jobs, Json, NoOutput, Quiet, results_folder
 
 CHECK_FAILED = 1
 
@@ -25,9 +25,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds, shorter runs.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Results folder.  [default: results/reproduce]", show_default=False
-        ),
+        results_folder("results/reproduce"),
     ] = None,
     force: Force = False,
     json: Json = False,

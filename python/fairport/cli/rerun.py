@@ -7,18 +7,14 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.options import Force, Json
+from fairport.cli.options import Force, Json, results_folder
 
 
 def rerun(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `fairport run` wrote.")],
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Results folder.  [default: nothing is written]",
-            show_default=False,
-        ),
+        results_folder("nothing is written"),
     ] = None,
     force: Force = False,
     json: Json = False,

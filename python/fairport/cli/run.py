@@ -20,6 +20,7 @@ from fairport.cli.options import (
     Quiet,
     ScenarioName,
     SimulatedTime,
+    results_folder,
 )
 
 if TYPE_CHECKING:
@@ -47,9 +48,7 @@ def run(
     assignments: Assignments = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Results folder.  [default: results/NAME]", show_default=False
-        ),
+        results_folder("results/NAME"),
     ] = None,
     force: Force = False,
     json: Json = False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairport.cli.options import Force, Jobs, Json, Quiet
+from fairport.cli.options import Force, Jobs, Json, Quiet, results_folder
 
 if TYPE_CHECKING:
     from fairport.study.search import Goal
@@ -17,9 +17,7 @@ File = Annotated[
 Trials = Annotated[int, typer.Option(metavar="N", min=1, help="Points to try in all.")]
 Out = Annotated[
     str,
-    typer.Option(
-        metavar="DIR", help="Results folder.  [default: results/NAME]", show_default=False
-    ),
+    results_folder("results/NAME"),
 ]
 
 

@@ -19,6 +19,7 @@ from fairport.cli.options import (
     Quiet,
     ScenarioName,
     SimulatedTime,
+    results_folder,
 )
 
 if TYPE_CHECKING:
@@ -43,11 +44,7 @@ def validate(
     assignments: Assignments = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Results folder.  [default: results/NAME-validate]",
-            show_default=False,
-        ),
+        results_folder("results/NAME-validate"),
     ] = None,
     force: Force = False,
     json: Json = False,

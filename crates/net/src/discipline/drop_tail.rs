@@ -74,10 +74,16 @@ impl DropTail {
     /// Accepts a packet of `frame_bytes` if there is room for it.
     #[inline]
     pub fn admission(&self, backlog: Backlog, frame_bytes: u32) -> Admission {
+        self.admission_or(Reason::Full, backlog, frame_bytes)
+    }
+
+    /// The same; a packet without room is dropped for this reason.
+    #[inline]
+    pub fn admission_or(&self, reason: Reason, backlog: Backlog, frame_bytes: u32) -> Admission {
         if self.fits(backlog, frame_bytes) {
             Admission::Accepted
         } else {
-            Admission::Dropped(Reason::Full)
+            Admission::Dropped(reason)
         }
     }
 }

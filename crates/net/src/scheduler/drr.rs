@@ -140,11 +140,8 @@ impl PacketScheduler for Drr {
 
     /// A packet that is alone leaves nothing behind: its flow gives its queue back.
     fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
-        if self.buffer.fits(NOTHING, packet.frame_bytes) {
-            Some(Admission::Accepted)
-        } else {
-            Some(Admission::Dropped(Reason::Share))
-        }
+        let buffer = &self.buffer;
+        Some(buffer.admission_or(Reason::Share, NOTHING, packet.frame_bytes))
     }
 
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {

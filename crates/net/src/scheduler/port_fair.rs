@@ -125,11 +125,8 @@ impl PacketScheduler for PortFair {
 
     /// A packet that is alone leaves nothing behind.
     fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
-        if self.buffer.fits(NOTHING, packet.frame_bytes) {
-            Some(Admission::Accepted)
-        } else {
-            Some(Admission::Dropped(Reason::Share))
-        }
+        let buffer = &self.buffer;
+        Some(buffer.admission_or(Reason::Share, NOTHING, packet.frame_bytes))
     }
 
     /// The packet that arrived first, from whichever port.
