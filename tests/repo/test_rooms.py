@@ -85,6 +85,38 @@ def test_the_benchmarks_start() -> None:
     assert run("benches", "nonsense").returncode == 2
 
 
+# what its own code is called -> where it may be named: its file, its line in the list of all, and
+# its class in Python, as docs/extending.md promises
+FILES_OF = {
+    r"step_marking|StepMarking": {
+        "crates/net/src/discipline/step_marking.rs",
+        "crates/net/src/queue.rs",
+        "python/fairport/scenario/fifo_queues.py",
+    },
+    r"strict_priority|StrictPriority": {
+        "crates/net/src/scheduler/strict_priority.rs",
+        "crates/net/src/queue.rs",
+        "python/fairport/scenario/scheduled_queues.py",
+    },
+    r"\bdctcp::|\bDctcp\b": {
+        "crates/tcp/src/congestion/dctcp.rs",
+        "crates/tcp/src/congestion/algorithm.rs",
+    },
+}
+
+
+@pytest.mark.parametrize("names", FILES_OF)
+def test_an_algorithm_is_three_files_of_code_at_most(names: str) -> None:
+    sources = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/fairport/**/*.py")]
+    naming = {
+        source.relative_to(ROOT).as_posix()
+        for source in sources
+        # a `mod.rs` has the line `mod NAME;`
+        if source.name != "mod.rs" and re.search(names, source.read_text(encoding="utf-8"))
+    }
+    assert naming == FILES_OF[names]
+
+
 def test_make_targets_are_few_and_help_lists_them() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::stream::Stream;
 
-/// The rule for simultaneous arrivals at one output port (DESIGN 5). A rule is applied to every
+/// The rule for simultaneous arrivals at one output port. A rule is applied to every
 /// arrival of the instant together, never to the order in which the program found them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -2,7 +2,7 @@
 //!
 //! A timing wheel of 4096 slots, a bitmap over them and another over its words, and a heap for what
 //! lies beyond its horizon. It holds ids of links, never packets, and each at most once, so it is as
-//! large as the number of busy links (DESIGN 4.2). It is exact: a slot's links are kept in order of
+//! large as the number of busy links. It is exact: a slot's links are kept in order of
 //! time, and the slot's width changes the speed alone, never the order. `cargo bench -p fairport-net`
 //! compares it with a binary heap, a 4-ary heap and a winner tree.
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::stream::Stream;
 
 /// How long one packet's processing takes. Packets are served one after another, so that a short
-/// draw never overtakes a long one (DESIGN 5: a random delay comes before a FIFO server).
+/// draw never overtakes a long one and no link reorders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Processing {

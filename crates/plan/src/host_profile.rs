@@ -2,8 +2,7 @@
 //!
 //! A profile has one distribution per kind of answer and load, as quantiles. A draw is a random
 //! position in the distribution, straight lines between the quantiles, in integers. A host's answers
-//! leave in order: a short time after a long one waits for it (DESIGN 5: a random delay comes before a
-//! FIFO server). What a host sends at the same instant leaves together: the time is taken once.
+//! leave in order: a short time after a long one waits for it. What a host sends at the same instant leaves together: the time is taken once.
 
 use std::sync::Arc;
 
