@@ -7,7 +7,7 @@ use fairport_units::{Duration, Instant};
 /// The spans in which packets were sent or waited for tokens. A port knows them ahead.
 #[derive(Debug, Default)]
 pub(crate) struct BusyTime {
-    /// of the spans before those below
+    /// sum of the spans that ended before those below
     past: Duration,
     /// in order of time, with gaps between them
     spans: VecDeque<(Instant, Instant)>,

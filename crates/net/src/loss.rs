@@ -138,7 +138,7 @@ pub enum Loss {
 pub struct Runs {
     drops: u32,
     off: Duration,
-    /// of a run, packets still to be lost
+    /// packets of the present run that are still to be lost
     left: u32,
     /// until when nothing is lost
     off_until: Instant,

@@ -1,7 +1,7 @@
 //! How much a run is expected to carry and to record: what an estimate of its memory is made of.
 //!
-//! These are counts, worked out from the plan alone. What each of them takes, the driver knows that
-//! keeps it.
+//! These are counts that follow from the plan alone. The driver, which keeps the rows, knows how many
+//! bytes each takes.
 
 use fairport_net::{PortId, Topology};
 use fairport_units::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::workload::Workloads;
 pub struct Expected {
     /// flows, both listed and started by workloads
     pub flows: u64,
-    /// those of them of which every sample is recorded
+    /// flows of which every sample is recorded
     pub watched_flows: u64,
     /// what the listed flows' routes take, bytes
     pub route_bytes: u64,
@@ -84,7 +84,7 @@ fn tcp_drops(job: &Job) -> u64 {
     (packets / 10.0) as u64
 }
 
-/// Datagrams of UDP sources for which there is no room: they do not slow down. At each port, what
+/// Datagrams of UDP sources that find no room: sources do not slow down. At each port, what
 /// its rate leaves over of what all sources send through it while they are on.
 fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[ListedFlow]) -> u64 {
     let end = Instant::ZERO + job.duration_ps;

@@ -2,7 +2,8 @@
 //!
 //! A profile has one distribution per kind of answer and load, as quantiles. A draw is a random
 //! position in the distribution, straight lines between the quantiles, in integers. A host's answers
-//! leave in order: a short time after a long one waits for it. What a host sends at the same instant leaves together: the time is taken once.
+//! leave in order: a short time after a long one waits for it. What a host sends at one instant leaves
+//! together, after one drawn time.
 
 use std::sync::Arc;
 
@@ -170,7 +171,7 @@ impl Times {
 pub(crate) struct Tables([Times; 3]);
 
 impl Tables {
-    /// Of a profile that was checked.
+    /// Takes a profile that was checked.
     pub(crate) fn new(profile: &HostProfile) -> Self {
         let times = |times| Times::new(&profile.levels_ppm, times);
         Self([

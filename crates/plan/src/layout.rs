@@ -64,9 +64,9 @@ pub struct FlowLayout {
     pub dst: String,
     /// links between the two by the shortest way
     pub hops: u32,
-    /// of data
+    /// paths of the data
     pub forward: Vec<Vec<u32>>,
-    /// of ACKs
+    /// paths of the ACKs
     pub backward: Vec<Vec<u32>>,
 }
 

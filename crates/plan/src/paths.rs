@@ -7,9 +7,9 @@ use fairport_net::routing::{Path, Routes};
 pub struct FlowPaths {
     /// links between the two hosts by the shortest way
     pub hops: u32,
-    /// of data; of several, each packet takes one
+    /// paths of the data; where there are several, each packet takes one
     pub forward: Vec<Path>,
-    /// of ACKs
+    /// path of the ACKs
     pub backward: Vec<Path>,
 }
 

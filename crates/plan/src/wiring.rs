@@ -182,7 +182,7 @@ pub enum HostTime {
     /// Segments are processed one after another. What comes in is delayed by the port that leads to the
     /// host.
     Drawn(Server),
-    /// From what comes in to what it is answered with, as measured.
+    /// Measured times, each from an arrival to the answer that it causes.
     Measured(Box<MeasuredHost>),
 }
 

@@ -23,13 +23,13 @@ pub struct FlowRecord {
     pub established_at: Instant,
     /// when the last byte of what the sender wrote was delivered; [`Instant::NEVER`]: not yet
     pub finished_at: Instant,
-    /// what its receiver had got when the flow was over
+    /// what its receiver had received when the flow was over
     pub progress: Progress,
     /// what the sender did until the flow was over
     pub counters: Counters,
     /// within the measurement
     rtt: RttSummary,
-    /// the same sample by sample; none: the flow is not watched
+    /// histogram of the samples; none: the flow is not watched
     histogram: Option<RttHistogram>,
     /// since the last row of the series
     rtt_interval: RttSummary,
@@ -83,7 +83,7 @@ pub struct FlowLog {
 }
 
 impl FlowLog {
-    /// Without flows yet; those below number `watched` are watched sample by sample.
+    /// A log without flows yet; those below number `watched` are watched sample by sample.
     pub fn new(watched: u32) -> Self {
         Self {
             flows: Vec::new(),

@@ -4,8 +4,7 @@
 //! [`tables`] defines every table in one place. A [`Recorder`] watches the network's ports and fills the
 //! tables of packets; a [`FlowLog`] records what the ends of flows report; [`Series`] and
 //! [`QueueSamples`] are sampled at intervals; a [`Counter`] keeps the running counts where no forwarding
-//! core does. [`Recorded`] is all of it together,
-//! and [`laws`] says what holds of it.
+//! core does. [`Recorded`] is all of it together, and [`laws`] says what is true of every record.
 //!
 //! Of a packet's content it knows what the trait [`Content`] says: a sequence number, and what goes
 //! into the fingerprint.

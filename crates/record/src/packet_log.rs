@@ -37,7 +37,7 @@ pub struct PacketLog {
 }
 
 impl PacketLog {
-    /// Of the packets that arrive at these ports from `from` to `to`.
+    /// A log of the packets that arrive at these ports from `from` to `to`.
     pub fn new(ports: impl IntoIterator<Item = PortId>, from: Instant, to: Instant) -> Self {
         let log = |port| PortLog {
             port,

@@ -19,7 +19,7 @@ const ANSWERS: [&str; 4] = ["ack", "duplicate-ack", "later-duplicate-ack", "data
 pub struct Recorded {
     /// hash of packet facts: equal for equal scenario, seed and version, on every machine
     pub fingerprint: u64,
-    /// the same for each port alone
+    /// the hash of each port alone
     pub port_fingerprints: Vec<u64>,
     /// packets whose last bit arrived at a next node
     pub packet_hops: u64,

@@ -1,4 +1,5 @@
-//! What watches a network's ports: the fingerprint, which the network keeps by port, the drops, the marks, the longest blackouts.
+//! The recorder watches a network's ports: the fingerprint, which the network keeps per port, the drops,
+//! the marks and the longest blackouts.
 
 use fairport_net::discipline::{Admission, Reason};
 use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
@@ -37,7 +38,7 @@ pub struct Losses {
 }
 
 impl Recorder {
-    /// Of a run until `end`, without flows yet. Every packet at the `traced` port may be traced.
+    /// A recorder of a run until `end`, without flows yet. Every packet at the `traced` port may be traced.
     pub fn new(topology: &Topology, traced: PortId, end: Instant) -> Self {
         Self {
             end,

@@ -12,7 +12,7 @@ pub struct RttSummary {
 }
 
 impl RttSummary {
-    /// Without samples.
+    /// No samples yet.
     pub const EMPTY: Self = Self {
         samples: 0,
         min: Duration::NEVER,
@@ -74,7 +74,7 @@ impl Default for RttHistogram {
 }
 
 impl RttHistogram {
-    /// Without samples.
+    /// No samples yet.
     pub fn new() -> Self {
         Self {
             counts: vec![0; BINS],

@@ -44,7 +44,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of a flow whose data is delivered as it arrives.
+    /// The progress of a flow whose data is delivered as it arrives.
     pub fn in_order(bytes: u64) -> Self {
         Self {
             delivered_bytes: bytes,
@@ -63,7 +63,7 @@ const NO_GAUGES: Gauges = Gauges {
 };
 
 impl Series {
-    /// Of the flows below number `watched`.
+    /// A series of the flows below number `watched`.
     pub fn new(interval: Duration, watched: u32) -> Self {
         Self {
             interval,
@@ -130,7 +130,7 @@ pub struct QueueSamples {
 }
 
 impl QueueSamples {
-    /// Of these ports.
+    /// Samples of these ports.
     pub fn new(interval: Duration, ports: Vec<PortId>) -> Self {
         Self {
             interval,

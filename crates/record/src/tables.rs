@@ -48,7 +48,7 @@ table! {
         goodput_bps: f64,
         /// flow completion time
         fct_s: Duration,
-        /// the same in the empty network
+        /// completion time in the empty network
         ideal_fct_s: Duration,
         /// segments with payload, retransmissions included
         segments_sent: u64,

@@ -1,4 +1,4 @@
-//! What a setting can be: every value, and how they go together.
+//! Checks of the settings: each value, and which values go together.
 
 use fairport_units::Duration;
 
@@ -56,7 +56,7 @@ impl Settings {
     /// Checks every value and how they go together.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// Names the first setting that is not possible.
     pub fn validate(&self) -> Result<(), SettingError> {
         if !(MSS_MIN..=MSS_MAX).contains(&self.mss_bytes) {
             return Err(SettingError::new(

@@ -95,7 +95,7 @@ pub(crate) struct DeliveryRate {
     limited_until: Option<u64>,
     /// smallest round trip so far: what took less to be delivered was delivered before
     min_rtt: Option<Duration>,
-    /// of the ACK at hand
+    /// the latest transmission that the present ACK delivered
     latest: Option<Latest>,
     sent_once: Option<Instant>,
 }

@@ -24,7 +24,7 @@ pub(crate) struct RttEstimator {
     round_end: u64,
     /// the shortest round-trip time; `u64::MAX` before the first
     least: u64,
-    /// of the clock by which round-trip times are measured; 0: exactly
+    /// tick of the clock by which round-trip times are measured; 0: they are exact
     tick: u64,
     granularity: u64,
     minimum: u64,

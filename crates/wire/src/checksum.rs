@@ -79,7 +79,7 @@ pub const fn update(checksum: u16, old: u16, new: u16) -> u16 {
 pub struct PseudoHeader(Sum);
 
 impl PseudoHeader {
-    /// Of a packet of IPv4.
+    /// The pseudo-header of an IPv4 packet.
     #[inline]
     pub fn ipv4(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8) -> Self {
         Self(
@@ -90,7 +90,8 @@ impl PseudoHeader {
         )
     }
 
-    /// Of a packet of IPv6. The protocol is that of the transport, whatever extension headers come first.
+    /// The pseudo-header of an IPv6 packet. The protocol is that of the transport, whatever extension
+    /// headers come first.
     #[inline]
     pub fn ipv6(source: Ipv6Addr, destination: Ipv6Addr, protocol: u8) -> Self {
         Self(

@@ -85,7 +85,7 @@ impl Headers {
     /// The most bytes that the headers have: two VLAN tags, IPv6, TCP with 40 bytes of options.
     pub const BYTES_MAX: usize = 14 + 8 + ipv6::HEADER_BYTES + tcp::HEADER_BYTES_MAX;
 
-    /// Of these three. The Ethernet header's type and the IP header's protocol become those of what
+    /// A value of these three layers. The Ethernet header's type and the IP header's protocol become those of what
     /// follows them.
     pub const fn new(
         mut ethernet: EthernetHeader,

@@ -85,7 +85,7 @@ pub struct SackList {
 }
 
 impl SackList {
-    /// Of these blocks; None if there are more than four.
+    /// These blocks; None if there are more than four.
     pub fn new(blocks: &[SackBlock]) -> Option<Self> {
         let mut list = Self::default();
         list.blocks.get_mut(..blocks.len())?.copy_from_slice(blocks);
@@ -93,7 +93,7 @@ impl SackList {
         Some(list)
     }
 
-    /// None if the bytes are no blocks.
+    /// Reads blocks; None if the bytes are no blocks.
     #[inline]
     fn read(data: &[u8]) -> Option<Self> {
         let (blocks, rest) = data.as_chunks::<8>();
@@ -263,7 +263,7 @@ impl OptionSet {
         Ok(writer.at)
     }
 
-    /// Writes the options into `out`, and returns how many bytes that are.
+    /// Writes the options into `out`, and returns how many bytes they take.
     pub(crate) fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
         let mut writer = Writer::new(self);
         writer.write(self)?;

@@ -91,7 +91,7 @@ impl Average {
 #[derive(Clone, Copy, Debug)]
 struct PacketTime {
     ps: u64,
-    /// of 2^64, rounded down
+    /// 2^64 / `ps`, rounded down
     reciprocal: u64,
 }
 

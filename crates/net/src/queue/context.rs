@@ -23,7 +23,7 @@ pub struct NetworkContext<'a> {
     customs: &'a CustomQueues,
     /// by name
     host_numbers: BTreeMap<&'a str, u32>,
-    /// of each switch that has one already
+    /// the memory of each switch that has one already
     memories: RefCell<BTreeMap<NodeId, SwitchMemory>>,
 }
 

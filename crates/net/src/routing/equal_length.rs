@@ -219,7 +219,7 @@ mod tests {
         assert!(ways.values().all(|n| (65..136).contains(n)), "{ways:?}");
     }
 
-    /// Of every path of a pair of hosts, by packet, the nodes that it comes to.
+    /// The nodes that every path of a pair of hosts visits, by packet.
     fn nodes(topology: &Topology, core: Option<u32>, pair: [usize; 2]) -> Vec<Vec<&str>> {
         let flow = FiveTuple::of_flow(0, [10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         let mut routing = EqualLength::new(topology, 1, core).unwrap().per_packet();

@@ -55,7 +55,7 @@ pub struct Offer<'a> {
 }
 
 impl<'a> Offer<'a> {
-    /// Of a packet with these addresses.
+    /// The offer of a packet with these addresses.
     pub fn new(packet: Handle, backlog: Backlog, addresses: &'a dyn Fn() -> Addresses) -> Self {
         Self {
             packet,

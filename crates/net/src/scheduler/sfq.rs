@@ -21,7 +21,7 @@ pub struct Config {
     pub limit_packets: u32,
     /// number of buckets
     pub buckets: u32,
-    /// of the hash; without it, the run's
+    /// seed of the hash; without it, the run's seed
     pub seed: Option<u64>,
     /// names of hosts: what the hosts of the n-th list send goes into the n-th bucket
     pub placed: Vec<Vec<String>>,

@@ -127,7 +127,7 @@ pub struct FlowJob {
     pub dst: String,
     /// when it opens its connection
     pub start_ps: Instant,
-    /// and a delay of its own on top, uniform up to this
+    /// the flow draws an extra delay, uniform up to this
     pub start_jitter_ps: Duration,
     /// when its application stops; without it, when all is sent
     #[serde(default)]

@@ -76,7 +76,7 @@ pub struct PoissonJob {
     pub load_ppm: u64,
     /// what load 1 is
     pub capacity_bps: u64,
-    /// of the flows
+    /// sizes of the flows
     pub sizes: CdfJob,
     /// how many flows; without it, to the end
     pub flows: Option<u64>,
@@ -102,7 +102,7 @@ impl CdfJob {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PeriodicJob {
-    /// of each transfer
+    /// size of each transfer
     pub size_bytes: u64,
     /// from launch to launch
     pub period_ps: Duration,
@@ -116,13 +116,13 @@ pub struct PeriodicJob {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponseJob {
-    /// of each receiver, which is the client
+    /// connections of each receiver, which is the client
     pub connections: u32,
-    /// on each of them; without it, to the end
+    /// requests on each connection; without it, to the end
     pub requests: Option<u32>,
-    /// of what the client asks with
+    /// size of a request
     pub request: CdfJob,
-    /// of what the server answers with
+    /// size of an answer
     pub response: CdfJob,
     /// from an answer's arrival to the next request
     pub think: Processing,

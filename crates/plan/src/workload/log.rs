@@ -7,7 +7,7 @@ use fairport_units::{Duration, Instant};
 pub struct Round {
     /// from 0
     pub number: u32,
-    /// the flow that it was of, if it was of only one
+    /// its flow, if it had only one
     pub flow: Option<u32>,
     /// when it began
     pub start: Instant,

@@ -34,10 +34,10 @@ pub(crate) trait Workload: Debug + Send + Sync {
     /// Schedules its first actions, before the run.
     fn begin(&mut self, context: &mut WorkloadContext<'_>);
 
-    /// It is a time at which it asked to be woken.
+    /// The time at which it asked to be woken has come.
     fn on_wake(&mut self, now: Instant, token: u64, context: &mut WorkloadContext<'_>);
 
-    /// All data of one of its flows is delivered.
+    /// All data of one of its flows has been delivered.
     fn on_complete(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>);
 
     /// A request of the receiver of one of its flows has reached the sender.
@@ -144,7 +144,7 @@ impl Workloads {
     }
 }
 
-/// From what a workload's random streams derive, and when it begins.
+/// What a workload's random streams derive from, and when it begins.
 #[derive(Clone, Copy)]
 pub(crate) struct Key {
     pub(crate) seed: u64,

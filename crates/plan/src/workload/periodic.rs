@@ -19,11 +19,11 @@ struct Source {
     src: End,
     /// its connection, where that stays open
     connection: Option<u32>,
-    /// under way since
+    /// when the transfer under way began
     launched: Option<Instant>,
-    /// so far
+    /// number of transfers so far
     transfers: u32,
-    /// whether a launch fell into the transfer under way
+    /// whether a launch came due during the transfer under way
     waits: bool,
 }
 

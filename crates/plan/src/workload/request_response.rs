@@ -25,7 +25,7 @@ struct Dialogue {
     requests: u32,
     /// the last one's place in the log
     row: usize,
-    /// and what it is answered with
+    /// size of the answer to the last request
     response_bytes: u64,
     stream: Stream,
 }
@@ -34,7 +34,7 @@ struct Dialogue {
 #[derive(Debug)]
 pub(crate) struct RequestResponse {
     dialogues: Vec<Dialogue>,
-    /// of each
+    /// requests on each connection
     requests: u32,
     request_sizes: Cdf,
     response_sizes: Cdf,
@@ -44,7 +44,7 @@ pub(crate) struct RequestResponse {
 }
 
 impl RequestResponse {
-    /// Each client has `connections`; servers are dealt out to them in turn.
+    /// Each client has `connections`; servers are assigned to them in turn.
     pub(crate) fn new(job: &RequestResponseJob, key: Key, ends: &Ends) -> Self {
         let mut servers = ends.senders.iter().cycle();
         let clients = ends.receivers.iter();

@@ -71,7 +71,7 @@ impl Epoch {
 pub(super) struct Cubic {
     fast_convergence: bool,
     counts_acks: bool,
-    /// of the clock by which the window grows, 1 ps where it is exact
+    /// tick of the clock by which the window grows; 1 ps where it is exact
     tick: Duration,
     shifts_when_idle: bool,
     hystart: Option<HyStart>,

@@ -21,7 +21,7 @@ pub(super) struct Dctcp {
     alpha: u64,
     /// acknowledged in the present round trip, in the window's unit
     acked: u64,
-    /// of that, reported as marked
+    /// the part of `acked` that was reported as marked
     marked: u64,
     /// the round trip ends when this is acknowledged
     round_end: u64,

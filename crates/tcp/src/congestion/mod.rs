@@ -37,7 +37,7 @@ pub(crate) struct Congestion {
 }
 
 impl Congestion {
-    /// For segments of `segment_bytes` of payload.
+    /// The congestion control of a connection whose full segments have `segment_bytes` of payload.
     pub(crate) fn new(settings: &Settings, segment_bytes: u16) -> Self {
         let window = Window::new(settings, segment_bytes);
         let algorithm = Algorithm::new(&Setup {

@@ -20,7 +20,7 @@ pub struct Window {
     unit: u64,
     /// acknowledged since the last increase in congestion avoidance
     count: u64,
-    /// of the ACK at hand, what slow start did not use on its way to the threshold
+    /// the part of the present ACK that slow start did not use on its way to the threshold
     left: u64,
     /// the most that one ACK grows it by in slow start
     abc_limit: u64,

@@ -20,11 +20,11 @@ pub(crate) struct AckFacts {
     pub(crate) acked: u64,
     /// newly SACKed or acknowledged, in the window's unit
     pub(crate) delivered: u64,
-    /// the same in segments
+    /// segments newly SACKed or acknowledged
     pub(crate) segments: u32,
     /// the round-trip time, where Karn's rule or a timestamp allows one
     pub(crate) rtt: Option<Duration>,
-    /// the same of what it newly SACKs and was sent once: of the lowest segment and of the highest
+    /// round-trip times of the lowest and of the highest segment that it newly SACKs and that was sent once
     pub(crate) sack_rtt: Option<(Duration, Duration)>,
     /// a SACK block reported something new
     pub(crate) newly_sacked: bool,
@@ -38,7 +38,7 @@ pub(crate) struct AckFacts {
     pub(crate) echoed: Option<u32>,
     /// which transmissions arrived, where that is tracked
     pub(crate) arrived: Option<Arrived>,
-    /// of what it acknowledged, nothing was sent twice
+    /// nothing that it acknowledged was sent twice
     pub(crate) once: bool,
     /// new data could go out, as far as the peer's window and the application are concerned
     pub(crate) new_data: NewData,

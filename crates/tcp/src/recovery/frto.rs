@@ -12,7 +12,7 @@ pub(super) struct Evidence {
     pub(crate) advances: bool,
     /// it reaches the end of what was sent before the timeout
     pub(crate) complete: bool,
-    /// of what was sent before the timeout, it delivers something that was sent only once
+    /// it delivers data that was sent before the timeout and has not been sent again
     pub(crate) delivers_original: bool,
     /// it SACKs something, or is a duplicate ACK
     pub(crate) shows_gap: bool,
@@ -23,7 +23,7 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// Of an ACK, in an episode that began when `SND.NXT` was `point`.
+    /// The facts of an ACK in an episode that began when `SND.NXT` was `point`.
     pub(super) fn new(ack: &AckFacts, point: u64, complete: bool, nxt: u64) -> Self {
         Self {
             advances: ack.advances,

@@ -41,7 +41,7 @@ pub(crate) fn detect(
 /// What RACK knows besides the times on the scoreboard.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// of the transmission that was delivered last
+    /// round-trip time of the transmission that was delivered last
     rtt: Duration,
     /// quarters of the smallest round-trip time
     steps: u64,

@@ -11,7 +11,7 @@ use super::reduction::ReductionSample;
 /// The account of one recovery.
 #[derive(Debug, Default)]
 pub(crate) struct RateHalving {
-    /// of each two ACKs, the second is next
+    /// the next ACK is the second of a pair
     second: bool,
 }
 

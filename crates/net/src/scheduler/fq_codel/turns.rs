@@ -25,7 +25,7 @@ pub(super) struct FlowQueue {
 }
 
 impl FlowQueue {
-    /// Without packets, in no list.
+    /// An empty queue, in no list.
     pub(super) fn empty() -> Self {
         Self {
             credits: 0,

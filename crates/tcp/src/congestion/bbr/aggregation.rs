@@ -1,5 +1,5 @@
-//! How far ACKs come in bunches: what they acknowledge beyond the bandwidth's worth of time. So much
-//! may be in flight on top, that the silence before a bunch does not idle the path.
+//! Aggregation of ACKs: how much they acknowledge beyond the bandwidth times the elapsed time. That much
+//! more may be in flight, so that the silence before a bunch of ACKs does not idle the path.
 
 use fairport_units::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use super::bandwidth::Bandwidth;
 
 /// Rounds that one of the two maxima covers: together they look back 5 to 10.
 const ROUNDS: u32 = 5;
-/// Longest silence that is made up for.
+/// Longest silence for which extra data may be in flight.
 const SILENCE_MAX: Duration = Duration::from_ms(100);
 /// Segments after which an epoch begins anew.
 const EPOCH_MAX: u64 = 1 << 20;
@@ -58,7 +58,7 @@ impl Aggregation {
         *largest = extra.max(*largest);
     }
 
-    /// What may be in flight on top.
+    /// How much more may be in flight.
     pub(super) fn allowance(&self, bandwidth: Bandwidth) -> u64 {
         let extra = self.extra[0].max(self.extra[1]);
         extra.min(bandwidth.amount(SILENCE_MAX))

@@ -24,20 +24,20 @@ impl Bandwidth {
         Self(scaled.min(u128::from(u64::MAX)) as u64)
     }
 
-    /// What it makes of `time`, rounded down.
+    /// The amount that it delivers in `time`, rounded down.
     pub(super) fn amount(self, time: Duration) -> u64 {
         let scaled = u128::from(self.0) * u128::from(time.as_ps());
         ((scaled / PS_PER_S) >> SHIFT).min(u128::from(u64::MAX)) as u64
     }
 
-    /// What it makes of `time` at a gain, rounded up.
+    /// The amount that it delivers in `time` at a gain, rounded up.
     pub(super) fn amount_at(self, gain: u64, time: Duration) -> u64 {
         let scaled = u128::from(self.0) * u128::from(time.as_ps()) / PS_PER_S;
         let gained = (scaled * u128::from(gain)) >> GAIN_SHIFT;
         gained.div_ceil(1 << SHIFT).min(u128::from(u64::MAX)) as u64
     }
 
-    /// At a gain.
+    /// The bandwidth times a gain.
     pub(super) fn times(self, gain: u64) -> Self {
         let gained = (u128::from(self.0) * u128::from(gain)) >> GAIN_SHIFT;
         Self(gained.min(u128::from(u64::MAX)) as u64)
@@ -50,7 +50,7 @@ impl Bandwidth {
         gained.min(u128::from(u64::MAX)) as u64
     }
 
-    /// The mean of two.
+    /// The mean of two bandwidths.
     pub(super) fn mean(self, other: Self) -> Self {
         Self(self.0.midpoint(other.0))
     }

@@ -18,7 +18,7 @@ const ROUNDS_OF_USE: u32 = 48;
 /// The shortest stretch.
 const STRETCH_MIN: Duration = Duration::from_ms(1);
 
-/// What an ACK says of it.
+/// The facts of an ACK that the estimator needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signs {
     pub(super) totals: Totals,
@@ -61,7 +61,7 @@ pub(super) struct LongTerm {
     rounds: u32,
     /// when the stretch began
     from: Totals,
-    /// of the last stretch
+    /// rate of the last stretch
     rate: Bandwidth,
     used: bool,
 }

@@ -38,7 +38,7 @@ const PURPOSE: u64 = 3;
 const HIGH_GAIN: u64 = UNIT_GAIN * 2885 / 1000 + 1;
 /// Its inverse, which takes one round to drain what startup queued.
 const DRAIN_GAIN: u64 = UNIT_GAIN * 1000 / 2885;
-/// Of the window, for ACKs that are delayed.
+/// Gain of the window, with room for delayed ACKs.
 const WINDOW_GAIN: u64 = UNIT_GAIN * 2;
 /// Probe for more, give it back, cruise.
 const CYCLE: [u64; 8] = [
@@ -56,7 +56,7 @@ const BANDWIDTH_ROUNDS: u64 = CYCLE.len() as u64 + 2;
 /// A round with less growth than by a quarter is one in which the pipe was full; three are believed.
 const FULL_GROWTH: u64 = UNIT_GAIN * 5 / 4;
 const FULL_ROUNDS: u32 = 3;
-/// Share of the bandwidth at which is sent, in percent: the queue shall shrink on average.
+/// Pacing rate as a share of the bandwidth, in percent: below 100, so that the queue shrinks on average.
 const PACED_PERCENT: u64 = 99;
 /// Used while no round-trip time is known.
 const NOMINAL_RTT: Duration = Duration::from_ms(1);
@@ -119,7 +119,7 @@ impl Bbr {
         };
     }
 
-    /// What is believed of the path: the largest rate of late, or a policer's.
+    /// The estimate of the path's bandwidth: the largest recent rate, or a policer's.
     fn estimate(&self) -> Bandwidth {
         self.long_term
             .rate()
@@ -290,7 +290,7 @@ impl Controller for Bbr {
         self.set_first_rate(window.cwnd, start.rtt);
     }
 
-    /// Rate samples say it all.
+    /// It works by rate samples alone.
     #[inline]
     fn on_ack(&mut self, _window: &mut Window, _ack: &AckSample) {}
 
