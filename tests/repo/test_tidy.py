@@ -13,7 +13,9 @@ GENERATED = {
     "docs/reference/commands.md", "docs/reference/scenario.md",
     "crates/python/fairport.data/data/share/man/man1/fairport.1", "examples/who_starves.ipynb",
 }  # fmt: skip
-LONGEST_FILE = 500
+LONGEST_FILE = 400
+# tests are lists of facts, which are read one by one
+LONGEST_TEST = 500
 MOST_FIELDS = 15
 
 
@@ -102,7 +104,12 @@ def test_the_fields_words_are_used(words: str) -> None:
 
 def test_a_file_fits_in_a_readers_head() -> None:
     counts = {name: text.count("\n") for name, text in texts().items() if name not in GENERATED}
-    assert {name: count for name, count in counts.items() if count >= LONGEST_FILE} == {}
+    too_long = {
+        name: count
+        for name, count in counts.items()
+        if count > (LONGEST_TEST if re.search(r"(?:^|/)tests/", name) else LONGEST_FILE)
+    }
+    assert too_long == {}
 
 
 # a struct of Rust with what is right above it: its comments and attributes

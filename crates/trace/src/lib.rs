@@ -21,6 +21,7 @@ mod error;
 pub mod flow;
 mod input;
 pub mod join;
+mod load;
 mod outcome;
 pub mod packet;
 mod reading;

@@ -1,6 +1,6 @@
 //! What the join learns of one direction of a connection: which way it passes the switch, and what of it left.
 
-use super::window::Side;
+use super::emitted::Side;
 use crate::flow::Arrived;
 use crate::packet::Packet;
 

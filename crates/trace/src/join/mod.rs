@@ -16,6 +16,7 @@
 
 mod clock;
 mod direction;
+mod emitted;
 mod packets;
 mod port;
 mod queue;
@@ -23,6 +24,7 @@ mod window;
 
 pub use clock::Clock;
 pub(crate) use clock::Sampler;
+pub use emitted::{Completeness, Emitted, Side};
 pub use port::Fate;
 pub(crate) use port::{Arriving, Facts, JoinedPort};
-pub use window::{Completeness, Emitted, Join, Side};
+pub use window::Join;

@@ -6,6 +6,7 @@ use fairport_net::discipline::Reason;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::direction::{Direction, position};
+use super::emitted::{Completeness, Emitted, Side};
 use super::packets::numbered_key;
 use super::port::Fate;
 use crate::packet::Packet;
@@ -18,17 +19,6 @@ const EARLY_NS: u64 = 200_000;
 const MOST_UNSEEN: usize = 64;
 const NONE: u64 = u64::MAX;
 const CE: u8 = 3;
-
-/// Where a packet was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// coming in, at the ingress tap of this number
-    Ingress(u32),
-    /// going out, at the output
-    Egress,
-    /// elsewhere, at the tap of this number
-    Other(u32),
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
@@ -43,42 +33,6 @@ struct Waiting {
     key: u64,
     /// the next one of the same key
     next: u64,
-}
-
-/// How much of what there was the captures hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Completeness {
-    /// packets for the output that were seen coming in
-    pub arrived: u64,
-    /// seen on both sides
-    pub joined: u64,
-    /// seen going out and not coming in: lost by the ingress captures
-    pub missed_at_ingress: u64,
-    /// acknowledged, and not seen going out: lost by the egress capture
-    pub missed_at_egress: u64,
-    /// not decided: the captures end before
-    pub open: u64,
-    /// seen going out, by no known ingress
-    pub without_ingress: u64,
-    /// the shortest and the longest delay, ns
-    pub delay_min_ns: u64,
-    /// the longest
-    pub delay_max_ns: u64,
-}
-
-/// A packet whose fate is decided.
-#[derive(Clone, Copy, Debug)]
-pub struct Emitted {
-    /// the packet
-    pub packet: Packet,
-    /// number of its direction
-    pub direction: u32,
-    /// when it came in
-    pub time_ns: u64,
-    /// the ingress tap, and the fate; none: it is not for the output, or its fate is open
-    pub joined: Option<(u32, Fate)>,
-    /// of a drop: another packet, which the ingress capture missed, may have come in since the drop before it
-    pub is_apart: bool,
 }
 
 /// Joins the packets of all taps, given in order of time.

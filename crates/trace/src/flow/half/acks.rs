@@ -1,0 +1,121 @@
+//! What the acknowledgements of the other end say of what was sent.
+
+use super::Half;
+use crate::flow::events::{Ack, AckOutcome};
+
+impl Half {
+    /// The other end acknowledges.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, ack: &Ack) -> AckOutcome {
+        let mut outcome = AckOutcome::default();
+        if !self.is_known {
+            return outcome;
+        }
+        let now = ack.time_ns;
+        let to = self.position(ack.to);
+        self.note_window(ack);
+        if to > self.next || to < self.base {
+            // of what nobody saw being sent, or of what was sent before the capture began
+            if to > self.next && to - self.next < 1 << 30 {
+                self.counts.unseen_bytes += to - self.next;
+                outcome.unseen_bytes = to - self.next;
+                (self.next, self.una) = (to, to);
+                self.sent.advance(to);
+                self.arrived.advance(to);
+                self.outstanding.clear();
+                self.has_acks = true;
+            }
+            return outcome;
+        }
+        self.has_acks = true;
+        self.last_ack_ns = self.last_ack_ns.max(now);
+        self.find_spurious(ack, to);
+        if to > self.una {
+            outcome.rtt_ns = self.acknowledge(ack, to);
+            self.in_a_row = 0;
+            self.duplicates = 0;
+            outcome.unseen_bytes = self.arrived.advance(to);
+            self.counts.unseen_bytes += outcome.unseen_bytes;
+            self.counts.delivered_bytes += outcome.unseen_bytes;
+        } else if to == self.una && !ack.has_data && self.una < self.next {
+            self.duplicates += 1;
+            self.counts.duplicate_acks += 1;
+        }
+        outcome
+    }
+
+    /// Takes the acknowledged segments off; the time since the last of them passed, where all were sent
+    /// once and none was missing.
+    #[inline]
+    fn acknowledge(&mut self, ack: &Ack, to: u64) -> Option<u64> {
+        self.una = to;
+        self.timer_ns = ack.time_ns;
+        let mut last = None;
+        let mut is_clean = self.duplicates == 0 && ack.sacks[0].is_none();
+        while let Some(one) = self.outstanding.front() {
+            if one.end > to {
+                break;
+            }
+            is_clean &= !one.is_again;
+            last = Some(one.time_ns);
+            self.outstanding.pop_front();
+        }
+        let sent_ns = last.filter(|_| is_clean)?;
+        Some(ack.time_ns.saturating_sub(sent_ns))
+    }
+
+    fn note_window(&mut self, ack: &Ack) {
+        if ack.window == 0 {
+            self.closed_ns = ack.time_ns;
+        }
+        if ack.window == 0 && self.closed_since_ns.is_none() {
+            self.closed_since_ns = Some(ack.time_ns);
+            self.counts.zero_windows += 1;
+        } else if ack.window > 0
+            && let Some(since) = self.closed_since_ns.take()
+        {
+            self.counts.zero_window_ns += ack.time_ns.saturating_sub(since);
+        }
+        self.window = Some(ack.window);
+        self.counts.window_max_bytes = self.counts.window_max_bytes.max(ack.window);
+    }
+
+    /// A retransmission was needless if the receiver says that it had the data (RFC 2883), or answers the
+    /// original (RFC 3522).
+    fn find_spurious(&mut self, ack: &Ack, to: u64) {
+        if let [Some((from, until)), second] = ack.sacks {
+            let (from, until) = (self.position(from), self.position(until));
+            let second = second.map(|(from, until)| (self.position(from), self.position(until)));
+            let is_duplicate =
+                until <= to || second.is_some_and(|second| second.0 <= from && until <= second.1);
+            if is_duplicate && from < until {
+                self.counts.duplicate_sacks += 1;
+                if self
+                    .again
+                    .is_some_and(|again| from < again.end && again.start < until)
+                {
+                    self.counts.spurious += 1;
+                    self.again = None;
+                }
+                return;
+            }
+        }
+        if let (Some(again), Some(echo)) = (self.again, ack.echo)
+            && to > again.start
+        {
+            let is_older = |stamp: u32| echo.wrapping_sub(stamp).cast_signed() < 0;
+            self.counts.spurious += u64::from(again.stamp.is_some_and(is_older));
+            self.again = None;
+        }
+    }
+
+    /// Adds a sample of the whole round trip.
+    #[inline]
+    pub(crate) fn add_rtt(&mut self, rtt_ns: u64) {
+        let sample = rtt_ns as f64;
+        self.srtt_ns = match self.srtt_ns {
+            0.0 => sample,
+            srtt => srtt + (sample - srtt) / 8.0,
+        };
+    }
+}
