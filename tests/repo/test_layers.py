@@ -66,7 +66,8 @@ _NOT_IMPORTED = {"layout/mininet_template.py"}
 CRATES = (
     {"units"},
     {"net", "tcp"},
-    {"wire", "plan", "record", "payload"},
+    {"wire", "record", "payload"},
+    {"plan"},
     {"sim", "switch", "drill", "trace"},
     {"python"},
 )

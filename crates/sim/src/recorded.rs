@@ -2,12 +2,11 @@
 //! meanwhile.
 
 use fairport_net::Observer;
-use fairport_plan::workload::Log;
-use fairport_record::tables::{Flow, Flows, LoggedPackets, Request, Requests, Round, Rounds};
+use fairport_record::tables::{Flow, Flows, LoggedPackets};
 use fairport_record::{
     Fingerprint, PortFingerprint, Recorded, Simulated, Table, Watcher, names, ports,
 };
-use fairport_units::{Duration, Instant};
+use fairport_units::Duration;
 
 use crate::flow::LiveFlow;
 use crate::simulation::Simulation;
@@ -29,8 +28,8 @@ impl<P: Simulated, O: Observer<P, PortState = PortFingerprint> + Watcher> Simula
             &self.flows_through,
             &self.clock_errors_ppb,
         );
-        let log = &self.workloads.log;
-        let mut tables = vec![self.flows(), ports, rounds(log), requests(log)];
+        let mut tables = vec![self.flows(), ports];
+        tables.extend(self.workloads.log.tables());
         let fingerprint = Fingerprint::new(self.network.port_states());
         let packet_hops = self.network.packet_hops();
         let log = self.hosts.reports.log;
@@ -129,44 +128,4 @@ impl<P: Simulated, O: Observer<P, PortState = PortFingerprint> + Watcher> Simula
             rtt_max_s: record.rtt().max_s(),
         }
     }
-}
-
-/// One row per round that is over.
-fn rounds(log: &Log) -> Table {
-    let mut table = Rounds::with_capacity(log.rounds.len());
-    for (traffic, round) in &log.rounds {
-        table.push(Round {
-            traffic: *traffic,
-            round: round.number,
-            flow: round.flow,
-            start_s: round.start,
-            end_s: round.end,
-            bytes: round.bytes,
-            completion_s: round.end - round.start,
-        });
-    }
-    table.into_table()
-}
-
-/// One row per request.
-fn requests(log: &Log) -> Table {
-    let mut table = Requests::with_capacity(log.exchanges.len());
-    for (traffic, exchange) in &log.exchanges {
-        let is_answered = exchange.end != Instant::NEVER;
-        table.push(Request {
-            traffic: *traffic,
-            flow: exchange.flow,
-            request: exchange.number,
-            start_s: exchange.start,
-            end_s: exchange.end,
-            request_bytes: exchange.request_bytes,
-            response_bytes: exchange.response_bytes,
-            response_s: if is_answered {
-                exchange.end - exchange.start
-            } else {
-                Duration::NEVER
-            },
-        });
-    }
-    table.into_table()
 }

@@ -10,7 +10,6 @@ use fairport_plan::udp::DatagramSource;
 use fairport_plan::workload::{Action, Workloads};
 use fairport_plan::{FlowFactory, Parts, Plan};
 use fairport_record::Table;
-use fairport_record::tables::{Request, Requests, Round, Rounds};
 use fairport_units::Instant;
 
 /// Something for the hosts to do.
@@ -103,33 +102,7 @@ impl Agenda {
 
     /// What workloads have done so far, as tables: rounds and requests.
     pub fn tables(&self) -> [Table; 2] {
-        let log = &self.workloads.log;
-        let mut rounds = Rounds::with_capacity(log.rounds.len());
-        for (traffic, round) in &log.rounds {
-            rounds.push(Round {
-                traffic: *traffic,
-                round: round.number,
-                flow: round.flow,
-                start_s: round.start,
-                end_s: round.end,
-                bytes: round.bytes,
-                completion_s: round.end - round.start,
-            });
-        }
-        let mut requests = Requests::with_capacity(log.exchanges.len());
-        for (traffic, exchange) in &log.exchanges {
-            requests.push(Request {
-                traffic: *traffic,
-                flow: exchange.flow,
-                request: exchange.number,
-                start_s: exchange.start,
-                end_s: exchange.end,
-                request_bytes: exchange.request_bytes,
-                response_bytes: exchange.response_bytes,
-                response_s: exchange.response_time(),
-            });
-        }
-        [rounds.into_table(), requests.into_table()]
+        self.workloads.log.tables()
     }
 
     fn add(&mut self, start: Instant, spec: FlowSpec) -> u32 {

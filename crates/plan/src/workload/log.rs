@@ -1,5 +1,7 @@
 //! What workloads have done: rounds that are over, and requests with their answers.
 
+use fairport_record::Table;
+use fairport_record::tables::{self, Request, Requests, Rounds};
 use fairport_units::{Duration, Instant};
 
 /// A round that is over: a row of the rounds table.
@@ -51,4 +53,36 @@ pub struct Log {
     pub rounds: Vec<(u32, Round)>,
     /// requests, answered or not
     pub exchanges: Vec<(u32, Exchange)>,
+}
+
+impl Log {
+    /// The tables of rounds and of requests, one row each.
+    pub fn tables(&self) -> [Table; 2] {
+        let mut rounds = Rounds::with_capacity(self.rounds.len());
+        for (traffic, round) in &self.rounds {
+            rounds.push(tables::Round {
+                traffic: *traffic,
+                round: round.number,
+                flow: round.flow,
+                start_s: round.start,
+                end_s: round.end,
+                bytes: round.bytes,
+                completion_s: round.end - round.start,
+            });
+        }
+        let mut requests = Requests::with_capacity(self.exchanges.len());
+        for (traffic, exchange) in &self.exchanges {
+            requests.push(Request {
+                traffic: *traffic,
+                flow: exchange.flow,
+                request: exchange.number,
+                start_s: exchange.start,
+                end_s: exchange.end,
+                request_bytes: exchange.request_bytes,
+                response_bytes: exchange.response_bytes,
+                response_s: exchange.response_time(),
+            });
+        }
+        [rounds.into_table(), requests.into_table()]
+    }
 }
