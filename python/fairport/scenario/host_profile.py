@@ -52,7 +52,7 @@ class Machine(Section):
     """Ticks of the kernel's clock per second, where it says so."""
 
 
-class Measurement(Section):
+class Provenance(Section):
     """How the times were measured."""
 
     of: ClassVar[str] = "a host profile"
@@ -135,7 +135,7 @@ class HostProfile(Section):
     """What it is, for people."""
     machine: Machine
     """What it was measured on."""
-    measurement: Measurement
+    measurement: Provenance
     """How it was measured."""
     levels: list[Share] = Field(min_length=2)
     """Shares of all answers that took no longer than the quantile of the same place, from 0 on."""

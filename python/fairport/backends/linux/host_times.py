@@ -23,7 +23,7 @@ from fairport.scenario.host_profile import (
     HostProfile,
     LoadTimes,
     Machine,
-    Measurement,
+    Provenance,
 )
 from fairport.scenario.units import Duration
 
@@ -59,7 +59,7 @@ def profile(
         format=1,
         description=description,
         machine=_machine(),
-        measurement=Measurement(
+        measurement=Provenance(
             load=load,
             runs=len(healths),
             switch_lag_p50=_duration(float(np.median(lags[0]))),
