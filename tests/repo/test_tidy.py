@@ -102,6 +102,18 @@ def test_the_fields_words_are_used(words: str) -> None:
     assert found == [], f"the field says: {GONE[words]}"
 
 
+@pytest.mark.parametrize(
+    "name", ["Admission", "Link", "Measure", "Place", "Port", "Queue", "Verdict"]
+)
+def test_a_name_has_one_meaning(name: str) -> None:
+    # the binding's types have the names that Python users know
+    places = re.compile(r"(?:crates/(?!python/)[\w-]+/src|python/fairport)/")
+    declared = lines_matching(
+        rf"^(?:pub(?:\([\w:]+\))? )?(?:struct|enum|trait|type|class) {name}\b"
+    )
+    assert len([line for line in declared if places.match(line)]) <= 1, declared
+
+
 def test_a_file_fits_in_a_readers_head() -> None:
     counts = {name: text.count("\n") for name, text in texts().items() if name not in GENERATED}
     too_long = {

@@ -25,7 +25,7 @@ use crate::stream::Stream;
 use crate::topology::{NodeId, PortId, Topology};
 pub use entrance::Access;
 pub use fabric::Fabric;
-pub(crate) use fabric::Place;
+pub(crate) use fabric::PortLocation;
 use region::Ingress;
 pub use region::Region;
 

@@ -9,7 +9,7 @@ use crate::busy_time::BusyTime;
 use crate::discipline::{Admission, Backlog, DropTail, QueueDiscipline, QueueView, Reason};
 use crate::link::LinkQueue;
 use crate::loss::Loss;
-use crate::network::Place;
+use crate::network::PortLocation;
 use crate::observer::Counts;
 use crate::packet::Header;
 use crate::pool::{Handle, Transit};
@@ -43,7 +43,7 @@ struct Extras {
     losses: Vec<Loss>,
 }
 
-/// What a packet needs to know of where its port is: a part of its [`Place`] in the fabric, kept
+/// What a packet needs to know of where its port is: a part of its [`PortLocation`] in the fabric, kept
 /// here so that a hop reads no line of memory more.
 pub(crate) struct Location {
     /// the node at the far end of its link
@@ -58,7 +58,7 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    pub(crate) fn new(place: &Place, ingress_base: u32) -> Self {
+    pub(crate) fn new(place: &PortLocation, ingress_base: u32) -> Self {
         Self {
             far_node: place.far_node,
             far_port: place.far_port,

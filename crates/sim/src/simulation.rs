@@ -18,7 +18,7 @@ enum Tick {
     MeasureFrom,
     MeasureTo,
     Series,
-    Queue,
+    QueueSample,
     End,
 }
 
@@ -111,7 +111,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
             (reports.begin_at(), Tick::MeasureFrom),
             (reports.end_at(), Tick::MeasureTo),
             (self.series.next_at(), Tick::Series),
-            (self.queue.next_at(), Tick::Queue),
+            (self.queue.next_at(), Tick::QueueSample),
             (Instant::ZERO + self.duration, Tick::End),
         ]
         .into_iter()
@@ -129,7 +129,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
                 let (hosts, flows) = (&mut self.hosts, self.flows.len());
                 self.series.sample(flows, |flow| hosts.sample(flow));
             }
-            Tick::Queue => {
+            Tick::QueueSample => {
                 let network = &mut self.network;
                 self.queue.sample(|port, now| network.backlog(port, now));
             }

@@ -191,9 +191,9 @@ pub(crate) fn port_name(source: &Source, interface: &Interface) -> String {
 }
 
 /// A tap, by file and interface.
-type Place = (usize, usize);
+type TapIndex = (usize, usize);
 
-fn given(sources: &[Source], surveys: &[Survey]) -> Result<Option<Place>, Error> {
+fn given(sources: &[Source], surveys: &[Survey]) -> Result<Option<TapIndex>, Error> {
     let of = |role: Role| sources.iter().position(|source| source.role == role);
     let (Some(_), Some(egress)) = (of(Role::Ingress), of(Role::Egress)) else {
         let (there, missing) = if of(Role::Ingress).is_some() {
@@ -214,8 +214,8 @@ fn given(sources: &[Source], surveys: &[Survey]) -> Result<Option<Place>, Error>
 }
 
 /// Of the interfaces whose packets go out, the one with most data that was seen coming in, too.
-fn found(surveys: &[Survey]) -> Option<Place> {
-    let mut best: Option<(u64, Place)> = None;
+fn found(surveys: &[Survey]) -> Option<TapIndex> {
+    let mut best: Option<(u64, TapIndex)> = None;
     for (file, survey) in surveys.iter().enumerate() {
         for (interface, tap) in survey.taps.iter().enumerate() {
             let goes_out = tap.packets[Direction::Out as usize] > 0;
@@ -237,7 +237,7 @@ fn found(surveys: &[Survey]) -> Option<Place> {
 
 /// Where captures do not say which way packets went: the file that saw them later than every other did. One
 /// alone, or several that share nothing, have no output.
-fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Option<Place>, Error> {
+fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Option<TapIndex>, Error> {
     let mut shared: Option<usize> = None;
     for (file, survey) in surveys.iter().enumerate() {
         for (place, later) in survey.incoming.iter().enumerate() {
@@ -267,7 +267,7 @@ fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Option<Place>, Err
 fn joined(
     sources: &[Source],
     mut surveys: Vec<Survey>,
-    (egress_file, egress_tap): Place,
+    (egress_file, egress_tap): TapIndex,
     is_given: bool,
 ) -> Result<Layout, Error> {
     let mut layout = Layout::alone(sources.len());

@@ -10,7 +10,7 @@ use crate::topology::{NodeId, PortId, Topology};
 
 /// Where a port is in the topology.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct PortLocation {
     /// its own node, and its number there
     pub(crate) node: NodeId,
     pub(crate) number: u16,
@@ -23,7 +23,7 @@ pub(crate) struct Place {
 /// The network as it stands still: places, routes, framing.
 pub struct Fabric {
     /// by port
-    places: Vec<Place>,
+    places: Vec<PortLocation>,
     /// the ports of each node
     ports_of: Vec<Vec<PortId>>,
     /// host number by node
@@ -37,7 +37,7 @@ impl Fabric {
         let nodes = topology.nodes();
         let place = |port: &crate::topology::Port| {
             let far = topology.port(port.peer);
-            Place {
+            PortLocation {
                 node: port.node,
                 number: port.number,
                 far_number: far.number,
@@ -59,11 +59,11 @@ impl Fabric {
     }
 
     /// All places, in the order of the ports.
-    pub(crate) fn places(&self) -> &[Place] {
+    pub(crate) fn places(&self) -> &[PortLocation] {
         &self.places
     }
 
-    pub(crate) fn place(&self, port: PortId) -> &Place {
+    pub(crate) fn place(&self, port: PortId) -> &PortLocation {
         &self.places[port.0 as usize]
     }
 
