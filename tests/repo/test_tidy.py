@@ -88,6 +88,7 @@ GONE = {
     r"\b[h]angs? on\b": "depends on",
     r"\b[h]eld against\b": "compared with",
     r"\b[b]y and by\b": "gradually",
+    r"\b(?:[O]ne file|a panel|a line|a bit) [a] (?:kind|variant|slot|word)\b": "one per",
     r"\b[D]ESIGN \d": "what the sentence means: there is no such document here",
     r"\b[V]erdict::|(?:->|:) [V]erdict\b": "Admission; a verdict is a run's",
     r"\b[a] packet-hop (?:at|is|took)\b|ns [a] packet-hop|hops [a] second": "per",

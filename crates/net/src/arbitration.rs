@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::stream::Stream;
 
-/// The rule for simultaneous arrivals at one output port. A rule is applied to every
-/// arrival of the instant together, never to the order in which the program found them.
+/// The rule for simultaneous arrivals at one output port. It orders all arrivals of one instant together,
+/// never to the order in which the program found them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
@@ -13,7 +13,7 @@ pub enum Rule {
     RoundRobin,
     /// lowest ingress port number first
     Fixed,
-    /// drawn anew every time
+    /// a new random order every time
     Random,
 }
 

@@ -121,8 +121,8 @@ impl Classifier {
         }
     }
 
-    /// Sets `L_t` to the length that would have parted the router's present flows in the ratio
-    /// wanted. The paper says what is held, not by which rule; this one needs no gain.
+    /// Sets `L_t` to the length that would have divided the router's present flows in the wanted
+    /// ratio. The paper names the goal and no rule; this rule needs no gain.
     #[cold]
     fn tune(&mut self, now: Instant, edge: u32) {
         let Some(tuning) = self.config.tuning else {

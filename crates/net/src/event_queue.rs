@@ -58,9 +58,9 @@ pub struct EventQueue {
     current: u64,
     /// the earliest slot of the overflow: never within the wheel's horizon
     overflow_slot: u64,
-    /// a bit a slot
+    /// one bit per slot: whether it is occupied
     occupied: [u64; WORDS],
-    /// a bit a word of `occupied`: whether any of its slots is
+    /// one bit per word of `occupied`: whether any of its slots is occupied
     busy: u64,
     /// the first id of each slot's list
     heads: Box<[u32; SLOTS]>,
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use crate::stream::Stream;
 
-    /// Holds the queue against a sorted list over `steps` random inserts and pops.
+    /// Compares the queue with a sorted list over `steps` random inserts and pops.
     fn agrees_with_a_sorted_list(typical_span: Duration, largest_gap_ps: u64, steps: u32) {
         const IDS: u32 = 200;
         let mut stream = Stream::new(1, "test", largest_gap_ps);

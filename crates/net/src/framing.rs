@@ -40,7 +40,7 @@ impl Framing {
         frame: 18,
         gap: 20,
     };
-    /// Nothing added, as in ns-2.
+    /// A packet without headers of a link, as in ns-2.
     pub const NONE: Self = Self {
         min_payload: 0,
         frame: 0,

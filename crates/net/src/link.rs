@@ -5,8 +5,8 @@ use fairport_units::Instant;
 use crate::discipline::Backlog;
 use crate::pool::{Handle, LinkEntry, Transit, prefetch_transit};
 
-/// A list of packets, linked through their places: accepted at one end, arriving at the other; in
-/// between a second cursor parts those on the link from those still in the port's buffer.
+/// A list of packets, linked through their places in the pool. Packets are accepted at its end and arrive
+/// from its front; a second cursor divides those on the link from those still in the port's buffer.
 pub(crate) struct LinkQueue {
     /// the packet that arrives first, where there is one
     first: Handle,

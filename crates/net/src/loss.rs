@@ -20,7 +20,7 @@ pub enum Config {
         /// in parts of 10^9
         probability_ppb: u64,
     },
-    /// exactly so many packets in a row, then none for a while
+    /// a fixed number of packets in a row, then none for a while
     OnOff {
         /// at which ports
         at: LossyPorts,
@@ -129,7 +129,7 @@ pub enum Loss {
         /// what decides
         stream: Stream,
     },
-    /// exactly so many in a row, then none for a while: the ON/OFF model of Prakash et al. 2012
+    /// a fixed number of packets in a row, then none for a while: the ON/OFF model of Prakash et al. 2012
     OnOff(Runs),
 }
 

@@ -150,7 +150,7 @@ class Drawing(Section):
 
     kind: Literal["classes", "flows", "drop-runs", "sweep", "over-time"]
     """Goodput by hop class and variant; of each flow; drop runs by their length; a measure over the
-    variants; a trend over time, a line a variant."""
+    variants; a trend over time, one line per variant."""
     title: str
     measure: str = ""
     """What a sweep draws: a metric's name; over time: a trend's."""

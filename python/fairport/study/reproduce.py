@@ -125,7 +125,7 @@ class CheckedClaim:
 
 @dataclass(frozen=True)
 class Reproduced:
-    """An experiment that has been run: a record a variant and seed, and its claims checked."""
+    """An experiment that has been run: one record per variant and seed, and its claims checked."""
 
     entry: Entry
     seeds: Sequence[int]

@@ -1,10 +1,10 @@
-//! What is outstanding: one small record a segment, in a ring, with running sums of what was
+//! What is outstanding: one small record per segment, in a ring, with running sums of what was
 //! SACKed, is lost, was retransmitted (RFC 6675 3, 4; Linux's `sacked_out`, `lost_out`,
 //! `retrans_out`).
 //!
 //! Each record is touched a constant number of times in its life: SACK blocks that repeat what is
 //! known cost one look-up, and the loss mark and the retransmission pointer only go forward
-//! between timeouts. So a window of 100 000 segments costs no more an ACK than one of ten.
+//! between timeouts. So a window of 100 000 segments costs no more per ACK than one of ten.
 //!
 //! Segments are named by ordinals that count from 0 over the life of the connection.
 

@@ -1,6 +1,6 @@
 """Figures of papers drawn again: ours in colour, the published numbers as open markers beside it.
 
-One file a kind; `draw` takes an experiment that has been run and one of its drawings.
+One file per kind; `draw` takes an experiment that has been run and one of its drawings.
 """
 
 from __future__ import annotations

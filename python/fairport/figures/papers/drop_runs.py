@@ -1,4 +1,4 @@
-"""How many drop runs of each length a flow of each hop class had, a panel a variant."""
+"""How many drop runs of each length a flow of each hop class had: one panel per variant."""
 
 from __future__ import annotations
 

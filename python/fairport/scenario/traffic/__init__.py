@@ -1,4 +1,4 @@
-"""[[traffic]]: who sends what to whom, and when. One file a kind; without a `kind` it is bulk."""
+"""[[traffic]]: who sends what to whom, and when. One file per kind; without a `kind` it is bulk."""
 
 from __future__ import annotations
 
