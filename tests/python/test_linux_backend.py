@@ -7,7 +7,6 @@ not the machine kept its times.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import signal
 import socket
@@ -158,6 +157,22 @@ def test_a_minimum_rto_of_10_ms_gives_timeouts_of_tens_of_ms_and_the_default_of_
 
 
 @as_root
+def test_a_script_without_a_guard_may_start_a_run(tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "import json, sys\nimport fairport as fp\n"
+        "print('begun')\n"
+        "print(fp.run(json.loads(sys.argv[1]), backend='linux').flows.height)\n"
+    )
+    short = json.dumps(SCENARIO | {"duration": "200ms"})
+    done = subprocess.run(
+        [sys.executable, str(script), short], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["begun", "3"]
+    assert "Warning" not in done.stderr
+
+
+@as_root
 def test_what_a_killed_run_leaves_is_removed_by_the_next(tmp_path: Path) -> None:
     program = (
         "import sys, json, fairport as fp; fp.run(json.loads(sys.argv[1]), seed=1, backend='linux')"
@@ -191,15 +206,21 @@ def test_namespaces_go_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @as_root
-def test_a_killed_load_is_one_error_and_leaves_nothing() -> None:
-    def kill() -> None:
-        for _ in range(200):
-            for child in multiprocessing.active_children():
-                if child.name == "load" and child.pid is not None:
-                    os.kill(child.pid, signal.SIGKILL)
-                    return
-            time.sleep(0.05)
+def test_a_killed_load_is_one_error_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
 
+    def spy(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    def kill() -> None:
+        while not started:
+            time.sleep(0.05)
+        # the load is the first of the two
+        started[0].kill()
+
+    monkeypatch.setattr(subprocess, "Popen", spy)
     killer = threading.Thread(target=kill)
     killer.start()
     with pytest.raises(BackendError, match="the load ended early"):

@@ -6,10 +6,10 @@ the switch before the load, each on a processor of its own if there are two.
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
-import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -24,7 +24,6 @@ from fairport.backends.linux.load import Load, LoadReport, LoadTask
 
 _SWITCH_PRIORITY = 50
 _LOAD_PRIORITY = 10
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,17 @@ class Child:
     """A process that reports through a pipe: pairs of a word and what goes with it."""
 
     def __init__(self, name: str, main: Callable[[Connection, Any], None], task: Any) -> None:
-        context = multiprocessing.get_context("spawn")
         self.name = name
-        self.reports, there = context.Pipe()
-        arguments = (main, there, task, os.getpid())
-        self._process = context.Process(target=_live, args=arguments, daemon=True, name=name)
-        self._process.start()
+        self.reports, there = multiprocessing.Pipe()
+        path = os.pathsep.join(part for part in sys.path if part)
+        program = [sys.executable, "-m", "fairport.backends.linux.child"]
+        self._process = subprocess.Popen(
+            [*program, str(there.fileno()), str(os.getpid())],
+            pass_fds=[there.fileno()],
+            env=os.environ | {"PYTHONPATH": path},
+        )
         there.close()
+        self.reports.send((main, task))
 
     def next(self, timeout_s: float) -> tuple[str, Any] | None:
         """Its next report; None when there is none yet. Raises ChildError when it has ended."""
@@ -64,9 +67,9 @@ class Child:
                 if word == "failed":
                     raise ChildError(f"the {self.name}: {content}")
                 return word, content
-        except EOFError:
-            self._process.join(1)
-            raise ChildError(f"the {self.name} ended early ({self._process.exitcode})") from None
+        except (EOFError, ConnectionResetError):
+            status = self._process.wait()
+            raise ChildError(f"the {self.name} ended early ({status})") from None
         return None
 
     def send(self, content: Any) -> None:
@@ -75,9 +78,8 @@ class Child:
 
     def end(self) -> None:
         """Ends it at once."""
-        with suppress(ValueError):
-            self._process.kill()
-            self._process.join()
+        self._process.kill()
+        self._process.wait()
         self.reports.close()
 
 
@@ -123,17 +125,3 @@ def load(reports: Connection, task: LoadTask) -> None:
     reports.send(("ready", None))
     report: LoadReport = running.run(reports.recv())
     reports.send(("done", report))
-
-
-def _live(
-    main: Callable[[Connection, Any], None], reports: Connection, task: Any, pid: int
-) -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    # Ctrl-C reaches the parent, which ends its children
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if os.getppid() != pid:
-        return
-    try:
-        main(reports, task)
-    except Exception as error:  # the parent reports it, whatever it is
-        reports.send(("failed", f"{type(error).__name__}: {error}"))

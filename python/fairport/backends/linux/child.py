@@ -1,0 +1,35 @@
+"""A process of a run, as a program: `python -m fairport.backends.linux.child DESCRIPTOR PARENT`.
+
+It does not import the program that started the run, as a spawned process of `multiprocessing`
+would: that program may be a script without a guard, and must not run again. Through the pipe come a
+function and its task; reports go back. It ends with its parent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from multiprocessing.connection import Connection
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(descriptor: int, parent: int) -> None:
+    """Does what comes through the pipe."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # Ctrl-C reaches the parent, which ends its children
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if os.getppid() != parent:
+        return
+    reports = Connection(descriptor)
+    function, task = reports.recv()
+    try:
+        function(reports, task)
+    except Exception as error:  # the parent reports it, whatever it is
+        reports.send(("failed", f"{type(error).__name__}: {error}"))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))
