@@ -1,8 +1,10 @@
 """A study of many runs (two-switch, 12 peers, 1 s each): throughput, overhead, size, query.
 
-`--runs 1000` is a quick look at the study of 10,000. The engine alone is measured on the same jobs,
-in one process: what a run costs besides is the overhead. Runs on one worker and on all take turns,
-so that both see the same machine.
+`--runs 2000` is a quick look at the study of 10,000. One core and all of them take turns, so that
+both see the same machine; one core has everything: the process that hands out runs and writes the
+study, and its worker. The engine alone is measured on the same runs and cores in each turn. What a
+run takes on one core beyond it is the overhead; its gain from more cores is the most that a study
+can gain on this machine.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -23,7 +27,9 @@ from fairport.study.store import Store
 from fairport.study.sweep import sweep
 
 POINTS = 50
-_ROUNDS = 5
+# below that, what a sweep does once counts more than its runs
+_LEAST_RUNS = 10 * POINTS
+_ENGINE_RUNS = 100
 _QUERY = 'select "topology.peers", "host.delay", median(throughput_ratio) from runs group by 1, 2'
 
 
@@ -31,55 +37,107 @@ def main(arguments: Sequence[str]) -> None:
     """Runs it and prints a line per question."""
     parser = argparse.ArgumentParser(prog="python -m benches study", description=__doc__)
     parser.add_argument("--runs", type=int, default=10_000)
-    runs = parser.parse_args(arguments).runs
-    processors = os.cpu_count() or 1
-    seeds = max(1, runs // (POINTS * 2 * _ROUNDS))
-    one: list[float] = []
-    several: list[float] = []
-    alone: list[float] = []
+    # a part, in a process of its own: its folder, seeds and cores
+    parser.add_argument("--part", nargs=4, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.part is None:
+        _report(options.runs)
+        return
+    what, first, seeds, jobs = options.part
+    if what == "engine":
+        print(_engine(range(int(first), int(first) + int(seeds))))
+    else:
+        print(_study(Path(what), range(int(first), int(first) + int(seeds)), int(jobs)))
+
+
+def _report(runs: int) -> None:
+    cores = _cores()
+    turns = max(1, min(5, runs // (2 * _LEAST_RUNS)))
+    seeds = max(1, runs // (POINTS * 2 * turns))
+    took: dict[str, list[float]] = {"engine": [], "one": [], "engines": [], "all": []}
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        _study(folder, range(1_000_000, 1_000_001), processors)  # starts the workers
-        for turn in range(_ROUNDS):
+        for turn in range(turns):
             first = 1 + 2 * turn * seeds
-            one.append(_study(folder, range(first, first + seeds), 1))
-            several.append(_study(folder, range(first + seeds, first + 2 * seeds), processors))
-            alone.append(_engine(range(first, first + 20)))
+            took["engine"] += _engines(cores[:1], first)
+            took["one"].append(_part(str(folder), first, seeds, cores[:1]))
+            took["engines"] += _engines(cores, first)
+            took["all"].append(_part(str(folder), first + seeds, seeds, cores))
         study = Study(folder / "study")
-        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        size = sum(_size(folder / kept) for kept in ("study", "store"))
         begin = time.perf_counter()
         points = study.sql(_QUERY).height
         query_s = time.perf_counter() - begin
         rows = study.to_polars().height
-    of_one, of_several, engine = (statistics.median(of) * 1e3 for of in (one, several, alone))
+    engine, one, engines, every = (statistics.median(of) * 1e3 for of in took.values())
+    several = len(cores)
     print(
-        f"{rows} runs at {points} points, {processors} processors\n"
-        f"one worker: {of_one:.1f} ms per run; {processors}: {of_several:.1f} ms,"
-        f" {of_one / of_several:.2f} times the throughput\n"
-        f"the engine alone: {engine:.1f} ms per run; beside it {of_one - engine:.1f} ms\n"
+        f"{rows} runs at {points} points; {turns} turns on one core and on {several}\n"
+        f"one core: {one:.1f} ms per run; the engine alone {engine:.1f} ms;"
+        f" overhead {one - engine:.1f} ms\n"
+        f"{several} cores: {every:.1f} ms per run, {one / every:.2f} times the throughput;"
+        f" {several} engines alone {several * engine / engines:.2f} times\n"
         f"the study and the store: {size / 1e6:.1f} MB;"
         f" for 10,000 runs {size / rows * 10_000 / 1e6:.1f} MB\n"
         f"a query of medians by one axis: {query_s:.3f} s"
     )
 
 
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _cores() -> list[int]:
+    """Those that this process may use."""
+    if sys.platform == "linux":
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def _part(what: str, first: int, seeds: int, cores: Sequence[int]) -> float:
+    """Seconds per run of a part on these cores."""
+    with _started(what, first, seeds, cores) as part:
+        return float(part.communicate()[0])
+
+
+def _engines(cores: Sequence[int], first: int) -> list[float]:
+    """Seconds per run of as many engines as cores, at the same time."""
+    parts = [_started("engine", first, _ENGINE_RUNS, cores) for _ in cores]
+    return [float(part.communicate()[0]) for part in parts]
+
+
+def _started(what: str, first: int, seeds: int, cores: Sequence[int]) -> subprocess.Popen[str]:
+    part = ["--part", what, str(first), str(seeds), str(len(cores))]
+    # taskset: workers and threads of libraries inherit the cores, from the first on
+    pinned = ["taskset", "-c", ",".join(map(str, cores))] if sys.platform == "linux" else []
+    return subprocess.Popen(
+        [*pinned, sys.executable, "-m", "benches", "study", *part],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
 def _study(folder: Path, seeds: Sequence[int], jobs: int) -> float:
     """Seconds per run, with everything from the call to the study on disk."""
-    base = fp.scenario("two-switch").patch({"duration": "1s"})
+    _swept(folder / "warm", range(2), 4, jobs)  # starts the workers
     begin = time.perf_counter()
+    _swept(folder, seeds, POINTS, jobs)
+    return (time.perf_counter() - begin) / (POINTS * len(seeds))
+
+
+def _swept(folder: Path, seeds: Sequence[int], points: int, jobs: int) -> None:
     sweep(
-        base,
+        fp.scenario("two-switch").patch({"duration": "1s"}),
         # one job as far as its cost goes
         {
             "topology.peers": [12],
-            "host.delay": [f"{30_000 + number}ns" for number in range(POINTS)],
+            "host.delay": [f"{30_000 + number}ns" for number in range(points)],
         },
         seeds=seeds,
         folder=folder / "study",
         store=Store(folder / "store"),
         jobs=jobs,
     )
-    return (time.perf_counter() - begin) / (POINTS * len(seeds))
 
 
 def _engine(seeds: Sequence[int]) -> float:

@@ -61,6 +61,7 @@ class Store:
         """A store in `folder`; None: where FAIRPORT_STORE says, or in the user's cache folder."""
         self.folder = folder or default_folder()
         self._writable = True
+        self._has_mark = False
         later = _LATER.fullmatch(self._mark())
         if later:
             raise InputError(
@@ -176,8 +177,10 @@ class Store:
         replace_file(path, content)
 
     def _set_mark(self) -> None:
-        if not self._is_marked():
+        # asked once: a study adds a row every few milliseconds
+        if not self._has_mark and not self._is_marked():
             replace_file(self.folder / _MARK, _MARK_TEXT.encode())
+        self._has_mark = True
 
     def _is_marked(self) -> bool:
         return self._mark() == _MARK_TEXT
