@@ -6,6 +6,7 @@ Runs come back in the order in which they end. None waits for another, so few of
 from __future__ import annotations
 
 import queue
+import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from threading import Lock, Thread
@@ -116,8 +117,9 @@ class Local:
                     yield one
         finally:
             stop.set()
+            until = time.monotonic() + _STOP_S
             for thread in threads:
-                thread.join(_STOP_S)
+                thread.join(max(0.0, until - time.monotonic()))
             if any(thread.is_alive() for thread in threads):
                 workers.close()  # one that is only starting, or builds a large network
 

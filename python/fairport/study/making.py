@@ -14,6 +14,7 @@ import polars as pl
 
 from fairport import backends
 from fairport.backends import memory
+from fairport.backends.protocol import Estimate as RunEstimate
 from fairport.errors import InputError
 from fairport.scenario import Scenario
 from fairport.study.execution import Ended, Executor, Run, Task
@@ -74,6 +75,7 @@ class Runs:
         self._backend = backends.get(backend)
         self.in_process = backend != backends.DEFAULT or bool(base.user_code)
         self._needed_bytes = 1
+        self._checked: dict[int, Run] = {}
         self.ids = [one.id for one in every]
 
     def add(self, point: StudyPoint) -> int:
@@ -89,14 +91,13 @@ class Runs:
     def check(self) -> None:
         """Prepares points that between them have every value. Raises InputError."""
         seen: set[tuple[str, str]] = set()
-        for point in self.every:
+        for number, point in enumerate(self.every):
             new = {(axis, at.name) for axis, at in point.at.at.items()} - seen
             if not new:
                 continue
             seen |= new
             try:
-                scenario = point.applied(self.base)
-                estimate = self._backend.prepare(scenario, scenario.seed).estimate
+                estimate, self._checked[number] = self._planned(point)
             except InputError as error:
                 raise self._placed(error, point) from None
             memory.require(estimate.memory_bytes, point.name)
@@ -123,16 +124,25 @@ class Runs:
     def task(self, number: int, seed: int, known: _Last) -> Task:
         """The run of a point with a seed; `known` is the point that was prepared last."""
         if known.run is None or known.number != number:
-            known.number, known.run = number, self._prepared(self.every[number])
+            known.number, known.run = number, self._prepared(number)
         return Task(number, seed, known.run)
 
-    def _prepared(self, point: StudyPoint) -> Run:
+    def _prepared(self, number: int) -> Run:
+        # what was checked is not prepared a second time
+        checked = self._checked.pop(number, None)
+        if checked is not None:
+            return checked
         try:
-            scenario = point.applied(self.base)
-            prepared = self._backend.prepare(scenario, scenario.seed)
+            return self._planned(self.every[number])[1]
         except InputError as error:
             return error
-        return LeanRun.of(prepared) or (self._backend.name, scenario)
+
+    def _planned(self, point: StudyPoint) -> tuple[RunEstimate, Run]:
+        """What the run of a point takes, and the run. Raises InputError."""
+        scenario = point.applied(self.base)
+        prepared = self._backend.prepare(scenario, scenario.seed)
+        run = LeanRun.of(prepared) or (self._backend.name, scenario)
+        return prepared.estimate, run
 
     def at_points(self, more: Iterable[tuple[Mapping[str, Any], int]]) -> list[tuple[int, int]]:
         """Points by the values of their axes, with seeds, as numbers of points."""

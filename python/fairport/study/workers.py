@@ -49,8 +49,9 @@ class Workers:
         try:
             found = _called(process, function, arguments, report)
         except BaseException:
-            self._put_back(process)
+            # busy until it has ended, so that `close` finds it
             _end(process)
+            self._put_back(process)
             raise
         self._put_back(process, is_idle=True)
         if isinstance(found, Exception):
