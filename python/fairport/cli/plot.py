@@ -43,7 +43,8 @@ def plot(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="PNG or SVG.  [default: NAME.png]",
+            help="PNG, SVG, or HTML: a page in which the map is chosen and asked."
+            "  [default: NAME.png]",
             show_default=False,
         ),
     ] = None,
@@ -59,6 +60,15 @@ def plot(
 
     opened = Study(study)
     path = out or Path(f"{opened.definition.name}.png")
+    if path.suffix == ".html":
+        from fairport.files import atomic_file
+        from fairport.report import study as report
+
+        text = report.page(opened, x=x, y=y, color=color, by=by, where=where)
+        with atomic_file(path, "--out") as partial:
+            partial.write_text(text, encoding="utf-8")
+        output.print_text(f"{path}\n")
+        return
     figures.require_ending(path, "--out")
     picture = studies.draw(opened, x=x, y=y, color=color, by=by, where=where)
     figures.save_as(picture, path, "--out")

@@ -16,7 +16,7 @@ import jinja2
 
 def fill_page(template: str, script: str = "", style: str = "", **values: Any) -> str:
     """A page in the common frame; `style` adds to what all pages share."""
-    whole = f"{_read('page.css')}\n{style}"
+    whole = f"{read('page.css')}\n{style}"
     policy = [
         "default-src 'none'",
         f"style-src {_hash(whole)}",
@@ -31,7 +31,7 @@ def fill_page(template: str, script: str = "", style: str = "", **values: Any) -
 def fill(template: str, **values: Any) -> str:
     """The template of that file name with these values."""
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_read),
+        loader=jinja2.FunctionLoader(read),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -46,5 +46,6 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
-def _read(name: str) -> str:
+def read(name: str) -> str:
+    """A file of this package."""
     return (resources.files(__package__) / name).read_text(encoding="utf-8")

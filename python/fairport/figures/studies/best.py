@@ -17,7 +17,7 @@ from matplotlib.patches import Patch, Rectangle
 from fairport.figures import style
 from fairport.figures.studies.view import View, axis_title, label_axes, panels, ticks
 
-_COLOURS = (
+COLOURS = (
     *("#d9d9d9", style.BLUE, style.DROPPED, "#009e73", "#cc79a7", "#e69f00", "#56b4e9"),
     *("#8a6d00", style.INK, "#a6d854", "#5e4fa2", "#b2182b"),
 )
@@ -29,7 +29,7 @@ _RIGHT_IN = 1.35
 def draw(view: View, x: str, y: str, color: str) -> Figure:
     """One panel for each of what is left of the axes."""
     columns, rows, choices = view.values(x), view.values(y), view.values(color)
-    of = "nearest to 1" if view.number == "throughput_ratio" else _goal(view.number)
+    of = "nearest to 1" if view.number == "throughput_ratio" else goal(view.number)
     title = f"Best {view.title_of(color)}: {view.quantity.title} {of}"
     tall = min(max(0.3 * len(rows), 1.8), 4.2) if len(view.panels()) == 1 else 1.8
     picture, axes = panels(view, title, _NOTE, tall_in=tall, right_in=_RIGHT_IN)
@@ -43,7 +43,7 @@ def draw(view: View, x: str, y: str, color: str) -> Figure:
             number = choices.index(first[color])
             won.add(number)
             corner = columns.index(at[0]) - 0.5, rows.index(at[1]) - 0.5
-            look: dict[str, Any] = {"facecolor": _COLOURS[number % len(_COLOURS)]}
+            look: dict[str, Any] = {"facecolor": COLOURS[number % len(COLOURS)]}
             if not is_clear:
                 look |= {"hatch": "//////"}
             panel.add_patch(Rectangle(corner, 1, 1, edgecolor=style.PAPER, linewidth=0.4, **look))
@@ -52,7 +52,7 @@ def draw(view: View, x: str, y: str, color: str) -> Figure:
         panel.tick_params(length=0)
     label_axes(picture, axes, axis_title(view, x), axis_title(view, y))
     handles = [
-        Patch(facecolor=_COLOURS[number % len(_COLOURS)], label=view.label(color, choices[number]))
+        Patch(facecolor=COLOURS[number % len(COLOURS)], label=view.label(color, choices[number]))
         for number in sorted(won)
     ]
     top = 1 - 0.62 / picture.get_figheight()
@@ -80,8 +80,9 @@ def winner(points: pl.DataFrame, number: str) -> tuple[dict[str, Any], bool]:
 def _cost(value: float, number: str) -> float:
     if number == "throughput_ratio":
         return abs(math.log(value)) if value > 0 else math.inf
-    return value if _goal(number) == "least" else -value
+    return value if goal(number) == "least" else -value
 
 
-def _goal(number: str) -> str:
+def goal(number: str) -> str:
+    """Which median is best: the "least" or the "greatest"."""
     return "least" if any(part in number for part in _LEAST) else "greatest"

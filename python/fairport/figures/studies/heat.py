@@ -33,9 +33,11 @@ _NO_VALUE = "#eceff1"
 _MOST_NUMBERS = 90
 _CELL_IN = (0.13, 0.34)
 _RIGHT_IN = 0.95
-_NOTE = (
-    "median over the seeds; a cell cut in two is bistable: its seeds have two states, both shown"
-)
+_NOTE = "median over the seeds; a cell cut in two is bistable: both states of its seeds are shown"
+
+# the map that most studies are for says what it is about
+_RATIO_TITLE = "Is the lone flow starved? Its goodput over the mean of its peers"
+_RATIO_NOTE = "brown: starved, blue: favoured"
 
 
 def draw(view: View, x: str, y: str) -> Figure:
@@ -45,7 +47,10 @@ def draw(view: View, x: str, y: str) -> Figure:
     if len(view.panels()) == 1:
         tall = min(max(_CELL_IN[1] * len(rows), 1.8), 4.2)
     title = f"{_first_upper(view.quantity.title)} by {view.title_of(x)} and {view.title_of(y)}"
-    picture, axes = panels(view, title, _NOTE, tall_in=tall, right_in=_RIGHT_IN)
+    note = _NOTE
+    if view.number == "throughput_ratio":
+        title, note = _RATIO_TITLE, f"{_RATIO_NOTE}; {_NOTE}"
+    picture, axes = panels(view, title, note, tall_in=tall, right_in=_RIGHT_IN)
     norm, colours = scale(view)
     shows_numbers = len(columns) * len(rows) * len(axes) <= _MOST_NUMBERS
     for panel, (_, points) in zip(axes, view.panels(), strict=True):

@@ -83,10 +83,20 @@ class View:
 
 def viewed(study: Study, number: str, shown: Sequence[str], where: str) -> View:
     """The number at the points of the study for which the condition holds. Raises InputError."""
+    return view_of(study, chosen(study, where), number, shown)
+
+
+def chosen(study: Study, where: str) -> pl.DataFrame:
+    """The runs for which the condition holds; without one, all. Raises InputError."""
     runs = study.to_polars()
-    if where:
-        chosen = study.sql(f"select run_id from runs where {where}")
-        runs = runs.join(chosen, on="run_id", how="semi", maintain_order="left")
+    if not where:
+        return runs
+    matching = study.sql(f"select run_id from runs where {where}")
+    return runs.join(matching, on="run_id", how="semi", maintain_order="left")
+
+
+def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str]) -> View:
+    """The number at the points of these runs. Raises InputError."""
     points = precision.summary(runs, list(study.axes), number)
     if points.is_empty():
         raise InputError(

@@ -1,0 +1,195 @@
+"""The page of a study in a real browser: its map, what a cell says, a point with every seed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import CHROMIUM, Page, browser
+from conftest import Command
+from fairport.errors import InputError
+from fairport.files.place import place
+from fairport.report import study as report
+from fairport.study.model_version import model_version
+from fairport.study.results import Definition, Study, define
+
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+AXES: dict[str, list[Any]] = {
+    "peers": [2, 12],
+    "queue.limit": ["4 packets", "16 packets"],
+    "stack": ["it's old", "new"],
+}
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Page]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed (apt install chromium)")
+    with browser() as opened:
+        yield opened
+        assert opened.messages == []
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """The old stack starves the lone flow to 0.25; one point of the new one has two states.
+
+    The point of 12 peers and 16 packets has no runs of the old stack.
+    """
+    definition = Definition(
+        name="made-up",
+        scenario="",
+        axes=AXES,
+        labels={axis: list(map(str, values)) for axis, values in AXES.items()},
+        titles={"queue.limit": "buffer (packets)"},
+        keep=["throughput_ratio", "rtt_mean_s"],
+        backend="simulation",
+        model=model_version(),
+    )
+    made = define(place(tmp_path_factory.mktemp("page") / "study"), definition, force=False)
+    for peers in AXES["peers"]:
+        for limit in AXES["queue.limit"]:
+            for stack in AXES["stack"]:
+                if (peers, limit, stack) == (12, "16 packets", "it's old"):
+                    continue
+                for seed in range(1, 11):
+                    is_two = (peers, limit, stack) == (12, "4 packets", "new")
+                    ratio = (4.0 if seed % 2 else 0.1) if is_two else 0.25 if peers == 2 else 0.9
+                    row = {"peers": peers, "queue.limit": limit, "stack": stack, "seed": seed}
+                    run_id = f"{peers}-{limit}-{stack}-{seed}"
+                    numbers = {"throughput_ratio": ratio, "rtt_mean_s": 0.001 * peers}
+                    made.runs.add(row | numbers | {"run_id": run_id, "error": None})
+    made.runs.flush()
+    return made
+
+
+@pytest.fixture
+def page(study: Study, tab: Page, tmp_path: Path) -> Page:
+    file = tmp_path / "map.html"
+    file.write_text(report.page(study, x="peers", y="queue.limit"), encoding="utf-8")
+    tab.open(file)
+    tab.wait("window.study?.ready === true")
+    return tab
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    found: list[str] = page.value(
+        f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.textContent)"
+    )
+    return found
+
+
+def change(page: Page, label: str, option: str) -> None:
+    """Chooses an option by its words."""
+    page.value(
+        f"""(() => {{
+          const one = [...document.querySelectorAll("#controls label")]
+            .find((at) => at.firstChild.textContent === {json.dumps(label)});
+          const box = one.querySelector("select");
+          box.value = [...box.options].find((at) => at.textContent === {json.dumps(option)}).value;
+          box.dispatchEvent(new Event("change"));
+        }})()"""
+    )
+
+
+def test_a_panel_per_stack_and_a_cut_cell_for_two_states(page: Page) -> None:
+    assert texts(page, "#panels h3") == ["it's old", "new"]
+    cells = "document.querySelectorAll('#panels figure')[{}].querySelectorAll('{}').length"
+    # cells of one state; two more are the frame of what is pointed at
+    assert page.value(cells.format(0, "rect:not(.frame)")) == 3
+    assert page.value(cells.format(1, "rect:not(.frame)")) == 3
+    assert page.value(cells.format(1, "polygon")) == 2
+    assert page.value("getComputedStyle(document.querySelector('figure.still')).display") == "none"
+
+
+def test_keys_read_a_cell_and_enter_chooses_it(page: Page) -> None:
+    page.value(
+        """(() => {
+          const map = document.querySelectorAll("#panels svg")[1];
+          map.focus();
+          for (const key of ["ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown", "Enter"])
+            map.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        })()"""
+    )
+    (said,) = texts(page, "#said")
+    assert said.startswith("throughput ratio: two states, 0.1 and 4; 10 seeds")
+    assert said.endswith("peers 12, buffer 4 packets, stack new")
+    assert page.value("document.querySelectorAll('#detail circle').length") == 10
+    assert texts(page, "#detail tbody th") == ["throughput ratio", "RTT mean (ms)"]
+    assert texts(page, "#detail tbody tr:last-child td") == ["12", "12 to 12", ""]
+
+
+def test_the_query_of_a_point_finds_its_runs(page: Page, study: Study) -> None:
+    page.value("study.choose([0])")
+    (query,) = texts(page, "#detail pre")
+    assert "'it''s old'" in query
+    assert study.sql(query).height == 10
+
+
+def test_the_pointer_says_where_there_is_no_run(page: Page) -> None:
+    box = page.value(
+        "(() => { const { x, y, width } = document.querySelector('#panels svg')"
+        ".getBoundingClientRect(); return [x, y, width]; })()"
+    )
+    page.mouse("mouseMoved", box[0] + 0.9 * box[2], box[1] + 0.1 * box[2])
+    assert texts(page, "#tip") == ["no run here"]
+
+
+def test_what_is_chosen_is_in_the_address(page: Page, study: Study, tmp_path: Path) -> None:
+    change(page, "Number", "RTT mean (ms)")
+    change(page, "Colour", "best stack")
+    (said,) = texts(page, "#says")
+    assert said.startswith("Which stack has the best median of RTT mean: the least.")
+    assert texts(page, "#key > span") == ["it's old", "new"]
+    fragment = page.value("location.hash")
+    file = tmp_path / "again.html"
+    file.write_text(report.page(study), encoding="utf-8")
+    page.open(file, fragment)
+    page.wait("window.study?.ready === true")
+    assert texts(page, "#says") == [said]
+    # a stranger's address opens the page as it is
+    page.open(file, "#x=99&y=nonsense&best=0&number=no&point=12345&fixed=7,7,7")
+    page.wait("window.study?.ready === true")
+    assert texts(page, "#panels h3") == ["it's old", "new"]
+
+
+def test_axes_can_change_places(page: Page) -> None:
+    change(page, "Horizontal", "stack")
+    assert texts(page, "#panels h3") == ["peers 2", "peers 12"]
+    change(page, "peers", "12")
+    assert texts(page, "#panels h3") == []
+    assert page.value("document.querySelectorAll('#panels figure').length") == 1
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_is_accessible(page: Page, tmp_path: Path, dark: bool) -> None:
+    page.open(tmp_path / "map.html", dark=dark)
+    page.wait("window.study?.ready === true")
+    page.value("study.choose([1])")
+    page.value(AXE.read_text(encoding="utf-8") + ";0")
+    found = page.value(
+        "axe.run(document).then((all) => all.violations"
+        ".map((one) => [one.id, one.nodes.map((node) => node.html)]))"
+    )
+    assert found == []
+
+
+def test_the_command_writes_the_page(study: Study, fairport: Command, tmp_path: Path) -> None:
+    done = fairport("plot", study.place.name, "--out", "map.html")
+    assert (done.status, done.out) == (0, "map.html\n"), done.err
+    text = (tmp_path / "map.html").read_text(encoding="utf-8")
+    assert "<h1>made-up</h1>" in text
+    # without scripts there is the figure
+    assert 'aria-label="The map of made-up"' in text
+    assert fairport("plot", study.place.name, "--x", "pears", "--out", "no.html").status == 2
+    assert not (tmp_path / "no.html").exists()
+
+
+def test_a_condition_chooses_runs(study: Study) -> None:
+    found = report.document(study, study.to_polars().filter(peers=2))
+    assert len(found["points"]) == 4
+    with pytest.raises(InputError, match="has no run with a number"):
+        report.document(study, study.to_polars().filter(peers=3))
