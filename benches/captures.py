@@ -34,6 +34,8 @@ _CHUNK = 20_000
 _RUN = """
 import json, resource, sys, time
 from fairport import _core
+from fairport.backends.captures import widen_stdin
+widen_stdin()
 begin = time.process_time()
 raw = _core.analyse_captures(
     [(sys.argv[1], None, "auto")], tunnels=False, window_s=2.0, measure_s=None, packets=False

@@ -241,9 +241,8 @@ impl Analysis {
                 }
             }
             while batch.len() < BATCH
-                && let Some(next) = reading.read(0, &self.layout, options.tunnels)?
+                && reading.read(0, &self.layout, options.tunnels, |next| batch.push(next))?
             {
-                batch.push(next);
             }
         }
         Ok(())

@@ -49,13 +49,12 @@ impl Classic {
             last_s: [None; 2],
         };
         // the upper half says whether frames end with their check sequence
-        let link_type = format.word(header, 20) as u16;
+        let link_type = format.word(header[20..24].try_into().ok()?) as u16;
         Some((format, link_type))
     }
 
     #[inline]
-    fn word(self, bytes: &[u8], at: usize) -> u32 {
-        let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+    fn word(self, word: [u8; 4]) -> u32 {
         if self.is_big_endian {
             u32::from_be_bytes(word)
         } else {
@@ -63,14 +62,19 @@ impl Classic {
         }
     }
 
+    /// The header at the beginning of these bytes; None: they are too few.
     #[inline]
-    fn header(self, bytes: &[u8]) -> Header {
-        Header {
-            seconds: self.word(bytes, 0),
-            fraction: self.word(bytes, 4),
-            captured: self.word(bytes, 8),
-            length: self.word(bytes, 12),
-        }
+    fn header(self, bytes: &[u8]) -> Option<Header> {
+        let (words, _) = bytes.first_chunk::<RECORD_HEADER>()?.as_chunks::<4>();
+        let [seconds, fraction, captured, length] = *words else {
+            return None;
+        };
+        Some(Header {
+            seconds: self.word(seconds),
+            fraction: self.word(fraction),
+            captured: self.word(captured),
+            length: self.word(length),
+        })
     }
 
     #[inline]
@@ -83,11 +87,11 @@ impl Classic {
     #[inline]
     pub(crate) fn next(&mut self, input: &mut Input, damage: &mut Damage) -> Option<Located> {
         loop {
-            if !input.has(RECORD_HEADER) {
+            input.has(RECORD_HEADER);
+            let Some(header) = self.header(input.bytes()) else {
                 lose_rest(input, damage);
                 return None;
-            }
-            let header = self.header(input.bytes());
+            };
             if !self.is_possible(header) {
                 if !self.skip_damage(input, damage) {
                     return None;
@@ -96,11 +100,12 @@ impl Classic {
             }
             let captured = header.captured as usize;
             let behind = RECORD_HEADER + captured;
-            let is_followed = if input.has(behind + RECORD_HEADER) {
-                self.is_possible(self.header(&input.bytes()[behind..]))
-            } else {
-                input.bytes().len() >= behind
-            };
+            input.has(behind + RECORD_HEADER);
+            let following = input.bytes().get(behind..);
+            let is_followed = following.is_some_and(|bytes| {
+                let next = self.header(bytes);
+                next.is_none_or(|next| self.is_possible(next))
+            });
             if !is_followed && self.hides_records(input.bytes(), behind) {
                 if !self.skip_damage(input, damage) {
                     return None;
@@ -148,8 +153,9 @@ impl Classic {
 
     /// Whether a record begins here, and another one, or the end, behind it.
     fn is_likely(&self, input: &mut Input) -> bool {
-        let captured = self.header(input.bytes()).captured;
-        input.has(2 * RECORD_HEADER + captured.min(LONGEST) as usize);
+        let header = self.header(input.bytes());
+        let captured = header.map_or(0, |header| header.captured.min(LONGEST));
+        input.has(2 * RECORD_HEADER + captured as usize);
         self.begins_at(input.bytes(), 0)
     }
 
@@ -161,8 +167,8 @@ impl Classic {
 
     fn begins_at(&self, bytes: &[u8], at: usize) -> bool {
         let near = |at: usize| {
-            let header = bytes.get(at..at + RECORD_HEADER)?;
-            Some(self.header(header)).filter(|header| self.is_near(*header))
+            let header = self.header(bytes.get(at..)?);
+            header.filter(|header| self.is_near(*header))
         };
         near(at).is_some_and(|header| {
             let behind = at + RECORD_HEADER + header.captured as usize;

@@ -13,8 +13,8 @@ use flate2::read::MultiGzDecoder;
 use crate::ahead::Ahead;
 use crate::error::Error;
 
-/// Bytes that are asked of the system at once.
-const CHUNK: usize = 1 << 18;
+/// Bytes that are asked of the system at once: few enough to be in the cache when they are read.
+const CHUNK: usize = 1 << 17;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 

@@ -1,5 +1,7 @@
 //! From a captured frame to what the analysis needs of it: whose packet it is, and what TCP says.
 
+mod usual;
+
 use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -9,6 +11,8 @@ use fairport_wire::{
     Captured, EtherType, EthernetFrame, Ipv4Packet, Ipv6Packet, OptionSet, SackList, TcpOption,
     TcpPacket, Transport, UdpDatagram, udp,
 };
+
+use usual::usual;
 
 /// Kinds of link that are understood, by the numbers of tcpdump's registry.
 mod link {
@@ -95,7 +99,7 @@ pub fn address(number: u128) -> IpAddr {
 }
 
 /// What the analysis needs of a packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// whose it is
     pub key: Key,
@@ -143,6 +147,22 @@ impl Packet {
 /// is a later fragment, or its headers are not there.
 #[inline]
 pub fn decode(
+    bytes: &[u8],
+    length: u32,
+    link_type: u16,
+    time_ns: u64,
+    tunnels: bool,
+) -> Option<Packet> {
+    if link_type == link::ETHERNET
+        && let Some(packet) = usual(bytes, length, time_ns)
+    {
+        return Some(packet);
+    }
+    general(bytes, length, link_type, time_ns, tunnels)
+}
+
+/// Layer by layer, whatever they are.
+fn general(
     bytes: &[u8],
     length: u32,
     link_type: u16,

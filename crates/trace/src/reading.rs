@@ -63,18 +63,21 @@ impl Reading {
         layout: &Layout,
         tunnels: bool,
     ) -> Result<(), Error> {
-        self.next = self.read(file, layout, tunnels)?;
+        let mut next = None;
+        self.read(file, layout, tunnels, |one| next = Some(one))?;
+        self.next = next;
         Ok(())
     }
 
-    /// The next packet of TCP or UDP; None: the file is over.
+    /// Gives the next packet of TCP or UDP to `put`; false: the file is over.
     #[inline]
     pub(crate) fn read(
         &mut self,
         file: usize,
         layout: &Layout,
         tunnels: bool,
-    ) -> Result<Option<Next>, Error> {
+        put: impl FnOnce(Next),
+    ) -> Result<bool, Error> {
         while let Some(record) = self.capture.next_record() {
             self.summary.packets += 1;
             let interface = record.interface;
@@ -94,17 +97,18 @@ impl Reading {
                 continue;
             };
             packet.time_ns = layout.clocks[file].aligned(time_ns);
-            return Ok(Some(Next {
+            put(Next {
                 packet,
                 side: layout.side(file, interface, direction),
                 reason,
-            }));
+            });
+            return Ok(true);
         }
         if !self.is_over {
             self.is_over = true;
             check_links(&self.capture)?;
         }
-        Ok(None)
+        Ok(false)
     }
 
     /// What was read so far.

@@ -1,5 +1,7 @@
 //! What flows are like over time, in intervals that become longer when there would be too many.
 
+use std::iter;
+
 use fairport_record::tables::{SeriesRow, SeriesRows};
 use fairport_units::{Duration, Instant};
 
@@ -193,11 +195,7 @@ impl Series {
 
     /// Bytes of a direction from an instant on, to the interval.
     pub(crate) fn bytes_between(&self, direction: u32, from_ns: u64, to_ns: u64) -> u64 {
-        let cells = self
-            .of
-            .get(direction as usize)
-            .map_or(&[][..], Vec::as_slice);
-        let within = cells.iter().filter(|cell| {
+        let within = self.cells_of(direction).iter().filter(|cell| {
             let start_ns = u64::from(cell.interval) * self.interval_ns;
             (from_ns..to_ns).contains(&start_ns)
         });
@@ -207,39 +205,55 @@ impl Series {
     /// Rows of these directions, by number of the flow, from the first packet to the last: also of intervals
     /// in which nothing came.
     pub(crate) fn into_rows(mut self, directions: &[u32]) -> SeriesRows {
-        let spans = |series: &Self| -> usize {
-            let cells = directions
-                .iter()
-                .filter_map(|one| series.of.get(*one as usize));
-            cells
-                .filter_map(|cells| Some((cells.first()?.interval, cells.last()?.interval)))
-                .map(|(first, last)| (last - first) as usize + 1)
-                .sum()
-        };
-        while spans(&self) > MOST_CELLS {
+        let mut spans = self.spans(directions);
+        while spans.iter().map(Span::rows).sum::<usize>() > MOST_CELLS {
             self.double();
+            spans = self.spans(directions);
         }
-        // the rows' intervals and flows, in the order of the table
-        let mut order: Vec<(u32, u32)> = Vec::with_capacity(spans(&self));
-        let cells_of = |flow: u32| -> &[Cell] {
-            let direction = directions[flow as usize] as usize;
-            self.of.get(direction).map_or(&[], Vec::as_slice)
-        };
-        for flow in 0..directions.len() as u32 {
-            let cells = cells_of(flow);
-            if let (Some(first), Some(last)) = (cells.first(), cells.last()) {
-                order.extend((first.interval..=last.interval).map(|interval| (interval, flow)));
+        let mut table = SeriesRows::with_capacity(spans.iter().map(Span::rows).sum());
+        let mut cursors = vec![Cursor::default(); directions.len()];
+        spans.sort_by_key(|span| span.first);
+        let mut later = spans.into_iter().peekable();
+        // those that have a row in this interval, by flow
+        let mut present: Vec<Span> = Vec::new();
+        while let Some(first) = later.peek().map(|span| span.first) {
+            let mut interval = first;
+            while interval == first || !present.is_empty() {
+                let before = present.len();
+                present.extend(iter::from_fn(|| {
+                    later.next_if(|span| span.first == interval)
+                }));
+                if present.len() > before {
+                    present.sort_by_key(|span| span.flow);
+                }
+                for Span { flow, .. } in &present {
+                    let cursor = &mut cursors[*flow as usize];
+                    let cell = cursor.step(self.cells_of(directions[*flow as usize]), interval);
+                    table.push(self.row(*flow, interval, cell, cursor.delivered_bytes));
+                }
+                present.retain(|span| span.last > interval);
+                interval += 1;
             }
         }
-        order.sort_unstable();
-        let mut table = SeriesRows::with_capacity(order.len());
-        let mut cursors = vec![Cursor::default(); directions.len()];
-        for (interval, flow) in order {
-            let cell = cursors[flow as usize].step(cells_of(flow), interval);
-            let delivered_bytes = cursors[flow as usize].delivered_bytes;
-            table.push(self.row(flow, interval, cell, delivered_bytes));
-        }
         table
+    }
+
+    fn cells_of(&self, direction: u32) -> &[Cell] {
+        let cells = self.of.get(direction as usize);
+        cells.map_or(&[], Vec::as_slice)
+    }
+
+    /// The intervals of these directions, those with any.
+    fn spans(&self, directions: &[u32]) -> Vec<Span> {
+        let spans = (0..).zip(directions).filter_map(|(flow, direction)| {
+            let cells = self.cells_of(*direction);
+            Some(Span {
+                flow,
+                first: cells.first()?.interval,
+                last: cells.last()?.interval,
+            })
+        });
+        spans.collect()
     }
 
     fn row(&self, flow: u32, interval: u32, cell: Cell, delivered_bytes: u64) -> SeriesRow {
@@ -265,6 +279,20 @@ impl Series {
             rtt_max_s: rtt_s(cell.rtt.max),
             delivered_bytes,
         }
+    }
+}
+
+/// The first and the last interval of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    flow: u32,
+    first: u32,
+    last: u32,
+}
+
+impl Span {
+    fn rows(&self) -> usize {
+        (self.last - self.first) as usize + 1
     }
 }
 

@@ -6,7 +6,9 @@ verdict. The scenario of such a result is a guess (`guess.py`): what was capture
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,6 +41,7 @@ _UNKNOWN = {
     "timeouts": ("rto_s", "cause"),
 }
 _LONGEST_NAME = 100
+_PIPE_BYTES = 1 << 20
 
 
 class CaptureError(InputError):
@@ -77,6 +80,8 @@ def analyse(
     """
     given = [Source(one) if isinstance(one, str) else one for one in sources]
     known = groups.read_map(hosts) if hosts else {}
+    if any(one.file == "-" for one in given):
+        widen_stdin()
     started = datetime.now(timezone.utc)
     begin = time.perf_counter()
     try:
@@ -102,6 +107,17 @@ def analyse(
         summary=summary,
         manifest=_manifest(raw, summary, scenario, f"{name}-captured", started),
     )
+
+
+def widen_stdin() -> None:
+    """Makes a pipe at standard input as large as any process may (1 MiB), where that can be done.
+
+    As made it holds 64 KiB, and so often its writer and its reader would wait for each other.
+    """
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        import fcntl
+
+        fcntl.fcntl(sys.stdin, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def _name(sources: Sequence[Source]) -> str:
