@@ -1,6 +1,7 @@
 """The engine: crates/python."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
@@ -288,6 +289,9 @@ def run_switch(
     silence_s: float,
     request_ports: tuple[int, int],
     packets: Sequence[int],
+    captures: Sequence[tuple[int, Path, Path]],
+    snap_bytes: int,
+    zero_s: float,
     processor: int | None,
     priority: int,
     stops: Callable[[float], bool],

@@ -39,14 +39,21 @@ class Captured:
         return self.run.tables[name].filter(port=self.port).drop("run_id")
 
 
-def captured(scenario: fp.Scenario, ports: list[str], folder: Path) -> Captured:
+def captured(
+    scenario: fp.Scenario,
+    ports: list[str],
+    folder: Path,
+    backend: str = "simulation",
+    snap_bytes: int = 0,
+) -> Captured:
     """Runs a scenario with captures at these ports; the first one is the bottleneck."""
     experiment.run(
         scenario,
         [scenario.seed],
+        backend=backend,
         folder=folder,
         figures=False,
-        observation=Observation(captures=ports),
+        observation=Observation(captures=ports, snap_bytes=snap_bytes),
     )
     return Captured(load_run(folder), folder, ports[0])
 

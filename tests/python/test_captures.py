@@ -190,10 +190,16 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(short: Scenario, tmp_path: P
         observed(short, gone, PORT)
 
 
-def test_the_linux_backend_refuses(short: Scenario) -> None:
+def test_queues_of_the_kernel_write_no_captures() -> None:
     pytest.importorskip("pyroute2")
-    with pytest.raises(InputError, match="captures"):
-        fp.run(short, backend="linux", observation=Observation(captures=(BOTTLENECK,)))
+    scenario = fp.scenario("two-switch").patch(
+        {
+            "link.rate": "100Mbps",
+            "queue": {"kind": "drop-tail", "limit": "16KiB", "implementation": "tc"},
+        }
+    )
+    with pytest.raises(InputError, match="no captures of the kernel's queues"):
+        fp.run(scenario, backend="linux", observation=Observation(captures=(BOTTLENECK,)))
 
 
 def tool(name: str) -> str:

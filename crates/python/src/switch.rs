@@ -1,11 +1,16 @@
 //! A plan's network in real time, for the process that does nothing else.
 
+use std::io;
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use fairport_net::PortId;
 use fairport_plan::{Job, Plan};
-use fairport_switch::{Attachment, Health, Limits, Switch, available_class, prepare};
-use fairport_units::Duration;
+use fairport_switch::{
+    Attachment, Event, Health, Limits, Sight, Switch, Writer, available_class, prepare,
+};
+use fairport_trace::write::{FrameCaptures, PortFiles, RealFrame};
+use fairport_units::{Duration, Instant};
 use fairport_wire::FlowKey;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -30,11 +35,13 @@ type Key = (IpAddr, IpAddr, u8, u16, u16);
 /// than `tolerated_s` count as stalled; a sender's silence of `silence_s` may end in a timeout;
 /// connections to `request_ports`, the first and the last, are requests. `flows` of the answer are the
 /// keys of all flows, by their numbers in the tables. Each packet at the ports with the numbers `packets`
-/// has a row in the table of that name.
+/// has a row in the table of that name. What arrives for the ports of `captures` and what leaves them is
+/// written to two files each, with `snap_bytes` of each frame or its headers, and stamps that count
+/// from `zero_s`.
 ///
 /// Raises `JobError` for a job that cannot be, `OSError` without the privilege for it.
 #[pyfunction]
-#[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, silence_s, request_ports, packets, processor, priority, stops))]
+#[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, silence_s, request_ports, packets, captures, snap_bytes, zero_s, processor, priority, stops))]
 #[expect(
     clippy::too_many_arguments,
     reason = "each is named where it is called"
@@ -48,11 +55,15 @@ pub(crate) fn run_switch<'py>(
     silence_s: f64,
     request_ports: [u16; 2],
     packets: Vec<u32>,
+    captures: Vec<(u32, PathBuf, PathBuf)>,
+    snap_bytes: u32,
+    zero_s: f64,
     processor: Option<usize>,
     priority: i32,
     stops: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let plan = plan(py, job_json)?;
+    let rates: Vec<u64> = plan.ports().iter().map(|port| port.rate.as_bps()).collect();
     let attachments: Vec<Attachment> = attachments.into_iter().map(attachment).collect();
     let flows: Vec<FlowKey> = flows.into_iter().map(key).collect();
     let seconds = |seconds: f64| Duration::from_ps((seconds * 1e12) as u64);
@@ -64,6 +75,10 @@ pub(crate) fn run_switch<'py>(
     let mut switch = Switch::new(plan, &attachments, &flows, limits)
         .map_err(|error| PyOSError::new_err(error.to_string()))?;
     switch.log_packets(packets.into_iter().map(PortId));
+    if !captures.is_empty() {
+        let zero = Instant::ZERO + seconds(zero_s);
+        capture(&mut switch, &rates, captures, snap_bytes, zero)?;
+    }
     let granted = prepare(processor, priority);
     let stops = stops.clone().unbind();
     let mut raised = None;
@@ -85,7 +100,7 @@ pub(crate) fn run_switch<'py>(
         return Err(error);
     }
     done.map_err(|error| PyOSError::new_err(error.to_string()))?;
-    let outcome = py.detach(|| switch.into_outcome());
+    let outcome = py.detach(|| switch.into_outcome())?;
     let dict = PyDict::new(py);
     dict.set_item("packet_hops", outcome.packet_hops)?;
     dict.set_item("health", health(py, &outcome.health)?)?;
@@ -100,6 +115,51 @@ pub(crate) fn run_switch<'py>(
     dict.set_item("names", names)?;
     dict.set_item("tables", into_arrays(py, outcome.tables)?)?;
     Ok(dict)
+}
+
+/// Writes what passes the ports of these numbers.
+fn capture(
+    switch: &mut Switch,
+    rates_bps: &[u64],
+    files: Vec<(u32, PathBuf, PathBuf)>,
+    snap_bytes: u32,
+    zero: Instant,
+) -> io::Result<()> {
+    let ports: Vec<PortId> = files.iter().map(|(port, ..)| PortId(*port)).collect();
+    let files = files.into_iter().map(|(port, ingress, egress)| PortFiles {
+        port: PortId(port),
+        ingress,
+        egress,
+    });
+    let captures = FrameCaptures::new(
+        switch.topology(),
+        rates_bps,
+        files.collect(),
+        snap_bytes,
+        zero,
+    );
+    switch.capture(ports, Frames(captures), snap_bytes as usize)
+}
+
+/// The switch's frames, written as captures.
+struct Frames(FrameCaptures);
+
+impl Writer for Frames {
+    fn write(&mut self, sight: &Sight<'_>) -> io::Result<()> {
+        let Self(captures) = self;
+        let Sight { port, at, .. } = *sight;
+        let snap_bytes = captures.snap_bytes();
+        let frame = || RealFrame::new(sight.bytes, sight.wire_bytes, snap_bytes, sight.ecn);
+        match sight.event {
+            Event::Arrived { ingress, fate } => captures.arrived(port, ingress, at, frame(), fate),
+            Event::Settled { port_arrival, fate } => captures.settled(port, port_arrival, fate),
+            Event::Departed => captures.departed(port, at, frame()),
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.0.finish()
+    }
 }
 
 /// How the kernel would schedule the switch: `SCHED_DEADLINE`, `SCHED_FIFO` or `SCHED_OTHER`.
@@ -152,6 +212,7 @@ fn health<'py>(py: Python<'py>, health: &Health) -> PyResult<Bound<'py, PyDict>>
     dict.set_item("send_errors", health.send_errors)?;
     dict.set_item("ring_losses", health.ring_losses)?;
     dict.set_item("ignored", health.ignored)?;
+    dict.set_item("capture_losses", health.capture_losses)?;
     dict.set_item("stalled_s", health.stalled_for().as_secs_f64())?;
     let stalls = health.stalls().iter();
     let stalls: Vec<(f64, f64)> = stalls

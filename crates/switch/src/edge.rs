@@ -7,6 +7,7 @@ use fairport_tcp::Ecn;
 use fairport_units::Instant;
 
 use crate::answers::Numbers;
+use crate::capture::{Event, Seen};
 use crate::frames::FrameId;
 
 /// What a packet of the network is on the outside.
@@ -35,12 +36,51 @@ pub(crate) struct Watcher {
     pub(crate) recorder: Recorder,
     pub(crate) log: PacketLog,
     pub(crate) dropped: Vec<FrameId>,
+    /// by port, where any is: whether it is captured
+    pub(crate) is_captured: Vec<bool>,
+    /// what was seen at captured ports since it was taken
+    pub(crate) seen: Vec<Seen>,
+    pub(crate) end: Instant,
 }
 
 impl Watcher {
     fn forget(&mut self, arrival: &Arrival<'_, InFlight>) {
         if !arrival.admission.is_accepted() {
             self.dropped.push(arrival.content.frame);
+        }
+    }
+
+    fn captures(&self, port: PortId) -> bool {
+        self.is_captured.get(port.0 as usize) == Some(&true)
+    }
+
+    /// A packet arrives at a captured port. A port that serves in order of arrival says at once when it leaves.
+    fn capture(&mut self, arrival: &Arrival<'_, InFlight>) {
+        if arrival.time > self.end {
+            return;
+        }
+        let is_open = arrival.admission.is_accepted() && arrival.depart == Instant::NEVER;
+        let came = Seen {
+            port: arrival.port,
+            at: arrival.time,
+            event: Event::Arrived {
+                ingress: arrival.ingress,
+                fate: (!is_open).then_some(arrival.admission),
+            },
+            ecn: Ecn::from_bits(arrival.header.ecn),
+            frame: arrival.content.frame,
+        };
+        self.seen.push(came);
+        if arrival.depart <= self.end {
+            self.seen.push(Seen {
+                at: arrival.depart,
+                event: Event::Departed,
+                ecn: match arrival.admission {
+                    Admission::Marked => Ecn::Ce,
+                    _ => came.ecn,
+                },
+                ..came
+            });
         }
     }
 }
@@ -64,24 +104,59 @@ impl Observer<InFlight> for Watcher {
     }
 
     fn watches(&self, port: PortId) -> bool {
-        self.log.watches(port) || Observer::<InFlight>::watches(&self.recorder, port)
+        self.captures(port)
+            || self.log.watches(port)
+            || Observer::<InFlight>::watches(&self.recorder, port)
     }
 
     fn detail(&mut self, arrival: &Arrival<'_, InFlight>) {
         self.recorder.detail(arrival);
         self.log.arrived(arrival);
+        if self.captures(arrival.port) {
+            self.capture(arrival);
+        }
         self.forget(arrival);
     }
 
     fn revised(&mut self, arrival: &Arrival<'_, InFlight>) {
         self.recorder.revised(arrival);
         self.log.revised(arrival);
+        if self.captures(arrival.port) {
+            self.seen.push(Seen {
+                port: arrival.port,
+                at: arrival.time,
+                event: Event::Settled {
+                    port_arrival: arrival.counts.port_arrival,
+                    fate: arrival.admission,
+                },
+                ecn: Ecn::NotEct,
+                frame: arrival.content.frame,
+            });
+        }
         self.forget(arrival);
     }
 
     fn departs(&mut self, port: PortId, packet: &Packet<InFlight>, arrival: u64, depart: Instant) {
         self.recorder.departs(port, packet, arrival, depart);
         self.log.departs(port, arrival, depart);
+        if !self.captures(port) {
+            return;
+        }
+        let settled = Seen {
+            port,
+            at: depart,
+            event: Event::Settled {
+                port_arrival: arrival,
+                fate: Admission::Accepted,
+            },
+            ecn: Ecn::from_bits(packet.header.ecn),
+            frame: packet.content.frame,
+        };
+        self.seen.push(settled);
+        if depart <= self.end {
+            let event = Event::Departed;
+            self.seen.push(Seen { event, ..settled });
+        }
     }
 }
 

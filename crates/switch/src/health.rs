@@ -28,6 +28,8 @@ pub struct Health {
     pub ring_losses: u64,
     /// Frames that are of no host's IP traffic, such as ARP.
     pub ignored: u64,
+    /// Packets at captured ports that the captures lack, because writing them took too long.
+    pub capture_losses: u64,
     /// Times in which frames were later than `tolerated`, in order.
     stalls: Vec<Stall>,
     tolerated: Duration,
@@ -43,6 +45,7 @@ impl Health {
             send_errors: 0,
             ring_losses: 0,
             ignored: 0,
+            capture_losses: 0,
             stalls: Vec::new(),
             tolerated,
         }

@@ -12,6 +12,7 @@
 mod agenda;
 mod answers;
 mod attachment;
+mod capture;
 mod clock;
 mod edge;
 mod flows;
@@ -29,6 +30,7 @@ mod timeouts;
 
 pub use agenda::{Agenda, Task};
 pub use attachment::{Attachment, Limits};
+pub use capture::{Event, Sight, Writer};
 pub use health::{Health, Stall};
 pub use lag::LagHistogram;
 pub use outcome::Outcome;

@@ -22,6 +22,7 @@ use fairport_wire::{Captured, FlowKey, Frame, mark_ce};
 
 use crate::answers::AnswerFinder;
 use crate::attachment::{Attachment, Limits};
+use crate::capture::{Capturing, Writer};
 use crate::clock::Clock;
 use crate::edge::{Due, Exits, InFlight, Watcher};
 use crate::flows::{FlowTable, Lane};
@@ -74,6 +75,7 @@ pub struct Switch {
     timeouts: TimeoutFinder,
     request_ports: RangeInclusive<u16>,
     answers: AnswerFinder,
+    capturing: Option<Capturing>,
     health: Health,
 }
 
@@ -102,6 +104,9 @@ impl Switch {
             recorder: Recorder::new(&topology, watch.traced, end),
             log: PacketLog::new([], Instant::ZERO, end),
             dropped: Vec::new(),
+            is_captured: Vec::new(),
+            seen: Vec::new(),
+            end,
         };
         let network = Network::new(
             &topology,
@@ -137,6 +142,7 @@ impl Switch {
             timeouts: TimeoutFinder::new(limits.silence),
             request_ports: limits.request_ports[0]..=limits.request_ports[1],
             answers: AnswerFinder::new(topology.hosts().len()),
+            capturing: None,
             health: Health::new(limits.tolerated),
             topology,
             network,
@@ -154,6 +160,31 @@ impl Switch {
     /// Every packet that arrives at these ports gets a row in the table `packets`.
     pub fn log_packets(&mut self, ports: impl IntoIterator<Item = PortId>) {
         self.network.observer_mut().log = PacketLog::new(ports, Instant::ZERO, self.end);
+    }
+
+    /// What passes these ports is written by `writer`, in a thread that is started now: of each frame the
+    /// headers and at least the first `snap_bytes`.
+    ///
+    /// # Errors
+    /// If the system starts no thread.
+    pub fn capture(
+        &mut self,
+        ports: impl IntoIterator<Item = PortId>,
+        writer: impl Writer,
+        snap_bytes: usize,
+    ) -> io::Result<()> {
+        let is_captured = &mut self.network.observer_mut().is_captured;
+        is_captured.resize(self.topology.ports().len(), false);
+        for port in ports {
+            is_captured[port.0 as usize] = true;
+        }
+        self.capturing = Some(Capturing::start(writer, snap_bytes)?);
+        Ok(())
+    }
+
+    /// The plan's network.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
     }
 
     /// Forwards until the plan's end, or until `stops` says so, which is asked at least every 50 ms, in a
@@ -193,9 +224,16 @@ impl Switch {
         Ok(())
     }
 
-    /// What the run leaves.
-    pub fn into_outcome(mut self) -> Outcome {
+    /// What the run leaves. Its captures are complete.
+    ///
+    /// # Errors
+    /// If the captures could not be written.
+    pub fn into_outcome(mut self) -> io::Result<Outcome> {
         self.network.settle(self.end);
+        self.let_go();
+        if let Some(capturing) = self.capturing.take() {
+            self.health.capture_losses = capturing.finish()?;
+        }
         self.network.assert_conservation();
         let packet_hops = self.network.packet_hops();
         let ports = ports(
@@ -221,14 +259,14 @@ impl Switch {
         ];
         tables.extend(recorder.into_tables());
         tables.push(log.into_table(self.end));
-        Outcome {
+        Ok(Outcome {
             health: self.health,
             flows: self.flows.into_keys(),
             tables,
             packet_hops,
             fingerprint,
             names,
-        }
+        })
     }
 
     /// Takes in the frames that have arrived.
@@ -297,7 +335,7 @@ impl Switch {
                 .sent(at, lane.flow, known.seq, known.length.into());
         }
         self.network.inject(at, Packet { header, content });
-        self.free_dropped();
+        self.let_go();
     }
 
     /// Everything up to `now` happens, and what has reached a host is sent.
@@ -308,7 +346,7 @@ impl Switch {
             self.queue.sample(|port, at| self.network.backlog(port, at));
         }
         self.network.advance(now, u64::MAX / 2, &mut self.exits);
-        self.free_dropped();
+        self.let_go();
         let mut due = std::mem::take(&mut self.exits.due);
         for one in due.drain(..) {
             if one.ecn == Ecn::Ce {
@@ -347,8 +385,14 @@ impl Switch {
         }
     }
 
-    fn free_dropped(&mut self) {
-        let dropped = &mut self.network.observer_mut().dropped;
+    /// What was seen at captured ports is kept while its frames are here. Those that were dropped are freed.
+    fn let_go(&mut self) {
+        let Watcher { seen, dropped, .. } = self.network.observer_mut();
+        if let Some(capturing) = &mut self.capturing {
+            for one in seen.drain(..) {
+                capturing.push(one, self.frames.bytes(one.frame));
+            }
+        }
         for frame in dropped.drain(..) {
             self.frames.free(frame);
         }

@@ -6,7 +6,8 @@
 //! cables would: two such files are what a join needs, and a tool that looks for retransmissions in
 //! one of them finds those of the senders alone.
 //!
-//! A [`Tap`] is the observer of a run's network that writes them. It holds what waits in the ports,
+//! A [`Tap`] is the observer of a simulated network that writes them; [`FrameCaptures`] writes the true frames of a
+//! network in real time, in a thread beside it. Both hold what waits in the ports,
 //! and a small buffer for each file: a run of any length needs no more memory.
 //!
 //! The bytes are the headers of Ethernet, IPv4 and TCP or UDP in the format of
@@ -17,6 +18,8 @@ mod file;
 mod frame;
 pub mod pcapng;
 mod port;
+mod real;
 mod tap;
 
+pub use real::{FrameCaptures, RealFrame};
 pub use tap::{PortFiles, Tap};

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -41,3 +42,12 @@ def _named(
                 remedy=did_you_mean(name, [BOTTLENECK, *ports]),
             )
     return tuple(dict.fromkeys(found))
+
+
+def capture_files(port: str) -> tuple[str, str]:
+    """Names of the captures of what arrives for a port and of what leaves it.
+
+    A colon is not allowed in a file's name everywhere.
+    """
+    stem = re.sub(r"[^\w.-]", "-", port)
+    return f"{stem}.ingress.pcapng", f"{stem}.egress.pcapng"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -12,7 +11,7 @@ from typing import Any
 from fairport import _core
 from fairport.backends import columns
 from fairport.backends.jobs import job_of, key, refused
-from fairport.backends.observation import named
+from fairport.backends.observation import capture_files, named
 from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
 from fairport.result import run_id
 from fairport.scenario import Scenario
@@ -121,15 +120,6 @@ class PreparedSimulation:
             "packets": [number[port] for port in wanted.packets],
             "window_s": wanted.window_s,
         }
-
-
-def capture_files(port: str) -> tuple[str, str]:
-    """Names of the captures of what arrives for a port and of what leaves it.
-
-    A colon is not allowed in a file's name everywhere.
-    """
-    stem = re.sub(r"[^\w.-]", "-", port)
-    return f"{stem}.ingress.pcapng", f"{stem}.egress.pcapng"
 
 
 class Simulation:

@@ -16,6 +16,9 @@ const MOST_SAMPLES: usize = 1 << 18;
 const PARTS: usize = 64;
 /// Captures of one clock show a switch's delay: something between nothing and this.
 const ONE_CLOCK_NS: i64 = 10_000_000;
+/// Captures of one clock may seem to drift by this much: where two links of the same rate have clocks of their own,
+/// packets come in a little earlier or later each time, until one of them fits in between.
+const ONE_CLOCK_SLIP_NS: f64 = 1_000_000.0;
 /// What waits for longer was not queued.
 const LONGEST_QUEUE_NS: i64 = 500_000_000;
 /// A drift counts when it moves the line by so many times the scatter around it.
@@ -105,13 +108,19 @@ impl Sampler {
         } else {
             0.0
         };
-        let rest = |(time_ns, difference): &(u64, i64)| {
-            difference - ((time_ns - from_ns) as f64 * drift) as i64
+        let rest = |drift: f64| {
+            let differences = differences.iter();
+            let rest = differences.map(move |(time_ns, difference)| {
+                difference - ((time_ns - from_ns) as f64 * drift) as i64
+            });
+            rest.min()
         };
-        let least = differences.iter().map(rest).min()?;
+        let is_one_clock = (drift * duration_ns).abs() < ONE_CLOCK_SLIP_NS
+            && (0..ONE_CLOCK_NS).contains(&rest(0.0)?);
+        let drift = if is_one_clock { 0.0 } else { drift };
+        let least = rest(drift)?;
         let latest = differences.iter().map(|(_, difference)| *difference).max();
         let is_backward = latest.is_some_and(|latest| latest < 0) && least > -LONGEST_QUEUE_NS;
-        let is_one_clock = drift == 0.0 && (0..ONE_CLOCK_NS).contains(&least);
         Some(Clock {
             offset_ns: if is_one_clock { 0 } else { least },
             drift,
@@ -171,4 +180,37 @@ impl Line {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The clock of captures of 1 s that differ by this much, and by 50 ppm more as time goes on.
+    fn clock(offset_ns: i64) -> Clock {
+        let (mut here, mut there) = (Sampler::default(), Sampler::default());
+        for number in 0..1000_u64 {
+            let time_ns = 5_000_000_000 + number * 1_000_000;
+            let drift_ns = (number * 50).cast_signed();
+            here.seen.insert(number, time_ns);
+            let seen_ns = time_ns.saturating_add_signed(offset_ns + drift_ns);
+            there.seen.insert(number, seen_ns);
+        }
+        here.clock(&there).expect("they share packets")
+    }
+
+    #[test]
+    fn a_phase_that_slips_is_no_drift() {
+        let clock = clock(14_000);
+        assert_eq!((clock.offset_ns, clock.drift), (0, 0.0));
+    }
+
+    #[test]
+    fn clocks_that_differ_may_drift() {
+        for offset_ns in [3_000_000_000, -200_000] {
+            let clock = clock(offset_ns);
+            assert_eq!(clock.offset_ns, offset_ns);
+            assert!((clock.drift - 50e-6).abs() < 1e-7, "{}", clock.drift);
+        }
+    }
 }

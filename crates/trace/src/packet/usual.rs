@@ -72,13 +72,13 @@ pub(super) fn usual(bytes: &[u8], length: u32, time_ns: u64) -> Option<Packet> {
 /// Timestamps that are all the options.
 #[inline]
 fn timestamps(options: &[u8]) -> Option<Timestamps> {
-    let [a, b, c, d, val @ .., e, f, g, h] = options.first_chunk::<STAMPS>()?;
-    if [*a, *b, *c, *d] != STAMPS_START {
+    let (words, _) = options.first_chunk::<STAMPS>()?.as_chunks::<4>();
+    let [start, val, ecr] = *words else {
         return None;
-    }
-    Some(Timestamps {
-        val: u32::from_be_bytes(*val),
-        ecr: u32::from_be_bytes([*e, *f, *g, *h]),
+    };
+    (start == STAMPS_START).then(|| Timestamps {
+        val: u32::from_be_bytes(val),
+        ecr: u32::from_be_bytes(ecr),
     })
 }
 

@@ -12,6 +12,7 @@ use fairport_wire::{
 };
 
 use super::addresses::{Address, ports};
+use super::port::Kept;
 
 /// Hops that a packet has left when its host sends it.
 const INITIAL_TTL: u8 = 64;
@@ -24,14 +25,32 @@ pub(crate) struct FrameBytes {
     headers: [u8; HEADER_BYTES_MAX],
     header_bytes: u8,
     /// length of the whole frame, without its checksum
-    pub(crate) wire_bytes: u32,
+    wire_bytes: u32,
 }
 
 impl FrameBytes {
     /// The headers.
     #[inline]
-    pub(crate) fn headers(&self) -> &[u8] {
+    fn headers(&self) -> &[u8] {
         &self.headers[..usize::from(self.header_bytes)]
+    }
+}
+
+impl Kept for FrameBytes {
+    fn wire_bytes(&self) -> u32 {
+        self.wire_bytes
+    }
+
+    /// The headers, and of the data, which is zeros, what is asked for.
+    fn with_bytes<T>(&self, snap_bytes: usize, put: impl FnOnce(&[u8]) -> T) -> T {
+        let headers = self.headers();
+        let kept = snap_bytes.min(self.wire_bytes as usize);
+        if kept <= headers.len() {
+            return put(headers);
+        }
+        let mut whole = headers.to_vec();
+        whole.resize(kept, 0);
+        put(&whole)
     }
 }
 

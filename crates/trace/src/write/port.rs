@@ -11,41 +11,49 @@ use fairport_net::discipline::{Admission, Reason};
 use fairport_units::Instant;
 
 use super::file::CaptureFile;
-use super::frame::FrameBytes;
 use super::pcapng::{Direction, PacketBlock};
 
 const PS_PER_NS: u64 = 1000;
 
+/// What is kept of a frame.
+pub(crate) trait Kept {
+    /// Length of the whole frame.
+    fn wire_bytes(&self) -> u32;
+
+    /// Gives the bytes that are to be in the file to `put`: the headers, and at least the first `snap_bytes`.
+    fn with_bytes<T>(&self, snap_bytes: usize, put: impl FnOnce(&[u8]) -> T) -> T;
+}
+
 /// A frame at an interface.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Seen<F> {
     pub(crate) interface: u32,
     pub(crate) time: Instant,
-    pub(crate) frame: FrameBytes,
+    pub(crate) frame: F,
 }
 
 /// An arrival whose fate is open, or whose predecessor's is.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
-    seen: Seen,
+struct Waiting<F> {
+    seen: Seen<F>,
     /// none: open
     fate: Option<Admission>,
 }
 
 /// The captures of a port.
 #[derive(Debug)]
-pub(crate) struct PortCapture {
+pub(crate) struct PortCapture<F> {
     pub(crate) ingress: CaptureFile,
     pub(crate) egress: CaptureFile,
     /// the port's arrivals in a row
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Waiting<F>>,
     /// which of the port's arrivals the first of them is, from 1
     first: u64,
     /// bytes kept of every frame, beside its headers
     snap_bytes: usize,
 }
 
-impl PortCapture {
+impl<F: Kept> PortCapture<F> {
     pub(crate) fn new(ingress: CaptureFile, egress: CaptureFile, snap_bytes: usize) -> Self {
         Self {
             ingress,
@@ -57,7 +65,7 @@ impl PortCapture {
     }
 
     /// The port's next packet arrives; `fate` is none if it may still be dropped.
-    pub(crate) fn arrived(&mut self, seen: Seen, fate: Option<Admission>) -> io::Result<()> {
+    pub(crate) fn arrived(&mut self, seen: Seen<F>, fate: Option<Admission>) -> io::Result<()> {
         if self.waiting.is_empty()
             && let Some(fate) = fate
         {
@@ -82,7 +90,7 @@ impl PortCapture {
     }
 
     /// A packet's last bit leaves.
-    pub(crate) fn departed(&mut self, seen: &Seen) -> io::Result<()> {
+    pub(crate) fn departed(&mut self, seen: &Seen<F>) -> io::Result<()> {
         write(
             &mut self.egress,
             seen,
@@ -109,7 +117,7 @@ impl PortCapture {
         self.write_arrival(&seen, fate)
     }
 
-    fn write_arrival(&mut self, seen: &Seen, fate: Option<Admission>) -> io::Result<()> {
+    fn write_arrival(&mut self, seen: &Seen<F>, fate: Option<Admission>) -> io::Result<()> {
         let comment = match fate {
             Some(Admission::Dropped(reason)) => Some(DROPPED[reason as usize]),
             _ => None,
@@ -133,32 +141,23 @@ const DROPPED: [&str; Reason::NAMES.len()] = [
     "dropped: loss",
 ];
 
-/// Writes a frame: its headers, and of its data, which is zeros, what is asked for.
-fn write(
+/// Writes a frame.
+fn write<F: Kept>(
     file: &mut CaptureFile,
-    seen: &Seen,
+    seen: &Seen<F>,
     direction: Direction,
     comment: Option<&str>,
     snap_bytes: usize,
 ) -> io::Result<()> {
-    let Seen { frame, .. } = seen;
-    let headers = frame.headers();
-    let kept = snap_bytes.min(frame.wire_bytes as usize);
-    let mut whole;
-    let bytes = if kept > headers.len() {
-        whole = headers.to_vec();
-        whole.resize(kept, 0);
-        &whole[..]
-    } else {
-        headers
-    };
-    file.push(&PacketBlock {
-        interface: seen.interface,
-        time_ns: (seen.time - Instant::ZERO).as_ps() / PS_PER_NS,
-        bytes,
-        wire_bytes: frame.wire_bytes,
-        direction,
-        comment,
+    seen.frame.with_bytes(snap_bytes, |bytes| {
+        file.push(&PacketBlock {
+            interface: seen.interface,
+            time_ns: (seen.time - Instant::ZERO).as_ps() / PS_PER_NS,
+            bytes,
+            wire_bytes: seen.frame.wire_bytes(),
+            direction,
+            comment,
+        })
     })
 }
 

@@ -13,7 +13,7 @@ use super::addresses::{self, Address};
 use super::file::CaptureFile;
 use super::frame::{Envelope, FrameBytes, HEADER_BYTES_MAX, frame};
 use super::pcapng::Interface;
-use super::port::{PortCapture, Seen};
+use super::port::{Kept, PortCapture, Seen};
 
 /// A port whose packets are captured, and where to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Tap {
     /// where routes begin, by their first hop
     starts: Vec<bool>,
     /// by port
-    captures: Vec<Option<Box<PortCapture>>>,
+    captures: Vec<Option<Box<PortCapture<FrameBytes>>>>,
     end: Instant,
     /// the first failure; nothing is written after it
     failure: Option<io::Error>,
@@ -63,7 +63,9 @@ impl Tap {
         let mut captures: Vec<_> = topology.ports().iter().map(|_| None).collect();
         for files in ports {
             let port = files.port.0 as usize;
-            captures[port] = Some(Box::new(capture(topology, rates_bps, files, snap_bytes)));
+            let most = snap_bytes.max(HEADER_BYTES_MAX as u32);
+            let made = capture(topology, rates_bps, files, snap_bytes, most);
+            captures[port] = Some(Box::new(made));
         }
         let ports = topology.ports().iter();
         Self {
@@ -121,7 +123,11 @@ impl Tap {
     }
 
     /// Does something with a port's capture, if there is one and nothing has failed yet.
-    fn with(&mut self, port: PortId, act: impl FnOnce(&mut PortCapture) -> io::Result<()>) {
+    fn with(
+        &mut self,
+        port: PortId,
+        act: impl FnOnce(&mut PortCapture<FrameBytes>) -> io::Result<()>,
+    ) {
         let Some(capture) = &mut self.captures[port.0 as usize] else {
             return;
         };
@@ -162,13 +168,14 @@ impl Tap {
 }
 
 /// The captures of a port: one interface for each port of its node by which packets come in. A host's
-/// own packets come by the port itself.
-fn capture(
+/// own packets come by the port itself. No packet has more than `most` bytes in the files.
+pub(super) fn capture<F: Kept>(
     topology: &Topology,
     rates_bps: &[u64],
     files: PortFiles,
     snap_bytes: u32,
-) -> PortCapture {
+    most: u32,
+) -> PortCapture<F> {
     let rate = |port: PortId| rates_bps[port.0 as usize];
     let name = topology.port_name(files.port);
     let here = topology.port(files.port);
@@ -196,7 +203,6 @@ fn capture(
         speed_bps: rate(files.port),
         name,
     };
-    let most = snap_bytes.max(HEADER_BYTES_MAX as u32);
     PortCapture::new(
         CaptureFile::new(files.ingress, &ingress, most),
         CaptureFile::new(files.egress, &[egress], most),

@@ -16,6 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from fairport import _core, headers
@@ -51,7 +52,7 @@ from fairport.backends.linux.processes import (
     load,
 )
 from fairport.backends.linux.queue_trace import QueueTask, watch_queues
-from fairport.backends.observation import named
+from fairport.backends.observation import capture_files, named
 from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
 from fairport.errors import BackendError
 from fairport.result import run_id
@@ -91,8 +92,10 @@ class PreparedLinux:
     job: Job
     settings: HostSettings
     stacks: Sequence[Stack]
-    packets: tuple[int, ...] = ()
-    """Numbers of the ports whose packets are kept."""
+    observation: Observation | None = None
+    """What is kept of single packets, each port by its own name."""
+    ports: Sequence[str] = ()
+    """The network's ports, where some are observed."""
 
     @property
     def key(self) -> str:
@@ -113,19 +116,19 @@ class PreparedLinux:
     def observing(self, observation: Observation) -> PreparedLinux:
         """The same run, whose switch keeps single packets.
 
-        Raises InputError for a port that is not there, BackendError where captures are asked for.
+        Raises InputError for a port that is not there, BackendError where the kernel's own queues
+        are the switch and captures are asked for.
         """
-        if observation.captures:
+        if observation.captures and self._has_shapers:
             raise BackendError(
-                "writes no captures",
-                field="backend",
-                value=NAME,
-                remedy="use --backend simulation, or --packets for a table of packets",
+                "writes no captures of the kernel's queues",
+                field="queue.implementation",
+                value="tc",
+                remedy="leave it out: Fairport's own switch writes captures",
             )
         planned = _core.Simulation(json.dumps(self.job.document))
         found = named(observation, planned.ports, planned.busiest_port)
-        numbers = {name: number for number, name in enumerate(planned.ports)}
-        return replace(self, packets=tuple(numbers[port] for port in found.packets))
+        return replace(self, observation=found, ports=planned.ports)
 
     def run(self, progress: Progress | None = None) -> Recorded:
         """Runs it, in namespaces of its own, and removes them.
@@ -228,6 +231,8 @@ class PreparedLinux:
 
     def _switch_task(self, spaces: Namespaces, hosts: Mapping[int, HostAt]) -> SwitchTask:
         longer = self.job.document["duration_ps"] + int(_LEAD_S * 1e12)
+        wanted = self.observation or Observation()
+        number = {name: place for place, name in enumerate(self.ports)}
         return SwitchTask(
             namespace=spaces.switch,
             job_json=json.dumps(self.job.document | {"duration_ps": longer}),
@@ -236,8 +241,24 @@ class PreparedLinux:
             tolerated_s=self._expectation().drain_s,
             silence_s=_SILENCE_OF_RTO_MIN * self.settings.rto_min_ms * 1e-3,
             request_ports=REQUEST_PORTS,
-            packets=self.packets,
+            packets=tuple(number[port] for port in wanted.packets),
+            captures=self._captures(wanted, number),
+            snap_bytes=wanted.snap_bytes,
+            zero_s=_LEAD_S,
         )
+
+    def _captures(
+        self, wanted: Observation, number: Mapping[str, int]
+    ) -> list[tuple[int, Path, Path]]:
+        """The captured ports with their two files."""
+        if not wanted.captures or wanted.folder is None:
+            return []
+        folder = wanted.folder(self.scenario.seed).absolute()
+        files = {port: capture_files(port) for port in wanted.captures}
+        return [
+            (number[port], folder / ingress, folder / egress)
+            for port, (ingress, egress) in files.items()
+        ]
 
     def _load_task(self, hosts: Mapping[int, HostAt]) -> LoadTask:
         scenario, measure = self.scenario, self.scenario.measure

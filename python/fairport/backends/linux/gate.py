@@ -47,6 +47,7 @@ def faults(
     for key, what in (
         ("ring_losses", "frames were lost before the switch could read them"),
         ("send_errors", "frames were refused by the kernel"),
+        ("capture_losses", "packets are missing at the end of the captures: writing took too long"),
     ):
         if health[key]:
             found.append(f"{health[key]} {what}")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from fairport import _core
@@ -41,6 +42,12 @@ class SwitchTask:
     request_ports: tuple[int, int]
     packets: tuple[int, ...]
     """Numbers of the ports whose packets are kept."""
+    captures: Sequence[tuple[int, Path, Path]]
+    """Numbers of the ports that are captured, with the files of what arrives and of what leaves."""
+    snap_bytes: int
+    """Bytes of each frame in them, where that is more than its headers."""
+    zero_s: float
+    """Their stamps count from this time of the switch's clock."""
 
 
 class Child:
@@ -103,6 +110,9 @@ def forward(reports: Connection, task: SwitchTask) -> None:
         silence_s=task.silence_s,
         request_ports=task.request_ports,
         packets=task.packets,
+        captures=task.captures,
+        snap_bytes=task.snap_bytes,
+        zero_s=task.zero_s,
         processor=0 if len(os.sched_getaffinity(0)) > 1 else None,
         priority=_SWITCH_PRIORITY,
         stops=stops,

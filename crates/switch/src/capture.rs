@@ -1,0 +1,333 @@
+//! What passes chosen ports, handed to a thread that writes it.
+//!
+//! The switch copies the first bytes of each frame into a chunk of memory and hands full chunks over; it never
+//! waits. The writer looks for chunks now and then: to wake it would cost the switch a system call. If it
+//! is so late that no chunk is empty, the captures end there, and what would have followed is counted.
+
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use fairport_net::PortId;
+use fairport_net::discipline::Admission;
+use fairport_tcp::Ecn;
+use fairport_units::Instant;
+
+use crate::frames::{FrameId, LONGEST_BYTES};
+
+/// Bytes of a chunk: 300 frames' headers.
+const CHUNK_BYTES: usize = 1 << 16;
+/// Packets of a chunk, at most.
+const CHUNK_SIGHTS: usize = 1024;
+/// Chunks in all: a third of a second of two ports at 1 Gbit/s.
+const CHUNKS: usize = 256;
+/// How often the writer looks for chunks.
+const LOOK: Duration = Duration::from_millis(2);
+/// Ethernet with two tags, IP with options or IPv6 with some extension headers, TCP with options.
+const HEADER_BYTES: usize = 192;
+
+/// What happens to a packet at a captured port.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// It arrives.
+    Arrived {
+        /// The port of the same node by which it came.
+        ingress: PortId,
+        /// What becomes of it; none: it is accepted, and may be dropped later.
+        fate: Option<Admission>,
+    },
+    /// Its last bit leaves.
+    Departed,
+    /// What becomes of an earlier arrival is known. There are no bytes.
+    Settled {
+        /// The number of the arrival at the port, from 1.
+        port_arrival: u64,
+        /// What becomes of it.
+        fate: Admission,
+    },
+}
+
+/// A packet at a captured port.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<'a> {
+    /// The output port.
+    pub port: PortId,
+    /// When, from the start of the run.
+    pub at: Instant,
+    /// What happens to it.
+    pub event: Event,
+    /// The ECN codepoint here. The frame's own may be older.
+    pub ecn: Ecn,
+    /// The first bytes of the frame: all headers, and as much more as was asked for.
+    pub bytes: &'a [u8],
+    /// Length of the whole frame.
+    pub wire_bytes: u32,
+}
+
+/// Writes captures, in a thread of its own.
+pub trait Writer: Send + 'static {
+    /// The next packet. Those of one port and one kind are in order of time.
+    ///
+    /// # Errors
+    /// If it cannot be written. Nothing follows.
+    fn write(&mut self, sight: &Sight<'_>) -> io::Result<()>;
+
+    /// The run is over.
+    ///
+    /// # Errors
+    /// If something cannot be written.
+    fn finish(&mut self) -> io::Result<()>;
+}
+
+/// A packet at a port that the network has told of, while its frame is still there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) port: PortId,
+    pub(crate) at: Instant,
+    pub(crate) event: Event,
+    pub(crate) ecn: Ecn,
+    pub(crate) frame: FrameId,
+}
+
+/// A packet in a chunk.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    seen: Seen,
+    from: u32,
+    bytes: u16,
+    wire_bytes: u16,
+}
+
+/// Packets on the way to the writer.
+#[derive(Debug)]
+struct Chunk {
+    kept: Vec<Kept>,
+    bytes: Vec<u8>,
+}
+
+impl Chunk {
+    /// With memory that has been written to, so that no page is missing when the switch fills it.
+    fn new() -> Self {
+        let mut bytes = vec![1; CHUNK_BYTES];
+        bytes.clear();
+        Self {
+            kept: Vec::with_capacity(CHUNK_SIGHTS),
+            bytes,
+        }
+    }
+
+    fn has_room(&self, bytes: usize) -> bool {
+        self.kept.len() < CHUNK_SIGHTS && self.bytes.len() + bytes <= CHUNK_BYTES
+    }
+
+    fn sights(&self) -> impl Iterator<Item = Sight<'_>> {
+        self.kept.iter().map(|one| Sight {
+            port: one.seen.port,
+            at: one.seen.at,
+            event: one.seen.event,
+            ecn: one.seen.ecn,
+            bytes: &self.bytes[one.from as usize..][..usize::from(one.bytes)],
+            wire_bytes: one.wire_bytes.into(),
+        })
+    }
+}
+
+/// The switch's end of the way to the writer.
+pub(crate) struct Capturing {
+    present: Chunk,
+    full: SyncSender<Chunk>,
+    empty: Receiver<Chunk>,
+    /// of each frame, at least so many are kept
+    kept_bytes: usize,
+    lost: u64,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl Capturing {
+    /// Starts the writer. Of each frame the headers are kept, and at least the first `snap_bytes`.
+    pub(crate) fn start(writer: impl Writer, snap_bytes: usize) -> io::Result<Self> {
+        let (full, chunks) = sync_channel(CHUNKS);
+        let (spare, empty) = sync_channel(CHUNKS);
+        for _ in 1..CHUNKS {
+            spare
+                .try_send(Chunk::new())
+                .map_err(|_| io::ErrorKind::OutOfMemory)?;
+        }
+        let thread = thread::Builder::new()
+            .name("captures".to_owned())
+            .spawn(move || write(writer, &chunks, &spare))?;
+        Ok(Self {
+            present: Chunk::new(),
+            full,
+            empty,
+            kept_bytes: snap_bytes.clamp(HEADER_BYTES, LONGEST_BYTES),
+            lost: 0,
+            thread,
+        })
+    }
+
+    /// Keeps what was seen of a frame.
+    pub(crate) fn push(&mut self, seen: Seen, frame: &[u8]) {
+        let bytes = match seen.event {
+            Event::Settled { .. } => &[],
+            _ => &frame[..frame.len().min(self.kept_bytes)],
+        };
+        if self.lost > 0 || !(self.present.has_room(bytes.len()) || self.hand_over()) {
+            self.lost += 1;
+            return;
+        }
+        self.present.kept.push(Kept {
+            seen,
+            from: self.present.bytes.len() as u32,
+            bytes: bytes.len() as u16,
+            wire_bytes: frame.len() as u16,
+        });
+        self.present.bytes.extend_from_slice(bytes);
+    }
+
+    /// False: there is no empty chunk, or the writer has failed.
+    fn hand_over(&mut self) -> bool {
+        let Ok(empty) = self.empty.try_recv() else {
+            return false;
+        };
+        let full = std::mem::replace(&mut self.present, empty);
+        self.full.try_send(full).is_ok()
+    }
+
+    /// Waits until everything is written. How many packets were not kept.
+    ///
+    /// # Errors
+    /// If the writer could not write.
+    pub(crate) fn finish(self) -> io::Result<u64> {
+        let Self {
+            present,
+            full,
+            thread,
+            lost,
+            ..
+        } = self;
+        // a writer that has failed receives nothing
+        let _ = full.send(present);
+        drop(full);
+        match thread.join() {
+            Ok(done) => done.map(|()| lost),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+/// Writes chunks until there will be no more.
+fn write(
+    mut writer: impl Writer,
+    chunks: &Receiver<Chunk>,
+    spare: &SyncSender<Chunk>,
+) -> io::Result<()> {
+    loop {
+        match chunks.try_recv() {
+            Ok(mut chunk) => {
+                chunk.sights().try_for_each(|sight| writer.write(&sight))?;
+                chunk.kept.clear();
+                chunk.bytes.clear();
+                // at the end nobody takes it
+                let _ = spare.try_send(chunk);
+            }
+            Err(TryRecvError::Empty) => thread::sleep(LOOK),
+            Err(TryRecvError::Disconnected) => return writer.finish(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::frames::Frames;
+
+    /// Counts what it is given, and checks that it is in order.
+    struct Counting {
+        seen: Arc<Mutex<Vec<(u64, usize)>>>,
+        /// begins when this is unlocked
+        gate: Arc<Mutex<()>>,
+        fails: bool,
+    }
+
+    impl Writer for Counting {
+        fn write(&mut self, sight: &Sight<'_>) -> io::Result<()> {
+            drop(self.gate.lock());
+            if self.fails {
+                return Err(io::Error::other("disk full"));
+            }
+            assert!(
+                sight
+                    .bytes
+                    .iter()
+                    .all(|byte| *byte == sight.at.as_ps() as u8)
+            );
+            let seen = (sight.at.as_ps(), sight.bytes.len());
+            self.seen.lock().unwrap().push(seen);
+            Ok(())
+        }
+
+        fn finish(&mut self) -> io::Result<()> {
+            self.seen.lock().unwrap().push((u64::MAX, 0));
+            Ok(())
+        }
+    }
+
+    fn seen(number: u64, frame: FrameId) -> Seen {
+        Seen {
+            port: PortId(0),
+            at: Instant::from_ps(number),
+            event: Event::Departed,
+            ecn: Ecn::NotEct,
+            frame,
+        }
+    }
+
+    fn pushed(packets: u64, is_late: bool, fails: bool) -> (io::Result<u64>, Vec<(u64, usize)>) {
+        let (got, gate) = (Arc::default(), Arc::new(Mutex::new(())));
+        let writer = Counting {
+            seen: Arc::clone(&got),
+            gate: Arc::clone(&gate),
+            fails,
+        };
+        let mut frames = Frames::with_capacity(1);
+        let frame = frames.put(&[0; 1514]).unwrap();
+        let mut capturing = Capturing::start(writer, 0).unwrap();
+        let shut = is_late.then(|| gate.lock().unwrap());
+        for number in 0..packets {
+            let bytes = [number as u8; 1514];
+            capturing.push(seen(number, frame), &bytes);
+        }
+        drop(shut);
+        let lost = capturing.finish();
+        let got = got.lock().unwrap().clone();
+        (lost, got)
+    }
+
+    #[test]
+    fn everything_is_written_in_order_with_its_headers() {
+        let (lost, got) = pushed(5000, false, false);
+        assert_eq!(lost.unwrap(), 0);
+        let expected = (0..5000).map(|number| (number, HEADER_BYTES));
+        assert!(got.iter().copied().eq(expected.chain([(u64::MAX, 0)])));
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_and_nothing_follows_it() {
+        let room = (CHUNKS * (CHUNK_BYTES / HEADER_BYTES)) as u64;
+        let (lost, got) = pushed(room + 1000, true, false);
+        // the writer may have taken a chunk, but gives none back
+        assert_eq!(lost.unwrap(), 1000);
+        assert_eq!(got.len() as u64, room + 1);
+        assert!(got.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+
+    #[test]
+    fn a_writer_that_fails_says_so_at_the_end() {
+        let (lost, _) = pushed(100_000, false, true);
+        assert_eq!(lost.unwrap_err().to_string(), "disk full");
+    }
+}

@@ -1,0 +1,204 @@
+//! Captures of real frames, at ports of a network in real time.
+
+use std::io;
+
+use fairport_net::discipline::Admission;
+use fairport_net::{PortId, Topology};
+use fairport_tcp::Ecn;
+use fairport_units::Instant;
+use fairport_wire::{Captured, Frame, Transport, mark_ce};
+
+use super::port::{Kept, PortCapture, Seen};
+use super::tap::{PortFiles, capture};
+
+/// Bytes of headers, at most, that a file's interfaces announce.
+const HEADER_BYTES_MAX: u32 = 192;
+
+/// The first bytes of a frame.
+#[derive(Clone, Debug)]
+pub struct RealFrame {
+    bytes: Vec<u8>,
+    wire_bytes: u32,
+}
+
+impl RealFrame {
+    /// Of a frame of this length the first bytes, as far as they are headers and at least `snap_bytes`. `ecn` is
+    /// what a network has made of the codepoint since the frame was read.
+    pub fn new(bytes: &[u8], wire_bytes: u32, snap_bytes: usize, ecn: Ecn) -> Self {
+        let (network_offset, headers) = headers(Captured::first_of(bytes, wire_bytes as usize));
+        let kept = bytes.len().min(headers.max(snap_bytes));
+        let mut bytes = bytes[..kept].to_vec();
+        if ecn == Ecn::Ce && network_offset < kept {
+            // what is no IP has no codepoint
+            let _ = mark_ce(&mut bytes[network_offset..]);
+        }
+        Self { bytes, wire_bytes }
+    }
+}
+
+impl Kept for RealFrame {
+    fn wire_bytes(&self) -> u32 {
+        self.wire_bytes
+    }
+
+    fn with_bytes<T>(&self, _: usize, put: impl FnOnce(&[u8]) -> T) -> T {
+        put(&self.bytes)
+    }
+}
+
+/// Where the packet begins in a frame, and bytes of all headers; of an unknown packet, everything.
+fn headers(captured: Captured<'_>) -> (usize, usize) {
+    let all = captured.bytes().len();
+    let Ok(frame) = Frame::parse(captured) else {
+        return (all, all);
+    };
+    let offset = frame.network_offset();
+    let payload = match frame.network.transport() {
+        Ok(Some(Transport::Tcp(tcp))) => tcp.payload_length(),
+        Ok(Some(Transport::Udp(udp))) => udp.payload().length(),
+        _ => return (offset, all),
+    };
+    let total = frame.network.total_length().unwrap_or(payload);
+    (offset, offset + total - payload)
+}
+
+/// Captures at chosen ports.
+#[derive(Debug)]
+pub struct FrameCaptures {
+    /// by port
+    captures: Vec<Option<Box<PortCapture<RealFrame>>>>,
+    /// number at its node, by port
+    numbers: Vec<u16>,
+    /// the stamps count from here
+    zero: Instant,
+    snap_bytes: usize,
+}
+
+impl FrameCaptures {
+    /// At these ports of the topology, whose links have the rates `rates_bps`, by port. The stamps count from
+    /// `zero`.
+    pub fn new(
+        topology: &Topology,
+        rates_bps: &[u64],
+        ports: Vec<PortFiles>,
+        snap_bytes: u32,
+        zero: Instant,
+    ) -> Self {
+        let mut captures: Vec<_> = topology.ports().iter().map(|_| None).collect();
+        let most = snap_bytes.max(HEADER_BYTES_MAX);
+        for files in ports {
+            let port = files.port.0 as usize;
+            let made = capture(topology, rates_bps, files, snap_bytes, most);
+            captures[port] = Some(Box::new(made));
+        }
+        Self {
+            captures,
+            numbers: topology.ports().iter().map(|port| port.number).collect(),
+            zero,
+            snap_bytes: snap_bytes as usize,
+        }
+    }
+
+    /// Bytes of each frame that are kept beside the headers.
+    pub fn snap_bytes(&self) -> usize {
+        self.snap_bytes
+    }
+
+    fn seen(&self, interface: u32, at: Instant, frame: RealFrame) -> Seen<RealFrame> {
+        Seen {
+            interface,
+            time: Instant::ZERO + at.saturating_sub(self.zero),
+            frame,
+        }
+    }
+
+    /// The next packet arrives at a captured port, by another port of its node; `fate` is none if it may still
+    /// be dropped.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn arrived(
+        &mut self,
+        port: PortId,
+        ingress: PortId,
+        at: Instant,
+        frame: RealFrame,
+        fate: Option<Admission>,
+    ) -> io::Result<()> {
+        let interface = u32::from(self.numbers[ingress.0 as usize]);
+        let seen = self.seen(interface, at, frame);
+        match &mut self.captures[port.0 as usize] {
+            Some(capture) => capture.arrived(seen, fate),
+            None => Ok(()),
+        }
+    }
+
+    /// What becomes of the port's n-th arrival is known.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn settled(&mut self, port: PortId, port_arrival: u64, fate: Admission) -> io::Result<()> {
+        match &mut self.captures[port.0 as usize] {
+            Some(capture) => capture.settled(port_arrival, fate),
+            None => Ok(()),
+        }
+    }
+
+    /// A packet's last bit leaves a captured port.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn departed(&mut self, port: PortId, at: Instant, frame: RealFrame) -> io::Result<()> {
+        let seen = self.seen(0, at, frame);
+        match &mut self.captures[port.0 as usize] {
+            Some(capture) => capture.departed(&seen),
+            None => Ok(()),
+        }
+    }
+
+    /// The run is over.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn finish(&mut self) -> io::Result<()> {
+        let captures = &mut self.captures;
+        captures
+            .iter_mut()
+            .flatten()
+            .try_for_each(|one| one.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 20 bytes of data behind headers without options.
+    fn frame() -> Vec<u8> {
+        let mut frame = vec![0; 74];
+        (frame[12], frame[14], frame[15]) = (8, 0x45, 2);
+        (frame[17], frame[22], frame[23]) = (60, 64, 6);
+        frame[46] = 0x50;
+        let sum = fairport_wire::checksum::checksum(&frame[14..34]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        frame
+    }
+
+    fn kept(snap_bytes: usize, ecn: Ecn) -> Vec<u8> {
+        RealFrame::new(&frame(), 74, snap_bytes, ecn).bytes
+    }
+
+    #[test]
+    fn headers_are_kept_and_as_much_more_as_is_asked_for() {
+        assert_eq!(kept(0, Ecn::Ect0), frame()[..54]);
+        assert_eq!(kept(60, Ecn::Ect0), frame()[..60]);
+        assert_eq!(kept(2000, Ecn::Ect0), frame());
+    }
+
+    #[test]
+    fn a_mark_is_in_the_header_with_its_checksum() {
+        let bytes = kept(0, Ecn::Ce);
+        assert_eq!(bytes[15] & 3, 3);
+        assert_eq!(fairport_wire::checksum::checksum(&bytes[14..34]), 0);
+    }
+}
