@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairport import backends
 from fairport.backends.protocol import Observation, Progress
 from fairport.backends.run import run as run_once
 from fairport.backends.run import run_many
 from fairport.files import atomic_folder
-from fairport.repeats import summarise
-from fairport.result import Result
 from fairport.scenario import Scenario
-from fairport.storage import repeats
-from fairport.storage.run import CAPTURES, FIGURES, REPORT, SUMMARY, write, write_summary
-from fairport.study.one_run import row_of
-from fairport.study.store import Store
+
+if TYPE_CHECKING:
+    from fairport.result import Result
+    from fairport.study.store import Store
+
+# What is done with a run's numbers. Importing it takes as long as a run of a second, and so it is
+# imported while the engine runs, which has no need of the interpreter.
+_AFTER_THE_RUN = (
+    "fairport.backends.columns",
+    "fairport.backends.made",
+    "fairport.storage.run",
+    "fairport.study.one_run",
+    "fairport.study.store",
+)
+_DRAWING = ("fairport.report", "fairport.figures.over_time", "matplotlib.backends.backend_svg")
+
+_CAPTURES = "captures"
 
 
 def run(
@@ -57,8 +70,8 @@ def run(
 
     def captures(seed: int) -> Path:
         _make_empty(place(seed))
-        (place(seed) / CAPTURES).mkdir()
-        return place(seed) / CAPTURES
+        (place(seed) / _CAPTURES).mkdir()
+        return place(seed) / _CAPTURES
 
     if observation is not None and observation.captures and folder is not None:
         observation = replace(observation, folder=captures)
@@ -74,41 +87,88 @@ def run(
             progress=progress,
         )
     )
+    Thread(target=_import_what_follows, args=[figures and folder is not None]).start()
     if folder is None:
         with results as runs:
-            return summarise([result.summary for result in runs])
-    if figures:
-        # Importing what draws takes as long as a run of some seconds, so it is done meanwhile.
-        Thread(target=import_module, args=["fairport.report"]).start()
-    summaries, store = [], Store()
+            return _summary([result.summary for result in runs])
+    store = cache(_store)
     with atomic_folder(folder, force=force) as forerunner, results as runs:
         partial = forerunner
+        draws = figures and len(seeds) == 1
+        summaries = []
         for result in runs:
-            _keep(result, store)
-            here = place(result.seed)
-            if not (here / CAPTURES).exists():
-                _make_empty(here)
-            alone = len(seeds) == 1
-            summaries.append(write(result, here, figures=figures and alone, csv=csv))
-        summary = summarise(summaries)
-        if figures and len(summaries) > 1:
-            repeats.draw(summary, partial, partial)
+            _add_to(store(), result)
+            summaries.append(_written(result, place(result.seed), draws, csv))
+        summary = _summary(summaries)
         if len(seeds) > 1:
-            files = {
-                f"seed-{one['seeds'][0]}/{file}": None for one in summaries for file in one["files"]
-            }
-            own = [REPORT, *(f"{FIGURES}/{one}" for one in _drawn(partial))]
-            summary["files"] = [SUMMARY, *(own if len(own) > 1 else []), *files]
-        if len(summaries) > 1:
-            write_summary(partial, summary)
-    store.flush()
+            _write_over_seeds(summary, summaries, partial, figures)
+        elif len(summaries) > 1:
+            _write_summary(partial, summary)
+    store().flush()
     return summary | {"files": [str(folder / file) for file in summary["files"]]}
 
 
-def _drawn(folder: Path) -> list[str]:
-    """Names of the figures of all seeds."""
-    figures = folder / FIGURES
-    return sorted(path.name for path in figures.iterdir()) if figures.exists() else []
+def _import_what_follows(draws: bool) -> None:
+    """Imports what a run is followed by, while the engine runs in another thread."""
+    before_s = sys.getswitchinterval()
+    # the engine looks at signals between its slices, and is soon let through
+    sys.setswitchinterval(0.0005)
+    for name in _AFTER_THE_RUN + (_DRAWING if draws else ()):
+        import_module(name)
+    sys.setswitchinterval(before_s)
+
+
+def _summary(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    from fairport.repeats import summarise
+
+    return summarise(summaries)
+
+
+def _written(result: Result, folder: Path, figures: bool, csv: bool) -> dict[str, Any]:
+    """The summary of a run that is now in its folder."""
+    from fairport.storage.run import write
+
+    if not (folder / _CAPTURES).exists():
+        _make_empty(folder)
+    return write(result, folder, figures=figures, csv=csv)
+
+
+def _write_over_seeds(
+    summary: dict[str, Any], summaries: Sequence[dict[str, Any]], folder: Path, figures: bool
+) -> None:
+    """Writes the report and the summary over all seeds; adds their files to the summary."""
+    from fairport.storage import repeats
+    from fairport.storage.run import FIGURES, REPORT, SUMMARY
+
+    own = [SUMMARY]
+    if figures:
+        repeats.draw(summary, folder, folder)
+        drawn = sorted(path.name for path in (folder / FIGURES).iterdir())
+        own += [REPORT, *(f"{FIGURES}/{name}" for name in drawn)]
+    # a seed that was run twice has one folder
+    of_seeds = (f"seed-{one['seeds'][0]}/{file}" for one in summaries for file in one["files"])
+    summary["files"] = [*own, *dict.fromkeys(of_seeds)]
+    _write_summary(folder, summary)
+
+
+def _write_summary(folder: Path, summary: dict[str, Any]) -> None:
+    from fairport.storage.run import write_summary
+
+    write_summary(folder, summary)
+
+
+def _store() -> Store:
+    from fairport.study.store import Store
+
+    return Store()
+
+
+def _add_to(store: Store, result: Result) -> None:
+    """Adds the run's numbers to those of all runs, so that no sweep runs it again."""
+    from fairport.study.one_run import row_of
+
+    if result.manifest["key"] is not None and result.manifest["valid"]:
+        store.add_numbers(row_of(result))
 
 
 def _make_empty(folder: Path) -> None:
@@ -116,12 +176,6 @@ def _make_empty(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for one in folder.iterdir():
         shutil.rmtree(one) if one.is_dir() else one.unlink()
-
-
-def _keep(result: Result, store: Store) -> None:
-    """Adds its numbers to those of all runs, so that no sweep runs it again."""
-    if result.manifest["key"] is not None and result.manifest["valid"]:
-        store.add_numbers(row_of(result))
 
 
 def rerun(
@@ -141,6 +195,8 @@ def rerun(
         result = again()
     else:
         with atomic_folder(folder, force=force) as partial:
+            from fairport.storage.run import write
+
             result = again()
             write(result, partial, figures=True, csv=False)
     return {

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairport import _core
 from fairport.errors import InputError, did_you_mean
+from fairport.scenario.field_texts import field_texts
 from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings, scenario_value
 
 
@@ -59,11 +60,12 @@ def stack(name: str) -> Stack:
         raise InputError("is not a stack preset", value=name, remedy=remedy)
     values = _core.preset(name)
     about, sources = _core.preset_sources(name)
+    texts = field_texts(TcpSettings)
     settings = [
         Setting(
             field,
             scenario_value(engine_name, values[engine_name]),
-            " ".join((TcpSettings.model_fields[field].description or "").split()),
+            texts.get(field, ""),
             sources[engine_name],
         )
         for field, engine_name in ENGINE_NAMES.items()

@@ -10,6 +10,7 @@ import pytest
 import synthetic
 from fairport import figures
 from fairport.figures import over_time, style
+from fairport.figures.saving import Saver
 from fairport.quantities import QUANTITIES
 from fairport.report import inline
 
@@ -37,7 +38,7 @@ def words(picture, tmp_path):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("run", RUNS)
 def test_every_kind_can_be_drawn_of_every_run(run, tmp_path):
-    written = figures.draw_all(synthetic.run(**RUNS[run]), tmp_path)
+    written = figures.draw_all(synthetic.run(**RUNS[run]), tmp_path, Saver(None))
     expected = {f"{kind}.{ending}" for kind in figures.KINDS for ending in ("png", "svg")}
     assert {path.name for path in written} == expected
     assert all(path.stat().st_size > 1000 for path in written)
@@ -140,7 +141,7 @@ UDP = {"kind": "udp", "from": "h1", "to": "h0", "rate": "200Mbps"}
 def test_a_hop_class_of_datagrams_alone_is_no_class_of_the_figures(traffic, tmp_path):
     network = {"topology": {"kind": "fat-tree", "k": 4}, "queue": {"limit": "16KiB"}}
     result = fp.run({"name": "udp", "duration": "30ms", **network, "traffic": traffic})
-    figures.draw_all(result, tmp_path)
+    figures.draw_all(result, tmp_path, Saver(None))
     compared = "6-hop (1 flow)" if len(traffic) == 2 else "no TCP flows to compare"
     for kind in ("goodput", "bars", "cwnd", "rtt"):
         drawn = words(figures.draw(result, kind), tmp_path)

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 import synthetic
 from fairport import figures, report
+from fairport.figures.saving import Saver
 from fairport.report import inline
 
 RUNS = {
@@ -161,7 +162,7 @@ def test_a_figure_that_is_larger_as_svg_goes_in_as_png(monkeypatch):
 
 def test_figures_that_are_already_drawn_are_taken(tmp_path):
     result = synthetic.run(duration_s=0.1)
-    figures.draw_all(result, tmp_path)
+    figures.draw_all(result, tmp_path, Saver(None))
     (tmp_path / "bars.svg").write_text('<svg viewBox="0 0 1 1"><title>mine</title></svg>')
     assert "<title>mine</title>" in inline.picture(result, "bars", tmp_path)
 

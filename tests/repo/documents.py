@@ -220,6 +220,7 @@ if __name__ == "__main__":
     _copy_pictures()
     for page in generated.PAGES:
         page.write_text(generated.renewed(page), encoding="utf-8")
+    generated.WORDS.write_text(generated.words(), encoding="utf-8")
     generated.MAN_PAGE.write_text(reference.man(), encoding="utf-8")
     for notebook in notebooks.FILES:
         notebooks.renew(notebook)

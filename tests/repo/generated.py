@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import polars as pl
 import reference
 from fairport import tables
+from fairport.report.words import WORDS as WORDS_OF_A_REPORT
 from fairport.stacks import stack, stack_names
 from test_layers import CRATES, PYTHON
 
@@ -95,6 +97,7 @@ PAGES: dict[Path, dict[str, Callable[[], str]]] = {
     ROOT / "docs" / "reference" / "stacks.md": {"settings": settings, "sources": sources},
 }
 
+WORDS = ROOT / "python" / "fairport" / "report" / "words.json"
 MAN_PAGE = (
     ROOT / "crates" / "python" / "fairport.data" / "data" / "share" / "man" / "man1" / "fairport.1"
 )
@@ -112,3 +115,12 @@ def renewed(page: Path) -> str:
             raise ValueError(f"{page.name} has no place for `{marker}`")
         text = f"{before}{begin}{make()}\n{end}{after}"
     return text
+
+
+def words() -> str:
+    """What a report has of the glossary, as JSON: anchor, word and meaning."""
+    page = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r'^\| <a id="([^"]+)"></a>(.+?) \| (.+?) \|', page, flags=re.MULTILINE)
+    known = {anchor: (word, re.sub(r"[`]|\]\([^)]*\)|\[", "", text)) for anchor, word, text in rows}
+    found = [[anchor, *known[anchor]] for anchor in WORDS_OF_A_REPORT]
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"

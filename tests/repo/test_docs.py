@@ -113,9 +113,9 @@ def test_a_page_made_from_the_program_is_the_programs(page: Path) -> None:
 
 
 def test_the_man_page_is_the_programs() -> None:
-    assert generated.MAN_PAGE.read_text("utf-8") == reference.man(), (
-        "`make renew WHAT=docs` renews it"
-    )
+    renews = "`make renew WHAT=docs` renews it"
+    assert generated.WORDS.read_text("utf-8") == generated.words(), renews
+    assert generated.MAN_PAGE.read_text("utf-8") == reference.man(), renews
 
 
 def test_every_example_in_the_help_is_a_command_line_of_its_command() -> None:

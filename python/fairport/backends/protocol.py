@@ -31,10 +31,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fairport.scenario import Scenario
-from fairport.tables import Tables
+
+if TYPE_CHECKING:
+    from fairport.tables import Tables
 
 Progress = Callable[[int, float, int], None]
 """Called several times per second of a run with its seed, the simulated (or measured) seconds and

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairport import _core, backends, known_spread, loads, metrics
+from fairport import backends
 from fairport.backends import memory
-from fairport.backends.protocol import Backend, Observation, Prepared, Progress, Recorded
+from fairport.backends.protocol import Backend, Observation, Prepared, Progress
 from fairport.ordered_threads import Stop, Submit, in_order
-from fairport.result import Result, run_id
+from fairport.result import Result
 from fairport.scenario import Scenario, load
-from fairport.scenario.tcp import DEFAULT_STACK
-from fairport.scenario.traffic import Traffic
-from fairport.scenario.traffic.incast import Incast
-from fairport.scenario.user_code import Factory
+
+if TYPE_CHECKING:
+    from fairport.scenario.user_code import Factory
 
 
 def run(
@@ -82,7 +79,11 @@ def run_many(
 
 def run_prepared(backend: Backend, prepared: Prepared, progress: Progress | None) -> Result:
     """Runs what the backend prepared, without a check of memory."""
-    return _result(backend, prepared, prepared.run(progress))
+    recorded = prepared.run(progress)
+    # What computes the numbers takes a while to import, and the run needs none of it.
+    from fairport.backends import made
+
+    return made.result(backend, prepared, recorded)
 
 
 def _prepared(
@@ -126,107 +127,3 @@ def _in_threads(
         return submit(lambda: run_prepared(backend, one, report))
 
     return in_order(prepared, begin, threads=jobs, ahead=jobs, stop=stop)
-
-
-def _result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
-    version, scenario = _core.__version__, prepared.scenario
-    summary = metrics.summary(
-        recorded.tables,
-        scenario=scenario.name,
-        seed=scenario.seed,
-        version=version,
-        fingerprint=recorded.fingerprint,
-        simulated_s=recorded.simulated_s,
-        wall_s=recorded.wall_s,
-        packet_hops=recorded.packet_hops,
-        measure_from_s=recorded.measure_from_s,
-        measure_to_s=recorded.measure_to_s,
-        backend=backend.name,
-        valid=recorded.valid,
-    )
-    summary |= _of_its_loads(scenario, recorded)
-    if summary["verdict"]["sentence"] == metrics.NO_VERDICT:
-        summary["verdict"]["sentence"] = loads.sentence(summary["traffic"]) or metrics.NO_VERDICT
-    summary["spread"] = ""
-    if summary["verdict"]["ratio"] is not None:
-        summary["spread"] = known_spread.sentence(prepared.key)
-    summary["caveats"] = loads.caveats(summary)
-    if recorded.health:
-        # a backend in real time says how well it kept its times, and whether that was enough
-        summary |= {"health": dict(recorded.health), "faults": list(recorded.faults)}
-    manifest = {
-        "schema_version": metrics.SCHEMA_VERSION,
-        "program": "fairport",
-        "version": version,
-        "backend": backend.name,
-        "run_id": run_id(scenario),
-        "seed": scenario.seed,
-        # by which the store of runs finds it
-        "key": prepared.key if prepared.is_kept else None,
-        "fingerprint": recorded.fingerprint,
-        "started": recorded.started.isoformat(timespec="seconds"),
-        "wall_s": recorded.wall_s,
-        "simulated_s": recorded.simulated_s,
-        "packet_hops": recorded.packet_hops,
-        "events": recorded.events,
-        "decisions_left_out": recorded.decisions_left_out,
-        "valid": recorded.valid,
-        "faults": list(recorded.faults),
-        "health": dict(recorded.health),
-        "measure": {"from_s": recorded.measure_from_s, "to_s": recorded.measure_to_s},
-        "machine": {
-            "system": platform.system(),
-            "release": platform.release(),
-            "architecture": platform.machine(),
-            "processors": os.cpu_count(),
-            "python": platform.python_version(),
-        },
-        "scenario": scenario.to_toml(),
-        "scenario_resolved": scenario.resolved(),
-    }
-    if scenario.user_code:
-        manifest["user_code"] = scenario.user_code.described()
-    return Result(
-        scenario=scenario,
-        seed=scenario.seed,
-        tables=recorded.tables,
-        summary=summary,
-        manifest=manifest,
-    )
-
-
-def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
-    """The part of the summary that follows the scenario's [[traffic]]."""
-    span = loads.Span(recorded.measure_from_s, recorded.measure_to_s, recorded.simulated_s)
-    tables = recorded.tables
-    share = loads.host_queue_drop_share(tables["flows"], tables["ports"])
-    return {
-        "host_queue_drop_share": share,
-        "rto_min_s": _rto_min_s(scenario),
-        "decisions_left_out": recorded.decisions_left_out,
-        "traffic": loads.summary(tables, [_load(one) for one in scenario.traffic], span),
-    }
-
-
-def _load(traffic: Traffic) -> loads.Load:
-    """What the summary has to know of a [[traffic]]."""
-    if not isinstance(traffic, Incast):
-        return loads.Load(traffic.kind)
-    return loads.Load(
-        traffic.kind,
-        rounds=traffic.rounds,
-        start_s=traffic.start.seconds,
-        stop_s=None if traffic.stop is None else traffic.stop.seconds,
-        pause_s=traffic.pause.seconds,
-    )
-
-
-def _rto_min_s(scenario: Scenario) -> float:
-    """The largest minimum RTO that the scenario gives to any sender."""
-    preset = _core.preset(scenario.tcp.stack or DEFAULT_STACK)
-    known = [float(preset["rto_min_ps"]) / 1e12]
-    if scenario.tcp.rto_min is not None:
-        known = [scenario.tcp.rto_min.seconds]
-    special = [*scenario.host_tcp, *(one.tcp for one in scenario.traffic if one.tcp)]
-    known += [one.rto_min.seconds for one in special if one.rto_min is not None]
-    return max(known)

@@ -9,7 +9,6 @@ from datetime import datetime, timezone
 from typing import Any
 
 from fairport import _core
-from fairport.backends import columns
 from fairport.backends.jobs import job_of, key, refused
 from fairport.backends.observation import capture_files, named
 from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
@@ -76,6 +75,9 @@ class PreparedSimulation:
         begin = time.perf_counter()
         raw = self.simulation.run(report, self._observation())
         wall_s = time.perf_counter() - begin
+        # imported meanwhile by a caller in a hurry
+        from fairport.backends import columns
+
         return Recorded(
             tables=columns.from_core(
                 raw,

@@ -98,6 +98,10 @@ def run(
     slow is made again, up to as many times in all as --repeat says, and left out of the medians.
     Exit status 3: no run was valid.
     """
+    if not (no_output or no_figures):
+        from fairport.figures import saving
+
+        saving.get_ready()
     from fairport import experiment
     from fairport.backends.protocol import EVERY_PORT
     from fairport.cli import output, run_table

@@ -16,6 +16,7 @@ from fairport.files import atomic_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from fairport.figures.saving import Saver
     from fairport.result import Result
     from fairport.study.comparison import Comparison
 
@@ -75,18 +76,11 @@ def draw(result: Result, name: str | None = None, **options: Any) -> Figure:
         return kind(name or KINDS[0]).draw(result, **options)
 
 
-def draw_all(result: Result, out_dir: Path) -> list[Path]:
-    """Draws the run's kinds into `out_dir`, each as PNG and as SVG; returns the paths written."""
-    from fairport.figures import style
-
-    paths = []
-    for name in kinds(result):
-        picture = draw(result, name)
-        for ending in ("png", "svg"):
-            path = out_dir / f"{name}.{ending}"
-            style.save(picture, path)
-            paths.append(path)
-    return paths
+def draw_all(result: Result, out_dir: Path, saver: Saver) -> list[Path]:
+    """Draws the run's kinds into `out_dir`, each as PNG and as SVG; returns their paths."""
+    return [
+        path for name in kinds(result) for path in saver.save(draw(result, name), out_dir / name)
+    ]
 
 
 def require_ending(path: Path, option: str = "--figure") -> None:

@@ -31,7 +31,8 @@ SVG_LIMIT_BYTES = 300_000
 def picture(result: Result, kind: str, folder: Path) -> str:
     """The figure of that kind as HTML, from the files in `folder` or drawn now."""
     svg = folder / f"{kind}.svg"
-    if svg.exists() and svg.with_suffix(".png").exists():
+    # a PNG may still be under way: figures.saving
+    if svg.exists() and (svg.stat().st_size <= SVG_LIMIT_BYTES or svg.with_suffix(".png").exists()):
         return embed(svg, kind, _alternative(result, kind))
     with TemporaryDirectory() as drawn:
         svg = Path(drawn) / f"{kind}.svg"

@@ -18,6 +18,7 @@ from fairport.report.inline import embed, picture
 from fairport.report.live.data import document
 from fairport.report.template import fill_page
 from fairport.report.trace import trace_table
+from fairport.report.words import words
 from fairport.scenario.phase import phase_parameters
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def render(
         ),
         conditions=list(phase_parameters(result.scenario).items()),
         made=_made(result),
+        words=words(),
     )
 
 

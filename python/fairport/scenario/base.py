@@ -27,9 +27,8 @@ class Section(BaseModel):
     of: ClassVar[str] = "a scenario"
     """What kind of file it is a table of, for messages."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
-    )
+    # the docstrings of fields are read by `field_texts`
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     @model_validator(mode="wrap")
     @classmethod

@@ -4,13 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairport.scenario.base import Section
+from fairport.scenario.field_texts import field_texts
 from fairport.scenario.model import Scenario
 
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a scenario's TOML document."""
-    schema = _on_one_line(Scenario.model_json_schema(by_alias=True, mode="validation"))
+    schema = Scenario.model_json_schema(by_alias=True, mode="validation")
+    _describe(schema)
+    schema = _on_one_line(schema)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _describe(schema: dict[str, Any]) -> None:
+    """Adds what the fields mean. Definitions have the names of their models."""
+    models = _models(Section)
+    for name, definition in {Scenario.__name__: schema, **schema["$defs"]}.items():
+        if name in models:
+            texts = field_texts(models[name])
+            for field, info in models[name].model_fields.items():
+                shown = definition["properties"].get(info.alias or field)
+                if shown is not None and field in texts:
+                    shown["description"] = texts[field]
+
+
+def _models(base: type[Section]) -> dict[str, type[Section]]:
+    """The models made from `base`, by their names."""
+    found: dict[str, type[Section]] = {}
+    for one in base.__subclasses__():
+        found |= {one.__name__: one} | _models(one)
+    return found
 
 
 def _on_one_line(schema: Any) -> Any:

@@ -26,17 +26,17 @@ def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:
     the median, or another that its reader chooses.
     """
     from fairport import figures, report
-    from fairport.figures import seeds, style
+    from fairport.figures import seeds
+    from fairport.figures.saving import saver
 
     typical = typical_seed(summary)
     chosen = [typical, *(one for one in _seeds(summary) if one != typical)][:MOST_SEEDS]
     result, *others = (load_run(runs / f"seed-{seed}") for seed in chosen)
     (folder / FIGURES).mkdir(exist_ok=True)
-    picture = seeds.draw(summary)
-    for ending in ("png", "svg"):
-        style.save(picture, folder / FIGURES / f"{FIGURE}.{ending}")
-    figures.draw_all(result, folder / FIGURES)
-    report.write(result, folder, over=summary, others=others)
+    with saver() as pictures:
+        pictures.save(seeds.draw(summary), folder / FIGURES / FIGURE)
+        figures.draw_all(result, folder / FIGURES, pictures)
+        report.write(result, folder, over=summary, others=others)
 
 
 def _seeds(summary: Mapping[str, Any]) -> list[int]:

@@ -61,10 +61,12 @@ def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> dict[str
 def draw(result: Result, folder: Path) -> None:
     """Draws a run's figures and its report into its folder."""
     from fairport import figures, report
+    from fairport.figures.saving import saver
 
     (folder / FIGURES).mkdir(exist_ok=True)
-    figures.draw_all(result, folder / FIGURES)
-    report.write(result, folder)
+    with saver() as pictures:
+        figures.draw_all(result, folder / FIGURES, pictures)
+        report.write(result, folder)
 
 
 def redraw(folder: Path) -> Path:

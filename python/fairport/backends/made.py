@@ -1,0 +1,120 @@
+"""What a run recorded becomes a Result: the summary, and the manifest that says how it was made."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+from fairport import _core, known_spread, loads, metrics
+from fairport.backends.protocol import Backend, Prepared, Recorded
+from fairport.result import Result, run_id
+from fairport.scenario import Scenario
+from fairport.scenario.tcp import DEFAULT_STACK
+from fairport.scenario.traffic import Traffic
+from fairport.scenario.traffic.incast import Incast
+
+
+def result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
+    """The result of a run, with the numbers of its tables."""
+    version, scenario = _core.__version__, prepared.scenario
+    summary = metrics.summary(
+        recorded.tables,
+        scenario=scenario.name,
+        seed=scenario.seed,
+        version=version,
+        fingerprint=recorded.fingerprint,
+        simulated_s=recorded.simulated_s,
+        wall_s=recorded.wall_s,
+        packet_hops=recorded.packet_hops,
+        measure_from_s=recorded.measure_from_s,
+        measure_to_s=recorded.measure_to_s,
+        backend=backend.name,
+        valid=recorded.valid,
+    )
+    summary |= _of_its_loads(scenario, recorded)
+    if summary["verdict"]["sentence"] == metrics.NO_VERDICT:
+        summary["verdict"]["sentence"] = loads.sentence(summary["traffic"]) or metrics.NO_VERDICT
+    summary["spread"] = ""
+    if summary["verdict"]["ratio"] is not None:
+        summary["spread"] = known_spread.sentence(prepared.key)
+    summary["caveats"] = loads.caveats(summary)
+    if recorded.health:
+        # a backend in real time says how well it kept its times, and whether that was enough
+        summary |= {"health": dict(recorded.health), "faults": list(recorded.faults)}
+    manifest = {
+        "schema_version": metrics.SCHEMA_VERSION,
+        "program": "fairport",
+        "version": version,
+        "backend": backend.name,
+        "run_id": run_id(scenario),
+        "seed": scenario.seed,
+        # by which the store of runs finds it
+        "key": prepared.key if prepared.is_kept else None,
+        "fingerprint": recorded.fingerprint,
+        "started": recorded.started.isoformat(timespec="seconds"),
+        "wall_s": recorded.wall_s,
+        "simulated_s": recorded.simulated_s,
+        "packet_hops": recorded.packet_hops,
+        "events": recorded.events,
+        "decisions_left_out": recorded.decisions_left_out,
+        "valid": recorded.valid,
+        "faults": list(recorded.faults),
+        "health": dict(recorded.health),
+        "measure": {"from_s": recorded.measure_from_s, "to_s": recorded.measure_to_s},
+        "machine": {
+            "system": platform.system(),
+            "release": platform.release(),
+            "architecture": platform.machine(),
+            "processors": os.cpu_count(),
+            "python": platform.python_version(),
+        },
+        "scenario": scenario.to_toml(),
+        "scenario_resolved": scenario.resolved(),
+    }
+    if scenario.user_code:
+        manifest["user_code"] = scenario.user_code.described()
+    return Result(
+        scenario=scenario,
+        seed=scenario.seed,
+        tables=recorded.tables,
+        summary=summary,
+        manifest=manifest,
+    )
+
+
+def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
+    """The part of the summary that follows the scenario's [[traffic]]."""
+    span = loads.Span(recorded.measure_from_s, recorded.measure_to_s, recorded.simulated_s)
+    tables = recorded.tables
+    share = loads.host_queue_drop_share(tables["flows"], tables["ports"])
+    return {
+        "host_queue_drop_share": share,
+        "rto_min_s": _rto_min_s(scenario),
+        "decisions_left_out": recorded.decisions_left_out,
+        "traffic": loads.summary(tables, [_load(one) for one in scenario.traffic], span),
+    }
+
+
+def _load(traffic: Traffic) -> loads.Load:
+    """What the summary has to know of a [[traffic]]."""
+    if not isinstance(traffic, Incast):
+        return loads.Load(traffic.kind)
+    return loads.Load(
+        traffic.kind,
+        rounds=traffic.rounds,
+        start_s=traffic.start.seconds,
+        stop_s=None if traffic.stop is None else traffic.stop.seconds,
+        pause_s=traffic.pause.seconds,
+    )
+
+
+def _rto_min_s(scenario: Scenario) -> float:
+    """The largest minimum RTO that the scenario gives to any sender."""
+    preset = _core.preset(scenario.tcp.stack or DEFAULT_STACK)
+    known = [float(preset["rto_min_ps"]) / 1e12]
+    if scenario.tcp.rto_min is not None:
+        known = [scenario.tcp.rto_min.seconds]
+    special = [*scenario.host_tcp, *(one.tcp for one in scenario.traffic if one.tcp)]
+    known += [one.rto_min.seconds for one in special if one.rto_min is not None]
+    return max(known)

@@ -1,0 +1,98 @@
+"""Saves figures as PNG and as SVG, the PNGs in a process of their own if there are two processors.
+
+A picture's PNG takes as long as all else about it. So it goes to a worker process as soon as it is
+drawn, while this process writes its SVG, draws the next one, and writes the report.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from fairport.study.workers import WorkerDiedError, shared
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Saver:
+    """Saves pictures; what it has been given is written when its `with` ends."""
+
+    def __init__(self, threads: ThreadPoolExecutor | None) -> None:
+        self._threads = threads
+        self._pending: list[Future[None]] = []
+
+    def save(self, picture: Figure, path: Path) -> list[Path]:
+        """Writes `path` with the endings .png and .svg; returns both paths."""
+        from fairport.figures import style
+
+        png, svg = (path.with_name(f"{path.name}.{ending}") for ending in ("png", "svg"))
+        if self._threads is None:
+            style.save(picture, png)
+        else:
+            self._pending.append(self._threads.submit(_in_a_worker, picture, png))
+        style.save(picture, svg)
+        return [png, svg]
+
+    def finish(self) -> None:
+        """Waits for what is under way. Raises what went wrong there."""
+        for one in self._pending:
+            one.result()
+
+
+@contextmanager
+def saver() -> Iterator[Saver]:
+    """A Saver. Nothing writes any more when the `with` is left, also by an exception."""
+    if not _has_a_worker():
+        yield Saver(None)
+        return
+    threads = ThreadPoolExecutor(1)
+    try:
+        found = Saver(threads)
+        yield found
+        found.finish()
+    finally:
+        threads.shutdown(cancel_futures=True)
+
+
+def get_ready() -> None:
+    """Starts the worker process and its imports, for a caller who is going to draw."""
+    if _has_a_worker():
+        Thread(target=_start_the_worker, daemon=True).start()
+
+
+def _start_the_worker() -> None:
+    with suppress(WorkerDiedError, OSError):  # each picture then finds out for itself
+        shared().call(_import_what_draws)
+
+
+def _import_what_draws(_: Any) -> None:
+    from matplotlib.backends import backend_agg as backend_agg
+
+    from fairport.figures import style as style
+
+
+def _has_a_worker() -> bool:
+    return (os.cpu_count() or 1) > 1
+
+
+def _in_a_worker(picture: Figure, path: Path) -> None:
+    try:
+        shared().call(_save, picture, path)
+    except (WorkerDiedError, OSError):
+        # There is no such process, or the disk is full, which this one then says.
+        _save(None, picture, path)
+
+
+def _save(_: Any, picture: Figure, path: Path) -> None:
+    from fairport.figures import style
+
+    # complete or not there: the report may look for it meanwhile
+    partial = path.with_name(f".{path.name}")
+    style.save(picture, partial)
+    partial.replace(path)

@@ -1,0 +1,64 @@
+"""Figures are the same bytes whichever process saves them, and nothing is left half written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import synthetic
+from fairport import figures
+from fairport.errors import InputError
+from fairport.figures import saving
+from fairport.result import Result
+from fairport.study.workers import Workers
+
+
+def _drawn(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_worker_writes_the_bytes_that_this_process_would(tmp_path: Path) -> None:
+    result = synthetic.run()
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    here = figures.draw_all(result, tmp_path / "here", saving.Saver(None))
+    with saving.saver() as pictures:
+        there = figures.draw_all(result, tmp_path / "there", pictures)
+    assert [path.name for path in here] == [path.name for path in there]
+    assert _drawn(tmp_path / "here") == _drawn(tmp_path / "there")
+    assert len(here) == 2 * len(figures.kinds(result))
+
+
+def test_without_a_worker_process_this_one_saves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairport.study.workers.sys.executable", "/there/is/no/such/python")
+    monkeypatch.setattr(saving, "shared", Workers)
+    result = synthetic.run()
+    with saving.saver() as pictures:
+        written = figures.draw_all(result, tmp_path, pictures)
+    assert set(written) == set(tmp_path.iterdir())
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor: there is no worker")
+def test_what_fails_there_is_raised_here(tmp_path: Path) -> None:
+    picture = figures.draw(synthetic.run(), "bars")
+    (tmp_path / "bars.png").mkdir()  # no picture can take its place
+    with pytest.raises(IsADirectoryError), saving.saver() as pictures:
+        pictures.save(picture, tmp_path / "bars")
+
+
+def _draw_and_fail(result: Result, folder: Path) -> None:
+    with saving.saver() as pictures:
+        figures.draw_all(result, folder, pictures)
+        raise InputError("is refused")
+
+
+def test_nothing_is_written_after_an_exception(tmp_path: Path) -> None:
+    result = synthetic.run()
+    with pytest.raises(InputError):
+        _draw_and_fail(result, tmp_path)
+    before = _drawn(tmp_path)
+    assert not [name for name in before if name.startswith(".")]
+    assert _drawn(tmp_path) == before
