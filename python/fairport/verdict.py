@@ -1,4 +1,4 @@
-"""The verdict on a run, in one computed sentence: who is starved, how much, and after what.
+"""The verdict on a run, in one or two computed sentences: who is starved, how much, and after what.
 
 **Outcast** (Prakash et al. 2012): the hop class with fewest flows, the *lone class*, gets less than
 half of the mean goodput of the class with most flows. Half, because the paper calls 1:6 flows the
@@ -88,23 +88,25 @@ def _sentence(
     its = verb("its", "their")
     gets = f"{subject} {verb('gets', 'get')} {ratio_in_words(ratio)} {its} {peers} peers' goodput"
     if ratio >= 1 / PARITY:
-        found = f"no outcast, {verb('it is', 'they are')} favoured"
+        found = f"no outcast: {verb('it is', 'they are')} favoured"
     elif ratio >= PARITY:
         found = "parity, no outcast"
     else:
         found = "outcast" if ratio < OUTCAST_BELOW else "at a disadvantage, but no outcast"
-        found += f"; {_waited(waiting[lone], verb('it', 'each'), its)}"
-    return f"{gets}: {found}{_other_starved(classes, lone, peers)}."
+    sentences = [f"{gets} ({found})."]
+    if ratio < PARITY:
+        sentences.append(_waited(waiting[lone], verb("It", "Each"), its))
+    return " ".join([*sentences, *_other_starved(classes, lone, peers)])
 
 
 def _waited(waiting: Waiting, it: str, its: str) -> str:
-    """How long a flow of the class waited, as a clause."""
+    """How long a flow of the class waited, as a sentence."""
     if waiting.after_drop_runs is None:
-        return f"no retransmission timer of {its} own expired"
+        return f"None of {its} retransmission timers expired."
     share = f"{100 * waiting.after_drop_runs:.0f} %"
     return (
-        f"{it} spent {_seconds(waiting.mean_s)} of {_seconds(waiting.of_s)} s waiting for timeouts,"
-        f" and {share} of that time followed three or more consecutive drops at {its} ingress port"
+        f"{it} spent {_seconds(waiting.mean_s)} of {_seconds(waiting.of_s)} s waiting for timeouts;"
+        f" {share} of that time followed three or more consecutive drops at {its} ingress port."
     )
 
 
@@ -112,14 +114,13 @@ def _seconds(value: float) -> str:
     return f"{value:.2g}" if value < 100 else f"{value:.0f}"
 
 
-def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str, peers: str) -> str:
-    """Other classes that get less than half, too."""
-    starved = [
-        f"the {name} flows get {ratio_in_words(one['throughput_ratio'])} the {peers} goodput"
+def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str, peers: str) -> list[str]:
+    """Other classes that get less than half, a sentence each."""
+    return [
+        f"The {name} flows get {ratio_in_words(one['throughput_ratio'])} the {peers} goodput."
         for name, one in classes.items()
         if name != lone and one["throughput_ratio"] < OUTCAST_BELOW
     ]
-    return "".join(f"; {clause}" for clause in starved)
 
 
 def _without_lone_class(classes: Mapping[str, Mapping[str, Any]]) -> str:

@@ -28,8 +28,8 @@ def test_the_papers_fifteen_to_one_is_an_outcast():
     assert found["outcast"] is True
     assert found["ratio"] == pytest.approx(0.1725, abs=1e-3)
     assert found["sentence"] == (
-        "The 2-hop flow gets 0.17 of its 6-hop peers' goodput: outcast; it spent 8.8 of 10 s "
-        "waiting for timeouts, and 83 % of that time followed three or more consecutive drops at "
+        "The 2-hop flow gets 0.17 of its 6-hop peers' goodput (outcast). It spent 8.8 of 10 s "
+        "waiting for timeouts; 83 % of that time followed three or more consecutive drops at "
         "its ingress port."
     )
 
@@ -37,13 +37,13 @@ def test_the_papers_fifteen_to_one_is_an_outcast():
 @pytest.mark.parametrize(
     ("lone", "outcast", "words"),
     [
-        (0.0, True, "gets 0.00 of its 6-hop peers' goodput: outcast"),
+        (0.0, True, "gets 0.00 of its 6-hop peers' goodput (outcast)"),
         (0.2, True, "gets 0.002 of"),
-        (49.0, True, ": outcast;"),
+        (49.0, True, "(outcast)."),
         (51.0, False, "at a disadvantage, but no outcast"),
         (95.0, False, "parity, no outcast"),
         (120.0, False, "parity, no outcast"),
-        (210.0, False, "gets 2.1 times its 6-hop peers' goodput: no outcast, it is favoured"),
+        (210.0, False, "gets 2.1 times its 6-hop peers' goodput (no outcast: it is favoured)"),
     ],
 )
 def test_from_starved_to_favoured(lone, outcast, words):
@@ -54,13 +54,13 @@ def test_from_starved_to_favoured(lone, outcast, words):
 
 def test_an_outcast_that_never_timed_out():
     found = verdict_on({"2-hop": (1, 10.0), "6-hop": (12, 70.0)})
-    assert found["sentence"].endswith("outcast; no retransmission timer of its own expired.")
+    assert found["sentence"].endswith("(outcast). None of its retransmission timers expired.")
 
 
 def test_several_outcast_flows_take_the_plural():
     sentence = verdict_on({"2-hop": (2, 10.0), "6-hop": (24, 35.0)}, share=1.0)["sentence"]
-    assert sentence.startswith("The 2 2-hop flows get 0.29 of their 6-hop peers' goodput: outcast")
-    assert "; each spent 8.8 of 10 s waiting for timeouts" in sentence
+    assert sentence.startswith("The 2 2-hop flows get 0.29 of their 6-hop peers' goodput (outcast)")
+    assert ". Each spent 8.8 of 10 s waiting for timeouts" in sentence
 
 
 def test_another_class_that_starves_is_named_too():
@@ -68,8 +68,8 @@ def test_another_class_that_starves_is_named_too():
         "sentence"
     ]
     assert sentence == (
-        "The 3 2-hop flows get 2 times their 6-hop peers' goodput: no outcast, they are favoured; "
-        "the 4-hop flows get 0.30 of the 6-hop goodput."
+        "The 3 2-hop flows get 2 times their 6-hop peers' goodput (no outcast: they are favoured). "
+        "The 4-hop flows get 0.30 of the 6-hop goodput."
     )
 
 

@@ -35,9 +35,9 @@ def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> 
     gets = f"{subject} {verb} {ratio_in_words(ratio)} the mean of {_others(others)}"
     if ratio >= PARITY:
         found = "parity, no outcast" if ratio < 1 / PARITY else "no outcast, but favoured"
-        return f"{gets}: {found}."
+        return f"{gets} ({found})."
     found = "outcast" if ratio < OUTCAST_BELOW else "at a disadvantage, but no outcast"
-    return f"{gets}: {found}; {_waiting(summary, tables, ours, is_joined)}."
+    return f"{gets} ({found}). {_waiting(summary, tables, ours, is_joined)}."
 
 
 def _hosts(flows: pl.DataFrame) -> str:
@@ -75,14 +75,14 @@ def _waiting(
     caused = caused.join(ours.select("flow"), on="flow", how="semi")
     waited = metrics.waiting(caused, ours.height, measure["from_s"], measure["to_s"])
     if waited.after_drop_runs is None:
-        return "no retransmission timer of its own was seen to expire"
-    each = "it" if ours.height == 1 else "each"
+        return "None of its retransmission timers was seen to expire"
+    each = "It" if ours.height == 1 else "Each"
     spent = f"{each} spent {waited.mean_s:.2g} of {waited.of_s:.2g} s waiting for timeouts"
     if not is_joined:
         return spent
     share = f"{100 * waited.after_drop_runs:.0f} %"
     return (
-        f"{spent}, and {share} of that time followed three or more consecutive drops"
+        f"{spent}; {share} of that time followed three or more consecutive drops"
         " at its ingress port"
     )
 
