@@ -196,7 +196,7 @@ def test_slurm_starts_the_workers(
 def test_an_option_that_slurm_does_not_have_is_refused() -> None:
     pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
     with (
-        pytest.raises(InputError, match="is not known of Slurm's jobs"),
+        pytest.raises(InputError, match="is not an option of a Slurm job"),
         connected("slurm://p?core=3"),
     ):
         pass

@@ -165,7 +165,7 @@ def test_a_file_that_is_not_there_or_not_of_a_known_format_is_named(tmp_path: Pa
     with pytest.raises(ScenarioError, match="cannot be read: no such file"):
         imported(tmp_path / "net.json")
     (tmp_path / "net.csv").write_text("", encoding="utf-8")
-    with pytest.raises(ScenarioError, match="is not of a format that is read"):
+    with pytest.raises(ScenarioError, match="has a format that Fairport does not read"):
         imported(tmp_path / "net.csv")
     (tmp_path / "net.graphml").write_text("<graphml>", encoding="utf-8")
     with pytest.raises(ScenarioError, match="is not GraphML"):

@@ -49,7 +49,10 @@ def compare(
     ] = None,
     backend: BackendName = "simulation",
     repeat: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Runs of each, with the seeds from --seed on.")
+        int,
+        typer.Option(
+            metavar="N", min=1, help="Runs of each, with consecutive seeds from --seed on."
+        ),
     ] = 10,
     seed: FirstSeed = None,
     duration: SimulatedTime = "",

@@ -29,13 +29,13 @@ def doctor(
         Path, typer.Option(metavar="FILE", help="Where the host profile goes.")
     ] = _DEFAULT,
     description: Annotated[
-        str, typer.Option(metavar="TEXT", help="What the host profile says it is.")
+        str, typer.Option(metavar="TEXT", help="Description to put into the host profile.")
     ] = "",
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say what this machine can do for `run --backend linux`, and what each lack costs.
+    """Show what this machine can do for `run --backend linux`, and what is missing.
 
     With --measure-hosts: write how long its hosts take for their answers. A scenario takes that in
     the simulation with `host.profile = "FILE"`.

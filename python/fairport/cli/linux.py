@@ -10,20 +10,20 @@ from fairport.cli.group import Group
 from fairport.cli.options import Json
 
 app = typer.Typer(
-    cls=Group, help="What the Linux backend leaves.", no_args_is_help=True, rich_markup_mode=None
+    cls=Group, help="Clean up after the Linux backend.", no_args_is_help=True, rich_markup_mode=None
 )
 
 
 @app.callback()
 def linux() -> None:
-    """What the Linux backend leaves."""
+    """Clean up after the Linux backend."""
 
 
 @app.command("cleanup")
 def cleanup(json: Json = False) -> None:
     """Remove the network namespaces and congestion controls that killed runs have left.
 
-    Those of runs that are still going on stay. Every run on the Linux backend does this first.
+    Runs that are still going on keep theirs. Every run on the Linux backend does this first.
     """
     from fairport.cli import output
 

@@ -27,13 +27,13 @@ def plot(
         typer.Option(
             "--color",
             metavar="NUMBER|AXIS",
-            help="Of a map: the number that it shows, or an axis of which it shows the best value."
-            " Of lines: an axis with a line per value.",
+            help="For a map: the number to show, or an axis whose best value is shown."
+            " For lines: an axis, with one line per value.",
         ),
     ] = "",
     by: Annotated[
         str,
-        typer.Option("--by", metavar="NUMBER", help="The number by which a value is the best."),
+        typer.Option("--by", metavar="NUMBER", help="The number that decides which value is best."),
     ] = "",
     where: Annotated[
         str,
@@ -51,7 +51,7 @@ def plot(
 ) -> None:
     """Draw a study: a map of a number over two axes, of the best value, or a family of lines.
 
-    Axes that are left become small multiples. Medians over the seeds; bistable points are marked.
+    The remaining axes become small multiples. Medians over the seeds; bistable points are marked.
     """
     from fairport import figures
     from fairport.cli import output

@@ -43,7 +43,10 @@ def run(
         ),
     ] = None,
     repeat: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Runs, with the seeds from --seed on.")
+        int,
+        typer.Option(
+            metavar="N", min=1, help="Number of runs, with consecutive seeds from --seed on."
+        ),
     ] = 1,
     assignments: Assignments = None,
     out: Annotated[
@@ -66,7 +69,7 @@ def run(
             "--pcap",
             metavar="PORT,..",
             help="Write captures (pcapng) of what arrives for these output ports and what leaves "
-            "them. `bottleneck` is one, too.",
+            "them. `bottleneck` names the busiest.",
         ),
     ] = "",
     capture_all: Annotated[
@@ -95,7 +98,7 @@ def run(
     """Run a scenario: tables, figures, a verdict.
 
     `--backend linux` runs it over the kernel's TCP (as root). A run for which the machine was too
-    slow is made again, up to as many times in all as --repeat says, and left out of the medians.
+    slow does not count and is repeated, at most --repeat times in all.
     Exit status 3: no run was valid.
     """
     if not (no_output or no_figures):

@@ -49,7 +49,7 @@ def hunt(
 ) -> None:
     """Find the scenario within given bounds that treats a flow worst.
 
-    Built in: hunt-outcast. As `fairport tune`, with the least objective.
+    Built in: hunt-outcast. Works like `fairport tune`, and looks for the smallest objective.
     """
     _search("hunt", file, trials, out, jobs, force=force, json=json, quiet=quiet)
 

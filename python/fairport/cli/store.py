@@ -13,7 +13,7 @@ def store(
     clear: Annotated[bool, typer.Option("--clear", help="Remove all of them.")] = False,
     json: Json = False,
 ) -> None:
-    """Say how many runs are kept and where, or remove them.
+    """Show how many runs are kept and where, or remove them.
 
     Every command keeps the numbers of its runs, `compare` and `reproduce` their tables too, so that
     none is run twice. FAIRPORT_STORE names another folder.

@@ -40,11 +40,11 @@ def sweep(
         typer.Option(
             metavar="SHARE",
             help="Add seeds to each point until the interval of the first number that is kept is"
-            " that narrow, such as 10%.",
+            " this narrow, such as 10%.",
         ),
     ] = "",
     most_seeds: Annotated[
-        int, typer.Option(metavar="N", min=2, help="The most that --until-precise adds up to.")
+        int, typer.Option(metavar="N", min=2, help="The most seeds per point with --until-precise.")
     ] = 200,
     quick: Annotated[
         bool, typer.Option("--quick", help="The quick look that the file describes.")
@@ -59,7 +59,7 @@ def sweep(
         ),
     ] = "",
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Say how many runs it is, and run none.")
+        bool, typer.Option("--estimate", help="Print how many runs it would be, and stop.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Allow more than a million points.")] = False,
     force: Force = False,

@@ -106,7 +106,7 @@ class PublishedClass(Section):
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         if self.goodput_bps and self.goodput_bps_mean is not None:
-            raise refuse("is given besides goodput_bps", "give one", field="goodput_bps_mean")
+            raise refuse("is given as well as goodput_bps", "give one", field="goodput_bps_mean")
         return self
 
 

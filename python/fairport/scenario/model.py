@@ -154,7 +154,7 @@ class Scenario(Section):
         oversubscribed = isinstance(self.topology, FatTree) and self.topology.oversubscription > 1
         if oversubscribed and self.fabric.rate is not None:
             raise refuse(
-                "is given beside fabric.rate, and both say how fast links between switches are",
+                "is given as well as fabric.rate, and both say how fast links between switches are",
                 "leave one of the two out",
                 field="topology.oversubscription",
             )

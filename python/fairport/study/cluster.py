@@ -171,7 +171,7 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
     wrong = [name for name in options if name not in known]
     if wrong:
         raise InputError(
-            "is not known of Slurm's jobs",
+            "is not an option of a Slurm job",
             file="--cluster",
             value=wrong[0],
             remedy=f"jobs, {', '.join(known)}",

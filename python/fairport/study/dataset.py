@@ -127,5 +127,5 @@ class Dataset:
             raise InputError(
                 f"is damaged: {str(error).splitlines()[0]}",
                 file=f"{self.place.name}/{self.folder}/{name}",
-                remedy="remove this file; the same command runs again what only it held",
+                remedy="remove this file; the same command then repeats the runs that it held",
             ) from None

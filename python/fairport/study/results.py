@@ -154,7 +154,9 @@ def read_definition(there: Folder) -> Definition:
             remedy="the sweep's command with --force writes it again",
         ) from None
     if not isinstance(document, dict) or document.get("program") != "fairport":
-        raise InputError("is not of Fairport", file=name, remedy="give the folder of a study")
+        raise InputError(
+            "was not written by Fairport", file=name, remedy="give the folder of a study"
+        )
     if document.get("format", 0) > FORMAT:
         raise InputError(
             f"has format {document['format']}, which a newer version of Fairport wrote",

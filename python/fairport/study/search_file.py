@@ -164,7 +164,9 @@ def load(source: str) -> SearchFile:
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "is not UTF-8 text"
         raise InputError(
-            f"cannot be read: {said}", file=source, remedy="give a search file (docs/guide)"
+            f"cannot be read: {said}",
+            file=source,
+            remedy="give a search file (docs/guide/studies.md)",
         ) from None
     search._file = str(path)
     return search

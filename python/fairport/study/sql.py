@@ -77,7 +77,7 @@ def _source(
         raise InputError(
             f"is damaged: {str(error).splitlines()[0]}",
             file=f"{file}: {files[0].name}",
-            remedy="remove this file; the same command runs again what only it held",
+            remedy="remove this file; the same command then repeats the runs that it held",
         ) from None
 
 

@@ -183,7 +183,9 @@ def _load(path: Path) -> SweepFile:
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "is not UTF-8 text"
         raise InputError(
-            f"cannot be read: {said}", file=str(path), remedy="give a sweep file (docs/studies.md)"
+            f"cannot be read: {said}",
+            file=str(path),
+            remedy="give a sweep file (docs/guide/studies.md)",
         ) from None
     return read({"name": path.stem, **document}, str(path), text)
 

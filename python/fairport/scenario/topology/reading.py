@@ -72,7 +72,7 @@ def _parsed(path: Path) -> nx.MultiGraph[Any]:
                 graph = nx.node_link_graph(document, multigraph=True, edges=edges)
             case suffix:
                 raise ScenarioError(
-                    "is not of a format that is read",
+                    "has a format that Fairport does not read",
                     file=str(path),
                     value=suffix,
                     remedy="give a .graphml file, or node-link JSON as .json",

@@ -41,7 +41,7 @@ class Udp(ListedFlows):
                 remedy = "leave it out" if given else f'add `{name} = "10ms"`'
                 raise refuse(problem, remedy, field=name)
         if self.tcp is not None:
-            raise refuse("is of no use to UDP", "leave it out", field="tcp")
+            raise refuse("has no effect on UDP", "leave it out", field="tcp")
         if self.payload > _LARGEST_PAYLOAD:
             raise refuse(
                 f"is more than the {_LARGEST_PAYLOAD} B that an IPv4 packet holds",
