@@ -35,8 +35,8 @@ def validate(
         typer.Option(
             metavar="N",
             min=1,
-            help="Runs on each side, with the seeds from --seed on; and so many Linux runs at most"
-            " are made again.",
+            help="Runs on each side, with consecutive seeds from --seed on. At most as many Linux"
+            " runs are repeated.",
         ),
     ] = 5,
     seed: FirstSeed = None,
