@@ -86,7 +86,7 @@ def test_a_name_and_a_file_mean_the_same(tmp_path: Path) -> None:
 
 def test_a_profile_beside_the_time_of_a_segment_is_refused() -> None:
     processing = {"kind": "constant", "value": "1us"}
-    with pytest.raises(ScenarioError, match=r"host.profile: is given beside host.processing"):
+    with pytest.raises(ScenarioError, match=r"host.profile: is given as well as host.processing"):
         load(SCENARIO | {"host": {"profile": "linux-6-vm", "processing": processing}})
     assert load(SCENARIO | {"host": {"profile": "none", "processing": processing}})
 
