@@ -1,6 +1,6 @@
 """The words that a report uses and links to, as the documentation's glossary explains them.
 
-`words.json` is made from docs/reference/glossary.md (`make docs`): a page explains its words where
+`words.json` is made from docs/reference/glossary.md (`make renew WHAT=docs`): a page explains its words where
 there is no network.
 """
 
