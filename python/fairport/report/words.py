@@ -1,7 +1,7 @@
 """The words that a report uses and links to, as the documentation's glossary explains them.
 
-`words.json` is made from docs/reference/glossary.md (`make renew WHAT=docs`): a page explains its words where
-there is no network.
+`words.json` is made from docs/reference/glossary.md (`make renew WHAT=docs`): a page explains its
+words where there is no network.
 """
 
 from __future__ import annotations
