@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import statistics
 import sys
@@ -69,6 +70,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
 RUNS = 5
 # two modes: the share of runs in each is compared, which takes more of them
 RUNS_OF = {"11 packets, n = 2": 20}
+_LEADS_APART = 0.3
 DEFAULT = "default profile"
 
 
@@ -131,7 +133,7 @@ def _runs(scenario: fp.Scenario, groups: Groups, seeds: int) -> list[dict[str, A
 
 
 def _file(name: str) -> Path:
-    return KEPT / f"{name}.json"
+    return KEPT / f"{name.replace('/', ' per ')}.json"
 
 
 def _write(name: str, content: Mapping[str, Any]) -> None:
@@ -153,11 +155,11 @@ def _table() -> str:
     for name in SCENARIOS:
         kept = _kept(name)
         if kept is not None:
-            rows.append([name, *_cells(kept)])
+            rows.append([name, *_cells(name, kept)])
     return table(heads, rows)
 
 
-def _cells(kept: Mapping[str, Any]) -> list[str]:
+def _cells(name: str, kept: Mapping[str, Any]) -> list[str]:
     if "error" in kept:
         return ["no run", *[""] * 5]
     sides = [kept[side] for side in (LINUX, SIMULATION, DEFAULT)]
@@ -165,10 +167,13 @@ def _cells(kept: Mapping[str, Any]) -> list[str]:
     lone[0] += f", {len(sides[0])} runs"
     ratios = [_median(side, "throughput_ratio") for side in sides]
     peers = [_median(side, "peers_goodput_bps_mean") for side in sides]
-    agree = [
-        "yes" if agrees((ratios[at], ratios[0]), (peers[at], peers[0])) else "**no**"
-        for at in (1, 2)
-    ]
+    leads = [_share_of_leads(side) for side in sides]
+    if name in RUNS_OF:
+        near = [abs(leads[at] - leads[0]) <= _LEADS_APART for at in (1, 2)]
+        lone = [f"{cell}, leads in {share:.0%}" for cell, share in zip(lone, leads, strict=True)]
+    else:
+        near = [agrees((ratios[at], ratios[0]), (peers[at], peers[0])) for at in (1, 2)]
+    agree = ["yes" if one else "**no**" for one in near]
     return [
         *lone,
         ", ".join(f"{ratio:.2f}" for ratio in ratios),
@@ -177,8 +182,17 @@ def _cells(kept: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _median(side: Sequence[Mapping[str, float]], key: str) -> float:
-    return statistics.median(row[key] for row in side)
+def _share_of_leads(side: Sequence[Mapping[str, float]]) -> float:
+    """Of the runs, those in which the lone flow has more than its peers' mean."""
+    return statistics.mean(
+        row["lone_goodput_bps_mean"] > row["peers_goodput_bps_mean"] for row in side
+    )
+
+
+def _median(side: Sequence[Mapping[str, float | None]], key: str) -> float:
+    # no ratio: the peers got nothing
+    values = [row[key] for row in side]
+    return statistics.median(math.inf if value is None else value for value in values)
 
 
 def _spread(values: Sequence[float]) -> str:
