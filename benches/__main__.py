@@ -1,6 +1,6 @@
 """Runs one benchmark: `python -m benches [CASE] [OPTION ..]`.
 
-The cases: `speed` (without a name), `million-flows`, `study`, `captures`, `linux`.
+The cases: `speed` (without a name), `million-flows`, `study`, `captures`, `memory`, `linux`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,18 @@ def main(arguments: Sequence[str]) -> int:
         from benches import linux
 
         linux.main(options)
+    elif name == "memory" and not options:
+        from benches import memory
+
+        return memory.main()
     elif name == "speed" and not options:
-        from benches import speed
+        from benches import memory, speed
 
         speed.main()
+        return memory.main()
     else:
         print(
-            "usage: make bench [CASE=speed|million-flows|study|captures|linux]"
+            "usage: make bench [CASE=speed|million-flows|study|captures|memory|linux]"
             " [ARGS='--flows 10000']"
         )
         return 0 if name in {"-h", "--help"} else 2

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import resource
 import statistics
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from typing import Any
+
+from benches.process import in_a_process, peak_bytes
 
 REPEATS = 5
 _ROOM = "30 packets"
@@ -105,7 +105,7 @@ class Cost:
 def measure(job: Job, repeats: int = REPEATS) -> Cost:
     """Runs a job `repeats` times."""
     document = lowered(job)
-    runs = [_in_a_process(document) for _ in range(repeats)]
+    runs = [in_a_process(__file__, document) for _ in range(repeats)]
     fingerprints = {run["fingerprint"] for run in runs}
     assert len(fingerprints) == 1, f"{job.name}: the same job gave {fingerprints}"
     return Cost(
@@ -132,25 +132,12 @@ def lowered(job: Job) -> str:
     return json.dumps(lower(scenario, hosts, presets).document)
 
 
-def _in_a_process(document: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, __file__], input=document, capture_output=True, text=True, check=True
-    )
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
-
-
-def _peak_bytes() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
 def _run(document: str) -> dict[str, Any]:
     import numpy as np
     from fairport import _core
 
     np.zeros(1)
-    before = _peak_bytes()
+    before = peak_bytes()
     simulation = _core.Simulation(document)
     begin = time.perf_counter()
     result = simulation.run(lambda simulated_s, packet_hops: None)
@@ -158,7 +145,7 @@ def _run(document: str) -> dict[str, Any]:
     facts = ("fingerprint", "packet_hops", "events", "simulated_s")
     return {name: result[name] for name in facts} | {
         "wall_s": wall_s,
-        "memory_bytes": _peak_bytes() - before,
+        "memory_bytes": peak_bytes() - before,
     }
 
 

@@ -163,7 +163,7 @@ def rtt_by(rtt: pl.DataFrame, group: str) -> pl.DataFrame:
     samples = pl.col("samples")
     reached = samples.cum_sum() >= 0.99 * samples.sum()
     merged = rtt.group_by(group, "rtt_s").agg(samples.sum()).sort(group, "rtt_s")
-    return merged.group_by(group).agg(
+    return merged.group_by(group, maintain_order=True).agg(
         rtt_mean_s=(pl.col("rtt_s") * samples).sum() / samples.sum(),
         rtt_p99_s=pl.col("rtt_s").filter(reached).first(),
     )

@@ -30,6 +30,18 @@ def test_a_rate_that_a_slow_clock_makes_too_slow_is_refused(
     assert "is too slow for a link" in refused(fairport, file)[0]
 
 
+@pytest.mark.parametrize("field", ["three-tier.edges_per_agg", "two-switch.peers", "star.hosts"])
+def test_a_topology_of_more_than_32_bits_is_refused_as_too_large(
+    fairport: Command, field: str
+) -> None:
+    kind, count = field.split(".")
+    asked = f'topology={{kind="{kind}",{count}=4294967296}}'
+    outcome = fairport("run", "outcast", "--duration", "1us", "--no-output", "--set", asked)
+    assert outcome.status == 2
+    assert f"topology.{count}: 4294967296 is too large" in outcome.err
+    assert "fault of fairport" not in outcome.err
+
+
 def test_results_may_lie_in_a_folder_with_brackets(fairport: Command, tmp_path: Path) -> None:
     folder = "a[b]c"
     arguments = ("run", "outcast", "--duration", "1ms", "--out", folder, "--no-figures")

@@ -302,6 +302,22 @@ def test_the_index_of_launches_is_of_transfers_that_started_together() -> None:
     assert index == pytest.approx(16 / 20)
 
 
+def test_an_index_over_senders_has_the_same_last_digit_each_time() -> None:
+    # 200 senders of three flows each; the index was summed in any order of the senders
+    count = 600
+    flows = pl.DataFrame(
+        {
+            "src": [f"h{flow % 200}" for flow in range(count)],
+            "goodput_bps": [1e6 / (1 + flow**1.7) for flow in range(count)],
+            "start_s": [20.0 + flow // 200 for flow in range(count)],
+            "fct_s": [1 / (1 + flow**0.7) for flow in range(count)],
+        }
+    )
+    for name in ("jain_index_of_senders", "jain_index_of_launches"):
+        indices = {METRICS[name].value(record_of(flows), Of()) for _ in range(50)}
+        assert len(indices) == 1, name
+
+
 def test_the_bottlenecks_drops_and_marks_are_of_what_came_to_it() -> None:
     bottleneck = {"port": "s0:0", "drops": 25, "queue_mean_bytes": 1500.0}
     record = replace(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,3 +17,18 @@ def test_what_broke_an_earlier_version_does_not_break_this_one() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
     assert "| corpus |" in done.stdout
+
+
+def test_whatever_is_drawn_is_a_document_and_a_command_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    from validation.attack.documents import Grammar
+    from validation.attack.questions import Questions
+
+    for number in range(40):
+        draw = random.Random(number)
+        assert isinstance(Grammar(draw, hostility=0.3).scenario(), dict)
+        _, document, line = Questions(draw, hostility=0.3).question()
+        assert document is None or isinstance(document, dict)
+        assert all(isinstance(word, str) and "\x00" not in word for word in line)

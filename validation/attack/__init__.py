@@ -35,6 +35,7 @@ from validation.attack.attempt import Outcome, run
 from validation.attack.commandlines import CommandLines
 from validation.attack.damage import Damage, make
 from validation.attack.documents import Grammar
+from validation.attack.questions import Questions
 from validation.case import DOCS
 from validation.markdown import between_markers, table
 
@@ -78,8 +79,9 @@ class Attack:
         kinds: list[tuple[float, Callable[[random.Random, str], None]]] = [
             (0.25, self._drawn_scenario),
             (0.25, self._changed_scenario),
-            (0.15, self._command_line),
-            (0.35, self._damage),
+            (0.12, self._command_line),
+            (0.13, self._question),
+            (0.25, self._damage),
         ]
         weights = [weight for weight, _ in kinds]
         draw.choices([make_it for _, make_it in kinds], weights)[0](draw, f"attempt {number}")
@@ -134,6 +136,17 @@ class Attack:
         self._enter(self._folder)
         self._one("command line", name, CommandLines(draw, HOSTILITY * 2).line())
 
+    def _question(self, draw: random.Random, name: str) -> None:
+        Damage(draw, self._sound).copy(self._folder)
+        self._enter(self._folder)
+        kind, document, line = Questions(draw, HOSTILITY).question()
+        try:
+            text = tomli_w.dumps(document or {})
+        except (TypeError, ValueError):
+            return  # TOML has no such value
+        Path("drawn-file.toml").write_text(text, encoding="utf-8", errors="replace")
+        self._one(kind, name, line)
+
     def _damage(self, draw: random.Random, name: str) -> None:
         os.chdir(self._folder.parent)
         what, line = Damage(draw, self._sound).into(self._folder)
@@ -182,6 +195,7 @@ def main(arguments: Sequence[str]) -> int:
     given = _options(arguments)
     with tempfile.TemporaryDirectory(prefix="fairport-attack-") as folder:
         _limit_memory()
+        _touch_no_machine()
         attack = Attack(given.seed, Path(folder), verbose=given.verbose)
         begun = time.monotonic()
         attack.prepare()
@@ -214,6 +228,17 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, hard))
     except (ImportError, ValueError, OSError):
         pass  # not on this system
+
+
+def _touch_no_machine() -> None:
+    """The Linux backend ends where it would make namespaces, whoever runs the attack."""
+    from fairport.backends.linux import doctor
+    from fairport.errors import BackendError
+
+    def refuse() -> None:
+        raise BackendError("is not run by the attack")
+
+    doctor.require_root = refuse
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:

@@ -15,7 +15,7 @@ import typer
 from validation.attack import words
 
 # they make network namespaces, or end other people's
-_NEVER = {("linux", "cleanup"), ("validate",), ("doctor",)}
+_NEVER = {("linux", "cleanup"), ("doctor",)}
 _NEVER_OPTIONS = {"--cluster", "--measure-hosts", "--fixes"}
 _LONG = {"--all"}
 _SCENARIOS = ("outcast", "two-switch", "outcast-1-to-12", "drawn.toml", "none.toml", "kept")
@@ -44,7 +44,7 @@ _ARGUMENTS = {
     "study": ("study", "kept", "none"),
     "sql": ("select * from runs", "select count(*) from runs", "select", "select * from nothing"),
     "paths": ("a.pkt", "none.pkt", "scripts"),
-    "captures": ("a.pcap", "none.pcap"),
+    "captures": ("a.pcapng", "none.pcap"),
     "experiments": ("prakash2012/none", "none"),
 }
 
@@ -83,7 +83,7 @@ class CommandLines:
                 line.append(name)
                 if not getattr(parameter, "is_flag", False):
                     line.append(self._word(_GOOD.get(name, ("1", "x", "out"))))
-        if "run" in path or "compare" in path:
+        if path[0] in ("run", "compare", "validate"):
             # what is not short by itself
             line += ["--duration", "2ms"]
         if draw.random() < self._hostility:

@@ -27,6 +27,7 @@ seeds = 1
 duration = "1ms"
 [axes]
 "queue.limit" = ["16KiB", "32KiB"]
+"link.delay" = ["1us", "2us"]
 """
 _TRACE = "start_s,src,dst,size_bytes\n0.0,h1,h0,10000\n0.0001,h2,h0,5000\n"
 _CDF = "100 0\n1000 0.5\n10000 1\n"
@@ -34,6 +35,7 @@ _WITH = 'name = "drawn"\nduration = "1ms"\n[topology]\nkind = "fat-tree"\nk = 4\
 _FILES = {
     "sweep.toml": _SWEEP,
     "trace.csv": _TRACE,
+    "map.csv": "address,name,hops\n10.0.0.1,h1,2\n10.0.0.0/24,others,4\n",
     "sizes.cdf": _CDF,
     "with-trace.toml": _WITH + '[[traffic]]\nkind = "trace"\nfile = "trace.csv"\n',
     "with-cdf.toml": _WITH + '[[traffic]]\nkind = "poisson"\nload = 0.3\nsizes = "sizes.cdf"\n',
@@ -93,6 +95,7 @@ TARGETS = (
         "a.pcapng",
         (("analyze", "a.pcapng", "--no-figures", "--force"), ("analyze", "a.pcapng", "--json")),
     ),
+    Target("host map", "map.csv", (("analyze", "a.pcapng", "--map", "map.csv", "--json"),)),
     Target(
         "script", "a.pkt", (("script", "a.pkt"), ("script", "--json", "--stack", "ns2", "a.pkt"))
     ),

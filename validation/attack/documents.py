@@ -46,9 +46,7 @@ class Grammar:
 
     def scenario(self) -> dict[str, Any]:
         """A whole scenario."""
-        document = self._made(self._schema, 0)
-        assert isinstance(document, dict)
-        return self._short(document)
+        return self._short(self._object(self._schema, 0))
 
     def changed_builtin(self) -> dict[str, Any]:
         """A built-in scenario, of which some sections are drawn anew."""

@@ -104,7 +104,11 @@ def _goodput_of_traffic(record: Record, of: Of) -> float | None:
 
 
 def _goodput_per_sender_jain(record: Record, of: Of) -> float | None:
-    senders = _of_traffic(record, of).group_by("src").agg(pl.col("goodput_bps").mean())
+    senders = (
+        _of_traffic(record, of)
+        .group_by("src", maintain_order=True)
+        .agg(pl.col("goodput_bps").mean())
+    )
     return metrics.jain_index(senders["goodput_bps"])
 
 
@@ -136,7 +140,7 @@ def _fct_variation(record: Record, of: Of) -> float | None:
 def _jain_of_launches(record: Record, of: Of) -> float | None:
     """The mean, over the launches of periodic transfers, of the index over their durations."""
     launch = pl.col("start_s").rank("ordinal").over("src").alias("launch")
-    by_launch = _of_traffic(record, of).with_columns(launch).group_by("launch")
+    by_launch = _of_traffic(record, of).with_columns(launch).group_by("launch", maintain_order=True)
     senders = _of_traffic(record, of)["src"].n_unique()
     indices = [
         metrics.jain_index(members["fct_s"])

@@ -43,6 +43,10 @@ class TopologySection(Section):
         return {}
 
 
+# the engine's numbers have 32 bits
+_COUNT_END = 2**32
+
+
 def count(default: int, least: int = 1) -> Any:
-    """A field that counts hosts, switches or ports; the engine knows the most."""
-    return Field(default=default, ge=least)
+    """A field that counts hosts, switches or ports; the engine knows the most of each topology."""
+    return Field(default=default, ge=least, lt=_COUNT_END)

@@ -17,7 +17,7 @@ class TwoSwitch(TopologySection):
 
     kind: Literal["two-switch"]
     """Two switches and one link between them."""
-    peers: int = Field(ge=1)
+    peers: int = Field(ge=1, lt=2**32)
     """Hosts behind the second switch, which share one ingress port of the first."""
 
 
