@@ -56,7 +56,7 @@ class Memory:
 
     @property
     def is_within(self) -> bool:
-        """Whether the run stayed within its estimate, where it is large enough to tell."""
+        """Whether the run stayed within its estimate, where it is large enough to compare."""
         return (
             self.needed_bytes < LEAST_BYTES or self.needed_bytes <= MOST_OVER * self.estimated_bytes
         )
