@@ -80,7 +80,7 @@ pub trait Writer: Send + 'static {
     fn finish(&mut self) -> io::Result<()>;
 }
 
-/// A packet at a port that the network has told of, while its frame is still there.
+/// A packet that was seen at a captured port, while its frame is still there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) port: PortId,

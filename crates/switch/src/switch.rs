@@ -6,6 +6,8 @@
 //! what has reached a host by then is sent to that host's interface. Between turns the switch sleeps
 //! until something is due or a frame arrives ([`crate::rest`]).
 
+mod outcome;
+
 use std::io;
 use std::ops::RangeInclusive;
 
@@ -15,7 +17,7 @@ use fairport_net::stream::Stream;
 use fairport_net::{Header, Network, Packet, PortId, Topology};
 use fairport_plan::flow::{Application, End, FlowSpec, Origin};
 use fairport_plan::{FlowFactory, Parts, Plan};
-use fairport_record::{Fingerprint, PacketLog, QueueSamples, Recorder, names, ports};
+use fairport_record::{PacketLog, QueueSamples, Recorder};
 use fairport_tcp::Ecn;
 use fairport_units::{Duration, Instant};
 use fairport_wire::{Captured, FlowKey, Frame, mark_ce};
@@ -29,12 +31,13 @@ use crate::flows::{FlowTable, Lane};
 use crate::frames::{FrameId, Frames};
 use crate::health::Health;
 use crate::identify::{Identified, identify};
-use crate::outcome::Outcome;
 use crate::outlet::Outlet;
 use crate::realtime::Class;
 use crate::rest::Rest;
 use crate::ring::Ring;
 use crate::timeouts::TimeoutFinder;
+
+pub use outcome::Outcome;
 
 /// The longest sleep, so that a request to stop is heard.
 const LONGEST_SLEEP: Duration = Duration::from_ms(50);
@@ -222,51 +225,6 @@ impl Switch {
         }
         self.health.ring_losses += u64::from(self.ring.take_losses()?);
         Ok(())
-    }
-
-    /// What the run leaves. Its captures are complete.
-    ///
-    /// # Errors
-    /// If the captures could not be written.
-    pub fn into_outcome(mut self) -> io::Result<Outcome> {
-        self.network.settle(self.end);
-        self.let_go();
-        if let Some(capturing) = self.capturing.take() {
-            self.health.capture_losses = capturing.finish()?;
-        }
-        self.network.assert_conservation();
-        let packet_hops = self.network.packet_hops();
-        let ports = ports(
-            &self.network,
-            &self.network.observer().recorder,
-            self.end - Instant::ZERO,
-            &self.flows_through,
-            &self.clock_errors_ppb,
-        );
-        let mut names = names();
-        let numbers = (0..self.topology.ports().len() as u32).map(PortId);
-        names.push((
-            "port",
-            numbers.map(|port| self.topology.port_name(port)).collect(),
-        ));
-        let fingerprint = Fingerprint::new(self.network.port_states()).digest;
-        let Watcher { recorder, log, .. } = self.network.into_observer();
-        let mut tables = vec![
-            self.queue.into_table(),
-            self.timeouts.into_table(),
-            self.answers.into_table(),
-            ports,
-        ];
-        tables.extend(recorder.into_tables());
-        tables.push(log.into_table(self.end));
-        Ok(Outcome {
-            health: self.health,
-            flows: self.flows.into_keys(),
-            tables,
-            packet_hops,
-            fingerprint,
-            names,
-        })
     }
 
     /// Takes in the frames that have arrived.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from fairport.backends.protocol import BOTTLENECK, EVERY_PORT, Observation
 from fairport.errors import InputError, did_you_mean
@@ -51,3 +52,14 @@ def capture_files(port: str) -> tuple[str, str]:
     """
     stem = re.sub(r"[^\w.-]", "-", port)
     return f"{stem}.ingress.pcapng", f"{stem}.egress.pcapng"
+
+
+def capture_paths(
+    wanted: Observation, number: Mapping[str, int], seed: int
+) -> list[tuple[int, Path, Path]]:
+    """The captured ports by their numbers, with the files of what arrives and of what leaves."""
+    if not wanted.captures or wanted.folder is None:
+        return []
+    folder = wanted.folder(seed).absolute()
+    files = ((port, *capture_files(port)) for port in wanted.captures)
+    return [(number[port], folder / ingress, folder / egress) for port, ingress, egress in files]

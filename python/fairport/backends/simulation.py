@@ -10,7 +10,7 @@ from typing import Any
 
 from fairport import _core
 from fairport.backends.jobs import job_of, key, refused
-from fairport.backends.observation import capture_files, named
+from fairport.backends.observation import capture_paths, named
 from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
 from fairport.result import run_id
 from fairport.scenario import Scenario
@@ -109,15 +109,8 @@ class PreparedSimulation:
         if wanted is None:
             return None
         number = {name: index for index, name in enumerate(self.simulation.ports)}
-        captures = []
-        if wanted.captures and wanted.folder is not None:
-            folder = wanted.folder(self.scenario.seed)
-            captures = [
-                (number[port], *(folder / name for name in capture_files(port)))
-                for port in wanted.captures
-            ]
         return {
-            "captures": captures,
+            "captures": capture_paths(wanted, number, self.scenario.seed),
             "snap_bytes": wanted.snap_bytes,
             "packets": [number[port] for port in wanted.packets],
             "window_s": wanted.window_s,

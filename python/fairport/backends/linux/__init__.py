@@ -16,7 +16,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from fairport import _core, headers
@@ -44,15 +43,9 @@ from fairport.backends.linux.host_settings import host_settings
 from fairport.backends.linux.load import LoadReport, LoadTask
 from fairport.backends.linux.namespaces import HostSettings, Namespaces
 from fairport.backends.linux.observing import Observe
-from fairport.backends.linux.processes import (
-    Child,
-    ChildError,
-    SwitchTask,
-    forward,
-    load,
-)
+from fairport.backends.linux.processes import Child, ChildError, SwitchTask, forward, load
 from fairport.backends.linux.queue_trace import QueueTask, watch_queues
-from fairport.backends.observation import capture_files, named
+from fairport.backends.observation import capture_paths, named
 from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
 from fairport.errors import BackendError
 from fairport.result import run_id
@@ -93,9 +86,8 @@ class PreparedLinux:
     settings: HostSettings
     stacks: Sequence[Stack]
     observation: Observation | None = None
-    """What is kept of single packets, each port by its own name."""
+    """What is kept of single packets, each port by its own name, and all ports of the network:"""
     ports: Sequence[str] = ()
-    """The network's ports, where some are observed."""
 
     @property
     def key(self) -> str:
@@ -127,8 +119,8 @@ class PreparedLinux:
                 remedy="leave it out: Fairport's own switch writes captures",
             )
         planned = _core.Simulation(json.dumps(self.job.document))
-        found = named(observation, planned.ports, planned.busiest_port)
-        return replace(self, observation=found, ports=planned.ports)
+        own = named(observation, planned.ports, planned.busiest_port)
+        return replace(self, observation=own, ports=planned.ports)
 
     def run(self, progress: Progress | None = None) -> Recorded:
         """Runs it, in namespaces of its own, and removes them.
@@ -232,7 +224,7 @@ class PreparedLinux:
     def _switch_task(self, spaces: Namespaces, hosts: Mapping[int, HostAt]) -> SwitchTask:
         longer = self.job.document["duration_ps"] + int(_LEAD_S * 1e12)
         wanted = self.observation or Observation()
-        number = {name: place for place, name in enumerate(self.ports)}
+        number = {name: number for number, name in enumerate(self.ports)}
         return SwitchTask(
             namespace=spaces.switch,
             job_json=json.dumps(self.job.document | {"duration_ps": longer}),
@@ -242,23 +234,10 @@ class PreparedLinux:
             silence_s=_SILENCE_OF_RTO_MIN * self.settings.rto_min_ms * 1e-3,
             request_ports=REQUEST_PORTS,
             packets=tuple(number[port] for port in wanted.packets),
-            captures=self._captures(wanted, number),
+            captures=capture_paths(wanted, number, self.scenario.seed),
             snap_bytes=wanted.snap_bytes,
             zero_s=_LEAD_S,
         )
-
-    def _captures(
-        self, wanted: Observation, number: Mapping[str, int]
-    ) -> list[tuple[int, Path, Path]]:
-        """The captured ports with their two files."""
-        if not wanted.captures or wanted.folder is None:
-            return []
-        folder = wanted.folder(self.scenario.seed).absolute()
-        files = {port: capture_files(port) for port in wanted.captures}
-        return [
-            (number[port], folder / ingress, folder / egress)
-            for port, (ingress, egress) in files.items()
-        ]
 
     def _load_task(self, hosts: Mapping[int, HostAt]) -> LoadTask:
         scenario, measure = self.scenario, self.scenario.measure

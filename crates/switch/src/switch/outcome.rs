@@ -1,0 +1,75 @@
+//! What a run in real time leaves.
+
+use std::io;
+
+use fairport_net::PortId;
+use fairport_record::{Fingerprint, Table, names, ports};
+use fairport_units::Instant;
+use fairport_wire::FlowKey;
+
+use super::Switch;
+use crate::edge::Watcher;
+use crate::health::Health;
+
+/// What a run in real time leaves.
+pub struct Outcome {
+    /// How well the switch kept its times.
+    pub health: Health,
+    /// The tables of packets and queues.
+    pub tables: Vec<Table>,
+    /// Packets whose last bit arrived at a next node.
+    pub packet_hops: u64,
+    /// Hash of what happened at every port. No two runs of real hosts have the same.
+    pub fingerprint: u64,
+    /// What the data of each flow is known by, in the order of their numbers.
+    pub flows: Vec<FlowKey>,
+    /// Lists of names of what the tables number.
+    pub names: Vec<(&'static str, Vec<String>)>,
+}
+
+impl Switch {
+    /// What the run leaves. Its captures are complete.
+    ///
+    /// # Errors
+    /// If the captures could not be written.
+    pub fn into_outcome(mut self) -> io::Result<Outcome> {
+        self.network.settle(self.end);
+        self.let_go();
+        if let Some(capturing) = self.capturing.take() {
+            self.health.capture_losses = capturing.finish()?;
+        }
+        self.network.assert_conservation();
+        let packet_hops = self.network.packet_hops();
+        let ports = ports(
+            &self.network,
+            &self.network.observer().recorder,
+            self.end - Instant::ZERO,
+            &self.flows_through,
+            &self.clock_errors_ppb,
+        );
+        let mut names = names();
+        let numbers = (0..self.topology.ports().len() as u32).map(PortId);
+        names.push((
+            "port",
+            numbers.map(|port| self.topology.port_name(port)).collect(),
+        ));
+        let fingerprint = Fingerprint::new(self.network.port_states()).digest;
+        let Watcher { recorder, log, .. } = self.network.into_observer();
+        let mut tables = vec![
+            self.queue.into_table(),
+            self.timeouts.into_table(),
+            self.answers.into_table(),
+            ports,
+        ];
+        tables.extend(recorder.into_tables());
+        tables.push(log.into_table(self.end));
+        Ok(Outcome {
+            health: self.health,
+            flows: self.flows.into_keys(),
+            tables,
+            packet_hops,
+            fingerprint,
+            names,
+        })
+    }
+}
