@@ -13,9 +13,11 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard cra
 # `make bench` and `make validate` take one CASE each, and its options in ARGS; `make renew` takes WHAT.
 CASE ?=
 ARGS ?=
+
+WHEEL_DOCS := crates/python/fairport.data/data/share/doc/fairport
 WHAT ?=
 
-.PHONY: help demo test lint wheel bench validate attack mutants kernel-diff renew clean
+.PHONY: help demo test lint wheel wheel-docs bench validate attack mutants kernel-diff renew clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -54,7 +56,12 @@ lint: $(VENV)/.built  ## check format, lints, types, rustdoc's links and the dep
 	else pip-audit --disable-pip --require-hashes --requirement requirements.lock; fi
 
 wheel: $(VENV)/.locked $(VENV)/.tools  ## build the wheel for every Python from 3.10 on, into dist/; PGO=1: guided by profiles of runs
+	@$(MAKE) --no-print-directory wheel-docs
 	$(BIN)/maturin build --release --locked --out dist $(if $(PGO),--pgo)
+
+# The documentation goes into the wheel, which installs it as share/doc/fairport.
+wheel-docs:
+	rm -rf $(WHEEL_DOCS) && mkdir -p $(WHEEL_DOCS) && cp -R docs/. $(WHEEL_DOCS)
 
 attack: $(VENV)/.built  ## attack the command line with bad input and damaged files: ARGS="--seconds 600 --seed 5"
 	$(BIN)/python -m validation attack $(ARGS)

@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_wheel_runs_a_scenario_in_an_empty_environment(tmp_path: Path) -> None:
+    subprocess.run(["make", "--no-print-directory", "wheel-docs"], cwd=ROOT, check=True)
     subprocess.run(
         [
             sys.executable,
@@ -55,3 +56,7 @@ def test_the_wheel_runs_a_scenario_in_an_empty_environment(tmp_path: Path) -> No
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results" / "outcast" / "report.html").exists()
+    assert (home / "share" / "man" / "man1" / "fairport.1").exists()
+    brought = home / "share" / "doc" / "fairport"
+    pages = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")]
+    assert [page for page in pages if not (brought / page).exists()] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,7 +107,9 @@ def _panel(
         axes.xaxis.set_major_locator(MaxNLocator(3))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         if axis == "zero":
-            axes.set_xlim(left=0)
+            # room for a marker at the largest value
+            most = axes.dataLim.x1
+            axes.set_xlim(0, 1.06 * most if 0 < most < math.inf else None)
     axes.tick_params(labelsize=7.5)
 
 

@@ -45,7 +45,7 @@ function drawBlackout(doc) {
   });
   parts.push(svg("text", { x: 0, y: base - WAITS + 24, class: "small" }, `wait, to ${four(most)} µs`));
   parts.push(svg("line", { x1: LEFT, x2: wide - 14, y1: base, y2: base, class: "axis" }));
-  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+  for (const share of wide < 500 ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]) {
     const end = share === 1 ? "end" : share ? "middle" : "start";
     parts.push(svg("text", { x: x(last * share), y: base + 16, "text-anchor": end, class: "small" }, `${four(last * share)} µs`));
   }
