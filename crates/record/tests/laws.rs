@@ -65,7 +65,7 @@ fn at_the_limits() -> Recorded {
 }
 
 /// The laws that break when one column is another.
-fn broken_by(table: &str, name: &str, column: Column) -> Vec<&'static str> {
+fn broken_by(table: &str, name: &str, column: &Column) -> Vec<&'static str> {
     let mut recorded = at_the_limits();
     let tables = recorded.tables.iter_mut();
     let columns = tables
@@ -73,7 +73,7 @@ fn broken_by(table: &str, name: &str, column: Column) -> Vec<&'static str> {
         .flat_map(|one| &mut one.columns);
     for (own, values) in columns {
         if *own == name {
-            *values = column.clone();
+            values.clone_from(column);
         }
     }
     violations(&recorded, &limits())
@@ -90,7 +90,7 @@ fn a_record_at_its_limits_obeys() {
 #[test]
 fn a_share_above_one_or_below_zero_is_found() {
     for share in [1.001, -0.001, f64::NAN] {
-        let found = broken_by("ports", "busy_share", Column::F64(vec![0.5, share]));
+        let found = broken_by("ports", "busy_share", &Column::F64(vec![0.5, share]));
         assert_eq!(found, ["a share is within 0 and 1"], "{share}");
     }
 }
@@ -100,9 +100,9 @@ fn a_date_outside_the_run_is_found_but_not_a_planned_start() {
     let law = "nothing is dated outside the run";
     for time in [1.001, -0.001] {
         let dates = || Column::F64(vec![time]);
-        assert_eq!(broken_by("drops", "time_s", dates()), [law], "{time}");
+        assert_eq!(broken_by("drops", "time_s", &dates()), [law], "{time}");
         let ends = Column::F64(vec![f64::NAN, time]);
-        assert_eq!(broken_by("flows", "end_s", ends), [law], "{time}");
+        assert_eq!(broken_by("flows", "end_s", &ends), [law], "{time}");
     }
 }
 
@@ -111,9 +111,9 @@ fn counts_that_differ_between_tables_are_found() {
     let law = "drops, marks and timeouts are as many in every table";
     for name in ["drops", "marks", "timeouts"] {
         let two = || Column::U64(vec![2, 0]);
-        assert_eq!(broken_by("flows", name, two()), [law], "{name}");
+        assert_eq!(broken_by("flows", name, &two()), [law], "{name}");
         if name != "timeouts" {
-            assert_eq!(broken_by("ports", name, two()), [law], "{name}");
+            assert_eq!(broken_by("ports", name, &two()), [law], "{name}");
         }
     }
 }
@@ -121,8 +121,13 @@ fn counts_that_differ_between_tables_are_found() {
 #[test]
 fn a_byte_delivered_beyond_the_size_or_what_was_sent_is_found() {
     let law = "no flow delivers more than it sent";
-    let delivered =
-        |first, second| broken_by("flows", "delivered_bytes", Column::U64(vec![first, second]));
+    let delivered = |first, second| {
+        broken_by(
+            "flows",
+            "delivered_bytes",
+            &Column::U64(vec![first, second]),
+        )
+    };
     assert_eq!(delivered(6001, 5000), [law], "of 6000");
     assert_eq!(
         delivered(6000, 5001),
@@ -135,18 +140,18 @@ fn a_byte_delivered_beyond_the_size_or_what_was_sent_is_found() {
 fn a_queue_beyond_its_limit_its_mean_or_its_samples_is_found() {
     let law = "no queue exceeds its limit";
     let most = Column::U64(vec![5001, 4000]);
-    assert_eq!(broken_by("ports", "queue_max_bytes", most), [law]);
+    assert_eq!(broken_by("ports", "queue_max_bytes", &most), [law]);
     let mean = Column::F64(vec![5000.5, 10.0]);
-    assert_eq!(broken_by("ports", "queue_mean_bytes", mean), [law]);
+    assert_eq!(broken_by("ports", "queue_mean_bytes", &mean), [law]);
     let samples = Column::U64(vec![5000, 4001]);
-    assert_eq!(broken_by("queue", "bytes", samples), [law]);
+    assert_eq!(broken_by("queue", "bytes", &samples), [law]);
 }
 
 #[test]
 fn goodput_beyond_the_line_and_a_segment_is_found() {
     let measured = Column::U64(vec![6000, 5001]);
     assert_eq!(
-        broken_by("flows", "measured_bytes", measured),
+        broken_by("flows", "measured_bytes", &measured),
         ["no goodput exceeds the line"]
     );
 }
