@@ -29,8 +29,9 @@ from fairport.study.worker import Report
 Task = tuple[Scenario, int]
 """A scenario and the seed that takes the place of its own."""
 
-# so many finished records may wait for an earlier one, for each run under way
-_AHEAD = 4
+# So many finished records may wait for an earlier one, for each run under way: a record is about
+# 20 kB, and a run of many seconds must not keep the other processors waiting.
+_AHEAD = 64
 
 # so many runs for each at a time pay for the start of a process
 _WORTH_A_PROCESS = 6
