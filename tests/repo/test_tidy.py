@@ -116,7 +116,9 @@ def test_a_name_has_one_meaning(name: str) -> None:
 
 
 def test_a_file_fits_in_a_readers_head() -> None:
-    counts = {name: text.count("\n") for name, text in texts().items() if name not in GENERATED}
+    # a changelog is a list that only grows
+    left_out = GENERATED | {"CHANGELOG.md"}
+    counts = {name: text.count("\n") for name, text in texts().items() if name not in left_out}
     too_long = {
         name: count
         for name, count in counts.items()

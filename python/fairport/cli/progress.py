@@ -183,14 +183,21 @@ class _Announcement:
     def __init__(self, name: str, needs: Callable[[], str]) -> None:
         self.name, self.needs = name, needs
         self.started, self.is_made = monotonic(), False
+        self.first: tuple[float, float] | None = None
+        """The first step: when, and how far it was. What was set up before says nothing of the rest."""
 
     def once_known(self, done: float, total: float | None) -> None:
         """Called at every step."""
-        elapsed_s = monotonic() - self.started
-        if self.is_made or elapsed_s < _KNOWN_AFTER_S or not total or not done:
+        now = monotonic()
+        if self.is_made or not total or not done:
+            return
+        if self.first is None:
+            self.first = now, done
+        elapsed_s, gained = now - self.first[0], done - self.first[1]
+        if elapsed_s < _KNOWN_AFTER_S or not gained:
             return
         self.is_made = True
-        whole_s = elapsed_s * total / done
+        whole_s = now - self.started + elapsed_s * (total - done) / gained
         if whole_s > ANNOUNCED_S:
             text = f"{self.name}: takes about {duration(whole_s)}{self.needs()}"
             err().print(text, soft_wrap=True)
