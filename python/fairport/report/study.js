@@ -2,40 +2,15 @@
 // point that was chosen with all of its seeds. The address holds what is chosen.
 "use strict";
 (() => {
-  const SVG = "http://www.w3.org/2000/svg";
   const MOST_PANELS = 24;
   const [WIDE, LEFT, BELOW] = [400, 58, 34];
   const ALL = -1;
   const [MEDIAN, LOW, HIGH, LOWER, UPPER] = [0, 1, 2, 3, 4];
-  const byId = (id) => document.getElementById(id);
   let doc = null;
   const view = { number: 0, best: ALL, x: 0, y: ALL, fixed: [], point: null };
 
-  function make(name, set = {}, ...parts) {
-    const one = Object.assign(document.createElement(name), set);
-    one.append(...parts);
-    return one;
-  }
-
-  function draw(name, set = {}, ...parts) {
-    const one = document.createElementNS(SVG, name);
-    for (const [key, value] of Object.entries(set)) one.setAttribute(key, value);
-    one.append(...parts);
-    return one;
-  }
-
-  const shown = (value) => (value === null ? "none" : Number(value.toPrecision(3)).toString());
   const number = () => doc.numbers[view.number];
-  const unit = (of) => (of.unit ? ` ${of.unit}` : "");
-  const named = (of) => (of.unit ? `${of.title} (${of.unit})` : of.title);
   const isAxis = (axis) => axis !== ALL;
-
-  function colour(of, value) {
-    const scale = of.log ? Math.log : (one) => one;
-    const [least, most] = [scale(of.least), scale(of.most)];
-    const at = value <= 0 && of.log ? 0 : (scale(value) - least) / (most - least || 1);
-    return of.colours[Math.round(Math.min(Math.max(at, 0), 1) * (of.colours.length - 1))];
-  }
 
   // --- what is chosen -----------------------------------------------------------------------
 
@@ -158,8 +133,6 @@
       draw("line", { class: "cut", x1: x, y1: y + tall, x2: x + wide, y2: y }),
     ];
   }
-
-  const bare = (label) => label.replace(/ packets$/, "");
 
   function panel({ title, cells }) {
     const [columns, rows] = [used(view.x), isAxis(view.y) ? used(view.y) : [0]];

@@ -54,7 +54,7 @@ def page(
     }
     return fill_page(
         "study.html",
-        script=read("study.js"),
+        script=read("study_elements.js") + read("study.js"),
         style=read("study.css"),
         name=study.definition.name,
         data=block(data),
