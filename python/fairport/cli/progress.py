@@ -184,7 +184,7 @@ class _Announcement:
         self.name, self.needs = name, needs
         self.started, self.is_made = monotonic(), False
         self.first: tuple[float, float] | None = None
-        """The first step: when, and how far it was. What was set up before says nothing of the rest."""
+        """The first step: when, and how far it was. Set-up before it does not count."""
 
     def once_known(self, done: float, total: float | None) -> None:
         """Called at every step."""
