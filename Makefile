@@ -17,7 +17,7 @@ ARGS ?=
 WHEEL_DOCS := crates/python/fairport.data/data/share/doc/fairport
 WHAT ?=
 
-.PHONY: help demo test lint wheel wheel-docs bench validate attack mutants kernel-diff renew clean
+.PHONY: help demo test lint wheel $(WHEEL_DOCS) bench validate attack mutants kernel-diff renew clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -55,13 +55,13 @@ lint: $(VENV)/.built  ## check format, lints, types, rustdoc's links and the dep
 		echo "skipped: known vulnerabilities of Python packages (pip install pip-audit)"; \
 	else pip-audit --disable-pip --require-hashes --requirement requirements.lock; fi
 
-wheel: $(VENV)/.locked $(VENV)/.tools  ## build the wheel for every Python from 3.10 on, into dist/; PGO=1: guided by profiles of runs
-	@$(MAKE) --no-print-directory wheel-docs
+wheel: $(VENV)/.locked $(VENV)/.tools $(WHEEL_DOCS)  ## build the wheel for every Python from 3.10 on, into dist/; PGO=1: guided by profiles of runs
 	$(BIN)/maturin build --release --locked --out dist $(if $(PGO),--pgo)
 
 # The documentation goes into the wheel, which installs it as share/doc/fairport.
-wheel-docs:
-	rm -rf $(WHEEL_DOCS) && mkdir -p $(WHEEL_DOCS) && cp -R docs/. $(WHEEL_DOCS)
+# a folder that `maturin` takes as it is: the documentation, made anew
+$(WHEEL_DOCS):
+	rm -rf $@ && mkdir -p $@ && cp -R docs/. $@
 
 attack: $(VENV)/.built  ## attack the command line with bad input and damaged files: ARGS="--seconds 600 --seed 5"
 	$(BIN)/python -m validation attack $(ARGS)
