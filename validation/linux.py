@@ -68,8 +68,10 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     },
 }
 RUNS = 5
-# two modes: the share of runs in each is compared, which takes more of them
-RUNS_OF = {"11 packets, n = 2": 20}
+# where a seed decides: which side leads, and with whom the lone flow shares its bucket
+RUNS_OF = {"11 packets, n = 2": 20, "SFQ, n = 12": 20}
+# two modes: the share of runs in each is compared
+_BISTABLE = {"11 packets, n = 2"}
 _LEADS_APART = 0.3
 DEFAULT = "default profile"
 
@@ -168,7 +170,7 @@ def _cells(name: str, kept: Mapping[str, Any]) -> list[str]:
     ratios = [_median(side, "throughput_ratio") for side in sides]
     peers = [_median(side, "peers_goodput_bps_mean") for side in sides]
     leads = [_share_of_leads(side) for side in sides]
-    if name in RUNS_OF:
+    if name in _BISTABLE:
         near = [abs(leads[at] - leads[0]) <= _LEADS_APART for at in (1, 2)]
         lone = [f"{cell}, leads in {share:.0%}" for cell, share in zip(lone, leads, strict=True)]
     else:
