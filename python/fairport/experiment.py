@@ -113,9 +113,11 @@ def _import_what_follows(draws: bool) -> None:
     before_s = sys.getswitchinterval()
     # the engine looks at signals between its slices, and is soon let through
     sys.setswitchinterval(0.0005)
-    for name in _AFTER_THE_RUN + (_DRAWING if draws else ()):
-        import_module(name)
-    sys.setswitchinterval(before_s)
+    try:
+        for name in _AFTER_THE_RUN + (_DRAWING if draws else ()):
+            import_module(name)
+    finally:
+        sys.setswitchinterval(before_s)
 
 
 def _summary(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -22,7 +22,6 @@ SUMMARY = "summary.json"
 REPORT = "report.html"
 TABLES = "tables"
 FIGURES = "figures"
-CAPTURES = "captures"
 
 # What is looked for in these files when a run is read, and of what kind it is.
 _MANIFEST_KEYS = {
