@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -66,6 +66,22 @@ NUMBERS: dict[str, str] = {
     "delay_p99_s": "of the first traffic of UDP",
 }
 """Every number by its name, and what it is of."""
+
+Better = Literal["more", "less", "even"]
+"""What is better of a number; "even": nearer to 1."""
+
+_LESS = (
+    *("timeout", "drop", "marks", "blackout", "rtt", "queue", "fct", "slowdown", "round_time"),
+    *("response", "loss", "delay", "unfinished", "outcast"),
+)
+
+
+def better(number: str) -> Better:
+    """Where a network is better, by the name of the number."""
+    if number == "throughput_ratio":
+        return "even"
+    return "less" if any(part in number for part in _LESS) else "more"
+
 
 _OF_TRAFFIC = frozenset(list(NUMBERS)[list(NUMBERS).index("rounds_done") :])
 

@@ -45,6 +45,21 @@ def test_a_gain_is_the_weighted_geometric_mean() -> None:
     assert gain(found | {"jain_index": None}, before, {"jain_index": 1.0}) is None
 
 
+def test_an_equal_share_is_tuned_for_and_the_smallest_is_hunted() -> None:
+    half, double, five = ({"throughput_ratio": ratio} for ratio in (0.5, 2.0, 5.0))
+    weights = {"throughput_ratio": 1.0}
+    assert gain(double, half, weights) == pytest.approx(1)
+    assert gain(five, half, weights) == pytest.approx(0.4)
+    assert gain(double, half, weights, for_lone_flow=True) == pytest.approx(4)
+
+
+def test_another_objective_is_another_search(file: str, tmp_path: Path) -> None:
+    search(load(file), "tune", trials=1, folder=tmp_path / "study", jobs=1)
+    Path(file).write_text(FILE.format(more="[objective]\nutilisation = 1"))
+    with pytest.raises(InputError, match="another objective: jain_index"):
+        search(load(file), "tune", trials=2, folder=tmp_path / "study", jobs=1)
+
+
 def test_a_number_is_its_median_over_the_runs_that_have_it() -> None:
     rows: list[dict[str, Any]] = [{"a": 1.0}, {"a": 3.0}, {"a": None}, {"a": 9.0}]
     assert medians(rows, ["a", "b"]) == {"a": 3.0, "b": None}

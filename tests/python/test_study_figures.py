@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import Command
 from fairport.errors import InputError
@@ -96,15 +98,53 @@ def test_lines_go_through_the_medians_and_leave_bistable_points_out(study: Study
 def test_the_best_is_nearest_to_an_equal_share(study: Study) -> None:
     view = viewed(study, "throughput_ratio", ["peers", "queue.limit", "stack"], "")
     at = view.points.filter(peers=2, **{"queue.limit": "4 packets"})
-    first, is_clear = best.winner(at, "throughput_ratio")
-    assert (first["stack"], is_clear) == ("new", True)
+    won = best.winner(at, "throughput_ratio")
+    assert (won.best["stack"], won.as_good) == ("new", [])
     even = viewed(study, "jain_index", ["peers", "queue.limit", "stack"], "").points
-    first, is_clear = best.winner(
-        even.filter(peers=2, **{"queue.limit": "4 packets"}), "jain_index"
-    )
-    assert not is_clear
+    won = best.winner(even.filter(peers=2, **{"queue.limit": "4 packets"}), "jain_index")
+    assert [one["stack"] for one in won.as_good] == ["new"]
     picture = studies.draw(study, x="peers", y="queue.limit", color="stack", by="throughput_ratio")
-    assert picture.texts[0].get_text() == "Best stack: throughput ratio nearest to 1"
+    title, *_ = (text.get_text() for text in picture.texts)
+    assert title == "Which stack is best? The throughput ratio nearest to 1"
+    # the new stack is nearer to 1 at all points but the one at which it has two states, 0.1 and 2
+    assert [text.get_text() for text in picture.legends[0].get_texts()] == ["new: 3", "old: 1"]
+
+
+def test_a_point_with_two_states_counts_by_the_worse_one() -> None:
+    one = {"is_bimodal": False, "lower": None, "upper": None}
+    steady = {"fix": "steady", "median": 0.7, "low": 0.68, "high": 0.72, **one}
+    lucky = {"median": 0.98, "low": 0.4, "high": 0.99, "is_bimodal": True}
+    lucky |= {"fix": "lucky", "lower": 0.4, "upper": 0.98}
+    won = best.winner(pl.DataFrame([lucky, steady]), "jain_index")
+    assert (won.best["fix"], won.as_good) == ("steady", [])
+    won = best.winner(pl.DataFrame([lucky, steady]), "rtt_p99_s")
+    assert won.best["fix"] == "steady"
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({}, ("peers", "queue.limit", "throughput_ratio", "throughput_ratio")),
+        ({"color": "stack"}, ("peers", "queue.limit", "stack", "throughput_ratio")),
+        ({"color": "stack", "by": "jain_index"}, ("peers", "queue.limit", "stack", "jain_index")),
+        ({"y": "jain_index"}, ("peers", "jain_index", "queue.limit", "jain_index")),
+        ({"y": "peers"}, ("queue.limit", "peers", "throughput_ratio", "throughput_ratio")),
+        ({"x": "stack", "color": "peers"}, ("stack", "queue.limit", "peers", "throughput_ratio")),
+    ],
+)
+def test_what_is_not_asked_for_is_chosen(
+    study: Study, options: dict[str, str], shown: tuple[str, ...]
+) -> None:
+    chosen = studies.choose(study, **options)
+    assert (chosen.x, chosen.y, chosen.color, chosen.number) == shown
+
+
+def test_of_a_study_of_fixes_the_best_is_the_first_look(study: Study) -> None:
+    axes = {"peers": [2], "fix": ["none", "red"], "queue.limit": ["1KiB"]}
+    definition = replace(study.definition, axes=axes, labels=axes)
+    of_fixes = define(place(f"{study.place.name}-of-fixes"), definition, force=False)
+    chosen = studies.choose(of_fixes)
+    assert (chosen.x, chosen.y, chosen.color) == ("peers", "queue.limit", "fix")
 
 
 def test_the_command_writes_what_was_asked_for(

@@ -142,8 +142,10 @@ def test_what_is_chosen_is_in_the_address(page: Page, study: Study, tmp_path: Pa
     change(page, "Number", "RTT mean (ms)")
     change(page, "Colour", "best stack")
     (said,) = texts(page, "#says")
-    assert said.startswith("Which stack has the best median of RTT mean: the least.")
-    assert texts(page, "#key > span") == ["it's old", "new"]
+    assert said.startswith("Which stack is best, by the median of RTT mean (ms): the lowest.")
+    # at 3 of 4 points both have runs, with equal numbers: as good as each other
+    assert texts(page, "#key > span") == ["it's old: 3 of 4", "new: 1 of 4"]
+    assert page.value("document.querySelectorAll('#panels rect.as-good').length") == 3
     fragment = page.value("location.hash")
     file = tmp_path / "again.html"
     file.write_text(report.page(study), encoding="utf-8")

@@ -74,7 +74,7 @@ def test_a_second_time_runs_what_is_new(base: Scenario, tmp_path: Path) -> None:
     assert made(seen) == 8
     sweep(base, AXES, seeds=2, folder=tmp_path / "study", jobs=2, listeners=listeners)
     assert made(seen) == 0
-    more = AXES | {"topology.peers": [3, 4]}
+    more = AXES | {"topology.peers": [4, 3]}
     study = sweep(base, more, seeds=3, folder=tmp_path / "study", jobs=2, listeners=listeners)
     assert made(seen) == 2 + 6
     assert once(study) == 8 + 2 + 6

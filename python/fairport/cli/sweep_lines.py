@@ -8,6 +8,7 @@ from typing import Any
 
 from fairport.cli.progress import duration
 from fairport.errors import InputError
+from fairport.figures.studies import choose
 from fairport.study.execution import Executor
 from fairport.study.making import Estimate, Status
 from fairport.study.points import count, points
@@ -85,8 +86,9 @@ def done(study: Study, status: Status) -> str:
     lines.append(
         f"  fairport query {name} 'select \"{axes[0]}\", median({kept}) from runs group by 1'"
     )
-    color = f"--y {axes[1]} --color {kept}" if len(axes) > 1 else f"--y {kept}"
-    lines.append(f"  fairport plot {name} --x {axes[0]} {color}")
+    first = choose(study)
+    color = f" --color {first.color}" if first.color else ""
+    lines.append(f"  fairport plot {name} --x {first.x} --y {first.y}{color}")
     return "\n".join(lines) + "\n"
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
@@ -336,6 +337,12 @@ def label_line(axes: Axes, text: str, height: float) -> None:
         fontsize=7,
         bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
     )
+
+
+def ink_on(colour: Any) -> str:
+    """The colour of letters that are read on this one."""
+    red, green, blue = to_rgb(colour)
+    return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.4 else PAPER
 
 
 def say(axes: Axes, text: str) -> None:

@@ -95,19 +95,24 @@
     return [...found.values()].sort(order).map((one) => ({ ...one, title: title(one.key) }));
   }
 
-  // The point with the best median, and whether the interval of the second is apart from its own.
-  function winner(points) {
+  // What a point counts by: its median and interval; of two states, the worse one alone.
+  function counted(point) {
     const of = number();
-    const cost = (point) => {
-      const median = of.at[point][MEDIAN];
-      if (of.goal === "one") return median > 0 ? Math.abs(Math.log(median)) : Infinity;
-      return of.goal === "least" ? median : -median;
-    };
-    const [first, second] = points.filter((point) => of.at[point]).sort((one, two) => cost(one) - cost(two));
-    if (first === undefined) return null;
-    const [ours, theirs] = [of.at[first], second === undefined ? null : of.at[second]];
-    return { point: first, clear: !theirs || theirs[LOW] > ours[HIGH] || theirs[HIGH] < ours[LOW] };
+    const at = of.at[point];
+    const cost = (value) => (of.goal === "even" ? (value > 0 ? Math.abs(Math.log(value)) : Infinity) : of.goal === "less" ? value : -value);
+    if (at[LOWER] === null) return { point, cost: cost(at[MEDIAN]), low: at[LOW], high: at[HIGH] };
+    const worse = cost(at[LOWER]) > cost(at[UPPER]) ? at[LOWER] : at[UPPER];
+    return { point, cost: cost(worse), low: worse, high: worse };
   }
+
+  // The best point, and those whose intervals reach that of the best.
+  function winner(points) {
+    const [best, ...others] = points.filter((point) => number().at[point]).map(counted).sort((one, two) => one.cost - two.cost);
+    if (!best) return null;
+    return { point: best.point, asGood: others.filter((other) => other.low <= best.high && best.low <= other.high).map((other) => other.point) };
+  }
+
+  const choiceColour = (point) => doc.choices[doc.points[point][view.best] % doc.choices.length];
 
   function cell(points, [x, y, wide, tall]) {
     const of = number();
@@ -115,13 +120,13 @@
     if (isAxis(view.best)) {
       const won = winner(points);
       if (!won) return [draw("rect", { ...box, class: "none" })];
-      const fill = doc.choices[doc.points[won.point][view.best] % doc.choices.length];
-      const parts = [draw("rect", { ...box, fill })];
-      if (!won.clear) {
-        for (const at of [0.25, 0.5, 0.75]) {
-          parts.push(draw("line", { class: "hatch", x1: x, y1: y + tall * at + tall / 8, x2: x + wide, y2: y + tall * at - tall / 8 }));
-        }
-      }
+      const parts = [draw("rect", { ...box, fill: choiceColour(won.point) })];
+      const others = won.asGood.length > doc.most_as_good ? [doc.many] : won.asGood.map(choiceColour);
+      others.forEach((fill, at) => {
+        parts.push(draw("rect", { class: "as-good", x: x + 0.8 * wide, y: y + (at * tall) / others.length, width: 0.2 * wide, height: tall / others.length + 0.3, fill }));
+      });
+      if (of.at[won.point][LOWER] !== null) parts.push(draw("line", { class: "cut", x1: x, y1: y + tall, x2: x + (others.length ? 0.8 : 1) * wide, y2: y }));
+      parts.push(draw("rect", { ...box, class: "edge" }));
       return parts;
     }
     const at = of.at[points[0]];
@@ -235,8 +240,9 @@
     const won = winner(points);
     if (!won) return ["no value"];
     const of = doc.axes[view.best];
-    const note = won.clear ? "best" : "best, but the second is as good";
-    return [`${of.labels[doc.points[won.point][view.best]]}: ${note}`, words(won.point), where(won.point)];
+    const named = (point) => of.labels[doc.points[point][view.best]];
+    const note = won.asGood.length ? `best; as good: ${won.asGood.map(named).join(", ")}` : "best";
+    return [`${named(won.point)}: ${note}`, words(won.point), where(won.point)];
   }
 
   function tell(points, x, y) {
@@ -288,7 +294,7 @@
     const picture = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${of.title} of every seed: ${known.map(shown).join(", ")}` });
     if (!known.length) return picture;
     // ratios around 1, what is beyond at the edge; other numbers from zero
-    const isRatio = of.goal === "one";
+    const isRatio = of.goal === "even";
     const [least, most] = isRatio ? [of.least, of.most] : [Math.min(0, ...known), Math.max(0, ...known) || 1];
     const scaled = isRatio ? (value) => Math.log(Math.min(Math.max(value, least), most)) : (value) => value;
     const share = (value) => (scaled(value) - scaled(least)) / (scaled(most) - scaled(least));
@@ -315,11 +321,18 @@
     const place = byId("key");
     place.classList.toggle("choices", isAxis(view.best));
     if (isAxis(view.best)) {
-      const labels = used(view.best).map((at) => {
-        const swatch = draw("svg", { class: "swatch", viewBox: "0 0 10 10" }, draw("rect", { width: 10, height: 10, fill: doc.choices[at % doc.choices.length] }));
-        const label = make("span", {}, swatch, doc.axes[view.best].labels[at]);
-        return label;
-      });
+      const cells = panels().flatMap((one) => [...one.cells.values()].map(winner)).filter((one) => one);
+      const value = (point) => doc.points[point][view.best];
+      const wins = (at) => cells.filter((won) => value(won.point) === at).length;
+      const few = cells.filter((won) => won.asGood.length <= doc.most_as_good);
+      const ties = (at) => few.filter((won) => won.asGood.some((point) => value(point) === at)).length;
+      const swatch = (fill, text) => make("span", {}, draw("svg", { class: "swatch", viewBox: "0 0 10 10" }, draw("rect", { width: 10, height: 10, fill })), text);
+      const labels = used(view.best)
+        .map((at) => ({ at, wins: wins(at), ties: ties(at) }))
+        .filter((one) => one.wins + one.ties)
+        .sort((one, two) => two.wins - one.wins || two.ties - one.ties)
+        .map((one) => swatch(doc.choices[one.at % doc.choices.length], `${doc.axes[view.best].labels[one.at]}: ${one.wins} of ${cells.length}`));
+      if (few.length < cells.length) labels.push(swatch(doc.many, `over ${doc.most_as_good} others`));
       place.replaceChildren(...labels);
       return;
     }
@@ -330,7 +343,7 @@
     const ends = { 0.1: "starved", 1: "equal", 10: "favoured" };
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       const value = of.log ? of.least * (of.most / of.least) ** share : of.least + (of.most - of.least) * share;
-      const text = of.goal === "one" ? (ends[Number(value.toPrecision(2))] ?? shown(Number(value.toPrecision(1)))) : shown(value);
+      const text = of.goal === "even" ? (ends[Number(value.toPrecision(2))] ?? shown(Number(value.toPrecision(1)))) : shown(value);
       picture.append(draw("text", { x: left + share * wide, y: 32, "text-anchor": "middle" }, text));
     }
     place.replaceChildren(picture);
@@ -338,9 +351,9 @@
 
   function says() {
     const of = number();
-    const better = { one: "nearest to 1", least: "least", greatest: "greatest" }[of.goal];
+    const better = { even: "the nearest to 1", less: "the lowest", more: "the highest" }[of.goal];
     byId("says").textContent = isAxis(view.best)
-      ? `Which ${doc.axes[view.best].title} has the best median of ${of.title}: the ${better}. Hatched: the second best is as good, by the intervals.`
+      ? `Which ${doc.axes[view.best].title} is best, by the median of ${named(of)}: ${better}. The strip at the right of a cell: what is as good, by the 95 % intervals. A cut cell is bistable, and its worse state counts.`
       : `Median of ${named(of)} over the seeds. A cell cut in two is bistable: its seeds have two states, and both are shown.`;
   }
 

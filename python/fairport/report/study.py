@@ -21,6 +21,7 @@ from fairport.figures.studies.view import View, chosen, view_of
 from fairport.report.inline import embed
 from fairport.report.live import block
 from fairport.report.template import fill_page, read
+from fairport.run_numbers import better
 
 if TYPE_CHECKING:
     from fairport.study.results import Study
@@ -36,10 +37,11 @@ def page(
 
     Raises InputError.
     """
-    first = _first(study, x, y, color, by)
+    first = studies.choose(study, x, y, color, by)
     with TemporaryDirectory() as drawn:
         svg = Path(drawn) / "map.svg"
-        picture = studies.draw(study, **first, where=where)  # refuses what cannot be drawn
+        # refuses what cannot be drawn
+        picture = studies.draw(study, x=x, y=y, color=color, by=by, where=where)
         style.save(picture, svg)
         style.save(picture, svg.with_suffix(".png"))
         still = embed(svg, "map", f"The map of {study.definition.name}")
@@ -47,10 +49,10 @@ def page(
     data = document(study, runs)
     axes = [axis["name"] for axis in data["axes"]]
     data["first"] = {
-        "number": first["by"],
-        "best": axes.index(first["color"]) if first["color"] in axes else -1,
-        "x": axes.index(first["x"]),
-        "y": axes.index(first["y"]) if first["y"] in axes else -1,
+        "number": first.number,
+        "best": axes.index(first.color) if {first.y, first.color} <= {*axes} else -1,
+        "x": axes.index(first.x),
+        "y": axes.index(first.y) if first.y in axes else -1,
     }
     return fill_page(
         "study.html",
@@ -94,6 +96,8 @@ def document(study: Study, runs: pl.DataFrame) -> dict[str, Any]:
         "seeds": grouped["seed"].to_list(),
         "numbers": [_number(view, grouped, axes) for view in views],
         "choices": list(best.COLOURS),
+        "many": best.MANY,
+        "most_as_good": best.MOST_AS_GOOD,
     }
 
 
@@ -117,7 +121,7 @@ def _number(view: View, grouped: pl.DataFrame, axes: list[str]) -> dict[str, Any
         "name": view.number,
         "title": view.quantity.title,
         "unit": view.quantity.unit,
-        "goal": "one" if view.number == "throughput_ratio" else best.goal(view.number),
+        "goal": better(view.number),
         "least": norm.vmin,
         "most": norm.vmax,
         "log": isinstance(norm, LogNorm),
@@ -135,16 +139,6 @@ def _short(value: float | None, factor: float) -> float | None:
     if value is None or not np.isfinite(value):
         return None
     return float(f"{value * factor:.4g}")
-
-
-def _first(study: Study, x: str, y: str, color: str, by: str) -> dict[str, str]:
-    """The options of `studies.draw`, none of them left open."""
-    axes, kept = list(study.axes), study.definition.keep
-    x = x or axes[0]
-    number = by or next((one for one in (color, y) if one in kept), kept[0])
-    y = y or next((axis for axis in axes if axis not in (x, color)), number)
-    color = color or (number if y in axes else "")
-    return {"x": x, "y": y, "color": color, "by": number}
 
 
 def _facts(study: Study, runs: pl.DataFrame, points: int) -> list[tuple[str, str]]:

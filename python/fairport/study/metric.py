@@ -11,15 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from fairport.errors import InputError, did_you_mean
 from fairport.record import Record
+from fairport.run_numbers import Better
 from fairport.scenario import Scenario
 from fairport.study.measures import MEASURES, Axis, Groups
-
-Better = Literal["more", "less", "even"]
-"""What is better of a metric; "even": nearer to 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ import polars as pl
 from fairport.errors import InputError, OutputError
 from fairport.files.place import Folder, place
 from fairport.run_numbers import TYPES
+from fairport.scenario.rows import in_base_units
 from fairport.study import sql as duck
 from fairport.study.dataset import Dataset
 
@@ -82,6 +83,9 @@ class Definition:
                 known = merged.setdefault(axis, {})
                 for value, label in zip(values, one.labels[axis], strict=True):
                     known.setdefault(value, label)
+        for axis, known in merged.items():
+            if len(known) > len(self.axes[axis]):
+                merged[axis] = _in_order(known)
         return Definition(
             **asdict(self)
             | {"axes": {axis: list(known) for axis, known in merged.items()}}
@@ -202,6 +206,20 @@ def define(there: Folder, definition: Definition, *, force: bool) -> Study:
     if DEFINITION not in there.names() or there.read(DEFINITION) != content:
         there.write(DEFINITION, content)
     return Study(there.name)
+
+
+def _in_order(labels: dict[Any, str]) -> dict[Any, str]:
+    """Values that were added between others go to their place, where values have an order."""
+    values = list(labels)
+    if all(isinstance(value, str) for value in values):
+        found = in_base_units(values)
+        if found is None:
+            return labels
+        places = dict(zip(values, found[1], strict=True))
+        return {value: labels[value] for value in sorted(values, key=places.__getitem__)}
+    if all(isinstance(value, int | float) for value in values):
+        return {value: labels[value] for value in sorted(values)}
+    return labels
 
 
 def _rank(axis: str, values: Sequence[Any]) -> pl.Expr:

@@ -109,7 +109,7 @@ def search(
     trier = _Trier(file, making, runs, executor or Local(jobs), weights)
     with making:
         before = trier.medians([runs.add(StudyPoint(Combination({})))])[0]
-        asked = _asked(database, goal)
+        asked = _asked(database, goal, weights)
         # so many at a time keep all processors busy
         at_a_time = max(2, -(-2 * jobs // file.seeds))
         while (left := trials - len(asked.get_trials(deepcopy=False))) > 0:
@@ -119,7 +119,7 @@ def search(
             for trial, point, one in zip(batch, points, numbers, strict=True):
                 trial.set_user_attr("values", point.values)
                 trial.set_user_attr("numbers", one)
-                value = gain(one, before, weights)
+                value = gain(one, before, weights, for_lone_flow=goal == "hunt")
                 failed = optuna_state("FAIL") if value is None else None
                 asked.tell(trial, value, state=failed)
     done = asked.get_trials(deepcopy=False)
@@ -161,8 +161,11 @@ def optuna_state(name: str) -> Any:
     return TrialState[name]
 
 
-def _asked(database: Path, goal: Goal) -> optuna.Study:
-    """Optuna's study; what was under way when it was interrupted is asked for again."""
+def _asked(database: Path, goal: Goal, weights: Mapping[str, float]) -> optuna.Study:
+    """Optuna's study; what was under way when it was interrupted is asked for again.
+
+    Raises InputError where its trials are of another objective.
+    """
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -186,6 +189,15 @@ def _asked(database: Path, goal: Goal) -> optuna.Study:
             file=str(database),
             remedy="--force begins the search again",
         ) from None
+    known = study.user_attrs.get("objective", dict(weights))
+    if known != dict(weights):
+        said = ", ".join(f"{name} = {weight:g}" for name, weight in known.items())
+        raise InputError(
+            f"is a search with another objective: {said}",
+            file=str(database.parent),
+            remedy="give another --out, or --force to begin again",
+        )
+    study.set_user_attr("objective", dict(weights))
     for trial in had:
         if trial.state == optuna.trial.TrialState.RUNNING:
             study.tell(trial.number, state=optuna.trial.TrialState.FAIL)

@@ -30,7 +30,7 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator
 
 from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError, did_you_mean
-from fairport.run_numbers import NUMBERS
+from fairport.run_numbers import NUMBERS, better
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.base import Section, refuse
@@ -43,10 +43,6 @@ from fairport.toml_lines import not_toml
 _BUILTIN = Path(__file__).parent / "builtin" / "searches"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 # numbers of which less is better
-_LESS = (
-    *("timeout", "drop", "marks", "blackout", "rtt", "queue", "fct", "slowdown", "round_time"),
-    *("response", "loss", "delay", "unfinished", "outcast"),
-)
 _SMALLEST = 1e-9
 
 
@@ -104,11 +100,6 @@ class SearchFile(Section):
         return Space(self.space)
 
 
-def is_less_better(number: str) -> bool:
-    """Whether a network is better where the number is less."""
-    return any(part in number for part in _LESS)
-
-
 def medians(rows: Sequence[Mapping[str, Any]], numbers: Sequence[str]) -> dict[str, float | None]:
     """Of each number, over the runs that have it."""
     found: dict[str, float | None] = {}
@@ -122,18 +113,23 @@ def gain(
     found: Mapping[str, float | None],
     before: Mapping[str, float | None],
     weights: Mapping[str, float],
+    *,
+    for_lone_flow: bool = False,
 ) -> float | None:
     """The weighted geometric mean of the numbers' gains; above 1 is better than before.
 
-    None where a number is missing: no run of the trial had it.
+    A throughput ratio is better nearer to 1; `for_lone_flow`: the greater, the better. None where a
+    number is missing: no run of the trial had it.
     """
     logs = []
     for name, weight in weights.items():
         ours, theirs = found[name], before[name]
         if ours is None or theirs is None:
             return None
-        ratio = math.log(max(ours, _SMALLEST) / max(theirs, _SMALLEST))
-        logs.append(weight * (-ratio if is_less_better(name) else ratio))
+        now, then = (math.log(max(value, _SMALLEST)) for value in (ours, theirs))
+        is_even = better(name) == "even" and not for_lone_flow
+        gained = abs(then) - abs(now) if is_even else now - then
+        logs.append(weight * (-gained if better(name) == "less" else gained))
     return math.exp(sum(logs) / sum(weights.values()))
 
 

@@ -3,16 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairport.errors import InputError, did_you_mean
 from fairport.figures import style
 from fairport.figures.studies.view import View, viewed
+from fairport.study.points import FIX
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from fairport.study.results import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a figure shows."""
+
+    x: str
+    y: str
+    """An axis, or the number."""
+    color: str
+    """An axis or the number; of lines it may be empty."""
+    number: str
+
+
+def choose(study: Study, x: str = "", y: str = "", color: str = "", by: str = "") -> Choice:
+    """What is asked for, and what is shown where nothing is. Raises InputError.
+
+    Two axes and a number as colour are a heat map. Two axes and a third as colour are a map of
+    which of its values is best, by the number `by`; that is the first look at a study of fixes. An
+    axis and a number are a family of lines, with an axis as colour. Axes that are left are small
+    multiples.
+    """
+    axes, kept = list(study.axes), study.definition.keep
+    asks_for_lines = y != "" and y not in axes
+    x = x or next((axis for axis in axes if axis not in (y, color)), axes[0])
+    _known(x, axes, "--x")
+    if x in (y, color):
+        raise InputError(
+            "is given twice",
+            file="--y" if x == y else "--color",
+            value=x,
+            remedy="give another axis",
+        )
+    rest = [axis for axis in axes if axis not in (x, color)]
+    y = y or next((axis for axis in rest if axis != FIX), rest[0] if rest else by or kept[0])
+    if asks_for_lines or y not in axes:
+        _known(y, [*axes, *kept], "--y")
+        others = [axis for axis in axes if axis != x]
+        color = color or (others[0] if others else "")
+        if color:
+            _known(color, others, "--color")
+        return Choice(x, y, color, y)
+    color = color or (FIX if FIX in rest and y != FIX else by or kept[0])
+    _known(color, [*kept, *(axis for axis in axes if axis not in (x, y))], "--color")
+    number = by or kept[0] if color in axes else color
+    _known(number, kept, "--by")
+    return Choice(x, y, color, number)
 
 
 def draw(
@@ -24,45 +73,23 @@ def draw(
     by: str = "",
     where: str = "",
 ) -> Figure:
-    """A figure of a study.
-
-    Two axes and a number as colour are a heat map. Two axes and a third as colour are a map of
-    which of its values is best, by the number `by`. An axis and a number are a family of lines,
-    with an axis as colour. Axes that are left are small multiples. What is not given is chosen.
-    Raises InputError.
-    """
-    axes, kept = list(study.axes), study.definition.keep
-    x = x or axes[0]
-    _known(x, axes, "--x")
-    rest = [axis for axis in axes if axis != x]
-    y = y or (rest[0] if rest and color not in rest else by or kept[0])
-    if y in axes:
-        if y == x:
-            raise InputError("is given twice", file="--y", value=y, remedy="give another axis")
-        color = color or by or kept[0]
-        _known(color, [*kept, *(axis for axis in rest if axis != y)], "--color")
-        number = by or kept[0] if color in axes else color
-    else:
-        _known(y, [*axes, *kept], "--y")
-        color = color or (rest[0] if rest else "")
-        if color:
-            _known(color, rest, "--color")
-        number = y
-    _known(number, kept, "--by")
-    shown = [axis for axis in (x, y, color) if axis in axes]
-    view = viewed(study, number, shown, where)
+    """A figure of a study, as `choose` says. Raises InputError."""
+    chosen = choose(study, x, y, color, by)
+    axes = study.axes
+    shown = [axis for axis in (chosen.x, chosen.y, chosen.color) if axis in axes]
+    view = viewed(study, chosen.number, shown, where)
     with style.applied():
-        if y not in axes:
+        if chosen.y not in axes:
             from fairport.figures.studies import lines
 
-            return lines.draw(view, x, color)
-        if color in axes:
+            return lines.draw(view, chosen.x, chosen.color)
+        if chosen.color in axes:
             from fairport.figures.studies import best
 
-            return best.draw(view, x, y, color)
+            return best.draw(view, chosen.x, chosen.y, chosen.color)
         from fairport.figures.studies import heat
 
-        return heat.draw(view, x, y)
+        return heat.draw(view, chosen.x, chosen.y)
 
 
 def _known(name: str, known: Sequence[str], option: str) -> None:
@@ -72,4 +99,4 @@ def _known(name: str, known: Sequence[str], option: str) -> None:
         )
 
 
-__all__ = ["View", "draw"]
+__all__ = ["Choice", "View", "choose", "draw"]

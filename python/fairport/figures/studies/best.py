@@ -1,13 +1,16 @@
 """Which value of an axis is best, over two other axes: the best fix by region.
 
 Best is the median nearest to an equal share for the throughput ratio, the least for delays, drops
-and timeouts, and the greatest for all else. A cell is hatched in which the interval of the second
-best overlaps that of the best.
+and timeouts, and the greatest for all else. A point whose seeds have two states counts by the worse
+one: a lucky median must not win. What is as good as the best, by the intervals, has its colour in a
+strip at the right of the cell; where that is true of many, the strip is grey.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -16,73 +19,148 @@ from matplotlib.patches import Patch, Rectangle
 
 from fairport.figures import style
 from fairport.figures.studies.view import View, axis_title, label_axes, panels, ticks
+from fairport.run_numbers import better
 
 COLOURS = (
     *("#d9d9d9", style.BLUE, style.DROPPED, "#009e73", "#cc79a7", "#e69f00", "#56b4e9"),
-    *("#8a6d00", style.INK, "#a6d854", "#5e4fa2", "#b2182b"),
+    *("#8a6d00", style.INK, "#a6d854", "#5e4fa2", "#b2182b", "#f0e442", "#80cdc1", "#f4a6c0"),
+    *("#543005", "#1b7837"),
 )
-_LEAST = ("timeouts", "drop", "marks", "rtt", "fct", "slowdown", "queue", "blackout", "loss")
-_NOTE = "best median over the seeds; hatched: the second best is as good, by the intervals"
-_RIGHT_IN = 1.35
+_GOALS = {"more": "The highest {}", "less": "The lowest {}", "even": "The {} nearest to 1"}
+_NOTE = "number: the best median; strip at the right: what is as good, by the 95 % intervals"
+_CUT = "; cut: bistable, its worse state counts"
+_RIGHT_IN = 1.5
+_STRIP = 0.2
+_MOST_NUMBERS = 130
+MOST_AS_GOOD = 4
+MANY = "#8c8c8c"
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """The best points of a cell, as rows of `precision.summary`."""
+
+    best: dict[str, Any]
+    as_good: list[dict[str, Any]]
+    """Others whose intervals reach that of the best, the better ones first."""
 
 
 def draw(view: View, x: str, y: str, color: str) -> Figure:
     """One panel for each of what is left of the axes."""
     columns, rows, choices = view.values(x), view.values(y), view.values(color)
-    of = "nearest to 1" if view.number == "throughput_ratio" else goal(view.number)
-    title = f"Best {view.title_of(color)}: {view.quantity.title} {of}"
-    tall = min(max(0.3 * len(rows), 1.8), 4.2) if len(view.panels()) == 1 else 1.8
-    picture, axes = panels(view, title, _NOTE, tall_in=tall, right_in=_RIGHT_IN)
-    won: set[int] = set()
-    for panel, (_, points) in zip(axes, view.panels(), strict=True):
+    goal = _GOALS[better(view.number)].format(view.quantity.label)
+    single = len(view.panels()) == 1
+    tall = min(max(0.3 * len(rows), 1.8), 4.2) if single else 1.8
+    cells = [
+        (panel, at, winner(of_cell, view.number))
+        for panel, (_, points) in enumerate(view.panels())
+        for at, of_cell in points.group_by([x, y], maintain_order=True)
+    ]
+    is_cut = any(won.best["is_bimodal"] for _, _, won in cells)
+    picture, axes = panels(
+        view,
+        f"Which {view.title_of(color)} is best? {goal}",
+        _NOTE + _CUT * is_cut,
+        tall_in=tall,
+        right_in=_RIGHT_IN,
+    )
+    for panel in axes:
         panel.set_xlim(-0.5, len(columns) - 0.5)
         panel.set_ylim(-0.5, len(rows) - 0.5)
         panel.grid(visible=False)
-        for at, of_cell in points.group_by([x, y], maintain_order=True):
-            first, is_clear = winner(of_cell, view.number)
-            number = choices.index(first[color])
-            won.add(number)
-            corner = columns.index(at[0]) - 0.5, rows.index(at[1]) - 0.5
-            look: dict[str, Any] = {"facecolor": COLOURS[number % len(COLOURS)]}
-            if not is_clear:
-                look |= {"hatch": "//////"}
-            panel.add_patch(Rectangle(corner, 1, 1, edgecolor=style.PAPER, linewidth=0.4, **look))
-        panel.set_xticks(*ticks(view, x, room=14 if len(axes) == 1 else 8))
+        panel.set_xticks(*ticks(view, x, room=14 if single else 8))
         panel.set_yticks(*ticks(view, y, room=14))
         panel.tick_params(length=0)
+    colours = {value: COLOURS[number % len(COLOURS)] for number, value in enumerate(choices)}
+    shows_numbers = len(cells) <= _MOST_NUMBERS
+    for number, at, won in cells:
+        place = columns.index(at[0]), rows.index(at[1])
+        shown = view.quantity.shown(won.best["median"]) if shows_numbers else ""
+        _cell(axes[number], place, won, color, colours, shown)
     label_axes(picture, axes, axis_title(view, x), axis_title(view, y))
+    _key(picture, view, color, [won for _, _, won in cells], colours)
+    return picture
+
+
+def winner(points: pl.DataFrame, number: str) -> Winner:
+    """The best of the points of a cell."""
+    best, *others = sorted(points.iter_rows(named=True), key=lambda row: _cost(row, number))
+    low, high = _interval(best, number)
+    as_good = []
+    for other in others:
+        its_low, its_high = _interval(other, number)
+        if its_low <= high and low <= its_high:
+            as_good.append(other)
+    return Winner(best, as_good)
+
+
+def _cell(
+    panel: Any,
+    place: tuple[int, int],
+    won: Winner,
+    color: str,
+    colours: dict[Any, str],
+    shown: str,
+) -> None:
+    left, low = place[0] - 0.5, place[1] - 0.5
+    of_best, strip = colours[won.best[color]], _STRIP if won.as_good else 0.0
+    panel.add_patch(Rectangle((left, low), 1 - strip, 1, facecolor=of_best, linewidth=0))
+    others = [colours[other[color]] for other in won.as_good]
+    others = others if len(others) <= MOST_AS_GOOD else [MANY]
+    for number, other in enumerate(others):
+        corner = left + 1 - strip, low + 1 - (number + 1) / len(others)
+        panel.add_patch(Rectangle(corner, strip, 1 / len(others), facecolor=other, linewidth=0))
+    panel.add_patch(Rectangle((left, low), 1, 1, fill=False, edgecolor=style.PAPER, linewidth=1))
+    if won.best["is_bimodal"]:
+        panel.plot([left, left + 1 - strip], [low, low + 1], color=style.INK, linewidth=0.6)
+    elif shown:
+        ink, middle = style.ink_on(of_best), (left + (1 - strip) / 2, low + 0.48)
+        panel.text(*middle, shown, ha="center", va="center", color=ink, fontsize=7)
+
+
+def _key(
+    picture: style.Picture, view: View, color: str, cells: list[Winner], colours: dict[Any, str]
+) -> None:
+    """Those that are best somewhere, then those that are as good; most cells first."""
+    first = Counter(won.best[color] for won in cells)
+    many = [won for won in cells if len(won.as_good) > MOST_AS_GOOD]
+    as_good = Counter(other[color] for won in cells if won not in many for other in won.as_good)
+    order = {value: number for number, value in enumerate(colours)}
+    shown = sorted(first | as_good, key=lambda one: (-first[one], -as_good[one], order[one]))
     handles = [
-        Patch(facecolor=COLOURS[number % len(COLOURS)], label=view.label(color, choices[number]))
-        for number in sorted(won)
+        Patch(facecolor=colours[value], label=f"{view.label(color, value)}: {first[value]}")
+        for value in shown
     ]
+    handles += [Patch(facecolor=MANY, label=f"over {MOST_AS_GOOD} others")] * bool(many)
     top = 1 - 0.62 / picture.get_figheight()
     picture.legend(
         handles=handles,
-        title=view.title_of(color),
+        title=f"{view.title_of(color)}: cells of {len(cells)}",
         loc="upper right",
         bbox_to_anchor=(0.995, top),
         alignment="left",
         title_fontsize=8,
     )
-    return picture
 
 
-def winner(points: pl.DataFrame, number: str) -> tuple[dict[str, Any], bool]:
-    """The best point, and whether no other's interval reaches its own."""
-    ranked = sorted(points.iter_rows(named=True), key=lambda row: _cost(row["median"], number))
-    best, *others = ranked
-    is_clear = all(
-        other["low"] > best["high"] or other["high"] < best["low"] for other in others[:1]
-    )
-    return best, is_clear
+def _interval(row: dict[str, Any], number: str) -> tuple[float, float]:
+    """That of the median; of two states, the worse one alone."""
+    if row["is_bimodal"]:
+        return (_worse(row, number),) * 2
+    return row["low"], row["high"]
 
 
-def _cost(value: float, number: str) -> float:
-    if number == "throughput_ratio":
+def _worse(row: dict[str, Any], number: str) -> float:
+    states: tuple[float, float] = row["lower"], row["upper"]
+    return max(states, key=lambda value: _cost_of(value, number))
+
+
+def _cost(row: dict[str, Any], number: str) -> float:
+    return _cost_of(_worse(row, number) if row["is_bimodal"] else row["median"], number)
+
+
+def _cost_of(value: float, number: str) -> float:
+    goal = better(number)
+    if goal == "even":
         return abs(math.log(value)) if value > 0 else math.inf
-    return value if goal(number) == "least" else -value
-
-
-def goal(number: str) -> str:
-    """Which median is best: the "least" or the "greatest"."""
-    return "least" if any(part in number for part in _LEAST) else "greatest"
+    return value if goal == "less" else -value

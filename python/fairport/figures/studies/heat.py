@@ -113,8 +113,7 @@ def _cell(
     else:
         panel.add_patch(Rectangle((left, low), 1, 1, facecolor=colour, linewidth=0))
     if shows_numbers and not point["is_bimodal"]:
-        ink = style.INK if _luminance(colour) > 0.4 else style.PAPER
-        shown = view.quantity.shown(point["median"])
+        ink, shown = style.ink_on(colour), view.quantity.shown(point["median"])
         panel.text(*at, shown, ha="center", va="center", color=ink, fontsize=7)
 
 
@@ -144,11 +143,6 @@ def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap)
         va="center",
         fontsize=7.5,
     )
-
-
-def _luminance(colour: Any) -> float:
-    red, green, blue = colour[:3]
-    return float(0.2126 * red + 0.7152 * green + 0.0722 * blue)
 
 
 def _first_upper(text: str) -> str:

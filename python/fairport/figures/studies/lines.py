@@ -18,6 +18,7 @@ from fairport.figures import style
 from fairport.figures.studies.view import View, axis_title, label_axes, panels, ticks
 
 _COLOURS = (style.BLUE, style.DROPPED, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", style.INK)
+_DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))  # colours and marks come again with the next
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X")
 _LARGEST_SPAN = 30
 _TALL_IN = {1: 2.9, 2: 2.2, 3: 1.9}
@@ -68,7 +69,12 @@ def _line(panel: Axes, view: View, x: str, points: pl.DataFrame, number: int) ->
     low, high = one["low"] * factor, one["high"] * factor
     panel.fill_between(one["place"], low, high, color=colour, alpha=0.18, linewidth=0)
     panel.plot(
-        one["place"], one["median"] * factor, marker, linestyle="-", color=colour, markersize=3.5
+        one["place"],
+        one["median"] * factor,
+        marker,
+        linestyle=_dashes(number),
+        color=colour,
+        markersize=3.5,
     )
     two = points.filter(pl.col("is_bimodal"))
     for state in ("lower", "upper"):
@@ -91,6 +97,7 @@ def _key(picture: style.Picture, view: View, color: str, lines: list[Any]) -> No
             color=_COLOURS[number % len(_COLOURS)],
             marker=_MARKERS[number % len(_MARKERS)],
             markersize=3.5,
+            linestyle=_dashes(number),
             label=view.label(color, value),
         )
         for number, value in enumerate(lines)
@@ -104,6 +111,10 @@ def _key(picture: style.Picture, view: View, color: str, lines: list[Any]) -> No
         alignment="left",
         title_fontsize=8,
     )
+
+
+def _dashes(number: int) -> Any:
+    return _DASHES[number // len(_COLOURS) % len(_DASHES)]
 
 
 def _spans_much(view: View) -> bool:
