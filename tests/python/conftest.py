@@ -1,14 +1,28 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from fairport.scenario import Scenario, load
+from hypothesis import settings
+
+# how long an example takes depends on what else the machine does
+settings.register_profile("any-machine", deadline=None)
+settings.load_profile("any-machine")
+
+# Under nohup SIGHUP is ignored, and SIGINT in what a script starts with `&`. Processes inherit what
+# is ignored and not what is handled, so the processes that tests start have the default again.
+for _name in ("SIGINT", "SIGHUP"):
+    _number = getattr(signal, _name, None)
+    if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 
 @dataclass
@@ -75,6 +89,14 @@ def fairport_process(tmp_path: Path) -> Command:
 def short() -> Scenario:
     """`outcast` for 20 ms: a real run in a few milliseconds."""
     return load("outcast").patch({"duration": "20ms", "name": "short"})
+
+
+def slowness() -> float:
+    """How many times longer than alone a process takes now: 1 where nothing else runs."""
+    begun, worked = time.monotonic(), time.process_time()
+    while time.process_time() - worked < 0.1:
+        pass
+    return max(1.0, (time.monotonic() - begun) / 0.1)
 
 
 def lack_of_bpf() -> str:

@@ -139,7 +139,9 @@ def test_other_bad_input(fairport: Command, small: Captured, tmp_path: Path) -> 
         ("--egress", egress): "without --ingress",
         ("--ingress", ingress, "--egress", other): "shares no packet",
         (egress, "--from", "2", "--to", "1"): "is not before --to",
-        (egress, "--map", "nowhere.csv"): "cannot be read",
+        (egress, "--map", "nowhere.csv"): "nowhere.csv: does not exist",
+        (egress, "--map", str(tmp_path)): "cannot be read: is a directory",
+        (egress, "--map", egress): "is not UTF-8 text",
     }
     for arguments, problem in cases.items():
         outcome = fairport("analyze", *arguments)

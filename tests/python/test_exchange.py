@@ -147,7 +147,18 @@ def changed(part: str, index: int, **values: Any) -> dict[str, Any]:
         (changed("nodes", 1, kind="router"), 'node s: kind: "router" is not one of', "switch"),
         (changed("nodes", 2, kind="switch"), "holds 1 hosts", "at least 2"),
         (TWO_HOSTS | {"edges": TWO_HOSTS["edges"][:1]}, 'node: "b" is not connected', "add"),
-        ({"nodes": 7}, "is not node-link JSON", "topology export"),
+        ({"nodes": 7}, "is not node-link JSON: it has no list `nodes`", "topology export"),
+        ([1], "is not node-link JSON: it holds no object", "topology export"),
+        (
+            {"nodes": [{"id": "a"}], "edges": [{"source": "a"}]},
+            "is not node-link JSON: edges.0 has no `target`",
+            "topology export",
+        ),
+        (
+            {"nodes": [{}], "edges": []},
+            "is not node-link JSON: nodes.0 has no `id`",
+            "--format json",
+        ),
     ],
 )
 def test_a_mistake_in_a_file_is_named(

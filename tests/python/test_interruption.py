@@ -37,18 +37,12 @@ def interrupted(
     terminal: int | None = None,
 ) -> tuple[int, str]:
     """Starts a run, presses Ctrl-C when it is under way, and returns status and stderr."""
-
-    def restore_the_signal() -> None:
-        # under nohup SIGHUP is ignored, and programs started there inherit that
-        signal.signal(by, signal.SIG_DFL)
-
     process = subprocess.Popen(
         [*ENTRY, *ENDLESS, *arguments],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE if terminal is None else terminal,
         text=True,
-        preexec_fn=restore_the_signal,
     )
     deadline = time.monotonic() + 60
     # the run begins right after its folder's hidden forerunner is made

@@ -210,3 +210,18 @@ def test_clearing_removes_what_a_killed_writer_left(short: Scenario, kept: Store
     (record.parent / ".2.record.0123456789abcdef.partial").write_bytes(b"half")
     kept.clear()
     assert files(kept) == []
+
+
+def test_numbers_of_which_a_bit_has_changed_are_not_used(short: Scenario, kept: Store) -> None:
+    assert runs_made([(short, 1)], kept) == 1
+    kept.flush()
+    written = kept.numbers()
+    (path,) = kept.folder.rglob("runs/part-*.parquet")
+    content = path.read_bytes()
+    # Parquet itself notices few of these
+    for at in range(0, len(content), 97):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        with pytest.warns(StoreWarning, match="is damaged"):
+            assert kept.numbers().is_empty()
+    path.write_bytes(content)
+    assert kept.numbers().equals(written)

@@ -255,6 +255,21 @@ def test_a_trace_that_cannot_be_is_refused(row: str, problem: str, tmp_path: Pat
     assert problem in error.value.problem
 
 
+def test_a_trace_of_which_a_bit_has_changed_is_read_or_refused(tmp_path: Path) -> None:
+    good, file = tmp_path / "good.csv", tmp_path / "flows.parquet"
+    good.write_text(TRACE, encoding="utf-8")
+    pl.read_csv(good).write_parquet(file)
+    content = file.read_bytes()
+    refused = 0
+    for at in range(0, len(content), 5):
+        file.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+        try:
+            lowered({"kind": "trace", "file": str(file)})
+        except ScenarioError:
+            refused += 1
+    assert refused > 20
+
+
 def test_a_trace_without_a_column_or_a_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "trace.csv"
     file.write_text("start_s,src,dst,bytes\n0,h1,h0,5\n", encoding="utf-8")

@@ -148,6 +148,59 @@ proptest! {
     }
 }
 
+/// A buffer of one packet. The first packet is in service, the second waits, and the third arrives at
+/// the instant at which the second leaves the buffer: if departures come first there is room.
+#[test]
+fn of_a_departure_and_an_arrival_of_one_instant_the_setting_says_which_comes_first() {
+    let limit = json!({"packets": 1});
+    let queues = [
+        json!({"kind": "drop-tail", "limit": limit, "count_in_service": false}),
+        json!({
+            "kind": "step-marking", "limit": limit, "count_in_service": false,
+            "mark_above": {"packets": 3},
+        }),
+        json!({"kind": "drr", "limit": limit, "quantum_bytes": FULL_FRAME}),
+        json!({
+            "kind": "codel", "limit": limit, "target_ps": 20_000_000, "interval_ps": 100_000_000,
+            "ecn": false,
+        }),
+    ];
+    // 1500 bytes take 12304 ns on the line of 1 Gbit/s, framing included; all links are alike
+    let dropped = |queue: &Value, departure_first, third_ns| {
+        let sends: Vec<Send> = [0, 1000, third_ns]
+            .into_iter()
+            .enumerate()
+            .map(|(sender, gap_ns)| Send {
+                sender,
+                size_bytes: 1500,
+                gap_ns,
+                ecn: 0,
+            })
+            .collect();
+        let (log, received) = Setup::new(queue, departure_first).run(&sends);
+        check(&queue["kind"], &log, &received, &sends);
+        let drops = log.fates.values().map(|fate| fate.drops);
+        drops.collect::<Vec<u32>>()
+    };
+    for queue in &queues {
+        assert_eq!(dropped(queue, true, 12_304), [0, 0, 0], "{queue}");
+        assert_eq!(dropped(queue, false, 12_304), [0, 0, 1], "{queue}");
+        // a nanosecond before or after, the setting does not matter
+        for departure_first in [true, false] {
+            assert_eq!(
+                dropped(queue, departure_first, 12_303),
+                [0, 0, 1],
+                "{queue}"
+            );
+            assert_eq!(
+                dropped(queue, departure_first, 12_305),
+                [0, 0, 0],
+                "{queue}"
+            );
+        }
+    }
+}
+
 #[test]
 fn losses_are_the_same_in_front_of_every_queue() {
     let losses = [

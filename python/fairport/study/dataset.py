@@ -4,12 +4,16 @@ A writer gathers rows and puts them down as a file of its own, complete or not a
 never wait for each other and a killed one loses what it had gathered since, a second at most. Many
 small files become one: the new one is complete before the old ones go, so a reader may find a row
 twice and never misses one; rows with the same key are the same run, and one of them is read.
+
+A file's name ends in its digest, since Parquet does not notice most damage. Files of earlier
+versions have a shorter name, and are read without that check.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
-import secrets
+import re
 import time
 from collections.abc import Mapping, Sequence
 from threading import Lock
@@ -23,6 +27,7 @@ from fairport.files.place import Folder
 Types = Mapping[str, type[pl.DataType]]
 
 _ENDING = ".parquet"
+_DIGEST = re.compile(r"-([0-9a-f]{32})\.parquet")
 # so many files are made one while a study runs; at its end there is one anyway
 _MOST_FILES = 32
 _TRIES = 5
@@ -99,7 +104,7 @@ class Dataset:
     def _write(self, rows: pl.DataFrame) -> None:
         content = io.BytesIO()
         rows.write_parquet(content, compression="zstd")
-        name = f"part-{time.time_ns():020}-{secrets.token_hex(4)}{_ENDING}"
+        name = f"part-{time.time_ns():020}-{_digest(content.getvalue())}{_ENDING}"
         self.place.write(f"{self.folder}/{name}", content.getvalue())
 
     def _read(self, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
@@ -119,13 +124,28 @@ class Dataset:
             "changes faster than it can be read", file=f"{self.place.name}/{self.folder}"
         )
 
-    def _part(self, name: str) -> pl.DataFrame:
+    def check(self, name: str) -> bytes:
+        """A file's content. Raises InputError where it is not as it was written."""
         content = self.place.read(f"{self.folder}/{name}")
+        written = _DIGEST.search(name)
+        if written and written[1] != _digest(content):
+            raise self._damaged(name, "it is not as Fairport wrote it")
+        return content
+
+    def _part(self, name: str) -> pl.DataFrame:
+        content = self.check(name)
         try:
             return pl.read_parquet(io.BytesIO(content))
-        except pl.exceptions.PolarsError as error:
-            raise InputError(
-                f"is damaged: {str(error).splitlines()[0]}",
-                file=f"{self.place.name}/{self.folder}/{name}",
-                remedy="remove this file; the same command then repeats the runs that it held",
-            ) from None
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise self._damaged(name, str(error).splitlines()[0]) from None
+
+    def _damaged(self, name: str, reason: str) -> InputError:
+        return InputError(
+            f"is damaged: {reason}",
+            file=f"{self.place.name}/{self.folder}/{name}",
+            remedy="remove this file; the same command then repeats the runs that it held",
+        )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]

@@ -139,6 +139,8 @@ class Study:
                 # elsewhere, or being written: one copy, in which every run is once
                 files = [Path(folder) / "runs.parquet"]
                 files[0].write_bytes(duck.parquet(self.runs.read()))
+            else:
+                self.runs.check(names[0])
             return duck.query(files, self.columns, orders, query, self.place.name)
 
 

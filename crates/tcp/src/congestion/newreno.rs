@@ -18,3 +18,26 @@ impl Controller for NewReno {
         window.ssthresh / 2
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cubic::Cubic;
+    use super::*;
+    use crate::settings::Settings;
+
+    /// Linux 2.6: Reno has `tcp_reno_min_cwnd`, half of the threshold; the other algorithms give none of
+    /// their own, and `tcp_cwnd_min` is the threshold then.
+    #[test]
+    fn rate_halving_may_take_renos_window_to_half_of_the_threshold() {
+        let settings = Settings::preset("linux-2.6").unwrap();
+        let setup = Setup {
+            settings: &settings,
+            segment_bytes: 1448,
+            unit: 1,
+        };
+        let mut window = Window::new(&settings, 1448);
+        window.ssthresh = 20;
+        assert_eq!(NewReno::new(&setup).least_window(&window), 10);
+        assert_eq!(Cubic::new(&setup).least_window(&window), 20);
+    }
+}

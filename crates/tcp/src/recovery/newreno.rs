@@ -91,10 +91,9 @@ mod tests {
     use crate::scoreboard::Chunk;
     use fairport_units::Instant;
 
-    #[test]
-    fn the_third_duplicate_ack_starts_recovery() {
-        // RFC 5681 3.2
-        let mut board = Scoreboard::new(1, 1);
+    /// Five segments of 1000 bytes, counted in units of `unit`.
+    fn five_segments(unit: u64) -> Scoreboard {
+        let mut board = Scoreboard::new(1, unit);
         for start in (1..5001).step_by(1000) {
             let chunk = Chunk {
                 start,
@@ -103,6 +102,35 @@ mod tests {
             };
             board.push(Instant::ZERO, chunk);
         }
+        board
+    }
+
+    /// RFC 6582 3.2 step 3: "deflate the congestion window by the amount of new data acknowledged"; "if
+    /// the partial ACK acknowledges at least one SMSS of new data, then add back SMSS bytes".
+    #[test]
+    fn a_partial_ack_deflates_by_what_it_acknowledges_and_adds_a_full_segment_back() {
+        let inflation = |acked| {
+            let mut board = five_segments(1000);
+            let mut newreno = NewReno::new();
+            for _ in 0..3 {
+                newreno.on_duplicate(State::Open, &board);
+            }
+            newreno.enter(&mut board);
+            newreno.on_duplicate(State::Fast, &board);
+            assert_eq!(newreno.inflation, 4000);
+            newreno.on_partial(&mut board, acked);
+            newreno.inflation
+        };
+        assert_eq!(inflation(2000), 4000 - 2000 + 1000);
+        assert_eq!(inflation(1000), 4000 - 1000 + 1000);
+        assert_eq!(inflation(999), 4000 - 999);
+        assert_eq!(inflation(5000), 1000);
+    }
+
+    #[test]
+    fn the_third_duplicate_ack_starts_recovery() {
+        // RFC 5681 3.2
+        let board = five_segments(1);
         let mut newreno = NewReno::new();
         for due in [false, false, true] {
             newreno.on_duplicate(State::Open, &board);

@@ -24,6 +24,8 @@ from fairport.tables import Tables
 # what systems send with, and a packet that has passed routers shows less than
 _INITIAL_TTL = (32, 64, 128, 255)
 
+_MAP_FORM = "write a line `address,name,hops`, and below it one for each host"
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -50,8 +52,15 @@ def read_map(path: Path) -> Map:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", file=str(path)) from None
+    except FileNotFoundError:
+        raise InputError("does not exist", file=str(path), remedy=_MAP_FORM) from None
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8 text", file=str(path), remedy=_MAP_FORM) from None
+    except OSError as error:
+        problem = f"cannot be read: {(error.strerror or 'unknown reason').lower()}"
+        raise InputError(problem, file=str(path), remedy=_MAP_FORM) from None
+    except csv.Error as error:
+        raise InputError(f"is not CSV: {error}", file=str(path), remedy=_MAP_FORM) from None
     known = {}
     for number, row in enumerate(rows, 2):
         place = f"{path}, line {number}"
@@ -62,7 +71,7 @@ def read_map(path: Path) -> Map:
             raise InputError(
                 f"is not understood: {error}",
                 file=place,
-                remedy="write a line `address,name,hops`, and below it one for each host",
+                remedy=_MAP_FORM,
             ) from None
         host = str(address.network_address)
         known[address] = Known((row.get("name") or "").strip() or host, hops)

@@ -67,9 +67,7 @@ def _parsed(path: Path) -> nx.MultiGraph[Any]:
             case ".graphml":
                 graph = nx.parse_graphml(text, force_multigraph=True)
             case ".json":
-                document = json.loads(text)
-                edges = "edges" if "edges" in document else "links"
-                graph = nx.node_link_graph(document, multigraph=True, edges=edges)
+                graph = _node_link(json.loads(text))
             case suffix:
                 raise ScenarioError(
                     "has a format that Fairport does not read",
@@ -93,10 +91,29 @@ def _parsed(path: Path) -> nx.MultiGraph[Any]:
         raise ScenarioError(
             f"is not {'GraphML' if path.suffix == '.graphml' else 'node-link JSON'}: {error}",
             file=str(path),
-            remedy="`fairport topology export two-switch --format graphml` shows what is expected",
+            remedy=f"`fairport topology export two-switch --format {path.suffix[1:]}` shows what is"
+            " expected",
         ) from None
     # a link is both ways alike, whether or not the file directs it
     return nx.MultiGraph(graph)
+
+
+def _node_link(document: Any) -> nx.MultiGraph[Any]:
+    """The graph of a JSON document. Raises ValueError."""
+    import networkx as nx
+
+    if not isinstance(document, dict):
+        raise ValueError("it holds no object with the lists `nodes` and `edges`")
+    edges = "edges" if "edges" in document else "links"
+    for name, keys in (("nodes", ("id",)), (edges, ("source", "target"))):
+        rows = document.get(name)
+        if not isinstance(rows, list):
+            raise ValueError(f"it has no list `{name}`")
+        for number, row in enumerate(rows):
+            lacks = [key for key in keys if not isinstance(row, dict) or key not in row]
+            if lacks:
+                raise ValueError(f"{name}.{number} has no `{lacks[0]}`")
+    return nx.node_link_graph(document, multigraph=True, edges=edges)
 
 
 def _kind(path: Path, node: Any, data: dict[str, Any]) -> str:

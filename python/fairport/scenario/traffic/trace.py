@@ -92,8 +92,8 @@ class Trace(TrafficSection):
             return pl.read_csv(path, infer_schema_length=None, glob=False)
         except FileNotFoundError:
             raise self._refused("is not there", "give the path of a CSV or Parquet file") from None
-        except (OSError, pl.exceptions.PolarsError) as error:
-            reason = str(error).splitlines()[0]
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            reason = (str(error).splitlines() or ["it is damaged"])[0]
             raise self._refused(f"cannot be read: {reason}", "give CSV or Parquet") from None
 
     def _none(self, rows: pl.DataFrame, wrong: pl.Expr, problem: str) -> None:
