@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import fairport as fp
-from fairport.backends.linux import congestion
+from fairport.backends import linux
+from fairport.backends.linux import capacity, congestion
 from fairport.backends.linux.namespaces import Namespaces, inside
 from fairport.payload import RandomizedSender
 from pyroute2 import IPRoute
@@ -57,16 +58,8 @@ def switch() -> None:
     print("pairs  packets/s in  packets/s out  lag p50 us     p99   p99.9      max")
     for pairs in (1, 2, 4):
         duration_s = 4.0
-        scenario: dict[str, Any] = {
-            "name": "capacity",
-            "duration": f"{duration_s}s",
-            "topology": {"kind": "star", "hosts": 2 * pairs},
-            "link": {"rate": "10Gbps", "delay": "0s"},
-            "queue": {"kind": "drop-tail", "limit": "200 packets"},
-            "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
-            "traffic": [{"from": f"h{2 * one + 1}", "to": f"h{2 * one}"} for one in range(pairs)],
-        }
-        health = fp.run(scenario, seed=1, backend="linux").manifest["health"]
+        scenario = capacity.overload(pairs=pairs, duration_s=duration_s)
+        health = linux.BACKEND.prepare(scenario, 1, is_checked=False).run().health
         lags = [1e6 * health[f"lag_{name}_s"] for name in ("p50", "p99", "p999", "max")]
         print(
             f"{pairs:5}  {health['frames_in'] / duration_s:12,.0f}"

@@ -251,7 +251,7 @@ def test_the_gate_names_every_fault() -> None:
     # 16 KiB at 1 Gbit/s drain in 131 us
     expected = gate.Expectation(drain_s=131e-6, line_goodput_bps=941e6, rate_bps=1e9)
     good = {"lag_p99_s": 40e-6, "stalled_s": 0.0}
-    good |= {"ring_losses": 0, "send_errors": 0, "capture_losses": 0}
+    good |= {"ring_losses": 0, "backlog_losses": 0, "send_errors": 0, "capture_losses": 0}
     assert gate.faults(good, expected, 10.0, 900e6) == []
     late = good | {"lag_p99_s": 66e-6}
     assert "66 us late" in gate.faults(late, expected, 10.0, 900e6)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import sys
@@ -19,6 +20,8 @@ from typer.testing import CliRunner
 if sys.platform != "linux":
     pytest.skip("validate needs Linux", allow_module_level=True)
 
+from fairport.errors import ScenarioError
+from fairport.study import pool
 from fairport.study import validate as study
 
 SCENARIO: dict[str, Any] = {
@@ -82,6 +85,23 @@ def test_invalid_runs_are_listed_and_never_counted(played: list[bool]) -> None:
     assert found.side("linux")["valid_runs"] == 2
 
 
+def test_how_far_it_is_counts_the_runs_of_both_sides(played: list[bool]) -> None:
+    played[:] = [False]
+    seen: list[pool.Done] = []
+    study.validate(SCENARIO, repeat=2, progress=seen.append)
+    # the first run is made again
+    assert [done.runs for done in seen] == [0, 1, 2, 3, 4]
+    assert {done.of for done in seen} == {4}
+    assert seen[-1].packet_hops > seen[0].packet_hops > 0
+
+
+def test_the_kernels_queues_have_no_comparison() -> None:
+    tc = SCENARIO | {"queue": {"implementation": "tc", "limit": "11 packets"}}
+    with pytest.raises(ScenarioError, match="measured by Fairport's own switch") as raised:
+        study.validate(tc)
+    assert raised.value.field == "queue.implementation"
+
+
 def test_without_a_valid_run_the_status_is_3(
     played: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,7 +125,12 @@ def test_the_folder_holds_what_was_found(played: list[bool], tmp_path: Path) -> 
     assert answer.exit_code == 0, answer.output
     assert json.loads(answer.stdout)["repeat"] == 2
     names = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
-    assert {"summary.json", "host-profile.toml", "figures/validate.png"} <= names
+    assert {"summary.json", "host-profile.toml", "figures/validate.png", "report.html"} <= names
+    page = html.unescape((out / "report.html").read_text(encoding="utf-8"))
+    found = json.loads(answer.stdout)
+    assert found["conclusion"] in page
+    for side in ("linux", "simulation"):
+        assert f"<td>{found[side]['throughput_ratio_median']:.2f} <small>" in page
     assert host_profile.read(out / "host-profile.toml") == host_profile.find("linux-6-vm")
     assert pl.read_parquet(out / "tables" / "runs.parquet").height == 4
 

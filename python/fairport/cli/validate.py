@@ -61,6 +61,7 @@ def validate(
     import sys
 
     from fairport.cli import output
+    from fairport.cli.progress import pool_bar
     from fairport.files import refuse_what_is_there
     from fairport.scenario import load, read_assignments
     from fairport.storage.validation import save
@@ -75,7 +76,8 @@ def validate(
     if folder is not None:
         refuse_what_is_there(folder, force=force)
     try:
-        found = run(loaded, repeat=repeat, seed=seed, jobs=os.cpu_count() or 1)
+        with pool_bar(f"validate {loaded.name}", shown=not quiet) as bar:
+            found = run(loaded, repeat=repeat, seed=seed, jobs=os.cpu_count() or 1, progress=bar)
     except NoValidRunError as error:
         print(f"error: {error}\nhint: {error.remedy}", file=sys.stderr)
         raise typer.Exit(INVALID) from None

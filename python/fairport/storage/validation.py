@@ -1,4 +1,4 @@
-"""A validation as a folder: summary, tables, the measured host profile, figure."""
+"""A validation as a folder: summary, tables, the measured host profile, figure, report."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fairport.files import atomic_folder
 from fairport.storage.run import (
     FIGURES,
     MANIFEST,
+    REPORT,
     SUMMARY,
     TABLES,
     files_below,
@@ -28,12 +29,7 @@ def save(found: Validation, folder: Path, *, force: bool, figures: bool, csv: bo
         write_tables(tables, partial / TABLES, csv=csv)
         (partial / PROFILE).write_text(found.profile.to_toml(), encoding="utf-8")
         if figures:
-            from fairport.figures import style, validate
-
-            (partial / FIGURES).mkdir()
-            picture = validate.draw(found)
-            for ending in ("png", "svg"):
-                style.save(picture, partial / FIGURES / f"{FIGURE}.{ending}")
+            _draw(found, partial)
         manifest = {
             "program": "fairport",
             "version": model_version(),
@@ -45,3 +41,16 @@ def save(found: Validation, folder: Path, *, force: bool, figures: bool, csv: bo
         files = sorted([*files_below(partial), SUMMARY])
         write_json(partial / SUMMARY, found.document() | {"files": files})
     return folder
+
+
+def _draw(found: Validation, folder: Path) -> None:
+    from fairport.figures import style
+    from fairport.figures import validate as figure
+    from fairport.report import validate
+
+    (folder / FIGURES).mkdir()
+    picture = figure.draw(found)
+    for ending in ("png", "svg"):
+        style.save(picture, folder / FIGURES / f"{FIGURE}.{ending}")
+    page = validate.page(found, folder / FIGURES / f"{FIGURE}.svg")
+    (folder / REPORT).write_text(page, encoding="utf-8")

@@ -12,18 +12,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import polars as pl
 
-from fairport.backends.protocol import Progress
+from fairport.backends.protocol import Progress as RunProgress
 from fairport.backends.run import run_many
-from fairport.errors import BackendError
+from fairport.errors import BackendError, ScenarioError
 from fairport.record import Record
+from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.host_profile import HostProfile
 from fairport.study.measures import Groups, drop_run_lengths, measured
+from fairport.study.pool import Done, Progress
 
 REPEAT = 5
 LINUX, SIMULATION = "linux", "simulation"
@@ -141,9 +144,9 @@ def validate(
 ) -> Validation:
     """Runs a scenario on Linux and in the simulation, with `repeat` seeds from `seed` on.
 
-    A Linux run that is not valid is made again, up to `repeat` times over all seeds. Raises
-    ScenarioError for a scenario that one side cannot run, and BackendError without the privileges,
-    or if no Linux run was valid.
+    A Linux run that is not valid is made again, up to `repeat` times over all seeds. `progress` is
+    called with the runs that are done on both sides. Raises ScenarioError for a scenario that one
+    side cannot run, and BackendError without the privileges, or if no Linux run was valid.
     """
     if sys.platform != "linux":
         raise BackendError(
@@ -152,13 +155,17 @@ def validate(
             remedy="run it on a Linux machine; the simulation alone runs everywhere",
         )
     scenario = load_scenario(scenario)
+    _require_our_switch(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
     rows: list[dict[str, Any]] = []
     lengths: list[pl.DataFrame] = []
     answers, healths, invalid = [], [], []
     groups: Groups | None = None
-    for result in run_many(scenario, seeds, backend=LINUX, retries=repeat, progress=progress):
+    so_far = _SoFar(scenario, len(seeds), progress)
+    real = run_many(scenario, seeds, backend=LINUX, retries=repeat, progress=so_far.on(LINUX))
+    for result in real:
+        so_far.ended(LINUX, result)
         if not result.summary["valid"]:
             invalid.append({"seed": result.seed, "faults": result.summary["faults"]})
             continue
@@ -172,7 +179,8 @@ def validate(
         raise NoValidRunError(invalid)
     profile = _profile(pl.concat(answers), healths, scenario)
     simulated = _simulated(scenario, profile)
-    for result in run_many(simulated, seeds, jobs=jobs, progress=progress):
+    for result in run_many(simulated, seeds, jobs=jobs, progress=so_far.on(SIMULATION)):
+        so_far.ended(SIMULATION, result)
         _add(rows, lengths, SIMULATION, Record.of(result), groups)
     return Validation(
         scenario=scenario,
@@ -184,6 +192,52 @@ def validate(
         runs=pl.DataFrame(rows, infer_schema_length=None),
         drop_runs=pl.concat(lengths),
     )
+
+
+class _SoFar:
+    """How many runs are done on both sides; a run that is made again begins anew."""
+
+    def __init__(self, scenario: Scenario, seeds: int, progress: Progress | None) -> None:
+        self._duration_s = scenario.duration.seconds
+        self._of = len(SIDES) * seeds
+        self._progress = progress
+        self._shares: dict[tuple[str, int], float] = {}
+        self._hops: dict[tuple[str, int], int] = {}
+        self._lock = Lock()
+
+    def on(self, side: str) -> RunProgress:
+        """What a side's backend reports to."""
+
+        def report(seed: int, simulated_s: float, packet_hops: int) -> None:
+            self._tell(side, seed, min(1.0, simulated_s / self._duration_s), packet_hops)
+
+        return report
+
+    def ended(self, side: str, result: Result) -> None:
+        """A run has ended, and counts or does not."""
+        summary = result.summary
+        self._tell(side, result.seed, float(summary["valid"]), summary["packet_hops"])
+
+    def _tell(self, side: str, seed: int, share: float, packet_hops: int) -> None:
+        if self._progress is None:
+            return
+        with self._lock:
+            self._shares[side, seed] = share
+            self._hops[side, seed] = packet_hops
+            runs, hops = sum(self._shares.values()), sum(self._hops.values())
+            self._progress(Done(runs, self._of, 0, hops))
+
+
+def _require_our_switch(scenario: Scenario) -> None:
+    if scenario.queue.implementation == "tc":
+        raise ScenarioError(
+            "has no comparison with the simulation: the times of the hosts are measured by"
+            " Fairport's own switch, and the kernel's queues measure none",
+            file=scenario.where("queue.implementation"),
+            field="queue.implementation",
+            value="tc",
+            remedy="leave it out; `fairport run` runs the scenario on each of the two backends",
+        )
 
 
 def agrees(

@@ -22,6 +22,7 @@ from fairport import _core, headers
 from fairport.backends import columns
 from fairport.backends.jobs import job_of, key, refused
 from fairport.backends.linux import (
+    capacity,
     congestion,
     doctor,
     gate,
@@ -66,8 +67,6 @@ _REAL_HOSTS: dict[str, Any] = {
 }
 # From the switch's start to the scenario's: so long its clock takes to be known to the load.
 _LEAD_S = 0.5
-# a process that says nothing for so long is stuck
-_SILENT_S = 20.0
 _SHORTEST_SAMPLE_S = 0.001
 # `tc -s` takes some 10 ms
 _SHORTEST_LOOK_S = 0.1
@@ -88,6 +87,8 @@ class PreparedLinux:
     observation: Observation | None = None
     """What is kept of single packets, each port by its own name, and all ports of the network:"""
     ports: Sequence[str] = ()
+    is_checked: bool = True
+    """Whether it is refused if this machine cannot forward as much as it asks for."""
 
     @property
     def key(self) -> str:
@@ -125,10 +126,14 @@ class PreparedLinux:
     def run(self, progress: Progress | None = None) -> Recorded:
         """Runs it, in namespaces of its own, and removes them.
 
-        Raises BackendError without the privileges, or when a process of the run fails.
+        Raises BackendError without the privileges, for a rate that this machine cannot forward,
+        and when a process of the run fails.
         """
         doctor.require_root()
         namespaces.remove(namespaces.leftovers())
+        if self.is_checked:
+            rate_bps = int(self.scenario.link.rate)
+            capacity.require(self._frames_per_s, rate_bps, capacity.forwarded_per_s)
         started, begin = datetime.now(timezone.utc), time.perf_counter()
         spaces = Namespaces()
         used = {stack.congestion_control for stack in self.stacks}
@@ -138,8 +143,11 @@ class PreparedLinux:
         except programs.ProgramError as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         try:
-            spaces.make(self._hosts(), self.settings)
+            processors = capacity.processors_of_hosts(self._frames_per_s)
+            spaces.make(self._hosts(), self.settings, processors)
+            lost = capacity.backlog_losses()
             outcome, report = self._run(spaces, self._network(spaces), progress)
+            outcome["health"]["backlog_losses"] = capacity.backlog_losses() - lost
         except (ChildError, programs.ProgramError) as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         except OSError as error:
@@ -160,20 +168,20 @@ class PreparedLinux:
         hosts = _places(spaces)
         load_task = self._load_task(hosts)
         with (
-            closing(_Ending(Child("load", load, load_task))) as loading,
-            closing(_Ending(network())) as switching,
+            closing(Child("load", load, load_task)) as loading,
+            closing(network()) as switching,
         ):
-            _wait(loading.child, "ready")
-            zero, _ = _wait(switching.child, "at")
-            loading.child.send(zero + _LEAD_S)
-            outcome = self._watch(switching.child, loading.child, progress)
-            report: LoadReport = _wait(loading.child, "done")
+            loading.wait("ready")
+            zero, _ = switching.wait("at")
+            loading.send(zero + _LEAD_S)
+            outcome = self._watch(switching, progress)
+            report: LoadReport = loading.wait("done")
         return outcome, report
 
-    def _watch(self, switch: Child, load: Child, progress: Progress | None) -> dict[str, Any]:
+    def _watch(self, switch: Child, progress: Progress | None) -> dict[str, Any]:
         """Waits for the switch's outcome, and reports how far it is."""
         while True:
-            word, content = _next(switch)
+            word, content = switch.report()
             if word == "done":
                 outcome: dict[str, Any] = content
                 return outcome
@@ -192,6 +200,13 @@ class PreparedLinux:
             return lambda: Child("trace of the queues", watch_queues, task)
         switch_task = self._switch_task(spaces, _places(spaces))
         return lambda: Child("switch", forward, switch_task)
+
+    @cached_property
+    def _frames_per_s(self) -> float:
+        """What Fairport's own switch will have to forward."""
+        if self._has_shapers:
+            return 0.0
+        return capacity.frames_per_s(self.scenario, self.job, self._layout)
 
     @property
     def _has_shapers(self) -> bool:
@@ -350,8 +365,11 @@ class Linux:
     name = NAME
     is_real_time = True
 
-    def prepare(self, scenario: Scenario, seed: int) -> PreparedLinux:
-        """Checks a scenario with this seed. Raises ScenarioError."""
+    def prepare(self, scenario: Scenario, seed: int, *, is_checked: bool = True) -> PreparedLinux:
+        """Checks a scenario with this seed. Raises ScenarioError.
+
+        `is_checked`: a run is refused if it asks for more than this machine forwards.
+        """
         scenario = scenario.patch(_REAL_HOSTS | {"seed": seed})
         job = job_of(scenario)
         try:
@@ -361,7 +379,7 @@ class Linux:
         if scenario.queue.implementation == "tc":
             shapers.check(scenario, _core.layout(json.dumps(job.document)))
         settings, stacks = host_settings(scenario, job)
-        return PreparedLinux(scenario, job, settings, stacks)
+        return PreparedLinux(scenario, job, settings, stacks, is_checked=is_checked)
 
 
 BACKEND = Linux()
@@ -369,28 +387,3 @@ BACKEND = Linux()
 
 def _places(spaces: Namespaces) -> dict[int, HostAt]:
     return {host.number: HostAt(host.namespace, host.address) for host in spaces.hosts}
-
-
-class _Ending:
-    """A child that is ended when the block is."""
-
-    def __init__(self, child: Child) -> None:
-        self.child = child
-
-    def close(self) -> None:
-        self.child.end()
-
-
-def _wait(child: Child, word: str) -> Any:
-    """What the child's next report of this kind says."""
-    while True:
-        found, content = _next(child)
-        if found == word:
-            return content
-
-
-def _next(child: Child) -> tuple[str, Any]:
-    report = child.next(_SILENT_S)
-    if report is None:
-        raise ChildError(f"the {child.name} has said nothing for {_SILENT_S:g} s")
-    return report

@@ -46,6 +46,7 @@ def faults(
         found.append(f"for {100 * share:.2f} % of the run frames left later than that time")
     for key, what in (
         ("ring_losses", "frames were lost before the switch could read them"),
+        ("backlog_losses", "frames were lost before a host's processor took them"),
         ("send_errors", "frames were refused by the kernel"),
         ("capture_losses", "packets are missing at the end of the captures: writing took too long"),
     ):

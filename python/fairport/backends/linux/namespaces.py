@@ -22,6 +22,8 @@ from typing import Any
 
 from pyroute2 import IPRoute, netns
 
+from fairport.backends.linux import sysfs
+
 _NAME = re.compile(r"fairport-(\d+)-(\d+)-")
 _CLONE_NEWNET = 0x40000000
 _PREFIX_BITS = 16
@@ -73,13 +75,20 @@ class Namespaces:
         self.switch = f"{self.prefix}-switch"
         self.hosts: list[Host] = []
 
-    def make(self, numbers: Sequence[int], settings: HostSettings) -> None:
-        """Makes the switch's namespace, and hosts of these numbers that know each other."""
+    def make(
+        self, numbers: Sequence[int], settings: HostSettings, processors: Sequence[int] = ()
+    ) -> None:
+        """Makes the switch's namespace, and hosts of these numbers that know each other.
+
+        They receive on these processors; without any, on the one that sends to them.
+        """
         self.make_switch()
         for number in numbers:
             self.hosts.append(self._host(number))
         for host in self.hosts:
             _configure(host, [other for other in self.hosts if other is not host], settings)
+            if processors:
+                _receive_on(host, processors)
 
     def make_switch(self) -> None:
         """Makes the switch's namespace alone."""
@@ -189,6 +198,15 @@ def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> No
                 ifindex=index,
                 state="permanent",
             )
+
+
+def _receive_on(host: Host, processors: Sequence[int]) -> None:
+    """By receive packet steering: what comes waits in the backlog of one of these processors."""
+    mask = f"{sum(1 << one for one in processors):x}"
+    # the kernel wants groups of 32 bits
+    groups = [mask[max(0, end - 8) : end] for end in range(len(mask), 0, -8)]
+    with inside(host.namespace), suppress(OSError):
+        sysfs.write(f"{INTERFACE}/queues/rx-0/rps_cpus", ",".join(reversed(groups)))
 
 
 def offloads_off(interface: str) -> None:

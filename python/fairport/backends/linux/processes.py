@@ -25,6 +25,8 @@ from fairport.backends.linux.load import Load, LoadReport, LoadTask
 
 _SWITCH_PRIORITY = 50
 _LOAD_PRIORITY = 10
+# a process that says nothing for so long is stuck
+_SILENT_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,10 @@ class Child:
         there.close()
         self.reports.send((main, task))
 
-    def next(self, timeout_s: float) -> tuple[str, Any] | None:
-        """Its next report; None when there is none yet. Raises ChildError when it has ended."""
+    def report(self) -> tuple[str, Any]:
+        """Its next report. Raises ChildError when it has ended, or says nothing for long."""
         try:
-            if self.reports.poll(timeout_s):
+            if self.reports.poll(_SILENT_S):
                 word, content = self.reports.recv()
                 if word == "failed":
                     raise ChildError(f"the {self.name}: {content}")
@@ -77,13 +79,20 @@ class Child:
         except (EOFError, ConnectionResetError):
             status = self._process.wait()
             raise ChildError(f"the {self.name} ended early ({status})") from None
-        return None
+        raise ChildError(f"the {self.name} has said nothing for {_SILENT_S:g} s")
+
+    def wait(self, word: str) -> Any:
+        """What its next report of this kind says."""
+        while True:
+            found, content = self.report()
+            if found == word:
+                return content
 
     def send(self, content: Any) -> None:
         """Sends it something that it waits for."""
         self.reports.send(content)
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Ends it at once."""
         self._process.kill()
         self._process.wait()

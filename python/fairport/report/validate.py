@@ -1,0 +1,65 @@
+"""The page of a validation: simulation and Linux, measure by measure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairport.figures import validate as figure
+from fairport.quantities import of_number
+from fairport.report.inline import embed
+from fairport.report.template import fill_page
+from fairport.scenario.phase import phase_parameters
+from fairport.study.model_version import model_version
+from fairport.study.validate import LINUX, MEASURES, SIDES, SIMULATION
+
+if TYPE_CHECKING:
+    from fairport.study.validate import Validation
+
+_NAMES = {SIMULATION: "simulation", LINUX: "Linux"}
+_RULE = (
+    "Both sides agree if the medians of the lone flow's ratio are within a factor of 2 or 0.05, and"
+    " those of the peers' goodput within 15 %."
+)
+
+
+def page(found: Validation, svg: Path) -> str:
+    """The whole page as text; `svg` is the figure, with a PNG of the same name beside it."""
+    machine, seeds = found.profile.machine, found.seeds
+    runs = {side: found.side(side)["valid_runs"] for side in SIDES}
+    return fill_page(
+        "validate.html",
+        name=found.scenario.name,
+        description=found.scenario.description,
+        conclusion=found.conclusion,
+        rule=_RULE,
+        sides=[_NAMES[side] for side in SIDES],
+        rows=[_row(found, key) for key in MEASURES],
+        picture=embed(svg, "validate", f"{figure.TITLE}. {found.conclusion}"),
+        caption=figure.CAPTION,
+        invalid=[(one["seed"], "; ".join(one["faults"])) for one in found.invalid],
+        conditions=list(phase_parameters(found.simulated).items()),
+        facts=[
+            ("Seeds", f"{seeds[0]} to {seeds[-1]}, the same on both sides"),
+            ("Length", f"{found.scenario.duration} a run"),
+            ("Valid runs", f"{runs[SIMULATION]} in simulation, {runs[LINUX]} on Linux"),
+            ("Machine", f"{machine.cpu}, {machine.processors} processors"),
+            ("Kernel", f"Linux {machine.kernel}, HZ = {machine.hz}"),
+            ("Version", f"fairport {model_version()}"),
+        ],
+    )
+
+
+def _row(found: Validation, key: str) -> dict[str, Any]:
+    quantity = of_number(key)
+    return {
+        "title": quantity.title,
+        "unit": quantity.unit,
+        "cells": [
+            tuple(
+                quantity.shown(found.side(side)[f"{key}_{part}"], "over_seeds")
+                for part in ("median", "q1", "q3")
+            )
+            for side in SIDES
+        ],
+    }
