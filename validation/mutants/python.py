@@ -1,36 +1,22 @@
-"""Mutation testing: does a test fail when a line of the code is changed?
+"""Mutants of the Python files that decide results, by cosmic-ray: a sample of each file.
 
-    make mutants
-    make mutants ARGS="--python 40 --rust 5/60 --seed 2"
-
-cargo-mutants changes `crates/net`, `tcp`, `sim` and `record`, cosmic-ray the Python files that
-decide results; each change (a mutant) is tested with the tests of its crate or of its file. All
-mutants take hours, so a sample is drawn: of the crates every n-th, k/n, in the order of the
-files; of each Python file some by a seed. What is not installed is skipped with its reason. The
-work is done in a copy of the last commit. A mutant that no test can notice is named with its
-reason: for Rust in `.cargo/mutants.toml`, for Python in ACCEPTED.
+A change is tested with the tests of its file. Annotations are never evaluated, so changes of them
+are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import json
 import random
 import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from validation.case import DOCS
-from validation.markdown import between_markers, table
-
-ROOT = Path(__file__).parents[1]
-CRATES = ("net", "tcp", "sim", "record")
 # the files that decide results, and the tests that state what they do
 FILES = {
     "drop_runs.py": ("test_metrics.py", "test_blackouts.py", "test_run_numbers.py"),
@@ -43,34 +29,11 @@ FILES = {
 }
 # file, line as written, and why no test can notice
 ACCEPTED: dict[tuple[str, str], str] = {}
-SAMPLE = 20
-SHARD = "37/120"
 SECONDS = 600
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Draws the samples, tests them and prints what survived; that some did is no failure."""
-    given = _options(arguments)
-    rows: list[list[str]] = []
-    survivors: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="fairport-mutants-") as folder:
-        copy = Path(folder)
-        subprocess.run(f"git archive HEAD | tar -x -C {copy}", shell=True, cwd=ROOT, check=True)
-        for library in (ROOT / "python/fairport").glob("_core*.so"):
-            shutil.copy(library, copy / "python/fairport")
-        for row, lived in (*_python(copy, given), *_rust(copy, given)):
-            rows.append(row)
-            survivors += lived
-            print(" ".join(row), flush=True)
-    text = table(["file or crate", "mutants", "tested", "killed"], rows)
-    text += "\n\nSurvivors:\n\n" + ("\n".join(f"- {one}" for one in survivors) or "none")
-    print(text)
-    if given.publish:
-        between_markers(DOCS / "validation/reliability.md", "mutants", text)
-    return 0
-
-
-def _python(copy: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
+def tested(copy: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
+    """A row of the table, and what survived, per file."""
     program = shutil.which("cosmic-ray")
     if program is None or not given.python:
         print("skipped: mutants of Python (pip install cosmic-ray)", file=sys.stderr)
@@ -140,37 +103,3 @@ def _outcomes(session: Path, name: str) -> tuple[Counter[str], list[str]]:
         if outcome == "SURVIVED" and (name, before) not in ACCEPTED:
             lived.append(f"{name}:{line}: `{before}` as `{after}`")
     return Counter(outcome for outcome, _, _ in rows), lived
-
-
-def _rust(copy: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
-    program = shutil.which("cargo-mutants")
-    if program is None or not given.rust:
-        print("skipped: mutants of Rust (cargo install --locked cargo-mutants)", file=sys.stderr)
-        return
-    for crate in CRATES:
-        listed = [program, "mutants", "--list", "--package", f"fairport-{crate}"]
-        every = subprocess.run(listed, cwd=copy, capture_output=True, text=True, check=True)
-        line = [program, "mutants", "--in-place", "--package", f"fairport-{crate}"]
-        line += ["--shard", given.rust, "--sharding", "round-robin", "--timeout", str(SECONDS)]
-        line += ["--build-timeout", "1800", "--no-times", "--output", str(copy / crate)]
-        subprocess.run(line, cwd=copy, check=False)
-        folder = copy / crate / "mutants.out"
-        outcomes = json.loads((folder / "outcomes.json").read_text(encoding="utf-8"))
-        missed = (folder / "missed.txt").read_text(encoding="utf-8").splitlines()
-        killed = outcomes["caught"] + outcomes["timeout"]
-        tested = killed + outcomes["missed"]
-        of_crate = f"crates/{crate}"
-        yield [of_crate, str(len(every.stdout.splitlines())), str(tested), str(killed)], missed
-
-
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m validation mutants",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--python", type=int, default=SAMPLE, help=f"per file ({SAMPLE}); 0: none")
-    parser.add_argument("--rust", default=SHARD, help=f"every n-th mutant, k/n ({SHARD}); '': none")
-    parser.add_argument("--seed", type=int, default=1, help="of the sample of Python (1)")
-    parser.add_argument("--publish", action="store_true", help="renew the table in docs/")
-    return parser.parse_args(arguments)
