@@ -19,6 +19,7 @@ CASES = {
     "attack": "bad input, damaged files and random scenarios against the command line",
     "mutants": "changes of the code, and which of them no test notices",
     "linux": "two switches and a fat-tree, over real Linux as well (as root)",
+    "fuzz": "bytes that no program has written against every reader",
     "kernel-diff": "random lossy exchanges, replayed against this machine's kernel",
     "public-scripts": "the public packetdrill scripts for Linux, from a folder of them",
 }

@@ -31,6 +31,9 @@ NO_VERDICT = "These flows are compared by how long they take, not by their goodp
 UNKNOWN_HOPS = "hops unknown"
 """The class of flows whose hop count the backend cannot know."""
 
+# a drop run of more packets takes the whole of a small window
+_LONGEST_HARMLESS = 2
+
 
 def window_correlation(series: pl.DataFrame, from_s: float) -> pl.DataFrame:
     """Pearson's correlation of each two flows' congestion windows, from `from_s` on.
@@ -50,16 +53,14 @@ def window_correlation(series: pl.DataFrame, from_s: float) -> pl.DataFrame:
     return pl.DataFrame(rows, schema, orient="row")
 
 
-def blackout_timeout_share(
-    timeouts: pl.DataFrame, from_s: float, to_s: float, longest_harmless: int = 2
-) -> float | None:
+def blackout_timeout_share(timeouts: pl.DataFrame, from_s: float, to_s: float) -> float | None:
     """Share of the waiting time in [from_s, to_s] that follows drop runs longer than 2 packets.
 
     `timeouts` is what `timeout_runs` returned, for the flows in question. Runs of 3 or more
     take the whole of a small window, so three duplicate ACKs cannot come back (RFC 5681 3.2). None
     when no flow waited for a timer.
     """
-    in_all, after_runs = _waited_s(timeouts, from_s, to_s, longest_harmless)
+    in_all, after_runs = _waited_s(timeouts, from_s, to_s)
     return after_runs / in_all if in_all > 0 else None
 
 
@@ -73,12 +74,10 @@ def waiting(caused: pl.DataFrame, flows: int, from_s: float, to_s: float) -> Wai
     return Waiting(in_all / flows, to_s - from_s, share)
 
 
-def _waited_s(
-    timeouts: pl.DataFrame, from_s: float, to_s: float, longest_harmless: int = 2
-) -> tuple[float, float]:
-    """Seconds within [from_s, to_s]: in all, and after drop runs longer than that."""
+def _waited_s(timeouts: pl.DataFrame, from_s: float, to_s: float) -> tuple[float, float]:
+    """Seconds within [from_s, to_s]: in all, and after drop runs that are not harmless."""
     period = pl.col("end_s").clip(from_s, to_s) - pl.col("start_s").clip(from_s, to_s)
-    after_run = pl.col("run_length").fill_null(0) > longest_harmless
+    after_run = pl.col("run_length").fill_null(0) > _LONGEST_HARMLESS
     in_all, after_runs = timeouts.select(
         period.sum().alias("in_all"), period.filter(after_run).sum().alias("after_runs")
     ).row(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,7 +11,7 @@ from fairport.errors import InputError
 from fairport.scenario import Scenario, load
 from fairport.study.compare import compare
 from fairport.study.comparison import Comparison
-from fairport.study.gains import gain
+from fairport.study.gains import conclusion, gain, ranking
 from fairport.study.metric import METRICS, ComparedLoad
 from fairport.study.store import Store
 
@@ -107,3 +108,92 @@ def test_several_loads_have_the_geometric_mean_of_their_gains() -> None:
     found = gain("fix", runs, [INCAST, TRANSFERS])
     assert found.factor == pytest.approx(2)  # the root of 4 times 1
     assert [one.median for one in found.loads] == pytest.approx([math.log(4), 0])
+
+
+def rounds_done(**of_fix: list[float | None]) -> pl.DataFrame:
+    """A comparison's runs: the rounds done with each seed."""
+    rows = [
+        {"fix": fix, "seed": seed, "traffic_0_rounds_done": value}
+        for fix, values in of_fix.items()
+        for seed, value in enumerate(values, 1)
+    ]
+    return pl.DataFrame(rows, schema_overrides={"traffic_0_rounds_done": pl.Float64})
+
+
+def row_of(
+    fix: str, goodput_bps: float = 1e9, needs: tuple[str, ...] = ("switch",)
+) -> dict[str, Any]:
+    parts = {"median": 6.0, "q1": 5.0, "q3": 7.0}
+    of_load = {f"traffic_0_rounds_done_{part}": value for part, value in parts.items()}
+    return {"fix": fix, "needs": needs, "goodput_bps_total_median": goodput_bps} | of_load
+
+
+@pytest.mark.parametrize(
+    ("with_fix", "word"),
+    [
+        ([400.0] * 4, "better by a factor of 4"),
+        ([25.0] * 4, "worse by a factor of 4"),
+        ([950.0] * 4, "better by a factor of 9.5"),
+        ([1050.0] * 4, "better by a factor of 10"),
+        ([1500.0] * 4, "better by a factor of 15"),
+        ([9e5] * 4, "better by a factor of 9,000"),
+        ([2e6] * 4, "better by a factor of more than 10,000"),
+        ([101.0] * 4, "no clear difference"),
+        ([103.0] * 4, "better by a factor of 1"),
+        ([99.0] * 4, "no clear difference"),
+        # with half of the seeds better and with half worse
+        ([50.0, 60.0, 300.0, 400.0], "no clear difference"),
+    ],
+)
+def test_a_gain_in_words(with_fix: list[float | None], word: str) -> None:
+    runs = rounds_done(none=[100.0] * 4, fix=with_fix)
+    (only,) = ranking([row_of("fix")], row_of("none"), runs, [INCAST])
+    assert only.effect == word
+
+
+def test_fixes_come_in_the_order_of_their_gains_and_then_of_what_they_need() -> None:
+    runs = rounds_done(none=[100.0] * 4, a=[90.0] * 4, b=[300.0] * 4, c=[200.0] * 4, d=[300.0] * 4)
+    rows = [row_of("a"), row_of("b", needs=("switch", "host")), row_of("c"), row_of("d")]
+    found = ranking(rows, row_of("none"), runs, [INCAST])
+    assert [(one.rank, one.fix) for one in found] == [(1, "d"), (2, "b"), (3, "c"), (4, "a")]
+    assert conclusion(found, [INCAST]) == (
+        "Best: d (better by a factor of 3), then b (better by a factor of 3), then c (better by a"
+        " factor of 2); worse than no fix: a. Ranked by rounds done of traffic 0 (incast)."
+    )
+    assert conclusion(found[3:], [INCAST]).startswith(
+        "No fix is clearly better than none; worse than no fix: a."
+    )
+    both = conclusion(found[:1], [INCAST, TRANSFERS])
+    assert both.endswith("of traffic 1 (poisson), by the geometric mean of the gains.")
+
+
+def test_a_sentence_says_what_became_of_the_load_of_the_goodput_and_what_it_needs() -> None:
+    runs = rounds_done(none=[100.0] * 4, fix=[200.0] * 4)
+    none = row_of("none") | {"traffic_0_rounds_done_median": 3.0}
+
+    def sentence(goodput_bps: float) -> str:
+        return ranking([row_of("fix", goodput_bps)], none, runs, [INCAST])[0].sentence
+
+    shown = "traffic 0 (incast): rounds done 3 to 6 (5 to 7)"
+    assert sentence(1e9) == f"{shown}. Needs: switch."
+    assert sentence(1.009e9) == f"{shown}. Needs: switch."
+    assert sentence(0.5e9) == f"{shown}; total goodput 50 % lower. Needs: switch."
+
+
+def test_a_load_that_nothing_ranks_has_no_part() -> None:
+    bulk = ComparedLoad((2,), "bulk", None, ())
+    runs = rounds_done(none=[100.0], fix=[200.0])
+    assert gain("fix", runs, [bulk, INCAST]).factor == pytest.approx(2)
+    (only,) = ranking([row_of("fix")], row_of("none"), runs, [bulk, INCAST])
+    assert "traffic 0 (incast)" in only.sentence
+    assert "traffic 2" not in only.sentence
+
+
+def test_a_factor_is_below_one_where_it_gets_worse_and_finite_where_nothing_finished() -> None:
+    assert gain("fix", rounds_done(none=[100.0], fix=[25.0]), [INCAST]).factor == pytest.approx(
+        1 / 4
+    )
+    runs = pl.DataFrame(
+        {"fix": ["none", "fix"], "seed": [1, 1], "traffic_1_small_fct_p99_s": [1.0, None]}
+    )
+    assert 0 < gain("fix", runs, [TRANSFERS]).factor < 1e-300

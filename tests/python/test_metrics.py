@@ -1,6 +1,7 @@
 """Drop runs, blackouts and fairness: cases computed by hand, and the papers' own figures."""
 
 import fairport as fp
+import numpy as np
 import polars as pl
 import pytest
 import synthetic
@@ -79,6 +80,20 @@ def test_ingress_ports_that_were_kept_out():
         ("edge0.0:0", "edge0.0:2", 2, 2, 2 / 6, 1, 2, 2),
     ]
     assert metrics.ingress_summary(tables.empty("drops")).is_empty()
+
+
+def test_ingress_ports_with_as_many_drops_come_in_their_order():
+    drops = drops_of([(3, 0, OUT), (1, 1, OUT), (2, 2, OUT), (2, 2, OUT)])
+    of = metrics.ingress_summary(drops)["ingress_port"].to_list()
+    assert of == ["edge0.0:2", "edge0.0:1", "edge0.0:3"]
+
+
+def test_no_two_members_are_taken_for_one():
+    # every pair of 3 and 6 numbers has two consecutive drops, between which all the others have one
+    pairs = [(a, b) for a in range(3) for b in range(6)]
+    first, second = (np.array([pair[i] for pair in pairs * 2], np.uint32) for i in (0, 1))
+    arrival = np.repeat(np.array([1, 2], np.uint64), len(pairs))
+    assert metrics.find_runs([first, second], arrival).lengths.tolist() == [2] * len(pairs)
 
 
 def test_no_drops_no_runs():
@@ -266,6 +281,15 @@ def test_summary_has_the_promised_keys_and_is_consistent():
     assert sum(c["drops"] for c in summary["classes"].values()) == result.drops.height
     total = sum(c["flows"] * c["goodput_bps_mean"] for c in summary["classes"].values())
     assert total == pytest.approx(summary["goodput_bps_total"])
+
+
+def test_the_speed_of_a_run_is_by_the_wall_clock_where_it_moved():
+    result = synthetic.run(duration_s=0.1)
+    given = {"scenario": "s", "seed": 1, "version": "1", "fingerprint": "f", "simulated_s": 0.1}
+    given |= {"measure_from_s": 0.0, "measure_to_s": 0.1, "packet_hops": 600}
+    for wall_s, speed in ((2.0, 300.0), (0.0, None)):
+        summary = metrics.summary(result.tables, wall_s=wall_s, **given)
+        assert summary["packet_hops_per_s"] == speed
 
 
 def test_summary_of_a_run_without_loss():

@@ -61,6 +61,15 @@ def test_one_state_is_seldom_taken_for_two(draw: object) -> None:
     assert sum(states(sample) is not None for sample in samples) <= 40
 
 
+def test_states_are_five_standard_deviations_apart() -> None:
+    # each half has a standard deviation of 0.1 about its mean
+    half = np.array([-0.1, 0.1] * 8) * np.sqrt(15 / 16)
+    for apart, found in ((0.49, None), (0.51, (1.0, 1.51))):
+        assert states(np.concatenate([1.0 + half, 1.0 + apart + half])) == (
+            found and pytest.approx(found)
+        )
+
+
 def test_two_states_that_are_nearly_the_same_are_one() -> None:
     assert states(np.array([0.980] * 10 + [0.985] * 10)) is None
 

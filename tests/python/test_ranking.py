@@ -101,6 +101,8 @@ def test_the_conclusion_names_the_fair_ones() -> None:
         "Without a fix the ratio is 0.20 (0.10 to 0.30); "
         "a makes it fair, b makes it fair at the median."
     )
+    three = ranking([row(name, 0.9, 1, 1) for name in "abc"], NONE, LONE)
+    assert conclusion(three, NONE, LONE).endswith("; a, b and c make it fair.")
     assert conclusion([], NONE, LONE).endswith("none of these fixes makes it fair.")
     assert conclusion(found, row("none", 1, 1, 1), LONE).endswith("there is nothing to fix.")
 

@@ -75,7 +75,7 @@ def _outcome(folder: Path, crate: str, tests: Sequence[str], names: Sequence[str
     line = ["cargo", "mutants", "--in-place", "--package", f"fairport-{crate}"]
     line += [word for test in tests for word in ("--test-package", f"fairport-{test}")]
     line += [word for name in names for word in ("--re", f"^{re.escape(name)}$")]
-    line += ["--jobs", "1", "--timeout", str(SECONDS), "--build-timeout", "1800"]
+    line += ["--timeout", str(SECONDS), "--build-timeout", "1800"]
     line += ["--no-times", "--colors", "never", "--output", str(output), "--", "--lib", "--tests"]
     environment = {**os.environ, **_CHEAP, "CARGO_TARGET_DIR": str(folder / "target")}
     subprocess.run(line, cwd=folder / "source", env=environment, check=False)

@@ -27,6 +27,8 @@ NOTE = (
 
 # A gain of less is no difference that anybody would notice.
 _NOTICEABLE = math.log(1.02)
+# of what never finishes the gain is infinite; the exponential of this is not
+_MOST = 700.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Gain:
     @property
     def factor(self) -> float:
         """The median, as a factor: above 1 is better."""
-        return math.exp(min(max(self.whole.median or 0.0, -700.0), 700.0))
+        return math.exp(self.whole.median or 0.0)
 
 
 def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[ComparedLoad]) -> Gain:
@@ -58,7 +60,12 @@ def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[ComparedLoad]) -> Gain:
         if load.metric is not None
     ]
     whole = [sum(gains) / len(gains) for gains in zip(*by_load, strict=True)]
-    return Gain(fix, Spread.of(whole), [Spread.of(gains) for gains in by_load])
+    return Gain(fix, _spread(whole), [_spread(gains) for gains in by_load])
+
+
+def _spread(gains: Sequence[float]) -> Spread:
+    """Over the seeds; between infinite gains there are no quartiles."""
+    return Spread.of([min(max(gain, -_MOST), _MOST) for gain in gains])
 
 
 def ranking(
