@@ -10,6 +10,7 @@
 //! ends at a host ([`Hosts`]).
 
 pub mod arbitration;
+mod buffer;
 mod busy_time;
 pub mod classifier;
 pub mod discipline;
@@ -35,7 +36,7 @@ pub mod topology;
 
 pub use error::BuildError;
 pub use limit::Limit;
-pub use network::{Access, Fabric, Hosts, Network, Region};
+pub use network::{Access, Fabric, Feeders, Hosts, Network, Region};
 pub use observer::{Arrival, Counts, Observer};
 pub use packet::{Header, Packet};
 pub use prefetch::prefetch;

@@ -2,6 +2,7 @@
 
 use fairport_units::Instant;
 
+use crate::buffer::Place;
 use crate::discipline::Backlog;
 use crate::pool::{Handle, LinkEntry, Transit, prefetch_transit};
 
@@ -88,21 +89,28 @@ impl LinkQueue {
         transits: &mut [Transit],
     ) {
         let entry = &mut transits[packet.index()].entry;
-        entry.due = due;
         entry.leaves = leaves;
         entry.frame_bytes = frame_bytes;
+        if self.backlog_packets == 0 {
+            self.leaving = packet;
+        }
+        self.backlog_packets += 1;
+        self.backlog_bytes += frame_bytes;
+        self.append(due, packet, transits);
+    }
+
+    /// Accepts a packet that is not in this list's buffer. `due` is not before that of the packet
+    /// accepted last.
+    #[inline]
+    pub(crate) fn append(&mut self, due: Instant, packet: Handle, transits: &mut [Transit]) {
+        transits[packet.index()].entry.due = due;
         if self.packets == 0 {
             self.first = packet;
         } else {
             transits[self.last.index()].entry.behind = packet;
         }
-        if self.backlog_packets == 0 {
-            self.leaving = packet;
-        }
         self.last = packet;
         self.packets += 1;
-        self.backlog_packets += 1;
-        self.backlog_bytes += frame_bytes;
     }
 
     /// Takes the packet that arrives first; returns also when the next one arrives, and which it is.
@@ -128,6 +136,21 @@ impl LinkQueue {
     pub(crate) fn iter(&self, transits: &[Transit]) -> impl Iterator<Item = Handle> {
         let behind = |packet: &Handle| Some(transits[packet.index()].entry.behind);
         std::iter::successors(Some(self.first), behind).take(self.packets as usize)
+    }
+
+    /// The same packets' places in the buffer.
+    pub(crate) fn places(&self, transits: &[Transit]) -> impl Iterator<Item = Place> {
+        self.iter(transits).map(|packet| {
+            let LinkEntry {
+                leaves,
+                frame_bytes,
+                ..
+            } = transits[packet.index()].entry;
+            Place {
+                leaves,
+                frame_bytes,
+            }
+        })
     }
 }
 

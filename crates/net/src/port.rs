@@ -5,6 +5,7 @@ mod usage;
 
 use fairport_units::{Duration, Instant, Serializer};
 
+use crate::buffer::Buffer;
 use crate::busy_time::BusyTime;
 use crate::discipline::{Admission, Backlog, DropTail, QueueDiscipline, QueueView, Reason};
 use crate::link::LinkQueue;
@@ -19,19 +20,28 @@ use crate::shaper::Shaper;
 use crate::topology::{NodeId, PortId};
 pub use config::{PortConfig, PortTotals};
 
-/// What [`OutputPort::scheduler`] is where a port serves first in, first out.
-const NO_SCHEDULER: u32 = u32::MAX;
-
 /// How much a port asks of the forwarding core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Drop-tail, without a shaper or losses, departures first: most ports of most networks. What
     /// the others may have besides is left out of its path through the code (`PLAIN`).
     Plain,
+    /// A plain port that forwards ahead, or to which packets are forwarded ahead: its buffer has this
+    /// number in the region.
+    Ahead(u32),
     /// first in, first out
     Fifo,
     /// the network's scheduler of this number decides at departures
     Scheduled(u32),
+}
+
+/// A [`Kind`] without its number, so that a port is no larger than it must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Service {
+    Plain,
+    Ahead,
+    Fifo,
+    Scheduled,
 }
 
 /// What few ports have.
@@ -78,10 +88,9 @@ pub(crate) struct OutputPort<S> {
     pub(crate) link: LinkQueue,
     pub(crate) location: Location,
     extras: Option<Box<Extras>>,
-    /// which of the network's schedulers it has, or [`NO_SCHEDULER`]
-    scheduler: u32,
-    /// see [`Kind::Plain`]
-    is_plain: bool,
+    /// of its buffer or its scheduler in the region
+    number: u32,
+    service: Service,
     release: BufferRelease,
     /// whether arrivals come before departures of the same picosecond, so that a packet still counts
     /// in the picosecond in which it leaves
@@ -114,30 +123,39 @@ impl<S: Default> OutputPort<S> {
         config: PortConfig,
         number: impl FnOnce(Scheduler) -> u32,
     ) -> Self {
-        let (discipline, release, scheduler) = match config.queueing {
+        let has_extras = config.shaper.is_some() || !config.losses.is_empty();
+        let (discipline, release, (service, number)) = match config.queueing {
             Queueing::Fifo {
                 discipline,
                 release,
-            } => (discipline, release, NO_SCHEDULER),
+            } => {
+                let is_drop_tail = matches!(discipline, Discipline::DropTail(_));
+                let is_plain = is_drop_tail && !has_extras && config.departure_first;
+                let service = if is_plain {
+                    Service::Plain
+                } else {
+                    Service::Fifo
+                };
+                (discipline, release, (service, 0))
+            }
             // this discipline is never asked
             Queueing::Scheduled(scheduler) => (
                 Discipline::DropTail(DropTail::packets(0)),
                 BufferRelease::StartOfService,
-                number(*scheduler),
+                (Service::Scheduled, number(*scheduler)),
             ),
         };
-        let has_extras = config.shaper.is_some() || !config.losses.is_empty();
         let extras = Extras {
             shaper: config.shaper,
             busy: BusyTime::default(),
             losses: config.losses,
         };
-        let is_drop_tail = matches!(discipline, Discipline::DropTail(_));
-        let is_fifo = scheduler == NO_SCHEDULER;
+        let is_fifo = service != Service::Scheduled;
         Self {
             link: LinkQueue::new(),
             location,
-            is_plain: is_fifo && is_drop_tail && !has_extras && config.departure_first,
+            service,
+            number,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
             free_at: Instant::ZERO,
             // A decision that is a picosecond late is still there before the packet arrives.
@@ -145,7 +163,6 @@ impl<S: Default> OutputPort<S> {
                 !is_fifo && !config.departure_first,
             ))),
             discipline,
-            scheduler,
             extras: has_extras.then(|| Box::new(extras)),
             release,
             arrivals_first: !config.departure_first,
@@ -161,13 +178,18 @@ impl<S: Default> OutputPort<S> {
     /// How much it asks of the forwarding core.
     #[inline]
     pub(crate) fn kind(&self) -> Kind {
-        if self.is_plain {
-            Kind::Plain
-        } else if self.scheduler == NO_SCHEDULER {
-            Kind::Fifo
-        } else {
-            Kind::Scheduled(self.scheduler)
+        match self.service {
+            Service::Plain => Kind::Plain,
+            Service::Ahead => Kind::Ahead(self.number),
+            Service::Fifo => Kind::Fifo,
+            Service::Scheduled => Kind::Scheduled(self.number),
         }
+    }
+
+    /// A plain port forwards ahead from now on; nothing has arrived yet. Its buffer has this number.
+    pub(crate) fn forward_ahead(&mut self, buffer: u32) {
+        assert_eq!((self.service, self.totals.arrivals), (Service::Plain, 0));
+        (self.service, self.number) = (Service::Ahead, buffer);
     }
 
     /// What waits in the buffer at `now`, where it serves first in, first out.
@@ -288,14 +310,7 @@ impl<S: Default> OutputPort<S> {
         packet: Handle,
         transits: &mut [Transit],
     ) -> (Instant, Option<Instant>) {
-        // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
-        let begin = now.max(self.free_at);
-        let (start, due) = self.serialize::<PLAIN>(begin, frame_bytes, wire_bytes);
-        let depart = self.free_at;
-        let leaves = match self.release {
-            BufferRelease::EndOfService => depart,
-            BufferRelease::StartOfService => start,
-        };
+        let (leaves, due) = self.transmit::<PLAIN>(now, frame_bytes, wire_bytes);
         let first = self.link.is_empty();
         let out = if PLAIN {
             leaves
@@ -307,11 +322,46 @@ impl<S: Default> OutputPort<S> {
             self.discipline.on_accepted(out);
         }
         self.count_accepted(frame_bytes, self.link.backlog().bytes);
+        (self.free_at, first.then_some(due))
+    }
+
+    /// The same for a packet that is put into this `buffer`, and not on the link: when its last bit is
+    /// sent, and when the next node decides about it.
+    #[inline]
+    pub(crate) fn accept_ahead(
+        &mut self,
+        now: Instant,
+        frame_bytes: u32,
+        wire_bytes: u32,
+        buffer: &mut Buffer,
+    ) -> (Instant, Instant) {
+        let (leaves, due) = self.transmit::<true>(now, frame_bytes, wire_bytes);
+        buffer.push(leaves, frame_bytes);
+        self.count_accepted(frame_bytes, buffer.backlog().bytes);
+        (self.free_at, due)
+    }
+
+    /// Has a packet that is accepted at `now` sent as soon as all before it are: when it leaves the
+    /// buffer, and when the next node decides about it.
+    #[inline]
+    fn transmit<const PLAIN: bool>(
+        &mut self,
+        now: Instant,
+        frame_bytes: u32,
+        wire_bytes: u32,
+    ) -> (Instant, Instant) {
+        // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
+        let begin = now.max(self.free_at);
+        let (start, due) = self.serialize::<PLAIN>(begin, frame_bytes, wire_bytes);
+        let leaves = match self.release {
+            BufferRelease::EndOfService => self.free_at,
+            BufferRelease::StartOfService => start,
+        };
         // `begin` is `now` or later, so this is not below zero: a release build, where the check costs
         // half a percent of a whole run's instructions, goes without it
         let waits_ps = leaves.as_ps() - now.as_ps();
         self.backlog_integral += u128::from(waits_ps) * u128::from(frame_bytes);
-        (depart, first.then_some(due))
+        (leaves, due)
     }
 
     /// Puts a packet on the line that its scheduler has chosen; returns as [`OutputPort::accept`] does.

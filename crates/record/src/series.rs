@@ -140,6 +140,11 @@ impl QueueSamples {
         }
     }
 
+    /// Which ports are sampled.
+    pub fn ports(&self) -> &[PortId] {
+        &self.ports
+    }
+
     /// When the next sample is due.
     pub fn next_at(&self) -> Instant {
         self.next_at

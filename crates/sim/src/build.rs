@@ -1,7 +1,7 @@
 //! From a plan to a simulation at its start.
 
 use fairport_net::routing::Routes;
-use fairport_net::{Network, Observer, Topology};
+use fairport_net::{Feeders, Network, Observer, Topology};
 use fairport_plan::{Parts, Plan};
 use fairport_record::{QueueSamples, Recorder, Series, Simulated, Watcher};
 use fairport_units::Instant;
@@ -56,8 +56,15 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
             duration: end - Instant::ZERO,
             finished: false,
         };
+        let mut feeders = Feeders::new(simulation.topology.ports().len());
         for flow in flows {
-            simulation.add_flow(flow.start, flow.spec);
+            let (_, paths) = simulation.add_flow(flow.start, flow.spec);
+            paths.forward.iter().for_each(|path| feeders.add(path));
+            paths.backward.iter().for_each(|path| feeders.add(path));
+        }
+        if !simulation.workloads.start_flows() {
+            let sampled = simulation.queue.ports();
+            simulation.network.forward_ahead(&feeders, sampled, end);
         }
         simulation
     }

@@ -3,10 +3,11 @@
 use fairport_units::{Duration, Instant};
 
 use super::{Fabric, Region};
+use crate::buffer::{Buffer, Place};
 use crate::discipline::Backlog;
 use crate::observer::Observer;
 use crate::packet::Header;
-use crate::port::{Kind, PortTotals};
+use crate::port::{Kind, OutputPort, PortTotals};
 use crate::topology::PortId;
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
@@ -41,7 +42,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let packets = port.totals.accepted - revoked.packets - u64::from(waiting.packets);
         let bytes = port.totals.accepted_bytes - revoked.bytes - u64::from(waiting.bytes);
         let gap_bytes = fabric.framing.gap_bytes();
-        port.busy(now, [packets, bytes], gap_bytes, &self.packets.transits)
+        port.busy(now, [packets, bytes], gap_bytes, self.on_the_way(port))
     }
 
     /// The backlog of a port, integrated over time until `now`, in bytes · ps, as of the last
@@ -49,7 +50,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     pub(super) fn backlog_integral(&self, port: PortId, now: Instant) -> u128 {
         let port = &self.ports[port.0 as usize];
         match port.kind() {
-            Kind::Plain | Kind::Fifo => port.backlog_integral_until(now, &self.packets.transits),
+            Kind::Plain | Kind::Ahead(_) | Kind::Fifo => {
+                port.backlog_integral_until(now, self.on_the_way(port))
+            }
             kind @ Kind::Scheduled(_) => {
                 port.backlog_integral + self.scheduled.backlog_integral_since(kind, now)
             }
@@ -62,8 +65,25 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let port = &mut self.ports[port.0 as usize];
         match port.kind() {
             Kind::Plain | Kind::Fifo => port.backlog(now, &self.packets.transits),
+            Kind::Ahead(number) => {
+                let buffer = &mut self.buffers[number as usize];
+                buffer.release(now);
+                buffer.backlog()
+            }
             kind @ Kind::Scheduled(_) => self.scheduled.backlog(kind),
         }
+    }
+
+    /// The packets that a port has accepted and may not have sent yet.
+    fn on_the_way(&self, port: &OutputPort<O::PortState>) -> impl Iterator<Item = Place> {
+        let transits = &self.packets.transits[..];
+        let buffer = match port.kind() {
+            Kind::Ahead(number) => Some(&self.buffers[number as usize]),
+            _ => None,
+        };
+        let on_link = buffer.is_none().then(|| port.link.places(transits));
+        let in_buffer = buffer.map(Buffer::places);
+        on_link.into_iter().flatten().chain(in_buffer.into_iter().flatten())
     }
 
     /// The headers of the packets that are in a buffer or on a link.

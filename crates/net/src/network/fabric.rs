@@ -4,7 +4,7 @@
 //! of time, by whoever owns the [`Network`](super::Network).
 
 use crate::framing::Framing;
-use crate::routing::Routes;
+use crate::routing::{Path, Routes};
 use crate::scheduler::Addresses;
 use crate::topology::{NodeId, PortId, Topology};
 
@@ -28,6 +28,8 @@ pub struct Fabric {
     ports_of: Vec<Vec<PortId>>,
     /// host number by node
     host_number: Vec<u32>,
+    /// by port: from where packets are forwarded ahead to it; empty: to none
+    pub(super) fed_ahead_by: Vec<Option<PortId>>,
     pub(crate) routes: Routes,
     pub(crate) framing: Framing,
 }
@@ -53,9 +55,19 @@ impl Fabric {
             places: topology.ports().iter().map(place).collect(),
             ports_of: nodes.iter().map(|node| node.ports.clone()).collect(),
             host_number,
+            fed_ahead_by: Vec::new(),
             routes,
             framing,
         }
+    }
+
+    /// Adds the paths of one direction of a flow; returns what its packets carry at the start.
+    pub(super) fn add_route(&mut self, paths: &[Path]) -> u32 {
+        let start = self.routes.add_all(paths);
+        if !self.fed_ahead_by.is_empty() {
+            self.routes.forward_ahead(start, &self.fed_ahead_by);
+        }
+        start
     }
 
     /// All places, in the order of the ports.

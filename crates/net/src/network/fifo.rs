@@ -29,6 +29,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     ) -> Instant {
         match self.ports[output.0 as usize].kind() {
             Kind::Plain => self.enqueue_fifo::<true>(fabric, now, output, ingress, handle),
+            Kind::Ahead(_) => self.enqueue_ahead(fabric, now, output, ingress, handle),
             Kind::Fifo => self.enqueue_fifo::<false>(fabric, now, output, ingress, handle),
             Kind::Scheduled(number) => {
                 self.enqueue_scheduled(fabric, now, output, ingress, handle, number)
@@ -50,7 +51,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let transits = &mut self.packets.transits[..];
         let header = &mut transits[handle.index()].header;
         let hop = fabric.routes.hop(header.route);
-        self.passages.count(hop.counted_at);
+        self.passages.count(hop.counted_at());
         header.route += 1;
         header.output = hop.next;
         let header = *header;
@@ -90,7 +91,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// with what it says of the port taken from there once more, so that the way of all others keeps
     /// to the registers.
     #[inline(never)]
-    fn report_fifo(
+    pub(super) fn report_fifo(
         &mut self,
         fabric: &Fabric,
         now: Instant,
@@ -110,10 +111,13 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let ingress_arrival = self.ingress_arrivals[port.ingress_slot(ingress.number)];
         let flow_arrival = self
             .passages
-            .arrivals(fabric.routes.hop(header.route - 1).counted_at);
+            .arrivals(fabric.routes.hop(header.route - 1).counted_at());
         // without the packet itself
         let mut counts = port.counts(ingress_arrival, flow_arrival);
-        let mut backlog = port.link.backlog();
+        let mut backlog = match port.kind() {
+            Kind::Ahead(number) => self.buffers[number as usize].backlog(),
+            _ => port.link.backlog(),
+        };
         if admission.is_accepted() {
             counts.port_accepted -= 1;
             backlog.packets -= 1;

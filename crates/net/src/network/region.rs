@@ -8,6 +8,7 @@ use super::passages::Passages;
 use super::scheduled::ScheduledPorts;
 use super::{Access, Fabric, Hosts};
 use crate::arbitration::Arbiter;
+use crate::buffer::Buffer;
 use crate::event_queue::EventQueue;
 use crate::observer::Observer;
 use crate::pool::{Handle, Pool, Transit};
@@ -77,6 +78,10 @@ pub struct Region<P: Copy, O: Observer<P>> {
     pub(super) ports: Vec<OutputPort<O::PortState>>,
     /// what the ports with a scheduler have besides
     pub(super) scheduled: ScheduledPorts,
+    /// of the ports that keep them apart from their links
+    pub(super) buffers: Vec<Buffer>,
+    /// no packet is forwarded ahead beyond this
+    pub(super) ahead_until: Instant,
     pub(super) packets: Pool<P>,
     pub(super) ingress_arrivals: Vec<u64>,
     pub(super) passages: Passages,
@@ -118,6 +123,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             events: EventQueue::new(ports.len(), typical_span),
             ports,
             scheduled,
+            buffers: Vec::new(),
+            ahead_until: Instant::ZERO,
             packets: Pool::new(),
             ingress_arrivals: vec![0; ingress_base as usize],
             passages: Passages::new(&fabric.routes),

@@ -121,7 +121,7 @@ impl ScheduledPorts {
     fn get(&self, kind: Kind) -> Option<&Scheduled> {
         match kind {
             Kind::Scheduled(number) => Some(&self.ports[number as usize]),
-            Kind::Plain | Kind::Fifo => None,
+            Kind::Plain | Kind::Ahead(_) | Kind::Fifo => None,
         }
     }
 
@@ -170,13 +170,13 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         *ingress_arrivals += 1;
         let header = self.packets.header_mut(handle);
         let hop = fabric.routes.hop(header.route);
-        self.passages.count(hop.counted_at);
+        self.passages.count(hop.counted_at());
         header.route += 1;
         header.output = hop.next;
         let header = *header;
         let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
         let view = header.view(frame_bytes, ingress.number);
-        let counts = port.counts(*ingress_arrivals, self.passages.arrivals(hop.counted_at));
+        let counts = port.counts(*ingress_arrivals, self.passages.arrivals(hop.counted_at()));
         let is_lost = port.loses(now);
         let line_is_free = !is_lost && !port.waits && port.free_at() <= now;
         if line_is_free && let Some(admission) = scheduled.scheduler.pass(now, &view) {

@@ -14,9 +14,26 @@ pub(crate) struct Hop {
     /// the output port of the hop behind it; [`Routes::END`] where the route ends. It lies here, so
     /// that a packet reads one entry per hop.
     pub(crate) next: PortId,
-    /// where its packets are counted: at itself, or at the same port's hop in another of the
-    /// flow's routes
-    pub(crate) counted_at: u32,
+    /// where its packets are counted, and [`Hop::AHEAD`]
+    counted_at: u32,
+}
+
+impl Hop {
+    /// Marks a hop whose packets are forwarded ahead to the next.
+    const AHEAD: u32 = 1 << 31;
+
+    /// Where its packets are counted: at itself, or at the same port's hop in another of the flow's
+    /// routes.
+    #[inline]
+    pub(crate) fn counted_at(self) -> u32 {
+        self.counted_at & !Self::AHEAD
+    }
+
+    /// Whether its packets are forwarded ahead to the next.
+    #[inline]
+    pub(crate) fn is_ahead(self) -> bool {
+        self.counted_at & Self::AHEAD != 0
+    }
 }
 
 /// All routes of a network in one table; a packet carries the index of its next hop.
@@ -111,6 +128,27 @@ impl Routes {
         };
         self.entries.extend((start..=end).map(entry));
         start as u32
+    }
+
+    /// Packets that carry `start` are forwarded ahead to some ports; `fed_by` says from which port.
+    ///
+    /// # Panics
+    /// If they come to such a port from another one.
+    pub(crate) fn forward_ahead(&mut self, start: u32, fed_by: &[Option<PortId>]) {
+        let routes: Vec<_> = self.places_of(start).collect();
+        for places in routes {
+            let mut from = None; // the host
+            for index in places {
+                let next = self.entries[index].next;
+                if next != Self::END
+                    && let feeder @ Some(_) = fed_by[next.0 as usize]
+                {
+                    assert_eq!(feeder, from, "{next:?} is fed by one port");
+                    self.entries[index].counted_at |= Hop::AHEAD;
+                }
+                from = Some(next);
+            }
+        }
     }
 
     /// Gives what was added back, for others to take its place. No packet may be on it.

@@ -100,6 +100,11 @@ impl Workloads {
         self.call(index as u32, |workload, context| workload.begin(context));
     }
 
+    /// Whether they start flows besides the listed ones.
+    pub fn start_flows(&self) -> bool {
+        !self.running.is_empty()
+    }
+
     /// About how many flows they will start in a run until `end` over links of this rate.
     pub(crate) fn expected_flows(&self, end: Instant, rate: Rate) -> u64 {
         let flows = |it: &Running| {

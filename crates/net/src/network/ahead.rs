@@ -1,0 +1,168 @@
+//! Forwarding ahead: a packet passes several ports at once, without an event at each.
+//!
+//! Where all packets of an output port come from one link, and the port at that link's near end knows
+//! their departures when it accepts them, nothing can come between: the order in which they arrive is
+//! the order in which they were accepted. So what happens at the second port is worked out at once, with
+//! the time at which it will happen. On the way of ACKs from one receiver to many senders most ports are
+//! like that.
+//!
+//! Nobody may look at such a port meanwhile, for it is ahead of the network's time. Ports that are
+//! sampled or watched are therefore left out, and no packet is forwarded ahead beyond the end of the
+//! run. All numbers are those of a run that goes from event to event.
+
+use fairport_units::Instant;
+
+use super::{Fabric, Ingress, Region};
+use crate::buffer::Buffer;
+use crate::discipline::Admission;
+use crate::observer::Observer;
+use crate::pool::Handle;
+use crate::port::Kind;
+use crate::routing::Path;
+use crate::topology::PortId;
+
+/// From where packets come to an output port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feeder {
+    Nobody,
+    /// the link of this port alone
+    Link(PortId),
+    /// several links, or a host
+    Several,
+}
+
+/// By port: from where packets come to it on any of a network's routes.
+pub struct Feeders {
+    of: Vec<Feeder>,
+}
+
+impl Feeders {
+    /// Of a network of so many ports, without routes yet.
+    pub fn new(ports: usize) -> Self {
+        Self {
+            of: vec![Feeder::Nobody; ports],
+        }
+    }
+
+    /// Packets may go this way.
+    pub fn add(&mut self, path: &Path) {
+        let mut from = Feeder::Several; // the host
+        for port in path {
+            let feeder = &mut self.of[port.0 as usize];
+            *feeder = match *feeder {
+                Feeder::Nobody => from,
+                known if known == from => known,
+                _ => Feeder::Several,
+            };
+            from = Feeder::Link(*port);
+        }
+    }
+}
+
+impl<P: Copy, O: Observer<P>> Region<P, O> {
+    /// Forwards ahead wherever it can from now on, where all packets go ways that the `feeders` know.
+    /// Returns by port from where packets are forwarded ahead to it.
+    pub(super) fn forward_ahead(
+        &mut self,
+        feeders: &Feeders,
+        sampled: &[PortId],
+        until: Instant,
+    ) -> Vec<Option<PortId>> {
+        self.ahead_until = until;
+        let mut fed_ahead_by = vec![None; self.ports.len()];
+        for (id, feeder) in (0..).map(PortId).zip(&feeders.of) {
+            if let Feeder::Link(from) = *feeder
+                && !sampled.contains(&id)
+                && !self.observer.watches(id)
+                && [from, id].iter().all(|port| self.is_plain(*port))
+            {
+                self.keep_buffer_apart(from);
+                self.keep_buffer_apart(id);
+                fed_ahead_by[id.0 as usize] = Some(from);
+            }
+        }
+        fed_ahead_by
+    }
+
+    fn is_plain(&self, port: PortId) -> bool {
+        matches!(self.kind(port), Kind::Plain | Kind::Ahead(_))
+    }
+
+    /// A plain port keeps its buffer apart from its link.
+    fn keep_buffer_apart(&mut self, port: PortId) {
+        if self.kind(port) == Kind::Plain {
+            self.ports[port.0 as usize].forward_ahead(self.buffers.len() as u32);
+            self.buffers.push(Buffer::default());
+        }
+    }
+
+    fn kind(&self, port: PortId) -> Kind {
+        self.ports[port.0 as usize].kind()
+    }
+
+    /// A packet arrives at a port that forwards ahead: it goes on from port to port until it is dropped,
+    /// or comes to a node where the present is not known yet. Returns when its last bit leaves the first.
+    #[inline(never)]
+    pub(super) fn enqueue_ahead(
+        &mut self,
+        fabric: &Fabric,
+        now: Instant,
+        id: PortId,
+        ingress: Ingress,
+        handle: Handle,
+    ) -> Instant {
+        let (mut now, mut id, mut ingress) = (now, id, ingress);
+        let mut first_departure = None;
+        loop {
+            let port = &mut self.ports[id.0 as usize];
+            let Kind::Ahead(number) = port.kind() else {
+                unreachable!("only to such ports packets are forwarded ahead");
+            };
+            let buffer = &mut self.buffers[number as usize];
+            let transits = &mut self.packets.transits[..];
+            let header = &mut transits[handle.index()].header;
+            let hop = fabric.routes.hop(header.route);
+            self.passages.count(hop.counted_at());
+            header.route += 1;
+            header.output = hop.next;
+            let header = *header;
+            let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
+            buffer.release(now);
+            let backlog = buffer.backlog();
+            let admission = port.admit::<true>(now, backlog, frame_bytes, ingress.number, &header);
+            self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
+            if !admission.is_accepted() {
+                let fate = (admission, Instant::NEVER);
+                self.report_fifo(fabric, now, id, ingress, handle, fate);
+                return first_departure.unwrap_or(Instant::NEVER);
+            }
+            let observed = &mut port.observed;
+            self.observer
+                .admission(id, observed, now, &header, admission);
+            let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
+            let (depart, due) = port.accept_ahead(now, frame_bytes, wire_bytes, buffer);
+            let first_departure = *first_departure.get_or_insert(depart);
+            let goes_on = hop.is_ahead() && due <= self.ahead_until;
+            if !goes_on {
+                if port.link.is_empty() {
+                    self.events.insert(due, id.0, handle.index() as u32);
+                }
+                port.link.append(due, handle, transits);
+            }
+            let location = &port.location;
+            let next_ingress = Ingress {
+                port: location.far_port,
+                number: location.far_number,
+            };
+            if self.observer.watches(id) {
+                let fate = (Admission::Accepted, depart);
+                self.report_fifo(fabric, now, id, ingress, handle, fate);
+            }
+            if !goes_on {
+                return first_departure;
+            }
+            self.packet_hops += 1;
+            (now, id, ingress) = (due, hop.next, next_ingress);
+        }
+    }
+}
