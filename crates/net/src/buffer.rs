@@ -17,6 +17,7 @@ pub(crate) struct Place {
 
 /// The packets in a buffer, in the order in which they leave it.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct Buffer {
     waiting: VecDeque<Place>,
     bytes: u32,

@@ -18,6 +18,7 @@ use crate::discipline::Admission;
 use crate::observer::Observer;
 use crate::pool::Handle;
 use crate::port::Kind;
+use crate::prefetch::prefetch;
 use crate::routing::Path;
 use crate::topology::PortId;
 
@@ -114,14 +115,17 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let (mut now, mut id, mut ingress) = (now, id, ingress);
         let mut first_departure = None;
         loop {
+            let transits = &mut self.packets.transits[..];
+            let header = &mut transits[handle.index()].header;
+            let hop = fabric.routes.hop(header.route);
+            if hop.is_ahead() {
+                prefetch(&self.ports[hop.next.0 as usize]);
+            }
             let port = &mut self.ports[id.0 as usize];
             let Kind::Ahead(number) = port.kind() else {
                 unreachable!("only to such ports packets are forwarded ahead");
             };
             let buffer = &mut self.buffers[number as usize];
-            let transits = &mut self.packets.transits[..];
-            let header = &mut transits[handle.index()].header;
-            let hop = fabric.routes.hop(header.route);
             self.passages.count(hop.counted_at());
             header.route += 1;
             header.output = hop.next;
