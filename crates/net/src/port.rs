@@ -5,7 +5,6 @@ mod usage;
 
 use fairport_units::{Duration, Instant, Serializer};
 
-use crate::buffer::Buffer;
 use crate::busy_time::BusyTime;
 use crate::discipline::{Admission, Backlog, DropTail, QueueDiscipline, QueueView, Reason};
 use crate::link::LinkQueue;
@@ -325,26 +324,10 @@ impl<S: Default> OutputPort<S> {
         (self.free_at, first.then_some(due))
     }
 
-    /// The same for a packet that is put into this `buffer`, and not on the link: when its last bit is
-    /// sent, and when the next node decides about it.
-    #[inline]
-    pub(crate) fn accept_ahead(
-        &mut self,
-        now: Instant,
-        frame_bytes: u32,
-        wire_bytes: u32,
-        buffer: &mut Buffer,
-    ) -> (Instant, Instant) {
-        let (leaves, due) = self.transmit::<true>(now, frame_bytes, wire_bytes);
-        buffer.push(leaves, frame_bytes);
-        self.count_accepted(frame_bytes, buffer.backlog().bytes);
-        (self.free_at, due)
-    }
-
     /// Has a packet that is accepted at `now` sent as soon as all before it are: when it leaves the
     /// buffer, and when the next node decides about it.
     #[inline]
-    fn transmit<const PLAIN: bool>(
+    pub(crate) fn transmit<const PLAIN: bool>(
         &mut self,
         now: Instant,
         frame_bytes: u32,

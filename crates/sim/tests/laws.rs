@@ -5,6 +5,7 @@
 
 mod common;
 
+use common::watched::run_watched;
 use common::{flow, outcast, run, seconds};
 use fairport_record::Recorded;
 use fairport_record::laws::{Limits, first_difference, violations};
@@ -363,5 +364,21 @@ proptest! {
         let other = run(&job);
         prop_assert_eq!(first_difference(&one, &other), None, "{}", drawn.job);
         prop_assert_eq!(one.fingerprint, other.fingerprint);
+    }
+
+    /// Nothing is forwarded ahead to a port that is watched.
+    #[test]
+    fn forwarding_ahead_changes_nothing(drawn in drawn()) {
+        let ahead = run(&drawn.job);
+        let by_events = run_watched(&drawn.job);
+        prop_assert_eq!(first_difference(&ahead, &by_events), None, "{}", drawn.job);
+        prop_assert_eq!(ahead.fingerprint, by_events.fingerprint);
+        prop_assert_eq!(ahead.packet_hops, by_events.packet_hops);
+        for (one, other) in ahead.tables.iter().zip(&by_events.tables) {
+            for ((name, one), (_, other)) in one.columns.iter().zip(&other.columns) {
+                // as text, where NaN is equal to NaN
+                prop_assert_eq!(format!("{one:?}"), format!("{other:?}"), "{}: {}", name, drawn.job);
+            }
+        }
     }
 }

@@ -65,11 +65,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let port = &mut self.ports[port.0 as usize];
         match port.kind() {
             Kind::Plain | Kind::Fifo => port.backlog(now, &self.packets.transits),
-            Kind::Ahead(number) => {
-                let buffer = &mut self.buffers[number as usize];
-                buffer.release(now);
-                buffer.backlog()
-            }
+            Kind::Ahead(number) => self.buffers[number as usize].backlog(now),
             kind @ Kind::Scheduled(_) => self.scheduled.backlog(kind),
         }
     }
@@ -83,7 +79,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         };
         let on_link = buffer.is_none().then(|| port.link.places(transits));
         let in_buffer = buffer.map(Buffer::places);
-        on_link.into_iter().flatten().chain(in_buffer.into_iter().flatten())
+        on_link
+            .into_iter()
+            .flatten()
+            .chain(in_buffer.into_iter().flatten())
     }
 
     /// The headers of the packets that are in a buffer or on a link.

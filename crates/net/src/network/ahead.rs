@@ -93,7 +93,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     fn keep_buffer_apart(&mut self, port: PortId) {
         if self.kind(port) == Kind::Plain {
             self.ports[port.0 as usize].forward_ahead(self.buffers.len() as u32);
-            self.buffers.push(Buffer::default());
+            self.buffers.push(Buffer::new(self.ahead_until));
         }
     }
 
@@ -131,8 +131,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             header.output = hop.next;
             let header = *header;
             let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
-            buffer.release(now);
-            let backlog = buffer.backlog();
+            let backlog = buffer.backlog(now);
             let admission = port.admit::<true>(now, backlog, frame_bytes, ingress.number, &header);
             self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
             if !admission.is_accepted() {
@@ -144,7 +143,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             self.observer
                 .admission(id, observed, now, &header, admission);
             let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
-            let (depart, due) = port.accept_ahead(now, frame_bytes, wire_bytes, buffer);
+            let (leaves, due) = port.transmit::<true>(now, frame_bytes, wire_bytes);
+            buffer.push(leaves, frame_bytes);
+            port.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
+            let depart = port.free_at();
             let first_departure = *first_departure.get_or_insert(depart);
             let goes_on = hop.is_ahead() && due <= self.ahead_until;
             if !goes_on {

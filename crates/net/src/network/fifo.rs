@@ -115,7 +115,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         // without the packet itself
         let mut counts = port.counts(ingress_arrival, flow_arrival);
         let mut backlog = match port.kind() {
-            Kind::Ahead(number) => self.buffers[number as usize].backlog(),
+            Kind::Ahead(number) => self.buffers[number as usize].backlog(now),
             _ => port.link.backlog(),
         };
         if admission.is_accepted() {

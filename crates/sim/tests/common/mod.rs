@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test file uses some of it
 
+pub(crate) mod watched;
+
 use fairport_plan::{Job, Plan};
 use fairport_sim::{Column, Recorded, Simulation};
 use serde_json::{Value, json};
