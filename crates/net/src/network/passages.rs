@@ -96,8 +96,8 @@ mod tests {
             let mut hops = Vec::new();
             while port != Routes::END {
                 let hop = self.routes.hop(index);
-                self.passages.count(hop.counted_at);
-                hops.push((port.0, self.passages.arrivals(hop.counted_at)));
+                self.passages.count(hop.counted_at());
+                hops.push((port.0, self.passages.arrivals(hop.counted_at())));
                 (index, port) = (index + 1, hop.next);
             }
             hops
