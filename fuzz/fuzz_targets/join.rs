@@ -5,12 +5,13 @@
 
 use arbitrary::Arbitrary;
 use fairport_tcp::Flags;
-use fairport_trace::join::{Fate, Join, Side};
+use fairport_trace::join::{Completeness, Fate, Join, Side};
 use fairport_trace::{Key, Packet};
 use fairport_wire::SackList;
 use libfuzzer_sys::fuzz_target;
 
 const TAPS: u32 = 3;
+const OUTPUTS: u32 = 2;
 
 #[derive(Arbitrary, Debug)]
 struct Event {
@@ -28,15 +29,15 @@ struct Event {
 
 fuzz_target!(|case: (u32, Vec<Event>)| {
     let (window_ns, events) = case;
-    let mut join = Join::new(u64::from(window_ns) + 1, TAPS);
+    let mut join = Join::new(u64::from(window_ns) + 1, TAPS, OUTPUTS);
     let (mut now, mut came_in, mut went_out, mut elsewhere) = (0_u64, 0_u64, 0_u64, 0_u64);
     let (mut decided, mut dropped, mut left) = (0_u64, 0_u64, 0_u64);
     let mut take = |emitted: &fairport_trace::join::Emitted| {
         decided += 1;
         match emitted.joined {
-            Some((tap, fate)) => {
-                assert!(tap < TAPS);
-                match fate {
+            Some(joined) => {
+                assert!(joined.ingress < TAPS && joined.egress < OUTPUTS);
+                match joined.fate {
                     Fate::Forwarded { left_ns, .. } => {
                         assert!(left_ns >= emitted.time_ns);
                         left += 1;
@@ -50,14 +51,15 @@ fuzz_target!(|case: (u32, Vec<Event>)| {
     };
     for event in &events {
         now += u64::from(event.later_ns);
-        let side = match event.place % 5 {
-            3 => Side::Egress,
-            4 => Side::Other(u32::from(event.place)),
+        let side = match event.place % 6 {
+            3 => Side::Egress(0),
+            4 => Side::Egress(1),
+            5 => Side::Other(u32::from(event.place)),
             tap => Side::Ingress(u32::from(tap)),
         };
         match side {
             Side::Ingress(_) => came_in += 1,
-            Side::Egress => went_out += 1,
+            Side::Egress(_) => went_out += 1,
             Side::Other(_) => elsewhere += 1,
         }
         let direction = u32::from(event.direction % 6);
@@ -89,10 +91,12 @@ fuzz_target!(|case: (u32, Vec<Event>)| {
         join.add(&packet, direction, side, now, None, &mut take);
     }
     join.finish(&mut take);
-    let found = join.completeness;
+    let of = |count: fn(&Completeness) -> u64| join.completeness().map(|one| count(&one)).sum::<u64>();
+    let [arrived, joined] = [of(|one| one.arrived), of(|one| one.joined)];
+    let missed = of(|one| one.missed_at_ingress);
     assert!(decided <= came_in + went_out + elsewhere);
-    assert!(found.joined + found.missed_at_ingress + found.without_ingress <= went_out);
-    assert!(found.arrived <= came_in);
-    assert_eq!(left, found.joined + found.missed_at_ingress);
-    assert_eq!(dropped, found.arrived - found.joined - found.missed_at_egress - found.open);
+    assert!(joined + missed + of(|one| one.without_ingress) <= went_out);
+    assert!(arrived <= came_in);
+    assert_eq!(left, joined + missed);
+    assert_eq!(dropped, arrived - joined - of(|one| one.missed_at_egress) - of(|one| one.open));
 });

@@ -241,6 +241,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _u32("src_port", "the sender's port"),
         _u32("dst_port", "the receiver's port"),
         _text("ingress_port", "port of the switch by which its data came in", "not joined"),
+        _text("egress_port", "output of the switch by which its data left", "not joined"),
         _u32("ttl", "most hops left in the sender's packets"),
         _u64("packets", "packets from the sender"),
         _u64("packets_back", "packets from the receiver"),

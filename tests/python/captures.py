@@ -90,6 +90,19 @@ def thinned(file: Path, share: float, to: Path, seed: int = 1) -> int:
     return len(all_of_them) - len(kept)
 
 
+def delayed(file: Path, to: Path, by_ns: int, drift: float = 0.0) -> None:
+    """A copy by a clock that is ahead by so much, and by `drift` more per second."""
+    late = []
+    for block in blocks(file.read_bytes()):
+        if struct.unpack_from("<I", block)[0] == _ENHANCED_PACKET:
+            high, low = struct.unpack_from("<2I", block, 12)
+            time_ns = high << 32 | low
+            time_ns += by_ns + round(time_ns * drift)
+            block = block[:12] + struct.pack("<2I", *divmod(time_ns, 1 << 32)) + block[20:]
+        late.append(block)
+    to.write_bytes(b"".join(late))
+
+
 def as_tcpdump_writes(file: Path, to: Path, back: Path | None = None) -> None:
     """A capture as classic pcap, which does not say which way packets went.
 

@@ -39,7 +39,7 @@ def test_json_has_the_keys_of_a_summary(fairport: Command, small: Captured) -> N
     missing = small.run.summary.keys() - summary.keys() - {"spread"}
     assert missing == set()
     assert summary["backend"] == "captures"
-    assert summary["captures"]["egress"] == "s0:0"
+    assert summary["captures"]["egress"] == ["s0:0"]
 
 
 def test_a_folder_like_that_of_a_run(fairport: Command, small: Captured, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 //! Analysis of captures.
 
 use fairport_trace::{
-    Clock, Completeness, Error, FileSummary, Layout, Options, Outcome, Role, Source, analyse,
+    Clock, Completeness, Error, FileSummary, Layout, Options, Outcome, OutputSummary, Role, Source,
+    analyse,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -117,7 +118,6 @@ fn into_dict(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("measure_from_s", outcome.measure_from.as_secs_f64())?;
     dict.set_item("measure_to_s", outcome.measure_to.as_secs_f64())?;
     dict.set_item("interval_s", outcome.interval.as_secs_f64())?;
-    dict.set_item("peak_bps", outcome.peak_bps)?;
     dict.set_item("has_reasons", outcome.has_reasons)?;
     dict.set_item("egress", &outcome.layout.egress)?;
     dict.set_item("ingress", &outcome.layout.ingress)?;
@@ -126,8 +126,9 @@ fn into_dict(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
         .map(|(number, file)| file_summary(py, file, &outcome.layout, number))
         .collect();
     dict.set_item("files", files?)?;
-    let completeness = outcome.completeness.map(|found| completeness(py, &found));
-    dict.set_item("completeness", completeness.transpose()?)?;
+    let outputs = outcome.outputs.iter();
+    let outputs: PyResult<Vec<_>> = outputs.map(|one| output_summary(py, one)).collect();
+    dict.set_item("outputs", outputs?)?;
     dict.set_item("tables", into_arrays(py, outcome.tables)?)?;
     Ok(dict)
 }
@@ -156,6 +157,14 @@ fn file_summary<'py>(
     dict.set_item("clock_offset_s", offset_ns as f64 / 1e9)?;
     dict.set_item("clock_drift_ppm", drift * 1e6)?;
     dict.set_item("clock_samples", samples)?;
+    Ok(dict)
+}
+
+fn output_summary<'py>(py: Python<'py>, output: &OutputSummary) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("port", &output.name)?;
+    dict.set_item("peak_bps", output.peak_bps)?;
+    dict.set_item("completeness", completeness(py, &output.completeness)?)?;
     Ok(dict)
 }
 

@@ -49,6 +49,17 @@ impl Column {
         }
     }
 
+    /// Adds the rows of another column of the same type.
+    fn append(&mut self, other: Self) {
+        match (self, other) {
+            (Self::U8(own), Self::U8(mut more)) => own.append(&mut more),
+            (Self::U32(own), Self::U32(mut more)) => own.append(&mut more),
+            (Self::U64(own), Self::U64(mut more)) => own.append(&mut more),
+            (Self::F64(own), Self::F64(mut more)) => own.append(&mut more),
+            (own, more) => unreachable!("{} after {}", more.dtype(), own.dtype()),
+        }
+    }
+
     /// Row `i` is from now on what row `order[i]` was.
     fn reorder(&mut self, order: &[u32]) {
         fn reordered<T: Copy>(values: &[T], order: &[u32]) -> Vec<T> {
@@ -82,6 +93,21 @@ impl Table {
     /// Rows of the table.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
+    }
+
+    /// Adds the rows of another table with the same columns.
+    ///
+    /// # Panics
+    /// If its columns are others.
+    pub fn append(&mut self, other: Self) {
+        assert_eq!(
+            (self.name, self.columns.len()),
+            (other.name, other.columns.len())
+        );
+        for ((name, own), (other_name, more)) in self.columns.iter_mut().zip(other.columns) {
+            assert_eq!(*name, other_name);
+            own.append(more);
+        }
     }
 
     /// Row `i` is from now on what row `order[i]` was.

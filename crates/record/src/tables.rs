@@ -9,7 +9,7 @@ use crate::column::table;
 
 mod packets;
 
-pub(crate) use packets::in_order_of_time;
+pub use packets::in_order_of_time;
 pub use packets::{
     DroppedPacket, Drops, LoggedPacket, LoggedPackets, MarkedPacket, Marks, TracedPacket,
     TracedPackets,

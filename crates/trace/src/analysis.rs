@@ -5,8 +5,7 @@ use std::hint::black_box;
 use crate::capture::Capture;
 use crate::error::Error;
 use crate::flow::{Connections, Seen, Tracker};
-use crate::join::{Arriving, Completeness, Emitted, Facts, Fate, Join, JoinedPort, Side};
-use crate::load::Load;
+use crate::join::{Completeness, Emitted, Facts, Fate, Join, JoinedSwitch, Passed, Side};
 use crate::outcome::{Outcome, outcome};
 use crate::packet::Packet;
 use crate::reading::{FileSummary, Next, Reading, earliest};
@@ -66,17 +65,15 @@ pub struct Progress {
 pub(crate) struct Analysis {
     pub(crate) connections: Connections,
     pub(crate) tracker: Tracker,
-    pub(crate) port: Option<JoinedPort>,
+    pub(crate) switch: Option<JoinedSwitch>,
     pub(crate) layout: Layout,
     pub(crate) files: Vec<FileSummary>,
-    pub(crate) completeness: Option<Completeness>,
+    /// by output
+    pub(crate) completeness: Vec<Completeness>,
     pub(crate) packets: u64,
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
-    pub(crate) egress: Load,
     pub(crate) measure_ns: Option<(u64, u64)>,
-    /// by connection: the ingress of its data
-    pub(crate) ingress: Vec<Option<u32>>,
 }
 
 /// Analyses captures. `goes_on` is called now and then; the analysis ends early when it returns false.
@@ -99,7 +96,7 @@ pub fn analyse(
     }
     let mut analysis = Analysis::new(layout, &readings, options)?;
     match readings.as_mut_slice() {
-        [reading] if analysis.port.is_none() => analysis.read_one(reading, options, goes_on)?,
+        [reading] if analysis.switch.is_none() => analysis.read_one(reading, options, goes_on)?,
         readings => analysis.read(readings, options, goes_on)?,
     }
     analysis.files = readings.iter().map(Reading::summary).collect();
@@ -111,10 +108,8 @@ pub fn analyse(
 /// Of sides that were exchanged, what left by the "ingress" was seen before at the "egress", and what was
 /// dropped between them was seen at the "egress" only.
 fn check_sides(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
-    let Some(found) = analysis.completeness else {
-        return Ok(());
-    };
-    let is_missing = MISSING * found.missed_at_ingress > found.joined;
+    let sum = |of: fn(&Completeness) -> u64| analysis.completeness.iter().map(of).sum::<u64>();
+    let is_missing = MISSING * sum(|one| one.missed_at_ingress) > sum(|one| one.joined);
     let backward = analysis
         .layout
         .clocks
@@ -190,26 +185,22 @@ impl Analysis {
     fn new(layout: Layout, readings: &[Reading], options: &Options) -> Result<Self, Error> {
         let firsts = readings.iter().filter_map(|one| one.next.as_ref());
         let first_ns = firsts.map(|next| next.packet.time_ns).min().unwrap_or(0);
-        let port = match layout.egress {
-            Some(_) => Some(JoinedPort::new(
-                layout.ingress.len() as u32,
-                options.logs_packets,
-            )?),
-            None => None,
+        let [ingress, egress] = [&layout.ingress, &layout.egress].map(|ports| ports.len() as u32);
+        let switch = match egress {
+            0 => None,
+            _ => Some(JoinedSwitch::new(ingress, egress, options.logs_packets)?),
         };
         Ok(Self {
             connections: Connections::default(),
             tracker: Tracker::new(options.interval_ns, options.measure_ns),
-            port,
+            switch,
             layout,
             files: Vec::new(),
-            completeness: None,
+            completeness: Vec::new(),
             packets: 0,
             start_ns: if first_ns < RUN_CLOCK_NS { 0 } else { first_ns },
             end_ns: 0,
-            egress: Load::default(),
             measure_ns: options.measure_ns,
-            ingress: Vec::new(),
         })
     }
 
@@ -267,10 +258,9 @@ impl Analysis {
         options: &Options,
         mut goes_on: impl FnMut(Progress) -> bool,
     ) -> Result<(), Error> {
-        let mut join = self
-            .port
-            .is_some()
-            .then(|| Join::new(options.window_ns, self.layout.ingress.len() as u32));
+        let [ingress, egress] =
+            [&self.layout.ingress, &self.layout.egress].map(|ports| ports.len() as u32);
+        let mut join = (egress > 0).then(|| Join::new(options.window_ns, ingress, egress));
         while let Some(file) = earliest(readings) {
             let reading = &mut readings[file];
             let next = reading.next.take();
@@ -289,7 +279,7 @@ impl Analysis {
         }
         if let Some(mut join) = join {
             join.finish(|emitted| self.decide(emitted));
-            self.completeness = Some(join.completeness);
+            self.completeness = join.completeness().collect();
         }
         Ok(())
     }
@@ -305,8 +295,11 @@ impl Analysis {
         };
         let time_ns = packet.time_ns.saturating_sub(self.start_ns);
         self.end_ns = self.end_ns.max(time_ns);
-        if next.side == Side::Egress && !join.goes_back(direction) {
-            self.egress.add(time_ns, packet.frame_bytes);
+        if let (Side::Egress(egress), Some(switch)) = (next.side, &mut self.switch)
+            && !join.goes_back(direction)
+            && !join.leaves_elsewhere(direction, egress)
+        {
+            switch.pass(egress, time_ns, packet.frame_bytes);
         }
         join.add(
             packet,
@@ -326,7 +319,7 @@ impl Analysis {
             time_ns,
             ..
         } = *emitted;
-        let Some((ingress, fate)) = emitted.joined else {
+        let Some(joined) = emitted.joined else {
             self.tracker.observe(&Seen {
                 direction,
                 packet: &packet,
@@ -335,30 +328,21 @@ impl Analysis {
             });
             return;
         };
-        let flow = direction / 2;
-        if packet.payload > 0 {
-            let place = flow as usize;
-            if self.ingress.len() <= place {
-                self.ingress.resize(place + 1, None);
-            }
-            self.ingress[place] = Some(ingress);
-        }
-        if let Some(port) = &mut self.port {
-            port.arrive(&Arriving {
+        if let Some(switch) = &mut self.switch {
+            let passed = Passed {
                 time_ns,
-                ingress,
-                flow,
                 direction,
                 facts: Facts {
                     seq: packet.seq,
                     identity: u64::from(packet.seq) << 32 | u64::from(packet.ack),
                 },
                 frame_bytes: packet.frame_bytes + CHECK_BYTES,
-                fate,
+                has_data: packet.payload > 0,
                 is_apart: emitted.is_apart,
-            });
+            };
+            switch.arrive(&joined, &passed);
         }
-        let left_ns = match fate {
+        let left_ns = match joined.fate {
             Fate::Forwarded { left_ns, .. } => Some(left_ns),
             Fate::Unseen => Some(time_ns),
             Fate::Dropped(_) => None,

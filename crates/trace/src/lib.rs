@@ -26,6 +26,7 @@ mod outcome;
 pub mod packet;
 mod reading;
 mod record;
+mod sides;
 mod taps;
 pub mod write;
 
@@ -33,7 +34,7 @@ pub use analysis::{Options, Progress, analyse};
 pub use capture::Capture;
 pub use damage::Damage;
 pub use error::Error;
-pub use join::{Clock, Completeness};
+pub use join::{Clock, Completeness, OutputSummary};
 pub use outcome::Outcome;
 pub use packet::{Key, Packet, decode};
 pub use reading::FileSummary;

@@ -6,7 +6,7 @@ use fairport_units::{Duration, Instant};
 
 use crate::analysis::Analysis;
 use crate::flow::{Cause, FlowEnd};
-use crate::join::Completeness;
+use crate::join::OutputSummary;
 use crate::packet::address;
 use crate::reading::FileSummary;
 use crate::taps::Layout;
@@ -28,9 +28,9 @@ pub struct Outcome {
     pub files: Vec<FileSummary>,
     /// which side each tap is, and the clocks
     pub layout: Layout,
-    /// how complete the captures are; none: nothing was joined
-    pub completeness: Option<Completeness>,
-    /// hash of what happened at the output, or of the flows' sums
+    /// the outputs that were joined
+    pub outputs: Vec<OutputSummary>,
+    /// hash of what happened at the outputs, or of the flows' sums
     pub fingerprint: u64,
     /// packets of TCP and UDP
     pub packets: u64,
@@ -42,8 +42,6 @@ pub struct Outcome {
     pub measure_from: Instant,
     /// until when
     pub measure_to: Instant,
-    /// the most that passed the output within 10 ms, bit/s; none: nothing was joined
-    pub peak_bps: Option<f64>,
     /// interval of the series in the end
     pub interval: Duration,
     /// whether the captures say why packets were dropped
@@ -128,28 +126,20 @@ pub(crate) fn outcome(analysis: Analysis) -> Outcome {
         rtt(&analysis, &ends),
         conversations(&analysis, &ends),
     ];
-    let completeness = analysis.completeness.map(|mut found| {
-        found.delay_min_ns = found.delay_min_ns.min(found.delay_max_ns);
-        found
-    });
     let mut names = fairport_record::names();
     names.push(("host", hosts));
     let packets = analysis.packets;
     let mut fingerprint = hash_of(&ends);
-    let (mut peak_bps, mut has_reasons) = (None, false);
-    if let Some(port) = analysis.port {
-        let output = analysis.layout.egress.clone().unwrap_or_default();
-        names.push(("port", port.names(&analysis.layout.ingress, &output)));
-        fingerprint = port.fingerprint();
-        has_reasons = port.has_reasons;
-        let bps = analysis.egress.peak_bps();
-        peak_bps = Some(bps);
-        let flows = analysis.ingress.iter().flatten().count() as u32;
-        let wire_bytes = analysis.egress.wire_bytes;
-        tables.extend(port.into_tables(analysis.end_ns, bps, wire_bytes, flows));
-    } else {
-        names.push(("port", Vec::new()));
+    let (mut outputs, mut has_reasons, mut ports) = (Vec::new(), false, Vec::new());
+    if let Some(switch) = analysis.switch {
+        let layout = &analysis.layout;
+        ports = switch.names(&layout.ingress, &layout.egress);
+        fingerprint = switch.fingerprint();
+        has_reasons = switch.has_reasons();
+        outputs = switch.summaries(&layout.egress, &analysis.completeness);
+        tables.extend(switch.into_tables(analysis.end_ns));
     }
+    names.push(("port", ports));
     let series = analysis.tracker.series;
     let interval = Duration::from_ns(series.interval_ns());
     tables.push(series.into_rows(&ends.directions).into_table());
@@ -158,14 +148,13 @@ pub(crate) fn outcome(analysis: Analysis) -> Outcome {
         names,
         files: analysis.files,
         layout: analysis.layout,
-        completeness,
+        outputs,
         fingerprint,
         packets,
         start_ns: analysis.start_ns,
         duration: Duration::from_ns(analysis.end_ns),
         measure_from: Instant::from_ns(from_ns),
         measure_to: Instant::from_ns(to_ns),
-        peak_bps,
         interval,
         has_reasons,
     }
@@ -201,9 +190,9 @@ fn flows(
         let [src, dst] = hosts[flow as usize];
         let counts = &end.counts;
         let (drops, marks) = analysis
-            .port
+            .switch
             .as_ref()
-            .map_or((0, 0), |port| port.losses(flow));
+            .map_or((0, 0), |switch| switch.losses(flow));
         let is_udp = analysis.connections.key(direction).protocol == UDP;
         let has_ended = counts.fins > 0;
         let ended = Instant::from_ns(end.ended_ns);
@@ -279,14 +268,16 @@ fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
         .map(|one| analysis.connections.key(*one).ports);
     let ports: Vec<[u16; 2]> = keys.collect();
     let port = |side: usize| Column::U32(ports.iter().map(|both| u32::from(both[side])).collect());
-    let output = analysis.port.as_ref();
-    let ingress = (0..ends.ends.len()).map(|flow| {
-        let tap = analysis.ingress.get(flow).copied().flatten();
-        match (tap, output) {
-            (Some(tap), Some(port)) => port.ingress_number(tap),
-            _ => u32::MAX,
-        }
-    });
+    let ways: Vec<[Option<u32>; 2]> = (0..ends.ends.len() as u32)
+        .map(|flow| {
+            let switch = analysis.switch.as_ref();
+            switch.map_or([None; 2], |switch| switch.way(flow))
+        })
+        .collect();
+    let way = |side: usize| {
+        let numbers = ways.iter().map(|way| way[side].unwrap_or(u32::MAX));
+        Column::U32(numbers.collect())
+    };
     let stalled = |cause: Cause| {
         let seconds = ends
             .ends
@@ -300,7 +291,8 @@ fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
             ("flow", Column::U32((0..ends.ends.len() as u32).collect())),
             ("src_port", port(0)),
             ("dst_port", port(1)),
-            ("ingress_port", Column::U32(ingress.collect())),
+            ("ingress_port", way(0)),
+            ("egress_port", way(1)),
             (
                 "ttl",
                 Column::U32(

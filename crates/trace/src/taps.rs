@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::join::{Clock, Sampler, Side};
 use crate::packet::{decode, is_known_link};
 use crate::record::{Direction, Interface};
+use crate::sides::{self, align};
 
 /// Which side of the switch a file is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,19 +42,38 @@ pub struct Tap {
     pub name: String,
     /// packets of TCP and UDP that came in, that went out, and of which the capture does not say
     pub packets: [u64; 3],
-    /// bytes of their data
-    pub payload: u64,
-    /// what it is; none: neither
-    pub(crate) side: Option<Side>,
+    /// bytes of their data, in the same order
+    pub payload: [u64; 3],
+    /// number of the port by which they come in for an output; none: they do not
+    pub(crate) ingress: Option<u32>,
+    /// number of the output by which they leave; none: they do not
+    pub(crate) egress: Option<u32>,
+}
+
+impl Tap {
+    /// Whether packets came in here, as the capture says.
+    pub(crate) fn came_in(&self) -> bool {
+        self.packets[Direction::In as usize] > 0
+    }
+
+    /// Whether packets went out here, as the capture says.
+    pub(crate) fn went_out(&self) -> bool {
+        self.packets[Direction::Out as usize] > 0
+    }
+
+    /// Whether the capture says of some packets which way they went.
+    pub(crate) fn is_directed(&self) -> bool {
+        self.came_in() || self.went_out()
+    }
 }
 
 /// What the first pass found of a file.
 #[derive(Debug, Default)]
-struct Survey {
-    taps: Vec<Tap>,
+pub(crate) struct Survey {
+    pub(crate) taps: Vec<Tap>,
     /// by interface: those that came in, or of which it is not known; those that went out
-    incoming: Vec<Sampler>,
-    outgoing: Vec<Sampler>,
+    pub(crate) incoming: Vec<Sampler>,
+    pub(crate) outgoing: Vec<Sampler>,
 }
 
 impl Survey {
@@ -79,8 +99,8 @@ pub struct Layout {
     pub clocks: Vec<Clock>,
     /// names of the ports by which packets come in
     pub ingress: Vec<String>,
-    /// name of the output, where there is one
-    pub egress: Option<String>,
+    /// names of the outputs; none: nothing is joined
+    pub egress: Vec<String>,
 }
 
 impl Layout {
@@ -90,7 +110,7 @@ impl Layout {
             taps: vec![Vec::new(); files],
             clocks: vec![Clock::default(); files],
             ingress: Vec::new(),
-            egress: None,
+            egress: Vec::new(),
         }
     }
 
@@ -98,14 +118,15 @@ impl Layout {
     #[inline]
     pub(crate) fn side(&self, file: usize, interface: u32, direction: Direction) -> Side {
         let elsewhere = Side::Other((file as u32) << 16 | interface & 0xffff);
-        let side = self.taps[file]
-            .get(interface as usize)
-            .and_then(|tap| tap.side);
-        match (side, direction) {
-            (Some(Side::Ingress(_)), Direction::Out)
-            | (Some(Side::Egress), Direction::In)
-            | (None, _) => elsewhere,
-            (Some(side), _) => side,
+        let Some(tap) = self.taps[file].get(interface as usize) else {
+            return elsewhere;
+        };
+        match (tap.ingress, tap.egress, direction) {
+            (Some(ingress), _, Direction::In) | (Some(ingress), None, Direction::Unknown) => {
+                Side::Ingress(ingress)
+            }
+            (_, Some(egress), Direction::Out | Direction::Unknown) => Side::Egress(egress),
+            _ => elsewhere,
         }
     }
 
@@ -122,21 +143,32 @@ impl Layout {
         for (file, source) in sources.iter().enumerate() {
             surveys.push(survey(file, source, tunnels, &mut goes_on)?);
         }
-        let is_given = sources.iter().any(|source| source.role != Role::Auto);
-        let (chosen, is_given) = if is_given {
-            (given(sources, &surveys)?, true)
-        } else if let Some(found) = found(&surveys) {
-            (Some(found), false)
-        } else {
-            (by_order(sources, &surveys)?, false)
-        };
-        let Some(egress) = chosen else {
-            let mut layout = Self::alone(sources.len());
-            layout.taps = surveys.into_iter().map(|survey| survey.taps).collect();
-            return Ok(layout);
-        };
-        joined(sources, surveys, egress, is_given)
+        let sides = sides::find(sources, &surveys)?;
+        let mut layout = Self::alone(sources.len());
+        if !sides.egress.is_empty() {
+            layout.clocks = align(sources, &surveys, &sides)?;
+        }
+        let mut taps: Vec<Vec<Tap>> = surveys.into_iter().map(|one| one.taps).collect();
+        for (file, interface) in sides.ingress {
+            let tap = &mut taps[file][interface];
+            tap.ingress = Some(number_of(&mut layout.ingress, &tap.name));
+        }
+        for (file, interface) in sides.egress {
+            let tap = &mut taps[file][interface];
+            tap.egress = Some(number_of(&mut layout.egress, &tap.name));
+        }
+        layout.taps = taps;
+        Ok(layout)
     }
+}
+
+/// The place of a port among those that are known by now.
+fn number_of(known: &mut Vec<String>, name: &str) -> u32 {
+    let place = known.iter().position(|one| one == name);
+    place.unwrap_or_else(|| {
+        known.push(name.to_owned());
+        known.len() - 1
+    }) as u32
 }
 
 fn survey(
@@ -159,7 +191,7 @@ fn survey(
         if let Some(packet) = packet {
             let tap = &mut survey.taps[interface];
             tap.packets[direction as usize] += 1;
-            tap.payload += u64::from(packet.payload);
+            tap.payload[direction as usize] += u64::from(packet.payload);
             match direction {
                 Direction::Out => survey.outgoing[interface].add(&packet),
                 // the port may have been captured in both directions: ACKs pass the other way
@@ -171,6 +203,7 @@ fn survey(
             break;
         }
     }
+    check_links(&capture)?;
     Ok(survey)
 }
 
@@ -188,189 +221,6 @@ pub(crate) fn port_name(source: &Source, interface: &Interface) -> String {
             stem.split('.').next().unwrap_or(&stem).to_owned()
         }
     }
-}
-
-/// A tap, by file and interface.
-type TapIndex = (usize, usize);
-
-fn given(sources: &[Source], surveys: &[Survey]) -> Result<Option<TapIndex>, Error> {
-    let of = |role: Role| sources.iter().position(|source| source.role == role);
-    let (Some(_), Some(egress)) = (of(Role::Ingress), of(Role::Egress)) else {
-        let (there, missing) = if of(Role::Ingress).is_some() {
-            ("--ingress", "--egress")
-        } else {
-            ("--egress", "--ingress")
-        };
-        let problem =
-            format!("is given without {missing}: the join needs both sides of the switch");
-        let remedy = format!("add {missing} FILE, or give the captures without {there}");
-        return Err(Error::new(there, problem, remedy));
-    };
-    let taps = surveys[egress].taps.iter().enumerate();
-    let largest = taps
-        .max_by_key(|(_, tap)| tap.payload)
-        .map(|(place, _)| place);
-    Ok(Some((egress, largest.unwrap_or(0))))
-}
-
-/// Of the interfaces whose packets go out, the one with most data that was seen coming in, too.
-fn found(surveys: &[Survey]) -> Option<TapIndex> {
-    let mut best: Option<(u64, TapIndex)> = None;
-    for (file, survey) in surveys.iter().enumerate() {
-        for (interface, tap) in survey.taps.iter().enumerate() {
-            let goes_out = tap.packets[Direction::Out as usize] > 0;
-            let is_shared = goes_out
-                && surveys.iter().any(|other| {
-                    let mut incoming = other.incoming.iter().zip(&other.taps);
-                    incoming.any(|(sampler, tap)| {
-                        tap.packets[Direction::In as usize] > 0
-                            && sampler.clock(&survey.outgoing[interface]).is_some()
-                    })
-                });
-            if is_shared && best.is_none_or(|(payload, _)| tap.payload > payload) {
-                best = Some((tap.payload, (file, interface)));
-            }
-        }
-    }
-    best.map(|(_, place)| place)
-}
-
-/// Where captures do not say which way packets went: the file that saw them later than every other did. One
-/// alone, or several that share nothing, have no output.
-fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Option<TapIndex>, Error> {
-    let mut shared: Option<usize> = None;
-    for (file, survey) in surveys.iter().enumerate() {
-        for (place, later) in survey.incoming.iter().enumerate() {
-            let others = surveys.iter().filter(|one| !std::ptr::eq(*one, survey));
-            let earlier = others.flat_map(|one| &one.incoming);
-            let ahead_ns: Vec<i64> = earlier.filter_map(|one| one.ahead_ns(later)).collect();
-            if !ahead_ns.is_empty() {
-                shared = Some(file);
-            }
-            if !ahead_ns.is_empty() && ahead_ns.iter().all(|ahead_ns| *ahead_ns >= 0) {
-                return Ok(Some((file, place)));
-            }
-        }
-    }
-    match shared {
-        None => Ok(None),
-        Some(file) => Err(Error::new(
-            &sources[file].file,
-            "shows the same packets as another capture, and neither says which way they went",
-            "say which is which: --ingress PORT=FILE for each port where packets come in, --egress PORT=FILE \
-             for the output",
-        )),
-    }
-}
-
-/// The layout with this output.
-fn joined(
-    sources: &[Source],
-    mut surveys: Vec<Survey>,
-    (egress_file, egress_tap): TapIndex,
-    is_given: bool,
-) -> Result<Layout, Error> {
-    let mut layout = Layout::alone(sources.len());
-    let egress = std::mem::take(&mut surveys[egress_file]);
-    let of_egress = {
-        let tap = &egress.taps.get(egress_tap);
-        let goes_out = tap.is_some_and(|tap| tap.packets[Direction::Out as usize] > 0);
-        let samplers = if goes_out {
-            &egress.outgoing
-        } else {
-            &egress.incoming
-        };
-        samplers.get(egress_tap)
-    };
-    let Some(of_egress) = of_egress else {
-        return Err(Error::new(
-            &sources[egress_file].file,
-            "holds no packet",
-            "capture again",
-        ));
-    };
-    let upstream: Vec<bool> = surveys
-        .iter()
-        .map(|one| is_upstream(one, &surveys))
-        .collect();
-    for (file, survey) in surveys.iter_mut().enumerate() {
-        let clocks: Vec<Option<Clock>> = survey
-            .incoming
-            .iter()
-            .map(|incoming| incoming.clock(of_egress))
-            .collect();
-        let most = clocks.iter().flatten().max_by_key(|clock| clock.samples);
-        let is_ingress = match sources[file].role {
-            Role::Ingress => true,
-            Role::Egress => false,
-            Role::Auto => !is_given && most.is_some() && file != egress_file && !upstream[file],
-        };
-        layout.clocks[file] = most.copied().unwrap_or_default();
-        if !is_ingress {
-            continue;
-        }
-        for tap in &mut survey.taps {
-            let known = layout.ingress.iter().position(|name| *name == tap.name);
-            let number = known.unwrap_or(layout.ingress.len());
-            if known.is_none() {
-                layout.ingress.push(tap.name.clone());
-            }
-            tap.side = Some(Side::Ingress(number as u32));
-        }
-    }
-    let is_shared = layout.clocks.iter().any(|clock| clock.samples > 0);
-    surveys[egress_file] = egress;
-    let mut files = surveys.into_iter().map(|survey| survey.taps);
-    layout.taps = files.by_ref().collect();
-    if is_same_file(&mut layout, egress_file, egress_tap) || is_shared {
-        if let Some(tap) = layout.taps[egress_file].get_mut(egress_tap) {
-            tap.side = Some(Side::Egress);
-            layout.egress = Some(tap.name.clone());
-        }
-        return Ok(layout);
-    }
-    Err(Error::new(
-        &sources[egress_file].file,
-        "shares no packet with the ingress captures",
-        "give captures of the two sides of one switch, taken at the same time; a router that rewrites \
-         addresses or ports (NAT) between them cannot be joined",
-    ))
-}
-
-/// Whether another file shows packets of this one coming in later: then this one is of a switch before.
-fn is_upstream(survey: &Survey, surveys: &[Survey]) -> bool {
-    let comes_in = |one: &Survey| -> Vec<usize> {
-        let taps = one.taps.iter().enumerate();
-        taps.filter(|(_, tap)| tap.packets[Direction::In as usize] > 0)
-            .map(|(place, _)| place)
-            .collect()
-    };
-    let later = |here: usize, other: &Survey, there: usize| {
-        let ahead_ns = survey.incoming[here].ahead_ns(&other.incoming[there]);
-        ahead_ns.is_some_and(|ahead_ns| ahead_ns > 0)
-    };
-    comes_in(survey).into_iter().any(|here| {
-        surveys.iter().any(|other| {
-            let mut there = comes_in(other).into_iter();
-            !std::ptr::eq(survey, other) && there.any(|there| later(here, other, there))
-        })
-    })
-}
-
-/// Where one file has both sides: its other interfaces, where packets come in, are the ingress.
-fn is_same_file(layout: &mut Layout, file: usize, egress: usize) -> bool {
-    let comes_in = |tap: &Tap| tap.packets[Direction::In as usize] > 0;
-    let Layout { taps, ingress, .. } = layout;
-    if !ingress.is_empty() {
-        return false;
-    }
-    for (interface, tap) in taps[file].iter_mut().enumerate() {
-        if interface != egress && comes_in(tap) {
-            tap.side = Some(Side::Ingress(ingress.len() as u32));
-            ingress.push(tap.name.clone());
-        }
-    }
-    !ingress.is_empty()
 }
 
 /// Whether packets of a capture can be read at all.

@@ -119,7 +119,7 @@ fn joined(passed: &[Passed], is_lost: impl Fn(usize) -> bool) -> (Vec<Drop>, u64
         .collect();
     let egress = passed
         .iter()
-        .filter_map(|one| Some((one.left_ns?, Side::Egress, one.packet)));
+        .filter_map(|one| Some((one.left_ns?, Side::Egress(0), one.packet)));
     seen.extend(egress.map(|(left_ns, side, packet)| {
         (
             left_ns,
@@ -130,18 +130,19 @@ fn joined(passed: &[Passed], is_lost: impl Fn(usize) -> bool) -> (Vec<Drop>, u64
             },
         )
     }));
-    seen.sort_by_key(|(time_ns, side, _)| (*time_ns, *side == Side::Egress));
+    seen.sort_by_key(|(time_ns, side, _)| (*time_ns, *side == Side::Egress(0)));
 
-    let mut join = Join::new(WINDOW_NS, taps);
+    let mut join = Join::new(WINDOW_NS, taps, 1);
     let mut arrivals = vec![0_u64; taps as usize];
     let (mut drops, mut forwarded) = (Vec::new(), 0);
     let mut take = |emitted: &fairport_trace::join::Emitted| {
-        let Some((tap, fate)) = emitted.joined else {
+        let Some(joined) = emitted.joined else {
             return;
         };
+        let tap = joined.ingress;
         let count = &mut arrivals[tap as usize];
         *count += 1 + u64::from(emitted.is_apart);
-        match fate {
+        match joined.fate {
             Fate::Dropped(_) => drops.push(Drop {
                 tap,
                 number: emitted.packet.seq / 1448,
@@ -159,7 +160,8 @@ fn joined(passed: &[Passed], is_lost: impl Fn(usize) -> bool) -> (Vec<Drop>, u64
         join.add(packet, direction, *side, *time_ns, None, &mut take);
     }
     join.finish(&mut take);
-    (drops, forwarded, join.completeness)
+    let completeness = join.completeness().next();
+    (drops, forwarded, completeness.expect("an output"))
 }
 
 /// The drops of which the egress capture shows that they are some.

@@ -19,6 +19,7 @@ _LISTS = {
     "src": "host",
     "dst": "host",
     "ingress_port": "port",
+    "egress_port": "port",
     "blackout_of": "port",
     ("decisions", "cause"): "decision_cause",
     ("packets", "fate"): "packet_fate",

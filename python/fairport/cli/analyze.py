@@ -32,8 +32,13 @@ def analyze(
         ),
     ] = None,
     egress: Annotated[
-        str, typer.Option(metavar="[PORT=]FILE", help="The capture of what leaves the output.")
-    ] = "",
+        list[str] | None,
+        typer.Option(
+            "--egress",
+            metavar="[PORT=]FILE",
+            help="A capture of what leaves by an output. May be repeated.",
+        ),
+    ] = None,
     hosts: Annotated[
         Path | None,
         typer.Option(
@@ -86,14 +91,15 @@ def analyze(
     """Find out from packet captures of a switch's ports who is starved, and why.
 
     With captures of both sides of one switch, every drop is found and drop runs are counted by
-    ingress port. With one capture, losses and timeouts are inferred.
+    ingress port; of several outputs, the verdict is on the worst. With one capture, losses and
+    timeouts are inferred.
     """
     from fairport.backends import captures as backend
     from fairport.cli import analyze_table, output
     from fairport.cli.progress import reading_bar
     from fairport.storage import run as storage
 
-    sources = _sources(captures or [], ingress or [], egress)
+    sources = _sources(captures or [], ingress or [], egress or [])
     name = to_scenario.stem if to_scenario is not None else ""
     with reading_bar([one.file for one in sources], shown=not quiet) as progress:
         result = backend.analyse(
@@ -121,15 +127,13 @@ def analyze(
         analyze_table.show(summary, to_scenario)
 
 
-def _sources(captures: list[str], ingress: list[str], egress: str) -> list[Source]:
+def _sources(captures: list[str], ingress: list[str], egress: list[str]) -> list[Source]:
     from fairport.backends.captures import Source
     from fairport.errors import InputError
 
     found = [Source(file) for file in captures]
     found += [Source(file, "ingress", port) for port, file in map(_port_and_file, ingress)]
-    if egress:
-        port, file = _port_and_file(egress)
-        found.append(Source(file, "egress", port))
+    found += [Source(file, "egress", port) for port, file in map(_port_and_file, egress)]
     if not found:
         raise InputError(
             "is missing",

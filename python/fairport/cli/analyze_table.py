@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import err, out
+from fairport.cli.output import new_table
 from fairport.cli.run_table import that_fits, totals
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_HEADINGS = ("output", "flows", "Mbit/s", "drops", "drop\nrun", "black-\nouts", "queue KB\nmax")
+_SHARES = ("ratio", "seen on\nboth sides")
 
 
 def warn(summary: Mapping[str, Any]) -> None:
@@ -21,6 +28,9 @@ def warn(summary: Mapping[str, Any]) -> None:
 def show(summary: dict[str, Any], scenario: Path | None) -> None:
     """Prints the summary of captures."""
     console = out()
+    if len(summary["captures"]["outputs"]) > 1:
+        console.print(_outputs(summary["captures"]["outputs"]))
+        console.print(f"\n{summary['bottleneck']['port']}, the worst output:")
     console.print(that_fits(console, summary, None))
     console.print(totals(summary, None))
     console.print(_circumstances(summary))
@@ -50,11 +60,38 @@ def _circumstances(summary: Mapping[str, Any]) -> str:
     )
 
 
+def _outputs(outputs: Sequence[Mapping[str, Any]]) -> Table:
+    """A row for each output."""
+    table = new_table()
+    table.add_column(_HEADINGS[0])
+    for heading in (*_HEADINGS[1:], *_SHARES):
+        table.add_column(heading, justify="right")
+    for one in outputs:
+        ratio = one["verdict"]["ratio"]
+        counts = (one["drops"], one["longest_drop_run"], one["blackouts"])
+        table.add_row(
+            one["port"],
+            str(one["flows"]),
+            f"{one['goodput_bps_total'] / 1e6:.1f}",
+            *map(str, counts),
+            f"{one['queue_max_bytes'] / 1e3:.1f}",
+            "" if ratio is None else f"{ratio:.3f}",
+            _seen_on_both(one["completeness"]),
+        )
+    return table
+
+
+def _seen_on_both(complete: Mapping[str, Any]) -> str:
+    left = complete["joined"] + complete["missed_at_ingress"]
+    return f"{100 * complete['joined'] / left:.4g} %" if left else "none"
+
+
 def _complete(captures: Mapping[str, Any], complete: Mapping[str, Any]) -> str:
     left = complete["joined"] + complete["missed_at_ingress"]
-    share = f"{100 * complete['joined'] / left:.4g} %" if left else "none"
+    share = _seen_on_both(complete)
+    ingress, egress = (", ".join(captures[side]) for side in ("ingress", "egress"))
     return (
-        f"from {', '.join(captures['ingress'])} to {captures['egress']}: {complete['arrived']}"
+        f"from {ingress} to {egress}: {complete['arrived']}"
         f" packets came in, {left} left; {share} of these were seen on both sides, between"
         f" {1e6 * complete['delay_min_s']:.1f} and {1e6 * complete['delay_max_s']:.1f} us apart"
     )

@@ -102,7 +102,7 @@ table! {
 /// Puts a table's rows in order of `time_s` and `port`, which are its first columns; those of one port
 /// and time stay in the order in which it reported them. So the rows' order does not depend on the order
 /// in which an engine visits ports. A port that catches up with its departures reports them late.
-pub(crate) fn in_order_of_time(mut table: Table) -> Table {
+pub fn in_order_of_time(mut table: Table) -> Table {
     let [(_, Column::F64(times)), (_, Column::U32(ports)), ..] = &table.columns[..] else {
         unreachable!("the first columns are the time and the port");
     };

@@ -50,6 +50,28 @@ impl Clock {
         let correction = self.offset_ns.saturating_add((since * self.drift) as i64);
         time_ns.saturating_add_signed(correction)
     }
+
+    /// From these stamps to those that `next` makes of the reference's.
+    pub(crate) fn then(&self, next: &Self) -> Self {
+        let middle_ns = self.aligned(self.from_ns);
+        let there_ns = next.aligned(middle_ns);
+        Self {
+            offset_ns: there_ns.wrapping_sub(self.from_ns).cast_signed(),
+            drift: self.drift + next.drift + self.drift * next.drift,
+            ..*self
+        }
+    }
+
+    /// From the reference's stamps to these.
+    pub(crate) fn inverse(&self) -> Self {
+        Self {
+            offset_ns: -self.offset_ns,
+            drift: -self.drift / (1.0 + self.drift),
+            from_ns: self.from_ns.saturating_add_signed(self.offset_ns),
+            samples: self.samples,
+            is_backward: false,
+        }
+    }
 }
 
 /// The sampled packets of one side.
@@ -85,6 +107,11 @@ impl Sampler {
         self.differences(other)
             .map(|(_, difference)| difference)
             .min()
+    }
+
+    /// Whether the two sides have a packet in common.
+    pub(crate) fn shares(&self, other: &Self) -> bool {
+        self.differences(other).next().is_some()
     }
 
     /// The packets in common: when this side saw them, and how much later the other did.
@@ -203,6 +230,18 @@ mod tests {
     fn a_phase_that_slips_is_no_drift() {
         let clock = clock(14_000);
         assert_eq!((clock.offset_ns, clock.drift), (0, 0.0));
+    }
+
+    #[test]
+    fn a_clock_is_aligned_by_way_of_another() {
+        let there = clock(3_000_000_000);
+        let back = there.then(&there.inverse());
+        for time_ns in [5_000_000_000, 5_900_000_000] {
+            assert!(back.aligned(time_ns).abs_diff(time_ns) <= 2);
+            let twice = there.then(&there);
+            let aligned = there.aligned(there.aligned(time_ns));
+            assert!(twice.aligned(time_ns).abs_diff(aligned) <= 2);
+        }
     }
 
     #[test]

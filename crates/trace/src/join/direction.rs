@@ -7,7 +7,8 @@ use crate::packet::Packet;
 /// What a direction is known to do.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Direction {
-    pub(super) is_at_egress: bool,
+    /// the output by which the packet before the one that is decided left, or the first one will
+    pub(super) output: Option<u32>,
     /// copies seen first at the ingress, and first at the egress
     pub(super) forward: u64,
     pub(super) backward: u64,
@@ -20,9 +21,9 @@ pub(super) struct Direction {
 }
 
 impl Direction {
-    /// Whether its packets go from an ingress to the egress, not the other way.
+    /// Whether its packets go from an ingress to an output, not the other way.
     pub(super) fn is_forward(&self) -> bool {
-        self.is_at_egress && self.backward <= self.forward
+        self.output.is_some() && self.backward <= self.forward
     }
 
     /// Whether packets of it came by an ingress and left.

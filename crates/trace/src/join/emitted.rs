@@ -9,13 +9,13 @@ use crate::packet::Packet;
 pub enum Side {
     /// coming in, at the ingress tap of this number
     Ingress(u32),
-    /// going out, at the output
-    Egress,
+    /// going out, at the output of this number
+    Egress(u32),
     /// elsewhere, at the tap of this number
     Other(u32),
 }
 
-/// How much of what there was the captures hold.
+/// How much of what there was at an output the captures hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completeness {
     /// packets for the output that were seen coming in
@@ -36,6 +36,17 @@ pub struct Completeness {
     pub delay_max_ns: u64,
 }
 
+/// The way of a packet through the switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// number of the ingress tap
+    pub ingress: u32,
+    /// number of the output
+    pub egress: u32,
+    /// what became of it there
+    pub fate: Fate,
+}
+
 /// A packet whose fate is decided.
 #[derive(Clone, Copy, Debug)]
 pub struct Emitted {
@@ -45,8 +56,8 @@ pub struct Emitted {
     pub direction: u32,
     /// when it came in
     pub time_ns: u64,
-    /// the ingress tap, and the fate; none: it is not for the output, or its fate is open
-    pub joined: Option<(u32, Fate)>,
+    /// what was found out of it; none: it is for no output, or its fate is open
+    pub joined: Option<Joined>,
     /// of a drop: another packet, which the ingress capture missed, may have come in since the drop before it
     pub is_apart: bool,
 }

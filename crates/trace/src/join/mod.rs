@@ -13,18 +13,25 @@
 //! A packet at the egress that was never seen coming in was lost by the ingress capture. It counts as an
 //! arrival, at the time that the delay of its neighbours says. Since its exact place is not known, drops of the
 //! same ingress port next to it do not count as consecutive: an incomplete capture makes no blackout.
+//!
+//! A switch may have several outputs. A packet that left by any of them was forwarded; one that left by none counts
+//! as dropped at the output by which its flow leaves.
 
 mod clock;
 mod direction;
 mod emitted;
+mod output;
 mod packets;
 mod port;
 mod queue;
+mod switch;
 mod window;
 
 pub use clock::Clock;
 pub(crate) use clock::Sampler;
-pub use emitted::{Completeness, Emitted, Side};
+pub use emitted::{Completeness, Emitted, Joined, Side};
 pub use port::Fate;
-pub(crate) use port::{Arriving, Facts, JoinedPort};
+pub(crate) use port::{Facts, Passed};
+pub(crate) use switch::JoinedSwitch;
+pub use switch::OutputSummary;
 pub use window::Join;

@@ -1,14 +1,14 @@
-//! The output port at which captures are joined: its counts, drops, marks and longest blackouts, filled as a
+//! An output port at which captures are joined: its counts, drops, marks and longest blackouts, filled as a
 //! simulated port fills them.
 
 use fairport_net::discipline::{Admission, Reason};
 use fairport_net::{Arrival, Header, Observer, PortId, Topology};
 use fairport_record::tables::{PortRow, PortRows};
-use fairport_record::{Content, Counter, Fingerprint, PacketLog, PortFingerprint, Recorder, Table};
+use fairport_record::{Content, Counter, PacketLog, PortFingerprint, Recorder, Table};
 use fairport_units::Instant;
 
 use super::queue::Occupancy;
-use crate::error::Error;
+use crate::load::Load;
 
 /// Interval of the queue's samples.
 const QUEUE_INTERVAL_NS: u64 = 1_000_000;
@@ -30,20 +30,26 @@ impl Content for Facts {
     }
 }
 
-/// A packet's arrival at the port, and its fate.
+/// A packet that came in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arriving {
+pub(crate) struct Passed {
     pub(crate) time_ns: u64,
-    /// number of the ingress tap
-    pub(crate) ingress: u32,
-    pub(crate) flow: u32,
     /// number of the direction
     pub(crate) direction: u32,
     pub(crate) facts: Facts,
     pub(crate) frame_bytes: u32,
-    pub(crate) fate: Fate,
+    pub(crate) has_data: bool,
     /// whether another packet may have arrived between the last drop and this one
     pub(crate) is_apart: bool,
+}
+
+/// A packet's arrival at the port, and its fate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arriving<'a> {
+    /// number of the ingress tap
+    pub(crate) ingress: u32,
+    pub(crate) fate: Fate,
+    pub(crate) passed: &'a Passed,
 }
 
 /// What became of a packet.
@@ -64,10 +70,12 @@ pub enum Fate {
 
 /// The port, and the ports by which packets come in for it.
 pub(crate) struct JoinedPort {
-    topology: Topology,
-    port: PortId,
+    pub(super) port: PortId,
+    ingress: Vec<PortId>,
+    /// what passed it
+    pub(super) load: Load,
     recorder: Recorder,
-    hash: PortFingerprint,
+    pub(super) hash: PortFingerprint,
     counter: Counter,
     queue: Occupancy,
     /// a row for each packet, where it is asked for
@@ -77,27 +85,25 @@ pub(crate) struct JoinedPort {
     drops: u64,
     marks: u64,
     /// reasons that the capture gave
-    pub(crate) has_reasons: bool,
+    pub(super) has_reasons: bool,
 }
 
 impl JoinedPort {
-    /// With so many ports by which packets come in; `logs_packets`: with a row for each packet.
-    pub(crate) fn new(ingress: u32, logs_packets: bool) -> Result<Self, Error> {
-        // port i of the switch is the i-th by which packets come in; the last one is the output
-        let topology = fairport_net::topology::star(ingress + 1).map_err(|_| {
-            let remedy = "give the captures of the ports that carry traffic for the output";
-            Error::new("--ingress", "has too many ports", remedy)
-        })?;
-        let switch = topology.nodes().iter().find(|node| node.ports.len() > 1);
-        let port = switch.and_then(|node| node.ports.last().copied());
-        let port = port.expect("a star has a switch with ports");
+    /// This port of the topology, and those by which packets come in; `logs_packets`: with a row for each packet.
+    pub(super) fn new(
+        topology: &Topology,
+        port: PortId,
+        ingress: &[PortId],
+        logs_packets: bool,
+    ) -> Self {
         let end = Instant::NEVER;
-        Ok(Self {
-            recorder: Recorder::new(&topology, port, end),
+        Self {
+            port,
+            ingress: ingress.to_vec(),
+            load: Load::default(),
+            recorder: Recorder::new(topology, port, end),
             hash: PortFingerprint::default(),
             log: logs_packets.then(|| PacketLog::new([port], Instant::ZERO, end)),
-            topology,
-            port,
             counter: Counter::default(),
             queue: Occupancy::new(QUEUE_INTERVAL_NS),
             flows: 0,
@@ -105,54 +111,30 @@ impl JoinedPort {
             drops: 0,
             marks: 0,
             has_reasons: false,
-        })
-    }
-
-    /// Names of all ports in the tables, given those of the ingress taps and of the output.
-    pub(crate) fn names(&self, ingress: &[String], output: &str) -> Vec<String> {
-        let switch = self.topology.port(self.port).node;
-        let ports = self.topology.ports().iter();
-        let name = |port: &fairport_net::topology::Port| {
-            if port.node != switch {
-                return String::new();
-            }
-            let number = usize::from(port.number);
-            ingress
-                .get(number)
-                .map_or_else(|| output.to_owned(), Clone::clone)
-        };
-        ports.map(name).collect()
-    }
-
-    /// Number of an ingress tap in the tables.
-    pub(crate) fn ingress_number(&self, tap: u32) -> u32 {
-        self.ingress_port(tap).0
-    }
-
-    fn ingress_port(&self, tap: u32) -> PortId {
-        let switch = self.topology.port(self.port).node;
-        self.topology.node(switch).ports[tap as usize]
+        }
     }
 
     /// A packet arrives.
     #[inline]
-    pub(crate) fn arrive(&mut self, arriving: &Arriving) {
-        while self.flows <= arriving.flow {
+    pub(super) fn arrive(&mut self, arriving: &Arriving<'_>) {
+        let passed = arriving.passed;
+        let flow = passed.direction / 2;
+        while self.flows <= flow {
             self.recorder.add_flow();
             self.flows += 1;
         }
-        let ingress = self.ingress_port(arriving.ingress);
-        let direction = u64::from(arriving.direction);
-        if arriving.is_apart {
+        let ingress = self.ingress[arriving.ingress as usize];
+        let direction = u64::from(passed.direction);
+        if passed.is_apart {
             self.counter.arrive(self.port, ingress, direction);
         }
         let counts = self.counter.arrive(self.port, ingress, direction);
-        self.queue.advance(arriving.time_ns);
+        self.queue.advance(passed.time_ns);
         let backlog = self.queue.backlog();
         let (admission, depart) = match arriving.fate {
             Fate::Forwarded { left_ns, is_marked } => {
                 self.queue
-                    .accept(arriving.time_ns, left_ns, arriving.frame_bytes);
+                    .accept(passed.time_ns, left_ns, passed.frame_bytes);
                 let admission = if is_marked {
                     Admission::Marked
                 } else {
@@ -174,26 +156,26 @@ impl JoinedPort {
             Admission::Accepted | Admission::Marked => {
                 self.marks += u64::from(admission == Admission::Marked);
                 self.accepted[0] += 1;
-                self.accepted[1] += u64::from(arriving.frame_bytes);
+                self.accepted[1] += u64::from(passed.frame_bytes);
             }
         }
         let header = Header {
-            flow: arriving.flow,
+            flow,
             route: 0,
             output: self.port,
-            size_bytes: arriving.frame_bytes as u16,
+            size_bytes: passed.frame_bytes as u16,
             ecn: 0,
             class: 0,
         };
-        let time = Instant::from_ns(arriving.time_ns);
+        let time = Instant::from_ns(passed.time_ns);
         self.hash.admission(time, &header, admission);
         let arrival = Arrival {
             time,
             port: self.port,
             ingress,
             header: &header,
-            content: &arriving.facts,
-            frame_bytes: arriving.frame_bytes,
+            content: &passed.facts,
+            frame_bytes: passed.frame_bytes,
             backlog,
             admission,
             depart,
@@ -209,7 +191,7 @@ impl JoinedPort {
     }
 
     /// Packets of a flow that were dropped, and marked.
-    pub(crate) fn losses(&self, flow: u32) -> (u64, u64) {
+    pub(super) fn losses(&self, flow: u32) -> (u64, u64) {
         if flow >= self.flows {
             return (0, 0);
         }
@@ -217,32 +199,12 @@ impl JoinedPort {
         (losses.drops, losses.marks)
     }
 
-    /// The hash of what happened.
-    pub(crate) fn fingerprint(&self) -> u64 {
-        let empty = PortFingerprint::default();
-        let ports = (0..self.topology.ports().len() as u32).map(PortId);
-        let hash = |port| {
-            if port == self.port {
-                &self.hash
-            } else {
-                &empty
-            }
-        };
-        Fingerprint::new(ports.map(hash)).digest
-    }
-
     /// The tables of ports, queue, drops, marks and the longest blackouts, at the end of a capture of this
-    /// length at a port of this rate.
-    pub(crate) fn into_tables(
-        mut self,
-        run_ns: u64,
-        rate_bps: f64,
-        wire_bytes: u64,
-        flows: u32,
-    ) -> Vec<Table> {
+    /// length that shows so many flows.
+    pub(super) fn into_tables(mut self, run_ns: u64, flows: u32) -> Vec<Table> {
         self.queue.advance(run_ns);
         let (queue_mean_bytes, queue_max_bytes) = self.queue.mean_and_max_bytes();
-        let sending_s = wire_bytes as f64 * 8.0 / rate_bps.max(1.0);
+        let sending_s = self.load.wire_bytes as f64 * 8.0 / self.load.peak_bps().max(1.0);
         let mut ports = PortRows::default();
         ports.push(PortRow {
             port: self.port.0,

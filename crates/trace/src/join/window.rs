@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use fairport_net::discipline::Reason;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::direction::{Direction, position};
-use super::emitted::{Completeness, Emitted, Side};
+use super::emitted::{Completeness, Emitted, Joined, Side};
+use super::output::Output;
 use super::packets::numbered_key;
 use super::port::Fate;
 use crate::packet::Packet;
@@ -21,14 +22,16 @@ const NONE: u64 = u64::MAX;
 const CE: u8 = 3;
 
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+pub(super) struct Waiting {
     packet: Packet,
     direction: u32,
     side: Side,
     time_ns: u64,
     left_ns: u64,
+    /// the output by which it left, if it did
+    egress: u32,
     is_marked: bool,
-    is_gone: bool,
+    pub(super) is_gone: bool,
     reason: Option<Reason>,
     key: u64,
     /// the next one of the same key
@@ -43,43 +46,32 @@ pub struct Join {
     first: u64,
     /// by key: the first and the last that waits for its copy
     by_key: FxHashMap<u64, (u64, u64)>,
-    /// packets seen going out only, by the time at which they will have come in
-    missed: VecDeque<Waiting>,
-    missed_first: u64,
-    missed_by_key: FxHashMap<u64, u64>,
+    outputs: Vec<Output>,
+    /// packets seen going out only, by key: the output, and their number there
+    missed_by_key: FxHashMap<u64, (u32, u64)>,
     directions: Vec<Direction>,
-    destinations: FxHashSet<u128>,
-    /// by ingress tap: when the last packet came that was forwarded
-    last_forwarded_ns: Vec<u64>,
-    last_delay_ns: u64,
-    first_joined_ns: Option<u64>,
-    egress_last_ns: u64,
-    /// how complete the captures are, so far
-    pub completeness: Completeness,
+    /// by address: the output that leads to it
+    destinations: FxHashMap<u128, u32>,
 }
 
 impl Join {
-    /// With this window, for so many ingress taps.
-    pub fn new(window_ns: u64, ingress: u32) -> Self {
+    /// With this window, for so many ingress taps and outputs.
+    pub fn new(window_ns: u64, ingress: u32, egress: u32) -> Self {
         Self {
             window_ns,
             waiting: VecDeque::new(),
             first: 0,
             by_key: FxHashMap::default(),
-            missed: VecDeque::new(),
-            missed_first: 0,
+            outputs: (0..egress).map(|_| Output::new(ingress)).collect(),
             missed_by_key: FxHashMap::default(),
             directions: Vec::new(),
-            destinations: FxHashSet::default(),
-            last_forwarded_ns: vec![0; ingress as usize],
-            last_delay_ns: 0,
-            first_joined_ns: None,
-            egress_last_ns: 0,
-            completeness: Completeness {
-                delay_min_ns: u64::MAX,
-                ..Completeness::default()
-            },
+            destinations: FxHashMap::default(),
         }
+    }
+
+    /// How complete the captures are so far, by output.
+    pub fn completeness(&self) -> impl Iterator<Item = Completeness> {
+        self.outputs.iter().map(|output| output.completeness)
     }
 
     fn direction(&mut self, direction: u32) -> &mut Direction {
@@ -109,6 +101,7 @@ impl Join {
             side,
             time_ns,
             left_ns: NONE,
+            egress: 0,
             is_marked: false,
             is_gone: false,
             reason,
@@ -117,7 +110,7 @@ impl Join {
         };
         match side {
             Side::Ingress(tap) => self.came_in(waiting, tap),
-            Side::Egress => self.went_out(waiting),
+            Side::Egress(output) => self.went_out(waiting, output),
             Side::Other(_) => self.waiting.push_back(waiting),
         }
         let until_ns = time_ns.saturating_sub(self.window_ns);
@@ -127,9 +120,9 @@ impl Join {
     fn came_in(&mut self, mut waiting: Waiting, tap: u32) {
         self.directions[waiting.direction as usize].ingress = Some(tap);
         let number = self.first + self.waiting.len() as u64;
-        if let Some(missed) = self.missed_by_key.remove(&waiting.key) {
-            let out = &mut self.missed[(missed - self.missed_first) as usize];
-            out.is_gone = true;
+        if let Some((egress, missed)) = self.missed_by_key.remove(&waiting.key) {
+            let output = &mut self.outputs[egress as usize];
+            let out = output.take_missed(missed);
             let (left_ns, ecn) = (out.left_ns, out.packet.ecn);
             let direction = &mut self.directions[waiting.direction as usize];
             if left_ns + EARLY_NS < waiting.time_ns {
@@ -138,8 +131,9 @@ impl Join {
                 direction.forward += 1;
             }
             waiting.left_ns = left_ns.max(waiting.time_ns);
+            waiting.egress = egress;
             waiting.is_marked = ecn == CE && waiting.packet.ecn != CE;
-            self.note_joined(&waiting);
+            output.note_joined(waiting.time_ns, waiting.left_ns);
             self.waiting.push_back(waiting);
             return;
         }
@@ -156,16 +150,7 @@ impl Join {
         }
     }
 
-    fn note_joined(&mut self, waiting: &Waiting) {
-        let delay_ns = waiting.left_ns - waiting.time_ns;
-        self.last_delay_ns = delay_ns;
-        self.first_joined_ns.get_or_insert(waiting.time_ns);
-        let completeness = &mut self.completeness;
-        completeness.delay_min_ns = completeness.delay_min_ns.min(delay_ns);
-        completeness.delay_max_ns = completeness.delay_max_ns.max(delay_ns);
-    }
-
-    fn went_out(&mut self, waiting: Waiting) {
+    fn went_out(&mut self, waiting: Waiting, egress: u32) {
         let Waiting {
             packet,
             direction,
@@ -173,15 +158,17 @@ impl Join {
             key,
             ..
         } = waiting;
-        self.egress_last_ns = time_ns;
-        self.destinations.insert(packet.key.destination);
+        let output = &mut self.outputs[egress as usize];
+        output.last_ns = time_ns;
+        self.destinations.insert(packet.key.destination, egress);
         let of = &mut self.directions[direction as usize];
-        of.is_at_egress = true;
+        of.output.get_or_insert(egress);
         of.pass(&packet);
         if let Some((number, last)) = self.by_key.get(&key).copied() {
             of.forward += 1;
             let found = &mut self.waiting[(number - self.first) as usize];
             found.left_ns = time_ns.max(found.time_ns);
+            found.egress = egress;
             found.is_marked = packet.ecn == CE && found.packet.ecn != CE;
             let (next, found) = (found.next, *found);
             if next == NONE {
@@ -189,16 +176,21 @@ impl Join {
             } else {
                 self.by_key.insert(key, (next, last));
             }
-            self.note_joined(&found);
+            output.note_joined(found.time_ns, found.left_ns);
             return;
         }
-        let number = self.missed_first + self.missed.len() as u64;
-        self.missed_by_key.insert(key, number);
-        self.missed.push_back(Waiting {
-            time_ns: time_ns.saturating_sub(self.last_delay_ns),
+        let number = output.missed_first + output.missed.len() as u64;
+        output.missed.push_back(Waiting {
+            time_ns: time_ns.saturating_sub(output.last_delay_ns),
             left_ns: time_ns,
             ..waiting
         });
+        let before = self.missed_by_key.insert(key, (egress, number));
+        if let Some((other, number)) = before.filter(|(other, _)| *other != egress) {
+            // another output's capture of both directions saw it come in there
+            self.outputs[other as usize].take_missed(number);
+            self.directions[direction as usize].output = Some(egress);
+        }
     }
 
     /// What an ACK shows to have arrived without having been seen at the egress.
@@ -226,35 +218,46 @@ impl Join {
     /// Calls `emit` with the packets that came before `until_ns`, or are too many.
     fn emit_until(&mut self, until_ns: u64, most: usize, mut emit: impl FnMut(&Emitted)) {
         loop {
-            let in_ns = self.waiting.front().map(|one| one.time_ns);
-            let out_ns = self.missed.front().map(|one| one.time_ns);
-            let is_missed = match (in_ns, out_ns) {
-                (None, None) => return,
-                (Some(in_ns), Some(out_ns)) => out_ns < in_ns,
-                (None, Some(_)) => true,
-                (Some(_), None) => false,
+            let came_in = self.waiting.front().map(|one| (one.time_ns, None));
+            let firsts = (0..).zip(&self.outputs);
+            let went_out = firsts
+                .filter_map(|(egress, output)| Some((output.missed.front()?.time_ns, Some(egress))))
+                .min();
+            // of the same time, what came in is first
+            let Some((time_ns, output)) = came_in.into_iter().chain(went_out).min() else {
+                return;
             };
-            let time_ns = if is_missed { out_ns } else { in_ns };
-            let is_due = time_ns.is_some_and(|time_ns| time_ns < until_ns);
-            if !is_due && self.waiting.len() + self.missed.len() <= most {
+            if time_ns >= until_ns && self.held() <= most {
                 return;
             }
-            if let Some(emitted) = self.take_first(is_missed) {
+            let emitted = match output {
+                Some(egress) => self.take_missed(egress),
+                None => self.take_waiting(),
+            };
+            if let Some(emitted) = emitted {
                 emit(&emitted);
             }
         }
     }
 
-    fn take_first(&mut self, is_missed: bool) -> Option<Emitted> {
-        if is_missed {
-            let one = self.missed.pop_front()?;
-            self.missed_first += 1;
-            if one.is_gone {
-                return None;
-            }
-            self.missed_by_key.remove(&one.key);
-            return Some(self.missed_packet(&one));
+    /// Packets in the window.
+    fn held(&self) -> usize {
+        let missed = self.outputs.iter().map(|output| output.missed.len());
+        self.waiting.len() + missed.sum::<usize>()
+    }
+
+    fn take_missed(&mut self, egress: u32) -> Option<Emitted> {
+        let output = &mut self.outputs[egress as usize];
+        let one = output.missed.pop_front()?;
+        output.missed_first += 1;
+        if one.is_gone {
+            return None;
         }
+        self.missed_by_key.remove(&one.key);
+        Some(self.missed_packet(&one, egress))
+    }
+
+    fn take_waiting(&mut self) -> Option<Emitted> {
         let one = self.waiting.pop_front()?;
         let number = self.first;
         self.first += 1;
@@ -273,24 +276,31 @@ impl Join {
     }
 
     fn decided(&mut self, one: &Waiting) -> Option<Emitted> {
-        let is_for_output = self.destinations.contains(&one.packet.key.destination);
         let direction = &mut self.directions[one.direction as usize];
-        let tap = match one.side {
-            Side::Ingress(tap)
-                if direction.is_forward() || (is_for_output && direction.backward == 0) =>
-            {
-                tap
+        let way = match one.side {
+            Side::Ingress(tap) if direction.is_forward() => direction.output.map(|it| (tap, it)),
+            Side::Ingress(tap) if direction.backward == 0 => {
+                let output = self.destinations.get(&one.packet.key.destination);
+                output.map(|output| (tap, *output))
             }
-            // other sights of what is joined are copies
-            _ if direction.is_forward() => return None,
-            _ => return direction.at_home(one.side).then(|| emitted(one, None)),
+            _ => None,
         };
-        let completeness = &mut self.completeness;
+        let Some((ingress, mut egress)) = way else {
+            // other sights of what is joined are copies
+            let is_copy = direction.is_forward() || !direction.at_home(one.side);
+            return (!is_copy).then(|| emitted(one, None));
+        };
+        if one.left_ns != NONE {
+            egress = one.egress;
+            direction.output = Some(egress);
+        }
+        let output = &mut self.outputs[egress as usize];
+        let completeness = &mut output.completeness;
         completeness.arrived += 1;
         let mut is_apart = false;
         let fate = if one.left_ns != NONE {
             completeness.joined += 1;
-            self.last_forwarded_ns[tap as usize] = one.time_ns;
+            output.last_forwarded_ns[ingress as usize] = one.time_ns;
             Fate::Forwarded {
                 left_ns: one.left_ns,
                 is_marked: one.is_marked,
@@ -298,37 +308,36 @@ impl Join {
         } else if direction.was_unseen(&one.packet) {
             completeness.missed_at_egress += 1;
             Fate::Unseen
-        } else if self.is_open(one.time_ns) {
-            self.completeness.open += 1;
+        } else if output.is_open(one.time_ns) {
+            output.completeness.open += 1;
             return Some(emitted(one, None));
         } else {
-            is_apart = self.has_missed_neighbour(tap, one.time_ns);
+            is_apart = self.has_missed_neighbour(ingress, egress, one.time_ns);
             Fate::Dropped(one.reason)
+        };
+        let joined = Joined {
+            ingress,
+            egress,
+            fate,
         };
         Some(Emitted {
             is_apart,
-            ..emitted(one, Some((tap, fate)))
+            ..emitted(one, Some(joined))
         })
     }
 
-    /// Whether the egress capture does not show what became of a packet that came now.
-    fn is_open(&self, time_ns: u64) -> bool {
-        let is_before = self
-            .first_joined_ns
-            .is_none_or(|first_ns| time_ns < first_ns);
-        let longest_ns = self.completeness.delay_max_ns;
-        is_before || time_ns + longest_ns >= self.egress_last_ns
-    }
-
-    /// Whether a packet that the ingress capture missed came by the same port between the packets that were
-    /// forwarded before and after this moment.
-    fn has_missed_neighbour(&self, tap: u32, time_ns: u64) -> bool {
-        if self.missed.is_empty() {
+    /// Whether a packet that the ingress capture missed came by the same port for the same output, between the
+    /// packets that were forwarded before and after this moment.
+    fn has_missed_neighbour(&self, tap: u32, egress: u32, time_ns: u64) -> bool {
+        let output = &self.outputs[egress as usize];
+        if output.missed.is_empty() {
             return false;
         }
-        let margin_ns = self.last_delay_ns / 4;
-        let from_ns = self.last_forwarded_ns[tap as usize].saturating_sub(margin_ns);
-        let is_next = |one: &&Waiting| one.side == Side::Ingress(tap) && one.left_ns != NONE;
+        let margin_ns = output.last_delay_ns / 4;
+        let from_ns = output.last_forwarded_ns[tap as usize].saturating_sub(margin_ns);
+        let is_next = |one: &&Waiting| {
+            one.side == Side::Ingress(tap) && one.left_ns != NONE && one.egress == egress
+        };
         let to_ns = self
             .waiting
             .iter()
@@ -339,30 +348,42 @@ impl Join {
             let ingress = self.directions[one.direction as usize].ingress;
             ingress.is_none_or(|ingress| ingress == tap)
         };
-        let mut missed = self.missed.iter().take_while(|one| one.time_ns <= to_ns);
+        let mut missed = output.missed.iter().take_while(|one| one.time_ns <= to_ns);
         missed.any(|one| !one.is_gone && one.time_ns >= from_ns && of_tap(one))
     }
 
     /// A packet that was seen going out only.
-    fn missed_packet(&mut self, one: &Waiting) -> Emitted {
-        let direction = &mut self.directions[one.direction as usize];
-        let Some(tap) = direction
+    fn missed_packet(&mut self, one: &Waiting, egress: u32) -> Emitted {
+        let direction = &self.directions[one.direction as usize];
+        let ingress = direction
             .ingress
-            .filter(|_| direction.backward <= direction.forward)
-        else {
-            self.completeness.without_ingress += u64::from(!self.goes_back(one.direction));
+            .filter(|_| direction.backward <= direction.forward);
+        let goes_back = self.goes_back(one.direction);
+        let completeness = &mut self.outputs[egress as usize].completeness;
+        let Some(ingress) = ingress else {
+            completeness.without_ingress += u64::from(!goes_back);
             let seen = Waiting {
                 time_ns: one.left_ns,
                 ..*one
             };
             return emitted(&seen, None);
         };
-        self.completeness.missed_at_ingress += 1;
-        let fate = Fate::Forwarded {
-            left_ns: one.left_ns,
-            is_marked: false,
+        completeness.missed_at_ingress += 1;
+        let joined = Joined {
+            ingress,
+            egress,
+            fate: Fate::Forwarded {
+                left_ns: one.left_ns,
+                is_marked: false,
+            },
         };
-        emitted(one, Some((tap, fate)))
+        emitted(one, Some(joined))
+    }
+
+    /// Whether packets of this direction are known to leave by another output.
+    pub fn leaves_elsewhere(&self, direction: u32, egress: u32) -> bool {
+        let of = self.directions.get(direction as usize);
+        of.and_then(|of| of.output).is_some_and(|it| it != egress)
     }
 
     /// Whether packets of this direction answer what goes to the output: where the output was captured in both
@@ -379,7 +400,7 @@ impl Join {
     }
 }
 
-fn emitted(one: &Waiting, joined: Option<(u32, Fate)>) -> Emitted {
+fn emitted(one: &Waiting, joined: Option<Joined>) -> Emitted {
     Emitted {
         packet: one.packet,
         direction: one.direction,

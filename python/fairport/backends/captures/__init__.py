@@ -20,7 +20,7 @@ import polars as pl
 
 from fairport import _core, loads, metrics
 from fairport.backends import columns
-from fairport.backends.captures import groups, guess, words
+from fairport.backends.captures import groups, guess, outputs, words
 from fairport.errors import InputError
 from fairport.result import Result
 from fairport.scenario import Scenario
@@ -32,8 +32,6 @@ Role = Literal["auto", "ingress", "egress"]
 Progress = Callable[[int, int], None]
 """Called now and then with the packets and the bytes read so far."""
 
-# traffic 0 and 1 of the core's table
-_WORKLOADS = ("bulk", "short")
 # columns of the simulator's tables that packets do not show
 _UNKNOWN = {
     "flows": ("stack",),
@@ -98,8 +96,12 @@ def analyse(
     wall_s = time.perf_counter() - begin
     name = name or _name(given)
     tables = _tables(raw, f"{name}-captured", known)
-    scenario = guess.scenario(raw, tables, name)
-    summary = _summary(raw, tables, scenario, wall_s)
+    judged, entries = outputs.judge(
+        tables, raw["outputs"], lambda some: _of_tables(some, raw, name, wall_s)
+    )
+    tables = judged.tables
+    scenario = guess.scenario(raw, tables, name, judged.port)
+    summary = _summary(raw, judged, entries)
     return Result(
         scenario=scenario,
         seed=scenario.seed,
@@ -136,22 +138,21 @@ def _tables(raw: dict[str, Any], run_id: str, known: groups.Map) -> Tables:
             raw["tables"][table].pop("reason")
     hops = raw["tables"]["flows"].pop("hops")
     del hops  # the core leaves it to `groups`
-    tables = columns.from_core(raw, run_id, raw["names"]["host"], [], _WORKLOADS)
-    tables["flows"] = groups.with_hops(tables, known, is_joined=raw["egress"] is not None)
-    if raw["egress"] is None:
+    tables = columns.from_core(raw, run_id, raw["names"]["host"], [], outputs.WORKLOADS)
+    tables["flows"] = groups.with_hops(tables, known, is_joined=bool(raw["egress"]))
+    if not raw["egress"]:
         # one capture shows no drops; what was sent again, and not needlessly, was lost
         lost = pl.col("retransmits") - tables["conversations"]["spurious_retransmits"]
         tables["flows"] = tables["flows"].with_columns(drops=lost)
     return groups.named(tables, known)
 
 
-def _summary(
-    raw: dict[str, Any], tables: Tables, scenario: Scenario, wall_s: float
-) -> dict[str, Any]:
-    summary = metrics.summary(
+def _of_tables(tables: Tables, raw: dict[str, Any], name: str, wall_s: float) -> dict[str, Any]:
+    """The summary of these tables, as of a run."""
+    return metrics.summary(
         tables,
-        scenario=scenario.name,
-        seed=scenario.seed,
+        scenario=name,
+        seed=guess.SEED,
         version=_core.__version__,
         fingerprint=raw["fingerprint"],
         simulated_s=raw["duration_s"],
@@ -161,14 +162,20 @@ def _summary(
         measure_to_s=raw["measure_to_s"],
         backend=NAME,
     )
-    notes = words.notes(raw, tables)
-    verdict = summary["verdict"]
-    if raw["egress"] is None:
-        verdict |= {"blackout_timeout_share": None}
-    verdict |= {"sentence": words.sentence(summary, tables, is_joined=raw["egress"] is not None)}
+
+
+def _summary(
+    raw: dict[str, Any], judged: outputs.Judged, entries: list[dict[str, Any]]
+) -> dict[str, Any]:
+    tables, summary = judged.tables, judged.summary
+    complete = outputs.completeness(raw["outputs"])
+    notes = words.notes(raw, tables, complete)
+    summary["verdict"] |= {
+        "sentence": words.in_all(summary["verdict"]["sentence"], entries, judged.port)
+    }
     span = loads.Span(raw["measure_from_s"], raw["measure_to_s"], raw["duration_s"])
-    has_short = (tables["flows"]["traffic"] == 1).any()
-    kinds = _WORKLOADS if has_short else _WORKLOADS[:1]
+    most: Any = tables["flows"]["traffic"].max()
+    kinds = outputs.WORKLOADS[: int(most or 0) + 1]
     summary |= {
         # what hosts do in themselves is not captured
         "host_queue_drop_share": None,
@@ -177,8 +184,10 @@ def _summary(
         "traffic": loads.summary(tables, [loads.Load(kind) for kind in kinds], span),
         "caveats": notes,
     }
-    keys = ("start_s", "ingress", "egress", "peak_bps", "completeness", "files")
-    return summary | {"captures": {key: raw[key] for key in keys} | {"notes": notes}}
+    keys = ("start_s", "ingress", "egress", "files")
+    captures = {key: raw[key] for key in keys}
+    captures |= {"completeness": complete, "outputs": entries, "notes": notes}
+    return summary | {"captures": captures}
 
 
 def _manifest(

@@ -16,6 +16,9 @@ from fairport import metrics
 from fairport.scenario import Scenario
 from fairport.tables import Tables
 
+SEED = 1
+"""The scenario's seed, as every scenario's by default."""
+
 MOST_FLOWS = 200
 """Long flows that a scenario has, at most: those with most data."""
 
@@ -31,21 +34,22 @@ _PACKET_BYTES = 1518
 _SMALLEST_LIMIT_BYTES = 2 * _PACKET_BYTES
 
 
-def scenario(raw: Mapping[str, Any], tables: Tables, name: str) -> Scenario:
-    """The scenario. It is a valid one whatever was captured."""
+def scenario(raw: Mapping[str, Any], tables: Tables, name: str, port: str | None) -> Scenario:
+    """The scenario of what passes this output. It is a valid one whatever was captured."""
     flows = _long_flows(tables)
     receiver = _receiver(flows)
     flows = flows.filter(pl.col("dst") == receiver)
-    rate_bps = _rate_bps(raw, flows)
+    peaks = {one["port"]: one["peak_bps"] for one in raw["outputs"]}
+    rate_bps = _rate_bps(peaks.get(port), flows)
     duration_s = max(raw["duration_s"], _SHORTEST_S)
     hosts = {address: f"h{number}" for number, address in enumerate([receiver, *_senders(flows)])}
     document = {
         "name": name,
-        "description": _description(raw, flows, receiver),
+        "description": _description(port, flows, receiver),
         "duration": f"{duration_s:.6f}s",
         "topology": _topology(flows, hosts),
         "link": {"rate": _as_rate(rate_bps)},
-        "queue": {"kind": "drop-tail", "limit": f"{_limit_bytes(tables)}B"},
+        "queue": {"kind": "drop-tail", "limit": f"{_limit_bytes(tables, port)}B"},
         "traffic": [_traffic(flow, hosts, duration_s) for flow in flows.iter_rows(named=True)]
         or [{"kind": "bulk", "from": "h1", "to": "h0"}],
     }
@@ -70,9 +74,9 @@ def _senders(flows: pl.DataFrame) -> list[str]:
     return flows["src"].unique(maintain_order=True).to_list() or ["sender"]
 
 
-def _rate_bps(raw: Mapping[str, Any], flows: pl.DataFrame) -> float:
+def _rate_bps(peak_bps: float | None, flows: pl.DataFrame) -> float:
     """The line's rate: what passed within the busiest 10 ms, as a link has it."""
-    most = raw["peak_bps"] or float(flows["goodput_bps"].sum())
+    most = peak_bps or float(flows["goodput_bps"].sum())
     if most <= 0:
         return _DEFAULT_RATE_BPS
     nominal = next((rate for rate in _RATES_BPS if most <= rate * (1 + _TOLERANCE)), most)
@@ -83,9 +87,9 @@ def _as_rate(bps: float) -> str:
     return f"{bps / 1e9:g}Gbps" if bps >= 1e9 else f"{bps / 1e6:g}Mbps"
 
 
-def _limit_bytes(tables: Tables) -> int:
+def _limit_bytes(tables: Tables, port: str | None) -> int:
     """The buffer: the most that waited in it, if anything was dropped."""
-    ports = tables["ports"]
+    ports = tables["ports"].filter(port=port)
     if ports.is_empty() or ports["drops"].sum() == 0:
         return 128 * 1024
     return max(int(ports["queue_max_bytes"][0]), _SMALLEST_LIMIT_BYTES)
@@ -134,8 +138,8 @@ def _traffic(
     return made
 
 
-def _description(raw: Mapping[str, Any], flows: pl.DataFrame, receiver: str) -> str:
-    where = f"at {raw['egress']}" if raw["egress"] else "in one capture"
+def _description(port: str | None, flows: pl.DataFrame, receiver: str) -> str:
+    where = f"at {port}" if port else "in one capture"
     return (
         f"Made from captures: {flows.height} long flows to {receiver} {where}. The network is a"
         " guess: check queue, rates and TCP before you rely on it."

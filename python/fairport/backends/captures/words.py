@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -107,11 +107,25 @@ def _without_lone_class(summary: Mapping[str, Any], flows: pl.DataFrame) -> str:
     )
 
 
-def notes(raw: Mapping[str, Any], tables: Tables) -> list[str]:
+def in_all(sentence: str, outputs: Sequence[Mapping[str, Any]], port: str | None) -> str:
+    """The verdict with the output that it is about, and with what the captures hold of it."""
+    if not outputs:
+        return f"{sentence} One capture shows neither what the switch did nor why."
+    here = next(one["completeness"] for one in outputs if one["port"] == port)
+    left = here["joined"] + here["missed_at_ingress"] + here["without_ingress"]
+    if not left:
+        return f"{sentence} No packet was seen on both sides."
+    share = f"{100 * here['joined'] / left:.4g} %"
+    seen = f"{sentence} The captures show {share} of what left on both sides of the switch."
+    if len(outputs) == 1:
+        return seen
+    return f"Of {len(outputs)} outputs, {port} is the worst: {seen}"
+
+
+def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | None) -> list[str]:
     """What the captures lack, and what follows for the numbers: a sentence each."""
     found = [_damage(file) for file in raw["files"] if file["damaged_at_byte"] is not None]
     found += [_clock(file) for file in raw["files"] if file["clock_offset_s"]]
-    complete = raw["completeness"]
     if complete is None:
         found.append(
             "One side of the switch only: drops are inferred from retransmissions, and whether they"
@@ -119,6 +133,12 @@ def notes(raw: Mapping[str, Any], tables: Tables) -> list[str]:
         )
     else:
         found += _completeness(complete)
+        found += [
+            f"{one['port']} shares no packet with the ingress captures: what came in for it was not"
+            " captured."
+            for one in raw["outputs"]
+            if not one["completeness"]["joined"]
+        ]
     if not any(tables["conversations"]["packets_back"] > 0):
         found.append(
             "The captures hold no ACKs: timeouts are inferred from silence alone, and round-trip"

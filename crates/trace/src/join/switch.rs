@@ -1,0 +1,168 @@
+//! The switch whose captures are joined: its ports in the tables, and what is known of each output together.
+
+use fairport_net::{PortId, Topology};
+use fairport_record::{Fingerprint, PortFingerprint, Table, in_order_of_time};
+
+use super::emitted::{Completeness, Joined};
+use super::port::{Arriving, JoinedPort, Passed};
+use crate::error::Error;
+
+/// Tables of an output that are in order of time, whatever the output.
+const IN_ORDER: [&str; 4] = ["queue", "drops", "marks", "packets"];
+
+/// The outputs, and the ports by which packets come in for them.
+pub(crate) struct JoinedSwitch {
+    topology: Topology,
+    /// ports of the switch: those by which packets come in, and then the outputs
+    ports: Vec<PortId>,
+    outputs: Vec<JoinedPort>,
+    /// by connection: the ingress tap and the output of its data
+    ways: Vec<Option<(u32, u32)>>,
+}
+
+/// What is known of an output besides the tables.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputSummary {
+    /// what it is called
+    pub name: String,
+    /// how complete its captures are
+    pub completeness: Completeness,
+    /// the most that passed within 10 ms, bit/s
+    pub peak_bps: f64,
+}
+
+impl JoinedSwitch {
+    /// With so many ports by which packets come in, and so many outputs; `logs_packets`: with a row for each packet.
+    pub(crate) fn new(ingress: u32, egress: u32, logs_packets: bool) -> Result<Self, Error> {
+        // a host stands for what is behind each port
+        let topology = fairport_net::topology::star(ingress + egress).map_err(|_| {
+            let remedy = "give the captures of the ports that carry traffic for the outputs";
+            Error::new("--ingress", "has too many ports", remedy)
+        })?;
+        let switch = topology.nodes().iter().find(|node| node.ports.len() > 1);
+        let ports = switch
+            .expect("a star has a switch with ports")
+            .ports
+            .clone();
+        let (comes_in, goes_out) = ports.split_at(ingress as usize);
+        let outputs = goes_out
+            .iter()
+            .map(|port| JoinedPort::new(&topology, *port, comes_in, logs_packets))
+            .collect();
+        Ok(Self {
+            outputs,
+            ports,
+            topology,
+            ways: Vec::new(),
+        })
+    }
+
+    /// Names of all ports in the tables, given those of the ingress taps and of the outputs.
+    pub(crate) fn names(&self, ingress: &[String], egress: &[String]) -> Vec<String> {
+        let mut names = vec![String::new(); self.topology.ports().len()];
+        for (port, name) in self.ports.iter().zip(ingress.iter().chain(egress)) {
+            names[port.0 as usize].clone_from(name);
+        }
+        names
+    }
+
+    /// A packet passes an output.
+    #[inline]
+    pub(crate) fn pass(&mut self, egress: u32, time_ns: u64, frame_bytes: u32) {
+        self.outputs[egress as usize].load.add(time_ns, frame_bytes);
+    }
+
+    /// A packet's fate is decided.
+    #[inline]
+    pub(crate) fn arrive(&mut self, joined: &Joined, passed: &Passed) {
+        if passed.has_data {
+            let place = passed.direction as usize / 2;
+            if self.ways.len() <= place {
+                self.ways.resize(place + 1, None);
+            }
+            self.ways[place] = Some((joined.ingress, joined.egress));
+        }
+        self.outputs[joined.egress as usize].arrive(&Arriving {
+            ingress: joined.ingress,
+            fate: joined.fate,
+            passed,
+        });
+    }
+
+    /// Numbers in the tables of the port by which a flow's data comes in, and of its output.
+    pub(crate) fn way(&self, flow: u32) -> [Option<u32>; 2] {
+        let way = self.ways.get(flow as usize).copied().flatten();
+        let output = self.ports.len() - self.outputs.len();
+        way.map_or([None; 2], |(ingress, egress)| {
+            [ingress as usize, output + egress as usize].map(|place| Some(self.ports[place].0))
+        })
+    }
+
+    /// Packets of a flow that were dropped, and marked.
+    pub(crate) fn losses(&self, flow: u32) -> (u64, u64) {
+        let losses = self.outputs.iter().map(|output| output.losses(flow));
+        losses.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    /// Whether the captures gave reasons for drops.
+    pub(crate) fn has_reasons(&self) -> bool {
+        self.outputs.iter().any(|output| output.has_reasons)
+    }
+
+    /// The hash of what happened.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let empty = PortFingerprint::default();
+        let of = |port: PortId| {
+            let output = self.outputs.iter().find(|output| output.port == port);
+            output.map_or(&empty, |output| &output.hash)
+        };
+        let ports = (0..self.topology.ports().len() as u32).map(PortId);
+        Fingerprint::new(ports.map(of)).digest
+    }
+
+    /// What is known of each output, given its name and how complete its captures are.
+    pub(crate) fn summaries(
+        &self,
+        names: &[String],
+        completeness: &[Completeness],
+    ) -> Vec<OutputSummary> {
+        let outputs = self.outputs.iter().zip(names).zip(completeness);
+        outputs
+            .map(|((output, name), found)| OutputSummary {
+                name: name.clone(),
+                completeness: Completeness {
+                    delay_min_ns: found.delay_min_ns.min(found.delay_max_ns),
+                    ..*found
+                },
+                peak_bps: output.load.peak_bps(),
+            })
+            .collect()
+    }
+
+    /// The tables of ports, queue, drops, marks and the longest blackouts, at the end of captures of this length.
+    pub(crate) fn into_tables(self, run_ns: u64) -> Vec<Table> {
+        let flows = |place: usize| {
+            let ways = self.ways.iter().flatten();
+            ways.filter(|(_, egress)| *egress as usize == place).count() as u32
+        };
+        let counts: Vec<u32> = (0..self.outputs.len()).map(flows).collect();
+        let mut tables: Vec<Table> = Vec::new();
+        let is_one = counts.len() == 1;
+        for (output, flows) in self.outputs.into_iter().zip(counts) {
+            for table in output.into_tables(run_ns, flows) {
+                match tables.iter_mut().find(|known| known.name == table.name) {
+                    Some(known) => known.append(table),
+                    None => tables.push(table),
+                }
+            }
+        }
+        let ordered = |table: Table| {
+            if is_one || !IN_ORDER.contains(&table.name) {
+                table
+            } else {
+                in_order_of_time(table)
+            }
+        };
+        tables.into_iter().map(ordered).collect()
+    }
+}

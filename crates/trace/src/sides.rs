@@ -1,0 +1,297 @@
+//! Which taps are the two sides of the switch, and how their clocks differ.
+//!
+//! A switch may have several outputs. A packet leaves by one of them, so two outputs have no packet in common.
+
+use crate::error::Error;
+use crate::join::{Clock, Sampler};
+use crate::record::Direction;
+use crate::taps::{Role, Source, Survey, Tap};
+
+/// A tap, by file and interface.
+type TapIndex = (usize, usize);
+
+/// The taps by which packets come in, and the outputs; of the latter the first one has most data.
+#[derive(Debug, Default)]
+pub(crate) struct Sides {
+    pub(crate) ingress: Vec<TapIndex>,
+    pub(crate) egress: Vec<TapIndex>,
+}
+
+/// The two sides, as the user says or as the packets show. No output: nothing can be joined.
+pub(crate) fn find(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
+    if sources.iter().any(|source| source.role != Role::Auto) {
+        return given(sources, surveys);
+    }
+    let mut egress = found(surveys);
+    if egress.is_empty() {
+        egress = by_order(sources, surveys)?;
+    }
+    Ok(Sides {
+        ingress: ingress_of(surveys, &egress),
+        egress,
+    })
+}
+
+fn all_taps(surveys: &[Survey]) -> impl Iterator<Item = (TapIndex, &Tap)> {
+    surveys.iter().enumerate().flat_map(|(file, survey)| {
+        let taps = survey.taps.iter().enumerate();
+        taps.map(move |(interface, tap)| ((file, interface), tap))
+    })
+}
+
+/// The packets that left by an output.
+fn left_by(surveys: &[Survey], (file, interface): TapIndex) -> &Sampler {
+    let survey = &surveys[file];
+    if survey.taps[interface].went_out() {
+        &survey.outgoing[interface]
+    } else {
+        &survey.incoming[interface]
+    }
+}
+
+fn given(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
+    let has = |role: Role| sources.iter().any(|source| source.role == role);
+    let missing = match (has(Role::Ingress), has(Role::Egress)) {
+        (true, true) => None,
+        (true, false) => Some(("--ingress", "--egress")),
+        (false, _) => Some(("--egress", "--ingress")),
+    };
+    if let Some((there, missing)) = missing {
+        let problem =
+            format!("is given without {missing}: the join needs both sides of the switch");
+        let remedy = format!("add {missing} FILE, or give the captures without {there}");
+        return Err(Error::new(there, problem, remedy));
+    }
+    check_directions(sources, surveys)?;
+    let is = |role: Role, way: Direction, (file, _): TapIndex, tap: &Tap| {
+        let counts = [way, Direction::Unknown].map(|way| tap.packets[way as usize]);
+        sources[file].role == role && counts.iter().any(|count| *count > 0)
+    };
+    let mut sides = Sides::default();
+    for (place, tap) in all_taps(surveys) {
+        if is(Role::Ingress, Direction::In, place, tap) {
+            sides.ingress.push(place);
+        }
+        if is(Role::Egress, Direction::Out, place, tap) {
+            sides.egress.push(place);
+        }
+    }
+    let without = match (sides.ingress.is_empty(), sides.egress.is_empty()) {
+        (true, _) => Some(Role::Ingress),
+        (_, true) => Some(Role::Egress),
+        _ => None,
+    };
+    let source = sources.iter().find(|source| Some(source.role) == without);
+    if let Some(source) = source {
+        let remedy = "capture again while the flows run: tcpdump -i PORT -s 128 -w FILE";
+        let problem = "holds no TCP or UDP, so that nothing can be joined with it";
+        return Err(Error::new(&source.file, problem, remedy));
+    }
+    let data = |place: &TapIndex| surveys[place.0].taps[place.1].payload.iter().sum::<u64>();
+    sides
+        .egress
+        .sort_by_key(|place| std::cmp::Reverse(data(place)));
+    Ok(sides)
+}
+
+/// Captures that say which way packets went must say what the user says.
+fn check_directions(sources: &[Source], surveys: &[Survey]) -> Result<(), Error> {
+    let sum = |survey: &Survey, way: Direction| -> u64 {
+        survey
+            .taps
+            .iter()
+            .map(|tap| tap.packets[way as usize])
+            .sum()
+    };
+    let goes_only = |survey: &Survey, way: Direction| {
+        let ways = [Direction::Unknown, Direction::In, Direction::Out];
+        let has = |one: &Direction| sum(survey, *one) > 0;
+        has(&way) && ways.iter().filter(|one| has(one)).count() == 1
+    };
+    for (file, survey) in surveys.iter().enumerate() {
+        let source = &sources[file];
+        let problem = match source.role {
+            Role::Ingress if goes_only(survey, Direction::Out) => {
+                "is given as --ingress, and says that its packets all went out"
+            }
+            Role::Egress if goes_only(survey, Direction::In) => {
+                "is given as --egress, and says that its packets all came in"
+            }
+            _ => continue,
+        };
+        let remedy = "exchange --ingress and --egress, or capture the other direction of that port";
+        return Err(Error::new(&source.file, problem, remedy));
+    }
+    let of = |role: Role| {
+        let files = sources.iter().zip(surveys);
+        files.filter(move |(source, _)| source.role == role)
+    };
+    let is_directed = |survey: &Survey| survey.taps.iter().any(Tap::is_directed);
+    let twice = of(Role::Ingress).find(|(source, survey)| {
+        !is_directed(survey) && of(Role::Egress).any(|(other, _)| other.file == source.file)
+    });
+    match twice {
+        None => Ok(()),
+        Some((source, _)) => Err(Error::new(
+            &source.file,
+            "is given as --ingress and as --egress, and does not say which way its packets went",
+            "capture the two directions apart: tcpdump -Q in and tcpdump -Q out",
+        )),
+    }
+}
+
+/// Of the interfaces where packets go out that were seen coming in, too: the one with most data, and every other one
+/// where data goes out and nothing that passed an output with more.
+fn found(surveys: &[Survey]) -> Vec<TapIndex> {
+    let comes_in: Vec<&Sampler> = all_taps(surveys)
+        .filter(|((file, _), tap)| tap.came_in() && !is_upstream(&surveys[*file], surveys))
+        .map(|((file, interface), _)| &surveys[file].incoming[interface])
+        .collect();
+    let data = |tap: &Tap| tap.payload[Direction::Out as usize];
+    let mut outputs: Vec<(TapIndex, u64)> = all_taps(surveys)
+        .filter(|(_, tap)| tap.went_out())
+        .map(|(place, tap)| (place, data(tap)))
+        .filter(|(place, _)| {
+            let left = left_by(surveys, *place);
+            comes_in.iter().any(|came| came.shares(left))
+        })
+        .collect();
+    outputs.sort_by_key(|(_, data)| std::cmp::Reverse(*data));
+    let mut chosen: Vec<TapIndex> = Vec::new();
+    for (place, data) in outputs {
+        if chosen.is_empty() || (data > 0 && is_apart(surveys, &chosen, place)) {
+            chosen.push(place);
+        }
+    }
+    chosen
+}
+
+/// Whether no packet of this output left by one of these.
+fn is_apart(surveys: &[Survey], chosen: &[TapIndex], place: TapIndex) -> bool {
+    let left = left_by(surveys, place);
+    let mut others = chosen.iter().map(|other| left_by(surveys, *other));
+    !others.any(|other| other.shares(left))
+}
+
+/// Where captures do not say which way packets went: the taps that saw them later than every other did. One
+/// alone, or several that share nothing, have no output.
+fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Vec<TapIndex>, Error> {
+    let mut shared: Option<usize> = None;
+    let mut outputs: Vec<TapIndex> = Vec::new();
+    for ((file, interface), _) in all_taps(surveys) {
+        let later = &surveys[file].incoming[interface];
+        let others = surveys
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != file);
+        let earlier = others.flat_map(|(_, one)| &one.incoming);
+        let ahead_ns: Vec<i64> = earlier.filter_map(|one| one.ahead_ns(later)).collect();
+        if ahead_ns.is_empty() {
+            continue;
+        }
+        shared = Some(file);
+        let is_last = ahead_ns.iter().all(|ahead_ns| *ahead_ns >= 0);
+        if is_last && is_apart(surveys, &outputs, (file, interface)) {
+            outputs.push((file, interface));
+        }
+    }
+    let data = |(file, interface): &TapIndex| {
+        let payload = surveys[*file].taps[*interface].payload;
+        std::cmp::Reverse(payload.iter().sum::<u64>())
+    };
+    outputs.sort_by_key(data);
+    match shared {
+        Some(file) if outputs.is_empty() => Err(Error::new(
+            &sources[file].file,
+            "shows the same packets as another capture, and neither says which way they went",
+            "say which is which: --ingress PORT=FILE for each port where packets come in, --egress PORT=FILE \
+             for each output",
+        )),
+        _ => Ok(outputs),
+    }
+}
+
+/// The ports by which packets for these outputs come in: all of a file that shares packets with them; of the file
+/// of an output, where captures say which way packets went, those that share packets with another one.
+fn ingress_of(surveys: &[Survey], egress: &[TapIndex]) -> Vec<TapIndex> {
+    let shares = |(file, interface): TapIndex| {
+        let came = &surveys[file].incoming[interface];
+        let others = egress.iter().filter(|place| **place != (file, interface));
+        others
+            .into_iter()
+            .any(|place| came.shares(left_by(surveys, *place)))
+    };
+    let mut ingress = Vec::new();
+    for (file, survey) in surveys.iter().enumerate() {
+        let places: Vec<TapIndex> = (0..survey.taps.len()).map(|one| (file, one)).collect();
+        if egress.iter().any(|(output, _)| *output == file) {
+            let taps = places.into_iter().zip(&survey.taps);
+            let here = taps.filter(|(place, tap)| tap.came_in() && shares(*place));
+            ingress.extend(here.map(|(place, _)| place));
+        } else if places.iter().any(|place| shares(*place)) && !is_upstream(survey, surveys) {
+            let is_used = |place: &TapIndex| survey.taps[place.1].packets != [0; 3];
+            ingress.extend(places.into_iter().filter(is_used));
+        }
+    }
+    ingress
+}
+
+/// Whether another file shows packets of this one coming in later: then this one is of a switch before.
+fn is_upstream(survey: &Survey, surveys: &[Survey]) -> bool {
+    let comes_in = |one: &Survey| -> Vec<usize> {
+        let taps = one.taps.iter().enumerate();
+        taps.filter(|(_, tap)| tap.came_in())
+            .map(|(place, _)| place)
+            .collect()
+    };
+    let later = |here: usize, other: &Survey, there: usize| {
+        let ahead_ns = survey.incoming[here].ahead_ns(&other.incoming[there]);
+        ahead_ns.is_some_and(|ahead_ns| ahead_ns > 0)
+    };
+    comes_in(survey).into_iter().any(|here| {
+        surveys.iter().any(|other| {
+            let mut there = comes_in(other).into_iter();
+            !std::ptr::eq(survey, other) && there.any(|there| later(here, other, there))
+        })
+    })
+}
+
+/// The clock of each file, the reference being that of the first output: from file to file, by those that share
+/// most packets.
+pub(crate) fn align(
+    sources: &[Source],
+    surveys: &[Survey],
+    sides: &Sides,
+) -> Result<Vec<Clock>, Error> {
+    let mut shared: Vec<(usize, usize, Clock)> = Vec::new();
+    for ((file, interface), _) in all_taps(surveys) {
+        let came = &surveys[file].incoming[interface];
+        for place in sides.egress.iter().filter(|place| place.0 != file) {
+            let clock = came.clock(left_by(surveys, *place));
+            shared.extend(clock.map(|clock| (file, place.0, clock)));
+        }
+    }
+    shared.sort_by_key(|(_, _, clock)| std::cmp::Reverse(clock.samples));
+    let reference = sides.egress[0].0;
+    let is_one_file = sides.ingress.iter().any(|(file, _)| *file == reference);
+    if shared.is_empty() && !is_one_file {
+        let remedy = "give captures of the two sides of one switch, taken at the same time; a router that \
+                      rewrites addresses or ports (NAT) between them cannot be joined";
+        let problem = "shares no packet with the ingress captures";
+        return Err(Error::new(&sources[reference].file, problem, remedy));
+    }
+    let mut clocks: Vec<Option<Clock>> = vec![None; surveys.len()];
+    clocks[reference] = Some(Clock::default());
+    while let Some((file, clock)) =
+        shared
+            .iter()
+            .find_map(|(from, to, clock)| match (&clocks[*from], &clocks[*to]) {
+                (None, Some(known)) => Some((*from, clock.then(known))),
+                (Some(known), None) => Some((*to, clock.inverse().then(known))),
+                _ => None,
+            })
+    {
+        clocks[file] = Some(clock);
+    }
+    Ok(clocks.into_iter().map(Option::unwrap_or_default).collect())
+}

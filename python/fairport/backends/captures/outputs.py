@@ -1,0 +1,150 @@
+"""The outputs of a joined switch: each is judged alone, and a result is about the worst one.
+
+Flows that leave by different outputs do not compete. Of several outputs the worst is the one at
+which the lone class has the least share, if any is outcast; otherwise the bottleneck, chosen as for
+runs. The long flows of the others are of the workload `elsewhere`, so that nothing compares them
+with those of the worst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from fairport import metrics
+from fairport.backends.captures import words
+from fairport.tables import Tables
+
+BULK, SHORT, ELSEWHERE = WORKLOADS = ("bulk", "short", "elsewhere")
+"""What flows are, by number in the core's table: long ones, short ones, and long ones that leave by
+another output than the one that the result is about."""
+
+_COUNTS = ("arrived", "joined", "missed_at_ingress", "missed_at_egress", "open", "without_ingress")
+_OF_PORT = ("drops", "marks", "queue_mean_bytes", "queue_max_bytes")
+
+Summarise = Callable[[Tables], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is about one output: the worst, or the only one, or, without any, a single capture."""
+
+    port: str | None
+    tables: Tables
+    summary: dict[str, Any]
+
+
+def judge(
+    tables: Tables, outputs: Sequence[Mapping[str, Any]], summarise: Summarise
+) -> tuple[Judged, list[dict[str, Any]]]:
+    """The worst output, and the summary's entry of each, in the order of the captures.
+
+    `outputs` are those of the core, `summarise` gives the summary of tables.
+    """
+    ports = [str(one["port"]) for one in outputs]
+    if len(ports) <= 1:
+        port = ports[0] if ports else None
+        judged = [Judged(port, tables, _summary(tables, summarise, is_joined=bool(ports)))]
+    else:
+        judged = [_at(tables, port, summarise) for port in ports]
+    entries = [
+        _entry(one, output) for one, output in zip(judged, outputs, strict=False) if one.port
+    ]
+    worst = judged[_worst(judged, tables["ports"])]
+    if len(ports) > 1:
+        worst = Judged(worst.port, _marked(tables, str(worst.port)), worst.summary)
+    return worst, entries
+
+
+def completeness(outputs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How complete the captures are in all; None where nothing was joined."""
+    if not outputs:
+        return None
+    each = [one["completeness"] for one in outputs]
+    joined = [one for one in each if one["joined"]] or each
+    return {
+        **{count: sum(one[count] for one in each) for count in _COUNTS},
+        "delay_min_s": min(one["delay_min_s"] for one in joined),
+        "delay_max_s": max(one["delay_max_s"] for one in joined),
+    }
+
+
+def _at(tables: Tables, port: str, summarise: Summarise) -> Judged:
+    """The flows, drops and counts of one output alone."""
+    here = tables["conversations"].filter(egress_port=port).select("flow")
+    alone = tables | {
+        "flows": tables["flows"].join(here, on="flow", how="semi", maintain_order="left"),
+        **{name: tables[name].filter(port=port) for name in ("ports", "drops", "marks")},
+    }
+    return Judged(port, alone, _summary(alone, summarise, is_joined=True))
+
+
+def _summary(tables: Tables, summarise: Summarise, *, is_joined: bool) -> dict[str, Any]:
+    """The summary, with a verdict in the words of captures."""
+    summary = summarise(tables)
+    verdict = summary["verdict"]
+    if not is_joined:
+        verdict |= {"blackout_timeout_share": None}
+    verdict |= {"sentence": words.sentence(summary, tables, is_joined=is_joined)}
+    return summary
+
+
+def _worst(judged: Sequence[Judged], ports: pl.DataFrame) -> int:
+    """Its place: the outcast with the least share, or else the bottleneck."""
+    outcast = [
+        (one.summary["verdict"]["ratio"], place)
+        for place, one in enumerate(judged)
+        if one.summary["verdict"]["outcast"] and one.summary["bottleneck"]["drops"]
+    ]
+    if outcast and len(judged) > 1:
+        return min(outcast)[1]
+    has_long = [one.port for one in judged if (one.tables["flows"]["workload"] == BULK).any()]
+    candidates = ports.filter(pl.col("port").is_in(has_long)) if has_long else ports
+    worst = metrics.bottleneck(candidates)
+    return next(
+        (place for place, one in enumerate(judged) if worst and one.port == worst["port"]), 0
+    )
+
+
+def _marked(tables: Tables, port: str) -> Tables:
+    """The tables as those of the worst output."""
+    flows = tables["flows"]
+    ways = tables["conversations"].select("flow", "egress_port")
+    output = flows.select("flow").join(ways, on="flow", how="left", maintain_order="left")
+    is_here = (output["egress_port"] == port).fill_null(value=False)
+    is_long = flows["workload"] == BULK
+    if not (is_here & is_long).any():
+        return tables | {"trace": tables["trace"].filter(port=port)}
+    away = is_long & ~is_here
+    number = pl.lit(WORKLOADS.index(ELSEWHERE), flows.schema["traffic"])
+    return tables | {
+        "flows": flows.with_columns(
+            workload=pl.when(away).then(pl.lit(ELSEWHERE)).otherwise("workload"),
+            traffic=pl.when(away).then(number).otherwise("traffic"),
+        ),
+        "trace": tables["trace"].filter(port=port),
+    }
+
+
+def _entry(one: Judged, output: Mapping[str, Any]) -> dict[str, Any]:
+    """What the summary says of an output."""
+    (counts,) = one.tables["ports"].filter(port=one.port).select(_OF_PORT).to_dicts()
+    runs = metrics.drop_runs(one.tables["drops"], "ingress")
+    dark = metrics.blackouts(one.tables["drops"])
+    longest: Any = runs["length"].max()
+    return {
+        "port": one.port,
+        "flows": one.tables["flows"].height,
+        "goodput_bps_total": one.summary["goodput_bps_total"],
+        "utilisation": one.summary["utilisation"],
+        **counts,
+        "longest_drop_run": int(longest or 0),
+        "blackouts": dark.height,
+        "peak_bps": output["peak_bps"],
+        "classes": one.summary["classes"],
+        "completeness": output["completeness"],
+        "verdict": one.summary["verdict"],
+    }

@@ -1,0 +1,207 @@
+"""Several outputs of one switch, captured together: each gets what the run says of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import fairport as fp
+import polars as pl
+import pytest
+from captures import Captured, as_tcpdump_writes, by_run, captured, delayed
+from conftest import Command
+from fairport import metrics
+from fairport.backends.captures import CaptureError, Source, analyse
+
+OUTPUTS = ("s0:0", "s0:1")
+# the lone sender h2 and nine behind s1 send to h0; three of these send to h1, too
+SCENARIO = {
+    "name": "two-outputs",
+    "duration": "300ms",
+    "topology": {
+        "kind": "graph",
+        "hosts": [f"h{n}" for n in range(12)],
+        "switches": ["s0", "s1"],
+        "links": [
+            *({"ends": [f"h{n}", "s0"]} for n in range(3)),
+            {"ends": ["s1", "s0"]},
+            *({"ends": [f"h{n}", "s1"]} for n in range(3, 12)),
+        ],
+    },
+    "link": {"rate": "1Gbps"},
+    "queue": {"kind": "drop-tail", "limit": "16KiB"},
+    "tcp": {"stack": "linux-2.6", "congestion_control": "bic", "rto_min": "2ms"},
+    "traffic": [
+        {
+            "kind": "bulk",
+            "from": [f"h{n}" for n in range(2, 12)],
+            "to": "h0",
+            "start_jitter": "10ms",
+        },
+        {"kind": "bulk", "from": ["h2", "h4", "h5", "h6"], "to": "h1", "start_jitter": "10ms"},
+    ],
+}
+COUNTS = ["port_arrival", "ingress_arrival", "flow_arrival", "port_accepted"]
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Captured:
+    ports = [f"s0:{number}" for number in range(4)]
+    folder = tmp_path_factory.mktemp("two") / "run"
+    return captured(fp.scenario(SCENARIO), ports, folder)
+
+
+@pytest.fixture(scope="module")
+def found(two: Captured) -> fp.Result:
+    return analyse(two.files)
+
+
+def settled(two: Captured, found: fp.Result, port: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Drops at an output as found, and those of the run until the captures' ends leave some open."""
+    (output,) = (one for one in found.summary["captures"]["outputs"] if one["port"] == port)
+    end_s = two.run.summary["simulated_s"] - 2 * output["completeness"]["delay_max_s"]
+    theirs = two.run.drops.filter(pl.col("port") == port, pl.col("time_s") < end_s)
+    ours = by_run(found, found.drops).filter(port=port).head(theirs.height)
+    return ours, theirs.drop("run_id")
+
+
+@pytest.mark.parametrize("port", OUTPUTS)
+def test_each_output_has_its_own_drops_runs_and_blackouts(
+    two: Captured, found: fp.Result, port: str
+) -> None:
+    ours, theirs = settled(two, found, port)
+    assert theirs.height > 50
+    same = ["port", "ingress_port", "flow", "seq", "size_bytes", "reason", *COUNTS]
+    assert ours.select(same).equals(theirs.select(same))
+    for by in ("ingress", "flow", "port"):
+        mine, truth = metrics.drop_runs(ours, by), metrics.drop_runs(theirs, by)
+        assert mine.drop("first_s", "last_s").equals(truth.drop("first_s", "last_s")), by
+    keys = ["ingress_port", "length", "others_accepted"]
+    assert metrics.blackouts(ours).select(keys).equals(metrics.blackouts(theirs).select(keys))
+
+
+def test_no_drop_is_found_elsewhere_and_drops_are_in_order(two: Captured, found: fp.Result) -> None:
+    assert set(found.drops["port"]) == set(OUTPUTS)
+    assert found.drops["time_s"].is_sorted()
+    (one, other) = found.summary["captures"]["outputs"]
+    for output in (one, other):
+        complete = output["completeness"]
+        assert complete["missed_at_ingress"] == complete["without_ingress"] == 0
+        in_run = two.run.tables["ports"].filter(port=output["port"])
+        open_at_end = complete["open"]
+        assert in_run["drops"][0] - open_at_end <= output["drops"] <= in_run["drops"][0]
+        assert in_run["packets"][0] - open_at_end <= complete["joined"] <= in_run["packets"][0]
+        most = in_run["queue_max_bytes"][0]
+        # a packet in service counts in captures, and is at most one
+        assert most <= output["queue_max_bytes"] <= most + 1518
+
+
+def test_the_verdict_is_on_the_worst_output(two: Captured, found: fp.Result) -> None:
+    summary = found.summary
+    judged = {one["port"]: one["verdict"] for one in summary["captures"]["outputs"]}
+    ratios = {port: one["ratio"] for port, one in judged.items() if one["outcast"]}
+    assert ratios, "one lone sender of ten is an outcast"
+    worst = min(ratios, key=lambda port: ratios[port])
+    assert summary["bottleneck"]["port"] == worst
+    assert summary["verdict"]["ratio"] == ratios[worst]
+    assert summary["verdict"]["sentence"].startswith(f"Of 2 outputs, {worst} is the worst: ")
+    # its flows alone are compared, and its blackouts alone are traced
+    receiver = {"s0:0": "10.0.0.1", "s0:1": "10.0.0.2"}[worst]
+    assert set(metrics.compared(found.flows)["dst"]) == {receiver}
+    assert set(found.tables["trace"]["port"]) == {worst}
+    assert found.flows.height == two.run.flows.height
+    ways = found.tables["conversations"].join(found.flows, on="flow")
+    assert set(ways.select("dst", "egress_port").iter_rows()) == {
+        ("10.0.0.1", "s0:0"),
+        ("10.0.0.2", "s0:1"),
+    }
+
+
+def test_sides_as_tcpdump_writes_them(two: Captured, found: fp.Result, tmp_path: Path) -> None:
+    """Without directions: found by order, or named, the same drops."""
+    sources = []
+    for port in OUTPUTS:
+        for side in ("ingress", "egress"):
+            file = tmp_path / f"{side}{port[-1]}.pcap"
+            as_tcpdump_writes(two.file(side, port), file)
+            sources.append(Source(str(file), "ingress" if side == "ingress" else "egress", None))
+    given = analyse(sources)
+    alone = analyse([one.file for one in sources])
+    for result in (given, alone):
+        assert sorted(result.summary["captures"]["egress"]) == ["egress0", "egress1"]
+        seen = by_run(result, result.drops).select("flow", "seq", "size_bytes", "port_arrival")
+        truth = by_run(found, found.drops).select("flow", "seq", "size_bytes", "port_arrival")
+        assert seen.equals(truth)
+
+
+def test_clocks_of_outputs_that_differ_are_aligned(
+    two: Captured, found: fp.Result, tmp_path: Path
+) -> None:
+    late = tmp_path / "late.pcapng"
+    delayed(two.file("egress", "s0:1"), late, by_ns=2_000_000_000)
+    # one ingress capture holds packets for both outputs, as that of a mirrored port does
+    both = tmp_path / "in.pcap"
+    as_tcpdump_writes(two.file("ingress", "s0:0"), both, back=two.file("ingress", "s0:1"))
+    straight = tmp_path / "out.pcap"
+    as_tcpdump_writes(two.file("egress", "s0:0"), straight)
+    far = tmp_path / "far.pcap"
+    as_tcpdump_writes(late, far)
+    sources = [
+        Source(str(both), "ingress", "A"),
+        Source(str(straight), "egress", "X"),
+        Source(str(far), "egress", "Y"),
+    ]
+    result = analyse(sources)
+    clocks = {
+        Path(one["file"]).name: one["clock_offset_s"] for one in result.summary["captures"]["files"]
+    }
+    assert clocks["far.pcap"] - clocks["out.pcap"] == pytest.approx(-2, abs=1e-4)
+    names = {"X": "s0:0", "Y": "s0:1"}
+    for name, port in names.items():
+        mine = by_run(result, result.drops).filter(port=name)
+        theirs, _ = settled(two, found, port)
+        missing = theirs.join(mine, on=["flow", "seq"], how="anti")
+        assert missing.height <= 3, "but for those of the first and last moments"
+
+
+def test_a_table_of_outputs(fairport: Command, two: Captured) -> None:
+    outcome = fairport("analyze", *two.files)
+    assert (outcome.status, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert any(line.startswith("output") for line in lines)
+    assert sum(line.split()[:1] in (["s0:0"], ["s0:1"]) for line in lines) == 2
+    assert "the worst output:" in outcome.out
+    assert lines[-1].startswith("Of 2 outputs, ")
+    summary = json.loads(fairport("analyze", "--json", *two.files).out)
+    assert [one["port"] for one in summary["captures"]["outputs"]] == summary["captures"]["egress"]
+
+
+def test_a_folder_of_two_outputs_can_be_reported(
+    fairport: Command, two: Captured, tmp_path: Path
+) -> None:
+    scenario = tmp_path / "mine.toml"
+    done = fairport(
+        *("analyze", *two.files, "--packets", "--no-figures", "--out", "found"),
+        *("--to-scenario", str(scenario)),
+    )
+    assert done.status == 0, done.err
+    made = fp.scenario(scenario)
+    assert len({one.to for one in made.traffic}) == 1, "what passes the worst output"
+    assert fairport("microscope", "found", "--quiet").status == 0
+
+
+def test_exchanged_sides_that_say_their_direction_are_an_error(two: Captured) -> None:
+    ingress, egress = str(two.file("ingress")), str(two.file("egress"))
+    with pytest.raises(CaptureError, match="says that its packets all went out") as refused:
+        analyse([Source(egress, "ingress"), Source(ingress, "egress")])
+    assert "exchange --ingress and --egress" in refused.value.remedy
+
+
+def test_one_file_on_both_sides_must_say_which_way_packets_went(
+    two: Captured, tmp_path: Path
+) -> None:
+    both = tmp_path / "port.pcap"
+    as_tcpdump_writes(two.file("egress"), both, back=two.file("ingress", "s0:2"))
+    with pytest.raises(CaptureError, match="is given as --ingress and as --egress") as refused:
+        analyse([Source(str(both), "ingress", "A"), Source(str(both), "egress", "X")])
+    assert "tcpdump -Q in" in refused.value.remedy
