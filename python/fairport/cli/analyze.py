@@ -28,7 +28,7 @@ def analyze(
         typer.Option(
             "--ingress",
             metavar="[PORT=]FILE",
-            help="A capture of packets that come in for the output. May be repeated.",
+            help="A capture of packets that come in. May be repeated.",
         ),
     ] = None,
     egress: Annotated[

@@ -25,6 +25,7 @@ mod packets;
 mod port;
 mod queue;
 mod switch;
+mod waiting;
 mod window;
 
 pub use clock::Clock;

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::emitted::Completeness;
-use super::window::Waiting;
+use super::waiting::Waiting;
 
 /// An output of the switch.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use super::emitted::{Completeness, Emitted, Joined, Side};
 use super::output::Output;
 use super::packets::numbered_key;
 use super::port::Fate;
+use super::waiting::{NONE, Waiting};
 use crate::packet::Packet;
 
 /// Packets in the window, at most; with more, it is shorter.
@@ -18,25 +19,7 @@ const MOST_WAITING: usize = 1 << 19;
 const EARLY_NS: u64 = 200_000;
 /// Ranges that were acknowledged and not seen, kept by direction.
 const MOST_UNSEEN: usize = 64;
-const NONE: u64 = u64::MAX;
 const CE: u8 = 3;
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
-    packet: Packet,
-    direction: u32,
-    side: Side,
-    time_ns: u64,
-    left_ns: u64,
-    /// the output by which it left, if it did
-    egress: u32,
-    is_marked: bool,
-    pub(super) is_gone: bool,
-    reason: Option<Reason>,
-    key: u64,
-    /// the next one of the same key
-    next: u64,
-}
 
 /// Joins the packets of all taps, given in order of time.
 pub struct Join {
@@ -288,7 +271,7 @@ impl Join {
         let Some((ingress, mut egress)) = way else {
             // other sights of what is joined are copies
             let is_copy = direction.is_forward() || !direction.at_home(one.side);
-            return (!is_copy).then(|| emitted(one, None));
+            return (!is_copy).then(|| one.emitted(None));
         };
         if one.left_ns != NONE {
             egress = one.egress;
@@ -310,7 +293,7 @@ impl Join {
             Fate::Unseen
         } else if output.is_open(one.time_ns) {
             output.completeness.open += 1;
-            return Some(emitted(one, None));
+            return Some(one.emitted(None));
         } else {
             is_apart = self.has_missed_neighbour(ingress, egress, one.time_ns);
             Fate::Dropped(one.reason)
@@ -322,7 +305,7 @@ impl Join {
         };
         Some(Emitted {
             is_apart,
-            ..emitted(one, Some(joined))
+            ..one.emitted(Some(joined))
         })
     }
 
@@ -366,7 +349,7 @@ impl Join {
                 time_ns: one.left_ns,
                 ..*one
             };
-            return emitted(&seen, None);
+            return seen.emitted(None);
         };
         completeness.missed_at_ingress += 1;
         let joined = Joined {
@@ -377,7 +360,7 @@ impl Join {
                 is_marked: false,
             },
         };
-        emitted(one, Some(joined))
+        one.emitted(Some(joined))
     }
 
     /// Whether packets of this direction are known to leave by another output.
@@ -397,15 +380,5 @@ impl Join {
     /// Decides about everything that is left.
     pub fn finish(&mut self, emit: impl FnMut(&Emitted)) {
         self.emit_until(u64::MAX, 0, emit);
-    }
-}
-
-fn emitted(one: &Waiting, joined: Option<Joined>) -> Emitted {
-    Emitted {
-        packet: one.packet,
-        direction: one.direction,
-        time_ns: one.time_ns,
-        joined,
-        is_apart: false,
     }
 }

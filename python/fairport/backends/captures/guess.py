@@ -89,7 +89,7 @@ def _as_rate(bps: float) -> str:
 
 def _limit_bytes(tables: Tables, port: str | None) -> int:
     """The buffer: the most that waited in it, if anything was dropped."""
-    ports = tables["ports"].filter(port=port)
+    ports = tables["ports"].filter(port=port or "")
     if ports.is_empty() or ports["drops"].sum() == 0:
         return 128 * 1024
     return max(int(ports["queue_max_bytes"][0]), _SMALLEST_LIMIT_BYTES)

@@ -9,7 +9,7 @@ with those of the worst.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -45,18 +45,15 @@ def judge(
     `outputs` are those of the core, `summarise` gives the summary of tables.
     """
     ports = [str(one["port"]) for one in outputs]
-    if len(ports) <= 1:
-        port = ports[0] if ports else None
-        judged = [Judged(port, tables, _summary(tables, summarise, is_joined=bool(ports)))]
-    else:
-        judged = [_at(tables, port, summarise) for port in ports]
-    entries = [
-        _entry(one, output) for one, output in zip(judged, outputs, strict=False) if one.port
-    ]
+    if not ports:
+        return Judged(None, tables, _summary(tables, summarise, is_joined=False)), []
+    if len(ports) == 1:
+        only = Judged(ports[0], tables, _summary(tables, summarise, is_joined=True))
+        return only, [_entry(only, outputs[0])]
+    judged = [_at(tables, port, summarise) for port in ports]
+    entries = [_entry(one, output) for one, output in zip(judged, outputs, strict=True)]
     worst = judged[_worst(judged, tables["ports"])]
-    if len(ports) > 1:
-        worst = Judged(worst.port, _marked(tables, str(worst.port)), worst.summary)
-    return worst, entries
+    return replace(worst, tables=_marked(tables, str(worst.port))), entries
 
 
 def completeness(outputs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -99,7 +96,7 @@ def _worst(judged: Sequence[Judged], ports: pl.DataFrame) -> int:
         for place, one in enumerate(judged)
         if one.summary["verdict"]["outcast"] and one.summary["bottleneck"]["drops"]
     ]
-    if outcast and len(judged) > 1:
+    if outcast:
         return min(outcast)[1]
     has_long = [one.port for one in judged if (one.tables["flows"]["workload"] == BULK).any()]
     candidates = ports.filter(pl.col("port").is_in(has_long)) if has_long else ports
