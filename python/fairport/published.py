@@ -6,6 +6,7 @@ Scenarios and printed tables ask this module; `papers.catalogue` reads and check
 from __future__ import annotations
 
 import statistics
+from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -26,15 +27,21 @@ def experiment_names() -> list[str]:
 
     The papers come by importance (their `place`), each one's experiments in the paper's order.
     """
-    papers = [
+    return list(_names(papers_folder()))
+
+
+@cache
+def _names(papers: Traversable) -> tuple[str, ...]:
+    # every scenario that names an experiment asks, and the files are part of the program
+    known = [
         (loads((paper / PAPER).read_text(encoding="utf-8")), paper.name)
-        for paper in papers_folder().iterdir()
+        for paper in papers.iterdir()
         if (paper / PAPER).is_file()
     ]
-    ordered = sorted(papers, key=lambda one: (one[0]["place"], one[1]))
-    return [
+    ordered = sorted(known, key=lambda one: (one[0]["place"], one[1]))
+    return tuple(
         f"{name}/{experiment}" for paper, name in ordered for experiment in paper["experiments"]
-    ]
+    )
 
 
 def folder(name: str) -> Traversable:

@@ -157,6 +157,9 @@ def test_the_command_writes_what_was_asked_for(
     svg = (tmp_path / "map.svg").read_text()
     assert "peers of the lone flow" in svg
     assert "80 runs, 10 seeds per point" in svg
+    refused = fairport("plot", *where, "--out", "map.pdf")
+    assert refused.status == 2
+    assert '--out: "map.pdf" is neither PNG, SVG nor HTML' in refused.err
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,8 @@ def plot(
     from fairport.figures import studies
     from fairport.study.results import Study
 
+    if out is not None:
+        figures.require_ending(out, "--out", (*figures.ENDINGS, ".html"))
     opened = Study(study)
     path = out or Path(f"{opened.definition.name}.png")
     if path.suffix == ".html":
@@ -69,7 +71,6 @@ def plot(
             partial.write_text(text, encoding="utf-8")
         output.print_text(f"{path}\n")
         return
-    figures.require_ending(path, "--out")
     picture = studies.draw(opened, x=x, y=y, color=color, by=by, where=where)
     figures.save_as(picture, path, "--out")
     output.print_text(f"{path}\n")

@@ -7,6 +7,7 @@ that drawing needs no display and leaves no state behind.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 KINDS = ("goodput", "bars", "drop_runs", "queue", "cwnd", "rtt")
 # Only for runs whose summary has an entry of the same name.
 _OF_SOME = ("fct", "requests")
+
+ENDINGS = (".png", ".svg")
 
 
 class Kind(Protocol):
@@ -83,14 +86,15 @@ def draw_all(result: Result, out_dir: Path, saver: Saver) -> list[Path]:
     ]
 
 
-def require_ending(path: Path, option: str = "--figure") -> None:
-    """Raises InputError for a file, named by an option, that is neither PNG nor SVG."""
-    if path.suffix not in (".png", ".svg"):
+def require_ending(path: Path, option: str = "--figure", endings: Sequence[str] = ENDINGS) -> None:
+    """Raises InputError for a file, named by an option, with none of the endings."""
+    if path.suffix not in endings:
+        *others, last = (ending[1:].upper() for ending in endings)
         raise InputError(
-            "is neither PNG nor SVG",
+            f"is neither {', '.join(others)} nor {last}",
             field=option,
             value=str(path),
-            remedy="name a file that ends in .png or .svg",
+            remedy=f"name a file that ends in {', '.join(endings[:-1])} or {endings[-1]}",
         )
 
 

@@ -74,7 +74,8 @@ class Entry:
         patch |= {"name": f"{self.name.replace('/', '-')}-{variant.name}"}
         if "description" not in patch:
             patch["description"] = f"{experiment.title}: {variant.title}"
-        return load_scenario(platform.base).patch(patch).patch(later)
+        scenario = load_scenario(platform.base).patch(patch)
+        return scenario.patch(later) if later else scenario
 
     def variant(self, name: str) -> Variant:
         """The variant of that name; without one, the only one there is."""

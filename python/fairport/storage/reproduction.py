@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 from fairport.files import atomic_folder
+from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.storage.run import FIGURES, REPORT, SUMMARY, write_json
 from fairport.study.reproduce import Reproduced, document
+from fairport.study.worker import Report
+from fairport.study.workers import shared
+
+# so many experiments have more figures than a process takes time to start
+_MANY = 8
+
+Pictures = list[tuple[str, Path]]
+"""Titles and SVG files."""
 
 
 def save(done: Sequence[Reproduced], folder: Path, *, force: bool) -> Path:
@@ -16,14 +27,28 @@ def save(done: Sequence[Reproduced], folder: Path, *, force: bool) -> Path:
 
     with atomic_folder(folder, force=force) as partial:
         (partial / FIGURES).mkdir()
-        pictures = {one.entry.name: _draw(one, partial / FIGURES) for one in done}
+        names = [one.entry.name for one in done]
+        pictures = dict(zip(names, _drawn(done, partial / FIGURES), strict=True))
         (partial / REPORT).write_text(reproduce.page(done, pictures), encoding="utf-8")
         write_json(partial / SUMMARY, document(done))
     return folder
 
 
-def _draw(one: Reproduced, folder: Path) -> list[tuple[str, Path]]:
-    """PNG and SVG of each of the experiment's figures; titles and SVG files."""
+def _drawn(done: Sequence[Reproduced], folder: Path) -> Iterator[Pictures]:
+    """The figures of each experiment; those of many are drawn in worker processes."""
+    if len(done) < _MANY:
+        yield from (_draw(None, one, folder) for one in done)
+        return
+
+    def begin(one: Reproduced, submit: Submit[Pictures]) -> Future[Pictures]:
+        return submit(lambda: shared().call(_draw, one, folder))
+
+    jobs = os.cpu_count() or 1
+    yield from in_order(done, begin, threads=jobs, ahead=2 * jobs, stop=Stop())
+
+
+def _draw(_report: Report | None, one: Reproduced, folder: Path) -> Pictures:
+    """PNG and SVG of each of the experiment's figures."""
     from fairport.figures import papers, style
 
     drawn = []
