@@ -6,7 +6,6 @@ Scenarios and printed tables ask this module; `papers.catalogue` reads and check
 from __future__ import annotations
 
 import statistics
-from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -15,6 +14,8 @@ from fairport._toml import loads
 
 EXPERIMENT = "experiment.toml"
 PAPER = "paper.toml"
+
+_names: dict[str, list[str]] = {}
 
 
 def papers_folder() -> Traversable:
@@ -27,21 +28,23 @@ def experiment_names() -> list[str]:
 
     The papers come by importance (their `place`), each one's experiments in the paper's order.
     """
-    return list(_names(papers_folder()))
-
-
-@cache
-def _names(papers: Traversable) -> tuple[str, ...]:
+    papers = papers_folder()
     # every scenario that names an experiment asks, and the files are part of the program
+    if str(papers) not in _names:
+        _names[str(papers)] = _listed(papers)
+    return list(_names[str(papers)])
+
+
+def _listed(papers: Traversable) -> list[str]:
     known = [
         (loads((paper / PAPER).read_text(encoding="utf-8")), paper.name)
         for paper in papers.iterdir()
         if (paper / PAPER).is_file()
     ]
     ordered = sorted(known, key=lambda one: (one[0]["place"], one[1]))
-    return tuple(
+    return [
         f"{name}/{experiment}" for paper, name in ordered for experiment in paper["experiments"]
-    )
+    ]
 
 
 def folder(name: str) -> Traversable:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import fairport as fp
@@ -152,6 +153,32 @@ def test_an_address_at_which_nothing_is_is_an_error_within_ten_seconds(
         "hint: start one with `dask scheduler`, and check host, port and firewall",
     ]
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [(b"HTTP/1.1 400 Bad Request\r\n", "is no scheduler of Dask's"), (b"", "does not answer")],
+)
+def test_what_is_no_scheduler_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, answer: bytes, problem: str
+) -> None:
+    monkeypatch.setattr("fairport.study.cluster._CONNECT_S", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(answer)
+                connection.recv(1)  # until the other side goes
+
+        thread = Thread(target=serve)
+        thread.start()
+        with (
+            pytest.raises(InputError, match=problem),
+            connected(f"dask://127.0.0.1:{server.getsockname()[1]}"),
+        ):
+            pass
+        thread.join()
 
 
 @pytest.mark.parametrize("address", ["tcp://host:1", "dask://host", "nonsense", "slurm://"])

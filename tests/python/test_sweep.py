@@ -373,6 +373,7 @@ def test_another_study_is_not_mixed_with_this_one(base: Scenario, tmp_path: Path
         ({"drops": [1]}, "axes: names `drops`, which is a column", "rename"),
         ({"queue.limit": {"from": "4KiB", "to": "4ms", "steps": 3}}, "not two quantities", "KiB"),
         ({"link.rate": {"from": "1Gbps", "to": "2Gbps"}}, "has no `steps`", "steps = 10"),
+        ({"fix": ["rde"]}, 'axes."fix": "rde" is not one of', "did you mean `red`"),
     ],
 )
 def test_axes_that_cannot_be_are_refused(
@@ -408,6 +409,13 @@ def test_a_sweep_file_that_cannot_be_is_refused_with_its_name(
     assert re.search(problem, error), error
     assert remedy in hint
     assert list(tmp_path.iterdir()) == [tmp_path / "mine.toml"]
+
+
+def test_a_file_without_axes_is_refused(fairport: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('scenario = "two-switch"\n')
+    done = fairport("sweep", "mine.toml")
+    assert (done.status, done.out) == (2, "")
+    assert "mine.toml: axes: names no axis" in done.err.replace("mine.toml:1", "mine.toml")
 
 
 def test_more_than_a_million_points_need_a_yes() -> None:

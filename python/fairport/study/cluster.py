@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 _CONNECT_S = 8
+_LONGEST_GREETING = 1 << 20
 _RECONNECT_S = 60
 _POLL_S = 0.2
 _WORKER_WAITS_S = 600
@@ -59,14 +60,9 @@ class Dask:
     """A scheduler at an address, with the workers that it has or will have."""
 
     def __init__(self, address: str) -> None:
-        """Raises InputError where nothing answers."""
+        """Raises InputError where nothing answers, or something else does."""
         self._address = address
-        parts = urlsplit(address)
-        try:
-            # Dask waits where it is refused at once
-            socket.create_connection((parts.hostname, parts.port), timeout=_CONNECT_S).close()
-        except OSError as error:
-            raise self._unreachable() from error
+        self._require_scheduler()
         self._client = self._connected(_CONNECT_S)
 
     def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
@@ -129,6 +125,20 @@ class Dask:
                 waiting.append(batch)
             future.release()
 
+    def _require_scheduler(self) -> None:
+        """Dask would wait where it is refused at once, and take any answer for a scheduler's."""
+        parts = urlsplit(self._address)
+        until = time.monotonic() + _CONNECT_S
+        try:
+            with socket.create_connection((parts.hostname, parts.port), _CONNECT_S) as one:
+                one.settimeout(max(until - time.monotonic(), 0.1))
+                # a scheduler speaks first: the length of its greeting, then the greeting
+                length = int.from_bytes(one.makefile("rb").read(8), "little")
+        except OSError as error:
+            raise self._unreachable() from error
+        if not 0 < length < _LONGEST_GREETING:
+            raise self._unreachable("is no scheduler of Dask's")
+
     def _require_connection(self) -> None:
         if self._client.status != "running":
             raise OSError("the connection to the scheduler is lost")
@@ -147,9 +157,9 @@ class Dask:
         except (OSError, TimeoutError) as error:
             raise self._unreachable() from error
 
-    def _unreachable(self) -> InputError:
+    def _unreachable(self, why: str = "does not answer") -> InputError:
         return InputError(
-            "does not answer",
+            why,
             file="--cluster",
             value=self._address.replace("tcp:", "dask:"),
             remedy="start one with `dask scheduler`, and check host, port and firewall",

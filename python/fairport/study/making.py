@@ -18,8 +18,9 @@ from fairport.backends.protocol import Estimate as RunEstimate
 from fairport.errors import InputError
 from fairport.scenario import Scenario
 from fairport.study.execution import Ended, Executor, Run, Task
+from fairport.study.fixes import FixError
 from fairport.study.one_run import LeanRun
-from fairport.study.points import StudyPoint
+from fairport.study.points import FIX, StudyPoint
 from fairport.study.results import BESIDES, Study
 from fairport.study.store import Store
 
@@ -105,7 +106,8 @@ class Runs:
 
     def _placed(self, error: InputError, point: StudyPoint) -> InputError:
         """The error of a scenario, at the axis that it comes from."""
-        axis = next((axis for axis in point.at.at if _is_about(error.field, axis)), "")
+        about = FIX if isinstance(error, FixError) else error.field
+        axis = next((axis for axis in point.at.at if _is_about(about, axis)), "")
         where = f'{self._table}."{axis}"' if axis else f"at {point.name}: {error.field}"
         problem = error.problem
         if axis and error.field != axis and not error.has_value:

@@ -60,7 +60,7 @@ class SweepFile(Section):
     """The numbers to keep of each run; default: all."""
     settings: dict[str, Any] = Field(default={}, alias="set")
     """What is set at every point: values by dotted paths."""
-    axes: dict[str, Points] = Field(default={})
+    axes: dict[str, Points] = Field(default={}, validate_default=True)
     """What is varied: values by dotted paths, or points with patches under a name."""
     titles: dict[str, str] = Field(default={})
     """What figures call an axis, where it is not its name."""
