@@ -78,7 +78,7 @@ def outcomes(overrides: Mapping[str, Any], seeds: int) -> Iterator[tuple[float, 
     scenario = fp.scenario(SCENARIO).patch(dict(overrides))
     for result in fp.run_many(scenario, range(1, seeds + 1), jobs=os.cpu_count() or 1):
         ports = result.ports.select("port", "clock_error_ppm")
-        yield result.summary["classes"]["2-hop"]["throughput_ratio"], dict(ports.iter_rows())
+        yield result.summary["classes"]["2-hop"]["throughput_ratio"] or 0.0, dict(ports.iter_rows())
 
 
 def spread(ratios: Sequence[float]) -> str:

@@ -144,7 +144,7 @@ def measured(overrides: Mapping[str, Any], seeds: range) -> list[str]:
         *(f"{goodput:.1f}" for goodput in goodputs),
         f"{_median(ratios):.2f}",
         f"{ratios[0]:.2f} to {ratios[-1]:.2f}" if ratios else "",
-        f"{_median([summary['jain_index'] for summary in summaries]):.3f}",
+        f"{_median([summary['jain_index'] or 0.0 for summary in summaries]):.3f}",
         f"{_median([summary['goodput_bps_total'] for summary in summaries]) / 1e6:.0f}",
         f"{_median(timeouts):.0f}",
         ", ".join(f"{rtt:.2f}" for rtt in rtts),

@@ -29,9 +29,12 @@ if TYPE_CHECKING:
 _AFTER_THE_RUN = (
     "fairport.backends.columns",
     "fairport.backends.made",
+    "fairport.repeats",
+    "fairport.scenario.phase",
     "fairport.storage.run",
     "fairport.study.one_run",
     "fairport.study.store",
+    "rich.table",
 )
 _DRAWING = ("fairport.report", "fairport.figures.over_time", "matplotlib.backends.backend_svg")
 
@@ -90,7 +93,7 @@ def run(
     Thread(target=_import_what_follows, args=[figures and folder is not None]).start()
     if folder is None:
         with results as runs:
-            return _summary([result.summary for result in runs])
+            return _summary([dict(result.summary) for result in runs])
     store = cache(_store)
     with atomic_folder(folder, force=force) as forerunner, results as runs:
         partial = forerunner

@@ -64,12 +64,13 @@ class Record:
     @staticmethod
     def of(result: Result) -> Record:
         """The record of a run."""
+        worst = result.summary["bottleneck"]
         of_flow = metrics.rtt_by(result.rtt, "flow").select("flow", "rtt_p99_s")
         runs = metrics.drop_runs(result.drops, "flow")
         measure = result.summary["measure"]
         measured = pl.col("first_s").is_between(measure["from_s"], measure["to_s"])
         return Record(
-            summary=result.summary,
+            summary=dict(result.summary),
             flows=result.flows.drop("run_id").join(
                 of_flow, on="flow", how="left", maintain_order="left"
             ),
@@ -87,7 +88,7 @@ class Record:
             rtt=metrics.rtt_by(_of_tcp(result), "run_id").drop("run_id"),
             trends=trends(
                 result.tables,
-                (result.summary["bottleneck"] or {}).get("port"),
+                worst["port"] if worst else None,
                 result.summary["simulated_s"],
                 result.scenario.probes.series_interval.seconds,
             ),

@@ -6,6 +6,7 @@ Functions do the rest: `fairport.plot(result, "bars")`, `fairport.save(result, "
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fairport.scenario.model import Scenario
+    from fairport.summary import Summary
     from fairport.tables import Tables
 
 # Columns of the table that a notebook shows.
@@ -39,13 +41,14 @@ class Result:
     """What one run gave: the scenario with one seed on one backend.
 
     The tables are polars DataFrames whose columns, units and dtypes `fairport.tables` lists;
-    `summary` has the keys of the command line's `--json`; `manifest` says how the run was made.
+    `summary` has the keys of the command line's `--json` (`fairport.summary`); `manifest` says how
+    the run was made.
     """
 
     scenario: Scenario
     seed: int
     tables: Tables
-    summary: dict[str, Any]
+    summary: Summary
     manifest: dict[str, Any]
 
     @property
@@ -119,11 +122,12 @@ class Result:
     def _repr_html_(self) -> str:
         """For notebooks: the verdict and the table by hop class."""
         head = "".join(f"<th>{html.escape(QUANTITIES[key].label)}</th>" for key in _SHOWN)
+        classes: Mapping[str, Mapping[str, Any]] = self.summary["classes"]
         rows = "".join(
             f"<tr><th>{html.escape(name)}</th>"
             + "".join(f"<td>{QUANTITIES[key].shown(row.get(key))}</td>" for key in _SHOWN)
             + "</tr>"
-            for name, row in self.summary["classes"].items()
+            for name, row in classes.items()
         )
         sentence = html.escape(self.summary["verdict"]["sentence"])
         title = html.escape(self.run_id)

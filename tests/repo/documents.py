@@ -202,7 +202,8 @@ def _measure_spreads() -> None:
     for name in _SPREAD_OF:
         scenario = fp.scenario(name)
         runs = run_many(scenario, _SPREAD_SEEDS, jobs=os.cpu_count() or 1)
-        ratios = [run.summary["verdict"]["ratio"] for run in runs]
+        verdicts = [run.summary["verdict"]["ratio"] for run in runs]
+        ratios = [ratio for ratio in verdicts if ratio is not None]
         found[backends.get(backends.DEFAULT).prepare(scenario, 1).key] = {
             "scenario": name,
             "seeds": len(ratios),

@@ -13,10 +13,12 @@ from typing import Any
 
 import polars as pl
 import reference
-from fairport import tables
+from fairport import summary, tables
 from fairport.report.words import WORDS as WORDS_OF_A_REPORT
+from fairport.scenario.field_texts import attribute_texts
 from fairport.stacks import stack, stack_names
 from test_layers import CRATES, PYTHON
+from typing_extensions import is_typeddict
 
 ROOT = Path(__file__).parents[2]
 _DTYPES: Mapping[type[pl.DataType], str] = {
@@ -39,6 +41,29 @@ def _table(name: str) -> str:
         dtype = _DTYPES[column.dtype]
         rows.append(_row([f"`{column.name}`", dtype, column.unit, column.text, column.null]))
     return f"## {name}\n\n{tables.ABOUT[name]}\n\n" + "\n".join(rows)
+
+
+def summary_keys() -> str:
+    """One section per object of the summary: its keys with type and meaning."""
+    objects = [one for one in vars(summary).values() if is_typeddict(one)]
+    return "\n\n".join(_keys(one, objects) for one in reversed(objects))
+
+
+def _keys(one: type, objects: list[type]) -> str:
+    rows = [_row(["key", "type", ""]), "|---|---|---|"]
+    texts = attribute_texts(one)
+    for key, declared in one.__annotations__.items():
+        kind = declared.__forward_arg__
+        always = kind.removeprefix("NotRequired[")
+        is_absent = always != kind
+        named = (always.removesuffix("]") if is_absent else always).replace("None", "null")
+        for other in objects:
+            link = f"[{other.__name__}](#{other.__name__.lower()})"
+            named = re.sub(rf"\b{other.__name__}\b", link, named)
+        said = [texts.get(key, "").rstrip("."), "may be absent" if is_absent else ""]
+        rows.append(_row([f"`{key}`", named, "; ".join(filter(None, said))]))
+    about = " ".join((one.__doc__ or "").split())
+    return f"## {one.__name__}\n\n{about}\n\n" + "\n".join(rows)
 
 
 def settings() -> str:
@@ -93,6 +118,7 @@ PAGES: dict[Path, dict[str, Callable[[], str]]] = {
     ROOT / "docs" / "architecture.md": {"layers": layers},
     ROOT / "docs" / "reference" / "commands.md": {"commands": reference.commands},
     ROOT / "docs" / "reference" / "scenario.md": {"fields": reference.fields},
+    ROOT / "docs" / "reference" / "summary.md": {"keys": summary_keys},
     ROOT / "docs" / "reference" / "tables.md": {"columns": columns},
     ROOT / "docs" / "reference" / "stacks.md": {"settings": settings, "sources": sources},
 }

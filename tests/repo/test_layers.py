@@ -26,6 +26,7 @@ PYTHON = (
         "modes",
         "ordered_threads",
         "quantities",
+        "summary",
         "traffic_table",
         "verdict",
     },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fairport import _core, known_spread, loads, metrics
 from fairport.backends.protocol import Backend, Prepared, Recorded
@@ -13,6 +13,9 @@ from fairport.scenario import Scenario
 from fairport.scenario.tcp import DEFAULT_STACK
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.traffic.incast import Incast
+
+if TYPE_CHECKING:
+    from fairport.summary import Summary
 
 
 def result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
@@ -78,7 +81,7 @@ def result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
         scenario=scenario,
         seed=scenario.seed,
         tables=recorded.tables,
-        summary=summary,
+        summary=cast("Summary", summary),
         manifest=manifest,
     )
 

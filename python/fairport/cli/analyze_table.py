@@ -25,7 +25,7 @@ def warn(summary: Mapping[str, Any]) -> None:
         err().print(f"warning: {note}", soft_wrap=True)
 
 
-def show(summary: dict[str, Any], scenario: Path | None) -> None:
+def show(summary: Mapping[str, Any], scenario: Path | None) -> None:
     """Prints the summary of captures."""
     console = out()
     if len(summary["captures"]["outputs"]) > 1:

@@ -57,7 +57,7 @@ _COMPLETION = {
 }
 
 
-def show(summary: dict[str, Any], scenario: Scenario) -> None:
+def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
     """Prints the summary of a run, or of the runs of several seeds."""
     from fairport.published import published_figures
     from fairport.scenario.phase import phase_parameters
@@ -98,7 +98,7 @@ def show(summary: dict[str, Any], scenario: Scenario) -> None:
         console.print(file, soft_wrap=True)
 
 
-def that_fits(console: Console, summary: dict[str, Any], paper: dict[str, Any] | None) -> Table:
+def that_fits(console: Console, summary: Mapping[str, Any], paper: dict[str, Any] | None) -> Table:
     """The table by hop class, without columns that the terminal has no room for."""
     unfolded = console.options.update(width=_PLENTY)
     for left_out in range(len(_LEFT_OUT) + 1):
@@ -117,7 +117,7 @@ def is_about_time(summary: Mapping[str, Any]) -> bool:
 
 
 def _class_table(
-    summary: dict[str, Any], paper: dict[str, Any] | None, columns: Sequence[str]
+    summary: Mapping[str, Any], paper: dict[str, Any] | None, columns: Sequence[str]
 ) -> Table:
     table = new_table()
     table.add_column("")
@@ -166,7 +166,7 @@ def _traffic_table(console: Console, summary: Mapping[str, Any]) -> Table | None
     return table
 
 
-def totals(summary: dict[str, Any], paper: dict[str, Any] | None) -> str:
+def totals(summary: Mapping[str, Any], paper: dict[str, Any] | None) -> str:
     """Goodput, fairness, the bottleneck, in one line."""
 
     def beside(key: str) -> str:
@@ -192,7 +192,7 @@ def _shown(key: str, value: float) -> str:
     return QUANTITIES[key].with_unit(value)
 
 
-def _circumstances(summary: dict[str, Any]) -> str:
+def _circumstances(summary: Mapping[str, Any]) -> str:
     measure, seeds = summary["measure"], summary["seeds"]
     parts = [
         f"seed {seeds[0]}" if len(seeds) == 1 else f"medians of seeds {seeds[0]} to {seeds[-1]}",

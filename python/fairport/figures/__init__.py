@@ -53,7 +53,7 @@ def kinds(result: Result) -> tuple[str, ...]:
     # captures show no windows
     unknown = {"cwnd"} if len(windows) and windows.is_null().all() else set()
     return tuple(name for name in KINDS if name not in unknown) + tuple(
-        name for name in _OF_SOME if result.summary[name]
+        name for name in _OF_SOME if result.summary.get(name)
     )
 
 

@@ -38,7 +38,7 @@ def draw(result: Result) -> Figure:
     """Two panels on logarithmic scales: runs by flow, runs by ingress port."""
     worst = result.summary["bottleneck"]
     drops = result.drops.filter(pl.col("port") == (worst["port"] if worst else ""))
-    if drops.is_empty():
+    if worst is None or drops.is_empty():
         picture, rows = style.frame(result, TITLE, [0.6])
         style.say(rows[0][0], "no packet was dropped")
         return picture

@@ -125,8 +125,8 @@ def grid(
     )
     # A sample is stamped with the end of its interval, and drawn in the interval's middle.
     interval = stamps[1] - stamps[0] if len(stamps) > 1 else stamps[0]
-    times = np.array([stamps[i : i + share].mean() for i in range(0, len(stamps), share)])
-    times -= interval / 2
+    first = np.arange(0, len(stamps), share)
+    times = np.add.reduceat(stamps, first) / np.diff(first, append=len(stamps)) - interval / 2
     matrix = np.full((len(times), len(flows)), np.nan)
     place = np.searchsorted(flows, joined["flow"].to_numpy())
     matrix[joined["step"].to_numpy(), place] = joined[column].to_numpy()

@@ -125,7 +125,7 @@ def buffer_limit(result: Result) -> BufferLimit | None:
 def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> None:
     worst = result.summary["bottleneck"]
     rows = result.queue.filter(pl.col("port") == (worst["port"] if worst else "")).sort("time_s")
-    if rows.is_empty():
+    if worst is None or rows.is_empty():
         style.say(panel, f"no samples of {worst['port']}" if worst else "no port carries a flow")
         return
     share = -(-rows.height // over_time.MAX_POINTS)

@@ -38,7 +38,8 @@ def draw(result: Result) -> str:
         for height, names in layers.items()
         for at, name in enumerate(names)
     }
-    worst = (result.summary["bottleneck"] or {}).get("port", "")
+    bottleneck = result.summary["bottleneck"]
+    worst = bottleneck["port"] if bottleneck else ""
     lines: list[str] = []
     bold: list[str] = []
     for link in built.links:

@@ -27,8 +27,9 @@ class Section(BaseModel):
     of: ClassVar[str] = "a scenario"
     """What kind of file it is a table of, for messages."""
 
-    # the docstrings of fields are read by `field_texts`
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    # The docstrings of fields are read by `field_texts`. A model is built when it is first used:
+    # the scenario's, which holds all others, and not each of them alone before it.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     @model_validator(mode="wrap")
     @classmethod

@@ -19,8 +19,13 @@ def field_texts(model: type[Section]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for one in reversed(model.__mro__):
         if issubclass(one, Section):
-            texts |= _of_module(one.__module__).get(one.__qualname__, {})
+            texts |= attribute_texts(one)
     return texts
+
+
+def attribute_texts(one: type) -> dict[str, str]:
+    """By attribute that a class of its own file declares, the text on one line."""
+    return _of_module(one.__module__).get(one.__qualname__, {})
 
 
 @cache

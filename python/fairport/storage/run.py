@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 import polars.selectors as cs
@@ -16,6 +16,9 @@ from fairport.files import add_to_list, atomic_folder, partial_folder, unwritabl
 from fairport.result import Result
 from fairport.scenario import parse
 from fairport.storage import digests
+
+if TYPE_CHECKING:
+    from fairport.summary import Summary
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -50,7 +53,10 @@ def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> dict[str
     write_tables(result.tables, folder / TABLES, csv=csv)
     if figures:
         draw(result, folder)
-    summary = result.summary | {"files": sorted([*files_below(folder), MANIFEST, SUMMARY])}
+    summary: dict[str, Any] = {
+        **result.summary,
+        "files": sorted([*files_below(folder), MANIFEST, SUMMARY]),
+    }
     written = digests.digests(result.manifest, summary, folder / TABLES)
     write_json(folder / MANIFEST, {**result.manifest, digests.KEY: written})
     write_json(folder / SUMMARY, summary)
@@ -109,7 +115,7 @@ def load_run(folder: str | Path) -> Result:
         scenario=parse(manifest["scenario"], file=str(folder / MANIFEST)),
         seed=manifest["seed"],
         tables=_read_tables(folder),
-        summary=summary,
+        summary=cast("Summary", summary),
         manifest=manifest,
     )
 

@@ -91,7 +91,7 @@ def row_of(result: Result) -> Row:
     return {
         "key": result.manifest["key"],
         "seed": result.seed,
-        **{name: summary[name] for name in _OF_SUMMARY},
+        **{name: summary.get(name) for name in _OF_SUMMARY},
         **numbers(Arrays.of_tables(result.tables), *span, summary["traffic"]),
     }
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
@@ -25,6 +25,9 @@ from fairport.errors import InputError
 from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.tables import Tables
+
+if TYPE_CHECKING:
+    from fairport.summary import Summary
 
 NAME = "captures"
 
@@ -106,7 +109,7 @@ def analyse(
         scenario=scenario,
         seed=scenario.seed,
         tables=tables,
-        summary=summary,
+        summary=cast("Summary", summary),
         manifest=_manifest(raw, summary, scenario, f"{name}-captured", started),
     )
 

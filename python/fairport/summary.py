@@ -1,0 +1,252 @@
+"""The summary of a run: the keys of `Result.summary`, of `fairport run --json` and `summary.json`.
+
+Times are in seconds, sizes in bytes, rates in bit/s. A summary over several seeds has medians in
+these places, and `runs`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import NotRequired, TypedDict
+
+
+class MeasuredSpan(TypedDict):
+    """The part of the run that was measured."""
+
+    from_s: float
+    to_s: float
+
+
+class HopClass(TypedDict):
+    """The flows of one hop class: those whose goodputs are compared."""
+
+    flows: int
+    goodput_bps_mean: float
+    """Over the class's flows, as `goodput_bps_min` and `goodput_bps_max` are."""
+    goodput_bps_min: float
+    goodput_bps_max: float
+    throughput_ratio: float | None
+    """The class's mean over the mean of the class with most flows; null if that class delivers
+    nothing."""
+    timeouts: int
+    """Of all its flows, as are the next three."""
+    timeout_period_s: float
+    drops: int
+    longest_drop_run: int
+    """In packets of one flow at one port."""
+    rtt_mean_s: float | None
+    """Null without a sample."""
+    rtt_p99_s: float | None
+
+
+class Bottleneck(TypedDict):
+    """Of the ports that drop, the one that most flows pass; without any drop the busiest."""
+
+    port: str
+    drops: int
+    marks: int
+    queue_mean_bytes: float
+    queue_max_bytes: int
+
+
+class Completion(TypedDict):
+    """Transfers of one group of sizes. Quantiles count those under way with their ages."""
+
+    flows: int
+    completed: int
+    fct_mean_s: float | None
+    """Of the completed ones."""
+    fct_median_s: float | None
+    fct_p95_s: float | None
+    fct_p99_s: float | None
+    fct_max_s: float | None
+    slowdown_mean: float | None
+    """Completion time over that in the empty network."""
+    slowdown_median: float | None
+    slowdown_p95: float | None
+    slowdown_p99: float | None
+    slowdown_max: float | None
+
+
+class AllRounds(TypedDict):
+    """All complete rounds of incast, whatever traffic they belong to."""
+
+    rounds: int
+    completion_mean_s: float
+    completion_median_s: float
+    completion_p99_s: float
+    completion_max_s: float
+    goodput_bps: float
+
+
+class AllRequests(TypedDict):
+    """All requests, whatever traffic they belong to."""
+
+    requests: int
+    answered: int
+    response_mean_s: float | None
+    response_median_s: float | None
+    response_p95_s: float | None
+    response_p99_s: float | None
+    response_max_s: float | None
+
+
+class AllUdp(TypedDict):
+    """All UDP sources."""
+
+    flows: int
+    goodput_bps_total: float
+    sent: int
+    """Datagrams."""
+    drops: int
+
+
+class MedianAndP99(TypedDict):
+    """Two quantiles."""
+
+    median: float
+    p99: float
+
+
+class Quantiles(MedianAndP99):
+    """Two quantiles and the largest value."""
+
+    max: float
+
+
+class Delay(TypedDict):
+    """One-way delay of datagrams."""
+
+    mean: float
+    p99: float
+
+
+class Rounds(TypedDict):
+    """The rounds of one incast."""
+
+    started: int
+    done: int
+    time_s: NotRequired[Quantiles]
+    """The round under way counts with its age; absent if none is done."""
+
+
+class Requests(TypedDict):
+    """The requests of one traffic."""
+
+    asked: int
+    done: int
+    time_s: NotRequired[MedianAndP99]
+    """A request without an answer counts with its age."""
+
+
+class Traffic(TypedDict):
+    """One `[[traffic]]` of the scenario. Keys that do not apply to its kind are absent."""
+
+    index: int
+    kind: str
+    flows: int
+    goodput_bps_total: float
+    timeouts: int
+    drops: int
+    transfers: int
+    """Transfers or requests; 0 for long-lived flows and UDP."""
+    unfinished: int
+    """Of these, those under way at the end."""
+    goodput_bps_min: NotRequired[float | None]
+    """Long-lived flows."""
+    jain_index: NotRequired[float | None]
+    """Long-lived flows."""
+    fct_s: NotRequired[Quantiles]
+    """Transfers."""
+    slowdown: NotRequired[MedianAndP99]
+    """Transfers: completion time over that in the empty network."""
+    small_fct_s: NotRequired[MedianAndP99]
+    """Transfers of up to 100 kB."""
+    rounds: NotRequired[Rounds]
+    """Incast."""
+    requests: NotRequired[Requests]
+    """Requests."""
+    sent: NotRequired[int]
+    """UDP: datagrams."""
+    loss_share: NotRequired[float | None]
+    """UDP: null if nothing was sent."""
+    delay_s: NotRequired[Delay]
+    """UDP."""
+
+
+class RunVerdict(TypedDict):
+    """Who is starved. All but the sentence is null where flows are finite."""
+
+    outcast: bool | None
+    """Whether the class with fewest flows gets less than half of its peers' mean goodput; null,
+    too, if no class has fewer flows than another."""
+    ratio: float | None
+    """Its mean goodput over that of its peers."""
+    blackout_timeout_share: float | None
+    """Share of its waiting for timeouts that followed three or more consecutive drops at its
+    ingress port."""
+    sentence: str
+
+
+class InvalidRun(TypedDict):
+    """A run for which the machine was too slow."""
+
+    seed: int
+    faults: list[str]
+
+
+class Summary(TypedDict):
+    """What one run gave."""
+
+    schema_version: int
+    scenario: str
+    seeds: list[int]
+    backend: str
+    version: str
+    fingerprint: str | None
+    """Hash of the run's packet facts; null over several seeds."""
+    valid: bool
+    """Whether the run counts: on the Linux backend the switch has to keep its times."""
+    wall_s: float
+    simulated_s: float
+    measure: MeasuredSpan
+    packet_hops: int
+    packet_hops_per_s: float | None
+    classes: dict[str, HopClass]
+    """By the class's name, such as `6-hop`."""
+    goodput_bps_total: float
+    """Of all TCP flows."""
+    utilisation: float | None
+    """Share of the time that the line behind the bottleneck port was sending, framing included."""
+    jain_index: float | None
+    """Over the flows that are compared; 1 is fair."""
+    bottleneck: Bottleneck | None
+    fct: dict[str, Completion] | None
+    """By group of size; null without transfers."""
+    rounds: AllRounds | None
+    requests: AllRequests | None
+    udp: AllUdp | None
+    verdict: RunVerdict
+    spread: str
+    """What is known of the spread over seeds, for a run of one seed."""
+    host_queue_drop_share: float | None
+    """Share of all drops that are in hosts' own queues; null without drops."""
+    rto_min_s: float | None
+    """The largest minimum RTO of any sender."""
+    decisions_left_out: int
+    """Decisions of TCP for which the table `decisions` had no room."""
+    traffic: list[Traffic]
+    caveats: list[str]
+    """What a reader must know before the numbers, one sentence each."""
+    files: list[str]
+    """What was written, relative to the folder."""
+    health: NotRequired[dict[str, Any]]
+    """How well a backend in real time kept its times."""
+    faults: NotRequired[list[str]]
+    """Why the run does not count."""
+    captures: NotRequired[dict[str, Any]]
+    """Of `fairport analyze`: how complete the captures are."""
+    runs: NotRequired[list[Summary]]
+    """Over several seeds: the summary of each valid run."""
+    invalid_runs: NotRequired[list[InvalidRun]]
