@@ -20,7 +20,7 @@ _NEVER_OPTIONS = {"--cluster", "--measure-hosts", "--fixes"}
 _LONG = {"--all"}
 _SCENARIOS = ("outcast", "two-switch", "outcast-1-to-12", "drawn.toml", "none.toml", "kept")
 _GOOD = {
-    "--backend": ("simulation", "captures", "linux"),
+    "--backend": ("simulation", "captures"),
     "--duration": ("1ms", "5ms"),
     "--repeat": ("1", "2"),
     "--set": ("queue.limit=32KiB", "duration=1ms", "traffic.0.size=10kB", "topology.k=4"),
