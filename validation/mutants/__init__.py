@@ -76,6 +76,9 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--crates", nargs="+", choices=list(rust.CRATES), help="of these only")
     parser.add_argument("--file", action="append", default=[], help="of this file of Rust only")
+    parser.add_argument(
+        "--own-tests", action="store_true", help="those of a crate only, which is quicker"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the samples (1)")
     parser.add_argument("--folder", type=Path, help="keep the copy and its builds here")
     parser.add_argument("--publish", action="store_true", help="renew the table in docs/")
