@@ -1,0 +1,380 @@
+//! The tables of packets: drops, marks, the trace around the longest blackouts, and chosen ports' packets.
+
+use fairport_net::discipline::{Admission, Backlog, Reason};
+use fairport_net::topology::star;
+use fairport_net::{Arrival, Counts, Header, Observer, Packet, PortId, Topology};
+use fairport_record::{Column, Content, Losses, PacketLog, Recorder, Table};
+use fairport_units::{Duration, Instant};
+
+const ACCEPTED: Admission = Admission::Accepted;
+const FULL: Admission = Admission::Dropped(Reason::Full);
+const END: Instant = Instant::from_ms(1);
+const FRAME_BYTES: u32 = 1518;
+
+/// A packet's content: its sequence number.
+#[derive(Clone, Copy)]
+struct Number(u32);
+
+impl Content for Number {
+    fn seq(&self) -> u32 {
+        self.0
+    }
+
+    fn identity(&self) -> u64 {
+        0
+    }
+}
+
+/// The switch's port to host 0, watched; packets come from the hosts 1 to 3, as flows of these numbers.
+struct Watched {
+    recorder: Recorder,
+    log: PacketLog,
+    port: PortId,
+    ingress: Vec<PortId>,
+    now: Instant,
+    arrivals: u64,
+    accepted: u64,
+}
+
+impl Watched {
+    fn new() -> Self {
+        let topology: Topology = star(4).expect("four hosts");
+        let switch = topology
+            .ports()
+            .iter()
+            .position(|port| !topology.node(port.node).is_host);
+        let switch = topology.ports()[switch.expect("a switch")].node;
+        let ports = topology.node(switch).ports.clone();
+        let mut recorder = Recorder::new(&topology, ports[0], END);
+        (0..4).for_each(|_| recorder.add_flow());
+        Self {
+            recorder,
+            log: PacketLog::new([ports[0]], Instant::from_us(3), Instant::from_us(5)),
+            port: ports[0],
+            ingress: ports,
+            now: Instant::ZERO,
+            arrivals: 0,
+            accepted: 0,
+        }
+    }
+
+    /// The next packet of a host, a microsecond after the one before. It leaves at `depart`.
+    fn arrive(&mut self, host: usize, admission: Admission, depart: Instant) {
+        self.now += Duration::from_us(1);
+        self.arrivals += 1;
+        self.report(host, admission, depart, self.arrivals, false);
+        self.accepted += u64::from(admission.is_accepted());
+    }
+
+    fn report(&mut self, host: usize, admission: Admission, depart: Instant, n: u64, again: bool) {
+        let header = Header {
+            flow: host as u32,
+            route: 0,
+            output: self.port,
+            size_bytes: 1500,
+            ecn: 0,
+            class: 0,
+        };
+        let arrival = Arrival {
+            time: self.now,
+            port: self.port,
+            ingress: self.ingress[host],
+            header: &header,
+            content: &Number(1000 + n as u32),
+            frame_bytes: FRAME_BYTES,
+            backlog: Backlog {
+                bytes: 3 * FRAME_BYTES,
+                packets: 3,
+            },
+            admission,
+            depart,
+            counts: Counts {
+                port_arrival: n,
+                ingress_arrival: n + 20,
+                flow_arrival: n + 40,
+                port_accepted: self.accepted,
+            },
+        };
+        if again {
+            self.recorder.revised(&arrival);
+            self.log.revised(&arrival);
+        } else {
+            self.recorder.detail(&arrival);
+            self.log.arrived(&arrival);
+        }
+    }
+
+    /// The n-th arrival of the port leaves.
+    fn departs(&mut self, n: u64, depart: Instant) {
+        let header = Header {
+            flow: 0,
+            route: 0,
+            output: self.port,
+            size_bytes: 1500,
+            ecn: 0,
+            class: 0,
+        };
+        let content = Number(0);
+        self.recorder
+            .departs(self.port, &Packet { header, content }, n, depart);
+        self.log.departs(self.port, n, depart);
+    }
+
+    /// Each of these is from a host: accepted (it leaves at once) or dropped.
+    fn all(&mut self, packets: &[(usize, Admission)]) {
+        for (host, admission) in packets {
+            self.arrive(*host, *admission, self.now + Duration::from_us(2));
+        }
+    }
+
+    fn trace(self) -> Table {
+        let [_, _, trace] = self.recorder.into_tables();
+        trace
+    }
+}
+
+fn numbers(table: &Table, name: &str) -> Vec<u64> {
+    match table.column(name).expect("a column") {
+        Column::U8(values) => values.iter().map(|value| u64::from(*value)).collect(),
+        Column::U32(values) => values.iter().map(|value| u64::from(*value)).collect(),
+        Column::U64(values) => values.clone(),
+        Column::F64(values) => values
+            .iter()
+            .map(|value| (value * 1e6).round() as u64)
+            .collect(),
+    }
+}
+
+fn times_us(table: &Table, name: &str) -> Vec<Option<u64>> {
+    let Some(Column::F64(values)) = table.column(name) else {
+        panic!("{name} is not a time")
+    };
+    let known = values
+        .iter()
+        .map(|value| (!value.is_nan()).then(|| (value * 1e6).round() as u64));
+    known.collect()
+}
+
+#[test]
+fn a_drop_and_a_mark_are_rows_with_what_was_counted_at_their_arrival() {
+    let mut port = Watched::new();
+    let later = Instant::from_us(50);
+    port.arrive(1, ACCEPTED, later);
+    port.arrive(2, FULL, Instant::NEVER);
+    port.arrive(3, Admission::Marked, later);
+    port.arrive(2, Admission::Dropped(Reason::Share), Instant::NEVER);
+    let (one, two) = (port.ingress[1].0, port.ingress[2].0);
+    assert_ne!(one, two);
+    let of_flow = |drops, marks| Losses {
+        drops,
+        marks,
+        late_drops: 0,
+    };
+    assert_eq!(port.recorder.losses(1), of_flow(0, 0));
+    assert_eq!(port.recorder.losses(2), of_flow(2, 0));
+    assert_eq!(port.recorder.losses(3), of_flow(0, 1));
+    let three = port.ingress[3].0;
+    let at = port.port.0;
+    let [drops, marks, _] = port.recorder.into_tables();
+    for (name, wanted) in [
+        ("time_s", [2, 4]),
+        ("port", [at.into(); 2]),
+        ("ingress_port", [two.into(); 2]),
+        ("flow", [2; 2]),
+        ("seq", [1002, 1004]),
+        ("size_bytes", [FRAME_BYTES.into(); 2]),
+        ("reason", [Reason::Full as u64, Reason::Share as u64]),
+        ("port_arrival", [2, 4]),
+        ("ingress_arrival", [22, 24]),
+        ("flow_arrival", [42, 44]),
+        ("port_accepted", [1, 2]),
+    ] {
+        assert_eq!(numbers(&drops, name), wanted, "{name}");
+    }
+    for (name, wanted) in [
+        ("time_s", 3),
+        ("port", at.into()),
+        ("ingress_port", three.into()),
+        ("flow", 3),
+        ("seq", 1003),
+    ] {
+        assert_eq!(numbers(&marks, name), [wanted], "{name}");
+    }
+}
+
+#[test]
+fn what_a_nic_drops_after_the_end_has_not_happened() {
+    let mut port = Watched::new();
+    port.now = END - Duration::from_us(1);
+    port.arrive(1, FULL, Instant::NEVER);
+    port.now = END - Duration::from_us(1) + Duration::from_ps(1);
+    port.arrive(1, FULL, Instant::NEVER);
+    let losses = port.recorder.losses(1);
+    assert_eq!((losses.drops, losses.late_drops), (1, 1));
+    assert_eq!(port.recorder.late_drops(port.port), 1);
+    assert_eq!(port.recorder.late_drops(port.ingress[1]), 0);
+    let [drops, _, _] = port.recorder.into_tables();
+    assert_eq!(numbers(&drops, "port_arrival"), [1]);
+}
+
+/// Four drops from host 1; between each two a packet of host 2 gets in.
+const BLACKOUT: [(usize, Admission); 8] = [
+    (1, FULL),
+    (2, ACCEPTED),
+    (1, FULL),
+    (2, ACCEPTED),
+    (1, FULL),
+    (2, ACCEPTED),
+    (1, FULL),
+    (2, ACCEPTED),
+];
+
+#[test]
+fn the_trace_has_a_blackout_and_eight_packets_before_and_after_it() {
+    let mut port = Watched::new();
+    port.all(&[(1, ACCEPTED); 10]);
+    port.all(&BLACKOUT);
+    port.all(&[(2, ACCEPTED); 20]);
+    let one = u64::from(port.ingress[1].0);
+    let trace = port.trace();
+    // the run is from the 11th arrival to the 17th
+    let wanted: Vec<u64> = (3..=25).collect();
+    assert_eq!(numbers(&trace, "time_s"), wanted);
+    let seqs: Vec<u64> = wanted.iter().map(|n| 1000 + n).collect();
+    assert_eq!(numbers(&trace, "seq"), seqs);
+    assert_eq!(numbers(&trace, "blackout_of"), vec![one; 23]);
+    let dropped: Vec<u64> = wanted
+        .iter()
+        .map(|n| u64::from([11, 13, 15, 17].contains(n)))
+        .collect();
+    assert_eq!(numbers(&trace, "fate"), dropped);
+    let ingress = numbers(&trace, "ingress_port");
+    assert_eq!(ingress.iter().filter(|of| **of == one).count(), 8 + 4);
+}
+
+#[test]
+fn drops_among_which_nobody_else_gets_in_are_no_blackout() {
+    let mut port = Watched::new();
+    port.all(&[
+        (2, ACCEPTED),
+        (1, FULL),
+        (1, FULL),
+        (1, FULL),
+        (2, ACCEPTED),
+        (1, FULL),
+        (2, ACCEPTED),
+    ]);
+    assert_eq!(port.trace().rows(), 0);
+    // with two drops none has to: between any two drops, on average, is one less than the drops
+    let mut port = Watched::new();
+    port.all(&[(1, FULL), (2, ACCEPTED), (1, FULL)]);
+    assert_eq!(port.trace().rows(), 3);
+    let mut port = Watched::new();
+    port.all(&[(1, FULL), (1, FULL)]);
+    assert_eq!(port.trace().rows(), 0);
+    // a packet of its own that gets in ends a run
+    let mut port = Watched::new();
+    port.all(&[(1, FULL), (2, ACCEPTED), (1, ACCEPTED), (1, FULL)]);
+    assert_eq!(port.trace().rows(), 0);
+}
+
+#[test]
+fn each_ingress_port_has_its_longest_blackout_and_the_longest_comes_first() {
+    let mut port = Watched::new();
+    let of_three = [
+        (3, FULL),
+        (2, ACCEPTED),
+        (3, FULL),
+        (2, ACCEPTED),
+        (3, FULL),
+        (3, ACCEPTED),
+    ];
+    port.all(&of_three);
+    port.all(&[(1, ACCEPTED); 30]);
+    port.all(&BLACKOUT);
+    port.all(&[(1, ACCEPTED); 30]);
+    // a shorter one of host 3 than before, and a longer one of host 1
+    port.all(&of_three[2..]);
+    port.all(&[(1, ACCEPTED); 30]);
+    port.all(&[BLACKOUT, BLACKOUT].concat());
+    let (one, three) = (u64::from(port.ingress[1].0), u64::from(port.ingress[3].0));
+    let trace = port.trace();
+    let of = numbers(&trace, "blackout_of");
+    let times = numbers(&trace, "time_s");
+    // of host 1 the last run, of eight drops; then of host 3 the first
+    let (first, second): (Vec<_>, Vec<_>) = of.iter().zip(&times).partition(|(of, _)| **of == one);
+    assert!(of[..first.len()].iter().all(|of| *of == one));
+    let ends = |rows: &[(&u64, &u64)]| (*rows[0].1, *rows[rows.len() - 1].1);
+    // arrivals: 6, 30, 8, 30, 4, 30, then 16 of which the last drop is the 15th
+    assert_eq!(ends(&first), (109 - 8, 124));
+    assert!(second.iter().all(|(of, _)| **of == three));
+    assert_eq!(ends(&second), (1, 5 + 8));
+}
+
+#[test]
+fn a_measurement_begins_without_the_blackouts_before_it() {
+    let mut port = Watched::new();
+    port.all(&BLACKOUT);
+    port.recorder.begin_measurement();
+    port.all(&[(1, FULL), (2, ACCEPTED)]); // one drop of a new run
+    assert_eq!(port.trace().rows(), 0);
+}
+
+#[test]
+fn a_traced_packet_leaves_when_its_scheduler_says_and_may_be_dropped_before() {
+    let mut port = Watched::new();
+    port.arrive(2, ACCEPTED, Instant::NEVER);
+    port.all(&BLACKOUT);
+    port.arrive(2, ACCEPTED, Instant::NEVER);
+    port.arrive(2, ACCEPTED, Instant::NEVER);
+    port.arrive(2, ACCEPTED, Instant::NEVER);
+    port.departs(1, Instant::from_us(40));
+    port.departs(10, END);
+    port.departs(11, END + Duration::from_ps(1));
+    port.report(2, FULL, Instant::NEVER, 12, true);
+    let trace = port.trace();
+    let departures = times_us(&trace, "depart_s");
+    assert_eq!(departures.len(), 12);
+    assert_eq!(departures[0], Some(40));
+    assert_eq!(departures[9..], [Some(1000), None, None]);
+    assert_eq!(numbers(&trace, "fate")[9..], [0, 0, 1]);
+}
+
+#[test]
+fn a_packet_log_has_what_arrives_within_its_time_and_what_became_of_it() {
+    let mut port = Watched::new();
+    assert!(port.log.watches(port.port));
+    assert!(!port.log.watches(port.ingress[1]));
+    for host in [1, 1, 2, 3, 1, 1] {
+        port.arrive(host, ACCEPTED, Instant::NEVER);
+    }
+    // the 3rd to the 5th arrive from 3 to 5 us
+    port.departs(2, Instant::from_us(20));
+    port.departs(4, Instant::from_us(30));
+    port.report(1, Admission::Marked, Instant::NEVER, 4, true);
+    port.report(1, FULL, Instant::NEVER, 5, true);
+    let table = port.log.into_table(END);
+    // waiting, marked, dropped
+    assert_eq!(numbers(&table, "fate"), [0, 2, 3]);
+    assert_eq!(numbers(&table, "seq"), [1003, 1004, 1005]);
+    assert_eq!(numbers(&table, "time_s"), [3, 4, 5]);
+    assert_eq!(times_us(&table, "depart_s"), [None, Some(30), None]);
+    assert_eq!(
+        numbers(&table, "queue_bytes"),
+        [u64::from(3 * FRAME_BYTES); 3]
+    );
+    let full = Reason::Full as u64;
+    assert_eq!(numbers(&table, "reason"), [255, 255, full]);
+}
+
+#[test]
+fn what_would_leave_after_the_end_still_waits() {
+    for (depart, fate) in [(END, 1), (END + Duration::from_ps(1), 0)] {
+        let mut port = Watched::new();
+        port.now = Instant::from_us(2);
+        port.arrive(1, ACCEPTED, depart);
+        let table = port.log.into_table(END);
+        assert_eq!(numbers(&table, "fate"), [fate]);
+        assert_eq!(times_us(&table, "depart_s"), [(fate == 1).then_some(1000)]);
+    }
+}
