@@ -236,6 +236,12 @@ impl Setup {
 pub(crate) fn check(name: &Value, log: &Log, received: &[Number], sends: &[Send]) {
     let dropped: u32 = log.fates.values().map(|fate| fate.drops).sum();
     assert_eq!(log.fates.len(), sends.len(), "{name}");
+    let mut counts: Vec<u64> = log.fates.values().map(|fate| fate.counts).collect();
+    counts.sort_unstable();
+    assert!(
+        counts.into_iter().eq(1..=sends.len() as u64),
+        "{name} counts arrivals"
+    );
     assert_eq!(received.len() + dropped as usize, sends.len(), "{name}");
     for sender in 0..SENDERS {
         let own = received
