@@ -282,11 +282,10 @@ class Datagrams:
 def scheduling_class() -> str: ...
 def run_switch(
     job_json: str,
-    attachments: Sequence[tuple[int, int, str]],
+    attachments: Sequence[tuple[int, int, str, float]],
     flows: Sequence[tuple[str, str, int, int, int]],
     *,
     tolerated_s: float,
-    silence_s: float,
     request_ports: tuple[int, int],
     packets: Sequence[int],
     captures: Sequence[tuple[int, Path, Path]],

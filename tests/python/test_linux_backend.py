@@ -124,9 +124,10 @@ def test_timeouts_that_the_switch_finds_are_those_that_the_kernel_counts(
 @as_root
 def test_hosts_have_the_minimum_rto_and_the_initial_window_of_the_scenario() -> None:
     settings = namespaces.HostSettings(sysctls=(), rto_min_ms=20, initial_window=3)
+    others = namespaces.HostSettings(sysctls=(), rto_min_ms=50, initial_window=10)
     made = namespaces.Namespaces()
     try:
-        made.make([0, 1], settings)
+        made.make({0: settings, 1: others})
         with namespaces.inside(made.hosts[0].namespace), IPRoute() as ip:
             found = [route.get_attr("RTA_METRICS") for route in ip.get_routes()]
     finally:

@@ -109,7 +109,7 @@ def test_hosts_receive_on_the_processors_that_the_switch_leaves() -> None:
     spaces = namespaces.Namespaces()
     settings = BACKEND.prepare(capacity.overload(pairs=1, duration_s=0.1), 1).settings
     try:
-        spaces.make([0], settings, capacity.processors_of_hosts(200_000))
+        spaces.make(settings, capacity.processors_of_hosts(200_000))
         command = ["ip", "netns", "exec", spaces.hosts[0].namespace, "cat"]
         shown = subprocess.run(
             [*command, "/sys/class/net/eth0/queues/rx-0/rps_cpus"],

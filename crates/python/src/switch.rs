@@ -25,14 +25,14 @@ pub(crate) fn plan(py: Python<'_>, job_json: &str) -> PyResult<Plan> {
         .map_err(|error| job_error(py, &error))
 }
 
-/// An interface's number, and the number and address of the host behind it.
-type Attached = (u32, u32, IpAddr);
+/// An interface's number, the number and address of the host behind it, and its senders' silence in s.
+type Attached = (u32, u32, IpAddr, f64);
 /// Addresses, protocol and ports of a flow's data.
 type Key = (IpAddr, IpAddr, u8, u16, u16);
 
 /// Forwards between the interfaces of the present network namespace until the job's duration has
 /// passed, or until `stops(seconds)`, which is asked 20 times per second, returns true. Frames later
-/// than `tolerated_s` count as stalled; a sender's silence of `silence_s` may end in a timeout;
+/// than `tolerated_s` count as stalled; a sender's silence of its host's length may end in a timeout;
 /// connections to `request_ports`, the first and the last, are requests. `flows` of the answer are the
 /// keys of all flows, by their numbers in the tables. Each packet at the ports with the numbers `packets`
 /// has a row in the table of that name. What arrives for the ports of `captures` and what leaves them is
@@ -41,7 +41,7 @@ type Key = (IpAddr, IpAddr, u8, u16, u16);
 ///
 /// Raises `JobError` for a job that cannot be, `OSError` without the privilege for it.
 #[pyfunction]
-#[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, silence_s, request_ports, packets, captures, snap_bytes, zero_s, processor, priority, stops))]
+#[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, request_ports, packets, captures, snap_bytes, zero_s, processor, priority, stops))]
 #[expect(
     clippy::too_many_arguments,
     reason = "each is named where it is called"
@@ -52,7 +52,6 @@ pub(crate) fn run_switch<'py>(
     attachments: Vec<Attached>,
     flows: Vec<Key>,
     tolerated_s: f64,
-    silence_s: f64,
     request_ports: [u16; 2],
     packets: Vec<u32>,
     captures: Vec<(u32, PathBuf, PathBuf)>,
@@ -66,10 +65,8 @@ pub(crate) fn run_switch<'py>(
     let rates: Vec<u64> = plan.ports().iter().map(|port| port.rate.as_bps()).collect();
     let attachments: Vec<Attachment> = attachments.into_iter().map(attachment).collect();
     let flows: Vec<FlowKey> = flows.into_iter().map(key).collect();
-    let seconds = |seconds: f64| Duration::from_ps((seconds * 1e12) as u64);
     let limits = Limits {
         tolerated: seconds(tolerated_s),
-        silence: seconds(silence_s),
         request_ports,
     };
     let mut switch = Switch::new(plan, &attachments, &flows, limits)
@@ -168,12 +165,17 @@ pub(crate) fn scheduling_class() -> &'static str {
     available_class().name()
 }
 
-fn attachment((interface, host, address): Attached) -> Attachment {
+fn attachment((interface, host, address, silence_s): Attached) -> Attachment {
     Attachment {
         interface,
         host,
         address,
+        silence: seconds(silence_s),
     }
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_ps((seconds * 1e12) as u64)
 }
 
 fn key((source, destination, protocol, source_port, destination_port): Key) -> FlowKey {

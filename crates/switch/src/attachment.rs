@@ -13,6 +13,9 @@ pub struct Attachment {
     pub host: u32,
     /// The host's address.
     pub address: IpAddr,
+    /// A silence of at least this length of one of its senders ends in a timeout: less than the host's
+    /// minimum RTO.
+    pub silence: Duration,
 }
 
 /// What the switch has to know of its hosts.
@@ -20,8 +23,6 @@ pub struct Attachment {
 pub struct Limits {
     /// A frame later than this is part of a stall.
     pub tolerated: Duration,
-    /// A sender's silence of at least this length ends in a timeout: less than its minimum RTO.
-    pub silence: Duration,
     /// Connections to these ports are requests: the data of their flows comes back from there.
     pub request_ports: [u16; 2],
 }

@@ -76,6 +76,8 @@ pub struct Switch {
     ring: Ring,
     outlet: Outlet,
     timeouts: TimeoutFinder,
+    /// what ends in a timeout of each host's senders, by host number
+    silences: Vec<Duration>,
     request_ports: RangeInclusive<u16>,
     answers: AnswerFinder,
     capturing: Option<Capturing>,
@@ -125,8 +127,10 @@ impl Switch {
             .max();
         let mut hosts = vec![None; count.unwrap_or(0)];
         let mut interfaces = vec![0; topology.nodes().len()];
+        let mut silences = vec![Duration::ZERO; topology.hosts().len()];
         for one in attachments {
             hosts[one.interface as usize] = Some(one.host);
+            silences[one.host as usize] = one.silence;
             interfaces[topology.hosts()[one.host as usize].0 as usize] = one.interface;
         }
         let mut switch = Self {
@@ -142,7 +146,8 @@ impl Switch {
             frames: Frames::with_capacity(FRAMES),
             ring: Ring::open(RING_MEBIBYTES)?,
             outlet: Outlet::open(attachments.iter().map(|one| one.interface))?,
-            timeouts: TimeoutFinder::new(limits.silence),
+            timeouts: TimeoutFinder::default(),
+            silences,
             request_ports: limits.request_ports[0]..=limits.request_ports[1],
             answers: AnswerFinder::new(topology.hosts().len()),
             capturing: None,
@@ -383,7 +388,7 @@ impl Switch {
         let forward = self.network.add_route(&paths.forward, draw(0));
         let backward = self.network.add_route(&paths.backward, draw(1));
         self.network.observer_mut().recorder.add_flow();
-        self.timeouts.add_flow();
+        self.timeouts.add_flow(self.silences[src as usize]);
         self.answers.add_flow();
         self.flows.add(key, number, [forward, backward]);
         self.flows.lane(&key)

@@ -20,29 +20,25 @@ struct Sender {
     active_at: Instant,
     /// Timeouts in a row for the same byte.
     in_a_row: u32,
+    /// A silence of at least this length ends in a timeout: less than its minimum RTO.
+    silence: Duration,
     is_known: bool,
 }
 
 /// Looks for timeouts of all flows.
+#[derive(Default)]
 pub(crate) struct TimeoutFinder {
     senders: Vec<Sender>,
-    silence: Duration,
     found: Timeouts,
 }
 
 impl TimeoutFinder {
-    /// A silence of at least `silence` ends in a timeout: less than the minimum RTO.
-    pub(crate) fn new(silence: Duration) -> Self {
-        Self {
-            senders: Vec::new(),
+    /// Adds the next flow, of whose sender a silence of at least `silence` ends in a timeout.
+    pub(crate) fn add_flow(&mut self, silence: Duration) {
+        self.senders.push(Sender {
             silence,
-            found: Timeouts::default(),
-        }
-    }
-
-    /// Adds the next flow.
-    pub(crate) fn add_flow(&mut self) {
-        self.senders.push(Sender::default());
+            ..Sender::default()
+        });
     }
 
     /// A sender sent `length` bytes of its sequence space from `seq` on.
@@ -57,14 +53,14 @@ impl TimeoutFinder {
                 unacknowledged: seq,
                 next: end,
                 active_at: now,
-                in_a_row: 0,
                 is_known: true,
+                ..*sender
             };
             return;
         }
         let silence = now.saturating_sub(sender.active_at);
         let is_again = is_before(seq, sender.next);
-        if is_again && seq == sender.unacknowledged && silence >= self.silence {
+        if is_again && seq == sender.unacknowledged && silence >= sender.silence {
             self.found.push(TimeoutRow {
                 flow,
                 start_s: sender.active_at,
@@ -119,8 +115,8 @@ mod tests {
     }
 
     fn sender_of_three_segments() -> TimeoutFinder {
-        let mut finder = TimeoutFinder::new(Duration::from_ms(2));
-        finder.add_flow();
+        let mut finder = TimeoutFinder::default();
+        finder.add_flow(Duration::from_ms(2));
         finder.sent(ms(0), 0, u32::MAX, 1); // SYN
         finder.acknowledged(ms(1), 0, 0);
         for i in 0..3 {
@@ -151,6 +147,19 @@ mod tests {
         let mut finder = sender_of_three_segments();
         finder.sent(ms(12), 0, 2000, 1000);
         assert_eq!(rows(finder), 0);
+    }
+
+    #[test]
+    fn each_sender_has_a_minimum_rto_of_its_own() {
+        let mut finder = sender_of_three_segments();
+        finder.add_flow(Duration::from_ms(150));
+        for flow in [0, 1] {
+            finder.sent(ms(100), flow, 5000, 1000);
+            finder.acknowledged(ms(101), flow, 5000);
+            finder.sent(ms(121), flow, 5000, 1000);
+        }
+        // 20 ms are a timeout of the first one alone
+        assert_eq!(rows(finder), 1);
     }
 
     #[test]

@@ -82,7 +82,8 @@ class PreparedLinux:
 
     scenario: Scenario
     job: Job
-    settings: HostSettings
+    settings: Mapping[int, HostSettings]
+    """By the number of the host; of those that take part."""
     stacks: Sequence[Stack]
     observation: Observation | None = None
     """What is kept of single packets, each port by its own name, and all ports of the network:"""
@@ -144,7 +145,7 @@ class PreparedLinux:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         try:
             processors = capacity.processors_of_hosts(self._frames_per_s)
-            spaces.make(self._hosts(), self.settings, processors)
+            spaces.make(self.settings, processors)
             lost = capacity.backlog_losses()
             outcome, report = self._run(spaces, self._network(spaces), progress)
             outcome["health"]["backlog_losses"] = capacity.backlog_losses() - lost
@@ -216,13 +217,6 @@ class PreparedLinux:
     def _layout(self) -> dict[str, Any]:
         return _core.layout(json.dumps(self.job.document))
 
-    def _hosts(self) -> list[int]:
-        """Numbers of the hosts that take part."""
-        names = {end for flow in self.job.flows for end in (flow["src"], flow["dst"])}
-        for workload in self.job.document["workloads"]:
-            names |= {end["host"] for end in (*workload["senders"], *workload["receivers"])}
-        return sorted(self._number(name) for name in names)
-
     def _number(self, host: str) -> int:
         return self._host_names.index(host)
 
@@ -243,10 +237,12 @@ class PreparedLinux:
         return SwitchTask(
             namespace=spaces.switch,
             job_json=json.dumps(self.job.document | {"duration_ps": longer}),
-            attachments=[(host.port, host.number, str(host.address)) for host in spaces.hosts],
+            attachments=[
+                (host.port, host.number, str(host.address), self._silence_s(host.number))
+                for host in spaces.hosts
+            ],
             flows=[spec.key(hosts) for spec in self._listed()],
             tolerated_s=self._expectation().drain_s,
-            silence_s=_SILENCE_OF_RTO_MIN * self.settings.rto_min_ms * 1e-3,
             request_ports=REQUEST_PORTS,
             packets=tuple(number[port] for port in wanted.packets),
             captures=capture_paths(wanted, number, self.scenario.seed),
@@ -316,7 +312,10 @@ class PreparedLinux:
         )
 
     def _has_timestamps(self) -> bool:
-        return ("ipv4/tcp_timestamps", "1") in self.settings.sysctls
+        return all(one.has_timestamps for one in self.settings.values())
+
+    def _silence_s(self, host: int) -> float:
+        return _SILENCE_OF_RTO_MIN * self.settings[host].rto_min_ms * 1e-3
 
     def _recorded(
         self,
@@ -378,7 +377,8 @@ class Linux:
             raise refused(scenario, job, error) from None
         if scenario.queue.implementation == "tc":
             shapers.check(scenario, _core.layout(json.dumps(job.document)))
-        settings, stacks = host_settings(scenario, job)
+        names = _core.topology_hosts(json.dumps(job.document["topology"]))
+        settings, stacks = host_settings(scenario, job, names)
         return PreparedLinux(scenario, job, settings, stacks, is_checked=is_checked)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairport import _core, headers
@@ -20,65 +21,91 @@ _KERNEL_NAMES = {"newreno": "reno"}
 # of a stack that no TCP connection has
 _ANY = Stack("reno", None)
 _PS_PER_MS = 10**9
+# what is set for a host, and so for all of its connections
+_OF_A_HOST = (
+    "sack",
+    "timestamps",
+    "ecn",
+    "sack_compression",
+    "slow_start_after_idle",
+    "rto_min_ps",
+    "initial_window_segments",
+)
 # room for the fastest flow, so that no socket's buffer limits it
 _SOCKET_BYTES = 8 << 20
 
 
-def host_settings(scenario: Scenario, job: Job) -> tuple[HostSettings, list[Stack]]:
-    """What is set on every host, and what the sockets of each of the job's stacks have.
+def host_settings(
+    scenario: Scenario, job: Job, names: Sequence[str]
+) -> tuple[dict[int, HostSettings], list[Stack]]:
+    """What is set on every host, by number, and what the sockets of each of the job's stacks have.
 
-    Raises ScenarioError for what a Linux host cannot do, or what this backend does not yet do.
+    `names` are those of all hosts. Raises ScenarioError for what a Linux host cannot do, or what
+    this backend does not yet do.
     """
     _refuse_what_is_simulated(scenario)
     stacks = [_resolved(stack) for stack in job.stacks]
-    for name in ("sack", "timestamps", "ecn", "rto_min_ps", "initial_window_segments"):
-        if len({stack[name] for stack in stacks}) > 1:
-            raise _refusal(
-                scenario,
-                "tcp",
-                f"differs between hosts in `{name}`: on this backend all hosts share it",
-                "give every flow the same stack, or use --backend simulation",
-            )
-    used = _used(job)
+    at_hosts = _at_hosts(job)
+    used = {number for stacks_here in at_hosts.values() for number in stacks_here}
     of_sockets = [
         Stack(_congestion_control(scenario, stack), _payload(stack)) if number in used else _ANY
         for number, stack in enumerate(stacks)
     ]
-    first = stacks[0]
+    settings = {}
+    for host in sorted(_taking_part(job), key=names.index):
+        here = [stacks[number] for number in sorted(at_hosts.get(host, {0}))]
+        for name in _OF_A_HOST:
+            if len({stack[name] for stack in here}) > 1:
+                raise _refusal(
+                    scenario,
+                    "tcp",
+                    f"differs between flows of {host} in `{name}`: on this backend all flows of a"
+                    " host share it",
+                    "give all flows of a host the same stack, or use --backend simulation",
+                )
+        settings[names.index(host)] = _settings(here[0])
+    return settings, of_sockets
+
+
+def _settings(stack: Mapping[str, Any]) -> HostSettings:
     sysctls = {
-        "tcp_sack": int(first["sack"]),
-        "tcp_timestamps": int(first["timestamps"]),
-        "tcp_ecn": 1 if first["ecn"] else 0,
-        "tcp_comp_sack_nr": first["sack_compression"],
-        "tcp_slow_start_after_idle": int(first["slow_start_after_idle"]),
+        "tcp_sack": int(stack["sack"]),
+        "tcp_timestamps": int(stack["timestamps"]),
+        "tcp_ecn": 1 if stack["ecn"] else 0,
+        "tcp_comp_sack_nr": stack["sack_compression"],
+        "tcp_slow_start_after_idle": int(stack["slow_start_after_idle"]),
         # nothing is learnt from an earlier connection, and a segment is one frame
         "tcp_no_metrics_save": 1,
         "tcp_min_tso_segs": 1,
         "tcp_rmem": f"4096 1048576 {_SOCKET_BYTES}",
         "tcp_wmem": f"4096 1048576 {_SOCKET_BYTES}",
     }
-    settings = HostSettings(
+    return HostSettings(
         sysctls=tuple((f"ipv4/{name}", str(value)) for name, value in sysctls.items()),
-        rto_min_ms=max(1, round(first["rto_min_ps"] / _PS_PER_MS)),
-        initial_window=first["initial_window_segments"],
+        rto_min_ms=max(1, round(stack["rto_min_ps"] / _PS_PER_MS)),
+        initial_window=stack["initial_window_segments"],
     )
-    return settings, of_sockets
 
 
-def _used(job: Job) -> set[int]:
-    """The stacks that some TCP connection has."""
-    listed = {
-        flow[f"{side}_stack"]
-        for flow in job.flows
-        if flow["udp"] is None
-        for side in ("sender", "receiver")
-    }
-    started = {
-        end["stack"]
-        for workload in job.document["workloads"]
-        for end in (*workload["senders"], *workload["receivers"])
-    }
-    return listed | started
+def _taking_part(job: Job) -> set[str]:
+    """Names of the hosts that send or receive."""
+    ends = {flow[end] for flow in job.flows for end in ("src", "dst")}
+    for workload in job.document["workloads"]:
+        ends |= {end["host"] for end in (*workload["senders"], *workload["receivers"])}
+    return ends
+
+
+def _at_hosts(job: Job) -> dict[str, set[int]]:
+    """The stacks that TCP connections of each host have."""
+    found: defaultdict[str, set[int]] = defaultdict(set)
+    for flow in job.flows:
+        if flow["udp"] is None:
+            found[flow["src"]].add(flow["sender_stack"])
+            found[flow["dst"]].add(flow["receiver_stack"])
+    for workload in job.document["workloads"]:
+        for end in (*workload["senders"], *workload["receivers"]):
+            found[end["host"]].add(end["stack"])
+    return found
 
 
 def _payload(stack: Mapping[str, Any]) -> PayloadSizes | None:

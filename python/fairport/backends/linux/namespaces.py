@@ -13,7 +13,7 @@ import os
 import re
 import socket
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address
@@ -65,6 +65,11 @@ class HostSettings:
     initial_window: int
     """Initial window of its routes, in segments."""
 
+    @property
+    def has_timestamps(self) -> bool:
+        """Whether its segments carry the timestamps option."""
+        return ("ipv4/tcp_timestamps", "1") in self.sysctls
+
 
 class Namespaces:
     """The namespaces of one run."""
@@ -75,18 +80,17 @@ class Namespaces:
         self.switch = f"{self.prefix}-switch"
         self.hosts: list[Host] = []
 
-    def make(
-        self, numbers: Sequence[int], settings: HostSettings, processors: Sequence[int] = ()
-    ) -> None:
-        """Makes the switch's namespace, and hosts of these numbers that know each other.
+    def make(self, settings: Mapping[int, HostSettings], processors: Sequence[int] = ()) -> None:
+        """Makes the switch's namespace, and hosts that know each other, by their numbers.
 
         They receive on these processors; without any, on the one that sends to them.
         """
         self.make_switch()
-        for number in numbers:
+        for number in settings:
             self.hosts.append(self._host(number))
         for host in self.hosts:
-            _configure(host, [other for other in self.hosts if other is not host], settings)
+            others = [other for other in self.hosts if other is not host]
+            _configure(host, others, settings[host.number])
             if processors:
                 _receive_on(host, processors)
 

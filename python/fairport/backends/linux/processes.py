@@ -35,12 +35,12 @@ class SwitchTask:
 
     namespace: str
     job_json: str
-    attachments: Sequence[tuple[int, int, str]]
-    """Interface at the switch, number and address of the host behind it."""
+    attachments: Sequence[tuple[int, int, str, float]]
+    """Interface at the switch; of the host behind it number, address, and after how long a silence
+    in s one of its senders may have had a timeout."""
     flows: Sequence[Key]
     """Of the flows that are known before the run."""
     tolerated_s: float
-    silence_s: float
     request_ports: tuple[int, int]
     packets: tuple[int, ...]
     """Numbers of the ports whose packets are kept."""
@@ -116,7 +116,6 @@ def forward(reports: Connection, task: SwitchTask) -> None:
         task.attachments,
         task.flows,
         tolerated_s=task.tolerated_s,
-        silence_s=task.silence_s,
         request_ports=task.request_ports,
         packets=task.packets,
         captures=task.captures,
