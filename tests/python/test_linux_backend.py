@@ -248,6 +248,20 @@ def test_what_a_real_host_cannot_do_is_refused(change: dict[str, Any], problem: 
         fp.run(SCENARIO | change, seed=1, backend="linux")
 
 
+def test_each_host_has_the_settings_of_its_own_stack() -> None:
+    slow = {"rto_min": "20ms", "sack": False}
+    pairs = [{"from": "h1", "to": "h0", "tcp": slow}, {"from": "h3", "to": "h2"}]
+    star = SCENARIO | {"topology": {"kind": "star", "hosts": 4}, "traffic": pairs}
+    settings = linux.BACKEND.prepare(fp.scenario(star), 1).settings
+    assert [settings[host].rto_min_ms for host in range(4)] == [20, 20, 10, 10]
+    sack = [dict(settings[host].sysctls)["ipv4/tcp_sack"] for host in range(4)]
+    assert sack == ["0", "0", "1", "1"]
+    # of two flows to one host each would need its own
+    to_one = [pairs[0], {"from": "h3", "to": "h0"}]
+    with pytest.raises(ScenarioError, match="between flows of h0 in `sack`"):
+        linux.BACKEND.prepare(fp.scenario(star | {"traffic": to_one}), 1)
+
+
 def test_the_gate_names_every_fault() -> None:
     # 16 KiB at 1 Gbit/s drain in 131 us
     expected = gate.Expectation(drain_s=131e-6, line_goodput_bps=941e6, rate_bps=1e9)

@@ -69,7 +69,7 @@ class Entry:
         if on_linux and experiment.linux is not None:
             # the parts of a section that a variant gives as a whole
             later = experiment.linux.scenario
-            if quick:
+            if quick and experiment.linux.slowed == 1:
                 later = later | experiment.quick
         patch |= {"name": f"{self.name.replace('/', '-')}-{variant.name}"}
         if "description" not in patch:

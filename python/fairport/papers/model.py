@@ -202,6 +202,9 @@ class OnLinux(Section):
 
     says: str
     """What it runs on, and what is scaled to what one machine carries."""
+    slowed: float = Field(default=1.0, ge=1)
+    """Its rates are so many times lower than the experiment's, and its times so many times longer.
+    What is measured is scaled back before it is compared with a claim."""
     seeds: int = Field(default=5, ge=1)
     scenario: dict[str, Any] = Field(default={})
     """Values by dotted paths, on those of the variants."""

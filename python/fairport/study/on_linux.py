@@ -29,6 +29,8 @@ class LinuxRuns:
     records: dict[str, list[Record | None]]
     """By variant, in order of the seeds; None where no run was valid."""
     invalid_runs: int
+    slowed: float = 1.0
+    """How many times lower its rates were, and longer its times."""
 
 
 def require(entries: Sequence[Entry]) -> None:
@@ -70,8 +72,9 @@ def run(
                         progress(Done(min(done + len(by_seed), total), total, 0, 0))
             done += len(seeds)
             records[variant.name] = [by_seed.get(seed) for seed in seeds]
-        assert entry.experiment.linux is not None, "required above"
-        found[entry.name] = LinuxRuns(entry.experiment.linux.says, records, invalid)
+        there = entry.experiment.linux
+        assert there is not None, "required above"
+        found[entry.name] = LinuxRuns(there.says, records, invalid, there.slowed)
     return found
 
 

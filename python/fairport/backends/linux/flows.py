@@ -57,7 +57,8 @@ class PayloadSizes:
     """How the payloads of a stack's flows are drawn: TCPRand."""
 
     r_min: int
-    adaptive: tuple[float, ...] | None
+    adaptive: str | tuple[float, ...] | None
+    """Its shape, by name or in numbers; None: the smallest payload is always `r_min`."""
 
 
 @dataclass(frozen=True)

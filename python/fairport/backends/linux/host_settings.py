@@ -111,9 +111,11 @@ def _at_hosts(job: Job) -> dict[str, set[int]]:
 def _payload(stack: Mapping[str, Any]) -> PayloadSizes | None:
     if stack["payload_sizing"] == "full":
         return None
-    shape = None
+    shape: str | tuple[float, ...] | None = None
     if stack["payload_sizing"] == "adaptive":
-        shape = tuple(math.inf if part is None else part / 1000 for part in stack["tcprand"])
+        shape = stack["tcprand"]
+        if not isinstance(shape, str):
+            shape = tuple(math.inf if part is None else part / 1000 for part in stack["tcprand"])
     return PayloadSizes(stack["payload_min_bytes"], shape)
 
 
