@@ -128,6 +128,14 @@ def test_bad_input_has_one_clear_error(fairport: Command, tmp_path: Path, case: 
     assert "Traceback" not in outcome.err
 
 
+def test_what_is_measured_ends_with_the_captures(fairport: Command, small: Captured) -> None:
+    egress = str(small.file("egress"))
+    summary = json.loads(fairport("analyze", egress, "--from", "0.03", "--json").out)
+    assert summary["measure"]["from_s"] == 0.03
+    assert summary["measure"]["to_s"] == pytest.approx(summary["simulated_s"])
+    assert 0.5e9 < summary["goodput_bps_total"] < 1e9
+
+
 def test_other_bad_input(fairport: Command, small: Captured, tmp_path: Path) -> None:
     ingress, egress = str(small.file("ingress")), str(small.file("egress"))
     other = str(small.file("egress", "s0:1"))
@@ -139,6 +147,7 @@ def test_other_bad_input(fairport: Command, small: Captured, tmp_path: Path) -> 
         ("--egress", egress): "without --ingress",
         ("--ingress", ingress, "--egress", other): "shares no packet",
         (egress, "--from", "2", "--to", "1"): "is not before --to",
+        (egress, "--from", "2"): "is not before the end of the captures, which last 0.060 s",
         (egress, "--map", "nowhere.csv"): "nowhere.csv: does not exist",
         (egress, "--map", str(tmp_path)): "cannot be read: is a directory",
         (egress, "--map", egress): "is not UTF-8 text",

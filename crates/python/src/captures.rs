@@ -1,5 +1,7 @@
 //! Analysis of captures.
 
+use std::io::ErrorKind;
+
 use fairport_trace::{
     Clock, Completeness, Error, FileSummary, Layout, Options, Outcome, OutputSummary, Role, Source,
     analyse,
@@ -85,7 +87,7 @@ fn capture_error(py: Python<'_>, error: &Error) -> PyErr {
     let (file, problem, remedy) = match error {
         Error::Io { file, source } => (
             file,
-            format!("cannot be read: {}", source.kind()),
+            format!("cannot be read: {}", reason(source)),
             "check its path and that you may read it".to_owned(),
         ),
         Error::Capture {
@@ -102,6 +104,15 @@ fn capture_error(py: Python<'_>, error: &Error) -> PyErr {
         }
     }
     raised
+}
+
+/// What the system says, without its number.
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::PermissionDenied => "permission is denied".to_owned(),
+        kind => kind.to_string(),
+    }
 }
 
 fn into_dict(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {

@@ -102,6 +102,7 @@ pub fn analyse(
     analysis.files = readings.iter().map(Reading::summary).collect();
     check_content(sources, &analysis)?;
     check_sides(sources, &analysis)?;
+    check_measure(&analysis)?;
     Ok(outcome(analysis))
 }
 
@@ -125,6 +126,22 @@ fn check_sides(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
     }
 }
 
+fn check_measure(analysis: &Analysis) -> Result<(), Error> {
+    match analysis.measure_ns {
+        Some((from_ns, _)) if from_ns >= analysis.end_ns => {
+            let last_s = analysis.end_ns as f64 / 1e9;
+            let problem =
+                format!("is not before the end of the captures, which last {last_s:.3} s");
+            Err(Error::new(
+                "--from",
+                problem,
+                "measure from an earlier time",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn check_content(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
     if analysis.packets > 0 {
         return Ok(());
@@ -135,7 +152,8 @@ fn check_content(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
         let remedy = "capture again while the flows run: tcpdump -i PORT -s 128 -w FILE";
         return Err(Error::new(file, "holds no packet", remedy));
     }
-    let problem = format!("holds no TCP or UDP in its {read} packets");
+    let packets = if read == 1 { "packet" } else { "packets" };
+    let problem = format!("holds no TCP or UDP in its {read} {packets}");
     let remedy = "capture at a port that the flows pass, with at least 96 bytes of each packet (-s 96); \
                   --tunnels looks into GRE and VXLAN";
     Err(Error::new(file, problem, remedy))

@@ -96,7 +96,9 @@ fn measurement(ends: &Ends, end_ns: u64) -> (u64, u64) {
 
 pub(crate) fn outcome(analysis: Analysis) -> Outcome {
     let ends = Ends::of(&analysis);
+    // nothing is measured after the captures
     let given = analysis.measure_ns;
+    let given = given.map(|(from_ns, to_ns)| (from_ns, to_ns.min(analysis.end_ns)));
     let (from_ns, to_ns) = given.unwrap_or_else(|| measurement(&ends, analysis.end_ns));
     let interval_ns = analysis.tracker.series.interval_ns();
     let measured: Vec<u64> = ends

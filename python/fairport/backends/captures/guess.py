@@ -23,6 +23,8 @@ MOST_FLOWS = 200
 """Long flows that a scenario has, at most: those with most data."""
 
 _DEFAULT_RATE_BPS = 1_000_000_000
+# slower ones are no links: the captures show next to nothing
+_SLOWEST_BPS = 10_000
 # rates that links have; what was measured is less than the next one by at most 7 %
 _RATES_BPS = [step * 10**power for power in range(6, 12) for step in (1, 2, 2.5, 4, 5)]
 _TOLERANCE = 0.07
@@ -77,7 +79,7 @@ def _senders(flows: pl.DataFrame) -> list[str]:
 def _rate_bps(peak_bps: float | None, flows: pl.DataFrame) -> float:
     """The line's rate: what passed within the busiest 10 ms, as a link has it."""
     most = peak_bps or float(flows["goodput_bps"].sum())
-    if most <= 0:
+    if most < _SLOWEST_BPS:
         return _DEFAULT_RATE_BPS
     nominal = next((rate for rate in _RATES_BPS if most <= rate * (1 + _TOLERANCE)), most)
     return nominal if most >= nominal * (1 - _TOLERANCE) else float(f"{most:.3g}")
