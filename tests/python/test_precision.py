@@ -79,11 +79,22 @@ def test_outliers_are_no_state() -> None:
 
 
 def test_seeds_are_added_where_the_interval_is_wide() -> None:
-    of = runs(narrow=[1.0, 1.01, 0.99, 1.0], wide=[0.1, 1.0, 3.0, 0.5])
+    of = runs(narrow=[1.0, 1.01, 0.99, 1.0, 1.0, 1.0], wide=[0.1, 1.0, 3.0, 0.5])
     more = more_seeds(of, ["point"], Precision("ratio", 0.1))
     assert more == [({"point": "wide"}, 5), ({"point": "wide"}, 6)]
     assert more_seeds(of, ["point"], Precision("ratio", 0.1, most_seeds=5)) == more[:1]
     assert more_seeds(of, ["point"], Precision("ratio", 0.1, most_seeds=4)) == []
+
+
+def test_of_fewer_than_six_seeds_there_is_no_95_percent_interval() -> None:
+    # the range of n values misses the median with a chance of 2 / 2**n
+    assert 2 / 2**5 > 0.05 > 2 / 2**6
+    of = runs(two=[1.0, 1.0], five=[1.0] * 5, six=[1.0] * 6)
+    more = more_seeds(of, ["point"], Precision("ratio", 0.1))
+    assert [(at["point"], seed) for at, seed in more] == [
+        *(("two", seed) for seed in (3, 4, 5, 6)),
+        ("five", 6),
+    ]
 
 
 def test_a_sweep_goes_on_until_it_is_precise(tmp_path: object) -> None:

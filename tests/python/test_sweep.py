@@ -415,7 +415,7 @@ def test_a_file_without_axes_is_refused(fairport: Command, tmp_path: Path) -> No
     (tmp_path / "mine.toml").write_text('scenario = "two-switch"\n')
     done = fairport("sweep", "mine.toml")
     assert (done.status, done.out) == (2, "")
-    assert "mine.toml: axes: names no axis" in done.err.replace("mine.toml:1", "mine.toml")
+    assert done.err.startswith("error: mine.toml: names no axis\nhint: give one")
 
 
 def test_more_than_a_million_points_need_a_yes() -> None:

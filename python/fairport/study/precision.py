@@ -26,6 +26,7 @@ APART = 5.0
 # .. and differ by this share of the larger mean: two states that are nearly the same are one
 _DIFFERENT = 0.2
 _FEWEST = 8
+_FEWEST_OF_AN_INTERVAL = 6
 _FEWEST_OF_A_STATE = 3
 _SHARE_OF_A_STATE = 0.1
 
@@ -86,14 +87,20 @@ def states(values: Values) -> tuple[float, float] | None:
 def more_seeds(
     runs: pl.DataFrame, axes: Sequence[str], precision: Precision
 ) -> list[tuple[Mapping[str, Any], int]]:
-    """Points whose interval is still too wide, with new seeds: half as many as each has had."""
+    """Points whose interval is still too wide, with new seeds: half as many as each has had.
+
+    Of fewer than six seeds not even the range is a 95 % interval of the median.
+    """
     found = summary(runs, axes, precision.metric)
     had = runs.group_by(axes).agg(pl.col("seed").max().alias("last"), pl.len().alias("had"))
     more: list[tuple[Mapping[str, Any], int]] = []
     for row in found.join(had, on=list(axes), maintain_order="left").iter_rows(named=True):
-        if (row["high"] - row["low"]) / 2 <= precision.share * abs(row["median"]):
+        missing = _FEWEST_OF_AN_INTERVAL - row["runs"]
+        is_narrow = (row["high"] - row["low"]) / 2 <= precision.share * abs(row["median"])
+        if is_narrow and missing <= 0:
             continue
-        new = min(ceil(row["had"] / 2), precision.most_seeds - row["had"])
+        wider = 0 if is_narrow else ceil(row["had"] / 2)
+        new = min(max(wider, missing), precision.most_seeds - row["had"])
         values = {axis: row[axis] for axis in axes}
         more += [(values, row["last"] + number) for number in range(1, new + 1)]
     return more

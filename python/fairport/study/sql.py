@@ -8,6 +8,7 @@ numbers beside it, named by its unit, since a comparison with a text compares le
 from __future__ import annotations
 
 import io
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fairport.errors import InputError
+from fairport.errors import InputError, did_you_mean
 from fairport.scenario.rows import in_base_units
 
 if TYPE_CHECKING:
@@ -93,13 +94,15 @@ def _answer(
         return pl.DataFrame(relation).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     except duckdb.Error as error:
         lines = str(error).splitlines()
-        hint = [line for line in lines if line.startswith("Candidate bindings")]
+        unknown = re.search(r'Referenced column "(.+?)" not found', lines[0])
+        views = "select column_name from duckdb_columns() where table_name in ('runs', 'points')"
+        columns = [name for (name,) in connection.execute(views).fetchall()]
         raise InputError(
             f"cannot be answered: {lines[0]}",
             file=file,
             field=field,
-            remedy=hint[0]
-            if hint
+            remedy=did_you_mean(unknown[1], columns)
+            if unknown
             else 'the table is `runs`; a name with a dot goes in quotes: "a.b"',
         ) from None
 

@@ -122,7 +122,7 @@ def run(
             wanted = runs.at_points(more)
             if not wanted:
                 break
-            making.run(wanted, executor)
+            making.run_at_once(wanted, executor)
     return study
 
 
