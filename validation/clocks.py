@@ -30,11 +30,11 @@ NO_BACKOFF = {"tcp.rto_max": "4ms", "tcp.rto_initial": "3ms"}
 
 # what is run -> overrides, besides the links between switches
 ROWS: dict[str, dict[str, Any]] = {
-    "20 flows a host": {"traffic.0.flows": 20},
-    "30 flows a host": {"traffic.0.flows": 30},
-    "5 flows a host": {"traffic.0.flows": 5},
-    "1 flow a host": {},
-    "20 flows a host, RTOs of 4 ms at most": {"traffic.0.flows": 20} | NO_BACKOFF,
+    "20 flows per host": {"traffic.0.flows": 20},
+    "30 flows per host": {"traffic.0.flows": 30},
+    "5 flows per host": {"traffic.0.flows": 5},
+    "1 flow per host": {},
+    "20 flows per host, RTOs of 4 ms at most": {"traffic.0.flows": 20} | NO_BACKOFF,
 }
 FABRIC = {"100 ppm slower": "999.9Mbps", "100 ppm faster": "1000.1Mbps"}
 
@@ -52,7 +52,7 @@ def drawn(seeds: int) -> str:
     """The ratio by how much faster the train is than the bottleneck, as the seeds have it."""
     runs = [
         (min(clock[port] for port in TRAIN) - clock[BOTTLENECK], ratio)
-        for ratio, clock in outcomes(ROWS["20 flows a host"], seeds)
+        for ratio, clock in outcomes(ROWS["20 flows per host"], seeds)
     ]
     rows = []
     for name, (low, high) in GROUPS_PPM.items():

@@ -108,7 +108,7 @@ class Result:
 
     @property
     def packets(self) -> pl.DataFrame:
-        """Every packet at the ports of which a run was to keep them."""
+        """Every packet at the ports that `--packets` or the `observation` named."""
         return self.tables["packets"]
 
     @property

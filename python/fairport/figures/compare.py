@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 TITLE = "Which fix works"
 CAPTION = (
     "Each grey dot is a run, the large dot is the median over the seeds, and the bar spans the "
-    "middle half. The band is the range that counts as an equal share."
+    "middle half, or with fewer than four seeds all of them. The band is the range that counts as "
+    "an equal share."
 )
 _WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.12
 _TOP_IN, _GAP_IN, _BOTTOM_IN = 0.62, 0.72, 0.62
@@ -130,7 +131,8 @@ def _heading(picture: style.Picture, comparison: Comparison, height: float) -> N
         Line2D([], [], marker="o", color=style.MUTED, linewidth=0, markersize=2, label="one run"),
     ]
     picture.legend(handles=marks, loc="lower right", ncols=3, bbox_to_anchor=(1, 0))
+    spread = "middle half" if comparison.has_quartiles else "range"
     picture.text(
-        left, 0.1 / height, "median and middle half over the seeds; band: an equal share",
+        left, 0.1 / height, f"median and {spread} over the seeds; band: an equal share",
         color=style.MUTED, fontsize=7.5,
     )  # fmt: skip

@@ -41,7 +41,7 @@ def page(comparison: Comparison, svg: Path) -> str:
         conditions=list(phase_parameters(comparison.scenario).items()),
         facts=[
             ("Seeds", f"{seeds[0]} to {seeds[-1]}, the same for every fix"),
-            ("Simulated", f"{comparison.scenario.duration} a run"),
+            ("Simulated", f"{comparison.scenario.duration} per run"),
             ("Runs", str(comparison.runs.height)),
             ("Version", f"fairport {model_version()}"),
         ],

@@ -41,7 +41,7 @@ def page(found: Validation, svg: Path) -> str:
         conditions=list(phase_parameters(found.simulated).items()),
         facts=[
             ("Seeds", f"{seeds[0]} to {seeds[-1]}, the same on both sides"),
-            ("Length", f"{found.scenario.duration} a run"),
+            ("Length", f"{found.scenario.duration} per run"),
             ("Valid runs", f"{runs[SIMULATION]} in simulation, {runs[LINUX]} on Linux"),
             ("Machine", f"{machine.cpu}, {machine.processors} processors"),
             ("Kernel", f"Linux {machine.kernel}, HZ = {machine.hz}"),

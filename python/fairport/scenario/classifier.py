@@ -24,15 +24,15 @@ class Classifier(Section):
     """
 
     threshold: PositivePacketCount = PacketCount("50 packets")
-    """L_t: so many packets of a flow are short; where it is tuned, what it begins with. The default
-    is that of the authors' web script."""
+    """L_t: the first packets of a flow, up to this number, are short. With `short_to_long` this is
+    the first threshold. The default is that of the authors' web script."""
     flow_timeout: PositiveDuration = Duration("1s")
-    """T_u: a flow that was silent for longer has ended, and begins anew."""
+    """T_u: a flow that was silent for longer has ended; its next packet begins a new one."""
     interval: PositiveDuration = Duration("10s")
     """T_c: how often the threshold is tuned."""
     short_to_long: Annotated[float, AfterValidator(_ratio)] | None = None
-    """SLR: the threshold is tuned so that there are so many short flows for each long one. Without
-    it the threshold stays as it is."""
+    """SLR: the threshold is tuned until this is the number of short flows per long flow. Without it
+    the threshold stays as it is."""
 
     def job(self) -> dict[str, Any]:
         """The classifier as the engine reads it."""

@@ -70,7 +70,7 @@ class Host(Section):
     processing: DrawnTime = UniformTime(kind="uniform", min=Duration("50ns"), max=Duration("150ns"))
     """Time that the host's processor takes for each segment sent or received, one after the other,
     so that no segment overtakes another. The default's mean lets a host handle 10 million
-    segments a second. Given beside a Linux stack, it takes the place of the measured times."""
+    segments per second. Given beside a Linux stack, it takes the place of the measured times."""
     profile: Profile | None = None
     """Measured times of hosts in place of `processing`: the name of a profile that comes with
     Fairport, the path of a file that `fairport doctor --measure-hosts` has written, or "none". The

@@ -10,6 +10,7 @@ from matplotlib.patches import Patch
 
 from fairport.figures import style
 from fairport.figures.papers import marks
+from fairport.repeats import FEWEST_FOR_QUARTILES
 
 if TYPE_CHECKING:
     from fairport.papers.model import Drawing
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
-    """Bars by hop class; the line on a bar spans the quartiles over the seeds."""
+    """Bars by hop class; the line on a bar spans the middle half of the seeds."""
     variant = done.entry.variants[0]
     records = done.records[variant.name]
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
     classes = style.hop_classes(records[0].flows)
     rates = np.array([record.flows.sort("flow")["goodput_bps"] for record in records]) / 1e6
-    q1, median, q3 = np.quantile(rates, [0.25, 0.5, 0.75], axis=0)
+    shares = [0.25, 0.5, 0.75] if len(done.seeds) >= FEWEST_FOR_QUARTILES else [0, 0.5, 1]
+    q1, median, q3 = np.quantile(rates, shares, axis=0)
     known = variant.published.classes if variant.published else {}
     left = 0.0
     for one in classes:
@@ -34,7 +36,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
         if len(published) == len(places):
             panel.plot(places, np.array(published) / 1e6, **marks.PUBLISHED)
         left += len(one.flows) + 0.6
-    panel.set(xticks=[], xlabel="one bar a flow, in order of the senders")
+    panel.set(xticks=[], xlabel="one bar per flow, in order of the senders")
     panel.set_ylabel("goodput (Mbit/s)")
     panel.set_ylim(bottom=0)
     handles = [Patch(**one.look.bar, label=one.name) for one in classes]
@@ -42,5 +44,5 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
         handles=[*handles, marks.published_handle()],
         loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=4, columnspacing=1.2,
     )  # fmt: skip
-    style.note(picture, "bar: median over the seeds, line: quartiles")
+    style.note(picture, f"bar: median, line: {marks.spread(done)}")
     return picture

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.lines import Line2D
 
 from fairport.figures import style
+from fairport.repeats import FEWEST_FOR_QUARTILES
 
 if TYPE_CHECKING:
     from fairport.study.reproduce import Reproduced
@@ -25,6 +26,13 @@ PUBLISHED: dict[str, Any] = {
 def published_handle() -> Line2D:
     """For legends."""
     return Line2D([], [], **PUBLISHED, label="published")
+
+
+def spread(done: Reproduced) -> str:
+    """What the line or the band around a median spans."""
+    if len(done.seeds) >= FEWEST_FOR_QUARTILES:
+        return "quartiles over the seeds"
+    return "least to greatest of the seeds" if len(done.seeds) > 1 else "nothing, of one seed"
 
 
 def of(done: Reproduced) -> str:

@@ -65,7 +65,7 @@ def _step(one: Variant) -> str:
 
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
-    """The median over the seeds and the quartiles."""
+    """The median over the seeds and their spread."""
     places = _Positions(done.entry.variants)
     quantity = METRICS[drawing.measure].quantity
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
@@ -91,7 +91,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     )  # fmt: skip
     dotted = _scale(panel, is_ratio=drawing.measure == "throughput_ratio")
     marked = "line: median, band" if places.joined else "mark: median, line"
-    style.note(picture, f"{marked}: quartiles over the seeds{dotted}")
+    style.note(picture, f"{marked}: {marks.spread(done)}{dotted}")
     return picture
 
 

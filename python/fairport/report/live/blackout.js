@@ -67,8 +67,8 @@ function drawBlackout(doc) {
   }));
 }
 
-// Black is the page's ink, which differs on a dark ground.
-const ink = (colour) => (colour === "#1c2733" ? "var(--ink)" : colour);
+// Black and blue are the page's, which differ on a dark ground.
+const ink = (colour) => ({ "#1c2733": "var(--ink)", "#0072b2": "var(--blue)" })[colour] || colour;
 const cross = (x, y, r) => `M${(x - r).toFixed(1)} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
 
 function svg(tag, attributes, ...children) {

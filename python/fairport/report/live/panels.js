@@ -101,7 +101,7 @@ class Panel {
 
   strokeOf(line) {
     const faded = view.flow !== null && line.flow !== undefined && line.flow !== view.flow;
-    return line.colour === "#0000" ? line.colour : line.colour + (faded ? "55" : "");
+    return line.colour === "#0000" ? line.colour : onGround(line.colour) + (faded ? "55" : "");
   }
 
   options() {
@@ -152,7 +152,7 @@ class Panel {
     const found = [];
     this.lines.forEach((line, at) => {
       if (line.band && this.lines[at + 1]?.band && line.name.includes("95th")) {
-        found.push({ series: [at + 1, at + 2], fill: line.colour + "40" });
+        found.push({ series: [at + 1, at + 2], fill: onGround(line.colour) + "40" });
       }
     });
     if (this.kind.id === "queue" && this.lines.length) {

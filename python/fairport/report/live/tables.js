@@ -119,7 +119,7 @@ function swatch(colour) {
   drawing.setAttribute("viewBox", "0 0 10 10");
   drawing.setAttribute("aria-hidden", "true");
   const square = document.createElementNS(space, "rect");
-  for (const [name, value] of Object.entries({ width: 10, height: 10, rx: 2, fill: colour })) {
+  for (const [name, value] of Object.entries({ width: 10, height: 10, rx: 2, fill: ink(colour) })) {
     square.setAttribute(name, value);
   }
   drawing.append(square);

@@ -94,4 +94,6 @@ function four(value) {
   return Math.abs(rounded) >= 10000 ? Math.round(value).toLocaleString("en") : String(rounded);
 }
 
+// The page's blue is lighter on a dark ground.
+const onGround = (colour) => (colour === "#0072b2" ? colourOf("--blue") : colour);
 const colourOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

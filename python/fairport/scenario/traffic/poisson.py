@@ -31,8 +31,8 @@ class Poisson(TrafficSection):
     receivers: Selector = Field(default="all", alias="to")
     """Who receives; each flow's receiver is drawn uniformly among those that are not its sender."""
     load: Annotated[float, AfterValidator(_load)]
-    """Payload offered, as a share of `capacity`: flows arrive at load * capacity / (8 * mean size)
-    a second, the mean being that of the sizes that are drawn."""
+    """Payload offered, as a share of `capacity`: load * capacity / (8 * mean size) flows arrive
+    per second. The mean is that of the sizes that are drawn."""
     overload: bool = False
     """Allows a load above 1, at which queues and flow completion times grow without bound."""
     capacity: PositiveRate | None = None
