@@ -93,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _targets(seconds: int) -> list[Target]:
-    limits = (f"-max_total_time={seconds}", "-timeout=120", "-rss_limit_mb=8192")
+    limits = (f"-max_total_time={seconds}", "-timeout=900", "-rss_limit_mb=8192")
     python = "" if find_spec("atheris") else "pip install atheris"
     rust = "" if shutil.which("cargo-fuzz") else "cargo install cargo-fuzz, and a nightly toolchain"
     found = []

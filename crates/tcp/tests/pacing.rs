@@ -86,3 +86,22 @@ fn random_gaps_are_uniform_up_to_their_maximum() {
     let mean = gaps.iter().map(|gap| gap.as_ps()).sum::<u64>() / gaps.len() as u64;
     assert!((350_000..650_000).contains(&mean), "{mean}");
 }
+
+/// A host whose queue is full takes nothing at the instant at which the pacer lets the next segment out.
+#[test]
+fn a_paced_segment_that_finds_its_hosts_queue_full_waits_for_later() {
+    let overrides = json!({"pacing": "window", "host_queue_pushback": true});
+    let settings = stack("rfc", &overrides);
+    let mut pair = Pair::same(&settings, ONE_WAY).connected();
+    pair.client.write(400_000);
+    pair.run_until(pair.now + Duration::from_ms(2));
+    let due = pair.client.poll_timer().expect("the pacer's timer");
+    assert!(due <= pair.now + Duration::from_ms(1));
+    pair.client.on_timer(due, &mut ());
+    assert!(pair.client.yields_to_host(due));
+    // with data outstanding it waits for an ACK or for its retransmission timer
+    let next = pair.client.poll_timer().expect("a timer");
+    assert!(next > due, "it would be woken at {due} for ever");
+    pair.client.on_timer(next, &mut ());
+    assert!(pair.client.poll_transmit(next).is_some());
+}

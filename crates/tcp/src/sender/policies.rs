@@ -190,6 +190,11 @@ impl Sender {
         if !self.policies.pushback {
             return false;
         }
+        if timers.deadline(Timer::Pacing) <= now
+            && let Some(pacer) = &mut self.policies.pacer
+        {
+            pacer.rest(timers); // it would fire at this instant for ever
+        }
         let window = self.congestion.window();
         let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
         if open && (self.has_unsent() || self.board.has_lost()) {
