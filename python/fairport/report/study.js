@@ -5,13 +5,11 @@
   const MOST_PANELS = 24;
   const [WIDE, LEFT, BELOW] = [400, 58, 34];
   const ALL = -1;
-  const [MEDIAN, LOW, HIGH, LOWER, UPPER] = [0, 1, 2, 3, 4];
   let doc = null;
   const view = { number: 0, best: ALL, x: 0, y: ALL, fixed: [], point: null };
 
   const number = () => doc.numbers[view.number];
   const isAxis = (axis) => axis !== ALL;
-
   // --- what is chosen -----------------------------------------------------------------------
 
   const free = () => doc.axes.map((_, axis) => axis).filter((axis) => ![view.x, view.y, view.best].includes(axis));
@@ -95,19 +93,11 @@
     return [...found.values()].sort(order).map((one) => ({ ...one, title: title(one.key) }));
   }
 
-  // What a point counts by: its median and interval; of two states, the worse one alone.
-  function counted(point) {
-    const of = number();
-    const at = of.at[point];
-    const cost = (value) => (of.goal === "even" ? (value > 0 ? Math.abs(Math.log(value)) : Infinity) : of.goal === "less" ? value : -value);
-    if (at[LOWER] === null) return { point, cost: cost(at[MEDIAN]), low: at[LOW], high: at[HIGH] };
-    const worse = cost(at[LOWER]) > cost(at[UPPER]) ? at[LOWER] : at[UPPER];
-    return { point, cost: cost(worse), low: worse, high: worse };
-  }
-
   // The best point, and those whose intervals reach that of the best.
   function winner(points) {
-    const [best, ...others] = points.filter((point) => number().at[point]).map(counted).sort((one, two) => one.cost - two.cost);
+    const of = number();
+    const known = points.filter((point) => of.at[point]).map((point) => ({ point, ...counted(of, of.at[point]) }));
+    const [best, ...others] = known.sort((one, two) => one.cost - two.cost);
     if (!best) return null;
     return { point: best.point, asGood: others.filter((other) => other.low <= best.high && best.low <= other.high).map((other) => other.point) };
   }
@@ -326,7 +316,6 @@
       const wins = (at) => cells.filter((won) => value(won.point) === at).length;
       const few = cells.filter((won) => won.asGood.length <= doc.most_as_good);
       const ties = (at) => few.filter((won) => won.asGood.some((point) => value(point) === at)).length;
-      const swatch = (fill, text) => make("span", {}, draw("svg", { class: "swatch", viewBox: "0 0 10 10" }, draw("rect", { width: 10, height: 10, fill })), text);
       const labels = used(view.best)
         .map((at) => ({ at, wins: wins(at), ties: ties(at) }))
         .filter((one) => one.wins + one.ties)

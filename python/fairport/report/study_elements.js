@@ -21,6 +21,22 @@ const unit = (of) => (of.unit ? ` ${of.unit}` : "");
 const named = (of) => (of.unit ? `${of.title} (${of.unit})` : of.title);
 const bare = (label) => label.replace(/ packets$/, "");
 
+const swatch = (fill, text) => make("span", {}, draw("svg", { class: "swatch", viewBox: "0 0 10 10" }, draw("rect", { width: 10, height: 10, fill })), text);
+
+// What the page holds of a number at a point.
+const [MEDIAN, LOW, HIGH, LOWER, UPPER] = [0, 1, 2, 3, 4];
+
+// What a point counts by: its median and interval; of two states, the worse one alone.
+function counted(of, at) {
+  const cost = (value) => {
+    if (of.goal === "even") return value > 0 ? Math.abs(Math.log(value)) : Infinity;
+    return of.goal === "less" ? value : -value;
+  };
+  if (at[LOWER] === null) return { cost: cost(at[MEDIAN]), low: at[LOW], high: at[HIGH] };
+  const worse = cost(at[LOWER]) > cost(at[UPPER]) ? at[LOWER] : at[UPPER];
+  return { cost: cost(worse), low: worse, high: worse };
+}
+
 function colour(of, value) {
   const scale = of.log ? Math.log : (one) => one;
   const [least, most] = [scale(of.least), scale(of.most)];
