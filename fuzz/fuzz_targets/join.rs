@@ -31,7 +31,7 @@ fuzz_target!(|case: (u32, Vec<Event>)| {
     let (window_ns, events) = case;
     let mut join = Join::new(u64::from(window_ns) + 1, TAPS, OUTPUTS);
     let (mut now, mut came_in, mut went_out, mut elsewhere) = (0_u64, 0_u64, 0_u64, 0_u64);
-    let (mut decided, mut dropped, mut left) = (0_u64, 0_u64, 0_u64);
+    let (mut decided, mut dropped, mut left, mut open) = (0_u64, 0_u64, 0_u64, 0_u64);
     let mut take = |emitted: &fairport_trace::join::Emitted| {
         decided += 1;
         match emitted.joined {
@@ -44,6 +44,7 @@ fuzz_target!(|case: (u32, Vec<Event>)| {
                     }
                     Fate::Dropped(_) => dropped += 1,
                     Fate::Unseen => {}
+                    Fate::Open => open += 1,
                 }
             }
             None => assert!(!emitted.is_apart),
@@ -97,6 +98,6 @@ fuzz_target!(|case: (u32, Vec<Event>)| {
     assert!(decided <= came_in + went_out + elsewhere);
     assert!(joined + missed + of(|one| one.without_ingress) <= went_out);
     assert!(arrived <= came_in);
-    assert_eq!(left, joined + missed);
+    assert_eq!((left, open), (joined + missed, of(|one| one.open)));
     assert_eq!(dropped, arrived - joined - of(|one| one.missed_at_egress) - of(|one| one.open));
 });

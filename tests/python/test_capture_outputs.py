@@ -164,6 +164,22 @@ def test_clocks_of_outputs_that_differ_are_aligned(
         assert missing.height <= 3, "but for those of the first and last moments"
 
 
+def test_every_packet_has_a_row_with_its_fate(two: Captured) -> None:
+    found = analyse(two.files, packets=True)
+    for output in found.summary["captures"]["outputs"]:
+        complete = output["completeness"]
+        fates = dict(
+            found.tables["packets"].filter(port=output["port"])["fate"].value_counts().iter_rows()
+        )
+        assert fates == {
+            "forwarded": complete["joined"],
+            "dropped": output["drops"],
+            "waiting": complete["open"],
+        }
+        assert complete["arrived"] == sum(fates.values())
+        assert complete["open"] > 0, "the run ends with packets in the queue"
+
+
 def test_a_table_of_outputs(fairport: Command, two: Captured) -> None:
     outcome = fairport("analyze", *two.files)
     assert (outcome.status, outcome.err) == (0, "")

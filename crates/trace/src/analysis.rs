@@ -362,7 +362,7 @@ impl Analysis {
         }
         let left_ns = match joined.fate {
             Fate::Forwarded { left_ns, .. } => Some(left_ns),
-            Fate::Unseen => Some(time_ns),
+            Fate::Unseen | Fate::Open => Some(time_ns),
             Fate::Dropped(_) => None,
         };
         self.tracker.observe(&Seen {

@@ -136,7 +136,7 @@ fn joined(passed: &[Passed], is_lost: impl Fn(usize) -> bool) -> (Vec<Drop>, u64
     let mut arrivals = vec![0_u64; taps as usize];
     let (mut drops, mut forwarded) = (Vec::new(), 0);
     let mut take = |emitted: &fairport_trace::join::Emitted| {
-        let Some(joined) = emitted.joined else {
+        let Some(joined) = emitted.joined.filter(|one| one.fate != Fate::Open) else {
             return;
         };
         let tap = joined.ingress;
@@ -152,7 +152,7 @@ fn joined(passed: &[Passed], is_lost: impl Fn(usize) -> bool) -> (Vec<Drop>, u64
                 assert!(left_ns >= emitted.time_ns, "it left before it came");
                 forwarded += 1;
             }
-            Fate::Unseen => panic!("nothing was acknowledged"),
+            Fate::Unseen | Fate::Open => panic!("nothing was acknowledged"),
         }
     };
     for (time_ns, side, packet) in &seen {

@@ -56,7 +56,7 @@ pub struct Emitted {
     pub direction: u32,
     /// when it came in
     pub time_ns: u64,
-    /// what was found out of it; none: it is for no output, or its fate is open
+    /// what was found out of it; none: it is for no output that was captured
     pub joined: Option<Joined>,
     /// of a drop: another packet, which the ingress capture missed, may have come in since the drop before it
     pub is_apart: bool,

@@ -2,7 +2,7 @@
 //! simulated port fills them.
 
 use fairport_net::discipline::{Admission, Reason};
-use fairport_net::{Arrival, Header, Observer, PortId, Topology};
+use fairport_net::{Arrival, Counts, Header, Observer, PortId, Topology};
 use fairport_record::tables::{PortRow, PortRows};
 use fairport_record::{Content, Counter, PacketLog, PortFingerprint, Recorder, Table};
 use fairport_units::Instant;
@@ -12,6 +12,14 @@ use crate::load::Load;
 
 /// Interval of the queue's samples.
 const QUEUE_INTERVAL_NS: u64 = 1_000_000;
+
+/// Of a packet that counts nowhere.
+const NONE_YET: Counts = Counts {
+    port_arrival: 0,
+    ingress_arrival: 0,
+    flow_arrival: 0,
+    port_accepted: 0,
+};
 
 /// What a record needs of a captured packet.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +74,8 @@ pub enum Fate {
     Unseen,
     /// it never left, for the reason that the capture gives, if any
     Dropped(Option<Reason>),
+    /// a capture ended before, or the other one began later: it counts nowhere
+    Open,
 }
 
 /// The port, and the ports by which packets come in for it.
@@ -123,14 +133,38 @@ impl JoinedPort {
             self.recorder.add_flow();
             self.flows += 1;
         }
+        self.queue.advance(passed.time_ns);
         let ingress = self.ingress[arriving.ingress as usize];
+        let time = Instant::from_ns(passed.time_ns);
+        let header = Header {
+            flow,
+            route: 0,
+            output: self.port,
+            size_bytes: passed.frame_bytes as u16,
+            ecn: 0,
+            class: 0,
+        };
+        let mut arrival = Arrival {
+            time,
+            port: self.port,
+            ingress,
+            header: &header,
+            content: &passed.facts,
+            frame_bytes: passed.frame_bytes,
+            backlog: self.queue.backlog(),
+            admission: Admission::Accepted,
+            depart: Instant::NEVER,
+            counts: NONE_YET,
+        };
+        if arriving.fate == Fate::Open {
+            self.log.iter_mut().for_each(|log| log.arrived(&arrival));
+            return;
+        }
         let direction = u64::from(passed.direction);
         if passed.is_apart {
             self.counter.arrive(self.port, ingress, direction);
         }
-        let counts = self.counter.arrive(self.port, ingress, direction);
-        self.queue.advance(passed.time_ns);
-        let backlog = self.queue.backlog();
+        arrival.counts = self.counter.arrive(self.port, ingress, direction);
         let (admission, depart) = match arriving.fate {
             Fate::Forwarded { left_ns, is_marked } => {
                 self.queue
@@ -142,7 +176,7 @@ impl JoinedPort {
                 };
                 (admission, Instant::from_ns(left_ns))
             }
-            Fate::Unseen => (Admission::Accepted, Instant::NEVER),
+            Fate::Unseen | Fate::Open => (Admission::Accepted, Instant::NEVER),
             Fate::Dropped(reason) => {
                 self.has_reasons |= reason.is_some();
                 (
@@ -159,28 +193,8 @@ impl JoinedPort {
                 self.accepted[1] += u64::from(passed.frame_bytes);
             }
         }
-        let header = Header {
-            flow,
-            route: 0,
-            output: self.port,
-            size_bytes: passed.frame_bytes as u16,
-            ecn: 0,
-            class: 0,
-        };
-        let time = Instant::from_ns(passed.time_ns);
         self.hash.admission(time, &header, admission);
-        let arrival = Arrival {
-            time,
-            port: self.port,
-            ingress,
-            header: &header,
-            content: &passed.facts,
-            frame_bytes: passed.frame_bytes,
-            backlog,
-            admission,
-            depart,
-            counts,
-        };
+        (arrival.admission, arrival.depart) = (admission, depart);
         self.recorder.detail(&arrival);
         if let Some(log) = &mut self.log {
             log.arrived(&arrival);

@@ -293,7 +293,7 @@ impl Join {
             Fate::Unseen
         } else if output.is_open(one.time_ns) {
             output.completeness.open += 1;
-            return Some(one.emitted(None));
+            Fate::Open
         } else {
             is_apart = self.has_missed_neighbour(ingress, egress, one.time_ns);
             Fate::Dropped(one.reason)
