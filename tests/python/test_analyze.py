@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -75,6 +77,24 @@ def test_given_sides_a_map_and_packed_files(
     assert "to out:" in out
     assert "alone (1 flow, 4 hops" in out
     assert "at server" in out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of POSIX")
+def test_a_pipe_with_a_name_is_read_once(
+    fairport: Command, small: Captured, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = small.file("egress").read_bytes()
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+    writer.start()
+    piped = json.loads(fairport("analyze", str(pipe), "--json").out)
+    writer.join()
+    read = json.loads(fairport("analyze", str(small.file("egress")), "--json").out)
+    assert piped["fingerprint"] == read["fingerprint"]
+    outcome = fairport("analyze", "--ingress", str(pipe), "--egress", str(small.file("egress")))
+    assert outcome.status == 2
+    assert "pipe: cannot be joined with other captures" in outcome.err
 
 
 def test_a_damaged_file_is_read_as_far_as_it_goes(

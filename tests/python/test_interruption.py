@@ -125,3 +125,39 @@ def test_ctrl_c_is_heard_while_a_study_waits_for_its_runs(tmp_path: Path) -> Non
         os.close(theirs)
     assert process.returncode == 130
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_is_heard_while_a_capture_waits_for_its_pipe(tmp_path: Path) -> None:
+    header = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+    process = subprocess.Popen(
+        [*ENTRY, "analyze", "-", "--out", "found"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    # a packet that never comes in whole
+    process.stdin.write(header + bytes(8) + b"\xff\xff\0\0" * 2 + bytes(1 << 10))
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    while unread(process.stdin.fileno()) > 0:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=20)
+    assert process.stderr is not None
+    assert process.stderr.read() == b"interrupted: nothing was written\n"
+    assert process.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def unread(pipe: int) -> int:
+    """Bytes in a pipe that its reader has not taken."""
+    import array
+    import fcntl
+    import termios
+
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]

@@ -166,18 +166,25 @@ fn layout(
     goes_on: &mut impl FnMut(Progress) -> bool,
 ) -> Result<Layout, Error> {
     let has_roles = sources.iter().any(|source| source.role != Role::Auto);
-    let has_stream = sources.iter().any(|source| source.file == "-");
-    if has_stream && (has_roles || sources.len() > 1) {
+    let stream = sources.iter().find(|source| is_stream(&source.file));
+    if let Some(source) = stream
+        && (has_roles || sources.len() > 1)
+    {
+        let name = if source.file == "-" {
+            "stdin"
+        } else {
+            &source.file
+        };
         let remedy = "write it to a file first: the join reads its captures twice";
         return Err(Error::new(
-            "stdin",
+            name,
             "cannot be joined with other captures",
             remedy,
         ));
     }
     let is_simple = match sources {
-        [source] if !has_stream => !has_both_directions(source)?,
-        _ => has_stream,
+        [source] if stream.is_none() => !has_both_directions(source)?,
+        _ => stream.is_some(),
     };
     if is_simple && !has_roles {
         return Ok(Layout::alone(sources.len()));
@@ -185,6 +192,12 @@ fn layout(
     Layout::find(sources, options.tunnels, |packets, bytes| {
         goes_on(Progress { packets, bytes })
     })
+}
+
+/// Whether it can be read once only: standard input, or a pipe with a name.
+fn is_stream(file: &str) -> bool {
+    let is_pipe = |about: std::fs::Metadata| !about.is_file() && !about.is_dir();
+    file == "-" || std::fs::metadata(file).is_ok_and(is_pipe)
 }
 
 fn has_both_directions(source: &Source) -> Result<bool, Error> {

@@ -9,10 +9,13 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -86,14 +89,16 @@ def analyse(
     started = datetime.now(timezone.utc)
     begin = time.perf_counter()
     try:
-        raw = _core.analyse_captures(
+        read = partial(
+            _core.analyse_captures,
             [(one.file, one.port, one.role) for one in given],
             tunnels=tunnels,
             window_s=window_s,
             measure_s=measure_s,
             packets=packets,
-            progress=progress,
         )
+        is_pipe = any(one.file == "-" or Path(one.file).is_fifo() for one in given)
+        raw = _of_pipe(read, progress) if is_pipe else read(progress=progress)
     except _core.CaptureError as error:
         raise CaptureError(error.problem, file=error.file, remedy=error.remedy) from None
     wall_s = time.perf_counter() - begin
@@ -112,6 +117,33 @@ def analyse(
         summary=cast("Summary", summary),
         manifest=_manifest(raw, summary, scenario, f"{name}-captured", started),
     )
+
+
+def _of_pipe(read: Callable[..., dict[str, Any]], progress: Progress | None) -> dict[str, Any]:
+    """Reads in a thread of its own: a read that waits for a pipe's writer does not hear Ctrl-C."""
+    done: Future[dict[str, Any]] = Future()
+    is_over = threading.Event()
+
+    def go_on(packets: int, size: int) -> None:
+        if is_over.is_set():
+            raise InterruptedError
+        if progress is not None:
+            progress(packets, size)
+
+    def work() -> None:
+        try:
+            done.set_result(read(progress=go_on))
+        except Exception as error:
+            done.set_exception(error)
+
+    thread = threading.Thread(target=work, daemon=True, name="captures")
+    thread.start()
+    try:
+        return done.result()
+    finally:
+        is_over.set()
+        # after Ctrl-C, a thread that reads ends soon; one that waits ends with the process
+        thread.join(timeout=1)
 
 
 def widen_stdin() -> None:
