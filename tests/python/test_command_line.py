@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+
 import pytest
 from conftest import Command
+from fairport.scenario.load import builtin_names
 
 
 @pytest.mark.parametrize(
@@ -43,3 +49,27 @@ def test_paths_begin_with_a_summary_and_can_be_cut(fairport: Command) -> None:
     assert lines[0] == "15 flows from 15 hosts to 1 host: 1 of 2 hops, 2 of 4 hops, 12 of 6 hops"
     assert "bottleneck edge0.0:0: 15 flows share 1 Gbit/s, 66.67 Mbit/s each" in lines[1]
     assert lines[6] == "... and 13 more; `--top 0` prints all"
+
+
+_TYPED = "fairport run outc"
+_COMPLETE = {
+    "bash": {"COMP_WORDS": _TYPED, "COMP_CWORD": "2"},
+    "zsh": {"_TYPER_COMPLETE_ARGS": _TYPED},
+    "fish": {"_TYPER_COMPLETE_ARGS": _TYPED, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+}
+
+
+@pytest.mark.parametrize("shell", _COMPLETE)
+def test_a_shell_completes_the_names_of_scenarios(shell: str) -> None:
+    asked = {"_FAIRPORT_COMPLETE": f"complete_{shell}", **_COMPLETE[shell]}
+    program = "import sys; sys.argv = ['fairport']; from fairport.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | asked,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = [name for name in builtin_names() if name.startswith("outc")]
+    assert len(names) > 1
+    assert re.findall(r"outc[\w-]*", done.stdout) == names

@@ -38,8 +38,22 @@ Assignments = Annotated[
         "--set", metavar="PATH=VALUE", help="Override a field: queue.limit=32KiB. May be repeated."
     ),
 ]
+
+
+def _scenarios(incomplete: str) -> list[str]:
+    """For the shell's completion: built-in scenarios, and else the files that the shell finds."""
+    from fairport.scenario.load import builtin_names
+
+    return [name for name in builtin_names() if name.startswith(incomplete)]
+
+
 ScenarioName = Annotated[
-    str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
+    str,
+    typer.Argument(
+        metavar="NAME|FILE",
+        help="A built-in scenario, or a TOML file.",
+        autocompletion=_scenarios,
+    ),
 ]
 SimulatedTime = Annotated[
     str,
