@@ -273,6 +273,8 @@ def test_the_gate_names_every_fault() -> None:
     assert "0.60 % of the run" in gate.faults(good | {"stalled_s": 0.06}, expected, 10.0, 900e6)[0]
     assert "3 frames were lost" in gate.faults(good | {"ring_losses": 3}, expected, 10.0, 9e8)[0]
     assert "missing at the end" in gate.faults(good | {"capture_losses": 1}, expected, 10.0, 9e8)[0]
+    assert gate.faults_of_windows({0: 12_000, 1: 1 << 30}) == []
+    assert "flow 3 had" in gate.faults_of_windows({3: 1 << 41})[0]
     assert "the line carried" in gate.faults(good, expected, 10.0, 880e6)[0]
     assert "nothing was measured" in gate.faults(good, expected, 10.0, 0.0)[0]
 

@@ -14,6 +14,7 @@ from fairport.papers.catalogue import chosen, entries
 from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.study import on_linux
+from fairport.study import reproduce as reproduce_study
 from fairport.study.reproduce import document, reproduce
 from fairport.study.store import Store
 
@@ -43,6 +44,29 @@ def test_every_linux_part_is_accepted_by_the_backend(entry: Any) -> None:
     for variant in on_linux._variants(entry):
         prepared = BACKEND.prepare(entry.scenario(variant, on_linux=True), 1)
         assert prepared.key.startswith("linux-")
+
+
+@pytest.mark.parametrize(
+    ("metric", "factor"),
+    [
+        ("goodput_bps_total", 10.0),
+        ("rtt_mean_s", 0.1),
+        ("throughput_ratio", 1.0),
+        ("timeouts", 1.0),
+        ("drop_run_share", 1.0),
+    ],
+)
+def test_rates_and_times_of_slower_runs_are_scaled_back(metric: str, factor: float) -> None:
+    assert reproduce_study._scale_back(metric, 10.0) == pytest.approx(factor)
+
+
+def test_slower_runs_are_as_long_as_their_own_part_says() -> None:
+    (entry,) = chosen(["prakash2012/one-to-n"])
+    for quick in (False, True):
+        scenario = entry.scenario(entry.variants[0], quick=quick, on_linux=True)
+        assert scenario.duration.seconds == 10
+        assert str(scenario.link.rate) == "100Mbps"
+        assert scenario.tcp.rto_min == 20 * 10**9
 
 
 def test_claims_have_both_results_and_invalid_runs_have_none(

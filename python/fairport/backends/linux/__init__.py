@@ -144,7 +144,7 @@ class PreparedLinux:
         except programs.ProgramError as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         try:
-            # a BPF program of ours was seen to go wrong where hosts receive beside the load
+            # beside the load the answers of BPF programs got lost (`gate.faults_of_windows`)
             processors = [] if own else capacity.processors_of_hosts(self._frames_per_s)
             spaces.make(self.settings, processors)
             lost = capacity.backlog_losses()
@@ -337,6 +337,7 @@ class PreparedLinux:
             faults = gate.faults_of_shapers(health, expected, goodput_bps)
         else:
             faults = gate.faults(health, expected, duration_s + _LEAD_S, goodput_bps)
+        faults += gate.faults_of_windows(report.largest_windows)
         faults += [f"flow {one.spec.number}: {one.error}" for one in report.flows if one.error]
         return Recorded(
             tables=columns.from_core(

@@ -18,6 +18,8 @@ _MISSING_SLOW = 0.03
 _MISSING_FAST = 0.06
 # a token bucket of one packet loses what its timer is late, whatever else the machine does
 _MISSING_SHAPERS = 0.2
+# RFC 7323 2.3: no receiver offers more
+_LARGEST_WINDOW_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,20 @@ def faults_of_shapers(
             f" {health['drops_counted']}"
         )
     return found + _missing(expected, goodput_bps, _MISSING_SHAPERS)
+
+
+def faults_of_windows(windows: Mapping[int, int]) -> list[str]:
+    """The same for the largest congestion window of each flow, in bytes.
+
+    On Linux 6.18 a BPF program's answer was seen to get lost, and a window to be a word of the
+    kernel's memory.
+    """
+    return [
+        f"flow {flow} had a congestion window of {window / 1e9:.3g} GB: its congestion control went"
+        " wrong"
+        for flow, window in windows.items()
+        if window > _LARGEST_WINDOW_BYTES
+    ]
 
 
 def _missing(expected: Expectation, goodput_bps: float, allowed: float) -> list[str]:
