@@ -204,7 +204,9 @@ mod tests {
     #[test]
     fn a_flow_has_rows_from_its_start_to_the_interval_in_which_it_ends() {
         let mut series = Series::new(Duration::from_ms(1), 1);
+        assert_eq!(series.next_at(), Instant::from_ms(1));
         series.sample(1, |_| None);
+        assert_eq!(series.next_at(), Instant::from_ms(2));
         series.sample(1, |_| Some(sample(10, 10, false)));
         series.sample(1, |_| Some(sample(30, 30, true)));
         series.sample(1, |_| Some(sample(30, 30, true)));

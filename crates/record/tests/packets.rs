@@ -324,11 +324,11 @@ fn a_measurement_begins_without_the_blackouts_before_it() {
 fn a_traced_packet_leaves_when_its_scheduler_says_and_may_be_dropped_before() {
     let mut port = Watched::new();
     port.arrive(2, ACCEPTED, Instant::NEVER);
+    port.departs(1, Instant::from_us(40)); // before there is a blackout
     port.all(&BLACKOUT);
     port.arrive(2, ACCEPTED, Instant::NEVER);
     port.arrive(2, ACCEPTED, Instant::NEVER);
     port.arrive(2, ACCEPTED, Instant::NEVER);
-    port.departs(1, Instant::from_us(40));
     port.departs(10, END);
     port.departs(11, END + Duration::from_ps(1));
     port.report(2, FULL, Instant::NEVER, 12, true);
