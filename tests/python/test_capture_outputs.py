@@ -100,8 +100,8 @@ def test_no_drop_is_found_elsewhere_and_drops_are_in_order(two: Captured, found:
 
 def test_the_verdict_is_on_the_worst_output(two: Captured, found: fp.Result) -> None:
     summary = found.summary
-    judged = {one["port"]: one["verdict"] for one in summary["captures"]["outputs"]}
-    ratios = {port: one["ratio"] for port, one in judged.items() if one["outcast"]}
+    assessed = {one["port"]: one["verdict"] for one in summary["captures"]["outputs"]}
+    ratios = {port: one["ratio"] for port, one in assessed.items() if one["outcast"]}
     assert ratios, "one lone sender beside eleven is an outcast"
     worst = min(ratios, key=lambda port: ratios[port])
     assert summary["bottleneck"]["port"] == worst

@@ -104,12 +104,12 @@ def analyse(
     wall_s = time.perf_counter() - begin
     name = name or _name(given)
     tables = _tables(raw, f"{name}-captured", known)
-    judged, entries = outputs.judge(
+    assessed, entries = outputs.assess(
         tables, raw["outputs"], lambda some: _of_tables(some, raw, name, wall_s)
     )
-    tables = judged.tables
-    scenario = guess.scenario(raw, tables, name, judged.port)
-    summary = _summary(raw, judged, entries)
+    tables = assessed.tables
+    scenario = guess.scenario(raw, tables, name, assessed.port)
+    summary = _summary(raw, assessed, entries)
     return Result(
         scenario=scenario,
         seed=scenario.seed,
@@ -200,13 +200,13 @@ def _of_tables(tables: Tables, raw: dict[str, Any], name: str, wall_s: float) ->
 
 
 def _summary(
-    raw: dict[str, Any], judged: outputs.Judged, entries: list[dict[str, Any]]
+    raw: dict[str, Any], assessed: outputs.Assessed, entries: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    tables, summary = judged.tables, judged.summary
+    tables, summary = assessed.tables, assessed.summary
     complete = outputs.completeness(raw["outputs"])
     notes = words.notes(raw, tables, complete)
     summary["verdict"] |= {
-        "sentence": words.in_all(summary["verdict"]["sentence"], entries, judged.port)
+        "sentence": words.in_all(summary["verdict"]["sentence"], entries, assessed.port)
     }
     span = loads.Span(raw["measure_from_s"], raw["measure_to_s"], raw["duration_s"])
     most: Any = tables["flows"]["traffic"].max()

@@ -1,4 +1,4 @@
-"""The outputs of a joined switch: each is judged alone, and a result is about the worst one.
+"""The outputs of a joined switch: each is assessed alone, and a result is about the worst one.
 
 Flows that leave by different outputs do not compete. Of several outputs the worst is the one at
 which the lone class has the least share, if any is outcast; otherwise the bottleneck, chosen as for
@@ -29,7 +29,7 @@ Summarise = Callable[[Tables], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Assessed:
     """What is about one output: the worst, or the only one, or, without any, a single capture."""
 
     port: str | None
@@ -37,22 +37,22 @@ class Judged:
     summary: dict[str, Any]
 
 
-def judge(
+def assess(
     tables: Tables, outputs: Sequence[Mapping[str, Any]], summarise: Summarise
-) -> tuple[Judged, list[dict[str, Any]]]:
+) -> tuple[Assessed, list[dict[str, Any]]]:
     """The worst output, and the summary's entry of each, in the order of the captures.
 
     `outputs` are those of the core, `summarise` gives the summary of tables.
     """
     ports = [str(one["port"]) for one in outputs]
     if not ports:
-        return Judged(None, tables, _summary(tables, summarise, is_joined=False)), []
+        return Assessed(None, tables, _summary(tables, summarise, is_joined=False)), []
     if len(ports) == 1:
-        only = Judged(ports[0], tables, _summary(tables, summarise, is_joined=True))
+        only = Assessed(ports[0], tables, _summary(tables, summarise, is_joined=True))
         return only, [_entry(only, outputs[0])]
-    judged = [_at(tables, port, summarise) for port in ports]
-    entries = [_entry(one, output) for one, output in zip(judged, outputs, strict=True)]
-    worst = judged[_worst(judged, tables["ports"])]
+    assessed = [_at(tables, port, summarise) for port in ports]
+    entries = [_entry(one, output) for one, output in zip(assessed, outputs, strict=True)]
+    worst = assessed[_worst(assessed, tables["ports"])]
     return replace(worst, tables=_marked(tables, str(worst.port))), entries
 
 
@@ -69,14 +69,14 @@ def completeness(outputs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     }
 
 
-def _at(tables: Tables, port: str, summarise: Summarise) -> Judged:
+def _at(tables: Tables, port: str, summarise: Summarise) -> Assessed:
     """The flows, drops and counts of one output alone."""
     here = tables["conversations"].filter(egress_port=port).select("flow")
     alone = tables | {
         "flows": tables["flows"].join(here, on="flow", how="semi", maintain_order="left"),
         **{name: tables[name].filter(port=port) for name in ("ports", "drops", "marks")},
     }
-    return Judged(port, alone, _summary(alone, summarise, is_joined=True))
+    return Assessed(port, alone, _summary(alone, summarise, is_joined=True))
 
 
 def _summary(tables: Tables, summarise: Summarise, *, is_joined: bool) -> dict[str, Any]:
@@ -89,20 +89,20 @@ def _summary(tables: Tables, summarise: Summarise, *, is_joined: bool) -> dict[s
     return summary
 
 
-def _worst(judged: Sequence[Judged], ports: pl.DataFrame) -> int:
+def _worst(assessed: Sequence[Assessed], ports: pl.DataFrame) -> int:
     """Its place: the outcast with the least share, or else the bottleneck."""
     outcast = [
         (one.summary["verdict"]["ratio"], place)
-        for place, one in enumerate(judged)
+        for place, one in enumerate(assessed)
         if one.summary["verdict"]["outcast"] and one.summary["bottleneck"]["drops"]
     ]
     if outcast:
         return min(outcast)[1]
-    has_long = [one.port for one in judged if (one.tables["flows"]["workload"] == BULK).any()]
+    has_long = [one.port for one in assessed if (one.tables["flows"]["workload"] == BULK).any()]
     candidates = ports.filter(pl.col("port").is_in(has_long)) if has_long else ports
     worst = metrics.bottleneck(candidates)
     return next(
-        (place for place, one in enumerate(judged) if worst and one.port == worst["port"]), 0
+        (place for place, one in enumerate(assessed) if worst and one.port == worst["port"]), 0
     )
 
 
@@ -126,7 +126,7 @@ def _marked(tables: Tables, port: str) -> Tables:
     }
 
 
-def _entry(one: Judged, output: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(one: Assessed, output: Mapping[str, Any]) -> dict[str, Any]:
     """What the summary says of an output."""
     (counts,) = one.tables["ports"].filter(port=one.port).select(_OF_PORT).to_dicts()
     runs = metrics.drop_runs(one.tables["drops"], "ingress")
