@@ -209,16 +209,16 @@ class _SoFar:
         """What a side's backend reports to."""
 
         def report(seed: int, simulated_s: float, packet_hops: int) -> None:
-            self._tell(side, seed, min(1.0, simulated_s / self._duration_s), packet_hops)
+            self._report(side, seed, min(1.0, simulated_s / self._duration_s), packet_hops)
 
         return report
 
     def ended(self, side: str, result: Result) -> None:
         """A run has ended, and counts or does not."""
         summary = result.summary
-        self._tell(side, result.seed, float(summary["valid"]), summary["packet_hops"])
+        self._report(side, result.seed, float(summary["valid"]), summary["packet_hops"])
 
-    def _tell(self, side: str, seed: int, share: float, packet_hops: int) -> None:
+    def _report(self, side: str, seed: int, share: float, packet_hops: int) -> None:
         if self._progress is None:
             return
         with self._lock:

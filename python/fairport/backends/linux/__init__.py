@@ -43,7 +43,7 @@ from fairport.backends.linux.flows import (
 from fairport.backends.linux.host_settings import host_settings
 from fairport.backends.linux.load import LoadReport, LoadTask
 from fairport.backends.linux.namespaces import HostSettings, Namespaces
-from fairport.backends.linux.observing import Observe
+from fairport.backends.linux.observing import Observe, largest_windows
 from fairport.backends.linux.processes import Child, ChildError, SwitchTask, forward, load
 from fairport.backends.linux.queue_trace import QueueTask, watch_queues
 from fairport.backends.observation import capture_paths, named
@@ -337,7 +337,7 @@ class PreparedLinux:
             faults = gate.faults_of_shapers(health, expected, goodput_bps)
         else:
             faults = gate.faults(health, expected, duration_s + _LEAD_S, goodput_bps)
-        faults += gate.faults_of_windows(report.largest_windows)
+        faults += gate.faults_of_windows(largest_windows(report.samples))
         faults += [f"flow {one.spec.number}: {one.error}" for one in report.flows if one.error]
         return Recorded(
             tables=columns.from_core(

@@ -73,14 +73,6 @@ class LoadReport:
     tables: Mapping[str, Mapping[str, np.ndarray]]
     """Rounds and requests."""
 
-    @property
-    def largest_windows(self) -> dict[int, int]:
-        """The largest congestion window of each flow that was sampled, in bytes."""
-        found: dict[int, int] = {}
-        for sample in self.samples:
-            found[sample.flow] = max(found.get(sample.flow, 0), sample.info.cwnd_bytes)
-        return found
-
 
 class Load:
     """All flows. Times are in s of the scenario's clock."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairport.backends.linux.flows import SENDER, FlowReport, LiveFlow
@@ -33,6 +33,14 @@ class Sample:
     new_bytes: int
     delivered_bytes: int
     info: TcpInfo
+
+
+def largest_windows(samples: Iterable[Sample]) -> dict[int, int]:
+    """The largest congestion window of each flow that was sampled, in bytes."""
+    found: dict[int, int] = {}
+    for sample in samples:
+        found[sample.flow] = max(found.get(sample.flow, 0), sample.info.cwnd_bytes)
+    return found
 
 
 class Observer:
