@@ -34,7 +34,7 @@ pub struct OutputSummary {
 impl JoinedSwitch {
     /// With so many ports by which packets come in, and so many outputs; `logs_packets`: with a row for each packet.
     pub(crate) fn new(ingress: u32, egress: u32, logs_packets: bool) -> Result<Self, Error> {
-        // a host stands for what is behind each port
+        // a host represents what is behind each port
         let topology = fairport_net::topology::star(ingress + egress).map_err(|_| {
             let remedy = "give the captures of the ports that carry traffic for the outputs";
             Error::new("--ingress", "has too many ports", remedy)
