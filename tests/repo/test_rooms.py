@@ -11,18 +11,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # what is no case but used by cases
 SHARED = {"__init__", "__main__", "case", "markdown"}
-SOURCES = [*(ROOT / "validation").glob("*.py"), ROOT / "validation" / "attack" / "__init__.py"]
-CASES = sorted(
-    "attack" if file.stem == "__init__" else file.stem.replace("_", "-")
-    for file in SOURCES
-    if file.stem not in SHARED or file.parent.name == "attack"
-)
-ON_NS3 = [
-    name
-    for name in CASES
-    if name != "attack"
-    and "ns3.program(" in (ROOT / "validation" / f"{name.replace('-', '_')}.py").read_text("utf-8")
-]
+PLACE = ROOT / "validation"
+# a case is a file, or a folder of them
+SOURCES = {
+    file.stem.replace("_", "-"): file for file in PLACE.glob("*.py") if file.stem not in SHARED
+} | {file.parent.name: file for file in PLACE.glob("*/__init__.py") if file.parent.name != "peers"}
+CASES = sorted(SOURCES)
+ON_NS3 = [name for name, file in SOURCES.items() if "ns3.program(" in file.read_text("utf-8")]
 
 
 def run(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -67,7 +62,7 @@ def test_an_unknown_case_is_refused_with_the_list() -> None:
 def test_every_table_that_a_case_renews_has_its_place() -> None:
     published = [
         match
-        for file in SOURCES
+        for file in SOURCES.values()
         for match in re.findall(
             r'(?:\.publish\(|between_markers\(DOCS / )"([\w/.-]+)", "([\w-]+)"',
             file.read_text("utf-8"),

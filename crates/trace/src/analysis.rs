@@ -6,11 +6,12 @@ use crate::capture::Capture;
 use crate::error::Error;
 use crate::flow::{Connections, Seen, Tracker};
 use crate::join::{Completeness, Emitted, Facts, Fate, Join, JoinedSwitch, Passed, Side};
+use crate::layout::Layout;
 use crate::outcome::{Outcome, outcome};
 use crate::packet::Packet;
 use crate::reading::{FileSummary, Next, Reading, earliest};
 use crate::record::Direction;
-use crate::taps::{Layout, Role, Source};
+use crate::taps::{Role, Source};
 
 /// Packets that are decoded before they are followed.
 const BATCH: usize = 64;

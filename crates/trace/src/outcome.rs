@@ -7,9 +7,9 @@ use fairport_units::{Duration, Instant};
 use crate::analysis::Analysis;
 use crate::flow::{Cause, FlowEnd};
 use crate::join::OutputSummary;
+use crate::layout::Layout;
 use crate::packet::address;
 use crate::reading::FileSummary;
-use crate::taps::Layout;
 
 /// A flow of so many bytes, or one that does not end, is a long one.
 const LONG_BYTES: u64 = 1_000_000;

@@ -7,8 +7,9 @@ use crate::capture::Capture;
 use crate::damage::Damage;
 use crate::error::Error;
 use crate::join::Side;
+use crate::layout::Layout;
 use crate::packet::{Packet, decode};
-use crate::taps::{Layout, Source, check_links};
+use crate::taps::{Source, check_links};
 
 /// What was read of a file.
 #[derive(Clone, Debug, Default)]

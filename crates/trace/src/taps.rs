@@ -1,14 +1,13 @@
-//! Where packets were captured, which side of the switch each place is, and whose clock it goes by.
+//! Where packets were captured: files and their interfaces, and a first pass over each file.
 //!
-//! What the user does not say is found by a first pass over the files: the directions that a capture notes of
-//! its packets, and which of them are seen at two places.
+//! The pass finds what the user does not say: the directions that a capture notes of its packets, and which
+//! of them are seen at two places.
 
 use crate::capture::Capture;
 use crate::error::Error;
-use crate::join::{Clock, Sampler, Side};
+use crate::join::Sampler;
 use crate::packet::{decode, is_known_link};
 use crate::record::{Direction, Interface};
-use crate::sides::{self, align};
 
 /// Which side of the switch a file is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,88 +89,8 @@ impl Survey {
     }
 }
 
-/// All taps, and the clock of each file.
-#[derive(Clone, Debug, Default)]
-pub struct Layout {
-    /// by file and interface
-    pub taps: Vec<Vec<Tap>>,
-    /// by file
-    pub clocks: Vec<Clock>,
-    /// names of the ports by which packets come in
-    pub ingress: Vec<String>,
-    /// names of the outputs; none: nothing is joined
-    pub egress: Vec<String>,
-}
-
-impl Layout {
-    /// Of sources of which nothing need be found out: one file without sides.
-    pub(crate) fn alone(files: usize) -> Self {
-        Self {
-            taps: vec![Vec::new(); files],
-            clocks: vec![Clock::default(); files],
-            ingress: Vec::new(),
-            egress: Vec::new(),
-        }
-    }
-
-    /// Where a packet of this file and interface was seen.
-    #[inline]
-    pub(crate) fn side(&self, file: usize, interface: u32, direction: Direction) -> Side {
-        let elsewhere = Side::Other((file as u32) << 16 | interface & 0xffff);
-        let Some(tap) = self.taps[file].get(interface as usize) else {
-            return elsewhere;
-        };
-        match (tap.ingress, tap.egress, direction) {
-            (Some(ingress), _, Direction::In) | (Some(ingress), None, Direction::Unknown) => {
-                Side::Ingress(ingress)
-            }
-            (_, Some(egress), Direction::Out | Direction::Unknown) => Side::Egress(egress),
-            _ => elsewhere,
-        }
-    }
-
-    /// Reads all files once, and finds out what they are.
-    ///
-    /// # Errors
-    /// If a file cannot be read, or the sides that were given share no packet.
-    pub(crate) fn find(
-        sources: &[Source],
-        tunnels: bool,
-        mut goes_on: impl FnMut(u64, u64) -> bool,
-    ) -> Result<Self, Error> {
-        let mut surveys = Vec::new();
-        for (file, source) in sources.iter().enumerate() {
-            surveys.push(survey(file, source, tunnels, &mut goes_on)?);
-        }
-        let sides = sides::find(sources, &surveys)?;
-        let mut layout = Self::alone(sources.len());
-        if !sides.egress.is_empty() {
-            layout.clocks = align(sources, &surveys, &sides)?;
-        }
-        let mut taps: Vec<Vec<Tap>> = surveys.into_iter().map(|one| one.taps).collect();
-        for (file, interface) in sides.ingress {
-            let tap = &mut taps[file][interface];
-            tap.ingress = Some(number_of(&mut layout.ingress, &tap.name));
-        }
-        for (file, interface) in sides.egress {
-            let tap = &mut taps[file][interface];
-            tap.egress = Some(number_of(&mut layout.egress, &tap.name));
-        }
-        layout.taps = taps;
-        Ok(layout)
-    }
-}
-
-/// The place of a port among those that are known by now.
-fn number_of(known: &mut Vec<String>, name: &str) -> u32 {
-    let place = known.iter().position(|one| one == name);
-    place.unwrap_or_else(|| {
-        known.push(name.to_owned());
-        known.len() - 1
-    }) as u32
-}
-
-fn survey(
+/// Reads a file once, and finds out what was captured in it.
+pub(crate) fn survey(
     file: usize,
     source: &Source,
     tunnels: bool,
