@@ -26,7 +26,6 @@ from validation.markdown import between_markers, table
 
 ROOT = Path(__file__).parents[2]
 FUZZ = ROOT / "fuzz"
-PAGE = DOCS / "validation/reliability.md"
 SECONDS = 600
 # the targets in Rust, and what they read
 RUST = {
@@ -88,7 +87,8 @@ def main(arguments: Sequence[str]) -> int:
         print(" ".join(rows[-1]), flush=True)
     print(table(_HEADS, rows))
     if given.publish:
-        between_markers(PAGE, "fuzz", table(_HEADS, _with_published(rows)))
+        text = table(_HEADS, _with_published(rows))
+        between_markers(DOCS / "validation/reliability.md", "fuzz", text)
     return int(failed)
 
 
@@ -113,7 +113,7 @@ def _targets(seconds: int) -> list[Target]:
 
 def _with_published(rows: list[list[str]]) -> list[list[str]]:
     """These rows in place of those that the page has of the same targets, in the targets' order."""
-    text = PAGE.read_text(encoding="utf-8")
+    text = (DOCS / "validation/reliability.md").read_text(encoding="utf-8")
     text = text.partition("<!-- fuzz: begin -->")[2].partition("<!-- fuzz: end -->")[0]
     lines = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
     known = {row[0]: row for row in ([cell.strip() for cell in line] for line in lines)}
