@@ -103,6 +103,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
 
     /// A packet arrives at a port that forwards ahead: it goes on from port to port until it is dropped,
     /// or comes to a node where the present is not known yet. Returns when its last bit leaves the first.
+    ///
+    /// It repeats the lines of `enqueue_fifo`: one function for both took 7 % more instructions per packet-hop.
     #[inline(never)]
     pub(super) fn enqueue_ahead(
         &mut self,
