@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
@@ -46,6 +46,8 @@ _UNKNOWN = {
 }
 _LONGEST_NAME = 100
 _PIPE_BYTES = 1 << 20
+# so soon Ctrl-C is heard
+_LOOK_S = 0.1
 
 
 class CaptureError(InputError):
@@ -139,6 +141,9 @@ def _of_pipe(read: Callable[..., dict[str, Any]], progress: Progress | None) -> 
     thread = threading.Thread(target=work, daemon=True, name="captures")
     thread.start()
     try:
+        # Where a library has a handler of SIGINT of its own (Polars), a wait without an end goes on.
+        while not done.done():
+            wait([done], timeout=_LOOK_S)
         return done.result()
     finally:
         is_over.set()
