@@ -141,7 +141,7 @@ def _of_pipe(read: Callable[..., dict[str, Any]], progress: Progress | None) -> 
     thread = threading.Thread(target=work, daemon=True, name="captures")
     thread.start()
     try:
-        # Where a library has a handler of SIGINT of its own (Polars), a wait without an end goes on.
+        # Where a library (Polars) handles SIGINT too, a wait without an end goes on.
         while not done.done():
             wait([done], timeout=_LOOK_S)
         return done.result()
