@@ -7,11 +7,13 @@ drawn, while this process writes its SVG, draws the next one, and writes the rep
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fairport.study.workers import WorkerDiedError, shared
@@ -62,6 +64,7 @@ def saver() -> Iterator[Saver]:
 
 def get_ready() -> None:
     """Starts the worker process and its imports, for a caller who is going to draw."""
+    _leave_out_3d()
     if _has_a_worker():
         Thread(target=_start_the_worker, daemon=True).start()
 
@@ -71,7 +74,18 @@ def _start_the_worker() -> None:
         shared().call(_import_what_draws)
 
 
+def _leave_out_3d() -> None:
+    """In a process that imports matplotlib for these figures alone: they are all flat.
+
+    Its axes in three dimensions are a third of what matplotlib imports besides numpy.
+    """
+    flat = ModuleType("mpl_toolkits.mplot3d")
+    vars(flat)["Axes3D"] = None  # matplotlib then goes without
+    sys.modules.setdefault(flat.__name__, flat)
+
+
 def _import_what_draws(_: Any) -> None:
+    _leave_out_3d()
     from matplotlib.backends import backend_agg as backend_agg
 
     from fairport.figures import style as style

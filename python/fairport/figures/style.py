@@ -221,8 +221,8 @@ def save(picture: Figure, path: Path) -> None:
         if path.suffix == ".svg":
             picture.savefig(path, metadata={"Date": None})
         else:
-            # More compression takes longer than drawing, for a tenth of the size.
-            pack = {"compress_level": 3}
+            # More compression takes longer, for a tenth of the size at most.
+            pack = {"compress_level": 1}
             picture.savefig(path, dpi=PNG_DPI, metadata={"Software": None}, pil_kwargs=pack)
 
 

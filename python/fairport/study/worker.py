@@ -8,6 +8,7 @@ does, so it does not outlive its parent.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -22,6 +23,8 @@ Report = Callable[[float, int], None]
 
 _LENGTH = struct.Struct("<Q")
 _REPORT_EVERY_S = 0.1
+# as the command line: most objects of a worker stay
+_COLLECT_EVERY = 100_000
 
 
 def send(stream: BinaryIO, value: Any) -> None:
@@ -45,6 +48,7 @@ def receive(stream: BinaryIO) -> Any:
 
 def main() -> None:
     """Answers calls until there are no more."""
+    gc.set_threshold(_COLLECT_EVERY)
     # Ctrl-C is the parent's, which ends its workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     calls = os.fdopen(os.dup(0), "rb")

@@ -226,14 +226,14 @@ def _short(column: pl.Series) -> list[Any]:
 
 
 def _digits(values: Any) -> list[float | None]:
-    """Six significant digits; null for what is not known."""
+    """Six significant digits, whole numbers in full; null for what is not known."""
+    exact = np.asarray(values, dtype=np.float64)
+    size = np.abs(np.where(np.isfinite(exact) & (exact != 0), exact, 1.0))
+    places = 5 - np.floor(np.log10(size))
+    # powers of ten up to 10^22 are exact, and so the quotient is the double nearest to the decimal
+    up, down = 10.0 ** np.clip(places, 0, 22), 10.0 ** np.clip(-places, 0, 22)
+    short = np.where(exact == np.trunc(exact), exact, np.rint(exact / down * up) / up * down)
     return [
-        None if value is None or value != value else _six(value)
-        for value in np.asarray(values, dtype=np.float64).tolist()
+        None if value != value else int(value) if value.is_integer() else value
+        for value in short.tolist()
     ]
-
-
-def _six(value: float) -> float:
-    if value == int(value):
-        return int(value)
-    return float(f"{value:.6g}")
