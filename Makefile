@@ -30,9 +30,12 @@ demo: $(VENV)/.built  ## run the first scenario, `outcast`, with four seeds, and
 	$(BIN)/fairport run outcast --repeat 4 --out $$out --force && touch $$out/.demo && \
 	echo "The report: $$out/report.html"
 
+# Tests with the mark `alone` need real time or the whole machine; the others run on every core, a file in one process.
+# The files of tests/repo come first: they have the longest tests.
 test: $(VENV)/.built  ## run every test, Rust and Python
 	$(CARGO) test --workspace --locked
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest -m "not alone" --numprocesses logical --dist loadfile --no-loadscope-reorder tests/repo tests/python
+	$(BIN)/python -m pytest -m "alone" tests/repo tests/python
 
 # The last two need tools, or a network, that may not be there: they are skipped with their reason.
 lint: $(VENV)/.built  ## check format, lints, types, rustdoc's links and the dependencies' licences; FIX=1: format the sources first

@@ -137,6 +137,7 @@ def test_killed_workers_and_a_killed_scheduler_cost_no_run(
     assert there["fingerprint"][0] == fp.run(one, here["seed"][0]).fingerprint
 
 
+@pytest.mark.alone
 def test_an_address_at_which_nothing_is_is_an_error_within_ten_seconds(
     fairport: Command, tmp_path: Path
 ) -> None:

@@ -266,6 +266,7 @@ def test_too_few_answers_make_no_profile() -> None:
         profile(tables.empty("answers"), [{"lag_p50_s": 0.0, "lag_p99_s": 0.0}], "nothing")
 
 
+@pytest.mark.alone
 @as_root
 def test_real_hosts_answer_after_microseconds() -> None:
     real = SCENARIO | {

@@ -27,7 +27,10 @@ ENDLESS = [
     "probes.queue_interval=1h",
 ]
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them"),
+]
 
 
 def interrupted(

@@ -34,6 +34,8 @@ from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.microscope import focus, look
 from pyroute2 import IPRoute
 
+pytestmark = pytest.mark.alone
+
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
 
 SCENARIO: dict[str, Any] = {

@@ -20,6 +20,8 @@ from fairport import _core
 from fairport.backends.jobs import job_of
 from fairport.backends.linux import BACKEND, capacity, namespaces
 
+pytestmark = pytest.mark.alone
+
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
 
 # 1538 B of a full frame on the wire, and an ACK for every second of them

@@ -23,6 +23,8 @@ if os.geteuid() != 0:
 
 from fairport.backends.linux import gate
 
+pytestmark = pytest.mark.alone
+
 SCENARIO: dict[str, Any] = {
     "name": "linux-captured",
     "duration": "1s",

@@ -21,6 +21,8 @@ if sys.platform != "linux":
 
 from fairport.backends.linux import congestion, programs
 
+pytestmark = pytest.mark.alone
+
 loadable = pytest.mark.skipif(bool(lack_of_bpf()), reason=lack_of_bpf())
 
 SCENARIO: dict[str, Any] = {

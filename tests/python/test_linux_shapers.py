@@ -19,6 +19,8 @@ if sys.platform != "linux":
 
 from fairport.backends.linux import gate, shapers
 
+pytestmark = pytest.mark.alone
+
 _LACK = lack_of_bpf() or ("" if shutil.which("tc") else "needs tc")
 able = pytest.mark.skipif(bool(_LACK), reason=_LACK)
 

@@ -17,6 +17,8 @@ if sys.platform != "linux":
 
 from fairport.backends.linux import congestion
 
+pytestmark = pytest.mark.alone
+
 SCENARIO: dict[str, Any] = {
     "name": "soak-test",
     "duration": "0.8s",

@@ -20,6 +20,8 @@ if sys.platform != "linux":
 
 from fairport.backends.linux import namespaces, tcp_info
 
+pytestmark = pytest.mark.alone
+
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
 
 MSS = 1448

@@ -16,6 +16,8 @@ if sys.platform != "linux":
 
 from fairport.backends.linux import doctor
 
+pytestmark = pytest.mark.alone
+
 SCENARIO = """
 name = "user-namespace"
 duration = "1s"

@@ -20,6 +20,8 @@ from pathlib import Path
 import pytest
 from fairport.backends.captures import Source, analyse
 
+pytestmark = pytest.mark.alone
+
 SENDERS = 3
 SECONDS = 3.0
 # of the drops that the shaper counted

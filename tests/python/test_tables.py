@@ -1,5 +1,8 @@
 """Tables have the columns that are promised, whatever the engine's numbers look like."""
 
+import subprocess
+import sys
+
 import fairport as fp
 import polars as pl
 import pytest
@@ -50,6 +53,27 @@ def test_a_table_that_the_engine_does_not_fill_is_empty():
     _, frames = made(duration_s=0.1)
     assert frames["marks"].is_empty()
     assert frames["marks"].columns == ["run_id", "time_s", "port", "ingress_port", "flow", "seq"]
+
+
+_IN_THREADS = """
+import sys, threading
+import numpy, polars
+from fairport.backends import columns
+sys.setswitchinterval(1e-6)
+started = threading.Barrier(8)
+def first_array():
+    started.wait()
+    polars.Series(numpy.zeros(3))
+threads = [threading.Thread(target=first_array) for _ in range(8)]
+for each in threads: each.start()
+for each in threads: each.join()
+"""
+
+
+def test_the_first_tables_of_a_process_may_be_made_in_several_threads_at_once():
+    for _ in range(4):
+        done = subprocess.run([sys.executable, "-c", _IN_THREADS], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_column_is_explained():

@@ -161,6 +161,7 @@ def test_when_two_sides_agree(
     assert study.agrees(ratios, peers) == agree
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
 def test_real_linux_is_one_of_the_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     from fairport.backends.linux import gate, host_times

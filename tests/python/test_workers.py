@@ -67,6 +67,7 @@ def test_a_dead_worker_is_an_error_and_another_takes_its_place(workers: Workers)
     assert workers.call(process) not in (first, os.getpid())
 
 
+@pytest.mark.alone
 def test_progress_is_reported_and_may_end_the_call(workers: Workers) -> None:
     seen: list[int] = []
     assert workers.call(reports, report=lambda _, hops: seen.append(hops)) == "done"

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -124,3 +125,14 @@ def test_make_targets_are_few_and_help_lists_them() -> None:
     ).stdout
     assert len(targets) <= 12
     assert re.findall(r"make ([a-z-]+)", listed) == targets
+
+
+def test_make_test_runs_every_test_once() -> None:
+    """Two calls of pytest with the same files: one has the tests that the other leaves out."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    calls = re.findall(r"^\t\$\(BIN\)/python -m pytest (.+)$", makefile, re.MULTILINE)
+    selections = [shlex.split(call)[:2] for call in calls]
+    assert selections == [["-m", "not alone"], ["-m", "alone"]]
+    for call in calls:
+        folders = {word for word in shlex.split(call) if word.startswith("tests/")}
+        assert folders == {f"tests/{file.parent.name}" for file in ROOT.glob("tests/*/test_*.py")}

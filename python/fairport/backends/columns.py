@@ -27,6 +27,10 @@ _LISTS = {
 # Columns made of another column's numbers: a stack says its congestion control, too.
 _SOURCES = {"workload": "traffic", "congestion_control": "stack"}
 
+# Polars imports NumPy when it first sees an array, and fails if two threads see their first at the
+# same time. Runs end in threads.
+pl.Series(np.empty(0))
+
 
 def from_core(
     raw: Mapping[str, Any],
