@@ -15,8 +15,8 @@ from types import FrameType
 
 INTERRUPTED = 130
 
-# Modules and tables are many objects that all stay. Python would look through them for garbage every
-# 700 new ones, which is a tenth of the time of a short run.
+# Modules and tables are many objects that all stay. Python would look through them for garbage
+# every 700 new ones, which is a tenth of the time of a short run.
 COLLECT_EVERY = 100_000
 
 
