@@ -102,7 +102,7 @@ class Interrupted(KeyboardInterrupt):
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The nearest known word as a question; without one, the known words."""
     known = list(known)
-    found = _nearest(word, known)
+    found = nearest(word, known)
     if found:
         return f"did you mean `{found}`?"
     more = f" and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else ""
@@ -112,14 +112,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def not_one_of(word: str, known: Iterable[str]) -> tuple[str, str]:
     """Problem and remedy for a word of a short list, which the problem names whole."""
     known = list(known)
-    found = _nearest(word, known)
+    found = nearest(word, known)
     return (
         f"is not one of {', '.join(known)}",
         f"did you mean `{found}`?" if found else "choose one of these.",
     )
 
 
-def _nearest(word: str, known: list[str]) -> str:
+def nearest(word: str, known: list[str]) -> str:
     """The known word that is most like this one; empty when none is like it."""
     same = [name for name in known if name.lower() == word.lower()]
     return next(iter(same or difflib.get_close_matches(word, known, n=1, cutoff=0.6)), "")

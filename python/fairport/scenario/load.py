@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import ScenarioError, did_you_mean
+from fairport.scenario.hidden_errors import hidden_errors
 from fairport.scenario.model import Scenario
 from fairport.scenario.problems import refused
 from fairport.scenario.source import Source
@@ -53,12 +54,17 @@ def parse(text: str, file: str) -> Scenario:
 
 def validate(document: dict[str, Any], source: Source) -> Scenario:
     """A scenario from a document with the fields of a file."""
+    file = source.file
+    folder = Path(file).parent if file and _is_path(file) else Path()
+
+    def check(one: dict[str, Any]) -> Scenario:
+        return Scenario.model_validate(one, context={"folder": folder})
+
     try:
-        file = source.file
-        folder = Path(file).parent if file and _is_path(file) else Path()
-        scenario = Scenario.model_validate(document, context={"folder": folder})
+        scenario = check(document)
     except ValidationError as error:
-        raise refused(error, document, source, ScenarioError, _OWN_FIELDS) from None
+        hidden = hidden_errors(error, document, check)
+        raise refused(error, document, source, ScenarioError, _OWN_FIELDS, hidden) from None
     scenario._source = source
     return scenario
 

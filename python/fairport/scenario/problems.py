@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -23,15 +23,16 @@ def refused(
     source: Source,
     kind: type[E],
     own_fields: Collection[str] = (),
+    hidden: Iterable[ErrorDetails] = (),
 ) -> E:
     """All of pydantic's errors in the words of the file: the first, which holds the others.
 
     `own_fields` are the fields that the file has above its first section. If one is written below,
-    its hint says so.
+    its hint says so. `hidden` are errors besides those that pydantic raised.
     """
     found: dict[str, E] = {}
     written_otherwise = set()  # fields that are not missing: they are misplaced, or misspelt
-    for detail in error.errors(include_url=False):
+    for detail in [*error.errors(include_url=False), *hidden]:
         one = _refused(detail, document, source, kind)
         table, _, name = one.field.rpartition(".")
         if detail["type"] == "unknown_field":
@@ -53,7 +54,7 @@ def refused(
 
 def _refused(detail: ErrorDetails, document: Any, source: Source, kind: type[E]) -> E:
     context: dict[str, Any] = detail.get("ctx", {})
-    path = _path(detail, document)
+    path = path_of(detail, document)
     if context.get("field"):
         path += parts(context["field"])
     problem, remedy = _words(detail, path)
@@ -80,7 +81,7 @@ def look_up(document: Any, path: list[str | int]) -> Any:
     return document
 
 
-def _path(detail: ErrorDetails, document: Any) -> list[str | int]:
+def path_of(detail: ErrorDetails, document: Any) -> list[str | int]:
     """Pydantic's location without the tags of the alternatives that it tried."""
     path: list[str | int] = []
     for part in detail["loc"]:

@@ -1,0 +1,62 @@
+"""What a wrong `kind` hides: the other mistakes in its table.
+
+A table's fields depend on its kind. Where the kind is wrong, pydantic looks at none of them, and
+its user would find one mistake per run. So the table is checked once more with the kind that was
+probably meant. If no kind is like the one written, what every kind refuses is wrong.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from fairport.errors import nearest
+from fairport.scenario.problems import look_up, path_of
+
+Check = Callable[[Any], Any]
+"""Validates a document; raises ValidationError."""
+
+Path = list[str | int]
+
+
+def hidden_errors(error: ValidationError, document: Any, check: Check) -> list[ErrorDetails]:
+    """What else is wrong in the tables whose kind the error refuses."""
+    found: list[ErrorDetails] = []
+    for detail in error.errors(include_url=False):
+        if detail["type"] == "union_tag_invalid":
+            context = detail["ctx"]
+            kinds = [part.strip("'") for part in context["expected_tags"].split(", ")]
+            meant = nearest(str(context["tag"]), kinds)
+            path = path_of(detail, document)
+            tries = [_with(document, path, kind, check) for kind in ([meant] if meant else kinds)]
+            found += [one for one in tries[0] if all(_is_in(one, others) for others in tries)]
+    return found
+
+
+def _with(document: Any, path: Path, kind: str, check: Check) -> list[ErrorDetails]:
+    """What is wrong in a table besides its kind, when it has this one."""
+    changed = copy.deepcopy(document)
+    *table, name = path
+    look_up(changed, table)[name] = kind
+    try:
+        check(changed)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        return [one for one in details if path_of(one, changed)[: len(table)] == table]
+    return []
+
+
+def _is_in(wanted: ErrorDetails, details: list[ErrorDetails]) -> bool:
+    """Whether the same is wrong with the same field."""
+
+    def what(one: ErrorDetails) -> tuple[Any, ...]:
+        # pydantic's location holds the kind that was tried, and ends at the table or at the field
+        context = one.get("ctx", {})
+        place = context.get("field") or one["loc"][-1]
+        return one["type"], place, str(one["input"])
+
+    return any(what(wanted) == what(one) for one in details)
