@@ -17,6 +17,7 @@ CASES = {
     "clocks": "many flows, and which port's clock is faster",
     "fixes": "every fix, compared with what its paper shows",
     "attack": "bad input, damaged files and random scenarios against the command line",
+    "kills": "kill -9 and Ctrl-C in the middle of runs, studies and analyses",
     "mutants": "changes of the code, and which of them no test notices",
     "linux": "two switches and a fat-tree, over real Linux as well (as root)",
     "fuzz": "bytes that no program has written against every reader",

@@ -200,6 +200,36 @@ def test_only_what_fairport_left_is_removed(tmp_path: Path) -> None:
     assert all(path.exists() for path in theirs)
 
 
+KILLED_AT_ITS_LIST = """
+import os, signal, sys
+from pathlib import Path
+from fairport.files import add_to_list, atomic_folder, partial
+Path.write_text = lambda path, text, **_: (
+    path.write_bytes(text[:5].encode()), os.kill(os.getpid(), signal.SIGKILL)
+)
+folder = Path(sys.argv[1])
+if folder.exists():
+    add_to_list(folder, ["added"])
+with atomic_folder(folder, force=True):
+    pass
+"""
+
+
+@posix
+@pytest.mark.parametrize("is_there", [False, True])
+def test_who_is_killed_while_a_list_is_written_leaves_the_one_before(
+    tmp_path: Path, is_there: bool
+) -> None:
+    run = tmp_path / "run"
+    if is_there:
+        a_result(run)
+    done = subprocess.run([sys.executable, "-c", KILLED_AT_ITS_LIST, str(run)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    with atomic_folder(run, force=is_there) as partial:
+        (partial / "new").write_text("new", encoding="utf-8")
+    assert listing(tmp_path) == ["run", "run/new"]
+
+
 def written(path: Path, text: str) -> None:
     with atomic_file(path, "--out") as partial:
         assert partial.suffix == path.suffix

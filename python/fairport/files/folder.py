@@ -103,13 +103,14 @@ def _not_ours(folder: Path) -> str:
 
 
 def _files(folder: Path) -> set[str]:
-    """Every file and link below a folder, except in forerunners."""
+    """Every file and link below a folder, except forerunners and what is in them."""
     found = set()
     for place, folders, names in os.walk(folder):
         here = Path(place)
         folders[:] = [name for name in folders if not is_partial(here / name)]
         links = [name for name in folders if (here / name).is_symlink()]
-        found |= {(here / name).relative_to(folder).as_posix() for name in [*names, *links]}
+        files = [name for name in names if not is_partial(here / name)]
+        found |= {(here / name).relative_to(folder).as_posix() for name in [*files, *links]}
     return found
 
 

@@ -100,9 +100,11 @@ def listed(folder: Path) -> set[str] | None:
 
 
 def write_list(folder: Path, names: Iterable[str]) -> None:
-    """Writes the list of files into a folder."""
+    """Writes the list of files into a folder; whoever is killed here leaves the list before."""
     document = {"program": _PROGRAM, "files": sorted(names)}
-    (folder / LIST).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    with partial_file(folder / LIST) as partial:
+        partial.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        partial.replace(folder / LIST)
 
 
 def remove_stale(final: Path) -> None:
@@ -133,8 +135,8 @@ def _name(final: Path, ending: str = "") -> Path:
 
 
 def _may_be_removed(partial: Path) -> bool:
-    """Whether a forerunner is of Fairport: by its list, or because it is empty."""
-    return listed(partial) is not None or not any(partial.iterdir())
+    """Whether a forerunner is of Fairport: by its list, or because there was no time for one."""
+    return listed(partial) is not None or all(map(is_partial, partial.iterdir()))
 
 
 def _locked(path: Path, *, wait: bool = True) -> int | None:
