@@ -83,3 +83,35 @@ impl Simulated for Numbered {
         &self.segment
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_changes_neither_what_tables_show_of_a_segment_nor_its_fingerprint() {
+        let segment = Segment {
+            seq: 1448,
+            ack: 77,
+            payload: 1448,
+            ..Segment::default()
+        };
+        // the 65,537th packet has the identification of the first
+        for (number, wanted) in [(0, 0), (65_535, 65_535), (65_536, 0)] {
+            let numbered = Numbered::new(segment, number, true);
+            assert_eq!(numbered.number, wanted);
+            assert!(numbered.is_backward);
+            assert_eq!(*numbered.segment(), segment);
+            assert_eq!(numbered.seq(), 1448);
+            assert_eq!(numbered.identity(), segment.identity());
+        }
+        // packets that differ in either number are different
+        let acknowledging = Segment { ack: 78, ..segment };
+        assert_ne!(acknowledging.identity(), segment.identity());
+        let later = Segment {
+            seq: 2896,
+            ..segment
+        };
+        assert_ne!(later.identity(), segment.identity());
+    }
+}

@@ -310,4 +310,69 @@ mod tests {
             assert!(!cut.is_empty() && cut.iter().all(|admission| *admission == wanted));
         }
     }
+
+    /// A queue whose allowance for bursts is used up, with this delay and probability since the last update.
+    fn settled(delay_ms: u64, probability: f64) -> Pie {
+        let mut pie = pie(false);
+        pie.burst_left = Duration::ZERO;
+        pie.controller.delay = Duration::from_ms(delay_ms);
+        pie.controller.probability = probability;
+        pie
+    }
+
+    #[test]
+    fn of_a_light_queue_nothing_is_dropped_early() {
+        // RFC 8033 4.1: the delay was below half the target of 15 ms, and the probability is below 0.2
+        for (delay_ms, probability, is_light) in [
+            (7, 0.19, true),
+            (8, 0.19, false),
+            (7, 0.2, false),
+            (7, 0.5, false),
+        ] {
+            let mut pie = settled(delay_ms, probability);
+            let drops = (0..1000)
+                .filter(|_| admit(&mut pie, Instant::ZERO, Duration::ZERO) != Admission::Accepted)
+                .count();
+            assert_eq!(
+                drops == 0,
+                is_light,
+                "{delay_ms} ms, {probability}: {drops}"
+            );
+        }
+    }
+
+    #[test]
+    fn two_packets_of_the_mean_size_may_always_wait() {
+        // RFC 8033 4.1; the mean size is 1000 bytes here, and at this probability all others are dropped
+        for (waiting_bytes, is_dropped) in [(2000, false), (2001, true)] {
+            let mut pie = settled(30, 1.0);
+            let mut queue = full_frames(2);
+            queue.backlog.bytes = waiting_bytes;
+            let admission = pie.admit(&queue, &frame(1000));
+            assert_eq!(
+                admission != Admission::Accepted,
+                is_dropped,
+                "{waiting_bytes}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_burst_is_allowed_anew_after_two_updates_that_find_short_delays_and_nothing_to_drop() {
+        // RFC 8033 4.4; half the target is 7.5 ms. With these delays the probability stays 0.
+        for (previous_us, delay_us, is_allowed) in [
+            (7000, 7000, true),
+            (7400, 7499, true),
+            (7400, 7500, false),
+            (7499, 7400, true),
+            (7500, 7400, false),
+        ] {
+            let mut pie = settled(0, 0.0);
+            pie.controller.delay = Duration::from_us(previous_us);
+            pie.update(Duration::from_us(delay_us));
+            assert_eq!(pie.controller.probability, 0.0);
+            let is_anew = pie.burst_left == Duration::from_ms(150);
+            assert_eq!(is_anew, is_allowed, "{previous_us} us, {delay_us} us");
+        }
+    }
 }

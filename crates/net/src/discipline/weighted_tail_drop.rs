@@ -99,7 +99,11 @@ impl QueueDiscipline for WeightedTailDrop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PortId;
     use crate::discipline::fixtures::{frame, full_frames};
+    use crate::queue::{CustomQueues, NetworkContext};
+    use crate::topology::star;
+    use fairport_units::Rate;
 
     #[test]
     fn the_lower_class_is_dropped_while_the_higher_one_still_gets_in() {
@@ -118,5 +122,28 @@ mod tests {
         assert_eq!(admission(1, 60), Admission::Dropped(Reason::Share));
         assert_eq!(admission(7, 99), Admission::Accepted);
         assert_eq!(admission(7, 100), Admission::Dropped(Reason::Full));
+    }
+
+    #[test]
+    fn there_are_one_to_four_thresholds() {
+        let topology = star(2).expect("two hosts");
+        let customs = CustomQueues::default();
+        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let port = network.port(PortId(0), Rate::from_bps(1_000_000_000));
+        let refusal = |count| {
+            let config = Config {
+                limit: Limit::Packets(100),
+                count_in_service: false,
+                thresholds_ppb: vec![500_000_000; count],
+            };
+            config.build(&port).err().map(|error| error.to_string())
+        };
+        for count in 1..=4 {
+            assert_eq!(refusal(count), None);
+        }
+        for count in [0, 5] {
+            let text = refusal(count).expect("an error");
+            assert!(text.contains("queue.thresholds"), "{text}");
+        }
     }
 }

@@ -163,12 +163,10 @@ impl PacketScheduler for LinuxSfq {
             if longest == own {
                 return Admission::Dropped(Reason::Share);
             }
+            // It is longer than the newcomer's, so it keeps at least one.
             let victim = &mut self.buckets[longest as usize].fifo;
             if let Some(last) = victim.pop_last(packets) {
                 packets.drop_queued(last, Reason::PushedOut);
-            }
-            if victim.is_empty() {
-                self.round.retain(|bucket| *bucket != longest);
             }
         }
         self.push(own, packet, packets);

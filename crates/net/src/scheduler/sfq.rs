@@ -160,6 +160,10 @@ impl PacketScheduler for Sfq {
 mod tests {
     use super::super::fixtures::{TestPort, packet};
     use super::*;
+    use crate::PortId;
+    use crate::queue::{CustomQueues, NetworkContext};
+    use crate::topology::star;
+    use fairport_units::Rate;
 
     #[test]
     fn flows_of_one_source_to_several_receivers_are_hashed_apart() {
@@ -174,6 +178,22 @@ mod tests {
         }
         // 100 each, 4 standard deviations
         assert!(filled.iter().all(|n| (65..136).contains(n)), "{filled:?}");
+    }
+
+    #[test]
+    fn the_hosts_of_each_list_are_in_its_bucket_and_no_others_are_placed() {
+        let topology = star(4).expect("four hosts");
+        let customs = CustomQueues::default();
+        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let config = Config {
+            limit_packets: 40,
+            buckets: 4,
+            seed: None,
+            placed: vec![vec!["h3".into()], vec!["h1".into(), "h0".into()]],
+        };
+        let port = network.port(PortId(0), Rate::from_bps(1_000_000_000));
+        let placed = config.bucket_of_hosts(&port).expect("they are hosts");
+        assert_eq!(placed, [Some(1), Some(1), None, Some(0)]);
     }
 
     /// Four buckets for 40 packets (Prakash 2012, as the paper's ns-2 run had them); host n is
