@@ -45,6 +45,7 @@ KILLS = 100
 LONGEST_S = 120.0
 # until then every process that the killed one had started has ended
 ENDS_WITHIN_S = 10.0
+_MOST_LINES = 10
 # SIGKILL as often as both of the others
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 RESULT = "results/new"
@@ -135,13 +136,14 @@ class Kills:
         _, err = done.communicate(timeout=LONGEST_S)
         if done.returncode != 0:
             found.append(f"once more: status {done.returncode}: {err[-2000:]}")
-        found += [f"once more: {path} is left" for path in _hidden(self._work)]
-        found += [f"once more: {one}" for one in _differences(command, self._work, whole)]
+        else:
+            found += [f"once more: {path} is left" for path in _hidden(self._work)]
+            found += [f"once more: {one}" for one in _differences(command, self._work, whole)]
         if found:
             self.counts[command.name, "violations"] += 1
             name = signal.Signals(by).name
             print(f"VIOLATION {command.name}, {name} after {moment:.3f} of {takes_s:.2f} s")
-            print(*(f"  {one}" for one in found), sep="\n", flush=True)
+            print(*(f"  {one}" for one in found[:_MOST_LINES]), sep="\n", flush=True)
 
     def _end_of(self, command: Command) -> tuple[Path, float]:
         """What the command leaves when nobody ends it, and how long it takes."""

@@ -17,7 +17,7 @@ from fairport import backends
 from fairport.backends.protocol import Observation, Progress
 from fairport.backends.run import run as run_once
 from fairport.backends.run import run_many
-from fairport.files import atomic_folder
+from fairport.files import LIST, atomic_folder
 from fairport.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -177,9 +177,11 @@ def _add_to(store: Store, result: Result) -> None:
 
 
 def _make_empty(folder: Path) -> None:
-    """The folder is there, without what an earlier attempt has written."""
+    """The folder is there, without what an earlier attempt has written, but with its list."""
     folder.mkdir(exist_ok=True)
     for one in folder.iterdir():
+        if one.name == LIST:
+            continue  # without it nobody may remove what a killed run leaves
         shutil.rmtree(one) if one.is_dir() else one.unlink()
 
 

@@ -111,7 +111,7 @@ def _waited(waiting: Waiting, it: str, its: str) -> str:
 
 
 def _seconds(value: float) -> str:
-    return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+    return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
 
 
 def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str, peers: str) -> list[str]:

@@ -167,6 +167,13 @@ def test_fixes_come_in_the_order_of_their_gains_and_then_of_what_they_need() -> 
     assert both.endswith("of traffic 1 (poisson), by the geometric mean of the gains.")
 
 
+def test_a_fix_without_effect_is_before_those_that_make_it_worse_and_after_the_others() -> None:
+    runs = rounds_done(none=[100.0] * 4, worse=[90.0] * 4, same=[100.0] * 4, better=[110.0] * 4)
+    rows = [row_of(name) for name in ("worse", "same", "better")]
+    found = ranking(rows, row_of("none"), runs, [INCAST])
+    assert [one.fix for one in found] == ["better", "same", "worse"]
+
+
 def test_a_sentence_says_what_became_of_the_load_of_the_goodput_and_what_it_needs() -> None:
     runs = rounds_done(none=[100.0] * 4, fix=[200.0] * 4)
     none = row_of("none") | {"traffic_0_rounds_done_median": 3.0}

@@ -75,6 +75,21 @@ def test_who_ends_it_otherwise_finds_nothing_either(tmp_path: Path, name: str) -
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_killed_run_leaves_is_removed_by_the_next(tmp_path: Path) -> None:
+    """Even gigabytes of captures: the folder has its list from the beginning."""
+    process = subprocess.Popen([*ENTRY, *ENDLESS, "--pcap", "bottleneck"], cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("results/.endless.*.partial/captures/*.pcapng")):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    again = ["run", "two-switch", "--duration", "1ms", "--no-figures", "--out", "results/endless"]
+    subprocess.run([*ENTRY, *again], cwd=tmp_path, capture_output=True, check=True)
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["endless"]
+
+
 def test_ctrl_c_restores_the_terminal(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     try:

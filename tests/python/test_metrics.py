@@ -86,6 +86,9 @@ def test_ingress_ports_with_as_many_drops_come_in_their_order():
     drops = drops_of([(3, 0, OUT), (1, 1, OUT), (2, 2, OUT), (2, 2, OUT)])
     of = metrics.ingress_summary(drops)["ingress_port"].to_list()
     assert of == ["edge0.0:2", "edge0.0:1", "edge0.0:3"]
+    other = drops.with_columns(port=pl.lit("edge0.0:1"))
+    both = metrics.ingress_summary(pl.concat([other, drops]))
+    assert both["port"].to_list() == [f"edge0.0:{n}" for n in (0, 1, 0, 0, 1, 1)]
 
 
 def test_no_two_members_are_taken_for_one():
@@ -286,10 +289,21 @@ def test_summary_has_the_promised_keys_and_is_consistent():
 def test_the_speed_of_a_run_is_by_the_wall_clock_where_it_moved():
     result = synthetic.run(duration_s=0.1)
     given = {"scenario": "s", "seed": 1, "version": "1", "fingerprint": "f", "simulated_s": 0.1}
-    given |= {"measure_from_s": 0.0, "measure_to_s": 0.1, "packet_hops": 600}
-    for wall_s, speed in ((2.0, 300.0), (0.0, None)):
+    given |= {"measure_from_s": 0.0, "measure_to_s": 0.1, "packet_hops": 601}
+    for wall_s, speed in ((2.0, 300.5), (0.0, None)):
         summary = metrics.summary(result.tables, wall_s=wall_s, **given)
         assert summary["packet_hops_per_s"] == speed
+
+
+def test_bulk_flows_are_compared_among_themselves_and_without_any_all_of_tcp():
+    flows = synthetic.run(duration_s=0.1).flows.head(4)
+    protocol = pl.Series("protocol", ["tcp", "tcp", "tcp", "udp"])
+    for workload, wanted in (
+        (["bulk", "incast", "bulk", "udp"], [0, 2]),
+        (["incast", "poisson", "trace", "udp"], [0, 1, 2]),
+    ):
+        given = flows.with_columns(protocol, workload=pl.Series(workload))
+        assert metrics.compared(given)["flow"].to_list() == [flows["flow"][n] for n in wanted]
 
 
 def test_summary_of_a_run_without_loss():

@@ -4,7 +4,7 @@ import pytest
 from fairport.verdict import Waiting, verdict
 
 
-def verdict_on(classes, share=None, connected=None):
+def verdict_on(classes, share=None, connected=None, waited_s=8.8, of_s=10):
     """Verdict on classes given as {name: (flows, mean goodput in Mbit/s)}."""
     most = max(classes, key=lambda name: (classes[name][0], name))
     reference = classes[most][1]
@@ -19,7 +19,8 @@ def verdict_on(classes, share=None, connected=None):
         for name, (flows, mean) in classes.items()
     }
     established = {name: flows for name, (flows, _) in classes.items()} | (connected or {})
-    waiting = Waiting(mean_s=0 if share is None else 8.8, of_s=10, after_drop_runs=share)
+    mean_s = 0 if share is None else waited_s
+    waiting = Waiting(mean_s=mean_s, of_s=of_s, after_drop_runs=share)
     return verdict(summary, dict.fromkeys(classes, waiting), established)
 
 
@@ -63,6 +64,21 @@ def test_an_outcast_that_never_timed_out():
     assert found["sentence"].endswith("(outcast). None of its retransmission timers expired.")
 
 
+@pytest.mark.parametrize(
+    ("waited_s", "of_s", "words"),
+    [
+        (0.0123, 0.5, "0.012 of 0.5 s"),
+        (99.4, 200, "99 of 200 s"),
+        (99.6, 200, "100 of 200 s"),
+        (100.4, 4000, "100 of 4000 s"),
+    ],
+)
+def test_times_have_two_digits_or_all_of_their_seconds(waited_s, of_s, words):
+    classes = {"2-hop": (1, 10.0), "6-hop": (12, 70.0)}
+    found = verdict_on(classes, share=0.5, waited_s=waited_s, of_s=of_s)
+    assert f"It spent {words} waiting" in found["sentence"]
+
+
 def test_several_outcast_flows_take_the_plural():
     sentence = verdict_on({"2-hop": (2, 10.0), "6-hop": (24, 35.0)}, share=1.0)["sentence"]
     assert sentence.startswith("The 2 2-hop flows get 0.29 of their 6-hop peers' goodput (outcast)")
@@ -85,8 +101,10 @@ def test_one_class_has_no_outcast_by_its_place():
     assert "there is no lone class; the slowest of the 12 gets 0.67" in found["sentence"]
 
 
-def test_equally_large_classes_have_no_lone_one():
-    found = verdict_on({"2-hop": (3, 10.0), "6-hop": (3, 70.0)})
+@pytest.mark.parametrize("counts", [("3", "3"), ("1000", "1000")])
+def test_equally_large_classes_have_no_lone_one(counts):
+    two, six = map(int, counts)
+    found = verdict_on({"2-hop": (two, 10.0), "6-hop": (six, 70.0)})
     assert found["outcast"] is None
     assert found["sentence"].startswith("There are equally many 2-hop and 6-hop flows")
 

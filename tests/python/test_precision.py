@@ -74,6 +74,16 @@ def test_two_states_that_are_nearly_the_same_are_one() -> None:
     assert states(np.array([0.980] * 10 + [0.985] * 10)) is None
 
 
+@pytest.mark.parametrize(
+    ("lower", "upper", "are_two"),
+    # a state has three seeds at least, and a tenth of all
+    [(18, 2, False), (17, 3, True), (37, 3, False), (36, 4, True), (4, 36, True), (3, 37, False)],
+)
+def test_a_state_has_three_seeds_and_a_tenth_of_all(lower: int, upper: int, are_two: bool) -> None:
+    found = states(np.array([0.2] * lower + [1.0] * upper))
+    assert found == ((pytest.approx((0.2, 1.0))) if are_two else None)
+
+
 def test_outliers_are_no_state() -> None:
     assert states(np.array([0.2, 0.21, 0.22, 0.2, 0.19, 0.2, 0.21, 0.2, 0.2, 5.0])) is None
 

@@ -1,4 +1,4 @@
-"""A minute of `make attack`: what broke earlier versions, and then what a seed draws."""
+"""A minute of `make attack`: what broke earlier versions, then what a seed draws; and kills."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ def test_neither_what_broke_an_earlier_version_nor_what_is_drawn_breaks_this_one
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
     assert "| corpus |" in done.stdout
+
+
+def test_who_is_killed_leaves_nothing_half() -> None:
+    command = [sys.executable, "-m", "validation", "kills", "--kills", "4", "--seed", "2"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
+    assert "| all |" in done.stdout
 
 
 def test_whatever_is_drawn_is_a_document_and_a_command_line(

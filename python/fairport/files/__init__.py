@@ -13,6 +13,7 @@ from fairport.files.folder import add_to_list as add_to_list
 from fairport.files.folder import atomic_folder as atomic_folder
 from fairport.files.folder import refuse_what_is_there as refuse_what_is_there
 from fairport.files.folder import unwritable as unwritable
+from fairport.files.partial import LIST as LIST
 from fairport.files.partial import is_partial as is_partial
 from fairport.files.partial import partial_folder as partial_folder
 from fairport.files.single import atomic_file as atomic_file
