@@ -49,18 +49,38 @@ def test_the_committed_programs_are_in_the_kernel_for_as_long_as_they_are_held()
 def test_the_sources_build_to_programs_that_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for tool in ("clang", "llvm-strip"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"needs {tool}")
-    if not Path("/usr/include/bpf/bpf_helpers.h").exists():
-        pytest.skip("needs the headers of libbpf")
-    subprocess.run([programs.FOLDER / "build", tmp_path], check=True)
+    _build(tmp_path)
     sizes = [file.stat().st_size for file in tmp_path.glob("*.bpf.o")]
     assert len(sizes) == len(list(programs.FOLDER.glob("*.bpf.c")))
     assert max(sizes) < 50_000
     monkeypatch.setattr(programs, "FOLDER", tmp_path)
     with congestion.Registered(["bic", "dctcp"]):
         assert {"fp_bic", "fp_dctcp"} <= set(congestion.available())
+
+
+@loadable
+@pytest.mark.parametrize("control", ["bic", "dctcp"])
+def test_an_answer_that_the_kernel_did_not_get_is_made_good(
+    control: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a kernel that passes over a program takes a word of its stack for the answer
+    _build(tmp_path, "-DLOSES_ANSWERS")
+    monkeypatch.setattr(programs, "FOLDER", tmp_path)
+    change: dict[str, Any] = {
+        "topology": {"kind": "two-switch", "peers": 3},
+        "queue": {"kind": "drop-tail", "limit": "20 packets"},
+        "tcp": SCENARIO["tcp"] | {"congestion_control": control},
+        "measure": {"from": "1s"},
+    }
+    result = fp.run(SCENARIO | change, seed=1, backend="linux")
+    flows, late = result.flows, result.series.filter(pl.col("time_s") > 0.5)
+    assert flows["drops"].sum() > 50
+    # a window is in the network, in the buffer of 20 packets or lost
+    assert late["cwnd_bytes"].max() < 100 * 1448  # type: ignore[operator]
+    thresholds = late["ssthresh_bytes"].drop_nulls()
+    assert (thresholds > 100 * 1448).mean() < 0.05  # type: ignore[operator]
+    # the line's payload is 47.1 Mbit/s
+    assert flows["goodput_bps"].sum() > 44e6
 
 
 @loadable
@@ -102,6 +122,15 @@ def test_bic_falls_to_four_fifths_of_its_window() -> None:
     # two losses between two samples are 0.64; CUBIC's one is 0.7, Reno's 0.5
     assert min(abs(fall - 0.8) for fall in falls) < 0.02, falls
     assert "fp_bic" not in congestion.available()
+
+
+def _build(folder: Path, *options: str) -> None:
+    for tool in ("clang", "llvm-strip"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"needs {tool}")
+    if not Path("/usr/include/bpf/bpf_helpers.h").exists():
+        pytest.skip("needs the headers of libbpf")
+    subprocess.run([programs.FOLDER / "build", folder, *options], check=True)
 
 
 def _falls(result: fp.Result) -> pl.Series:

@@ -144,9 +144,7 @@ class PreparedLinux:
         except programs.ProgramError as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         try:
-            # beside the load the answers of BPF programs got lost (`gate.faults_of_windows`)
-            processors = [] if own else capacity.processors_of_hosts(self._frames_per_s)
-            spaces.make(self.settings, processors)
+            spaces.make(self.settings, capacity.processors_of_hosts(self._frames_per_s))
             lost = capacity.backlog_losses()
             outcome, report = self._run(spaces, self._network(spaces), progress)
             outcome["health"]["backlog_losses"] = capacity.backlog_losses() - lost

@@ -78,7 +78,8 @@ def _settings(stack: Mapping[str, Any]) -> HostSettings:
         "tcp_no_metrics_save": 1,
         "tcp_min_tso_segs": 1,
         "tcp_rmem": f"4096 1048576 {_SOCKET_BYTES}",
-        "tcp_wmem": f"4096 1048576 {_SOCKET_BYTES}",
+        # grows with the window, so that what waits in a socket is little more than a window
+        "tcp_wmem": f"4096 131072 {_SOCKET_BYTES}",
     }
     return HostSettings(
         sysctls=tuple((f"ipv4/{name}", str(value)) for name, value in sysctls.items()),

@@ -32,6 +32,8 @@ struct bic {
 	/* window for which `every` was computed, and when */
 	__u32 at_cwnd;
 	__u64 at_us;
+	/* largest window so far */
+	__u32 largest;
 };
 
 static __always_inline void forget(struct bic *bic)
@@ -72,7 +74,38 @@ static __always_inline __u32 segments_per_increase(const struct bic *bic, __u32 
 SEC("struct_ops/bic_init")
 void BPF_PROG(bic_init, struct sock *sk)
 {
-	forget(private_of(sk));
+	struct bic *bic = private_of(sk);
+
+	forget(bic);
+	bic->largest = tcp_of(sk)->snd_cwnd;
+}
+
+/* Remembers the window as the maximum, or a little less where the last one was not reached again
+ * (fast convergence). Returns the new threshold.
+ */
+static __always_inline __u32 reduced(struct bic *bic, __u32 cwnd)
+{
+	if (cwnd < bic->last_max)
+		bic->last_max = cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE);
+	else
+		bic->last_max = cwnd;
+	bic->at_cwnd = 0;
+	if (cwnd <= LOW_WINDOW)
+		return at_least(SMALLEST_WINDOW, cwnd / 2);
+	return at_least(SMALLEST_WINDOW, cwnd * BETA / BETA_SCALE);
+}
+
+static __always_inline void make_good(struct sock *sk)
+{
+	struct inet_connection_sock *connection = (struct inet_connection_sock *)sk;
+	struct tcp_sock *tp = tcp_of(sk);
+	struct bic *bic = private_of(sk);
+
+	if (!is_threshold_lost(tp, &bic->largest))
+		return;
+	tp->snd_ssthresh = reduced(bic, window_of_loss(tp, bic->largest));
+	if (BPF_CORE_READ_BITFIELD(connection, icsk_ca_state) == STATE_LOSS)
+		forget(bic);
 }
 
 SEC("struct_ops/bic_cong_avoid")
@@ -82,6 +115,7 @@ void BPF_PROG(bic_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	struct bic *bic = private_of(sk);
 	__u64 now_us = tp->tcp_mstamp;
 
+	make_good(sk);
 	if (!is_window_used(tp))
 		return;
 	acked = slow_start(tp, acked);
@@ -95,28 +129,24 @@ void BPF_PROG(bic_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	grow_one_per(tp, bic->every, acked);
 }
 
-/* Remembers the window as the maximum, or a little less where the last one was not reached again
- * (fast convergence). Returns the new threshold.
- */
+SEC("struct_ops/bic_in_ack_event")
+void BPF_PROG(bic_in_ack_event, struct sock *sk, __u32 flags)
+{
+	make_good(sk);
+}
+
 SEC("struct_ops/bic_ssthresh")
 __u32 BPF_PROG(bic_ssthresh, struct sock *sk)
 {
-	struct bic *bic = private_of(sk);
-	__u32 cwnd = tcp_of(sk)->snd_cwnd;
-
-	if (cwnd < bic->last_max)
-		bic->last_max = cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE);
-	else
-		bic->last_max = cwnd;
-	bic->at_cwnd = 0;
-	if (cwnd <= LOW_WINDOW)
-		return at_least(SMALLEST_WINDOW, cwnd / 2);
-	return at_least(SMALLEST_WINDOW, cwnd * BETA / BETA_SCALE);
+	MAY_BE_LOST;
+	make_good(sk);
+	return reduced(private_of(sk), tcp_of(sk)->snd_cwnd);
 }
 
 SEC("struct_ops/bic_set_state")
 void BPF_PROG(bic_set_state, struct sock *sk, __u8 new_state)
 {
+	make_good(sk);
 	if (new_state == STATE_LOSS)
 		forget(private_of(sk));
 }
@@ -124,12 +154,14 @@ void BPF_PROG(bic_set_state, struct sock *sk, __u8 new_state)
 SEC("struct_ops/bic_undo_cwnd")
 __u32 BPF_PROG(bic_undo_cwnd, struct sock *sk)
 {
+	MAY_BE_LOST;
 	return window_before(tcp_of(sk));
 }
 
 SEC(".struct_ops")
 struct tcp_congestion_ops fp_bic = {
 	.init = (void *)bic_init,
+	.in_ack_event = (void *)bic_in_ack_event,
 	.cong_avoid = (void *)bic_cong_avoid,
 	.ssthresh = (void *)bic_ssthresh,
 	.set_state = (void *)bic_set_state,

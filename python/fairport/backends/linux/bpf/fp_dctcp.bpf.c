@@ -35,6 +35,8 @@ struct dctcp {
 	/* what was expected before that segment */
 	__u32 rcv_nxt_before;
 	__u32 state;
+	/* largest window so far */
+	__u32 largest;
 };
 
 static __always_inline int has_ecn(struct tcp_sock *tp)
@@ -64,7 +66,22 @@ void BPF_PROG(dctcp_init, struct sock *sk)
 	it->ce = 0;
 	it->rcv_nxt_before = tp->rcv_nxt;
 	it->state = STATE_OPEN;
+	it->largest = tp->snd_cwnd;
 	begin_window(it, tp);
+}
+
+/* RFC 8257 3.3 step 9: cwnd * (1 - alpha / 2). */
+static __always_inline __u32 reduced(struct tcp_sock *tp, const struct dctcp *it, __u32 cwnd)
+{
+	__u32 cut = has_ecn(tp) ? (cwnd * it->alpha) >> (ALPHA_SHIFT + 1) : cwnd / 2;
+
+	return at_least(SMALLEST_WINDOW, cwnd - cut);
+}
+
+static __always_inline void make_good(struct tcp_sock *tp, struct dctcp *it)
+{
+	if (is_threshold_lost(tp, &it->largest))
+		tp->snd_ssthresh = reduced(tp, it, window_of_loss(tp, it->largest));
 }
 
 /* RFC 8257 3.3 steps 4 to 7, once per window of data: alpha = (1 - g) alpha + g M. */
@@ -75,6 +92,7 @@ void BPF_PROG(dctcp_in_ack_event, struct sock *sk, __u32 flags)
 	struct dctcp *it = private_of(sk);
 	__u32 delivered, marked, alpha = it->alpha, decay;
 
+	make_good(tp, it);
 	if ((__s32)(tp->snd_una - it->window_end) < 0)
 		return;
 	delivered = tp->delivered - it->delivered;
@@ -90,16 +108,16 @@ void BPF_PROG(dctcp_in_ack_event, struct sock *sk, __u32 flags)
 	begin_window(it, tp);
 }
 
-/* RFC 8257 3.3 step 9: cwnd * (1 - alpha / 2). The kernel asks once per window of data. */
+/* The kernel asks once per window of data. */
 SEC("struct_ops/dctcp_ssthresh")
 __u32 BPF_PROG(dctcp_ssthresh, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_of(sk);
 	struct dctcp *it = private_of(sk);
-	__u32 cwnd = tp->snd_cwnd;
-	__u32 cut = has_ecn(tp) ? (cwnd * it->alpha) >> (ALPHA_SHIFT + 1) : cwnd / 2;
 
-	return at_least(SMALLEST_WINDOW, cwnd - cut);
+	MAY_BE_LOST;
+	make_good(tp, it);
+	return reduced(tp, it, tp->snd_cwnd);
 }
 
 /* Growth is Reno's (RFC 8257 3.4). */
@@ -108,6 +126,7 @@ void BPF_PROG(dctcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
 	struct tcp_sock *tp = tcp_of(sk);
 
+	make_good(tp, private_of(sk));
 	if (!is_window_used(tp))
 		return;
 	acked = slow_start(tp, acked);
@@ -120,6 +139,7 @@ void BPF_PROG(dctcp_set_state, struct sock *sk, __u8 new_state)
 {
 	struct dctcp *it = private_of(sk);
 
+	make_good(tcp_of(sk), it);
 	if (new_state == STATE_RECOVERY && it->state != STATE_RECOVERY)
 		halve(tcp_of(sk));
 	it->state = new_state;
@@ -169,6 +189,7 @@ void BPF_PROG(dctcp_cwnd_event, struct sock *sk, int event)
 SEC("struct_ops/dctcp_undo_cwnd")
 __u32 BPF_PROG(dctcp_undo_cwnd, struct sock *sk)
 {
+	MAY_BE_LOST;
 	return window_before(tcp_of(sk));
 }
 

@@ -30,10 +30,25 @@
 #define NEEDS_ECN 2
 
 #define SMALLEST_WINDOW 2U
+#define INITIAL_WINDOW 10U
+/* tcp_sock.snd_ssthresh before the first loss */
+#define NO_THRESHOLD 0x7fffffffU
+
+/* A test builds programs whose answers get lost now and then, as where the kernel passes over them. */
+#ifdef LOSES_ANSWERS
+#define MAY_BE_LOST                                  \
+	do {                                         \
+		if ((bpf_get_prandom_u32() & 3) == 0) \
+			return 0x81104110U;          \
+	} while (0)
+#else
+#define MAY_BE_LOST
+#endif
 
 struct sock;
 
 struct inet_connection_sock {
+	__u8 icsk_ca_state : 5;
 	struct {
 		__u8 pending;
 	} icsk_ack;
@@ -131,6 +146,33 @@ static __always_inline void grow_one_per(struct tcp_sock *tp, __u32 every, __u32
 		count %= every;
 	}
 	tp->snd_cwnd_cnt = count;
+}
+
+/* The window at the last loss, which the kernel keeps. */
+static __always_inline __u32 window_of_loss(struct tcp_sock *tp, __u32 largest)
+{
+	__u32 cwnd = tp->prior_cwnd;
+
+	return at_least(SMALLEST_WINDOW, cwnd < largest ? cwnd : largest);
+}
+
+/* The kernel may pass a program over: some do while they interrupt a process that they protect. What
+ * they then take for its answer is a word of their stack, mostly a thousand times a window. So
+ * wherever a program runs, what is more than twice the `largest` window so far was no answer. The window becomes what it
+ * was before the loss, which is what `undo_cwnd` says. Returns whether the threshold must be asked for
+ * again, with the window before the loss.
+ */
+static __always_inline int is_threshold_lost(struct tcp_sock *tp, __u32 *largest)
+{
+	__u32 cwnd = tp->snd_cwnd;
+
+	if (*largest == 0)
+		*largest = at_least(INITIAL_WINDOW, tp->max_packets_out);
+	if (cwnd > 2 * *largest)
+		tp->snd_cwnd = window_of_loss(tp, *largest);
+	else
+		*largest = at_least(*largest, cwnd);
+	return tp->snd_ssthresh > 2 * *largest && tp->snd_ssthresh != NO_THRESHOLD;
 }
 
 /* What the window was before a reduction that proved needless. */
