@@ -18,7 +18,7 @@ if sys.platform != "linux":
 
 from fairport import _core
 from fairport.backends.jobs import job_of
-from fairport.backends.linux import BACKEND, capacity, namespaces
+from fairport.backends.linux import BACKEND, capacity, demand, namespaces
 
 pytestmark = pytest.mark.alone
 
@@ -38,7 +38,7 @@ def asked_for(**scenario: Any) -> float:
     }
     loaded = fp.scenario(document | scenario)
     job = job_of(loaded)
-    return capacity.frames_per_s(loaded, job, _core.layout(json.dumps(job.document)))
+    return demand.frames_per_s(loaded, job, _core.layout(json.dumps(job.document)))
 
 
 def test_many_senders_fill_the_line_of_their_receiver() -> None:
@@ -70,7 +70,54 @@ def test_datagrams_take_their_part_of_the_line() -> None:
 def test_transfers_that_arrive_by_chance_bring_their_load() -> None:
     poisson = {"kind": "poisson", "load": 0.3, "capacity": "1Gbps", "sizes": "20kB"}
     assert asked_for(traffic=[poisson]) == pytest.approx(0.3 * LINE_1G)
-    assert asked_for(traffic=[{"from": "h1", "to": "h0", "size": "1MB"}]) == 0
+
+
+def test_a_transfer_fills_its_line_unless_it_ends_at_once() -> None:
+    # 0.5 % of 10 s are 50 ms, in which a line of 1 Gbit/s carries 6.25 MB
+    to_two = [{"from": "h1", "to": host, "size": "3MB"} for host in ("h0", "h2")]
+    assert asked_for(traffic=to_two, duration="10s") == 0
+    assert asked_for(traffic=[*to_two, to_two[0]], duration="10s") == pytest.approx(LINE_1G)
+
+
+def test_rounds_of_incast_fill_the_line_of_their_receiver() -> None:
+    incast = {"kind": "incast", "from": "all", "to": "h0", "block": "100kB"}
+    assert asked_for(traffic=[incast]) == pytest.approx(LINE_1G)
+    # 400 kB are 3.2 ms: ten rounds are less than 0.5 % of 10 s, twenty are more
+    assert asked_for(traffic=[incast | {"rounds": 10}], duration="10s") == 0
+    assert asked_for(traffic=[incast | {"rounds": 20}], duration="10s") == pytest.approx(LINE_1G)
+    assert asked_for(traffic=[incast | {"pause": "1s"}], duration="10s") == 0
+
+
+def test_what_is_asked_for_again_and_again_brings_its_mean() -> None:
+    # 1250 B in 50 us are 200 Mbit/s; with four times as many connections the line is the limit
+    requests = {"kind": "request-response", "servers": ["h1"], "clients": ["h0"]}
+    requests |= {"response": "1250B", "think": "40us"}
+    assert asked_for(traffic=[requests]) == pytest.approx(0.2 * LINE_1G)
+    assert asked_for(traffic=[requests | {"connections": 2}]) == pytest.approx(0.4 * LINE_1G)
+    assert asked_for(traffic=[requests | {"connections": 9}]) == pytest.approx(LINE_1G)
+    periodic = {"kind": "periodic", "from": ["h1", "h2"], "to": "h0"}
+    periodic |= {"size": "25kB", "period": "1ms"}
+    assert asked_for(traffic=[periodic]) == pytest.approx(0.4 * LINE_1G)
+
+
+def test_users_that_fetch_pages_bring_the_mean_of_these() -> None:
+    # 2 to 4 objects of 10 packets of 1000 B, 0.9 s of thinking and 0.1 s of objects: 240 kbit/s
+    web = {"kind": "web", "servers": ["h1"], "clients": ["h0"], "sessions": 1000}
+    web |= {"think": "700ms", "object_gap": "100ms", "objects": [2, 4], "packet": "1000B"}
+    asked = asked_for(traffic=[web | {"object_packets": [10, 10]}])
+    assert asked == pytest.approx(0.24 * LINE_1G)
+    # a Pareto distribution of shape 2 between 5 and 20 has its mean at 8
+    web |= {"object_packets": [5, 20], "shape": 2.0}
+    assert asked_for(traffic=[web]) == pytest.approx(0.8 * asked)
+
+
+def test_a_trace_brings_what_its_file_lists(tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    rows = [f"{0.1 * at},h1,h0,2500000" for at in range(11)]
+    file.write_text("\n".join(["start_s,src,dst,size_bytes", *rows]), encoding="utf-8")
+    trace = {"kind": "trace", "file": str(file)}
+    # 11 times 20 Mbit in 1 s
+    assert asked_for(traffic=[trace]) == pytest.approx(0.22 * LINE_1G)
 
 
 def test_what_this_machine_cannot_forward_is_refused_with_a_rate_that_it_can() -> None:

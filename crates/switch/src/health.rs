@@ -51,6 +51,11 @@ impl Health {
         }
     }
 
+    /// A lag of more than this is a stall.
+    pub fn tolerated(&self) -> Duration {
+        self.tolerated
+    }
+
     /// A frame that was due is sent now.
     #[inline]
     pub fn sent(&mut self, due: Instant, now: Instant) {

@@ -24,6 +24,7 @@ from fairport.backends.jobs import job_of, key, refused
 from fairport.backends.linux import (
     capacity,
     congestion,
+    demand,
     doctor,
     gate,
     measured,
@@ -206,7 +207,7 @@ class PreparedLinux:
         """What Fairport's own switch will have to forward."""
         if self._has_shapers:
             return 0.0
-        return capacity.frames_per_s(self.scenario, self.job, self._layout)
+        return demand.frames_per_s(self.scenario, self.job, self._layout)
 
     @property
     def _has_shapers(self) -> bool:

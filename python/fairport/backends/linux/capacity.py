@@ -1,51 +1,28 @@
-"""Whether this machine can forward what a scenario asks for, estimated before a run.
+"""Whether this machine can forward what a scenario asks for (`demand`), estimated before a run.
 
-What is asked for follows from the lines that endless flows fill. What the machine forwards is
-measured: for a second the switch gets more than it can carry. Only scenarios that ask for much are
-worth that second, and have hosts that receive on processors of their own.
+What the machine forwards is measured: for a second the switch gets more than it can carry. Only
+scenarios that ask for much are worth that second, and have hosts that receive on processors of
+their own.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from fairport import headers
 from fairport.errors import BackendError
 from fairport.scenario import Scenario, load
-from fairport.scenario.lower import Job
 from fairport.scenario.units import Rate
 
 LITTLE = 80_000
 """Frames per second that any machine forwards: two thirds of a line of 1 Gbit/s."""
 _PROBE_S = 0.7
 _PROBES = 3
-# two segments, as Linux acknowledges a bulk flow
-_ACKS_PER_SEGMENT = 0.5
 # what an estimate may be wrong before a run is refused
 _MARGIN = 1.1
-
-
-def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> float:
-    """What the switch will have to forward, ACKs included, while all flows send."""
-    mtu, is_ethernet = int(scenario.link.mtu), scenario.link.framing == "ethernet"
-    header = headers.ETHERNET_ON_WIRE if is_ethernet else 0
-    datagrams = datagram_bits = 0.0
-    for flow in job.flows:
-        if flow["udp"] is not None:
-            payload, rate_bps = flow["udp"]["payload_bytes"], flow["udp"]["rate_bps"]
-            datagrams += rate_bps / 8 / payload
-            datagram_bits += rate_bps * (payload + headers.IPV4_UDP + header) / payload
-    tcp_bps = max(0.0, _filled_bps(scenario, job, layout) - datagram_bits)
-    for workload in job.document["workloads"]:
-        pattern = workload["pattern"]
-        if "load_ppm" in pattern:
-            tcp_bps += pattern["load_ppm"] * 1e-6 * pattern["capacity_bps"]
-    segments = tcp_bps / 8 / (mtu + header)
-    return datagrams + (1 + _ACKS_PER_SEGMENT) * segments
 
 
 def processors_of_hosts(needed: float) -> list[int]:
@@ -115,29 +92,3 @@ def overload(*, pairs: int, duration_s: float) -> Scenario:
         "traffic": [{"from": f"h{2 * one + 1}", "to": f"h{2 * one}"} for one in range(pairs)],
     }
     return load(document)
-
-
-def _filled_bps(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> float:
-    """What endless TCP flows bring to their receivers at most.
-
-    Each passes the slowest port of its path, so together they have no more than these ports.
-    Of ports that are equally slow, all count that are first on a path, or all that are last,
-    whichever are fewer.
-    """
-    rates: dict[int, int] = {}
-    for link in layout["links"]:
-        for port in link["ports"]:
-            rates[port] = link["rate_bps"]
-    if scenario.shaper is not None:
-        most = int(scenario.shaper.rate)
-        rates = {port: min(rate, most) for port, rate in rates.items()}
-    paths = [
-        routes["forward"][0]
-        for flow, routes in zip(job.flows, layout["flows"], strict=False)
-        if flow["udp"] is None and flow["size_bytes"] is None
-    ]
-    return min(_slowest(paths, rates), _slowest([path[::-1] for path in paths], rates))
-
-
-def _slowest(paths: Sequence[Sequence[int]], rates: Mapping[int, int]) -> float:
-    return sum(rates[port] for port in {min(path, key=rates.__getitem__) for path in paths})

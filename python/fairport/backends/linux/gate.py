@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_STALLED_SHARE = 0.005
+STALLED_SHARE = 0.005
+"""Of a run, what may be spent in stalls."""
 # the kernel skips a trace program that interrupts itself
 _UNSEEN_DROPS = 0.01
 # of the line, below so many bit/s and above
@@ -44,7 +45,7 @@ def faults(
             f" time in which the buffer empties is {1e6 * expected.drain_s / 2:.0f} us"
         )
     share = health["stalled_s"] / run_s
-    if share >= _STALLED_SHARE:
+    if share >= STALLED_SHARE:
         found.append(f"for {100 * share:.2f} % of the run frames left later than that time")
     for key, what in (
         ("ring_losses", "frames were lost before the switch could read them"),

@@ -33,6 +33,10 @@ _OF_A_HOST = (
 )
 # room for the fastest flow, so that no socket's buffer limits it
 _SOCKET_BYTES = 8 << 20
+# What waits in a sender's socket leaves at once if its window ever goes wrong, so there is room for
+# what so many full ports hold, at least this much: several times of what can be under way.
+_PORTS = 32
+_LEAST_BYTES = 1 << 18
 
 
 def host_settings(
@@ -63,11 +67,20 @@ def host_settings(
                     " host share it",
                     "give all flows of a host the same stack, or use --backend simulation",
                 )
-        settings[names.index(host)] = _settings(here[0])
+        settings[names.index(host)] = _settings(here[0], _unsent_bytes(scenario))
     return settings, of_sockets
 
 
-def _settings(stack: Mapping[str, Any]) -> HostSettings:
+def _unsent_bytes(scenario: Scenario) -> int:
+    """Room in a sender's socket."""
+    limit, rate_bps = scenario.queue.limit, int(scenario.link.rate)
+    buffered = int(limit) * int(scenario.link.mtu) if limit.in_packets else int(limit)
+    delay_s = scenario.link.delay.seconds + scenario.switch.processing_delay.seconds
+    held = buffered + rate_bps / 8 * delay_s
+    return max(_LEAST_BYTES, min(_SOCKET_BYTES, int(_PORTS * held)))
+
+
+def _settings(stack: Mapping[str, Any], unsent_bytes: int) -> HostSettings:
     sysctls = {
         "tcp_sack": int(stack["sack"]),
         "tcp_timestamps": int(stack["timestamps"]),
@@ -78,8 +91,7 @@ def _settings(stack: Mapping[str, Any]) -> HostSettings:
         "tcp_no_metrics_save": 1,
         "tcp_min_tso_segs": 1,
         "tcp_rmem": f"4096 1048576 {_SOCKET_BYTES}",
-        # grows with the window, so that what waits in a socket is little more than a window
-        "tcp_wmem": f"4096 131072 {_SOCKET_BYTES}",
+        "tcp_wmem": f"4096 131072 {unsent_bytes}",
     }
     return HostSettings(
         sysctls=tuple((f"ipv4/{name}", str(value)) for name, value in sysctls.items()),

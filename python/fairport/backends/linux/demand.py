@@ -1,0 +1,177 @@
+"""Frames per second that a scenario asks the switch to forward, estimated before a run.
+
+Bulk flows and rounds of incast fill a line, whatever the rest of the scenario does; what asks for
+less brings its mean. What fills a line for less of the run than the switch may be late counts for
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fairport import headers
+from fairport.backends.linux.gate import STALLED_SHARE
+from fairport.scenario import Scenario
+from fairport.scenario.lower import Job
+
+# two segments, as Linux acknowledges a bulk flow
+_ACKS_PER_SEGMENT = 0.5
+_PS_PER_S = 1e12
+
+
+def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> float:
+    """What the switch will have to forward, ACKs included, while all flows send."""
+    mtu, is_ethernet = int(scenario.link.mtu), scenario.link.framing == "ethernet"
+    header = headers.ETHERNET_ON_WIRE if is_ethernet else 0
+    datagrams = datagram_bits = 0.0
+    for flow in job.flows:
+        if flow["udp"] is not None:
+            payload, rate_bps = flow["udp"]["payload_bytes"], flow["udp"]["rate_bps"]
+            datagrams += rate_bps / 8 / payload
+            datagram_bits += rate_bps * (payload + headers.IPV4_UDP + header) / payload
+    rates = _rates(scenario, layout)
+    tcp_bps = max(0.0, _filled_bps(job, layout, rates) - datagram_bits)
+    for workload in job.document["workloads"]:
+        tcp_bps += _workload_bps(workload, job.document["duration_ps"], layout, rates)
+    segments = tcp_bps / 8 / (mtu + header)
+    return datagrams + (1 + _ACKS_PER_SEGMENT) * segments
+
+
+def _rates(scenario: Scenario, layout: Mapping[str, Any]) -> dict[int, int]:
+    """Of every port, in bit/s."""
+    rates = {port: link["rate_bps"] for link in layout["links"] for port in link["ports"]}
+    if scenario.shaper is not None:
+        most = int(scenario.shaper.rate)
+        rates = {port: min(rate, most) for port, rate in rates.items()}
+    return rates
+
+
+def _filled_bps(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) -> float:
+    """What TCP flows that the scenario lists bring to their receivers at most.
+
+    Each passes the slowest port of its path, so together they have no more than these ports.
+    Of ports that are equally slow, all count that are first on a path, or all that are last,
+    whichever are fewer. Transfers of a given size count if they keep a port busy long enough.
+    """
+    paths: list[Sequence[int]] = []
+    busy_s: dict[int, float] = {}
+    sized: list[Sequence[int]] = []
+    for flow, routes in zip(job.flows, layout["flows"], strict=False):
+        path = routes["forward"][0]
+        if flow["udp"] is not None:
+            continue
+        if flow["size_bytes"] is None:
+            paths.append(path)
+            continue
+        port = _slowest(path, rates)
+        busy_s[port] = busy_s.get(port, 0.0) + flow["size_bytes"] * 8 / rates[port]
+        sized.append(path)
+    noticed_s = STALLED_SHARE * job.document["duration_ps"] / _PS_PER_S
+    paths += [path for path in sized if busy_s[_slowest(path, rates)] >= noticed_s]
+    ends = (paths, [path[::-1] for path in paths])
+    return min(sum(rates[port] for port in {_slowest(path, rates) for path in one}) for one in ends)
+
+
+def _slowest(path: Sequence[int], rates: Mapping[int, int]) -> int:
+    return min(path, key=rates.__getitem__)
+
+
+def _workload_bps(
+    workload: Mapping[str, Any],
+    duration_ps: int,
+    layout: Mapping[str, Any],
+    rates: Mapping[int, int],
+) -> float:
+    """What a workload brings while it goes on: no more than its senders' or its receivers' lines."""
+    of_host: dict[str, int] = {}
+    for link in layout["links"]:
+        for port, node in zip(link["ports"], link["ends"], strict=True):
+            name = layout["nodes"][node]["name"]
+            of_host[name] = of_host.get(name, 0) + rates[port]
+    line_bps = min(
+        sum(of_host[host] for host in {end["host"] for end in workload[role]})
+        for role in ("senders", "receivers")
+    )
+    pattern = workload["pattern"]
+    offered: Callable[..., float] = _OFFERED[pattern["kind"]]
+    return min(line_bps, offered(workload, pattern, line_bps, duration_ps / _PS_PER_S))
+
+
+def _poisson(_: Any, pattern: Mapping[str, Any], __: float, ___: float) -> float:
+    return float(pattern["load_ppm"] * 1e-6 * pattern["capacity_bps"])
+
+
+def _incast(workload: Any, pattern: Mapping[str, Any], line_bps: float, run_s: float) -> float:
+    """The line, since all senders of a round send at once."""
+    round_s = pattern["block_bytes"] * len(workload["senders"]) * 8 / line_bps
+    rounds = run_s / (round_s + pattern["pause_ps"] / _PS_PER_S)
+    if pattern["rounds"] is not None:
+        rounds = min(rounds, pattern["rounds"])
+    return line_bps if rounds * round_s >= STALLED_SHARE * run_s else 0.0
+
+
+def _periodic(workload: Any, pattern: Mapping[str, Any], _: float, __: float) -> float:
+    bits = pattern["size_bytes"] * 8 * len(workload["senders"])
+    return float(bits / pattern["period_ps"] * _PS_PER_S)
+
+
+def _requests(workload: Any, pattern: Mapping[str, Any], line_bps: float, _: float) -> float:
+    """Each connection thinks, and then has an answer under way."""
+    bits = 8 * _mean_bytes(pattern["response"])
+    connections = pattern["connections"] * len(workload["receivers"])
+    return connections * bits / (_mean_s(pattern["think"]) + bits / line_bps)
+
+
+def _trace(_: Any, pattern: Mapping[str, Any], line_bps: float, run_s: float) -> float:
+    starts_s = [start / _PS_PER_S for start in pattern["start_ps"]]
+    begun = [(at, size) for at, size in zip(starts_s, pattern["bytes"], strict=True) if at < run_s]
+    if not begun:
+        return 0.0
+    bits = 8 * sum(size for _, size in begun)
+    return float(bits / max(begun[-1][0] - begun[0][0], bits / line_bps))
+
+
+def _web(_: Any, pattern: Mapping[str, Any], __: float, ___: float) -> float:
+    """All users at once, pages of the mean number of objects of the mean size."""
+    objects, sizes = pattern["objects"], pattern["size_packets"]
+    bits = 8 * pattern["packet_bytes"] * _pareto_mean(*sizes, pattern["shape_milli"] / 1000)
+    page_s = (pattern["think_mean_ps"] + sum(objects) / 2 * pattern["object_gap_mean_ps"]) / 1e12
+    return float(pattern["sessions"] * sum(objects) / 2 * bits / page_s)
+
+
+_OFFERED: Mapping[str, Callable[..., float]] = {
+    "incast": _incast,
+    "periodic": _periodic,
+    "poisson": _poisson,
+    "request-response": _requests,
+    "trace": _trace,
+    "web": _web,
+}
+
+
+def _mean_bytes(sizes: Mapping[str, Any]) -> float:
+    """Of a distribution that is linear between its points; shares are in parts of 10^9."""
+    values, shares = zip(*sizes["points"], strict=True)
+    mean = values[0] * shares[0]
+    for at in range(1, len(values)):
+        mean += (shares[at] - shares[at - 1]) * (values[at] + values[at - 1]) / 2
+    return float(mean * 1e-9 * sizes["unit_bytes"])
+
+
+def _mean_s(time: Mapping[str, Any]) -> float:
+    if time["kind"] == "uniform":
+        return float((time["min_ps"] + time["max_ps"]) / 2 / _PS_PER_S)
+    return float(time["value_ps" if time["kind"] == "constant" else "mean_ps"] / _PS_PER_S)
+
+
+def _pareto_mean(least: int, most: int, shape: float) -> float:
+    """Of a Pareto distribution between two sizes."""
+    if least == most:
+        return float(least)
+    if shape == 1:
+        return least * most / (most - least) * math.log(most / least)
+    share = (least / most) ** shape
+    grown = 1 - (least / most) ** (shape - 1)
+    return shape * least / (shape - 1) * grown / (1 - share)
