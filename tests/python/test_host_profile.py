@@ -232,11 +232,14 @@ def test_quantiles_and_correlation_come_back_from_answers() -> None:
         )
 
     timer = answers("ack", np.full(count, 2e-3), 1).head(1000)
+    # where the receiving program has not read yet, an ACK of two waits for the timer, too
+    unread = answers("ack", np.full(count, 4e-3), 2).head(500)
     found = profile(
         pl.concat(
             [
                 answers("ack", 10e-6 + 20e-6 * uniform, 2),
                 timer,
+                unread,
                 answers("duplicate-ack", np.full(count, 5e-6), 1),
                 answers("later-duplicate-ack", np.full(count, 130e-6), 1),
                 answers("data", np.where(uniform < 0.999, 8e-6, 20e-3), 1),
@@ -250,7 +253,7 @@ def test_quantiles_and_correlation_come_back_from_answers() -> None:
     for level, time in zip(found.levels, busy.times, strict=True):
         assert int(time) / 1e6 == pytest.approx(10 + 20 * level, abs=0.6)
     assert found.ack.correlation == pytest.approx(0.4, abs=0.03)
-    assert found.measurement.delayed_ack_share == pytest.approx(1000 / 21_000, abs=1e-3)
+    assert found.measurement.delayed_ack_share == pytest.approx(1500 / 21_500, abs=1e-3)
     assert found.measurement.compressed_ack_share == 0.5
     assert {str(time) for time in found.duplicate_ack.loads[0].times} == {"5us"}
     # timers' data is left out

@@ -9,9 +9,13 @@ use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use libc::sockaddr_ll;
+use libc::{c_int, sockaddr_ll};
 
 use crate::ring::{check, set};
+
+/// Room for so many bytes that a host on another processor has not taken yet: all that its backlog holds
+/// (`net.core.netdev_max_backlog`, a thousand frames). Losses there are counted; a full socket is an error.
+const UNTAKEN_BYTES: c_int = 4 << 20;
 
 /// The way out to interfaces of a network namespace: a socket bound to each, so that the kernel need not
 /// look for the interface of each frame.
@@ -81,6 +85,18 @@ fn socket_to(interface: u32) -> io::Result<OwnedFd> {
         OwnedFd::from_raw_fd(raw)
     };
     set(&socket, libc::PACKET_QDISC_BYPASS, &1)?;
+    let room = UNTAKEN_BYTES;
+    // Refused in a user namespace, where hosts take each frame within the call.
+    // SAFETY: a plain number, alive during the call, with its size.
+    let _ = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_SNDBUFFORCE,
+            (&raw const room).cast(),
+            size_of::<c_int>() as u32,
+        )
+    };
     // SAFETY: an all-zero value of this plain structure is valid, and it is alive during the call.
     check(unsafe {
         let mut address = zeroed::<sockaddr_ll>();

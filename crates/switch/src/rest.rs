@@ -7,9 +7,9 @@
 //! changing programs, so a quarter of its time is what keeps the kernel from stepping in (measured with
 //! compilers on both processors: pieces of 7 % in all were not enough).
 //!
-//! What wakes it is now and then 1 to 2 ms late: a virtual machine's processor that has halted, or a
-//! kernel thread that does not let go (measured at 1 Gbit/s, where all longer stalls came from a sleep).
-//! So if so much is not tolerated, it sleeps only in a network that is silent.
+//! On a virtual machine the timer that wakes it is now and then 1 to 2 ms late, because the processor has
+//! halted (measured at 1 Gbit/s: all stalls of that length). If so much is not tolerated, the switch stays
+//! awake for so long before something is due. A frame that arrives wakes it in time.
 
 use fairport_units::{Duration, Instant};
 
@@ -19,10 +19,8 @@ use crate::realtime::Class;
 const AWAKE: Duration = Duration::from_us(60);
 /// The same while it has slept too little: wake-ups of a busy processor are short.
 const AWAKE_IN_DEBT: Duration = Duration::from_us(20);
-/// A wake-up may be late by so much.
-const LATE: Duration = Duration::from_ms(2);
-/// Where that is too late the switch stays awake until no frame has come for so long.
-const SILENT: Duration = Duration::from_ms(100);
+/// And so long where the timer may not be late.
+const AWAKE_IN_TIME: Duration = Duration::from_ms(2);
 /// A sleep shorter than this gives nobody anything.
 const SHORTEST_SLEEP: Duration = Duration::from_us(10);
 /// The share of its time that it sleeps is counted over this long,
@@ -34,10 +32,8 @@ const ONE_IN: u64 = 4;
 pub(crate) struct Rest {
     /// the kernel stops it if it does not sleep
     is_stopped: bool,
-    /// it must not be late
-    is_awake: bool,
-    /// when a frame came last
-    heard: Instant,
+    /// so long before something is due it stays awake
+    awake: Duration,
     since: Instant,
     slept: Duration,
 }
@@ -45,27 +41,19 @@ pub(crate) struct Rest {
 impl Rest {
     /// Of a thread of this class, which has not slept yet. What is due may wait as long as `tolerated`.
     pub(crate) fn new(class: Class, tolerated: Duration) -> Self {
+        let is_urgent = class == Class::Deadline && tolerated < AWAKE_IN_TIME;
         Self {
             is_stopped: class == Class::Fifo,
-            is_awake: class == Class::Deadline && tolerated < LATE,
-            heard: Instant::ZERO,
+            awake: if is_urgent { AWAKE_IN_TIME } else { AWAKE },
             since: Instant::ZERO,
             slept: Duration::ZERO,
         }
     }
 
-    /// A frame came.
-    pub(crate) fn heard(&mut self, now: Instant) {
-        self.heard = now;
-    }
-
     /// How long it may sleep when the next thing is due after `left`; none: it stays awake.
     pub(crate) fn sleep(&self, now: Instant, left: Duration) -> Option<Duration> {
-        if self.is_awake && now - self.heard < SILENT {
-            return None;
-        }
         let is_owed = self.is_stopped && self.slept.as_ps() * ONE_IN < (now - self.since).as_ps();
-        let awake = if is_owed { AWAKE_IN_DEBT } else { AWAKE };
+        let awake = if is_owed { AWAKE_IN_DEBT } else { self.awake };
         let sleep = left.saturating_sub(awake);
         (sleep > SHORTEST_SLEEP).then_some(sleep)
     }
@@ -116,11 +104,11 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_late_sleeps_in_silence_only() {
-        let mut rest = Rest::new(Class::Deadline, us(131) - Instant::ZERO);
-        rest.heard(us(50_000));
-        assert_eq!(rest.sleep(us(149_999), Duration::from_ms(40)), None);
-        assert!(rest.sleep(us(150_000), Duration::from_ms(40)).is_some());
+    fn what_must_not_be_late_wakes_long_before() {
+        let rest = Rest::new(Class::Deadline, Duration::from_us(131));
+        assert_eq!(rest.sleep(us(1_000), Duration::from_us(2_000)), None);
+        let sleep = rest.sleep(us(1_000), Duration::from_us(8_000));
+        assert_eq!(sleep, Some(Duration::from_us(6_000)));
     }
 
     #[test]

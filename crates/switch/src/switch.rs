@@ -206,11 +206,8 @@ impl Switch {
         let mut clock = Clock::start();
         let (mut asked, mut rest) = (Instant::ZERO, Rest::new(class, self.health.tolerated()));
         loop {
-            let has_come = self.read(&clock);
+            self.read(&clock);
             let now = clock.now().min(self.end);
-            if has_come {
-                rest.heard(now);
-            }
             self.forward(now, &mut clock);
             if now == self.end {
                 break;
@@ -235,11 +232,11 @@ impl Switch {
         Ok(())
     }
 
-    /// Takes in the frames that have arrived; returns whether there were any.
-    fn read(&mut self, clock: &Clock) -> bool {
-        for count in 0..READ_AT_ONCE {
+    /// Takes in the frames that have arrived.
+    fn read(&mut self, clock: &Clock) {
+        for _ in 0..READ_AT_ONCE {
             let Some(received) = self.ring.next() else {
-                return count > 0;
+                break;
             };
             let host = self.hosts.get(received.interface as usize);
             let host = host.copied().flatten();
@@ -256,7 +253,6 @@ impl Switch {
                 None => self.health.ignored += 1,
             }
         }
-        true
     }
 
     /// A host's frame enters the network.

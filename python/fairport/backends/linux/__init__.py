@@ -149,6 +149,7 @@ class PreparedLinux:
             lost = capacity.backlog_losses()
             outcome, report = self._run(spaces, self._network(spaces), progress)
             outcome["health"]["backlog_losses"] = capacity.backlog_losses() - lost
+            outcome["health"]["lost_answers"] = registered.lost_answers()
         except (ChildError, programs.ProgramError) as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         except OSError as error:

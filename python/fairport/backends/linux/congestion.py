@@ -67,6 +67,10 @@ class Registered:
             os.close(self._lock)
             self._lock = None
 
+    def lost_answers(self) -> int:
+        """Answers of theirs that did not reach the kernel, as far as that showed."""
+        return sum(held.lost_answers() for held in self._held)
+
     def __enter__(self) -> Self:
         return self
 
@@ -149,6 +153,10 @@ class _Held:
         if problem:
             self.close()
             raise problem
+
+    def lost_answers(self) -> int:
+        """Answers of it that did not reach the kernel."""
+        return programs.counted(self._object)
 
     def close(self) -> None:
         """The kernel has it no more."""

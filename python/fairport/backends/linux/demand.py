@@ -84,7 +84,7 @@ def _workload_bps(
     layout: Mapping[str, Any],
     rates: Mapping[int, int],
 ) -> float:
-    """What a workload brings while it goes on: no more than its senders' or its receivers' lines."""
+    """What a workload brings while it goes on: at most its senders' or its receivers' lines."""
     of_host: dict[str, int] = {}
     for link in layout["links"]:
         for port, node in zip(link["ports"], link["ends"], strict=True):
@@ -121,7 +121,7 @@ def _requests(workload: Any, pattern: Mapping[str, Any], line_bps: float, _: flo
     """Each connection thinks, and then has an answer under way."""
     bits = 8 * _mean_bytes(pattern["response"])
     connections = pattern["connections"] * len(workload["receivers"])
-    return connections * bits / (_mean_s(pattern["think"]) + bits / line_bps)
+    return float(connections * bits / (_mean_s(pattern["think"]) + bits / line_bps))
 
 
 def _trace(_: Any, pattern: Mapping[str, Any], line_bps: float, run_s: float) -> float:
@@ -129,14 +129,16 @@ def _trace(_: Any, pattern: Mapping[str, Any], line_bps: float, run_s: float) ->
     begun = [(at, size) for at, size in zip(starts_s, pattern["bytes"], strict=True) if at < run_s]
     if not begun:
         return 0.0
-    bits = 8 * sum(size for _, size in begun)
-    return float(bits / max(begun[-1][0] - begun[0][0], bits / line_bps))
+    bits: float = 8.0 * sum(size for _, size in begun)
+    span_s: float = max(begun[-1][0] - begun[0][0], bits / line_bps)
+    return bits / span_s
 
 
 def _web(_: Any, pattern: Mapping[str, Any], __: float, ___: float) -> float:
     """All users at once, pages of the mean number of objects of the mean size."""
     objects, sizes = pattern["objects"], pattern["size_packets"]
-    bits = 8 * pattern["packet_bytes"] * _pareto_mean(*sizes, pattern["shape_milli"] / 1000)
+    packets = _pareto_mean(sizes[0], sizes[1], pattern["shape_milli"] / 1000)
+    bits = 8 * pattern["packet_bytes"] * packets
     page_s = (pattern["think_mean_ps"] + sum(objects) / 2 * pattern["object_gap_mean_ps"]) / 1e12
     return float(pattern["sessions"] * sum(objects) / 2 * bits / page_s)
 
@@ -166,12 +168,12 @@ def _mean_s(time: Mapping[str, Any]) -> float:
     return float(time["value_ps" if time["kind"] == "constant" else "mean_ps"] / _PS_PER_S)
 
 
-def _pareto_mean(least: int, most: int, shape: float) -> float:
+def _pareto_mean(least: float, most: float, shape: float) -> float:
     """Of a Pareto distribution between two sizes."""
     if least == most:
-        return float(least)
+        return least
     if shape == 1:
         return least * most / (most - least) * math.log(most / least)
     share = (least / most) ** shape
     grown = 1 - (least / most) ** (shape - 1)
-    return shape * least / (shape - 1) * grown / (1 - share)
+    return float(shape * least / (shape - 1) * grown / (1 - share))

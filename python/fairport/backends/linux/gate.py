@@ -51,6 +51,7 @@ def faults(
         ("ring_losses", "frames were lost before the switch could read them"),
         ("backlog_losses", "frames were lost before a host's processor took them"),
         ("send_errors", "frames were refused by the kernel"),
+        ("lost_answers", "answers of the congestion control did not reach the kernel"),
         ("capture_losses", "packets are missing at the end of the captures: writing took too long"),
     ):
         if health[key]:
@@ -78,8 +79,7 @@ def faults_of_shapers(
 def faults_of_windows(windows: Mapping[int, int]) -> list[str]:
     """The same for the largest congestion window of each flow, in bytes.
 
-    On Linux 6.18 a BPF program's answer was seen to get lost, and a window to be a word of the
-    kernel's memory.
+    Where a kernel passes over a BPF program, it takes a word of its memory for a window.
     """
     return [
         f"flow {flow} had a congestion window of {window / 1e9:.3g} GB: its congestion control went"

@@ -33,7 +33,7 @@ LOADS = (0.0, 20e-6, 60e-6, 200e-6, 1e-3, 10e-3)
 """Loads differ by the time since the last packet to the host, in s."""
 # with fewer answers a load is counted with its neighbour: the level 0.999 asks for a thousand
 _FEWEST = 1000
-# data so long after an ACK was not let out by it but by a timer: no RTO and no probe is shorter
+# what comes so long after its cause was sent by a timer: delayed ACKs, RTOs and probes are no earlier
 _TIMER_S = 1e-3
 _PS_PER_S = 10**12
 _ROUNDED_TO_PS = 10_000
@@ -77,12 +77,16 @@ def profile(
 
 
 def _waited_for_timer(acks: pl.DataFrame) -> pl.Expr:
-    """ACKs of one segment that came later than nearly all ACKs of two, which wait for no timer."""
-    of_two = acks.filter(pl.col("frames") >= 2)["delay_s"]
+    """ACKs as late as a timer's, and those of one segment that are later than nearly all of two.
+
+    Of two, few wait for a timer: where the program that receives has not read yet.
+    """
+    is_late = pl.col("delay_s") >= _TIMER_S
+    of_two = acks.filter((pl.col("frames") >= 2) & ~is_late)["delay_s"]
     latest = of_two.quantile(0.99) if of_two.len() else None
     if latest is None:
-        return pl.lit(False)
-    return (pl.col("frames") == 1) & (pl.col("delay_s") > latest)
+        return is_late
+    return is_late | ((pl.col("frames") == 1) & (pl.col("delay_s") > latest))
 
 
 def _times(answers: pl.DataFrame, what: str) -> AnswerTimes:

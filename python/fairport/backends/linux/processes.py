@@ -107,7 +107,6 @@ class ChildError(RuntimeError):
 
 def forward(reports: Connection, task: SwitchTask) -> None:
     """The switch: reports `at`, the monotonic clock at the run's start, and `done`."""
-
     reported_s = -_REPORTED_EVERY_S
 
     def stops(now_s: float) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,8 @@ def libbpf() -> Any:
         ("bpf_obj_get_info_by_fd", number, [number, pointer, pointer]),
         ("bpf_map_delete_elem", number, [number, pointer]),
         ("bpf_map__set_initial_value", number, [pointer, pointer, ctypes.c_size_t]),
-        ("bpf_map__initial_value", pointer, [pointer, pointer]),
+        ("bpf_map__value_size", ctypes.c_uint32, [pointer]),
+        ("bpf_map_lookup_elem", number, [number, pointer, pointer]),
         ("bpf_object__next_program", pointer, [pointer, pointer]),
         ("bpf_program__attach", pointer, [pointer]),
         ("ring_buffer__new", pointer, [number, pointer, pointer, pointer]),
@@ -69,3 +71,13 @@ def libbpf() -> Any:
     # what it would print is for its own developers
     library.libbpf_set_print(None)
     return library
+
+
+def counted(loaded: Any) -> int:
+    """The one count of a loaded object, its only variable that begins at 0 (`.bss`)."""
+    library = libbpf()
+    counts = library.bpf_object__find_map_by_name(loaded, b".bss")
+    value = ctypes.create_string_buffer(library.bpf_map__value_size(counts))
+    key = ctypes.c_uint32(0)
+    library.bpf_map_lookup_elem(library.bpf_map__fd(counts), ctypes.byref(key), value)
+    return int.from_bytes(value.raw[:8], sys.byteorder)

@@ -24,7 +24,7 @@ import numpy as np
 
 from fairport.backends.linux import namespaces
 from fairport.backends.linux.flows import REQUEST_PORTS, TCP, Key
-from fairport.backends.linux.programs import FOLDER, ProgramError, libbpf, require
+from fairport.backends.linux.programs import FOLDER, ProgramError, counted, libbpf, require
 from fairport.backends.linux.shapers import PortInterface
 
 _EVENT = np.dtype(
@@ -96,11 +96,7 @@ class QueueTrace:
 
     def lost(self) -> int:
         """Events for which there was no room."""
-        library = libbpf()
-        counts = library.bpf_object__find_map_by_name(self._object, b".bss")
-        size = ctypes.c_size_t(0)
-        value = library.bpf_map__initial_value(counts, ctypes.byref(size))
-        return int(ctypes.cast(value, ctypes.POINTER(ctypes.c_uint64))[0])
+        return counted(self._object)
 
     def close(self) -> np.ndarray:
         """Ends it; returns the events."""

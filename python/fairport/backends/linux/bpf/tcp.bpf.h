@@ -156,23 +156,32 @@ static __always_inline __u32 window_of_loss(struct tcp_sock *tp, __u32 largest)
 	return at_least(SMALLEST_WINDOW, cwnd < largest ? cwnd : largest);
 }
 
+/* Answers that did not reach the kernel, as far as that showed. */
+static __u64 lost_answers;
+
 /* The kernel may pass a program over: some do while they interrupt a process that they protect. What
  * they then take for its answer is a word of their stack, mostly a thousand times a window. So
- * wherever a program runs, what is more than twice the `largest` window so far was no answer. The window becomes what it
- * was before the loss, which is what `undo_cwnd` says. Returns whether the threshold must be asked for
- * again, with the window before the loss.
+ * wherever a program runs, what is more than twice the `largest` window so far was no answer. The
+ * window becomes what it was before the loss, which is what `undo_cwnd` says. Returns whether the
+ * threshold must be asked for again, with the window before the loss.
  */
 static __always_inline int is_threshold_lost(struct tcp_sock *tp, __u32 *largest)
 {
 	__u32 cwnd = tp->snd_cwnd;
+	int is_lost;
 
 	if (*largest == 0)
 		*largest = at_least(INITIAL_WINDOW, tp->max_packets_out);
-	if (cwnd > 2 * *largest)
+	if (cwnd > 2 * *largest) {
 		tp->snd_cwnd = window_of_loss(tp, *largest);
-	else
+		__sync_fetch_and_add(&lost_answers, 1);
+	} else {
 		*largest = at_least(*largest, cwnd);
-	return tp->snd_ssthresh > 2 * *largest && tp->snd_ssthresh != NO_THRESHOLD;
+	}
+	is_lost = tp->snd_ssthresh > 2 * *largest && tp->snd_ssthresh != NO_THRESHOLD;
+	if (is_lost)
+		__sync_fetch_and_add(&lost_answers, 1);
+	return is_lost;
 }
 
 /* What the window was before a reduction that proved needless. */
