@@ -33,7 +33,7 @@ LOADS = (0.0, 20e-6, 60e-6, 200e-6, 1e-3, 10e-3)
 """Loads differ by the time since the last packet to the host, in s."""
 # with fewer answers a load is counted with its neighbour: the level 0.999 asks for a thousand
 _FEWEST = 1000
-# what comes so long after its cause was sent by a timer: delayed ACKs, RTOs and probes are no earlier
+# what comes so long after its cause was sent by a timer: delayed ACKs, RTOs, probes are no earlier
 _TIMER_S = 1e-3
 _PS_PER_S = 10**12
 _ROUNDED_TO_PS = 10_000
