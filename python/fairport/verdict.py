@@ -146,5 +146,5 @@ def _subject(name: str, flows: int) -> tuple[str, Callable[[str, str], str]]:
 def ratio_in_words(ratio: float) -> str:
     """With two significant digits: "0.16 of", "0.0031 of", "2.4 times"."""
     if ratio >= 1.005:
-        return f"{ratio:.3g} times" if ratio < 999.5 else f"{ratio:,.0f} times".replace(",", " ")
+        return f"{ratio:.3g} times" if ratio < 999.5 else f"{ratio:,.0f} times"
     return f"{ratio:.2f} of" if ratio >= 0.01 or ratio == 0 else f"{ratio:.2g} of"

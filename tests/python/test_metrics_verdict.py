@@ -49,7 +49,7 @@ def test_the_papers_fifteen_to_one_is_an_outcast():
         (124.9, False, "parity, no outcast"),
         (125.0, False, "it is favoured"),
         (99_940.0, False, "gets 999 times"),
-        (99_960.0, False, "gets 1 000 times"),
+        (99_960.0, False, "gets 1,000 times"),
         (210.0, False, "gets 2.1 times its 6-hop peers' goodput (no outcast: it is favoured)"),
     ],
 )

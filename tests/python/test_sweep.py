@@ -424,7 +424,7 @@ def test_a_file_without_axes_is_refused(fairport: Command, tmp_path: Path) -> No
 def test_more_than_a_million_points_need_a_yes() -> None:
     axes = {f"traffic.0.{name}": {"from": 1, "to": 1001} for name in ("a", "b")}
     file = read({"scenario": "two-switch", "axes": axes}, "big.toml")
-    with pytest.raises(InputError, match=r"big\.toml: axes: make 1 002 001 points") as refused:
+    with pytest.raises(InputError, match=r"big\.toml: axes: make 1,002,001 points") as refused:
         check_size(file, allowed=False)
     assert "--yes" in refused.value.remedy
     check_size(file, allowed=True)

@@ -152,15 +152,19 @@ def _traffic_table(console: Console, summary: Mapping[str, Any]) -> Table | None
     if not rows:
         return None
     unfolded = console.options.update(width=_PLENTY)
+    shown = [
+        QUANTITIES[name].at_size(max((row[at] or 0 for _, row in rows), default=None))
+        for at, name in enumerate(columns)
+    ]
     # the first two columns are known from elsewhere
     for left_out in range(3):
         table = new_table()
         table.add_column("traffic")
-        for name in columns[left_out:]:
-            table.add_column(QUANTITIES[name].label.replace(" ", "\n"), justify="right")
+        for one in shown[left_out:]:
+            table.add_column(one.label.replace(" ", "\n"), justify="right")
         for name, numbers in rows:
-            cells = zip(columns[left_out:], numbers[left_out:], strict=True)
-            table.add_row(name, *(QUANTITIES[key].shown(value, "narrow") for key, value in cells))
+            cells = zip(shown[left_out:], numbers[left_out:], strict=True)
+            table.add_row(name, *(one.shown(value, "narrow") for one, value in cells))
         if console.measure(table, options=unfolded).maximum <= console.width:
             break
     return table

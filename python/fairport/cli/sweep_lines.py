@@ -106,4 +106,4 @@ def document(study: Study, status: Status) -> dict[str, Any]:
 
 
 def _number(count: int) -> str:
-    return f"{count:,}".replace(",", " ")
+    return f"{count:,}"

@@ -126,7 +126,7 @@ def _heading(picture: style.Picture, comparison: Comparison, height: float) -> N
         color=style.MUTED, fontsize=8,
     )  # fmt: skip
     marks = [
-        Line2D([], [], marker="D", color=style.DROPPED, linewidth=2.4, label="as it is"),
+        Line2D([], [], marker="D", color=style.DROPPED, linewidth=2.4, label="without a fix"),
         Line2D([], [], marker="o", color=style.BLUE, linewidth=2.4, label="with the fix"),
         Line2D([], [], marker="o", color=style.MUTED, linewidth=0, markersize=2, label="one run"),
     ]

@@ -125,8 +125,8 @@ def _histogram(runs: pl.DataFrame) -> NDArray[np.intp]:
 
 
 def _grouped(value: float, _: int) -> str:
-    """A tick's number: 10 000."""
-    return f"{value:,g}".replace(",", " ")
+    """A tick's number: 10,000."""
+    return f"{value:,g}"
 
 
 def _scale(panel: Axes, heights: list[NDArray[Any]]) -> None:

@@ -81,7 +81,7 @@ def render(
         seeds=[one.seed for one in runs],
         caveats=(over or result.summary).get("caveats", []),
         cells=cells,
-        traffic_columns=rows.traffic(result.summary)[0],
+        traffic_columns=rows.traffic(result)[0],
         completion_columns=rows.completion(result.summary)[0],
         columns=[rows.heading(key) for key in rows.CLASS_COLUMNS],
         paper=paper,
@@ -113,7 +113,7 @@ def _cells(result: Result, paper: Mapping[str, Any] | None) -> dict[str, Any]:
         "spread": result.summary.get("spread", ""),
         "keys": rows.key_figures(result.summary, paper),
         "classes": rows.classes(result, paper),
-        "traffic": rows.traffic(result.summary)[1],
+        "traffic": rows.traffic(result)[1],
         "completion": rows.completion(result.summary)[1],
         "ingress": rows.ingress(result),
     }

@@ -96,14 +96,26 @@ def classes(result: Result, paper: Mapping[str, Any] | None) -> list[dict[str, A
 
 
 def _cells(figures_of_class: Mapping[str, Any]) -> list[str]:
-    return [spaced(QUANTITIES[key].shown(figures_of_class.get(key))) for key in CLASS_COLUMNS]
+    return [QUANTITIES[key].shown(figures_of_class.get(key)) for key in CLASS_COLUMNS]
 
 
-def traffic(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
-    """Headings and rows by [[traffic]]."""
-    keys, rows = traffic_table.table(summary)
-    return [heading(key) for key in keys], [
-        {"label": name, "cells": _numbers(keys, numbers)} for name, numbers in rows
+def traffic(result: Result) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
+    """Headings and rows by [[traffic]].
+
+    The line's rate decides whether totals are in Mbit/s or in Gbit/s: it is the same for all seeds.
+    """
+    keys, rows = traffic_table.table(result.summary)
+    line_bps = int(result.scenario.link.rate)
+    shown = [
+        QUANTITIES[key].at_size(line_bps) if key == "goodput_bps_total" else QUANTITIES[key]
+        for key in keys
+    ]
+    return [(capital(one.title), one.unit) for one in shown], [
+        {
+            "label": name,
+            "cells": [one.shown(number) for one, number in zip(shown, numbers, strict=True)],
+        }
+        for name, numbers in rows
     ]
 
 
@@ -117,14 +129,7 @@ def completion(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[
 
 
 def _numbers(keys: Sequence[str], numbers: Sequence[float | None]) -> list[str]:
-    return [
-        spaced(QUANTITIES[key].shown(number)) for key, number in zip(keys, numbers, strict=True)
-    ]
-
-
-def spaced(number: str) -> str:
-    """Thousands parted by thin spaces."""
-    return number.replace(",", "\u202f")
+    return [QUANTITIES[key].shown(number) for key, number in zip(keys, numbers, strict=True)]
 
 
 def capital(text: str) -> str:
@@ -148,7 +153,7 @@ def ingress(result: Result) -> list[dict[str, Any]]:
             "cells": [
                 of_classes.get(row["ingress_port"], ""),
                 *(
-                    f"{100 * row[key]:.1f}" if key == "share" else spaced(f"{row[key]:,.0f}")
+                    f"{100 * row[key]:.1f}" if key == "share" else f"{row[key]:,.0f}"
                     for key in _INGRESS
                 ),
             ],

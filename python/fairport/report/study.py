@@ -71,7 +71,7 @@ def document(study: Study, runs: pl.DataFrame) -> dict[str, Any]:
     values = runs.height * len(views)
     if values > _MOST_VALUES:
         raise InputError(
-            f"has {values:,} values, more than a page holds".replace(",", " "),
+            f"has {values:,} values, more than a page holds",
             file=study.place.name,
             remedy="choose some runs with --where, or draw a PNG",
         )
@@ -146,8 +146,8 @@ def _facts(study: Study, runs: pl.DataFrame, points: int) -> list[tuple[str, str
     least, most = min(seeds), max(seeds)
     failed = int(runs["error"].is_not_null().sum())
     return [
-        ("Runs", f"{runs.height:,}".replace(",", " ") + (f", {failed} failed" if failed else "")),
-        ("Points", f"{points:,}".replace(",", " ")),
+        ("Runs", f"{runs.height:,}" + (f", {failed} failed" if failed else "")),
+        ("Points", f"{points:,}"),
         ("Seeds per point", str(least) if least == most else f"{least} to {most}"),
         ("Backend", study.definition.backend),
         ("Version", f"fairport {study.definition.model}"),

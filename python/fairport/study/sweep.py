@@ -139,7 +139,7 @@ def check_size(file: SweepFile, *, allowed: bool) -> None:
 
 
 def _spaced(count: int) -> str:
-    return f"{count:,}".replace(",", " ")
+    return f"{count:,}"
 
 
 def _kept(file: SweepFile, until_precise: Precision | None) -> list[str]:

@@ -140,7 +140,7 @@ def panels(
     left = 0.1 / WIDTH_IN
     head: Mapping[str, Any] = {"va": "top", "ha": "left"}
     picture.text(left, 1 - 0.09 / height, title, fontsize=10.5, fontweight="bold", **head)
-    runs = f"{view.runs:,}".replace(",", " ")
+    runs = f"{view.runs:,}"
     of = f"{view.study.definition.name}: {runs} runs, {view.seeds}"
     picture.text(left, 1 - 0.3 / height, of, color=style.MUTED, fontsize=8, **head)
     picture.text(left, 0.08 / height, note, color=style.MUTED, fontsize=7.5)

@@ -43,11 +43,11 @@ function drawBlackout(doc) {
       parts.push(svg("circle", { cx: x(time).toFixed(1), cy: y(waits[at]).toFixed(1), r: 2, fill: ink(colour) }));
     }
   });
-  parts.push(svg("text", { x: 0, y: base - WAITS + 24, class: "small" }, `wait, to ${four(most)} µs`));
+  parts.push(svg("text", { x: 0, y: base - WAITS + 24, class: "small" }, `wait, up to ${four(most)} µs`));
   parts.push(svg("line", { x1: LEFT, x2: wide - 14, y1: base, y2: base, class: "axis" }));
-  for (const share of wide < 500 ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]) {
-    const end = share === 1 ? "end" : share ? "middle" : "start";
-    parts.push(svg("text", { x: x(last * share), y: base + 16, "text-anchor": end, class: "small" }, `${four(last * share)} µs`));
+  for (const tick of ticks(last, wide < 500 ? 2 : 5)) {
+    parts.push(svg("line", { x1: x(tick), x2: x(tick), y1: base, y2: base + 4, class: "axis" }));
+    parts.push(svg("text", { x: x(tick), y: base + 16, "text-anchor": tick ? "middle" : "start", class: "small" }, `${four(tick)} µs`));
   }
   const lost = dropped.filter(Boolean).length;
   const drawing = svg("svg", {
@@ -65,6 +65,16 @@ function drawBlackout(doc) {
     row.className = dropped[at] ? "dropped" : "forwarded";
     return row;
   }));
+}
+
+// Round times from 0 to the last, in at most so many steps of 1, 2 or 5 times a power of ten. None is
+// so near to the end that its number would be cut off.
+function ticks(last, most) {
+  const power = 10 ** Math.floor(Math.log10(last / most));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one * most >= last);
+  const found = [];
+  for (let at = 0; at * step <= last * 0.97; at += 1) found.push(at * step);
+  return found;
 }
 
 // Black and blue are the page's, which differ on a dark ground.

@@ -1,6 +1,6 @@
 // Decisions of TCP as marks on the window's line: timeouts with their cause, recoveries, ECN, undo,
 // the end of slow start. They are those of the flow that is looked at, or of all flows that are
-// shown as long as they are few enough to be told apart.
+// shown as long as they are few enough to tell them apart.
 
 const MARKS = {
   rto: { text: "timeout (RTO)", shape: "cross" },

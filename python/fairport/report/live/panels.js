@@ -21,6 +21,9 @@ const PANELS = [
   { id: "queue", title: "queue", unit: "kB", factor: 1e-3 },
 ];
 
+// The flows of larger classes are thinner and paler, so that a starved flow is seen before them.
+const FEW = 3;
+
 class Panel {
   constructor(kind, place, doc) {
     Object.assign(this, { kind, place, doc, plot: null, lines: [], marks: null });
@@ -82,8 +85,9 @@ class Panel {
     places.forEach((at) => {
       const flow = shown[at];
       const { name, colour } = doc.classes[classOf.get(flow)];
+      const many = sizes[classOf.get(flow)] > FEW;
       const single = Boolean(band);
-      lines.push({ name: flowName(doc, flow), flow, class: name, colour, single, values: doc.series[kind.column][at] });
+      lines.push({ name: flowName(doc, flow), flow, class: name, colour, many, single, values: doc.series[kind.column][at] });
     });
     return lines;
   }
@@ -96,12 +100,15 @@ class Panel {
 
   widthOf(line) {
     if (line.width !== undefined) return line.width;
-    return line.flow === view.flow ? 2.2 : 0.9;
+    if (line.flow === view.flow) return 2.2;
+    return line.many ? 0.8 : 1.4;
   }
 
   strokeOf(line) {
+    if (line.colour === "#0000") return line.colour;
     const faded = view.flow !== null && line.flow !== undefined && line.flow !== view.flow;
-    return line.colour === "#0000" ? line.colour : onGround(line.colour) + (faded ? "55" : "");
+    const behind = line.many && line.flow !== view.flow;
+    return onGround(line.colour) + (faded ? "55" : behind ? "80" : "");
   }
 
   options() {

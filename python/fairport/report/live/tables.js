@@ -216,7 +216,7 @@ function sortable(table) {
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
       const value = (row) => {
-        const text = row.cells[at]?.textContent.trim().replace(/[\u202f,]/g, "") ?? "";
+        const text = row.cells[at]?.textContent.trim().replaceAll(",", "") ?? "";
         return text === "" ? null : Number.isNaN(parseFloat(text)) ? text : parseFloat(text);
       };
       const rows = [...table.tBodies[0].rows];

@@ -87,7 +87,7 @@ function make(tag, properties = {}, ...children) {
   return made;
 }
 
-// A number in four digits, and thousands parted: "0.1234", "12,340".
+// A number in four digits, and thousands with commas: "0.1234", "12,340".
 function four(value) {
   if (value === null || value === undefined) return "–";
   const rounded = Number(value.toPrecision(4));
