@@ -353,36 +353,6 @@ def test_all_mistakes_of_a_file_are_named_at_once_with_their_lines(
     assert "did you mean `red`?" in hints[3]
 
 
-@pytest.mark.parametrize("kind", ["fattree", "moebius"])
-def test_a_wrong_kind_hides_no_other_mistake_of_its_section(
-    fairport: Command, tmp_path: Path, kind: str
-) -> None:
-    file = tmp_path / "mine.toml"
-    text = SCENARIO.replace('duration = "1ms"\n', "")
-    text = text.replace("k = 4\n", 'k = 4\nduration = "1ms"\n').replace("fat-tree", kind)
-    text = text.replace("[link]", "[queue.decay]\n[link]")
-    file.write_text(text, encoding="utf-8")
-    outcome = fairport("run", file.name)
-    errors = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
-    assert [error.split(" ")[2] for error in errors] == [
-        "topology.kind:",
-        "topology.duration:",
-        "queue.decay:",
-    ]
-    assert "hint: put `duration` above the first [section]: it is of the whole file" in outcome.err
-
-
-def test_what_only_some_kinds_refuse_is_not_wrong_in_a_table_of_no_known_kind() -> None:
-    document = {
-        "name": "mine",
-        "topology": {"kind": "moebius", "k": 3, "spines": 2},
-        "traffic": [{"from": "all", "to": "h0"}],
-    }
-    with pytest.raises(fp.ScenarioError) as raised:
-        fp.scenario(document)
-    assert [one.field for one in (raised.value, *raised.value.others)] == ["topology.kind"]
-
-
 def test_a_host_that_cannot_be_reached_is_named(fairport: Command, tmp_path: Path) -> None:
     file = tmp_path / "islands.toml"
     file.write_text(GRAPH, encoding="utf-8")

@@ -1,0 +1,50 @@
+"""A wrong `kind` does not hide the other mistakes of its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fairport as fp
+import pytest
+from conftest import Command
+
+SCENARIO = """\
+name = "mine"
+[topology]
+kind = "KIND"
+k = 4
+duration = "1ms"
+[queue.decay]
+[link]
+rate = "1Gbps"
+[[traffic]]
+from = "all"
+to = "h0"
+"""
+
+
+@pytest.mark.parametrize("kind", ["fattree", "moebius"])
+def test_a_wrong_kind_hides_no_other_mistake_of_its_section(
+    fairport: Command, tmp_path: Path, kind: str
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(SCENARIO.replace("KIND", kind), encoding="utf-8")
+    outcome = fairport("run", file.name)
+    errors = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
+    assert [error.split(" ")[1:3] for error in errors] == [
+        ["mine.toml:3:", "topology.kind:"],
+        ["mine.toml:5:", "topology.duration:"],
+        ["mine.toml:6:", "queue.decay:"],
+    ]
+    assert "hint: put `duration` above the first [section]: it is of the whole file" in outcome.err
+
+
+def test_what_only_some_kinds_refuse_is_not_wrong_in_a_table_of_no_known_kind() -> None:
+    document = {
+        "name": "mine",
+        "topology": {"kind": "moebius", "k": 3, "spines": 2},
+        "traffic": [{"from": "all", "to": "h0"}],
+    }
+    with pytest.raises(fp.ScenarioError) as raised:
+        fp.scenario(document)
+    assert [one.field for one in (raised.value, *raised.value.others)] == ["topology.kind"]
