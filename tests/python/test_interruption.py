@@ -90,6 +90,29 @@ def test_what_a_killed_run_leaves_is_removed_by_the_next(tmp_path: Path) -> None
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["endless"]
 
 
+_CALLS_IN_NUMPY = """
+import json, sys
+import fairport as fp
+from fairport import _core
+from fairport.backends.jobs import job_of
+job = job_of(fp.scenario("two-switch").patch({"duration": "1ms"})).document
+simulation = _core.Simulation(json.dumps(job))
+calls = []
+sys.setprofile(lambda frame, event, _: calls.append((event, frame.f_code.co_filename)))
+tables = simulation.run()["tables"]
+sys.setprofile(None)
+print(len(tables) > 0, [file for event, file in calls if event == "call" and "numpy" in file])
+"""
+
+
+def test_ctrl_c_cannot_come_while_the_first_array_is_made() -> None:
+    """NumPy's interface is opened where no signal comes: not in the main thread."""
+    done = subprocess.run(
+        [sys.executable, "-c", _CALLS_IN_NUMPY], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True []\n"
+
+
 def test_ctrl_c_restores_the_terminal(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     try:

@@ -14,6 +14,9 @@ mod payload;
 #[cfg(target_os = "linux")]
 mod switch;
 
+use std::sync::Once;
+use std::thread;
+
 use custom::Failures;
 use fairport_net::{Observer, topology};
 use fairport_plan::{BuildError, Customs, Job, Plan};
@@ -179,8 +182,22 @@ fn into_dict(py: Python<'_>, recorded: Recorded) -> PyResult<Bound<'_, PyDict>> 
     Ok(dict)
 }
 
+/// Opens the interface of `NumPy`, once, in a thread of its own. Opening it runs Python, where Ctrl-C
+/// would be a panic; signals reach the main thread only.
+fn open_numpy(py: Python<'_>) {
+    static OPENED: Once = Once::new();
+    py.detach(|| {
+        OPENED.call_once(|| {
+            let first = || Python::attach(|py| drop(Vec::<u8>::new().into_pyarray(py)));
+            // without NumPy the first array of a table fails, and says so
+            let _ = thread::spawn(first).join();
+        });
+    });
+}
+
 /// Tables as dictionaries of arrays by column.
 fn into_arrays(py: Python<'_>, columns_by_table: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
+    open_numpy(py);
     let tables = PyDict::new(py);
     for table in columns_by_table {
         let columns = PyDict::new(py);
