@@ -195,6 +195,7 @@ class Simulation:
         self,
         progress: Callable[[float, int], None] | None = None,
         observation: dict[str, Any] | None = None,
+        threads: int = 1,
     ) -> dict[str, Any]: ...
 
 class CaptureError(ValueError):

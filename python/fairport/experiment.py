@@ -51,6 +51,7 @@ def run(
     figures: bool = True,
     csv: bool = False,
     jobs: int = 1,
+    threads: int = 1,
     observation: Observation | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -85,6 +86,7 @@ def run(
             seeds,
             backend=backend,
             jobs=jobs,
+            threads=threads,
             retries=len(seeds),
             observation=observation,
             progress=progress,

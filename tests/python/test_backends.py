@@ -52,7 +52,7 @@ class SecondHand:
     def estimate(self) -> Estimate:
         return replace(self.inner.estimate, memory_bytes=self.backend.needs_bytes)
 
-    def run(self, progress: Progress | None = None) -> Recorded:
+    def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
         self.backend.runs.append(self.seed)
         valid = len(self.backend.runs) in self.backend.valid_runs
         recorded = self.inner.run(progress)

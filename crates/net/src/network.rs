@@ -5,6 +5,7 @@
 
 mod accounts;
 mod ahead;
+mod crossings;
 mod entrance;
 mod fabric;
 mod fifo;
@@ -20,11 +21,14 @@ use crate::discipline::Backlog;
 use crate::framing::Framing;
 use crate::observer::Observer;
 use crate::packet::{Header, Packet};
+use crate::partition::Partition;
 use crate::port::{PortConfig, PortTotals};
 use crate::routing::{Path, Routes};
 use crate::stream::Stream;
 use crate::topology::{NodeId, PortId, Topology};
+pub use accounts::Balance;
 pub use ahead::Feeders;
+pub use crossings::Crossing;
 pub use entrance::Access;
 pub use fabric::Fabric;
 pub(crate) use fabric::PortLocation;
@@ -87,6 +91,40 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// If a packet has arrived.
     pub fn forward_ahead(&mut self, feeders: &Feeders, sampled: &[PortId], until: Instant) {
         self.fabric.fed_ahead_by = self.region.forward_ahead(feeders, sampled, until);
+    }
+
+    /// Confines this network to a region of the partition: packets move through ports of its nodes alone.
+    /// Every region of the partition has a network of its own, with the same ports and routes, and what
+    /// crosses from one into another is carried by whoever owns them.
+    ///
+    /// # Panics
+    /// If a packet has arrived, or packets are forwarded ahead already.
+    pub fn confine(&mut self, topology: &Topology, partition: &Partition, region: u16) {
+        self.region.confine(topology, partition, region);
+    }
+
+    /// All that happens until the instant `until`, inclusive, has happened in this region: what is chosen
+    /// until then to cross into another region crosses.
+    pub fn catch_up_crossings(&mut self, until: Instant) {
+        self.region.catch_up_crossings(&self.fabric, until);
+    }
+
+    /// When something happens next that concerns another region: a packet crosses, or a port chooses which
+    /// is to. [`Instant::NEVER`] when nothing is known to.
+    pub fn next_crossing(&self) -> Instant {
+        self.region.next_crossing()
+    }
+
+    /// Moves the packets that have crossed into that region behind those in `batch`. Whoever does so for one
+    /// region does so for all.
+    pub fn drain_outbox(&mut self, region: u16, batch: &mut Vec<Crossing<P>>) {
+        self.region.drain_outbox(region, batch);
+    }
+
+    /// Takes packets that have come from another region. Its network has not advanced to when any of them
+    /// arrives.
+    pub fn receive_crossings(&mut self, batch: &mut Vec<Crossing<P>>) {
+        self.region.receive_crossings(batch);
     }
 
     /// What hosts reach of it.
@@ -207,11 +245,18 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.region.in_flight()
     }
 
-    /// Asserts that every packet is accounted for: what was injected, and what ports accepted.
+    /// What has become of the packets of this region: the sum over all regions must be
+    /// [conserved](Balance::assert_conservation).
+    pub fn balance(&self) -> Balance {
+        self.region.balance()
+    }
+
+    /// Asserts that every packet is accounted for: what was injected, and what ports accepted. The network
+    /// is not confined to a region.
     ///
     /// # Panics
     /// If a packet was lost without being dropped or appeared from nowhere.
     pub fn assert_conservation(&self) {
-        self.region.assert_conservation();
+        self.balance().assert_conservation();
     }
 }

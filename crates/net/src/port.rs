@@ -191,6 +191,15 @@ impl<S: Default> OutputPort<S> {
         (self.service, self.number) = (Service::Ahead, buffer);
     }
 
+    /// It leaves the short path of plain ports; nothing has arrived yet.
+    pub(crate) fn take_the_general_path(&mut self) {
+        assert_eq!(self.totals.arrivals, 0);
+        assert!(self.service != Service::Ahead);
+        if self.service == Service::Plain {
+            self.service = Service::Fifo;
+        }
+    }
+
     /// What waits in the buffer at `now`, where it serves first in, first out.
     #[inline]
     pub(crate) fn backlog(&mut self, now: Instant, transits: &[Transit]) -> Backlog {

@@ -146,6 +146,11 @@ impl Plan {
         ports.map(|port| self.topology.port_name(port)).collect()
     }
 
+    /// Whether what workloads do depends on what their flows have delivered.
+    pub fn workloads_hear(&self) -> bool {
+        self.workloads.hear()
+    }
+
     /// What all random streams derive from.
     pub fn seed(&self) -> u64 {
         self.job.seed

@@ -31,6 +31,8 @@ use pyo3::types::PyDict;
 
 /// Some 10 ms of work on a slow machine.
 const HOPS_PER_SLICE: u64 = 200_000;
+/// What a run shows on one core before it is decided whether it pays to use more.
+const PILOT_HOPS: u64 = 200_000;
 
 create_exception!(
     fairport._core,
@@ -76,6 +78,9 @@ fn plan(py: Python<'_>, job_json: &str, customs: Customs, failures: &Failures) -
 #[pyclass(name = "Simulation", module = "fairport._core")]
 struct PySimulation {
     plan: Option<Plan>,
+    /// from which the same plan can be made once more
+    job_json: String,
+    has_customs: bool,
     failures: Failures,
     #[pyo3(get)]
     hosts: Vec<String>,
@@ -100,6 +105,8 @@ impl PySimulation {
     ) -> PyResult<Self> {
         let failures = Failures::default();
         let customs = custom::customs(disciplines, congestion_controls, &failures)?;
+        let has_customs = disciplines.is_some_and(|them| !them.is_empty())
+            || congestion_controls.is_some_and(|them| !them.is_empty());
         let plan = plan(py, job_json, customs, &failures)?;
         Ok(Self {
             hosts: plan.host_names(),
@@ -107,18 +114,22 @@ impl PySimulation {
             memory_bytes: fairport_sim::memory_bytes(&plan),
             busiest_port: plan.topology().port_name(plan.watch().traced),
             plan: Some(plan),
+            job_json: job_json.to_owned(),
+            has_customs,
             failures,
         })
     }
 
     /// Runs to the end; `progress(simulated_s, packet_hops)` is called every few milliseconds.
-    /// `observation` says what is kept of single packets.
-    #[pyo3(signature = (progress=None, observation=None))]
+    /// `observation` says what is kept of single packets. A run uses so many threads at most, where it is
+    /// long enough and it pays; one if single packets are kept, or classes of the user's own take part.
+    #[pyo3(signature = (progress=None, observation=None, threads=1))]
     fn run<'py>(
         &mut self,
         py: Python<'py>,
         progress: Option<&Bound<'py, PyAny>>,
         observation: Option<observed::Observation>,
+        threads: u16,
     ) -> PyResult<Bound<'py, PyDict>> {
         let Some(plan) = self.plan.take() else {
             return Err(PyRuntimeError::new_err("a simulation runs once"));
@@ -126,6 +137,9 @@ impl PySimulation {
         let recorded = match observation {
             None => {
                 let mut simulation = py.detach(|| Simulation::new(plan));
+                if threads > 1 && !self.has_customs {
+                    simulation = py.detach(|| self.with_threads(simulation, threads))?;
+                }
                 self.finish(py, &mut simulation, progress, |_| Ok(()))?;
                 py.detach(|| simulation.into_recorded())
             }
@@ -143,6 +157,20 @@ impl PySimulation {
 }
 
 impl PySimulation {
+    /// A simulation after its first packets, or the same from the start in several regions if that pays.
+    fn with_threads(&self, mut pilot: Simulation, threads: u16) -> PyResult<Simulation> {
+        if pilot.advance(PILOT_HOPS) {
+            return Ok(pilot);
+        }
+        let job: Job = serde_json::from_str(&self.job_json)
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let plan = Plan::new(job).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        Ok(match pilot.regions_that_pay(&plan, threads) {
+            1 => pilot,
+            regions => Simulation::in_regions(plan, regions),
+        })
+    }
+
     /// Advances a simulation to its end. `check` is called between slices.
     fn finish<P: Simulated + Send, O: Observer<P> + Watcher + Send>(
         &self,

@@ -60,6 +60,16 @@ impl Column {
         }
     }
 
+    /// Leaves out the rows after the first so many.
+    fn truncate(&mut self, rows: usize) {
+        match self {
+            Self::U8(values) => values.truncate(rows),
+            Self::U32(values) => values.truncate(rows),
+            Self::U64(values) => values.truncate(rows),
+            Self::F64(values) => values.truncate(rows),
+        }
+    }
+
     /// Row `i` is from now on what row `order[i]` was.
     fn reorder(&mut self, order: &[u32]) {
         fn reordered<T: Copy>(values: &[T], order: &[u32]) -> Vec<T> {
@@ -107,6 +117,38 @@ impl Table {
         for ((name, own), (other_name, more)) in self.columns.iter_mut().zip(other.columns) {
             assert_eq!(*name, other_name);
             own.append(more);
+        }
+    }
+
+    /// The same rows in order of a column of times, and of one of numbers where these are equal; equal rows
+    /// stay in their order. So it does not depend on the order in which an engine visits ports and flows.
+    ///
+    /// # Panics
+    /// If there are no such columns.
+    #[must_use]
+    pub fn in_order_of(mut self, [time, number]: [&str; 2]) -> Self {
+        let (Some(Column::F64(times)), Some(Column::U32(numbers))) =
+            (self.column(time), self.column(number))
+        else {
+            unreachable!("{} has no columns {time} and {number}", self.name);
+        };
+        let key = |row: &u32| (times[*row as usize], numbers[*row as usize]);
+        let compare = |a: &u32, b: &u32| {
+            let ((a_time, a_number), (b_time, b_number)) = (key(a), key(b));
+            a_time.total_cmp(&b_time).then(a_number.cmp(&b_number))
+        };
+        let mut order: Vec<u32> = (0..times.len() as u32).collect();
+        if !order.is_sorted_by(|a, b| compare(a, b).is_le()) {
+            order.sort_by(compare);
+            self.reorder(&order);
+        }
+        self
+    }
+
+    /// Leaves out the rows after the first so many.
+    pub(crate) fn truncate(&mut self, rows: usize) {
+        for (_, column) in &mut self.columns {
+            column.truncate(rows);
         }
     }
 
@@ -236,6 +278,11 @@ macro_rules! table {
             #[inline]
             pub fn push(&mut self, row: $row) {
                 self.rows.push(($($crate::column::Cell::store(row.$column),)+));
+            }
+
+            /// Adds the rows of another such table.
+            pub fn append(&mut self, mut other: Self) {
+                self.rows.append(&mut other.rows);
             }
 
             /// The columns' names and types.

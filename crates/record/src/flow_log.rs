@@ -64,6 +64,20 @@ impl FlowRecord {
         std::mem::replace(&mut self.rtt_interval, RttSummary::EMPTY)
     }
 
+    /// Adds what another log has of the same flow: of its other end, in another region. What had arrived
+    /// when the measurement began and ended is not added: both know it of all flows.
+    fn absorb(&mut self, other: &Self) {
+        self.established_at = self.established_at.min(other.established_at);
+        self.finished_at = self.finished_at.min(other.finished_at);
+        self.progress.delivered_bytes += other.progress.delivered_bytes;
+        self.progress.arrived_bytes += other.progress.arrived_bytes;
+        self.counters = self.counters + other.counters;
+        self.rtt = self.rtt.and(other.rtt);
+        if let (Some(own), Some(more)) = (&mut self.histogram, &other.histogram) {
+            own.absorb(more);
+        }
+    }
+
     /// New bytes that arrived within the measurement.
     pub fn measured_bytes(&self) -> u64 {
         self.arrived_by_end - self.arrived_before
@@ -76,6 +90,8 @@ pub struct FlowLog {
     timeouts: Timeouts,
     decisions: Decisions,
     decided: u64,
+    /// when the last of those was made that are kept
+    last_kept: Instant,
     /// flows from this number on are not watched sample by sample
     watched: u32,
     from: Instant,
@@ -90,6 +106,7 @@ impl FlowLog {
             timeouts: Timeouts::default(),
             decisions: Decisions::default(),
             decided: 0,
+            last_kept: Instant::ZERO,
             watched,
             from: Instant::ZERO,
             to: Instant::NEVER,
@@ -162,9 +179,11 @@ impl FlowLog {
             return;
         }
         self.decided += 1;
-        if self.decided > MOST_DECISIONS {
+        // those of one instant are put in order at the end
+        if self.decided > MOST_DECISIONS && now > self.last_kept {
             return;
         }
+        self.last_kept = now;
         self.decisions.push(DecisionRow {
             time_s: now,
             flow,
@@ -208,6 +227,17 @@ impl FlowLog {
         }
     }
 
+    /// Adds what another log has of the same flows, seen from another region; both have begun and ended their
+    /// measurement alike.
+    pub fn absorb(&mut self, other: Self) {
+        self.decided += other.decided;
+        self.timeouts.append(other.timeouts);
+        self.decisions.append(other.decisions);
+        for (own, more) in self.flows.iter_mut().zip(other.flows) {
+            own.absorb(&more);
+        }
+    }
+
     /// The tables of timeouts, of decisions and of RTT samples.
     pub fn into_tables(self) -> [Table; 3] {
         let mut bins = RttBins::default();
@@ -220,9 +250,11 @@ impl FlowLog {
                 });
             }
         }
+        let mut decisions = self.decisions.into_table().in_order_of(["time_s", "flow"]);
+        decisions.truncate(MOST_DECISIONS as usize);
         [
-            self.timeouts.into_table(),
-            self.decisions.into_table(),
+            self.timeouts.into_table().in_order_of(["end_s", "flow"]),
+            decisions,
             bins.into_table(),
         ]
     }

@@ -36,5 +36,4 @@ pub use recorded::{Recorded, names};
 pub use recorder::{Losses, Recorder};
 pub use rtt::{RttHistogram, RttSummary};
 pub use series::{FlowSample, Progress, QueueSamples, Series};
-pub use tables::in_order_of_time;
 pub use watcher::{FlowEnds, Watcher};

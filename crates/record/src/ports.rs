@@ -7,11 +7,10 @@ use crate::column::Table;
 use crate::recorder::Recorder;
 use crate::tables::{PortRow, PortRows};
 
-/// One row per port of a `network` that has settled at the end of a run of length `run`. `recorder`
-/// watched it. By port: how many flows' data passes it, and how fast its clock runs, in parts of 10^9.
-pub fn ports<P: Copy, O: Observer<P>>(
-    network: &Network<P, O>,
-    recorder: &Recorder,
+/// One row per port, at the end of a run of length `run`. `of` gives the network to which a port belongs,
+/// which has settled, and the recorder that watched it. By port: how many flows' data passes it, and how fast its clock runs, in parts of 10^9.
+pub fn ports<'a, P: Copy + 'a, O: Observer<P> + 'a>(
+    of: impl Fn(PortId) -> (&'a Network<P, O>, &'a Recorder),
     run: Duration,
     flows_through: &[u32],
     clock_errors_ppb: &[i32],
@@ -20,6 +19,7 @@ pub fn ports<P: Copy, O: Observer<P>>(
     let mut table = PortRows::with_capacity(flows_through.len());
     for (port, (flows, clock_error_ppb)) in (0..).zip(flows_through.iter().zip(clock_errors_ppb)) {
         let id = PortId(port);
+        let (network, recorder) = of(id);
         let totals = network.totals(id);
         table.push(PortRow {
             port,

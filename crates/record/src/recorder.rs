@@ -1,6 +1,8 @@
 //! The recorder watches a network's ports: the fingerprint, which the network keeps per port, the drops,
 //! the marks and the longest blackouts.
 
+use std::ops::Add;
+
 use fairport_net::discipline::{Admission, Reason};
 use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
 use fairport_units::Instant;
@@ -8,8 +10,12 @@ use fairport_units::Instant;
 use crate::column::Table;
 use crate::content::Content;
 use crate::fingerprint::PortFingerprint;
-use crate::tables::{DroppedPacket, Drops, MarkedPacket, Marks, in_order_of_time};
+use crate::tables::{DroppedPacket, Drops, MarkedPacket, Marks};
 use crate::trace::Trace;
+
+/// A port that catches up with its departures reports them late; those of one port and instant stay in the
+/// order in which it reported them.
+const BY_PORT: [&str; 2] = ["time_s", "port"];
 
 /// The observer of a run's network, whatever its packets hold.
 ///
@@ -35,6 +41,19 @@ pub struct Losses {
     pub marks: u64,
     /// packets that a NIC will drop after the end of the run
     pub late_drops: u64,
+}
+
+impl Add for Losses {
+    type Output = Self;
+
+    /// What happened at the ports of both.
+    fn add(self, other: Self) -> Self {
+        Self {
+            drops: self.drops + other.drops,
+            marks: self.marks + other.marks,
+            late_drops: self.late_drops + other.late_drops,
+        }
+    }
 }
 
 impl Recorder {
@@ -70,11 +89,24 @@ impl Recorder {
         self.late_drops[port.0 as usize]
     }
 
+    /// Adds what the recorder of another region of the network has seen.
+    pub fn absorb(&mut self, other: Self) {
+        self.drops.append(other.drops);
+        self.marks.append(other.marks);
+        self.trace.absorb(other.trace);
+        for (own, more) in self.by_flow.iter_mut().zip(other.by_flow) {
+            *own = *own + more;
+        }
+        for (own, more) in self.late_drops.iter_mut().zip(other.late_drops) {
+            *own += more;
+        }
+    }
+
     /// The tables of packets: drops, marks, trace.
     pub fn into_tables(self) -> [Table; 3] {
         [
-            in_order_of_time(self.drops.into_table()),
-            in_order_of_time(self.marks.into_table()),
+            self.drops.into_table().in_order_of(BY_PORT),
+            self.marks.into_table().in_order_of(BY_PORT),
             self.trace.into_table(self.end),
         ]
     }

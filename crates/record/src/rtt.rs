@@ -29,6 +29,17 @@ impl RttSummary {
         self.sum += rtt;
     }
 
+    /// The samples of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            samples: self.samples + other.samples,
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+            sum: self.sum + other.sum,
+        }
+    }
+
     /// The smallest, in s; NaN without samples.
     pub fn min_s(&self) -> f64 {
         self.or_nan(self.min)
@@ -91,6 +102,13 @@ impl RttHistogram {
         let within = (ps >> (octave - BINS_LOG2)) & ((1 << BINS_LOG2) - 1);
         let bin = (u64::from(octave - FIRST_OCTAVE) << BINS_LOG2) | within;
         self.counts[bin as usize] += 1;
+    }
+
+    /// Adds the samples of another histogram.
+    pub fn absorb(&mut self, other: &Self) {
+        for (own, more) in self.counts.iter_mut().zip(&other.counts) {
+            *own += more;
+        }
     }
 
     /// Forgets the samples.

@@ -79,9 +79,14 @@ impl Series {
         self.next_at
     }
 
+    /// How many of so many flows have rows: those of the lowest numbers.
+    pub fn watched(&self, flows: usize) -> usize {
+        flows.min(self.watched as usize)
+    }
+
     /// Takes a sample of the first `flows` flows, each as `of` says; none: it has not started.
     pub fn sample(&mut self, flows: usize, mut of: impl FnMut(u32) -> Option<FlowSample>) {
-        let watched = flows.min(self.watched as usize);
+        let watched = self.watched(flows);
         self.previous.resize(watched, 0);
         for flow in 0..watched as u32 {
             if let Some(sample) = of(flow) {

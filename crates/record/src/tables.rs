@@ -9,7 +9,6 @@ use crate::column::table;
 
 mod packets;
 
-pub use packets::in_order_of_time;
 pub use packets::{
     DroppedPacket, Drops, LoggedPacket, LoggedPackets, MarkedPacket, Marks, TracedPacket,
     TracedPackets,

@@ -78,6 +78,13 @@ impl Trace {
         }
     }
 
+    /// Takes the place of another trace of the port, if that one has seen packets: the port is in one region.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        if other.newest > 0 {
+            *self = other;
+        }
+    }
+
     /// Forgets the blackouts, and the drop runs that have begun: the measurement begins.
     pub(crate) fn restart(&mut self) {
         self.blackouts.clear();

@@ -1,5 +1,5 @@
 //! Runs a job and prints the time per packet-hop: for profilers, which see no interpreter here.
-//! `cargo run --release -p fairport-sim --example job JOB.json`
+//! `cargo run --release -p fairport-sim --example job JOB.json [REGIONS [at-once|alone]]`
 
 use std::time::Instant;
 
@@ -7,9 +7,15 @@ use fairport_plan::{Job, Plan};
 use fairport_sim::Simulation;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let file = std::env::args().nth(1).ok_or("usage: job JOB.json")?;
+    let file = std::env::args()
+        .nth(1)
+        .ok_or("usage: job JOB.json [REGIONS]")?;
     let job: Job = serde_json::from_str(&std::fs::read_to_string(file)?)?;
-    let mut simulation = Simulation::new(Plan::new(job)?);
+    let regions = std::env::args().nth(2).map_or(Ok(1), |it| it.parse())?;
+    let mut simulation = Simulation::in_regions(Plan::new(job)?, regions);
+    if let Some(at_once) = std::env::args().nth(3) {
+        simulation = simulation.at_once(at_once == "at-once");
+    }
     let start = Instant::now();
     while !simulation.advance(200_000) {}
     let nanoseconds = start.elapsed().as_secs_f64() * 1e9;

@@ -1,12 +1,17 @@
 //! From a plan to a simulation at its start.
 
+use fairport_net::arbitration::Arbiter;
+use fairport_net::classifier::Classifier;
+use fairport_net::port::PortConfig;
 use fairport_net::routing::Routes;
-use fairport_net::{Feeders, Network, Observer, Topology};
-use fairport_plan::{Parts, Plan};
+use fairport_net::{Feeders, Network, Observer, Partition, Topology};
+use fairport_plan::{HostOutput, MeasureFrom, Parts, Plan};
 use fairport_record::{QueueSamples, Recorder, Series, Simulated, Watcher};
 use fairport_units::Instant;
 
+use crate::domain::Domain;
 use crate::hosts::{Endpoints, Outputs};
+use crate::pace::Pace;
 use crate::reports::Reports;
 use crate::simulation::Simulation;
 use crate::timers::Timers;
@@ -16,44 +21,100 @@ impl Simulation {
     pub fn new(plan: Plan) -> Self {
         Self::with_observer(plan, |_, recorder| recorder)
     }
+
+    /// The same in so many regions of the network, or fewer where that is impossible: see
+    /// [`Partition::new`]. The run is the same.
+    pub fn in_regions(plan: Plan, regions: u16) -> Self {
+        let partition = Partition::new(plan.topology(), &plan.ports(), plan.framing(), regions);
+        // what a workload hears of reaches it at once, wherever it was delivered
+        let partition = if plan.workloads_hear() {
+            Partition::whole(plan.topology())
+        } else {
+            partition
+        };
+        Self::build(plan, partition, |_, recorder| recorder)
+    }
 }
 
-impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
+impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     /// The same, watched by what is made of the run's recorder.
     pub fn with_observer(plan: Plan, observer: impl FnOnce(&Topology, Recorder) -> O) -> Self {
-        let (ports, outputs) = (plan.ports(), plan.hosts());
-        let (end, framing, arbiter) = (plan.end(), plan.framing(), plan.arbiter());
-        let (classifier, rule) = (plan.classifier(), plan.measurement());
+        let partition = Partition::whole(plan.topology());
+        let mut observer = Some(observer);
+        Self::build(plan, partition, |topology, recorder| {
+            let observer = observer.take().expect("one domain has one observer");
+            observer(topology, recorder)
+        })
+    }
+
+    fn build(
+        plan: Plan,
+        partition: Partition,
+        mut observer: impl FnMut(&Topology, Recorder) -> O,
+    ) -> Self {
+        let end = plan.end();
         let (watch, probes) = (plan.watch().clone(), plan.job().probes.clone());
+        let regions = 0..partition.regions();
+        let domains: Vec<DomainParts> = regions.map(|_| DomainParts::new(&plan)).collect();
+        let ports = &domains[0].ports;
         let clock_errors_ppb = ports.iter().map(|port| port.clock_error_ppb).collect();
+        let framing = plan.framing();
+        let hear = plan.workloads_hear();
+        let rule = plan.measurement();
+        let (begin_at, unestablished) = match rule.from {
+            MeasureFrom::At(from) => (from, 0),
+            MeasureFrom::Established { flows } => (Instant::NEVER, flows),
+        };
         let Parts {
             topology,
             factory,
             flows,
             workloads,
-        } = plan.into_parts(&ports);
-        let recorder = Recorder::new(&topology, watch.traced, end);
-        let observer = observer(&topology, recorder);
-        let routes = Routes::default();
-        let mut simulation = Self {
-            network: Network::new(&topology, ports, routes, framing, arbiter, observer),
-            hosts: Endpoints {
+        } = plan.into_parts(ports);
+        let domain = |(region, parts): (u16, DomainParts)| {
+            let recorder = Recorder::new(&topology, watch.traced, end);
+            let observer = observer(&topology, recorder);
+            let routes = Routes::default();
+            let mut network = Network::new(
+                &topology,
+                parts.ports,
+                routes,
+                framing,
+                parts.arbiter,
+                observer,
+            );
+            if partition.regions() > 1 {
+                network.confine(&topology, &partition, region);
+            }
+            let hosts = Endpoints {
                 live: Vec::new(),
-                outputs: Outputs::new(outputs, classifier),
+                outputs: Outputs::new(parts.hosts, parts.classifier),
                 timers: Timers::new(),
                 timers_fired: 0,
-                reports: Reports::new(rule, probes.watched_flows),
-            },
+                reports: Reports::new(probes.watched_flows, hear, unestablished),
+            };
+            Domain { network, hosts }
+        };
+        let domains = (0..).zip(domains).map(domain).collect();
+        let mut simulation = Self {
+            partition,
+            domains,
+            batch: Vec::new(),
             factory,
             workloads,
+            flows: Vec::new(),
+            lives: Vec::new(),
             draining: Vec::new(),
-            series: Series::new(probes.series_interval_ps, probes.watched_flows),
-            queue: QueueSamples::new(probes.queue_interval_ps, watch.queues),
+            unestablished,
+            begin_at,
+            end_at: rule.to.unwrap_or(Instant::NEVER),
             flows_through: vec![0; topology.ports().len()],
             clock_errors_ppb,
+            series: Series::new(probes.series_interval_ps, probes.watched_flows),
+            queue: QueueSamples::new(probes.queue_interval_ps, watch.queues),
             topology,
-            flows: Vec::new(),
             duration: end - Instant::ZERO,
+            pace: Pace::default(),
             finished: false,
         };
         let mut feeders = Feeders::new(simulation.topology.ports().len());
@@ -64,8 +125,29 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
         }
         if !simulation.workloads.start_flows() {
             let sampled = simulation.queue.ports();
-            simulation.network.forward_ahead(&feeders, sampled, end);
+            for domain in &mut simulation.domains {
+                domain.network.forward_ahead(&feeders, sampled, end);
+            }
         }
         simulation
+    }
+}
+
+/// What each domain has of its own, of all ports and hosts: it uses those that are in it.
+struct DomainParts {
+    ports: Vec<PortConfig>,
+    hosts: Vec<HostOutput>,
+    arbiter: Arbiter,
+    classifier: Option<Classifier>,
+}
+
+impl DomainParts {
+    fn new(plan: &Plan) -> Self {
+        Self {
+            ports: plan.ports(),
+            hosts: plan.hosts(),
+            arbiter: plan.arbiter(),
+            classifier: plan.classifier(),
+        }
     }
 }

@@ -3,6 +3,7 @@
 use fairport_net::NodeId;
 use fairport_record::Progress;
 use fairport_tcp::{Connection, Counters, Gauges};
+use fairport_units::Instant;
 
 pub(crate) use fairport_plan::flow::Side;
 
@@ -96,6 +97,14 @@ pub(crate) enum LiveFlow {
 }
 
 impl LiveFlow {
+    /// Whether this end, if nothing reaches it, does anything more.
+    pub(crate) fn may_wake(&self, side: Side) -> bool {
+        match self {
+            Self::Tcp(flow) => flow.ends[side as usize].connection.poll_timer().is_some(),
+            Self::Udp(flow) => flow.next_at() != Instant::NEVER,
+        }
+    }
+
     /// What the receiving host has got.
     pub(crate) fn progress(&self) -> Progress {
         match self {

@@ -4,7 +4,7 @@
 use fairport_net::classifier::{Classifier, LONG};
 use fairport_net::{Access, Header, Hosts, NodeId, Observer, Packet, PortId, prefetch};
 use fairport_plan::{Answer, HostOutput, HostTime};
-use fairport_record::{FlowSample, Progress, Simulated};
+use fairport_record::Simulated;
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::Instant;
 
@@ -124,53 +124,30 @@ pub(crate) struct Endpoints {
     pub(crate) live: Vec<Option<LiveFlow>>,
     pub(crate) outputs: Outputs,
     pub(crate) timers: Timers,
+    /// those that had something to do
     pub(crate) timers_fired: u64,
     pub(crate) reports: Reports,
 }
 
 impl Endpoints {
-    /// What a flow's receiving host has got.
-    pub(crate) fn progress(&self, flow: u32) -> Progress {
-        match &self.live[flow as usize] {
-            Some(live) => live.progress(),
-            None => self.reports.log.flow(flow).progress,
-        }
-    }
-
-    /// The same of all flows.
-    pub(crate) fn progress_of_all(&self) -> Vec<Progress> {
-        let flows = 0..self.live.len() as u32;
-        flows.map(|flow| self.progress(flow)).collect()
-    }
-
-    /// What a flow is like at the end of an interval of the series; none: it has not started.
-    pub(crate) fn sample(&mut self, flow: u32) -> Option<FlowSample> {
-        let progress = self.progress(flow);
-        let live = self.live[flow as usize].as_ref();
-        let has_started = live.is_some() || progress.arrived_bytes > 0;
-        has_started.then(|| FlowSample {
-            progress,
-            gauges: live.and_then(LiveFlow::gauges),
-            is_over: live.is_none(),
-            rtt: self.reports.log.flow_mut(flow).take_interval(),
-        })
-    }
-
     /// Wakes the endpoint whose timer is the earliest.
     #[inline(never)] // so that the loop of the packets stays in the instruction cache
     pub(crate) fn fire<P: Simulated, O: Observer<P>>(&mut self, network: &mut Access<'_, P, O>) {
         let Some((now, index)) = self.timers.fire() else {
             return;
         };
-        self.timers_fired += 1;
         match &mut self.live[index as usize / 2] {
             Some(LiveFlow::Tcp(flow)) => {
                 let mut events = self.reports.events(index, now);
                 let endpoint = &mut flow.ends[index as usize % 2];
+                // an entry that comes early, or of a timer that is off, only arms the next one
+                let deadline = endpoint.connection.poll_timer();
+                self.timers_fired += u64::from(deadline.is_some_and(|at| at <= now));
                 endpoint.connection.on_timer(now, &mut events);
                 self.transmit(network, now, index);
             }
             Some(LiveFlow::Udp(flow)) => {
+                self.timers_fired += 1;
                 send_datagram(network, &mut self.outputs, flow, now, index);
                 self.timers.arm(index, flow.next_at());
             }
@@ -304,8 +281,7 @@ impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {
                     self.reports.delivered(number, Side::Sender, now);
                 }
             }
-            // a late copy: its flow is over
-            None => self.reports.state_mut(number).received += 1,
+            None => unreachable!("a flow is given up when none of its packets is under way"),
         }
     }
 }

@@ -3,15 +3,21 @@
 //! A [`Simulation`] of a [`Plan`](fairport_plan::Plan) is advanced in slices until its duration has
 //! passed and then gives what it leaves: see [`fairport_record`].
 
+mod barrier;
 mod build;
+mod domain;
 mod flow;
 mod hosts;
 mod lifecycle;
 mod memory;
+mod pace;
+mod pilot;
 mod recorded;
 mod reports;
 mod simulation;
+mod stretches;
 mod timers;
+mod turns;
 mod udp;
 
 pub use fairport_record::{Column, Recorded, Table};

@@ -1,17 +1,18 @@
 //! A flow's life: it gets its number and its record, opens its connection when it starts, and
 //! gives back what it took when it is over. Its number is never given again.
 //!
-//! A packet may outlive its flow: a late retransmission, or the copy of an ACK. The host drops it,
-//! and the flow's routes are given back when none is left.
+//! A packet may outlive its flow: a late retransmission, or the copy of an ACK. So a flow's connection
+//! and routes are given back when nothing can happen to it any more: both ends have finished, none of its
+//! packets is under way, and no timer of its will fire. When that is done makes no difference to the run.
 
 use fairport_net::Observer;
 use fairport_net::routing::Path;
 use fairport_net::stream::Stream;
 use fairport_plan::FlowPaths;
-use fairport_plan::flow::{End, FlowSpec};
+use fairport_plan::flow::{Application, End, FlowSpec};
 use fairport_plan::udp::Udp;
 use fairport_plan::workload::Action;
-use fairport_record::{FlowEnds, Simulated, Watcher};
+use fairport_record::{FlowEnds, Losses, Simulated, Watcher};
 use fairport_tcp::Connection;
 use fairport_units::Instant;
 
@@ -20,21 +21,61 @@ use crate::reports::PendingEvent;
 use crate::simulation::Simulation;
 use crate::udp::UdpFlow;
 
-impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
+/// What is kept of a flow from its start to the end of the run.
+pub(crate) struct Life {
+    /// ends of the connection that are not finished; none where it is never closed
+    open_ends: u8,
+    /// when the last end had finished
+    over_at: Instant,
+    /// packets that both ends had sent and received when the flow was given up
+    packets: (u64, u64),
+}
+
+impl Life {
+    fn new(application: &Application) -> Self {
+        Self {
+            open_ends: if application.stays_open() { 0 } else { 2 },
+            over_at: Instant::NEVER,
+            packets: (0, 0),
+        }
+    }
+
+    /// Whether both ends have finished.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over_at != Instant::NEVER
+    }
+
+    /// One end has finished; returns whether it is the last.
+    fn finish_end(&mut self, now: Instant) -> bool {
+        let Some(left) = self.open_ends.checked_sub(1) else {
+            return false;
+        };
+        self.open_ends = left;
+        if left == 0 {
+            self.over_at = now;
+        }
+        left == 0
+    }
+}
+
+impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     /// Gives a flow that starts at `start` its number and its record.
     pub(crate) fn add_flow(&mut self, start: Instant, spec: FlowSpec) -> (u32, FlowPaths) {
         let number = self.flows.len() as u32;
         let (flow, paths) = self.factory.create(&self.topology, number, start, spec);
         paths.count(&mut self.flows_through);
         self.flows.push(flow);
-        self.hosts.live.push(None);
-        self.hosts.timers.add_flow();
-        self.hosts.reports.add_flow(&spec.application);
-        self.network.observer_mut().add_flow(FlowEnds {
-            src: spec.src.host,
-            dst: spec.dst.host,
-            is_udp: spec.application.datagrams().is_some(),
-        });
+        self.lives.push(Life::new(&spec.application));
+        for domain in &mut self.domains {
+            domain.hosts.live.push(None);
+            domain.hosts.timers.add_flow();
+            domain.hosts.reports.add_flow(&spec.application);
+            domain.network.observer_mut().add_flow(FlowEnds {
+                src: spec.src.host,
+                dst: spec.dst.host,
+                is_udp: spec.application.datagrams().is_some(),
+            });
+        }
         (number, paths)
     }
 
@@ -59,15 +100,35 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
         }
     }
 
-    /// Handles what is pending: data is delivered, so that workloads go on; or flows are over.
+    /// Handles what is pending: data is delivered, so that workloads go on; flows are established, or over.
     pub(crate) fn handle_pending(&mut self) {
-        for (now, event) in self.hosts.reports.take_pending() {
-            match event {
-                PendingEvent::Delivered(flow, from) => {
-                    let origin = self.flows[flow as usize].spec.origin;
-                    self.workloads.delivered(from, origin, now, flow);
+        for domain in 0..self.domains.len() {
+            if !self.domains[domain].hosts.reports.has_pending() {
+                continue;
+            }
+            for (now, event) in self.domains[domain].hosts.reports.take_pending() {
+                self.handle(now, event);
+            }
+        }
+    }
+
+    fn handle(&mut self, now: Instant, event: PendingEvent) {
+        match event {
+            PendingEvent::Delivered(flow, from) => {
+                let origin = self.flows[flow as usize].spec.origin;
+                self.workloads.delivered(from, origin, now, flow);
+            }
+            PendingEvent::Established => {
+                self.unestablished -= 1;
+                if self.unestablished == 0 {
+                    self.begin_at = now;
                 }
-                PendingEvent::Over(flow) => self.finish_flow(now, flow),
+            }
+            PendingEvent::Finished(flow) => {
+                if self.lives[flow as usize].finish_end(now) {
+                    self.draining.push(flow);
+                    self.release_drained();
+                }
             }
         }
     }
@@ -81,26 +142,53 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
         }
     }
 
+    /// The domains in which a flow has an end: one, or two.
+    fn domains_of(&self, flow: u32) -> impl Iterator<Item = usize> + use<P, O> {
+        let sender = self.domain_at(flow, Side::Sender);
+        let receiver = self.domain_at(flow, Side::Receiver);
+        std::iter::once(sender).chain((receiver != sender).then_some(receiver))
+    }
+
     fn open_udp(&mut self, now: Instant, flow: u32, source: Udp, paths: &FlowPaths) {
         let spec = self.flows[flow as usize].spec;
         let route = self.add_route(2 * flow, &paths.forward);
-        let stream = Stream::new(self.factory.seed(), "udp", u64::from(flow));
         let size_bytes = spec.application.size_bytes();
-        let udp = UdpFlow::new(source, stream, [spec.src.host, route], size_bytes, now);
-        self.hosts.timers.arm(2 * flow, udp.next_at());
-        self.hosts.live[flow as usize] = Some(LiveFlow::Udp(Box::new(udp)));
-        self.hosts.reports.established(flow, now);
+        let sender = self.domain_at(flow, Side::Sender);
+        for number in self.domains_of(flow) {
+            let stream = Stream::new(self.factory.seed(), "udp", u64::from(flow));
+            let udp = UdpFlow::new(source, stream, [spec.src.host, route], size_bytes, now);
+            let hosts = &mut self.domains[number].hosts;
+            if number == sender {
+                hosts.timers.arm(2 * flow, udp.next_at());
+                hosts.reports.established(flow, now);
+            }
+            hosts.live[flow as usize] = Some(LiveFlow::Udp(Box::new(udp)));
+        }
     }
 
     fn open_tcp(&mut self, now: Instant, flow: u32, paths: &FlowPaths) {
+        let spec = self.flows[flow as usize].spec;
+        let routes = [
+            self.add_route(2 * flow, &paths.forward),
+            self.add_route(2 * flow + 1, &paths.backward),
+        ];
+        for number in self.domains_of(flow) {
+            let tcp = self.connection(flow, &spec, routes);
+            self.domains[number].hosts.live[flow as usize] = Some(LiveFlow::Tcp(tcp));
+        }
+        let asks = spec.application.request_bytes().is_some();
+        let opener = if asks { Side::Receiver } else { Side::Sender };
+        self.transmit(now, flow, opener);
+    }
+
+    /// Both ends of a connection before it opens.
+    fn connection(&self, flow: u32, spec: &FlowSpec, [forward, backward]: [u32; 2]) -> TcpFlow {
         let FlowSpec {
             src,
             dst,
             application,
             ..
-        } = self.flows[flow as usize].spec;
-        let forward = self.add_route(2 * flow, &paths.forward);
-        let backward = self.add_route(2 * flow + 1, &paths.backward);
+        } = *spec;
         let mut seeds = Stream::new(self.factory.seed(), "tcp", u64::from(flow));
         let factory = &self.factory;
         let mut end = |end: End, opens: bool, route: u32, written: u64| {
@@ -120,77 +208,142 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
         if size_bytes.is_some() && !application.stays_open() {
             sender.connection.close();
         }
-        let receiving = self.topology.hosts()[dst.host as usize];
-        let tcp = TcpFlow::new([sender, receiver], receiving);
-        self.hosts.live[flow as usize] = Some(LiveFlow::Tcp(tcp));
-        let opener = if asks { Side::Receiver } else { Side::Sender };
-        self.hosts
-            .transmit(&mut self.network.access(), now, 2 * flow + opener as u32);
+        TcpFlow::new([sender, receiver], self.topology.hosts()[dst.host as usize])
     }
 
-    /// Adds the route of what an endpoint sends.
+    /// One end of a flow sends what it may send now.
+    fn transmit(&mut self, now: Instant, flow: u32, side: Side) {
+        let number = self.domain_at(flow, side);
+        let domain = &mut self.domains[number];
+        let network = &mut domain.network.access();
+        domain.hosts.transmit(network, now, 2 * flow + side as u32);
+    }
+
+    /// Adds the route of what an endpoint sends. All domains number their routes alike.
     fn add_route(&mut self, endpoint: u32, ways: &[Path]) -> u32 {
         let stream = Stream::new(self.factory.seed(), "spray", u64::from(endpoint));
-        self.network.add_route(ways, stream)
+        let mut route = 0;
+        for domain in &mut self.domains {
+            route = domain.network.add_route(ways, stream.clone());
+        }
+        route
     }
 
     /// One of a persistent flow's applications has more to send.
     fn write(&mut self, now: Instant, flow: u32, side: Side, bytes: u64) {
-        let Some(LiveFlow::Tcp(tcp)) = &mut self.hosts.live[flow as usize] else {
-            unreachable!("a persistent flow runs to the end");
-        };
-        tcp.write(side, bytes);
+        for number in self.domains_of(flow) {
+            let hosts = &mut self.domains[number].hosts;
+            let Some(LiveFlow::Tcp(tcp)) = &mut hosts.live[flow as usize] else {
+                unreachable!("a persistent flow runs to the end");
+            };
+            tcp.write(side, bytes);
+            if side == Side::Sender {
+                hosts.reports.log.flow_mut(flow).finished_at = Instant::NEVER;
+            }
+        }
         if side == Side::Sender {
-            self.hosts.reports.log.flow_mut(flow).finished_at = Instant::NEVER;
             self.flows[flow as usize].spec.application.add(bytes);
         }
-        self.hosts
-            .transmit(&mut self.network.access(), now, 2 * flow + side as u32);
+        self.transmit(now, flow, side);
     }
 
     /// A flow's application ends it: what has been sent is still delivered.
     fn stop(&mut self, now: Instant, flow: u32) {
-        match &mut self.hosts.live[flow as usize] {
+        let number = self.domain_at(flow, Side::Sender);
+        match &mut self.domains[number].hosts.live[flow as usize] {
             Some(LiveFlow::Tcp(tcp)) => tcp.ends[0].connection.stop(),
             Some(LiveFlow::Udp(udp)) => return udp.stop(),
             None => return, // its data was delivered before
         }
-        self.hosts
-            .transmit(&mut self.network.access(), now, 2 * flow);
+        self.transmit(now, flow, Side::Sender);
     }
 
-    /// A flow is over: its record is closed and its connection freed.
-    fn finish_flow(&mut self, now: Instant, flow: u32) {
-        let live = self.hosts.live[flow as usize].take();
-        let live = live.expect("a flow is over once");
-        for end in [2 * flow, 2 * flow + 1] {
-            self.hosts.timers.disarm(end);
-        }
-        let record = self.hosts.reports.log.flow_mut(flow);
-        record.progress = live.progress();
-        if record.finished_at == Instant::NEVER {
-            record.finished_at = now; // it was stopped
-        }
-        record.counters = live.counters();
-        let state = self.hosts.reports.state_mut(flow);
-        (state.sent, state.received) = live.packets();
-        self.draining.push((flow, live.routes()));
-        self.release_drained();
+    /// Packets that both ends of a flow have sent and received.
+    pub(crate) fn packets(&self, flow: u32) -> (u64, u64) {
+        let ends = self.domains_of(flow).map(|number| {
+            let live = self.domains[number].hosts.live[flow as usize].as_ref();
+            live.map_or((0, 0), LiveFlow::packets)
+        });
+        ends.fold(self.lives[flow as usize].packets, |sum, end| {
+            (sum.0 + end.0, sum.1 + end.1)
+        })
     }
 
-    /// Gives back the routes of flows that are over and have no packet left under way.
+    /// What happened to a flow's packets.
+    pub(crate) fn losses(&self, flow: u32) -> Losses {
+        let recorders = self
+            .domains
+            .iter()
+            .map(|it| it.network.observer().recorder());
+        let losses = recorders.map(|recorder| recorder.losses(flow));
+        losses.fold(Losses::default(), |sum, more| sum + more)
+    }
+
+    /// Gives up the flows that are over and to which nothing can happen any more.
     fn release_drained(&mut self) {
-        let (network, reports) = (&mut self.network, &self.hosts.reports);
-        self.draining.retain(|(flow, routes)| {
-            let (sent, received) = reports.state(*flow).packets();
-            let losses = network.observer().recorder().losses(*flow);
-            if sent != received + losses.drops + losses.late_drops {
-                return true;
+        let mut draining = std::mem::take(&mut self.draining);
+        draining.retain(|flow| {
+            let is_drained = self.is_drained(*flow);
+            if is_drained {
+                self.give_up(*flow);
+            }
+            !is_drained
+        });
+        self.draining = draining;
+    }
+
+    fn is_drained(&self, flow: u32) -> bool {
+        let (sent, received) = self.packets(flow);
+        let losses = self.losses(flow);
+        let may_wake = || {
+            let lives = [Side::Sender, Side::Receiver].map(|side| (self.live(flow, side), side));
+            lives
+                .iter()
+                .any(|(live, side)| live.is_some_and(|it| it.may_wake(*side)))
+        };
+        sent == received + losses.drops + losses.late_drops && !may_wake()
+    }
+
+    /// A flow's record is closed, its connection freed, and its routes are given back.
+    fn give_up(&mut self, flow: u32) {
+        let (progress, packets) = (self.progress(flow), self.packets(flow));
+        let sender = self.domain_at(flow, Side::Sender);
+        let receiver = self.domain_at(flow, Side::Receiver);
+        let live = self
+            .live(flow, Side::Sender)
+            .expect("a flow is given up once");
+        let (counters, routes) = (live.counters(), live.routes());
+        self.domains[sender]
+            .hosts
+            .reports
+            .log
+            .flow_mut(flow)
+            .counters = counters;
+        self.domains[receiver]
+            .hosts
+            .reports
+            .log
+            .flow_mut(flow)
+            .progress = progress;
+        self.lives[flow as usize].packets = packets;
+        for domain in &mut self.domains {
+            domain.hosts.live[flow as usize] = None;
+            for end in [2 * flow, 2 * flow + 1] {
+                domain.hosts.timers.disarm(end);
             }
             for route in routes.iter().flatten() {
-                network.release_route(*route);
+                domain.network.release_route(*route);
             }
-            false
-        });
+        }
+    }
+
+    /// When all that a flow wrote was delivered, or, if it was stopped, when it was over.
+    pub(crate) fn finished_at(&self, flow: u32) -> Instant {
+        let receiver = self.domain_at(flow, Side::Receiver);
+        let record = self.domains[receiver].hosts.reports.log.flow(flow);
+        match record.finished_at {
+            Instant::NEVER => self.lives[flow as usize].over_at,
+            at => at,
+        }
     }
 }

@@ -2,6 +2,8 @@
 //! meanwhile.
 
 use fairport_net::Observer;
+use fairport_net::topology::Port;
+use fairport_plan::flow::Side;
 use fairport_record::tables::{Flow, Flows, LoggedPackets};
 use fairport_record::{
     Fingerprint, PortFingerprint, Recorded, Simulated, Table, Watcher, names, ports,
@@ -11,40 +13,52 @@ use fairport_units::Duration;
 use crate::flow::LiveFlow;
 use crate::simulation::Simulation;
 
-impl<P: Simulated, O: Observer<P, PortState = PortFingerprint> + Watcher> Simulation<P, O> {
+impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher + Send>
+    Simulation<P, O>
+{
     /// What the run leaves.
     ///
     /// # Panics
     /// If the run has not ended, or if a packet of some flow is unaccounted for.
-    pub fn into_recorded(self) -> Recorded {
+    pub fn into_recorded(mut self) -> Recorded {
         assert!(self.finished, "a record before the end of the run");
+        self.handle_pending();
         self.assert_conservation_by_flow();
         let mut names = names();
         names.push(("port", self.port_names()));
         let ports = ports(
-            &self.network,
-            self.network.observer().recorder(),
+            |port| {
+                let network = self.network_of(port);
+                (network, network.observer().recorder())
+            },
             self.duration,
             &self.flows_through,
             &self.clock_errors_ppb,
         );
+        let fingerprint = Fingerprint::new(self.port_states().into_iter());
+        let packet_hops = self.packet_hops();
+        let timers_fired: u64 = self.domains.iter().map(|it| it.hosts.timers_fired).sum();
         let mut tables = vec![self.flows(), ports];
         tables.extend(self.workloads.log.tables());
-        let fingerprint = Fingerprint::new(self.network.port_states());
-        let packet_hops = self.network.packet_hops();
-        let log = self.hosts.reports.log;
+        tables.extend([self.series.into_table(), self.queue.into_table()]);
+        let mut domains = self.domains.into_iter();
+        let first = domains.next().expect("there is a domain");
+        let mut log = first.hosts.reports.log;
+        let mut recorder = first.network.into_observer().into_recorder();
+        for domain in domains {
+            log.absorb(domain.hosts.reports.log);
+            recorder.absorb(domain.network.into_observer().into_recorder());
+        }
         let (measure_from, measure_to) = (log.from(), log.to());
         let decisions_left_out = log.decisions_left_out();
-        tables.extend([self.series.into_table(), self.queue.into_table()]);
         tables.extend(log.into_tables());
-        let recorder = self.network.into_observer().into_recorder();
         tables.extend(recorder.into_tables());
         tables.push(LoggedPackets::default().into_table());
         Recorded {
             fingerprint: fingerprint.digest,
             port_fingerprints: fingerprint.ports,
             packet_hops,
-            events: packet_hops + self.hosts.timers_fired,
+            events: packet_hops + timers_fired,
             measure_from,
             measure_to,
             simulated: self.duration,
@@ -54,18 +68,39 @@ impl<P: Simulated, O: Observer<P, PortState = PortFingerprint> + Watcher> Simula
         }
     }
 
+    /// What is kept of every port, in the order of the topology's.
+    fn port_states(&self) -> Vec<&PortFingerprint> {
+        let mut by_domain: Vec<_> = self
+            .domains
+            .iter()
+            .map(|it| it.network.port_states())
+            .collect();
+        let own = |port: &Port| usize::from(self.partition.region(port.node));
+        let ports = self.topology.ports().iter();
+        let state = |port| {
+            let states = by_domain
+                .iter_mut()
+                .map(|it| it.next().expect("a state per port"));
+            states
+                .enumerate()
+                .filter(|(domain, _)| *domain == own(port))
+                .last()
+        };
+        ports
+            .map(state)
+            .map(|it| it.expect("a port has a domain").1)
+            .collect()
+    }
+
     /// Asserts, flow by flow: packets sent = received + dropped + under way.
     fn assert_conservation_by_flow(&self) {
         let mut in_flight = vec![0; self.flows.len()];
-        for header in self.network.in_flight() {
+        for header in self.domains.iter().flat_map(|it| it.network.in_flight()) {
             in_flight[header.flow as usize] += 1;
         }
-        for (flow, live) in (0..).zip(&self.hosts.live) {
-            let (sent, received) = match live {
-                Some(live) => live.packets(),
-                None => self.hosts.reports.state(flow).packets(),
-            };
-            let losses = self.network.observer().recorder().losses(flow);
+        for flow in 0..self.flows.len() as u32 {
+            let (sent, received) = self.packets(flow);
+            let losses = self.losses(flow);
             assert_eq!(
                 sent,
                 received + losses.drops + losses.late_drops + in_flight[flow as usize],
@@ -85,16 +120,25 @@ impl<P: Simulated, O: Observer<P, PortState = PortFingerprint> + Watcher> Simula
 
     fn flow(&self, flow: u32) -> Flow {
         let planned = &self.flows[flow as usize];
-        let log = &self.hosts.reports.log;
-        let record = log.flow(flow);
-        let live = self.hosts.live[flow as usize].as_ref();
-        let counters = live.map_or(record.counters, LiveFlow::counters);
-        let delivered_bytes = self.hosts.progress(flow).delivered_bytes;
+        let [sender, receiver] = [Side::Sender, Side::Receiver].map(|side| {
+            let log = &self.domains[self.domain_at(flow, side)].hosts.reports.log;
+            (log, log.flow(flow))
+        });
+        let live = self.live(flow, Side::Sender);
+        let counters = live.map_or(sender.1.counters, LiveFlow::counters);
+        let delivered_bytes = self.progress(flow).delivered_bytes;
         let application = &planned.spec.application;
         let is_complete =
             application.size_bytes() == Some(delivered_bytes) && !application.stays_open();
-        let measured_bytes = record.measured_bytes();
-        let losses = self.network.observer().recorder().losses(flow);
+        let measured_bytes = receiver.1.measured_bytes();
+        let finished_at = self.finished_at(flow);
+        let losses = self.losses(flow);
+        let rtt = if application.datagrams().is_some() {
+            receiver.1.rtt()
+        } else {
+            sender.1.rtt()
+        };
+        let span = sender.0.to() - sender.0.from();
         Flow {
             flow,
             src: planned.spec.src.host,
@@ -104,14 +148,14 @@ impl<P: Simulated, O: Observer<P, PortState = PortFingerprint> + Watcher> Simula
             protocol: u8::from(application.datagrams().is_some()),
             stack: planned.spec.src.stack,
             start_s: planned.start,
-            established_s: record.established_at,
-            end_s: record.finished_at,
+            established_s: sender.1.established_at,
+            end_s: finished_at,
             size_bytes: application.size_bytes(),
             delivered_bytes,
             measured_bytes,
-            goodput_bps: measured_bytes as f64 * 8.0 / (log.to() - log.from()).as_secs_f64(),
+            goodput_bps: measured_bytes as f64 * 8.0 / span.as_secs_f64(),
             fct_s: if is_complete {
-                record.finished_at - planned.start
+                finished_at - planned.start
             } else {
                 Duration::NEVER
             },
@@ -123,9 +167,9 @@ impl<P: Simulated, O: Observer<P, PortState = PortFingerprint> + Watcher> Simula
             timeout_period_s: counters.timeout_period,
             drops: losses.drops,
             marks: losses.marks,
-            rtt_mean_s: record.rtt().mean_s(),
-            rtt_min_s: record.rtt().min_s(),
-            rtt_max_s: record.rtt().max_s(),
+            rtt_mean_s: rtt.mean_s(),
+            rtt_min_s: rtt.min_s(),
+            rtt_max_s: rtt.max_s(),
         }
     }
 }

@@ -1,19 +1,30 @@
 //! A run, advanced in slices.
 
-use fairport_net::{Network, Observer, PortId, Topology};
+use std::ops::Add;
+
+use fairport_net::{Balance, Crossing, Network, NodeId, Observer, Partition, PortId, Topology};
 use fairport_plan::FlowFactory;
-use fairport_plan::flow::Flow;
+use fairport_plan::flow::{Flow, Side};
 use fairport_plan::workload::Workloads;
-use fairport_record::{QueueSamples, Recorder, Series, Simulated, Watcher};
+use fairport_record::{
+    FlowSample, Progress, QueueSamples, Recorder, RttSummary, Series, Simulated, Watcher,
+};
 use fairport_tcp::Segment;
 use fairport_units::{Duration, Instant};
 
-use crate::hosts::Endpoints;
+use crate::domain::{Budget, Domain};
+use crate::flow::LiveFlow;
+use crate::lifecycle::Life;
+use crate::pace::Pace;
+use crate::reports::Reports;
+
+/// So many may fire before the loop looks around: a run in which no packet moves is stopped by Ctrl-C too.
+const TIMERS_PER_STEP: u64 = 16;
 
 /// Something that happens at a set time. In one instant these come after all packets and timers of
 /// that instant, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Tick {
+pub(crate) enum Tick {
     Plan,
     MeasureFrom,
     MeasureTo,
@@ -25,13 +36,24 @@ enum Tick {
 /// A network with hosts, on its way through simulated time. Its packets hold `P`, and `O` watches.
 pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
     pub(crate) topology: Topology,
-    pub(crate) network: Network<P, O>,
-    pub(crate) hosts: Endpoints,
+    pub(crate) partition: Partition,
+    /// by region of the partition
+    pub(crate) domains: Vec<Domain<P, O>>,
+    /// empty: room for what crosses between domains
+    pub(crate) batch: Vec<Crossing<P>>,
     pub(crate) factory: FlowFactory,
     pub(crate) workloads: Workloads,
-    /// flows that are over, with packets still under way: number and routes
-    pub(crate) draining: Vec<(u32, [Option<u32>; 2])>,
     pub(crate) flows: Vec<Flow>,
+    /// by flow
+    pub(crate) lives: Vec<Life>,
+    /// flows that are over, with packets still under way
+    pub(crate) draining: Vec<u32>,
+    /// flows that the measurement waits for, if it begins when they are established
+    pub(crate) unestablished: u32,
+    /// when the measurement is to begin; [`Instant::NEVER`] once it has, and while that is unknown
+    pub(crate) begin_at: Instant,
+    /// when it is to end, likewise
+    pub(crate) end_at: Instant,
     /// data flows routed through each port
     pub(crate) flows_through: Vec<u32>,
     /// how fast each port's clock runs, in parts of 10^9
@@ -39,10 +61,11 @@ pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
     pub(crate) series: Series,
     pub(crate) queue: QueueSamples,
     pub(crate) duration: Duration,
+    pub(crate) pace: Pace,
     pub(crate) finished: bool,
 }
 
-impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
+impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     /// Names of the ports, in their order.
     pub(crate) fn port_names(&self) -> Vec<String> {
         let ports = 0..self.topology.ports().len() as u32;
@@ -56,60 +79,78 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
         if self.finished {
             self.duration
         } else {
-            self.network.now() - Instant::ZERO
+            let now = self.domains.iter().map(|domain| domain.network.now());
+            now.max().unwrap_or(Instant::ZERO) - Instant::ZERO
         }
     }
 
-    /// What watches it.
+    /// What watches it, of a simulation that has one domain.
     pub fn observer_mut(&mut self) -> &mut O {
-        self.network.observer_mut()
+        self.domains[0].network.observer_mut()
     }
 
     /// Packet-hops so far.
     pub fn packet_hops(&self) -> u64 {
-        self.network.packet_hops()
+        let domains = self.domains.iter();
+        domains.map(|domain| domain.network.packet_hops()).sum()
     }
 
     /// Goes on for about `packet_hops`; returns whether the run has ended.
     pub fn advance(&mut self, packet_hops: u64) -> bool {
-        let goal = self.network.packet_hops() + packet_hops;
+        let goal = self.packet_hops() + packet_hops;
         // steps in which no packet moves count too: datagrams dropped in their host, samples every picosecond
         let mut steps = packet_hops;
-        while !self.finished && self.network.packet_hops() < goal && steps > 0 {
-            steps -= 1;
-            if self.hosts.reports.has_pending() {
-                self.handle_pending();
+        if self.domains.len() > 1 {
+            self.advance_at_pace(goal, steps);
+        } else {
+            while !self.finished && self.packet_hops() < goal && steps > 0 {
+                steps -= 1;
+                self.step_with(goal, Self::advance_in_turn);
             }
-            let left = goal - self.network.packet_hops();
-            self.step(left);
         }
-        self.network.assert_conservation();
+        let balances = self.domains.iter().map(|domain| domain.network.balance());
+        balances
+            .fold(Balance::default(), Balance::add)
+            .assert_conservation();
         self.finished
     }
 
-    /// Lets packets arrive until a timer or a tick is next, and has that one happen, unless events are
-    /// pending: these come before any later timer.
-    fn step(&mut self, packet_hops: u64) {
+    /// Handles what is pending, lets packets arrive until a timer or a tick is next, and has that one happen,
+    /// unless events are pending: these come before any later timer.
+    pub(crate) fn step_with(
+        &mut self,
+        goal: u64,
+        advance: impl FnOnce(&mut Self, Instant, Budget) -> Instant,
+    ) {
+        self.handle_pending();
         let (time, tick) = self.next_tick();
-        self.network.advance(time, packet_hops, &mut self.hosts);
-        let timer = self.hosts.timers.next_time();
-        let packets_come_first = self.network.next_time() <= time.min(timer);
-        if packets_come_first || self.hosts.reports.has_pending() {
-            return;
-        }
-        if timer <= time {
-            self.hosts.fire(&mut self.network.access());
-        } else {
+        let budget = Budget {
+            packet_hops: goal.saturating_sub(self.packet_hops()),
+            timers: TIMERS_PER_STEP,
+        };
+        if advance(self, time, budget) > time && !self.is_urgent() {
+            self.handle_pending(); // a flow that is over has no further samples
             self.tick(time, tick);
         }
     }
 
-    fn next_tick(&self) -> (Instant, Tick) {
-        let reports = &self.hosts.reports;
+    /// When something happens next in any domain.
+    pub(crate) fn next_effect(&self) -> Instant {
+        let next = self.domains.iter().map(Domain::next_effect);
+        next.min().unwrap_or(Instant::NEVER)
+    }
+
+    /// Whether something is pending that must not wait.
+    fn is_urgent(&self) -> bool {
+        let domains = self.domains.iter();
+        domains.map(|it| &it.hosts.reports).any(Reports::is_urgent)
+    }
+
+    pub(crate) fn next_tick(&self) -> (Instant, Tick) {
         [
             (self.workloads.schedule.next_at(), Tick::Plan),
-            (reports.begin_at(), Tick::MeasureFrom),
-            (reports.end_at(), Tick::MeasureTo),
+            (self.begin_at, Tick::MeasureFrom),
+            (self.end_at, Tick::MeasureTo),
             (self.series.next_at(), Tick::Series),
             (self.queue.next_at(), Tick::QueueSample),
             (Instant::ZERO + self.duration, Tick::End),
@@ -126,32 +167,111 @@ impl<P: Simulated, O: Observer<P> + Watcher> Simulation<P, O> {
             Tick::MeasureFrom => self.begin_measurement(now),
             Tick::MeasureTo => self.end_measurement(now),
             Tick::Series => {
-                let (hosts, flows) = (&mut self.hosts, self.flows.len());
-                self.series.sample(flows, |flow| hosts.sample(flow));
+                let watched = 0..self.series.watched(self.flows.len());
+                let samples: Vec<_> = watched.map(|flow| self.sample(flow as u32)).collect();
+                self.series
+                    .sample(samples.len(), |flow| samples[flow as usize]);
             }
             Tick::QueueSample => {
-                let network = &mut self.network;
-                self.queue.sample(|port, now| network.backlog(port, now));
+                let (topology, partition) = (&self.topology, &self.partition);
+                let domains = &mut self.domains;
+                self.queue.sample(|port, now| {
+                    let region = partition.region(topology.port(port).node);
+                    domains[usize::from(region)].network.backlog(port, now)
+                });
             }
             Tick::End => {
                 self.end_measurement(now);
-                self.network.settle(now);
+                for domain in &mut self.domains {
+                    domain.network.settle(now);
+                }
+                self.exchange_all();
                 self.finished = true;
             }
         }
     }
 
     fn begin_measurement(&mut self, now: Instant) {
-        let progress = self.hosts.progress_of_all();
-        self.hosts.reports.begin(now, progress.into_iter());
-        self.network
-            .observer_mut()
-            .recorder_mut()
-            .begin_measurement();
+        self.begin_at = Instant::NEVER;
+        let progress = self.progress_of_all();
+        for domain in &mut self.domains {
+            let log = &mut domain.hosts.reports.log;
+            log.begin(now, progress.iter().copied());
+            let recorder = domain.network.observer_mut().recorder_mut();
+            recorder.begin_measurement();
+        }
     }
 
     fn end_measurement(&mut self, now: Instant) {
-        let progress = self.hosts.progress_of_all();
-        self.hosts.reports.end(now, progress.into_iter());
+        self.end_at = Instant::NEVER;
+        let progress = self.progress_of_all();
+        for domain in &mut self.domains {
+            let log = &mut domain.hosts.reports.log;
+            log.end(now, progress.iter().copied());
+        }
+    }
+
+    /// The domain in which a host is.
+    pub(crate) fn domain_of(&self, host: u32) -> usize {
+        let node: NodeId = self.topology.hosts()[host as usize];
+        usize::from(self.partition.region(node))
+    }
+
+    /// The domain in which this end of a flow is.
+    pub(crate) fn domain_at(&self, flow: u32, side: Side) -> usize {
+        let spec = &self.flows[flow as usize].spec;
+        let end = match side {
+            Side::Sender => spec.src,
+            Side::Receiver => spec.dst,
+        };
+        self.domain_of(end.host)
+    }
+
+    /// The network to which a port belongs.
+    pub(crate) fn network_of(&self, port: PortId) -> &Network<P, O> {
+        let region = self.partition.region(self.topology.port(port).node);
+        &self.domains[usize::from(region)].network
+    }
+
+    /// A flow as it is at one of its ends; none: it has not started, or is over.
+    pub(crate) fn live(&self, flow: u32, side: Side) -> Option<&LiveFlow> {
+        let domain = &self.domains[self.domain_at(flow, side)];
+        domain.hosts.live[flow as usize].as_ref()
+    }
+
+    /// What a flow's receiving host has got.
+    pub(crate) fn progress(&self, flow: u32) -> Progress {
+        let domain = &self.domains[self.domain_at(flow, Side::Receiver)];
+        match &domain.hosts.live[flow as usize] {
+            Some(live) => live.progress(),
+            None => domain.hosts.reports.log.flow(flow).progress,
+        }
+    }
+
+    fn progress_of_all(&self) -> Vec<Progress> {
+        let flows = 0..self.flows.len() as u32;
+        flows.map(|flow| self.progress(flow)).collect()
+    }
+
+    /// What a flow is like at the end of an interval of the series; none: it has not started.
+    fn sample(&mut self, flow: u32) -> Option<FlowSample> {
+        let progress = self.progress(flow);
+        let live = self.live(flow, Side::Sender);
+        let has_started = live.is_some() || progress.arrived_bytes > 0;
+        if !has_started {
+            return None;
+        }
+        let is_over = self.lives[flow as usize].is_over();
+        let gauges = live.filter(|_| !is_over).and_then(LiveFlow::gauges);
+        let intervals = self.domains.iter_mut().map(|domain| {
+            let record = domain.hosts.reports.log.flow_mut(flow);
+            record.take_interval()
+        });
+        Some(FlowSample {
+            progress,
+            gauges,
+            is_over,
+            rtt: intervals.fold(RttSummary::EMPTY, RttSummary::and),
+        })
     }
 }

@@ -6,7 +6,7 @@
 mod common;
 
 use common::watched::run_watched;
-use common::{flow, outcast, run, seconds};
+use common::{flow, outcast, run, run_in_regions, seconds};
 use fairport_record::Recorded;
 use fairport_record::laws::{Limits, first_difference, violations};
 use proptest::prelude::*;
@@ -156,6 +156,8 @@ enum Besides {
         percent: u64,
         payload_bytes: u16,
     },
+    /// short transfers between all hosts
+    Transfers,
     Requests,
     Incast,
     Periodic,
@@ -168,6 +170,7 @@ fn besides() -> impl Strategy<Value = Besides> {
             percent,
             payload_bytes
         }),
+        Just(Besides::Transfers),
         Just(Besides::Requests),
         Just(Besides::Incast),
         Just(Besides::Periodic),
@@ -263,6 +266,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 fn add(job: &mut Value, besides: Besides, hosts: usize, rate_bps: u64) {
     let end = |host: &str| json!({"host": host, "stack": 0});
     let ends: Vec<Value> = (1..hosts).map(|i| end(&format!("h{i}"))).collect();
+    let everybody: Vec<Value> = (0..hosts).map(|i| end(&format!("h{i}"))).collect();
     let mut workload = |plan: Value, senders: Value, receivers: Value| {
         job["workloads"] = json!([{
             "traffic": 1, "start_ps": 0, "stop_ps": null, "senders": senders,
@@ -284,6 +288,14 @@ fn add(job: &mut Value, besides: Besides, hosts: usize, rate_bps: u64) {
             let flows = job["flows"].as_array_mut().expect("a list");
             flows.push(udp);
         }
+        Besides::Transfers => workload(
+            json!({
+                "kind": "poisson", "load_ppm": 300_000, "capacity_bps": rate_bps, "flows": null,
+                "sizes": sizes,
+            }),
+            json!(everybody),
+            json!(everybody),
+        ),
         Besides::Requests => workload(
             json!({
                 "kind": "request-response", "connections": 2, "requests": null,
@@ -343,6 +355,27 @@ fn cases() -> u32 {
     cases.and_then(|cases| cases.parse().ok()).unwrap_or(60)
 }
 
+/// Whether two runs of the job left the same, row for row.
+fn check_equal(one: &Recorded, other: &Recorded, job: &Value) -> Result<(), TestCaseError> {
+    prop_assert_eq!(first_difference(one, other), None, "{}", job);
+    prop_assert_eq!(one.fingerprint, other.fingerprint, "{}", job);
+    prop_assert_eq!(one.packet_hops, other.packet_hops, "{}", job);
+    prop_assert_eq!(one.events, other.events, "{}", job);
+    for (one, other) in one.tables.iter().zip(&other.tables) {
+        for ((name, one), (_, other)) in one.columns.iter().zip(&other.columns) {
+            // as text, where NaN is equal to NaN
+            prop_assert_eq!(
+                format!("{one:?}"),
+                format!("{other:?}"),
+                "{}: {}",
+                name,
+                job
+            );
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 200, ..ProptestConfig::default() })]
 
@@ -371,14 +404,16 @@ proptest! {
     fn forwarding_ahead_changes_nothing(drawn in drawn()) {
         let ahead = run(&drawn.job);
         let by_events = run_watched(&drawn.job);
-        prop_assert_eq!(first_difference(&ahead, &by_events), None, "{}", drawn.job);
-        prop_assert_eq!(ahead.fingerprint, by_events.fingerprint);
-        prop_assert_eq!(ahead.packet_hops, by_events.packet_hops);
-        for (one, other) in ahead.tables.iter().zip(&by_events.tables) {
-            for ((name, one), (_, other)) in one.columns.iter().zip(&other.columns) {
-                // as text, where NaN is equal to NaN
-                prop_assert_eq!(format!("{one:?}"), format!("{other:?}"), "{}: {}", name, drawn.job);
-            }
+        check_equal(&ahead, &by_events, &drawn.job)?;
+    }
+
+    /// A run in several regions of its network is the run in one.
+    #[test]
+    fn regions_change_nothing(drawn in drawn()) {
+        let one = run(&drawn.job);
+        for (regions, at_once) in [(2, true), (3, true), (8, true), (2, false), (5, false)] {
+            let other = run_in_regions(&drawn.job, regions, at_once);
+            check_equal(&one, &other, &drawn.job)?;
         }
     }
 }

@@ -45,6 +45,8 @@ pub struct Connection {
     finished: bool,
     /// the application closes as soon as its peer has
     pub(crate) closes_with_peer: bool,
+    /// its peer closed first
+    closes_last: bool,
     /// every deadline, of both halves
     pub(crate) timers: Timers,
     pub(crate) sender: Sender,
@@ -107,6 +109,7 @@ impl Connection {
             answers_stale_from: Instant::ZERO,
             finished: false,
             closes_with_peer: true,
+            closes_last: false,
             timers: Timers::new(settings.clock_tick_ps),
             sender,
             receiver: Receiver::new(settings),
@@ -208,14 +211,26 @@ impl Connection {
                 srtt: rtt.srtt(),
             };
             self.receiver.on_data(&mut self.timers, now, segment, own);
-            if self.receiver.is_closed() && self.closes_with_peer {
+            if self.receiver.is_closed() && self.closes_with_peer && !self.sender.is_closing() {
+                self.closes_last = true;
                 self.sender.close();
             }
         }
         if !self.finished && self.is_finished() {
-            self.finished = true;
-            events.finished(now);
+            self.finish(now, events);
         }
+    }
+
+    /// All is acknowledged. The end that closed last is gone; the other waits, to acknowledge a FIN that
+    /// comes once more (TIME-WAIT).
+    #[cold]
+    fn finish(&mut self, now: Instant, events: &mut impl Events) {
+        self.finished = true;
+        if self.closes_last {
+            self.phase = Phase::Closed;
+            self.timers.stop_all();
+        }
+        events.finished(now);
     }
 
     /// A segment has an old timestamp. Under PAWS it is dropped, and answered with what is still missing
@@ -279,7 +294,7 @@ impl Connection {
     /// closed, whether both FIN came through as well.
     #[inline]
     pub fn is_finished(&self) -> bool {
-        self.phase == Phase::Established
+        matches!(self.phase, Phase::Established | Phase::Closed)
             && self.sender.is_done()
             && (!self.sender.is_closing() || self.receiver.is_closed())
     }

@@ -133,8 +133,8 @@ class Prepared(Protocol):
     def estimate(self) -> Estimate:
         """What the run is going to need."""
 
-    def run(self, progress: Progress | None = None) -> Recorded:
-        """Runs it, once."""
+    def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
+        """Runs it, once. It may use so many threads, where that is faster and changes nothing."""
 
     def observing(self, observation: Observation) -> Prepared:
         """The same run, which keeps single packets.

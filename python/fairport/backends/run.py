@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairport import backends
-from fairport.backends import memory
+from fairport.backends import cores, memory
 from fairport.backends.protocol import Backend, Observation, Prepared, Progress
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result
@@ -27,9 +27,13 @@ def run(
     disciplines: Mapping[str, Factory] | None = None,
     congestion_controls: Mapping[str, Factory] | None = None,
     observation: Observation | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Runs a scenario once. `seed` replaces the scenario's seed.
+
+    A long simulation of a busy network uses up to `threads` cores, by default all that there are.
+    The result is the same.
 
     `observation` keeps single packets, as captures or in the table `packets`.
 
@@ -45,8 +49,10 @@ def run(
     )
     chosen = backends.get(backend)
     prepared = _prepared(chosen, scenario, scenario.seed if seed is None else seed, observation)
-    memory.require(prepared.estimate.memory_bytes, scenario.file)
-    return run_prepared(chosen, prepared, progress)
+    needed = prepared.estimate.memory_bytes
+    memory.require(needed, scenario.file)
+    threads = cores.that_fit(threads or cores.cores(), needed)
+    return run_prepared(chosen, prepared, progress, threads)
 
 
 def run_many(
@@ -57,29 +63,35 @@ def run_many(
     jobs: int = 1,
     retries: int = 0,
     observation: Observation | None = None,
+    threads: int = 1,
     progress: Progress | None = None,
 ) -> Generator[Result, None, None]:
     """Runs a scenario with each of the seeds, `jobs` at a time; in real time one at a time.
 
-    Yields the results in the order of the seeds. A run that is not valid (`summary["valid"]`) is
-    yielded, too, and then made again with its seed, up to `retries` times over all seeds. Raises as
-    `run` does, before the first run. Close the generator to stop the runs that are under way.
+    A simulation uses up to `threads` cores. Yields the results in the order of the seeds. A run
+    that is not valid (`summary["valid"]`) is yielded, too, and then made again with its seed, up to
+    `retries` times over all seeds. Raises as `run` does, before the first run. Close the generator
+    to stop the runs that are under way.
     """
     scenario = load(scenario)
     chosen = backends.get(backend)
     jobs = 1 if chosen.is_real_time else min(jobs, len(seeds))
     first = _prepared(chosen, scenario, seeds[0], observation)
-    memory.require(first.estimate.memory_bytes * jobs, scenario.file)
+    needed = first.estimate.memory_bytes * jobs
+    memory.require(needed, scenario.file)
+    threads = cores.that_fit(threads, needed)
     rest = (_prepared(chosen, scenario, seed, observation) for seed in seeds[1:])
     prepared = chain([first], rest)
     if jobs == 1:
-        return _in_turn(chosen, prepared, retries, observation, progress)
-    return _in_threads(chosen, prepared, jobs, progress)
+        return _in_turn(chosen, prepared, retries, observation, threads, progress)
+    return _in_threads(chosen, prepared, jobs, threads, progress)
 
 
-def run_prepared(backend: Backend, prepared: Prepared, progress: Progress | None) -> Result:
-    """Runs what the backend prepared, without a check of memory."""
-    recorded = prepared.run(progress)
+def run_prepared(
+    backend: Backend, prepared: Prepared, progress: Progress | None, threads: int = 1
+) -> Result:
+    """Runs what the backend prepared, on `threads` cores at most, without a check of memory."""
+    recorded = prepared.run(progress, threads=threads)
     # What computes the numbers takes a while to import, and the run needs none of it.
     from fairport.backends import made
 
@@ -98,15 +110,16 @@ def _in_turn(
     prepared: Iterable[Prepared],
     retries: int,
     observation: Observation | None,
+    threads: int,
     progress: Progress | None,
 ) -> Generator[Result, None, None]:
     for one in prepared:
-        result = run_prepared(backend, one, progress)
+        result = run_prepared(backend, one, progress, threads)
         yield result
         while not result.summary["valid"] and retries > 0:
             retries -= 1
             again = _prepared(backend, one.scenario, one.scenario.seed, observation)
-            result = run_prepared(backend, again, progress)
+            result = run_prepared(backend, again, progress, threads)
             yield result
 
 
@@ -114,6 +127,7 @@ def _in_threads(
     backend: Backend,
     prepared: Iterable[Prepared],
     jobs: int,
+    threads: int,
     progress: Progress | None,
 ) -> Generator[Result, None, None]:
     stop = Stop()
@@ -124,6 +138,6 @@ def _in_threads(
             progress(seed, simulated_s, packet_hops)
 
     def begin(one: Prepared, submit: Submit[Result]) -> Future[Result]:
-        return submit(lambda: run_prepared(backend, one, report))
+        return submit(lambda: run_prepared(backend, one, report, threads))
 
     return in_order(prepared, begin, threads=jobs, ahead=jobs, stop=stop)

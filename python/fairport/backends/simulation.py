@@ -63,8 +63,8 @@ class PreparedSimulation:
         packet_s = 8 * int(self.scenario.link.mtu) / int(self.scenario.link.rate)
         return int(len(wanted.packets) * span_s / packet_s * (1 + _DROPPED))
 
-    def run(self, progress: Progress | None = None) -> Recorded:
-        """Runs the simulation. A second call raises."""
+    def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
+        """Runs the simulation, on `threads` cores at most. A second call raises."""
         seed = self.scenario.seed
 
         def report(simulated_s: float, packet_hops: int) -> None:
@@ -73,7 +73,7 @@ class PreparedSimulation:
 
         started = datetime.now(timezone.utc)
         begin = time.perf_counter()
-        raw = self.simulation.run(report, self._observation())
+        raw = self.simulation.run(report, self._observation(), threads)
         wall_s = time.perf_counter() - begin
         # imported meanwhile by a caller in a hurry
         from fairport.backends import columns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,6 +62,16 @@ def run(
         bool, typer.Option("--overload", help="Allow Poisson arrivals at a load above 1.")
     ] = False,
     jobs: Jobs = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Cores that one simulation uses, at most. The result is the same.  "
+            "[default: all that runs beside it leave]",
+            show_default=False,
+        ),
+    ] = None,
     pcap: Annotated[
         str,
         typer.Option(
@@ -106,6 +115,7 @@ def run(
 
         saving.get_ready()
     from fairport import experiment
+    from fairport.backends.cores import cores
     from fairport.backends.protocol import EVERY_PORT
     from fairport.cli import output, run_table
     from fairport.cli.progress import progress_bar
@@ -134,7 +144,7 @@ def run(
             field="--capture-all" if capture_all else "--pcap",
             remedy="leave --no-output out",
         )
-    jobs = jobs or os.cpu_count() or 1
+    jobs = jobs or cores()
     with progress_bar(loaded, len(seeds), shown=not quiet, backend=backend, jobs=jobs) as bar:
         summary = experiment.run(
             loaded,
@@ -145,6 +155,7 @@ def run(
             figures=not no_figures,
             csv=csv,
             jobs=jobs,
+            threads=threads or max(1, jobs // len(seeds)),
             observation=_observation(captures, snaplen, _ports(packets)),
             progress=bar,
         )

@@ -1,5 +1,7 @@
 //! What has happened at a region's ports, what is under way, and the check that nothing was lost.
 
+use std::ops::Add;
+
 use fairport_units::{Duration, Instant};
 
 use super::{Fabric, Region};
@@ -85,34 +87,85 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             .chain(in_buffer.into_iter().flatten())
     }
 
-    /// The headers of the packets that are in a buffer or on a link.
+    /// The headers of the packets that are in a buffer or on a link of this region.
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &Header> {
-        let on_links = self
-            .ports
-            .iter()
-            .flat_map(|port| port.link.iter(&self.packets.transits));
+        let ports = (0..).map(PortId).zip(&self.ports);
+        let own = ports.filter(|(id, _)| !self.crossings.is_cut(*id));
+        let on_links = own.flat_map(|(_, port)| port.link.iter(&self.packets.transits));
         let handles = on_links.chain(self.scheduled.waiting());
         handles.map(|handle| self.packets.header(handle))
     }
 
+    /// What has become of the packets of this region.
+    pub(super) fn balance(&self) -> Balance {
+        let mut balance = Balance {
+            injected: self.injected,
+            delivered: self.delivered,
+            dropped: self.dropped,
+            arrived: self.packet_hops,
+            accepted: 0,
+            in_flight: 0,
+            crossing: self.crossings.gone.wrapping_sub(self.crossings.come),
+        };
+        for (id, port) in (0..).map(PortId).zip(&self.ports) {
+            let is_cut = self.crossings.is_cut(id);
+            let on_link = if is_cut { 0 } else { port.link.len() };
+            let waiting = self.scheduled.backlog(port.kind()).packets;
+            let revoked = self.scheduled.revoked(port.kind()).packets;
+            balance.accepted += port.totals.accepted - revoked;
+            balance.in_flight += u64::from(on_link + waiting);
+        }
+        balance
+    }
+}
+
+/// What has become of packets, of one region or of several.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Balance {
+    injected: u64,
+    delivered: u64,
+    dropped: u64,
+    /// at a next node
+    arrived: u64,
+    /// at ports, and not dropped afterwards
+    accepted: u64,
+    /// in a buffer or on a link
+    in_flight: u64,
+    /// gone to other regions, less those that have come from there: of all regions, those in between
+    crossing: u64,
+}
+
+impl Add for Balance {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            injected: self.injected + other.injected,
+            delivered: self.delivered + other.delivered,
+            dropped: self.dropped + other.dropped,
+            arrived: self.arrived + other.arrived,
+            accepted: self.accepted + other.accepted,
+            in_flight: self.in_flight + other.in_flight,
+            crossing: self.crossing.wrapping_add(other.crossing),
+        }
+    }
+}
+
+impl Balance {
     /// Asserts that every packet is accounted for: what was injected, and what ports accepted.
     ///
     /// # Panics
     /// If a packet was lost without being dropped or appeared from nowhere.
-    pub(super) fn assert_conservation(&self) {
-        let mut in_flight = 0;
-        let mut gone = 0;
-        for port in &self.ports {
-            let waiting = self.scheduled.backlog(port.kind()).packets;
-            let here = u64::from(port.link.len() + waiting);
-            let revoked = self.scheduled.revoked(port.kind()).packets;
-            gone += port.totals.accepted - revoked - here;
-            in_flight += here;
-        }
-        assert_eq!(gone, self.packet_hops, "conservation at the ports");
+    pub fn assert_conservation(&self) {
+        let under_way = self.in_flight + self.crossing;
+        assert_eq!(
+            self.accepted,
+            self.arrived + under_way,
+            "conservation at the ports"
+        );
         assert_eq!(
             self.injected,
-            self.delivered + self.dropped + in_flight,
+            self.delivered + self.dropped + under_way,
             "conservation"
         );
     }

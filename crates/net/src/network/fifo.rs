@@ -47,6 +47,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         ingress: Ingress,
         handle: Handle,
     ) -> Instant {
+        if !PLAIN && self.crossings.is_cut(id) {
+            self.forget_crossed(id);
+        }
         let port = &mut self.ports[id.0 as usize];
         let transits = &mut self.packets.transits[..];
         let header = &mut transits[handle.index()].header;
@@ -78,11 +81,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             .admission(id, observed, now, &header, admission);
         let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
         let (depart, due) = port.accept::<PLAIN>(now, frame_bytes, wire_bytes, handle, transits);
-        if let Some(due) = due {
+        if PLAIN && let Some(due) = due {
             self.events.insert(due, id.0, handle.index() as u32);
         }
         if matches!(admission, Admission::Marked) || self.observer.watches(id) {
             self.report_fifo(fabric, now, id, ingress, handle, (admission, depart));
+        }
+        if !PLAIN {
+            self.announce(id, handle, due);
         }
         depart
     }

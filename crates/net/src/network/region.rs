@@ -4,6 +4,7 @@
 
 use fairport_units::{Duration, Instant};
 
+use super::crossings::Crossings;
 use super::passages::Passages;
 use super::scheduled::ScheduledPorts;
 use super::{Access, Fabric, Hosts};
@@ -83,6 +84,7 @@ pub struct Region<P: Copy, O: Observer<P>> {
     /// no packet is forwarded ahead beyond this
     pub(super) ahead_until: Instant,
     pub(super) packets: Pool<P>,
+    pub(super) crossings: Crossings<P>,
     pub(super) ingress_arrivals: Vec<u64>,
     pub(super) passages: Passages,
     pub(super) events: EventQueue,
@@ -126,6 +128,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             buffers: Vec::new(),
             ahead_until: Instant::ZERO,
             packets: Pool::new(),
+            crossings: Crossings::none(),
             ingress_arrivals: vec![0; ingress_base as usize],
             passages: Passages::new(&fabric.routes),
             now: Instant::ZERO,
@@ -205,6 +208,17 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             self.catch_up(fabric, from, self.now);
         }
         taken
+    }
+
+    /// A packet is on the link of a port: it arrives at the far end, in this region if it is not a cut link.
+    /// `due` is when the first on the link does, if it was empty.
+    #[inline]
+    pub(super) fn announce(&mut self, from: PortId, handle: Handle, due: Option<Instant>) {
+        if self.crossings.is_cut(from) {
+            self.cross(from, handle);
+        } else if let Some(due) = due {
+            self.events.insert(due, from.0, handle.index() as u32);
+        }
     }
 
     #[inline]

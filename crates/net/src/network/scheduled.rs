@@ -162,6 +162,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         } else if self.ports[id.0 as usize].is_behind(now) {
             self.catch_up(fabric, id, now);
         }
+        if self.crossings.is_cut(id) {
+            self.forget_crossed(id);
+        }
         let port = &mut self.ports[id.0 as usize];
         let scheduled = &mut self.scheduled.ports[number as usize];
         port.count_arrival(now);
@@ -186,15 +189,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             if admission == Admission::Accepted && !self.observer.watches(id) {
                 port.count_accepted(frame_bytes, frame_bytes);
                 let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
-                if let (_, Some(due)) = port.send(
-                    now,
-                    frame_bytes,
-                    wire_bytes,
-                    handle,
-                    &mut self.packets.transits,
-                ) {
-                    self.events.insert(due, id.0, handle.index() as u32);
-                }
+                let transits = &mut self.packets.transits;
+                let (_, due) = port.send(now, frame_bytes, wire_bytes, handle, transits);
+                self.announce(id, handle, due);
                 return Instant::NEVER;
             }
             let waiting_packets = &mut self.scheduled.waiting_packets;
@@ -252,9 +249,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             handle,
             &mut self.packets.transits,
         );
-        if let Some(due) = due {
-            self.events.insert(due, id.0, handle.index() as u32);
-        }
+        self.announce(id, handle, due);
         let packet = self.packets.get(handle);
         self.observer.departs(id, &packet, arrival, depart);
     }

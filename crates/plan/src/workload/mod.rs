@@ -37,8 +37,13 @@ pub(crate) trait Workload: Debug + Send + Sync {
     /// The time at which it asked to be woken has come.
     fn on_wake(&mut self, now: Instant, token: u64, context: &mut WorkloadContext<'_>);
 
+    /// Whether what it does depends on what its flows have delivered. If not, it hears of nothing.
+    fn hears(&self) -> bool {
+        true
+    }
+
     /// All data of one of its flows has been delivered.
-    fn on_complete(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>);
+    fn on_complete(&mut self, _now: Instant, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
 
     /// A request of the receiver of one of its flows has reached the sender.
     fn on_request(&mut self, _now: Instant, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
@@ -103,6 +108,11 @@ impl Workloads {
     /// Whether they start flows besides the listed ones.
     pub fn start_flows(&self) -> bool {
         !self.running.is_empty()
+    }
+
+    /// Whether any of them waits for what its flows have delivered.
+    pub fn hear(&self) -> bool {
+        self.running.iter().any(|it| it.workload.hears())
     }
 
     /// About how many flows they will start in a run until `end` over links of this rate.

@@ -7,7 +7,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
 
-use super::{Ends, Key, OwnFlow, Transfer, Workload, WorkloadContext};
+use super::{Ends, Key, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::PoissonJob;
 use crate::sampling::{Cdf, exponential};
@@ -87,5 +87,7 @@ impl Workload for Poisson {
         self.schedule_next(now, context);
     }
 
-    fn on_complete(&mut self, _now: Instant, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
+    fn hears(&self) -> bool {
+        false
+    }
 }

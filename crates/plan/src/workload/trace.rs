@@ -2,7 +2,7 @@
 
 use fairport_units::{Duration, Instant, Rate};
 
-use super::{Ends, Key, OwnFlow, Transfer, Workload, WorkloadContext};
+use super::{Ends, Key, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::TraceJob;
 
@@ -57,5 +57,7 @@ impl Workload for Trace {
         self.schedule_next(context);
     }
 
-    fn on_complete(&mut self, _now: Instant, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
+    fn hears(&self) -> bool {
+        false
+    }
 }

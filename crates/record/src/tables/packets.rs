@@ -2,7 +2,7 @@
 
 use fairport_units::Instant;
 
-use crate::column::{Column, Table, table};
+use crate::column::table;
 
 table! {
     /// The packets that were dropped, with the running counts from which drop runs and blackouts are
@@ -99,29 +99,10 @@ table! {
     }
 }
 
-/// Puts a table's rows in order of `time_s` and `port`, which are its first columns; those of one port
-/// and time stay in the order in which it reported them. So the rows' order does not depend on the order
-/// in which an engine visits ports. A port that catches up with its departures reports them late.
-pub fn in_order_of_time(mut table: Table) -> Table {
-    let [(_, Column::F64(times)), (_, Column::U32(ports)), ..] = &table.columns[..] else {
-        unreachable!("the first columns are the time and the port");
-    };
-    let key = |row: &u32| (times[*row as usize], ports[*row as usize]);
-    let compare = |a: &u32, b: &u32| {
-        let ((a_time, a_port), (b_time, b_port)) = (key(a), key(b));
-        a_time.total_cmp(&b_time).then(a_port.cmp(&b_port))
-    };
-    let mut order: Vec<u32> = (0..times.len() as u32).collect();
-    if !order.is_sorted_by(|a, b| compare(a, b).is_le()) {
-        order.sort_by(compare);
-        table.reorder(&order);
-    }
-    table
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::Column;
 
     #[test]
     fn rows_are_put_in_order_of_time_and_port() {
@@ -135,7 +116,7 @@ mod tests {
                 seq: 0,
             });
         }
-        let table = in_order_of_time(marks.into_table());
+        let table = marks.into_table().in_order_of(["time_s", "port"]);
         let times = Column::F64(vec![1.0, 1.0, 1.0, 2.0, 3.0]);
         assert_eq!(table.column("time_s"), Some(&times));
         let flows = Column::U32(vec![11, 12, 13, 20, 30]);

@@ -71,6 +71,15 @@ pub(crate) fn run(job: &Value) -> Recorded {
     simulation.into_recorded()
 }
 
+/// Runs a job to its end in so many regions of its network, at once or on one thread.
+pub(crate) fn run_in_regions(job: &Value, regions: u16, at_once: bool) -> Recorded {
+    let job: Job = serde_json::from_value(job.clone()).expect("a job");
+    let plan = Plan::new(job).expect("a possible job");
+    let mut simulation = Simulation::in_regions(plan, regions).at_once(at_once);
+    while !simulation.advance(100_000) {}
+    simulation.into_recorded()
+}
+
 /// A column of numbers as f64.
 pub(crate) fn column(results: &Recorded, table: &str, column: &str) -> Vec<f64> {
     let table = results

@@ -41,8 +41,7 @@ impl Switch {
         self.network.assert_conservation();
         let packet_hops = self.network.packet_hops();
         let ports = ports(
-            &self.network,
-            &self.network.observer().recorder,
+            |_| (&self.network, &self.network.observer().recorder),
             self.end - Instant::ZERO,
             &self.flows_through,
             &self.clock_errors_ppb,

@@ -24,6 +24,8 @@ pub(crate) enum Phase {
     SynSent,
     SynReceived,
     Established,
+    /// after its peer, and its FIN is acknowledged (RFC 9293 3.3.2, LAST-ACK to CLOSED): nothing answers
+    Closed,
     /// by the peer, or given up by the application
     Reset,
 }
@@ -97,6 +99,7 @@ impl Connection {
     ) {
         let has = |flags| segment.flags.contains(flags);
         match self.phase {
+            Phase::Closed => {}
             Phase::Reset => self.handshake.answer = refusal(segment),
             Phase::Listen => {
                 if has(Flags::ACK) {

@@ -1,7 +1,7 @@
 //! The switch whose captures are joined: its ports in the tables, and what is known of each output together.
 
 use fairport_net::{PortId, Topology};
-use fairport_record::{Fingerprint, PortFingerprint, Table, in_order_of_time};
+use fairport_record::{Fingerprint, PortFingerprint, Table};
 
 use super::emitted::{Completeness, Joined};
 use super::port::{Arriving, JoinedPort, Passed};
@@ -160,7 +160,7 @@ impl JoinedSwitch {
             if is_one || !IN_ORDER.contains(&table.name) {
                 table
             } else {
-                in_order_of_time(table)
+                table.in_order_of(["time_s", "port"])
             }
         };
         tables.into_iter().map(ordered).collect()

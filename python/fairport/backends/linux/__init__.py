@@ -125,7 +125,7 @@ class PreparedLinux:
         own = named(observation, planned.ports, planned.busiest_port)
         return replace(self, observation=own, ports=planned.ports)
 
-    def run(self, progress: Progress | None = None) -> Recorded:
+    def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
         """Runs it, in namespaces of its own, and removes them.
 
         Raises BackendError without the privileges, for a rate that this machine cannot forward,

@@ -63,9 +63,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
             let transits = &mut self.packets.transits[..];
             let (depart, due) = port.send(begin, frame_bytes, wire_bytes, handle, transits);
-            if let Some(due) = due {
-                self.events.insert(due, id.0, handle.index() as u32);
-            }
             let marked = waiting.marked;
             if marked {
                 port.totals.marked += 1;
@@ -79,6 +76,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             if marked {
                 self.revise(fabric, id, number, handle, Admission::Marked, [at, depart]);
             }
+            self.announce(id, handle, due);
         }
         if !self.scheduled.waiting_packets.dropped.is_empty() {
             self.drop_queued(fabric, id, number, at);

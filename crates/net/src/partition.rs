@@ -1,0 +1,186 @@
+//! A partition of a network into regions, so that a run can use several cores.
+//!
+//! Hosts of neighbouring numbers stay together, for topologies number their hosts rack by rack and pod by
+//! pod; a switch goes where most of its neighbours are. Any partition gives the same run. A good one cuts
+//! few links and none that is short: what happens in one region reaches another no sooner than a cut link
+//! lets it, and that time, the lookahead, is how far a region may run ahead of the others (Chandy and
+//! Misra 1979; Fujimoto 1990).
+
+use fairport_units::{Duration, Serializer};
+
+use crate::framing::Framing;
+use crate::port::PortConfig;
+use crate::topology::{NodeId, PortId, Topology};
+
+/// Which region each node is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// by node
+    region: Vec<u16>,
+    regions: u16,
+    lookahead: Duration,
+}
+
+impl Partition {
+    /// All nodes in one region.
+    pub fn whole(topology: &Topology) -> Self {
+        Self {
+            region: vec![0; topology.nodes().len()],
+            regions: 1,
+            lookahead: Duration::NEVER,
+        }
+    }
+
+    /// So many regions with about as many hosts each, or fewer where there are fewer hosts; one where a
+    /// link without latency would be cut. `ports` are in the order of the topology's.
+    pub fn new(topology: &Topology, ports: &[PortConfig], framing: Framing, regions: u16) -> Self {
+        let most = u16::try_from(topology.hosts().len()).unwrap_or(u16::MAX);
+        let regions = regions.min(most);
+        if regions < 2 {
+            return Self::whole(topology);
+        }
+        let mut partition = Self {
+            region: assign(topology, regions),
+            regions,
+            lookahead: Duration::NEVER,
+        };
+        let cut = (0..).map(PortId).zip(ports);
+        let cut = cut.filter(|(port, _)| partition.is_cut(topology, *port));
+        let lookahead = cut.map(|(_, port)| lookahead(port, framing)).min();
+        partition.lookahead = lookahead.unwrap_or(Duration::NEVER);
+        if partition.lookahead == Duration::ZERO {
+            return Self::whole(topology);
+        }
+        partition
+    }
+
+    /// How many regions there are.
+    pub fn regions(&self) -> u16 {
+        self.regions
+    }
+
+    /// The region of a node.
+    #[inline]
+    pub fn region(&self, node: NodeId) -> u16 {
+        self.region[node.0 as usize]
+    }
+
+    /// What is accepted at a cut port arrives at the far end this much later, at the earliest.
+    /// [`Duration::NEVER`] where no link is cut.
+    pub fn lookahead(&self) -> Duration {
+        self.lookahead
+    }
+
+    /// Whether a port's link leads into another region.
+    pub(crate) fn is_cut(&self, topology: &Topology, port: PortId) -> bool {
+        self.region(topology.port(port).node) != self.region(topology.far_node(port))
+    }
+}
+
+/// What a packet takes at least from its acceptance at this port to the next node's decision: the
+/// smallest frame's time on the line, and the latency. Zero where there is no latency: a discipline may
+/// decide late there.
+fn lookahead(port: &PortConfig, framing: Framing) -> Duration {
+    if port.latency == Duration::ZERO {
+        return Duration::ZERO;
+    }
+    let wire_bytes = framing.buffered_bytes(0) + framing.gap_bytes();
+    let line = Serializer::new(port.rate, port.clock_error_ppb).time_of(u64::from(wire_bytes));
+    // a line keeps what is left of a picosecond, and a discipline may decide one late
+    port.latency + line.saturating_sub(Duration::from_ps(2))
+}
+
+/// The region of each node: hosts by their numbers, then each switch as most of its neighbours that have
+/// one, from the hosts inwards. Where as many neighbours are in one region as in another, it goes to the
+/// one with fewer switches.
+fn assign(topology: &Topology, regions: u16) -> Vec<u16> {
+    const NONE: u16 = u16::MAX;
+    let hosts = topology.hosts();
+    let mut region = vec![NONE; topology.nodes().len()];
+    for (number, host) in hosts.iter().enumerate() {
+        region[host.0 as usize] = (number * usize::from(regions) / hosts.len()) as u16;
+    }
+    let mut switches = vec![0; usize::from(regions)];
+    let mut layer: Vec<NodeId> = hosts.to_vec();
+    while !layer.is_empty() {
+        let neighbours = |node: &NodeId| {
+            let ports = topology.node(*node).ports.iter();
+            ports
+                .map(|port| topology.far_node(*port))
+                .collect::<Vec<_>>()
+        };
+        let mut next: Vec<NodeId> = layer.iter().flat_map(neighbours).collect();
+        next.sort();
+        next.dedup();
+        next.retain(|node| region[node.0 as usize] == NONE);
+        // of one layer none counts for another
+        let before = region.clone();
+        for node in &next {
+            let mut links = vec![0; usize::from(regions)];
+            for far in neighbours(node) {
+                if let Some(count) = links.get_mut(usize::from(before[far.0 as usize])) {
+                    *count += 1;
+                }
+            }
+            let best = (0..regions).min_by_key(|of| {
+                let of = usize::from(*of);
+                (std::cmp::Reverse(links[of]), switches[of])
+            });
+            let best = best.expect("there is a region");
+            region[node.0 as usize] = best;
+            switches[usize::from(best)] += 1;
+        }
+        layer = next;
+    }
+    // a switch that no host reaches carries nothing
+    region
+        .iter_mut()
+        .filter(|of| **of == NONE)
+        .for_each(|of| *of = 0);
+    region
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{dumbbell, fat_tree};
+
+    fn counts(topology: &Topology, region: &[u16], regions: u16, is_host: bool) -> Vec<usize> {
+        let nodes = topology.nodes().iter().zip(region);
+        let of = |own: u16| {
+            let here = nodes
+                .clone()
+                .filter(|(node, it)| **it == own && node.is_host == is_host);
+            here.count()
+        };
+        (0..regions).map(of).collect()
+    }
+
+    /// A k = 4 fat-tree has 4 pods of 4 hosts and 4 switches, and 4 core switches between them.
+    #[test]
+    fn a_fat_tree_is_cut_between_its_pods_alone() {
+        let topology = fat_tree(4).unwrap();
+        let region = assign(&topology, 2);
+        assert_eq!(counts(&topology, &region, 2, true), [8, 8]);
+        assert_eq!(counts(&topology, &region, 2, false), [10, 10]);
+        let of = |node: NodeId| region[node.0 as usize];
+        for port in (0..topology.ports().len() as u32).map(PortId) {
+            let ends = [topology.port(port).node, topology.far_node(port)];
+            if of(ends[0]) != of(ends[1]) {
+                let is_core = |node: &NodeId| topology.node(*node).name.starts_with("core");
+                assert!(ends.iter().any(is_core), "{}", topology.port_name(port));
+            }
+        }
+    }
+
+    #[test]
+    fn a_dumbbell_is_cut_in_its_middle() {
+        let topology = dumbbell(3, 3).unwrap();
+        let region = assign(&topology, 2);
+        let of = |node: NodeId| region[node.0 as usize];
+        let ports = (0..topology.ports().len() as u32).map(PortId);
+        let cut =
+            ports.filter(|port| of(topology.port(*port).node) != of(topology.far_node(*port)));
+        assert_eq!(cut.count(), 2, "one link, both ways");
+    }
+}

@@ -1,0 +1,218 @@
+//! Domains that go on at once, each on a core of its own, or in small turns on one.
+//!
+//! What happens in a domain reaches another no sooner than the partition's lookahead later. Each domain
+//! tells the others its clock: nothing more will happen in it before. So it may go on until the earliest
+//! of their clocks and the lookahead, and takes what they have sent before it looks how far that is (Chandy and
+//! Misra 1979; the clocks are their null messages). Nobody waits for more than that, so that a domain with
+//! much to do in one microsecond and little in the next keeps no other waiting.
+//!
+//! A stretch ends where something happens that concerns all domains: a flow that starts, a sample. That is
+//! done by one thread while the others wait at a barrier.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use fairport_net::{Crossing, Observer};
+use fairport_record::{Simulated, Watcher};
+use fairport_units::{Duration, Instant};
+
+use crate::barrier::Barrier;
+use crate::domain::{Budget, Domain};
+use crate::simulation::Simulation;
+
+/// A turn is short.
+const WITHOUT_END: Budget = Budget {
+    packet_hops: u64::MAX,
+    timers: u64::MAX,
+};
+/// A domain says how far it is after this part of the lookahead: the others still have the rest to do.
+const TURN: u64 = 2;
+/// A stretch is so many lookaheads long at most, and then it is seen whether the slice is over. Where nothing
+/// happens, clocks move by one lookahead at a time, but a stretch begins with something that does.
+const STRETCH: u64 = 1_000;
+/// How often a thread looks at the others' clocks before it lets other programs have its core.
+const LOOKS: u32 = 2_000;
+
+/// What a domain tells the others.
+#[repr(align(128))] // two cache lines, which come together
+struct Notice<P: Copy> {
+    /// nothing more happens in it before
+    clock: AtomicU64,
+    /// by domain: what goes there
+    mail: Vec<Mutex<Vec<Crossing<P>>>>,
+}
+
+/// What the threads of a run share.
+struct Board<P: Copy, O: Observer<P>> {
+    barrier: Barrier,
+    lookahead: Duration,
+    /// by domain
+    notices: Vec<Notice<P>>,
+    /// by domain: it itself, on its way to its thread and back
+    domains: Vec<Mutex<Option<Domain<P, O>>>>,
+    /// the stretch goes on until this instant, inclusive
+    until: AtomicU64,
+    is_over: AtomicBool,
+}
+
+impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
+    /// For so many domains, each on a thread of its own or all on one.
+    fn new(domains: usize, threads: usize, lookahead: Duration) -> Self {
+        Self {
+            barrier: Barrier::new(threads as u32),
+            lookahead,
+            notices: (0..domains)
+                .map(|_| Notice {
+                    clock: AtomicU64::new(0),
+                    mail: (0..domains).map(|_| Mutex::default()).collect(),
+                })
+                .collect(),
+            domains: (0..domains).map(|_| Mutex::new(None)).collect(),
+            until: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
+        }
+    }
+
+    /// The work of one thread: one stretch with its domain after another.
+    fn work(&self, number: usize) {
+        let _guard = self.barrier.guard();
+        loop {
+            self.barrier.wait();
+            if self.is_over.load(Ordering::Relaxed) {
+                return;
+            }
+            let mut domain = self.lock(number).take().expect("a domain for each thread");
+            self.run(number, std::slice::from_mut(&mut domain));
+            *self.lock(number) = Some(domain);
+            self.barrier.wait();
+        }
+    }
+
+    fn lock(&self, number: usize) -> std::sync::MutexGuard<'_, Option<Domain<P, O>>> {
+        let lock = self.domains[number].lock();
+        lock.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has all domains go on for a stretch from `begin` until `until`, inclusive: this thread with the first, or
+    /// with all if it is the only one.
+    fn lead(&self, domains: &mut Vec<Domain<P, O>>, begin: Instant, until: Instant) {
+        self.until.store(until.as_ps(), Ordering::Relaxed);
+        for notice in &self.notices {
+            notice.clock.store(begin.as_ps(), Ordering::Relaxed);
+        }
+        if self.barrier.threads() == 1 {
+            self.run(0, domains);
+        } else {
+            self.run_at_once(domains);
+        }
+        // what was sent to a domain that was at the end already
+        for (number, domain) in domains.iter_mut().enumerate() {
+            self.collect(number, domain);
+        }
+    }
+
+    /// One stretch, with each domain on its thread.
+    fn run_at_once(&self, domains: &mut Vec<Domain<P, O>>) {
+        for (number, domain) in domains.drain(1..).enumerate() {
+            *self.lock(number + 1) = Some(domain);
+        }
+        self.barrier.wait();
+        self.run(0, domains);
+        self.barrier.wait();
+        let others = 1..self.domains.len();
+        domains.extend(others.map(|number| self.lock(number).take().expect("each comes back")));
+    }
+
+    /// One stretch with these domains, from this number on.
+    fn run(&self, first: usize, domains: &mut [Domain<P, O>]) {
+        let until = Instant::from_ps(self.until.load(Ordering::Relaxed));
+        let mut looks = 0;
+        loop {
+            let mut is_over = true;
+            let mut goes_on = false;
+            for (number, domain) in (first..).zip(&mut *domains) {
+                let before = self.notices[number].clock.load(Ordering::Relaxed);
+                let clock = self.take_turn(number, domain, until);
+                is_over &= clock > until;
+                goes_on |= clock.as_ps() > before;
+            }
+            if is_over {
+                return;
+            }
+            looks = if goes_on { 0 } else { looks + 1 };
+            if looks > LOOKS {
+                self.barrier.check();
+                thread::yield_now();
+            } else if looks > 0 {
+                spin_loop();
+            }
+        }
+    }
+
+    /// Takes what has crossed into a domain.
+    fn collect(&self, number: usize, domain: &mut Domain<P, O>) {
+        for notice in &self.notices {
+            let mail = notice.mail[number].lock();
+            let mut batch = mail.unwrap_or_else(PoisonError::into_inner);
+            domain.network.receive_crossings(&mut batch);
+        }
+    }
+
+    /// A domain goes on as far as the others allow, for one turn at most. Returns its clock.
+    fn take_turn(&self, number: usize, domain: &mut Domain<P, O>, until: Instant) -> Instant {
+        let others = || (0..self.notices.len()).filter(|other| *other != number);
+        // the clocks before the mail: what was sent before a clock was set is there
+        let clocks = others().map(|other| self.notices[other].clock.load(Ordering::Acquire));
+        let safe = Instant::from_ps(clocks.min().unwrap_or(u64::MAX)) + self.lookahead;
+        self.collect(number, domain);
+        let next = domain.next_effect();
+        let last = until.min(safe.earlier_by(Duration::from_ps(1)));
+        if next <= last {
+            domain.advance(last.min(next + self.lookahead / TURN), WITHOUT_END);
+            for to in others() {
+                let mail = self.notices[number].mail[to].lock();
+                let mut batch = mail.unwrap_or_else(PoisonError::into_inner);
+                domain.network.drain_outbox(to as u16, &mut batch);
+            }
+        }
+        let clock = domain.next_effect().min(safe);
+        let own = &self.notices[number].clock;
+        own.store(clock.as_ps(), Ordering::Release);
+        clock
+    }
+}
+
+impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
+    /// Goes on until `goal` packet-hops, in `steps` at most: all domains at once, or on this thread alone.
+    pub(crate) fn advance_by_stretches(&mut self, goal: u64, steps: u64, at_once: bool) {
+        let threads = if at_once { self.domains.len() } else { 1 };
+        let board = Board::new(self.domains.len(), threads, self.partition.lookahead());
+        thread::scope(|scope| {
+            for number in 1..threads {
+                let board = &board;
+                scope.spawn(move || board.work(number));
+            }
+            let _guard = board.barrier.guard();
+            for _ in 0..steps {
+                if self.finished || self.packet_hops() >= goal {
+                    break;
+                }
+                self.step_with(goal, |simulation, until, budget| {
+                    simulation.exchange_all(); // what a flow's start has sent
+                    let begin = simulation.next_effect();
+                    // whoever waits for all flows to be established hears of each at once
+                    if simulation.unestablished > 0 || begin > until {
+                        return simulation.advance_in_turn(until, budget);
+                    }
+                    let until = until.min(begin + board.lookahead * STRETCH);
+                    board.lead(&mut simulation.domains, begin, until);
+                    simulation.next_effect()
+                });
+            }
+            board.is_over.store(true, Ordering::Relaxed);
+            board.barrier.wait();
+        });
+    }
+}

@@ -1,0 +1,53 @@
+//! Domains that take turns on one core: whichever is next goes on as far as the others allow. So what
+//! happens anywhere is never ahead of what may depend on it at once.
+
+use fairport_net::Observer;
+use fairport_record::{Simulated, Watcher};
+use fairport_units::{Duration, Instant};
+
+use crate::domain::{Budget, Domain};
+use crate::simulation::Simulation;
+
+impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
+    /// Lets happen what is next, until `until` at most, inclusive. Returns when something happens next.
+    pub(crate) fn advance_in_turn(&mut self, until: Instant, budget: Budget) -> Instant {
+        if let [domain] = &mut self.domains[..] {
+            domain.advance(until, budget);
+            return domain.next_time();
+        }
+        let (number, until) = self.next_domain(until);
+        self.domains[number].advance(until, budget);
+        self.exchange(number);
+        self.next_effect()
+    }
+
+    /// The domain in which something happens next, and how far it may go before another has its turn.
+    fn next_domain(&self, until: Instant) -> (usize, Instant) {
+        let times = self.domains.iter().map(Domain::next_effect);
+        let mut times: Vec<(Instant, usize)> = times.zip(0..).collect();
+        times.sort_unstable();
+        let (first, second) = (times[0], times[1].0);
+        let just_before = |time: Instant| time.earlier_by(Duration::from_ps(1));
+        let others = just_before(second.min(first.0 + self.partition.lookahead()));
+        (first.1, until.min(others.max(first.0)))
+    }
+
+    /// Brings what has crossed to where it goes.
+    pub(crate) fn exchange_all(&mut self) {
+        if self.domains.len() > 1 {
+            (0..self.domains.len()).for_each(|from| self.exchange(from));
+        }
+    }
+
+    /// Brings what has crossed from a domain to where it goes.
+    fn exchange(&mut self, from: usize) {
+        let mut batch = std::mem::take(&mut self.batch);
+        for to in 0..self.partition.regions() {
+            self.domains[from].network.drain_outbox(to, &mut batch);
+            self.domains[usize::from(to)]
+                .network
+                .receive_crossings(&mut batch);
+        }
+        self.batch = batch;
+    }
+}
