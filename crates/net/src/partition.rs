@@ -6,10 +6,8 @@
 //! lets it, and that time, the lookahead, is how far a region may run ahead of the others (Chandy and
 //! Misra 1979; Fujimoto 1990).
 
-use fairport_units::{Duration, Serializer};
+use fairport_units::Duration;
 
-use crate::framing::Framing;
-use crate::port::PortConfig;
 use crate::topology::{NodeId, PortId, Topology};
 
 /// Which region each node is in.
@@ -32,8 +30,8 @@ impl Partition {
     }
 
     /// So many regions with about as many hosts each, or fewer where there are fewer hosts; one where a
-    /// link without latency would be cut. `ports` are in the order of the topology's.
-    pub fn new(topology: &Topology, ports: &[PortConfig], framing: Framing, regions: u16) -> Self {
+    /// link without lookahead would be cut. `lookaheads` are those of the ports, in the order of the topology's.
+    pub fn new(topology: &Topology, lookaheads: &[Duration], regions: u16) -> Self {
         let most = u16::try_from(topology.hosts().len()).unwrap_or(u16::MAX);
         let regions = regions.min(most);
         if regions < 2 {
@@ -44,9 +42,9 @@ impl Partition {
             regions,
             lookahead: Duration::NEVER,
         };
-        let cut = (0..).map(PortId).zip(ports);
-        let cut = cut.filter(|(port, _)| partition.is_cut(topology, *port));
-        let lookahead = cut.map(|(_, port)| lookahead(port, framing)).min();
+        let ports = (0..).map(PortId).zip(lookaheads);
+        let cut = ports.filter(|(port, _)| partition.is_cut(topology, *port));
+        let lookahead = cut.map(|(_, lookahead)| *lookahead).min();
         partition.lookahead = lookahead.unwrap_or(Duration::NEVER);
         if partition.lookahead == Duration::ZERO {
             return Self::whole(topology);
@@ -75,19 +73,6 @@ impl Partition {
     pub(crate) fn is_cut(&self, topology: &Topology, port: PortId) -> bool {
         self.region(topology.port(port).node) != self.region(topology.far_node(port))
     }
-}
-
-/// What a packet takes at least from its acceptance at this port to the next node's decision: the
-/// smallest frame's time on the line, and the latency. Zero where there is no latency: a discipline may
-/// decide late there.
-fn lookahead(port: &PortConfig, framing: Framing) -> Duration {
-    if port.latency == Duration::ZERO {
-        return Duration::ZERO;
-    }
-    let wire_bytes = framing.buffered_bytes(0) + framing.gap_bytes();
-    let line = Serializer::new(port.rate, port.clock_error_ppb).time_of(u64::from(wire_bytes));
-    // a line keeps what is left of a picosecond, and a discipline may decide one late
-    port.latency + line.saturating_sub(Duration::from_ps(2))
 }
 
 /// The region of each node: hosts by their numbers, then each switch as most of its neighbours that have

@@ -146,6 +146,15 @@ impl Plan {
         ports.map(|port| self.topology.port_name(port)).collect()
     }
 
+    /// What a packet takes at least from one node to the next, by port.
+    pub fn lookaheads(&self) -> Vec<Duration> {
+        let framing = self.framing();
+        self.ports()
+            .iter()
+            .map(|port| port.lookahead(framing))
+            .collect()
+    }
+
     /// Whether what workloads do depends on what their flows have delivered.
     pub fn workloads_hear(&self) -> bool {
         self.workloads.hear()

@@ -1,14 +1,14 @@
-//! A barrier for threads that meet every few microseconds: it spins briefly, and then sleeps.
+//! A barrier for threads that wait for each other again and again: it spins briefly, and then sleeps.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How often a thread looks before it sleeps: some 20 us, which is longer than a window, and shorter than
-/// what is lost if another program needs the core.
+/// How often a thread looks before it sleeps: for some 20 us, shorter than what is lost if another program
+/// needs the core.
 const LOOKS: u32 = 2_000;
 
-/// Where so many threads wait for each other, again and again.
+/// Where so many threads wait for each other.
 pub(crate) struct Barrier {
     threads: u32,
     arrived: AtomicU32,

@@ -25,7 +25,7 @@ impl Simulation {
     /// The same in so many regions of the network, or fewer where that is impossible: see
     /// [`Partition::new`]. The run is the same.
     pub fn in_regions(plan: Plan, regions: u16) -> Self {
-        let partition = Partition::new(plan.topology(), &plan.ports(), plan.framing(), regions);
+        let partition = Partition::new(plan.topology(), &plan.lookaheads(), regions);
         // what a workload hears of reaches it at once, wherever it was delivered
         let partition = if plan.workloads_hear() {
             Partition::whole(plan.topology())

@@ -8,6 +8,7 @@ mod build;
 mod domain;
 mod flow;
 mod hosts;
+mod life;
 mod lifecycle;
 mod memory;
 mod pace;

@@ -9,7 +9,7 @@ use fairport_net::Observer;
 use fairport_net::routing::Path;
 use fairport_net::stream::Stream;
 use fairport_plan::FlowPaths;
-use fairport_plan::flow::{Application, End, FlowSpec};
+use fairport_plan::flow::{End, FlowSpec};
 use fairport_plan::udp::Udp;
 use fairport_plan::workload::Action;
 use fairport_record::{FlowEnds, Losses, Simulated, Watcher};
@@ -17,46 +17,10 @@ use fairport_tcp::Connection;
 use fairport_units::Instant;
 
 use crate::flow::{Endpoint, LiveFlow, Side, TcpFlow};
+use crate::life::Life;
 use crate::reports::PendingEvent;
 use crate::simulation::Simulation;
 use crate::udp::UdpFlow;
-
-/// What is kept of a flow from its start to the end of the run.
-pub(crate) struct Life {
-    /// ends of the connection that are not finished; none where it is never closed
-    open_ends: u8,
-    /// when the last end had finished
-    over_at: Instant,
-    /// packets that both ends had sent and received when the flow was given up
-    packets: (u64, u64),
-}
-
-impl Life {
-    fn new(application: &Application) -> Self {
-        Self {
-            open_ends: if application.stays_open() { 0 } else { 2 },
-            over_at: Instant::NEVER,
-            packets: (0, 0),
-        }
-    }
-
-    /// Whether both ends have finished.
-    pub(crate) fn is_over(&self) -> bool {
-        self.over_at != Instant::NEVER
-    }
-
-    /// One end has finished; returns whether it is the last.
-    fn finish_end(&mut self, now: Instant) -> bool {
-        let Some(left) = self.open_ends.checked_sub(1) else {
-            return false;
-        };
-        self.open_ends = left;
-        if left == 0 {
-            self.over_at = now;
-        }
-        left == 0
-    }
-}
 
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     /// Gives a flow that starts at `start` its number and its record.
@@ -342,7 +306,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         let receiver = self.domain_at(flow, Side::Receiver);
         let record = self.domains[receiver].hosts.reports.log.flow(flow);
         match record.finished_at {
-            Instant::NEVER => self.lives[flow as usize].over_at,
+            Instant::NEVER => self.lives[flow as usize].over_at(),
             at => at,
         }
     }

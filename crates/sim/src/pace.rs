@@ -1,17 +1,10 @@
 //! Whether the domains of a run go on at once or on one thread: whichever takes less time, found by trying.
 //!
-//! The run is the same either way. Two threads that meet every few microseconds are of use while each has a
+//! The run is the same either way. Two threads that wait for each other every few microseconds are of use while each has a
 //! core for itself; where other programs want the cores as well, they wait for each other most of the time.
 
-use std::time::Instant as WallTime;
-
-use fairport_net::Observer;
-use fairport_record::{Simulated, Watcher};
-
-use crate::simulation::Simulation;
-
 /// A try of the other way is a small part of a slice.
-const TRY_PART: u64 = 8;
+pub(crate) const TRY_PART: u64 = 8;
 /// Slices before the other way is tried again; twice as many after each try in vain.
 const SLICES_BETWEEN_TRIES: u32 = 32;
 
@@ -42,8 +35,16 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The way of the next slice, and whether it is a try.
-    fn next(&mut self) -> (bool, bool) {
+    /// A pace that is chosen for all of the run.
+    pub(crate) fn fixed(at_once: bool) -> Self {
+        Self {
+            fixed: Some(at_once),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the next slice is at once, and whether it is a try.
+    pub(crate) fn next(&mut self) -> (bool, bool) {
         if let Some(at_once) = self.fixed {
             return (at_once, false);
         }
@@ -53,7 +54,7 @@ impl Pace {
     }
 
     /// A slice took so long per packet-hop.
-    fn note(&mut self, at_once: bool, is_try: bool, s_per_hop: f64) {
+    pub(crate) fn note(&mut self, at_once: bool, is_try: bool, s_per_hop: f64) {
         self.s_per_hop[usize::from(at_once)] = Some(s_per_hop);
         let [Some(alone), Some(together)] = self.s_per_hop else {
             return;
@@ -66,29 +67,6 @@ impl Pace {
                 SLICES_BETWEEN_TRIES
             };
             self.next_try = self.slices.saturating_add(self.between_tries);
-        }
-    }
-}
-
-impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
-    /// Chooses for all of the run whether domains go on at once, or on one thread.
-    #[must_use]
-    pub fn at_once(mut self, at_once: bool) -> Self {
-        self.pace.fixed = Some(at_once);
-        self
-    }
-
-    /// Goes on until `goal` packet-hops, in `steps` at most, the way that is faster.
-    pub(crate) fn advance_at_pace(&mut self, goal: u64, steps: u64) {
-        let before = self.packet_hops();
-        let (at_once, is_try) = self.pace.next();
-        let part = if is_try { TRY_PART } else { 1 };
-        let begin = WallTime::now();
-        self.advance_by_stretches(before + (goal - before) / part, steps, at_once);
-        let hops = self.packet_hops() - before;
-        if hops > 0 {
-            let s_per_hop = begin.elapsed().as_secs_f64() / hops as f64;
-            self.pace.note(at_once, is_try, s_per_hop);
         }
     }
 }

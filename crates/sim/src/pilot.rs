@@ -19,9 +19,9 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         if plan.workloads_hear() {
             return 1;
         }
-        let ports = plan.ports();
+        let lookaheads = plan.lookaheads();
         let pays = |regions: &u16| {
-            let partition = Partition::new(plan.topology(), &ports, plan.framing(), *regions);
+            let partition = Partition::new(plan.topology(), &lookaheads, *regions);
             partition.regions() > 1 && self.is_worth_cutting(&partition)
         };
         (2..=cores).rev().find(pays).unwrap_or(1)

@@ -14,7 +14,7 @@ use fairport_units::{Duration, Instant};
 
 use crate::domain::{Budget, Domain};
 use crate::flow::LiveFlow;
-use crate::lifecycle::Life;
+use crate::life::Life;
 use crate::pace::Pace;
 use crate::reports::Reports;
 

@@ -1,7 +1,7 @@
 //! Domains that go on at once, each on a core of its own, or in small turns on one.
 //!
 //! What happens in a domain reaches another no sooner than the partition's lookahead later. Each domain
-//! tells the others its clock: nothing more will happen in it before. So it may go on until the earliest
+//! shows the others its clock: nothing more will happen in it before. So it may go on until the earliest
 //! of their clocks and the lookahead, and takes what they have sent before it looks how far that is (Chandy and
 //! Misra 1979; the clocks are their null messages). Nobody waits for more than that, so that a domain with
 //! much to do in one microsecond and little in the next keeps no other waiting.
@@ -13,6 +13,7 @@ use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Instant as WallTime;
 
 use fairport_net::{Crossing, Observer};
 use fairport_record::{Simulated, Watcher};
@@ -20,6 +21,7 @@ use fairport_units::{Duration, Instant};
 
 use crate::barrier::Barrier;
 use crate::domain::{Budget, Domain};
+use crate::pace::{Pace, TRY_PART};
 use crate::simulation::Simulation;
 
 /// A turn is short.
@@ -35,7 +37,7 @@ const STRETCH: u64 = 1_000;
 /// How often a thread looks at the others' clocks before it lets other programs have its core.
 const LOOKS: u32 = 2_000;
 
-/// What a domain tells the others.
+/// What a domain shows the others.
 #[repr(align(128))] // two cache lines, which come together
 struct Notice<P: Copy> {
     /// nothing more happens in it before
@@ -185,8 +187,29 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
 }
 
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
+    /// Chooses for all of the run whether domains go on at once, or on one thread.
+    #[must_use]
+    pub fn at_once(mut self, at_once: bool) -> Self {
+        self.pace = Pace::fixed(at_once);
+        self
+    }
+
+    /// Goes on until `goal` packet-hops, in `steps` at most, the way that is faster.
+    pub(crate) fn advance_at_pace(&mut self, goal: u64, steps: u64) {
+        let before = self.packet_hops();
+        let (at_once, is_try) = self.pace.next();
+        let part = if is_try { TRY_PART } else { 1 };
+        let begin = WallTime::now();
+        self.advance_by_stretches(before + (goal - before) / part, steps, at_once);
+        let hops = self.packet_hops() - before;
+        if hops > 0 {
+            let s_per_hop = begin.elapsed().as_secs_f64() / hops as f64;
+            self.pace.note(at_once, is_try, s_per_hop);
+        }
+    }
+
     /// Goes on until `goal` packet-hops, in `steps` at most: all domains at once, or on this thread alone.
-    pub(crate) fn advance_by_stretches(&mut self, goal: u64, steps: u64, at_once: bool) {
+    fn advance_by_stretches(&mut self, goal: u64, steps: u64, at_once: bool) {
         let threads = if at_once { self.domains.len() } else { 1 };
         let board = Board::new(self.domains.len(), threads, self.partition.lookahead());
         thread::scope(|scope| {

@@ -27,6 +27,7 @@ const STALE_ANSWER_INTERVAL: Duration = Duration::from_ms(500);
 ///
 /// The application is modelled as one that reads at once and that closes when its peer has closed,
 /// unless [`Self::set_closes_with_peer`] says otherwise.
+// More than 15 fields: what the handshake leaves and both halves ask for lies beside the halves.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) phase: Phase,

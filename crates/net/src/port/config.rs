@@ -1,7 +1,8 @@
 //! What a port is made of, and what it counts.
 
-use fairport_units::{Duration, Rate};
+use fairport_units::{Duration, Rate, Serializer};
 
+use crate::framing::Framing;
 use crate::loss::Loss;
 use crate::processing::Server;
 use crate::queue::Queueing;
@@ -28,6 +29,21 @@ pub struct PortConfig {
     /// whether a packet that leaves the buffer in the picosecond in which another arrives makes
     /// room for it
     pub departure_first: bool,
+}
+
+impl PortConfig {
+    /// What a packet takes at least from its acceptance here to the next node's decision: the smallest
+    /// frame's time on the line, and the latency. Zero where there is no latency: a discipline may decide
+    /// late there.
+    pub fn lookahead(&self, framing: Framing) -> Duration {
+        if self.latency == Duration::ZERO {
+            return Duration::ZERO;
+        }
+        let wire_bytes = framing.buffered_bytes(0) + framing.gap_bytes();
+        let line = Serializer::new(self.rate, self.clock_error_ppb).time_of(u64::from(wire_bytes));
+        // a line keeps what is left of a picosecond, and a discipline may decide one late
+        self.latency + line.saturating_sub(Duration::from_ps(2))
+    }
 }
 
 /// What has happened at a port since the start of the run.
