@@ -21,11 +21,17 @@ pub(crate) struct Place {
 pub(crate) struct Buffer {
     waiting: VecDeque<Place>,
     bytes: u32,
+    /// those at the front that have left by the last look beyond the end of the run
+    gone_packets: u32,
+    gone_bytes: u32,
+    /// the last that left, which may still be on its way through the port
+    last_frame_bytes: u32,
+    last_leaves: Instant,
     /// the end of the run
     end: Instant,
-    /// the last that left, which may still be on its way through the port
-    last: Place,
 }
+
+const _: () = assert!(size_of::<Buffer>() == 64);
 
 impl Buffer {
     /// An empty buffer in a run until `end`.
@@ -33,11 +39,11 @@ impl Buffer {
         Self {
             waiting: VecDeque::new(),
             bytes: 0,
+            gone_packets: 0,
+            gone_bytes: 0,
+            last_frame_bytes: 0,
+            last_leaves: Instant::ZERO,
             end,
-            last: Place {
-                leaves: Instant::ZERO,
-                frame_bytes: 0,
-            },
         }
     }
 
@@ -52,7 +58,11 @@ impl Buffer {
             && place.leaves <= now
         {
             self.bytes -= place.frame_bytes;
-            self.last = *place;
+            (self.last_leaves, self.last_frame_bytes) = (place.leaves, place.frame_bytes);
+            if self.gone_packets > 0 {
+                self.gone_packets -= 1;
+                self.gone_bytes -= place.frame_bytes;
+            }
             self.waiting.pop_front();
         }
         Backlog {
@@ -61,13 +71,19 @@ impl Buffer {
         }
     }
 
+    /// Those that leave meanwhile stay, because what is in it at the end of the run is still to be asked.
     #[cold]
-    fn after_end(&self, now: Instant) -> Backlog {
-        let waiting = self.waiting.iter().filter(|place| place.leaves > now);
-        waiting.fold(Backlog::default(), |sum, place| Backlog {
-            bytes: sum.bytes + place.frame_bytes,
-            packets: sum.packets + 1,
-        })
+    fn after_end(&mut self, now: Instant) -> Backlog {
+        while let Some(place) = self.waiting.get(self.gone_packets as usize)
+            && place.leaves <= now
+        {
+            self.gone_packets += 1;
+            self.gone_bytes += place.frame_bytes;
+        }
+        Backlog {
+            bytes: self.bytes - self.gone_bytes,
+            packets: self.waiting.len() as u32 - self.gone_packets,
+        }
     }
 
     /// Accepts a packet, which does not leave before the packet accepted last.
@@ -82,7 +98,11 @@ impl Buffer {
 
     /// The packets that are in it, and the last that left it.
     pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
-        std::iter::once(self.last).chain(self.waiting.iter().copied())
+        let last = Place {
+            leaves: self.last_leaves,
+            frame_bytes: self.last_frame_bytes,
+        };
+        std::iter::once(last).chain(self.waiting.iter().copied())
     }
 }
 
@@ -101,6 +121,8 @@ mod tests {
         assert_eq!(buffer.backlog(Instant::from_us(2)), backlog(3000, 3));
         // after the end, and then at the end
         assert_eq!(buffer.backlog(Instant::from_us(11)), backlog(1000, 1));
+        assert_eq!(buffer.backlog(Instant::from_us(10)), backlog(2000, 2));
+        assert_eq!(buffer.backlog(Instant::from_us(12)), backlog(0, 0));
         assert_eq!(buffer.backlog(Instant::from_us(10)), backlog(2000, 2));
         let leaves: Vec<Instant> = buffer.places().map(|place| place.leaves).collect();
         assert_eq!(leaves, [3, 11, 12].map(Instant::from_us));

@@ -105,6 +105,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             flows: Vec::new(),
             lives: Vec::new(),
             draining: Vec::new(),
+            drain_at: 0,
             unestablished,
             begin_at,
             end_at: rule.to.unwrap_or(Instant::NEVER),

@@ -22,6 +22,9 @@ use crate::reports::PendingEvent;
 use crate::simulation::Simulation;
 use crate::udp::UdpFlow;
 
+/// So many flows that are over may keep what they have.
+const FEW_DRAINING: usize = 16;
+
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     /// Gives a flow that starts at `start` its number and its record.
     pub(crate) fn add_flow(&mut self, start: Instant, spec: FlowSpec) -> (u32, FlowPaths) {
@@ -243,8 +246,12 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         losses.fold(Losses::default(), |sum, more| sum + more)
     }
 
-    /// Gives up the flows that are over and to which nothing can happen any more.
+    /// Gives up the flows that are over and to which nothing can happen any more. Looks at them when there
+    /// are twice as many as were left last time, so that each is looked at a few times at most.
     fn release_drained(&mut self) {
+        if self.draining.len() < self.drain_at {
+            return;
+        }
         let mut draining = std::mem::take(&mut self.draining);
         draining.retain(|flow| {
             let is_drained = self.is_drained(*flow);
@@ -254,6 +261,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             !is_drained
         });
         self.draining = draining;
+        self.drain_at = FEW_DRAINING + 2 * self.draining.len();
     }
 
     fn is_drained(&self, flow: u32) -> bool {

@@ -48,6 +48,8 @@ pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
     pub(crate) lives: Vec<Life>,
     /// flows that are over, with packets still under way
     pub(crate) draining: Vec<u32>,
+    /// as soon as there are so many of them, it is seen which can be given up
+    pub(crate) drain_at: usize,
     /// flows that the measurement waits for, if it begins when they are established
     pub(crate) unestablished: u32,
     /// when the measurement is to begin; [`Instant::NEVER`] once it has, and while that is unknown
