@@ -248,6 +248,11 @@ def test_probes_do_not_change_a_run(short: Scenario) -> None:
     assert fp.run(short).fingerprint == fp.run(finer).fingerprint
 
 
+@pytest.mark.parametrize("threads", [2, 100_000])
+def test_the_number_of_threads_changes_nothing(short: Scenario, threads: int) -> None:
+    assert fp.run(short, threads=threads).fingerprint == fp.run(short, threads=1).fingerprint
+
+
 def test_many_runs_come_in_the_order_of_their_seeds(short: Scenario) -> None:
     assert [result.seed for result in fp.run_many(short, [3, 1, 2], jobs=3)] == [3, 1, 2]
 

@@ -193,7 +193,7 @@ impl<S: Default> OutputPort<S> {
 
     /// It leaves the path of plain ports, before any arrival.
     pub(crate) fn take_the_general_path(&mut self) {
-        if (self.service, self.totals.arrivals) == (Service::Plain, 0) {
+        if self.service == Service::Plain {
             self.service = Service::Fifo;
         }
     }

@@ -6,6 +6,9 @@ import os
 
 from fairport.backends import memory
 
+_MOST = 64
+"""More regions than that no network is cut into: each has fewer packets than it is worth."""
+
 
 def cores() -> int:
     """Cores on which this process may run: all, unless it is pinned to some of them."""
@@ -20,6 +23,7 @@ def that_fit(threads: int, needed_bytes: int) -> int:
 
     `needed_bytes` is what the run needs with one.
     """
+    threads = min(threads, _MOST)
     available = memory.available_bytes()
     if available is None:
         return threads

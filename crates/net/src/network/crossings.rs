@@ -63,6 +63,10 @@ impl<P: Copy> Crossings<P> {
 impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// Confines the region to the nodes of this number in the partition. Nothing has arrived yet.
     pub(super) fn confine(&mut self, topology: &Topology, partition: &Partition, own: u16) {
+        assert_eq!(
+            self.injected, 0,
+            "a region is confined before its first packet"
+        );
         let ports = (0..self.ports.len() as u32).map(PortId);
         let far_region = |port: PortId| {
             let is_own = partition.region(topology.port(port).node) == own;
