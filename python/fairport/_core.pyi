@@ -196,6 +196,7 @@ class Simulation:
         progress: Callable[[float, int], None] | None = None,
         observation: dict[str, Any] | None = None,
         threads: int = 1,
+        regions: int = 1,
     ) -> dict[str, Any]: ...
 
 class CaptureError(ValueError):

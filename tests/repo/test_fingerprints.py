@@ -1,6 +1,8 @@
 """Same scenario, seed and version: the same run, on every machine."""
 
+import fairport as fp
 import pytest
+from fairport.backends.simulation import BACKEND
 from fingerprints import CASES, expected, fingerprint
 
 
@@ -9,6 +11,15 @@ def test_a_run_has_the_fingerprint_of_the_table(name: str) -> None:
     assert fingerprint(name) == expected()[name]["fingerprint"], (
         'moved on purpose? `make renew WHAT=fingerprints WHY="..."` renews it'
     )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_run_that_is_cut_into_regions_has_it_too(name: str) -> None:
+    scenario, overrides = CASES[name]
+    patched = fp.scenario(scenario).patch(overrides)
+    for regions in (2, 3, 8):
+        raw = BACKEND.prepare(patched, seed=patched.seed).simulation.run(regions=regions)
+        assert raw["fingerprint"] == expected()[name]["fingerprint"], regions
 
 
 def test_two_runs_in_one_process_are_the_same_run() -> None:

@@ -21,7 +21,7 @@ use custom::Failures;
 use fairport_net::{Observer, topology};
 use fairport_plan::{BuildError, Customs, Job, Plan};
 use fairport_record::{Column, Recorded, Simulated, Table, Watcher};
-use fairport_sim::Simulation;
+use fairport_sim::{Pilot, Simulation};
 use fairport_tcp::{Preset, Settings};
 use numpy::IntoPyArray;
 use pyo3::create_exception;
@@ -31,8 +31,6 @@ use pyo3::types::PyDict;
 
 /// Some 10 ms of work on a slow machine.
 const HOPS_PER_SLICE: u64 = 200_000;
-/// What a run shows on one core before it is decided whether it pays to use more.
-const PILOT_HOPS: u64 = 200_000;
 
 create_exception!(
     fairport._core,
@@ -123,32 +121,39 @@ impl PySimulation {
     /// Runs to the end; `progress(simulated_s, packet_hops)` is called every few milliseconds.
     /// `observation` says what is kept of single packets. A run uses so many threads at most, where it is
     /// long enough and it pays; one if single packets are kept, or classes of the user's own take part.
-    #[pyo3(signature = (progress=None, observation=None, threads=1))]
+    /// More `regions` than one: it is cut into them from the start, whether that pays or not.
+    #[pyo3(signature = (progress=None, observation=None, threads=1, regions=1))]
     fn run<'py>(
         &mut self,
         py: Python<'py>,
         progress: Option<&Bound<'py, PyAny>>,
         observation: Option<observed::Observation>,
         threads: u16,
+        regions: u16,
     ) -> PyResult<Bound<'py, PyDict>> {
         let Some(plan) = self.plan.take() else {
             return Err(PyRuntimeError::new_err("a simulation runs once"));
         };
         let recorded = match observation {
             None => {
-                let mut simulation = py.detach(|| Simulation::new(plan));
-                if threads > 1 && !self.has_customs {
-                    simulation = py.detach(|| self.with_threads(simulation, threads))?;
+                let regions = if self.has_customs { 1 } else { regions };
+                let is_settled = self.has_customs || regions > 1;
+                let mut pilot = Pilot::new(&plan, if is_settled { 1 } else { threads });
+                let mut simulation = py.detach(|| Simulation::in_regions(plan, regions));
+                let regions = self.advance(py, &mut simulation, progress, |run| pilot.look(run))?;
+                if let Some(regions) = regions {
+                    drop(simulation);
+                    simulation = py.detach(|| self.begin_again(regions))?;
+                    self.advance(py, &mut simulation, progress, |_| None::<()>)?;
                 }
-                self.finish(py, &mut simulation, progress, |_| Ok(()))?;
                 py.detach(|| simulation.into_recorded())
             }
             Some(observation) => {
                 let mut simulation = py.detach(|| observed::simulation(plan, observation));
-                self.finish(py, &mut simulation, progress, |simulation| {
-                    let failure = simulation.observer_mut().take_failure();
-                    Ok(failure.map_or(Ok(()), Err)?)
+                let failure = self.advance(py, &mut simulation, progress, |run| {
+                    run.observer_mut().take_failure()
                 })?;
+                failure.map_or(Ok(()), Err)?;
                 py.detach(|| observed::into_recorded(simulation))?
             }
         };
@@ -157,38 +162,36 @@ impl PySimulation {
 }
 
 impl PySimulation {
-    /// A simulation after its first packets, or the same from the start in several regions if that pays.
-    fn with_threads(&self, mut pilot: Simulation, threads: u16) -> PyResult<Simulation> {
-        if pilot.advance(PILOT_HOPS) {
-            return Ok(pilot);
-        }
-        let job: Job = serde_json::from_str(&self.job_json)
-            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-        let plan = Plan::new(job).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-        Ok(match pilot.regions_that_pay(&plan, threads) {
-            1 => pilot,
-            regions => Simulation::in_regions(plan, regions),
-        })
+    /// The same simulation from the start, in so many regions.
+    fn begin_again(&self, regions: u16) -> PyResult<Simulation> {
+        let failed = |error: String| PyRuntimeError::new_err(error);
+        let job: Job = serde_json::from_str(&self.job_json).map_err(|it| failed(it.to_string()))?;
+        let plan = Plan::new(job).map_err(|it| failed(it.to_string()))?;
+        Ok(Simulation::in_regions(plan, regions))
     }
 
-    /// Advances a simulation to its end. `check` is called between slices.
-    fn finish<P: Simulated + Send, O: Observer<P> + Watcher + Send>(
+    /// Advances a simulation to its end, or until `stop`, which is asked between slices, gives something.
+    fn advance<P: Simulated + Send, O: Observer<P> + Watcher + Send, T>(
         &self,
         py: Python<'_>,
         simulation: &mut Simulation<P, O>,
         progress: Option<&Bound<'_, PyAny>>,
-        check: impl Fn(&mut Simulation<P, O>) -> PyResult<()>,
-    ) -> PyResult<()> {
+        mut stop: impl FnMut(&mut Simulation<P, O>) -> Option<T>,
+    ) -> PyResult<Option<T>> {
         while !py.detach(|| simulation.advance(HOPS_PER_SLICE)) {
             py.check_signals()?;
             self.failures.check()?;
-            check(simulation)?;
+            let stopped = stop(simulation);
+            if stopped.is_some() {
+                return Ok(stopped);
+            }
             if let Some(progress) = progress {
                 let simulated_s = simulation.simulated().as_secs_f64();
                 progress.call1((simulated_s, simulation.packet_hops()))?;
             }
         }
-        self.failures.check()
+        self.failures.check()?;
+        Ok(None)
     }
 }
 

@@ -23,4 +23,5 @@ mod udp;
 
 pub use fairport_record::{Column, Recorded, Table};
 pub use memory::memory_bytes;
+pub use pilot::Pilot;
 pub use simulation::Simulation;

@@ -1,45 +1,105 @@
-//! Whether a run pays to be cut into regions, from what it has shown so far on one core.
+//! Whether a run pays to be cut into regions, from what it shows on one core.
+//!
+//! A run begins in one region. Its load may grow for a while, so it is looked at again and again: each time it has
+//! come twice as far, by what it did since the last time. If it pays, it begins once more in several regions.
 
 use fairport_net::{Observer, Partition, PortId};
 use fairport_plan::Plan;
 use fairport_record::{Simulated, Watcher};
+use fairport_units::Duration;
 
 use crate::simulation::Simulation;
 
+/// What a run does before the first look: some 10 ms of work.
+const HOPS_BEFORE_FIRST_LOOK: u64 = 200_000;
+/// After this part of its time a run stays as it is: to begin once more would cost as much.
+const LAST_LOOK: u64 = 10;
 /// With fewer packet-hops than this in one lookahead for each core, looking at the others' clocks takes longer than
 /// a second core saves.
 const HOPS_PER_LOOKAHEAD_AND_CORE: f64 = 30.0;
 /// The busiest region may have so much more than its share of the work.
 const MOST_IMBALANCE: f64 = 1.4;
 
-impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
-    /// How many regions a run of this plan pays to be cut into on so many cores, as far as this one, of the same
-    /// plan in one region, has come: 1 if it does not.
-    pub fn regions_that_pay(&self, plan: &Plan, cores: u16) -> u16 {
-        if plan.workloads_hear() {
-            return 1;
+/// Looks at a run in one region.
+#[derive(Debug)]
+pub struct Pilot {
+    cores: u16,
+    /// by port
+    lookaheads: Vec<Duration>,
+    /// as far as the run had come at the last look
+    simulated: Duration,
+    /// by port: packets that had arrived there by then
+    arrivals: Vec<u64>,
+    /// the next look is after so many packet-hops; none: there is none
+    next_look: Option<u64>,
+}
+
+impl Pilot {
+    /// Of a run of this plan that may use so many cores.
+    pub fn new(plan: &Plan, cores: u16) -> Self {
+        let may_be_cut = cores > 1 && !plan.workloads_hear();
+        Self {
+            cores,
+            lookaheads: plan.lookaheads(),
+            simulated: Duration::ZERO,
+            arrivals: vec![0; plan.topology().ports().len()],
+            next_look: may_be_cut.then_some(HOPS_BEFORE_FIRST_LOOK),
         }
-        let lookaheads = plan.lookaheads();
-        let pays = |regions: &u16| {
-            let partition = Partition::new(plan.topology(), &lookaheads, *regions);
-            partition.regions() > 1 && self.is_worth_cutting(&partition)
-        };
-        (2..=cores).rev().find(pays).unwrap_or(1)
     }
 
-    fn is_worth_cutting(&self, partition: &Partition) -> bool {
-        let regions = f64::from(partition.regions());
-        let lookaheads = self.simulated().as_secs_f64() / partition.lookahead().as_secs_f64();
-        let hops = self.packet_hops() as f64 / lookaheads;
-        if hops < HOPS_PER_LOOKAHEAD_AND_CORE * regions {
-            return false;
+    /// The number of regions into which it pays to cut the run; none: it stays as it is, for now at least.
+    pub fn look<P: Simulated + Send, O: Observer<P> + Watcher + Send>(
+        &mut self,
+        run: &Simulation<P, O>,
+    ) -> Option<u16> {
+        let hops = run.packet_hops();
+        if hops < self.next_look? {
+            return None;
         }
-        let mut work = vec![0; usize::from(partition.regions())];
-        for (id, port) in (0..).map(PortId).zip(self.topology.ports()) {
-            let region = usize::from(partition.region(port.node));
-            work[region] += self.network_of(id).totals(id).arrivals;
+        self.next_look = None;
+        if run.simulated().saturating_mul(LAST_LOOK) > run.duration {
+            return None;
         }
-        let (all, most): (u64, u64) = (work.iter().sum(), work.iter().copied().max().unwrap_or(0));
-        (most as f64) * regions <= MOST_IMBALANCE * all as f64
+        let ports = (0..self.arrivals.len() as u32).map(PortId);
+        let arrivals: Vec<u64> = ports
+            .map(|id| run.network_of(id).totals(id).arrivals)
+            .collect();
+        let since = run.simulated() - self.simulated;
+        let new = arrivals
+            .iter()
+            .zip(&self.arrivals)
+            .map(|(now, then)| now - then);
+        let work: Vec<u64> = new.collect();
+        let pays = |regions: &u16| {
+            let partition = Partition::new(&run.topology, &self.lookaheads, *regions);
+            partition.regions() > 1 && is_worth_cutting(run, &partition, &work, since)
+        };
+        let regions = (2..=self.cores).rev().find(pays);
+        if regions.is_none() {
+            self.simulated = run.simulated();
+            self.arrivals = arrivals;
+            self.next_look = Some(2 * hops);
+        }
+        regions
     }
+}
+
+/// Whether regions have enough to do in each lookahead, and about the same, if the `work` of each port is what it did
+/// in the time `since`.
+fn is_worth_cutting<P: Simulated + Send, O: Observer<P> + Watcher + Send>(
+    run: &Simulation<P, O>,
+    partition: &Partition,
+    work: &[u64],
+    since: Duration,
+) -> bool {
+    let mut of_region = vec![0; usize::from(partition.regions())];
+    for (port, work) in run.topology.ports().iter().zip(work) {
+        of_region[usize::from(partition.region(port.node))] += work;
+    }
+    let all = of_region.iter().sum::<u64>() as f64;
+    let most = of_region.iter().max().map_or(0.0, |most| *most as f64);
+    let regions = f64::from(partition.regions());
+    let lookaheads = since.as_secs_f64() / partition.lookahead().as_secs_f64();
+    all >= HOPS_PER_LOOKAHEAD_AND_CORE * regions * lookaheads
+        && most * regions <= MOST_IMBALANCE * all
 }

@@ -1,0 +1,49 @@
+//! Which runs are cut into regions.
+
+mod common;
+
+use common::{flow, outcast, seconds};
+use fairport_plan::Plan;
+use fairport_sim::{Pilot, Simulation};
+use serde_json::{Value, json};
+
+/// How far a run on two cores has come when it is found that it pays to cut it, and into how many regions.
+fn cut(job: Value) -> Option<(f64, u16)> {
+    let plan = Plan::new(serde_json::from_value(job).expect("a job")).expect("a possible job");
+    let mut pilot = Pilot::new(&plan, 2);
+    let mut run = Simulation::new(plan);
+    while !run.advance(50_000) {
+        if let Some(regions) = pilot.look(&run) {
+            return Some((run.simulated().as_secs_f64(), regions));
+        }
+    }
+    None
+}
+
+/// Each host of a k = 4 fat-tree sends to the one half the hosts away: the first at once, the others later.
+fn all_to_all_halves(later_s: f64, duration_s: f64) -> Value {
+    let mut job = outcast();
+    let mut flows: Vec<Value> = (0..16)
+        .map(|i| flow(&format!("h{i}"), &format!("h{}", (i + 8) % 16)))
+        .collect();
+    for late in &mut flows[1..] {
+        late["start_ps"] = json!(seconds(later_s));
+    }
+    job["routing"] = json!("ecmp");
+    job["flows"] = json!(flows);
+    job["duration_ps"] = json!(seconds(duration_s));
+    job
+}
+
+#[test]
+fn a_run_whose_load_grows_is_cut_once_it_pays() {
+    // one flow does little in the lookahead of some 26 us: 0.2 million packet-hops take it 0.3 s
+    let (cut_s, regions) = cut(all_to_all_halves(0.5, 50.0)).expect("it pays");
+    assert_eq!(regions, 2);
+    assert!(0.5 < cut_s && cut_s < 2.0, "{cut_s}");
+}
+
+#[test]
+fn a_run_that_has_gone_far_is_not_begun_again() {
+    assert_eq!(cut(all_to_all_halves(0.5, 1.5)), None);
+}
