@@ -21,6 +21,7 @@ CASES = {
     "mutants": "changes of the code, and which of them no test notices",
     "linux": "two switches and a fat-tree, over real Linux as well (as root)",
     "fuzz": "bytes that no program has written against every reader",
+    "threads": "every order in which the threads of a run can take their steps",
     "kernel-diff": "random lossy exchanges, replayed against this machine's kernel",
     "public-scripts": "the public packetdrill scripts for Linux, from a folder of them",
 }

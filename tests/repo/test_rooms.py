@@ -69,7 +69,8 @@ def test_every_table_that_a_case_renews_has_its_place() -> None:
             file.read_text("utf-8"),
         )
     ]
-    assert len(published) == len(CASES)
+    # the models of threads hold or fail; they have no table
+    assert len(published) == len(CASES.keys() - {"threads"})
     for page, marker in published:
         assert f"<!-- {marker}: begin -->" in (ROOT / "docs" / page).read_text("utf-8"), page
 

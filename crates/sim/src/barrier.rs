@@ -1,12 +1,12 @@
 //! A barrier for threads that wait for each other again and again: it spins briefly, and then sleeps.
 
-use std::hint::spin_loop;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::PoisonError;
+
+use crate::shared::{AtomicBool, AtomicU32, Condvar, Mutex, Ordering, spin_loop};
 
 /// How often a thread looks before it sleeps: for some 20 us, shorter than what is lost if another program
-/// needs the core.
-const LOOKS: u32 = 2_000;
+/// needs the core. A model checker tries every order, so once is enough for it.
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 2_000 };
 
 /// Where so many threads wait for each other.
 pub(crate) struct Barrier {
@@ -16,8 +16,7 @@ pub(crate) struct Barrier {
     round: AtomicU32,
     /// a thread panicked: the others must not wait for it
     is_broken: AtomicBool,
-    asleep: AtomicU32,
-    lock: Mutex<()>,
+    asleep: Mutex<u32>,
     awake: Condvar,
 }
 
@@ -28,8 +27,7 @@ impl Barrier {
             arrived: AtomicU32::new(0),
             round: AtomicU32::new(0),
             is_broken: AtomicBool::new(false),
-            asleep: AtomicU32::new(0),
-            lock: Mutex::new(()),
+            asleep: Mutex::new(0),
             awake: Condvar::new(),
         }
     }
@@ -47,29 +45,26 @@ impl Barrier {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.arrived.store(0, Ordering::Relaxed);
-            // in one order with the sleepers' count: either they see the new round, or are seen
-            self.round.store(round.wrapping_add(1), Ordering::SeqCst);
-            if self.asleep.load(Ordering::SeqCst) > 0 {
-                self.wake();
-            }
+            self.round.store(round.wrapping_add(1), Ordering::Release);
+            self.wake();
             return;
         }
-        let waits = || self.round.load(Ordering::SeqCst) == round && !self.has_broken();
+        let waits = || self.round.load(Ordering::Acquire) == round && !self.has_broken();
         let mut looks = 0;
         while waits() && looks < LOOKS {
             looks += 1;
             spin_loop();
         }
         if waits() {
-            let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-            self.asleep.fetch_add(1, Ordering::SeqCst);
+            let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            *asleep += 1;
             while waits() {
-                lock = self
+                asleep = self
                     .awake
-                    .wait(lock)
+                    .wait(asleep)
                     .unwrap_or_else(PoisonError::into_inner);
             }
-            self.asleep.fetch_sub(1, Ordering::SeqCst);
+            *asleep -= 1;
         }
         self.check();
     }
@@ -83,12 +78,21 @@ impl Barrier {
     }
 
     fn has_broken(&self) -> bool {
-        self.is_broken.load(Ordering::SeqCst)
+        self.is_broken.load(Ordering::Acquire)
     }
 
+    /// Nobody waits here from now on.
+    fn break_it(&self) {
+        self.is_broken.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Wakes who sleeps, after what they wait for has come: who takes the lock later sees that and does not sleep.
     fn wake(&self) {
-        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
-        self.awake.notify_all();
+        let asleep = *self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        if asleep > 0 {
+            self.awake.notify_all();
+        }
     }
 
     /// Breaks the barrier when it is dropped by a panic.
@@ -103,13 +107,12 @@ pub(crate) struct Guard<'a>(&'a Barrier);
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.is_broken.store(true, Ordering::SeqCst);
-            self.0.wake();
+            self.0.break_it();
         }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;
@@ -152,5 +155,43 @@ mod tests {
             waiter.join()
         });
         assert!(waiter.is_err());
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// What each thread has written before it came, all read afterwards: loom tries every order of their steps and
+    /// every value that a relaxed load may give, and fails where nobody wakes a sleeper.
+    #[test]
+    fn what_is_written_before_is_seen_afterwards() {
+        loom::model(|| {
+            let shared = Arc::new((Barrier::new(2), [AtomicU32::new(0), AtomicU32::new(0)]));
+            let rounds = |own: usize, (barrier, written): &(Barrier, [AtomicU32; 2])| {
+                written[own].store(1, Ordering::Relaxed);
+                barrier.wait();
+                assert!(written.iter().all(|it| it.load(Ordering::Relaxed) == 1));
+                barrier.wait();
+            };
+            let other = Arc::clone(&shared);
+            let thread = thread::spawn(move || rounds(1, &other));
+            rounds(0, &shared);
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_sleeper_wakes_when_the_other_thread_panics() {
+        loom::model(|| {
+            let barrier = Arc::new(Barrier::new(2));
+            let other = Arc::clone(&barrier);
+            let thread = thread::spawn(move || other.break_it());
+            let waits = std::panic::AssertUnwindSafe(|| barrier.wait());
+            assert!(std::panic::catch_unwind(waits).is_err());
+            thread.join().unwrap();
+        });
     }
 }

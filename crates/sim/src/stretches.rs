@@ -9,9 +9,7 @@
 //! A stretch ends where something happens that concerns all domains: a flow that starts, a sample. That is
 //! done by one thread while the others wait at a barrier.
 
-use std::hint::spin_loop;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 use std::thread;
 use std::time::Instant as WallTime;
 
@@ -21,7 +19,9 @@ use fairport_units::{Duration, Instant};
 
 use crate::barrier::Barrier;
 use crate::domain::{Budget, Domain};
+use crate::notice::Notice;
 use crate::pace::{Pace, TRY_PART};
+use crate::shared::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, spin_loop};
 use crate::simulation::Simulation;
 
 /// A turn is short.
@@ -37,21 +37,12 @@ const STRETCH: u64 = 1_000;
 /// How often a thread looks at the others' clocks before it lets other programs have its core.
 const LOOKS: u32 = 2_000;
 
-/// What a domain shows the others.
-#[repr(align(128))] // two cache lines, which come together
-struct Notice<P: Copy> {
-    /// nothing more happens in it before
-    clock: AtomicU64,
-    /// by domain: what goes there
-    mail: Vec<Mutex<Vec<Crossing<P>>>>,
-}
-
 /// What the threads of a run share.
 struct Board<P: Copy, O: Observer<P>> {
     barrier: Barrier,
     lookahead: Duration,
     /// by domain
-    notices: Vec<Notice<P>>,
+    notices: Vec<Notice<Crossing<P>>>,
     /// by domain: it itself, on its way to its thread and back
     domains: Vec<Mutex<Option<Domain<P, O>>>>,
     /// the stretch goes on until this instant, inclusive
@@ -65,12 +56,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         Self {
             barrier: Barrier::new(threads as u32),
             lookahead,
-            notices: (0..domains)
-                .map(|_| Notice {
-                    clock: AtomicU64::new(0),
-                    mail: (0..domains).map(|_| Mutex::default()).collect(),
-                })
-                .collect(),
+            notices: (0..domains).map(|_| Notice::new(domains)).collect(),
             domains: (0..domains).map(|_| Mutex::new(None)).collect(),
             until: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
@@ -92,7 +78,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         }
     }
 
-    fn lock(&self, number: usize) -> std::sync::MutexGuard<'_, Option<Domain<P, O>>> {
+    fn lock(&self, number: usize) -> MutexGuard<'_, Option<Domain<P, O>>> {
         let lock = self.domains[number].lock();
         lock.unwrap_or_else(PoisonError::into_inner)
     }
@@ -102,7 +88,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
     fn lead(&self, domains: &mut Vec<Domain<P, O>>, begin: Instant, until: Instant) {
         self.until.store(until.as_ps(), Ordering::Relaxed);
         for notice in &self.notices {
-            notice.clock.store(begin.as_ps(), Ordering::Relaxed);
+            notice.set_clock(begin);
         }
         if self.barrier.threads() == 1 {
             self.run(0, domains);
@@ -135,10 +121,10 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
             let mut is_over = true;
             let mut goes_on = false;
             for (number, domain) in (first..).zip(&mut *domains) {
-                let before = self.notices[number].clock.load(Ordering::Relaxed);
+                let before = self.notices[number].clock();
                 let clock = self.take_turn(number, domain, until);
                 is_over &= clock > until;
-                goes_on |= clock.as_ps() > before;
+                goes_on |= clock > before;
             }
             if is_over {
                 return;
@@ -156,9 +142,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
     /// Takes what has crossed into a domain.
     fn collect(&self, number: usize, domain: &mut Domain<P, O>) {
         for notice in &self.notices {
-            let mail = notice.mail[number].lock();
-            let mut batch = mail.unwrap_or_else(PoisonError::into_inner);
-            domain.network.receive_crossings(&mut batch);
+            domain.network.receive_crossings(&mut notice.mail(number));
         }
     }
 
@@ -166,22 +150,20 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
     fn take_turn(&self, number: usize, domain: &mut Domain<P, O>, until: Instant) -> Instant {
         let others = || (0..self.notices.len()).filter(|other| *other != number);
         // the clocks before the mail: what was sent before a clock was set is there
-        let clocks = others().map(|other| self.notices[other].clock.load(Ordering::Acquire));
-        let safe = Instant::from_ps(clocks.min().unwrap_or(u64::MAX)) + self.lookahead;
+        let clocks = others().map(|other| self.notices[other].clock());
+        let safe = clocks.min().unwrap_or(Instant::NEVER) + self.lookahead;
         self.collect(number, domain);
         let next = domain.next_effect();
         let last = until.min(safe.earlier_by(Duration::from_ps(1)));
         if next <= last {
             domain.advance(last.min(next + self.lookahead / TURN), WITHOUT_END);
             for to in others() {
-                let mail = self.notices[number].mail[to].lock();
-                let mut batch = mail.unwrap_or_else(PoisonError::into_inner);
-                domain.network.drain_outbox(to as u16, &mut batch);
+                let mut mail = self.notices[number].mail(to);
+                domain.network.drain_outbox(to as u16, &mut mail);
             }
         }
         let clock = domain.next_effect().min(safe);
-        let own = &self.notices[number].clock;
-        own.store(clock.as_ps(), Ordering::Release);
+        self.notices[number].set_clock(clock);
         clock
     }
 }

@@ -1,0 +1,74 @@
+//! What a domain shows the others: how far it is, and what it has sent to them.
+
+use std::sync::PoisonError;
+
+use fairport_units::Instant;
+
+use crate::shared::{AtomicU64, Mutex, MutexGuard, Ordering};
+
+/// A domain's clock, and a mailbox for each domain.
+///
+/// What is sent before the clock moves is in the mailbox for whoever has read the new clock. So who reads first
+/// the clock and then the mail has got all that the clock promises.
+#[repr(align(128))] // two cache lines, which come together
+pub(crate) struct Notice<T> {
+    /// nothing more happens in the domain before
+    clock: AtomicU64,
+    /// by domain: what goes there
+    mail: Vec<Mutex<Vec<T>>>,
+}
+
+impl<T> Notice<T> {
+    /// For so many domains.
+    pub(crate) fn new(domains: usize) -> Self {
+        Self {
+            clock: AtomicU64::new(0),
+            mail: (0..domains).map(|_| Mutex::new(Vec::new())).collect(),
+        }
+    }
+
+    /// Nothing more happens in the domain before this instant.
+    pub(crate) fn clock(&self) -> Instant {
+        Instant::from_ps(self.clock.load(Ordering::Acquire))
+    }
+
+    /// Moves the clock, after all that was sent before.
+    pub(crate) fn set_clock(&self, clock: Instant) {
+        self.clock.store(clock.as_ps(), Ordering::Release);
+    }
+
+    /// What the domain has sent to this one, to add to or to take.
+    pub(crate) fn mail(&self, to: usize) -> MutexGuard<'_, Vec<T>> {
+        self.mail[to].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// A domain sends at 10 and at 20 and says so; whoever sees its clock beyond has what it sent by then.
+    #[test]
+    fn who_reads_the_clock_has_the_mail() {
+        loom::model(|| {
+            let notice = Arc::new(Notice::new(1));
+            let near = Arc::clone(&notice);
+            let sender = thread::spawn(move || {
+                for due in [10, 20] {
+                    near.mail(0).push(due);
+                    near.set_clock(Instant::from_ps(due + 1));
+                }
+            });
+            let mut got = Vec::new();
+            for _ in 0..2 {
+                let clock = notice.clock().as_ps();
+                got.append(&mut notice.mail(0));
+                let sent = [10, 20].into_iter().filter(|due| *due < clock).count();
+                assert!(got.len() >= sent, "{got:?} at {clock}");
+            }
+            sender.join().unwrap();
+        });
+    }
+}
