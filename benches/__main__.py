@@ -1,7 +1,7 @@
 """Runs one benchmark: `python -m benches [CASE] [OPTION ..]`.
 
-The cases: `speed` (without a name), `cores`, `million-flows`, `study`, `captures`, `memory`,
-`linux`.
+The cases: `speed` (without a name), `sizes`, `cores`, `million-flows`, `study`, `captures`,
+`memory`, `linux`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ def main(arguments: Sequence[str]) -> int:
         from benches import million_flows
 
         million_flows.main(options)
+    elif name == "sizes":
+        from benches import sizes
+
+        sizes.main(options)
     elif name == "cores":
         from benches import cores
 
@@ -44,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
         return memory.main()
     else:
         print(
-            "usage: make bench [CASE=speed|cores|million-flows|study|captures|memory|linux]"
+            "usage: make bench [CASE=speed|sizes|cores|million-flows|study|captures|memory|linux]"
             " [ARGS='--flows 10000']"
         )
         return 0 if name in {"-h", "--help"} else 2

@@ -22,7 +22,7 @@ from fairport.workloads import read_cdf
 from benches import engine, million_flows
 
 # after the last arrival, for the flows that are still under way
-_DRAIN_S = 0.1
+DRAIN_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def web(k: int, flows: int) -> dict[str, Any]:
     probes = {"queue_interval": "10ms", "series_interval": "10ms"}
     return {
         **million_flows.scenario(flows),
-        "duration": f"{arrivals_s + _DRAIN_S:.4f}s",
+        "duration": f"{arrivals_s + DRAIN_S:.4f}s",
         "topology": {"kind": "fat-tree", "k": k},
         "probes": probes,
     }
