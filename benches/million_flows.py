@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import fairport as fp
+from fairport.backends.cores import cores
 from fairport.backends.simulation import BACKEND
 from fairport.workloads import read_cdf
 
@@ -45,15 +46,18 @@ def main(arguments: Sequence[str]) -> None:
     """Runs it and prints two lines."""
     parser = argparse.ArgumentParser(prog="python -m benches million-flows", description=__doc__)
     parser.add_argument("--flows", type=int, default=1_000_000)
-    flows = parser.parse_args(arguments).flows
+    parser.add_argument("--threads", type=int, default=cores(), help="cores at most; default: all")
+    options = parser.parse_args(arguments)
+    flows: int = options.flows
     prepared = BACKEND.prepare(fp.scenario(scenario(flows)), seed=1)
     begin = time.perf_counter()
-    raw = prepared.simulation.run()
+    raw = prepared.simulation.run(threads=options.threads)
     wall_s = time.perf_counter() - begin
     hops = raw["packet_hops"]
     memory_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(
-        f"{flows} flows: {hops / 1e6:.0f} M packet-hops in {wall_s:.0f} s,"
+        f"{flows} flows, {options.threads} threads at most:"
+        f" {hops / 1e6:.0f} M packet-hops in {wall_s:.0f} s,"
         f" {wall_s / hops * 1e9:.0f} ns each; {memory_gb:.2f} GB at most;"
         f" {len(raw['tables']['drops']['flow']) / 1e6:.2f} M drops"
     )
