@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import polars as pl
@@ -133,10 +134,13 @@ def row_of(
     [
         ([400.0] * 4, "better by a factor of 4"),
         ([25.0] * 4, "worse by a factor of 4"),
+        ([40.0] * 4, "worse by a factor of 2.5"),
         ([950.0] * 4, "better by a factor of 9.5"),
         ([1050.0] * 4, "better by a factor of 10"),
         ([1500.0] * 4, "better by a factor of 15"),
         ([9e5] * 4, "better by a factor of 9,000"),
+        ([999_960.0] * 4, "better by a factor of 10,000"),
+        ([1_000_050.0] * 4, "better by a factor of more than 10,000"),
         ([2e6] * 4, "better by a factor of more than 10,000"),
         ([101.0] * 4, "no clear difference"),
         ([103.0] * 4, "better by a factor of 1"),
@@ -204,3 +208,15 @@ def test_a_factor_is_below_one_where_it_gets_worse_and_finite_where_nothing_fini
         {"fix": ["none", "fix"], "seed": [1, 1], "traffic_1_small_fct_p99_s": [1.0, None]}
     )
     assert 0 < gain("fix", runs, [TRANSFERS]).factor < 1e-300
+    # the largest factor that a double holds, the other way round
+    back = runs.with_columns(fix=pl.Series(["fix", "none"]))
+    assert gain("fix", back, [TRANSFERS]).factor == pytest.approx(sys.float_info.max)
+
+
+def test_what_changes_nothing_has_the_factor_one() -> None:
+    assert gain("fix", rounds_done(none=[100.0], fix=[100.0]), [INCAST]).factor == 1
+
+
+def test_a_seed_that_one_of_two_lacks_is_no_gain() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        gain("fix", rounds_done(none=[100.0, 100.0], fix=[100.0]), [INCAST])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fairport.study.measures import MEASURES, Groups
-from fairport.study.ranking import conclusion, ranking
+from fairport.study.ranking import NOTE, conclusion, ranking
 
 LONE = Groups("2-hop", "6-hop", [0], list(range(1, 13)), "edge0.0:0")
 EQUALS = Groups("", "2-hop", [], list(range(13)), "s0:0")
@@ -70,6 +70,15 @@ def test_what_helps_the_lone_flow_and_starves_others_is_no_fair_fix() -> None:
         ((1.9, 2.0, 2.1), "reversed"),
         ((0.01, 0.02, 0.03), "worse"),
         ((0.25, 0.35, 0.5), "no clear difference"),
+        # quartiles that touch those without the fix, 0.1 to 0.3
+        ((0.05, 0.08, 0.1), "no clear difference"),
+        ((0.3, 0.35, 0.5), "no clear difference"),
+        # an equal share, to 20 % less or 25 % more
+        ((0.8, 1.0, 1.25), "fair"),
+        ((0.79, 1.0, 1.0), "fair at the median"),
+        ((1.0, 1.0, 1.26), "fair at the median"),
+        ((0.7, 0.79, 0.9), "helps, but not enough"),
+        ((1.1, 1.26, 1.3), "reversed"),
     ],
 )
 def test_effects(ratios: tuple[float, float, float], effect: str) -> None:
@@ -138,3 +147,67 @@ def test_a_fix_with_which_they_deliver_something_is_compared(groups: Groups) -> 
     assert found.effect == "fair"
     assert "nothing without" in found.sentence
     assert "a makes it fair" in conclusion([found], none, groups)
+
+
+def test_flows_without_a_lone_class_share_fairly_from_an_index_of_0_95_on() -> None:
+    none = row("none", 1, 1, 1, jain_index_q1=0.6, jain_index_median=0.7, jain_index_q3=0.8)
+
+    def effect(jain: float) -> str:
+        parts = {f"jain_index_{part}": jain for part in ("q1", "median", "q3")}
+        return ranking([row("fix", 1, 1, 1, **parts)], none, EQUALS)[0].effect
+
+    assert [effect(jain) for jain in (0.95, 0.94, 0.5)] == [
+        "fair",
+        "helps, but not enough",
+        "worse",
+    ]
+
+
+def test_a_lone_flow_that_gets_nothing_is_no_help_where_nobody_got_anything() -> None:
+    assert effect_of(row("starved", 0, 0, 0), row("none", 1, 1, 1, **NOTHING)) == "worse"
+
+
+def test_the_places_are_counted_from_one_and_a_dear_fix_is_a_fair_one() -> None:
+    dear, other = (row(name, 1, 1, 1, goodput_bps_total_median=90.0) for name in "ab")
+    found = ranking([dear, other], NONE, LONE)
+    assert [(one.rank, one.fix, one.effect) for one in found] == [
+        (1, "a", "fair, at a cost"),
+        (2, "b", "fair, at a cost"),
+    ]
+    assert conclusion(found, NONE, LONE).endswith("; a and b make it fair.")
+
+
+@pytest.mark.parametrize(
+    ("key", "without_words", "words"),
+    [
+        ("goodput_bps_total_median", 100.9, ("total goodput 2 % higher", 102.0)),
+        ("goodput_bps_total_median", 99.1, ("total goodput 2 % lower", 98.0)),
+        ("rtt_p99_s_median", 109.0, ("the 99th percentile of the RTT 11 % higher", 111.0)),
+        ("rtt_p99_s_median", 91.0, ("the 99th percentile of the RTT 11 % lower", 89.0)),
+        ("timeouts_median", 110.0, ("timeouts 100 to 111", 111.0)),
+        ("timeouts_median", 90.0, ("timeouts 100 to 89", 89.0)),
+        ("drop_runs_ge2_median", 110.0, ("drop runs of 2 and more 100 to 111", 111.0)),
+        ("jain_index_median", 0.97, ("Jain's index 0.96 to 0.99", 0.99)),
+        ("jain_index_median", 0.945, ("Jain's index 0.96 to 0.93", 0.93)),
+    ],
+)
+def test_what_hardly_changes_is_not_named(
+    key: str, without_words: float, words: tuple[str, float]
+) -> None:
+    def sentence(value: float) -> str:
+        return ranking([row("fix", 1, 1, 1, **{key: value})], NONE, LONE)[0].sentence
+
+    start = "the 2-hop flow gets 1.00 of its 6-hop peers' goodput (1.00 to 1.00), 0.20 without"
+    assert sentence(without_words) == f"{start}. Needs: switch."
+    assert sentence(words[1]) == f"{start}; {words[0]}. Needs: switch."
+
+
+def test_the_note_says_the_limits_of_the_ranking() -> None:
+    for words in (" from 0.8 to 1.25.", " by at most 0.02)", " less than 5 % of the goodput"):
+        assert words in NOTE
+
+
+def test_two_lone_flows_take_the_plural() -> None:
+    two = Groups("2-hop", "6-hop", [0, 1], list(range(2, 14)), "edge0.0:0")
+    (found,) = ranking([row("fix", 0.9, 0.95, 1.0)], NONE, two)
+    assert found.sentence.startswith("the 2 2-hop flows get 0.95 of their 6-hop peers' goodput (")

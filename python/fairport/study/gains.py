@@ -9,6 +9,7 @@ worse, when the whole middle half of its gains is (`study.spread`).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,8 +28,8 @@ NOTE = (
 
 # A gain of less is no difference that anybody would notice.
 _NOTICEABLE = math.log(1.02)
-# of what never finishes the gain is infinite; the exponential of this is not
-_MOST = 700.0
+# Of what never finishes the gain is infinite. This is the largest with a factor that is not.
+_MOST = math.log(sys.float_info.max)
 
 
 @dataclass(frozen=True, slots=True)
