@@ -114,13 +114,22 @@ def run(
 
 
 def _import_what_follows(draws: bool) -> None:
-    """Imports what a run is followed by, while the engine runs in another thread."""
+    """Imports what a run is followed by, while the engine runs in another thread.
+
+    So it computes what does not depend on the run and is kept: the version of the model, the
+    report's template.
+    """
+    from fairport.study.model_version import model_version
+
     before_s = sys.getswitchinterval()
     # the engine looks at signals between its slices, and is soon let through
     sys.setswitchinterval(0.0005)
     try:
         for name in _AFTER_THE_RUN + (_DRAWING if draws else ()):
             import_module(name)
+        model_version()
+        if draws:
+            import_module("fairport.report.template").compile_page()
     finally:
         sys.setswitchinterval(before_s)
 

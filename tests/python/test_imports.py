@@ -10,14 +10,11 @@ import pytest
 HEAVY = {"polars", "numpy", "matplotlib", "fairport._core", "fairport.scenario"}
 
 PROGRAM = """
-import sys
+import atexit, sys
 sys.argv = ["fairport", *sys.argv[1:]]
 from fairport.cli import main
-try:
-    main()
-except SystemExit:
-    pass
-print(*sys.modules, file=sys.stderr)
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+main()
 """
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -33,17 +34,32 @@ from fairport.cli import (
 from fairport.cli.examples import epilog
 from fairport.cli.group import Commands
 
-app = typer.Typer(
-    name="fairport",
-    cls=Commands,
-    help="A laboratory for TCP fairness in data-centre networks.",
-    no_args_is_help=True,
-    add_completion=True,
-    # plain help: rich's takes 80 ms longer to import
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+# In the order of the help; each is a function, or a group of commands.
+_COMMANDS: dict[str, Callable[..., Any] | typer.Typer] = {
+    "run": run.run,
+    "analyze": analyze.analyze,
+    "compare": compare.compare,
+    "validate": validate.validate,
+    "reproduce": reproduce.reproduce,
+    "sweep": sweep.sweep,
+    "query": query.query,
+    "plot": plot.plot,
+    "tune": search.tune,
+    "hunt": search.hunt,
+    "list": listing.list_scenarios,
+    "fixes": fixes.fixes,
+    "scenario": scenario.app,
+    "stack": stack.app,
+    "topology": topology.app,
+    "paths": paths.paths,
+    "report": report.report,
+    "rerun": rerun.rerun,
+    "microscope": microscope.microscope,
+    "script": script.script,
+    "store": store.store,
+    "doctor": doctor.doctor,
+    "linux": linux.app,
+}
 
 
 def _version(wanted: bool) -> None:
@@ -54,7 +70,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback()
 def _common(
     version: Annotated[
         bool,
@@ -66,26 +81,36 @@ def _common(
     pass
 
 
-app.command("run", epilog=epilog("run"))(run.run)
-app.command("analyze", epilog=epilog("analyze"))(analyze.analyze)
-app.command("compare", epilog=epilog("compare"))(compare.compare)
-app.command("validate", epilog=epilog("validate"))(validate.validate)
-app.command("reproduce", epilog=epilog("reproduce"))(reproduce.reproduce)
-app.command("sweep", epilog=epilog("sweep"))(sweep.sweep)
-app.command("query", epilog=epilog("query"))(query.query)
-app.command("plot", epilog=epilog("plot"))(plot.plot)
-app.command("tune", epilog=epilog("tune"))(search.tune)
-app.command("hunt", epilog=epilog("hunt"))(search.hunt)
-app.command("list", epilog=epilog("list"))(listing.list_scenarios)
-app.command("fixes", epilog=epilog("fixes"))(fixes.fixes)
-app.add_typer(scenario.app, name="scenario")
-app.add_typer(stack.app, name="stack")
-app.add_typer(topology.app, name="topology")
-app.command("paths", epilog=epilog("paths"))(paths.paths)
-app.command("report", epilog=epilog("report"))(report.report)
-app.command("rerun", epilog=epilog("rerun"))(rerun.rerun)
-app.command("microscope", epilog=epilog("microscope"))(microscope.microscope)
-app.command("script", epilog=epilog("script"))(script.script)
-app.command("store", epilog=epilog("store"))(store.store)
-app.command("doctor", epilog=epilog("doctor"))(doctor.doctor)
-app.add_typer(linux.app, name="linux")
+def _program(names: Iterable[str]) -> typer.Typer:
+    """`fairport` with the commands of these names."""
+    made = typer.Typer(
+        name="fairport",
+        cls=Commands,
+        help="A laboratory for TCP fairness in data-centre networks.",
+        no_args_is_help=True,
+        add_completion=True,
+        # plain help: rich's takes 80 ms longer to import
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_common)
+    for name in names:
+        command = _COMMANDS[name]
+        if isinstance(command, typer.Typer):
+            made.add_typer(command, name=name)
+        else:
+            made.command(name, epilog=epilog(name))(command)
+    return made
+
+
+app = _program(_COMMANDS)
+
+
+def program(arguments: Sequence[str]) -> typer.Typer:
+    """What runs a command line: only its command where it begins with one.
+
+    To read the options of all commands takes 40 ms.
+    """
+    first = arguments[0] if arguments else ""
+    return _program([first]) if first in _COMMANDS else app

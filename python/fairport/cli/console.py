@@ -5,6 +5,8 @@ NO_COLOR and pipes are respected, by rich.
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 # What goes into a pipe is read by programs, line by line, so nothing is folded there.
 _PIPE_WIDTH = 10_000
 
+# By these variables rich takes any stream for a terminal.
+_SAY_SO = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
+
 
 @cache
 def err() -> Console:
@@ -21,6 +26,12 @@ def err() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def err_is_terminal() -> bool:
+    """Whether stderr is a terminal. Rich, which takes 30 ms to import, is asked if it may be."""
+    may_be = sys.stderr.isatty() or not _SAY_SO.isdisjoint(os.environ)
+    return may_be and err().is_terminal
 
 
 def out() -> Console:

@@ -12,7 +12,7 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
-from fairport.cli.console import err
+from fairport.cli.console import err, err_is_terminal
 
 if TYPE_CHECKING:
     from fairport.backends.protocol import Progress
@@ -153,7 +153,7 @@ def _watch(
         yield None
         return
     announce = _Announcement(name, needs) if is_announced else None
-    if not err().is_terminal:
+    if not err_is_terminal():
         yield _Lines(name, announce)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

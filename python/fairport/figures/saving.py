@@ -7,6 +7,7 @@ drawn, while this process writes its SVG, draws the next one, and writes the rep
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,7 +38,9 @@ class Saver:
         if self._threads is None:
             style.save(picture, png)
         else:
-            self._pending.append(self._threads.submit(_in_a_worker, picture, png))
+            # pickled here: a thread would do so while the SVG is drawn from the same picture
+            content = pickle.dumps(picture, protocol=pickle.HIGHEST_PROTOCOL)
+            self._pending.append(self._threads.submit(_in_a_worker, content, png))
         style.save(picture, svg)
         return [png, svg]
 
@@ -95,18 +98,20 @@ def _has_a_worker() -> bool:
     return (os.cpu_count() or 1) > 1
 
 
-def _in_a_worker(picture: Figure, path: Path) -> None:
+def _in_a_worker(content: bytes, path: Path) -> None:
     try:
-        shared().call(_save, picture, path)
+        shared().call(_save, content, path)
     except (WorkerDiedError, OSError):
         # There is no such process, or the disk is full, which this one then says.
-        _save(None, picture, path)
+        _save(None, content, path)
 
 
-def _save(_: Any, picture: Figure, path: Path) -> None:
+def _save(_: Any, content: bytes, path: Path) -> None:
     from fairport.figures import style
 
-    # complete or not there: the report may look for it meanwhile
+    picture = pickle.loads(content)
+
+    # Complete or not there: the report may look for it meanwhile.
     partial = path.with_name(f".{path.name}")
     style.save(picture, partial)
     partial.replace(path)

@@ -66,7 +66,7 @@ def _as_element(document: str, kind: str, label: str) -> str:
     text = document[document.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     # Coordinates to a hundredth of a point: half the size, and no eye sees the difference.
-    text = re.sub(r'\bd="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()), text)
+    text = re.sub(r'\bd="[^"]*"', lambda path: re.sub(r"(?<=\.\d\d)\d+", "", path.group()), text)
     text = _without_styles(text)
     text = re.sub(r'\bid="', f'id="{kind}-', text)
     text = text.replace("url(#", f"url(#{kind}-").replace('href="#', f'href="#{kind}-')

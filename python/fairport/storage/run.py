@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -50,15 +51,17 @@ def save(
 
 def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> dict[str, Any]:
     """Fills a folder with a run; returns its summary, whose `files` lists what was written."""
-    write_tables(result.tables, folder / TABLES, csv=csv)
-    if figures:
-        draw(result, folder)
+    with ThreadPoolExecutor(1) as beside:
+        written = beside.submit(write_tables, result.tables, folder / TABLES, csv=csv)
+        if figures:
+            draw(result, folder)
+        written.result()
     summary: dict[str, Any] = {
         **result.summary,
         "files": sorted([*files_below(folder), MANIFEST, SUMMARY]),
     }
-    written = digests.digests(result.manifest, summary, folder / TABLES)
-    write_json(folder / MANIFEST, {**result.manifest, digests.KEY: written})
+    found = digests.digests(result.manifest, summary, folder / TABLES)
+    write_json(folder / MANIFEST, {**result.manifest, digests.KEY: found})
     write_json(folder / SUMMARY, summary)
     return summary
 
