@@ -191,6 +191,23 @@ fn dctcp_gives_up_little_of_its_window_for_few_marks() {
 }
 
 #[test]
+fn dctcp_learns_again_that_all_is_marked() {
+    // alpha has fallen to 0 when from segment 20,000 on all is marked; after 64 windows it is 0.98
+    // (RFC 8257 3.3), and each window is half of the one before
+    let settings = stack("rfc", &json!({"congestion_control": "dctcp"}));
+    let mut pair = Pair::same(&settings, ONE_WAY).through(|sent| match sent.data {
+        Some(3 | 20_000..) => Fate::Mark,
+        _ => Fate::Arrive,
+    });
+    pair.client.write(40_000 * PAYLOAD);
+    pair.run_while(|pair| !matches!(pair.sent.last().and_then(|s| s.data), Some(20_000..)));
+    assert!(pair.client.gauges().cwnd_bytes > 100 * PAYLOAD);
+    pair.run_until(pair.now + ONE_WAY * 2 * 64);
+    let window = pair.client.gauges().cwnd_bytes / PAYLOAD;
+    assert!(window <= 4, "{window}");
+}
+
+#[test]
 fn dctcp_without_ecn_at_the_other_end_is_newreno() {
     let mut pair = pair(&json!({"congestion_control": "dctcp"}), &json!({})).losing(&[30]);
     pair.client.write(200 * PAYLOAD);

@@ -2,7 +2,7 @@
 
 mod pair;
 
-use fairport_tcp::Settings;
+use fairport_tcp::{Connection, Flags, Segment, Settings, SynOptions};
 use fairport_units::{Duration, Instant};
 use pair::{Fate, Pair, stack};
 use serde_json::{Value, json};
@@ -159,4 +159,63 @@ fn hystart_leaves_slow_start_before_the_queue_is_full_and_plain_slow_start_does_
     assert_eq!(threshold(false), u64::MAX);
     let found = threshold(true) / 1448;
     assert!((40..=200).contains(&found), "{found}");
+}
+
+/// A client whose SYN was answered after 100 ms, and that has sent all it may; how many segments those are.
+/// The host says of each when it will have left: far later.
+fn fills_its_host(settings: &Settings) -> (Connection, usize) {
+    let mut client = Connection::active(settings);
+    client.poll_transmit(Instant::ZERO).unwrap();
+    let mut answer = Segment {
+        ack: 1,
+        flags: Flags::SYN | Flags::ACK,
+        window: 60_000,
+        ..Segment::default()
+    };
+    answer.options.set_syn(SynOptions {
+        mss: 1460,
+        ..SynOptions::default()
+    });
+    let now = Instant::from_ms(100);
+    client.on_segment(now, &answer, &mut ());
+    client.write_endless();
+    let mut sent = 0;
+    while let Some(segment) = client.poll_transmit(now) {
+        client.queued_until(now + Duration::from_secs(1), &segment);
+        sent += usize::from(segment.payload > 0);
+    }
+    (client, sent)
+}
+
+#[test]
+fn a_slow_flow_has_three_segments_in_its_host_whatever_its_window() {
+    // 1/1024 s at its rate is less than two segments; Linux stops at more than two (tcp_small_queue_check)
+    for (limited, sent) in [(true, 3), (false, 10)] {
+        let settings = stack("linux-6", &json!({"small_queue": limited}));
+        assert_eq!(fills_its_host(&settings).1, sent, "limited: {limited}");
+    }
+}
+
+#[test]
+fn without_sack_each_duplicate_ack_counts_as_a_segment_that_has_arrived() {
+    for unit in ["segments", "bytes"] {
+        let settings = stack(
+            "linux-6",
+            &json!({"sack": false, "timestamps": false, "small_queue": false, "window_unit": unit}),
+        );
+        let (mut client, sent) = fills_its_host(&settings);
+        assert_eq!(sent, 10);
+        let duplicate = Segment {
+            seq: 1,
+            ack: 1,
+            flags: Flags::ACK,
+            window: 60_000,
+            ..Segment::default()
+        };
+        for count in 1..=2 {
+            client.on_segment(Instant::from_ms(200), &duplicate, &mut ());
+            let info = client.info();
+            assert_eq!((info.sacked, info.unacked), (count, 10), "in {unit}");
+        }
+    }
 }
