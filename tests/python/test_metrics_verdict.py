@@ -1,7 +1,7 @@
 """The verdict is computed from the run, and says what is the case in each of them."""
 
 import pytest
-from fairport.verdict import Waiting, verdict
+from fairport.verdict import Waiting, ratio_in_words, verdict
 
 
 def verdict_on(classes, share=None, connected=None, waited_s=8.8, of_s=10):
@@ -41,6 +41,7 @@ def test_the_papers_fifteen_to_one_is_an_outcast():
         (0.0, True, "gets 0.00 of its 6-hop peers' goodput (outcast)"),
         (0.2, True, "gets 0.002 of"),
         (49.0, True, "(outcast)."),
+        (50.0, False, "at a disadvantage, but no outcast"),
         (51.0, False, "at a disadvantage, but no outcast"),
         (79.9, False, "at a disadvantage, but no outcast"),
         (80.0, False, "parity, no outcast"),
@@ -95,6 +96,33 @@ def test_another_class_that_starves_is_named_too():
     )
 
 
+@pytest.mark.parametrize(("other", "named"), [(49.0, True), (50.0, False)])
+def test_another_class_starves_below_half_wherever_it_comes_in_the_order(other, named):
+    sentence = verdict_on({"2-hop": (2, other), "4-hop": (1, 90.0), "6-hop": (12, 100.0)})[
+        "sentence"
+    ]
+    assert sentence.startswith("The 4-hop flow gets 0.90 of its 6-hop peers' goodput (parity")
+    assert ("The 2-hop flows get 0.49 of the 6-hop goodput." in sentence) is named
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (0.0, "0.00 of"),
+        (0.00312, "0.0031 of"),
+        (0.164, "0.16 of"),
+        (1.004, "1.00 of"),
+        (1.006, "1.01 times"),
+        (2.4, "2.4 times"),
+        (999.4, "999 times"),
+        (999.5, "1,000 times"),
+        (12_345.0, "12,345 times"),
+    ],
+)
+def test_a_ratio_in_words(ratio, words):
+    assert ratio_in_words(ratio) == words
+
+
 def test_one_class_has_no_outcast_by_its_place():
     found = verdict_on({"6-hop": (12, 70.0)})
     assert (found["outcast"], found["ratio"]) == (None, None)
@@ -126,6 +154,8 @@ def test_peers_that_deliver_nothing():
     assert found["outcast"] is False
     assert "the 6-hop flows deliver nothing" in found["sentence"]
     assert "delivered anything" in verdict_on({"6-hop": (12, 0.0)})["sentence"]
+    # a bit per second is something
+    assert "no lone class" in verdict_on({"6-hop": (12, 1e-6 / 1.2)})["sentence"]
     assert verdict_on_nothing()["sentence"] == "There are no TCP flows to compare."
 
 

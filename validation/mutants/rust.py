@@ -9,7 +9,6 @@ accepted, each with its reason.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import re
@@ -74,12 +73,18 @@ def _outcome(folder: Path, crate: str, tests: Sequence[str], names: Sequence[str
     shutil.rmtree(output, ignore_errors=True)
     line = ["cargo", "mutants", "--in-place", "--package", f"fairport-{crate}"]
     line += [word for test in tests for word in ("--test-package", f"fairport-{test}")]
+    # Whatever `--re` says, cargo-mutants 27 also tests every "delete field" of the files it reads.
+    # So it reads the files of these only, and what it tests besides does not count.
+    files = sorted({name.partition(":")[0] for name in names})
+    line += [word for file in files for word in ("--file", file)]
     line += [word for name in names for word in ("--re", f"^{re.escape(name)}$")]
     line += ["--timeout", str(SECONDS), "--build-timeout", "1800"]
     line += ["--no-times", "--colors", "never", "--output", str(output), "--", "--lib", "--tests"]
     environment = {**os.environ, **_CHEAP, "CARGO_TARGET_DIR": str(folder / "target")}
     subprocess.run(line, cwd=folder / "source", env=environment, check=False)
     found = output / "mutants.out"
-    counts = json.loads((found / "outcomes.json").read_text(encoding="utf-8"))
-    missed = (found / "missed.txt").read_text(encoding="utf-8").splitlines()
-    return Outcome(counts["caught"], counts["timeout"], missed)
+    caught, endless, missed = (
+        [name for name in (found / f"{of}.txt").read_text("utf-8").splitlines() if name in names]
+        for of in ("caught", "timeout", "missed")
+    )
+    return Outcome(len(caught), len(endless), missed)
