@@ -188,6 +188,21 @@ def test_a_report_can_be_drawn_again(fairport: Command, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", builtin_names())
+def test_list_says_in_two_sentences_when_one_would_use_a_scenario(
+    fairport: Command, name: str
+) -> None:
+    use = json.loads(fairport("list", name, "--json").out)[0]["when"]
+    assert len([part for part in use.split(". ") if part]) >= 2
+    assert use in fairport("list", name).out
+
+
+def test_list_refuses_a_name_that_is_not_built_in(fairport: Command) -> None:
+    outcome = fairport("list", "outcat")
+    assert outcome.status == 2
+    assert outcome.err.splitlines()[1] == "hint: did you mean `outcast`? A file ends in .toml."
+
+
 def test_list_names_every_built_in_scenario(fairport: Command) -> None:
     assert all(name in fairport("list").out for name in builtin_names())
     listed = json.loads(fairport("list", "--json").out)

@@ -116,6 +116,10 @@ def _row(cells: list[str]) -> str:
 # page -> marker -> what makes its content
 PAGES: dict[Path, dict[str, Callable[[], str]]] = {
     ROOT / "docs" / "architecture.md": {"layers": layers},
+    ROOT / "docs" / "reference" / "built-in.md": {
+        "scenarios": reference.scenarios,
+        "fixes": reference.fixes,
+    },
     ROOT / "docs" / "reference" / "commands.md": {"commands": reference.commands},
     ROOT / "docs" / "reference" / "scenario.md": {"fields": reference.fields},
     ROOT / "docs" / "reference" / "summary.md": {"keys": summary_keys},

@@ -9,7 +9,8 @@ from typing import Any
 import typer
 from fairport.cli.app import app
 from fairport.cli.examples import EXAMPLES
-from fairport.scenario import json_schema
+from fairport.scenario import builtin_names, builtin_use, json_schema, load
+from fairport.study.fixes import available
 
 _HELP = ("--help", "--install-completion", "--show-completion")
 
@@ -96,6 +97,23 @@ def _values(field: dict[str, Any]) -> str:
         f"{word} {one[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in one
     ]
     return " ".join([words.get(str(one.get("type")), ""), *bounds]).strip()
+
+
+def scenarios() -> str:
+    """The built-in scenarios, each with when one would use it."""
+    rows = ["| scenario | what it is | when |", "|---|---|---|"]
+    rows += [
+        _row([f"`{name}`", load(name).description, builtin_use(name)]) for name in builtin_names()
+    ]
+    return "\n".join(rows)
+
+
+def fixes() -> str:
+    """The fixes of `fairport compare`, each with when one would use it."""
+    rows = ["| fix | what it is | when | needs |", "|---|---|---|---|"]
+    for name, fix in available().items():
+        rows.append(_row([f"`{name}`", fix.title, fix.when, ", ".join(fix.needs)]))
+    return "\n".join(rows)
 
 
 def commands() -> str:

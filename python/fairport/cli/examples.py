@@ -25,7 +25,7 @@ EXAMPLES: dict[str, list[str]] = {
     "plot": ["fairport plot results/my-sweep --x queue.limit --y throughput_ratio"],
     "tune": ["fairport tune my-search.toml"],
     "hunt": ["fairport hunt my-search.toml"],
-    "list": ["fairport list"],
+    "list": ["fairport list", "fairport list buffer-sizes"],
     "fixes": ["fairport fixes", "fairport fixes red > mine.toml"],
     "paths": [
         "fairport paths outcast",

@@ -40,7 +40,7 @@ Assignments = Annotated[
 ]
 
 
-def _scenarios(incomplete: str) -> list[str]:
+def builtin_scenarios(incomplete: str) -> list[str]:
     """For the shell's completion: built-in scenarios, and else the files that the shell finds."""
     from fairport.scenario.load import builtin_names
 
@@ -52,7 +52,7 @@ ScenarioName = Annotated[
     typer.Argument(
         metavar="NAME|FILE",
         help="A built-in scenario, or a TOML file.",
-        autocompletion=_scenarios,
+        autocompletion=builtin_scenarios,
     ),
 ]
 SimulatedTime = Annotated[

@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from fairport.scenario.load import builtin_names, load, parse, source_text
+from fairport.scenario.load import builtin_names, builtin_use, load, parse, source_text
 from fairport.scenario.model import Scenario
 from fairport.scenario.patch import read_assignments
 from fairport.scenario.schema import json_schema
@@ -19,6 +19,7 @@ from fairport.scenario.schema import json_schema
 __all__ = [
     "Scenario",
     "builtin_names",
+    "builtin_use",
     "json_schema",
     "load",
     "parse",

@@ -92,6 +92,13 @@ def builtin_text(name: str) -> str:
     )
 
 
+def builtin_use(name: str) -> str:
+    """When one would use a built-in scenario: two sentences. Raises ScenarioError."""
+    builtin_text(name)
+    uses = (resources.files("fairport.scenario") / "uses.toml").read_text(encoding="utf-8")
+    return str(loads(uses)[name])
+
+
 def _is_path(source: str | Path) -> bool:
     return isinstance(source, Path) or source.endswith(".toml") or "/" in source or "\\" in source
 
