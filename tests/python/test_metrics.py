@@ -179,6 +179,8 @@ def test_jain_index_of_the_published_throughputs():
     assert metrics.jain_index(pl.Series([3.0] * 7)) == pytest.approx(1)
     assert metrics.jain_index(pl.Series([5.0, 0.0, 0.0, 0.0])) == pytest.approx(1 / 4)
     assert metrics.jain_index(pl.Series([0.0, 0.0])) is None
+    # it is of shares: the unit makes no difference
+    assert metrics.jain_index(pl.Series([0.1, 0.3])) == pytest.approx(0.8)
 
 
 def test_ratios_of_the_published_throughputs():
@@ -237,6 +239,7 @@ def test_share_of_the_standstill_is_by_time_and_within_the_measurement():
     )
     assert metrics.blackout_timeout_share(runs, 0, 10) == pytest.approx(2 / 4)
     assert metrics.blackout_timeout_share(runs, 1, 10) == pytest.approx(1 / 3)
+    assert metrics.blackout_timeout_share(runs, 1.5, 2) == 1
     assert metrics.blackout_timeout_share(runs, 5, 10) is None
 
 
@@ -323,9 +326,15 @@ def test_windows_that_move_alike_correlate_fully_and_a_constant_one_not_at_all()
     assert found[0, 2] == found[1, 2] == pytest.approx(-1)
     assert found[0, 3] is None
     assert len(found) == 6
-    # from 2 s on two samples are left, from 4 s none
-    assert metrics.window_correlation(series, 2.0).height == 6
+    # from 2 s on two samples are left, from 3 s one, from 4 s none
+    for from_s, correlation in ((2.0, pytest.approx(1)), (3.0, None)):
+        later = metrics.window_correlation(series, from_s)
+        assert later.height == 6
+        assert later.row(0) == (0, 1, correlation)
     assert metrics.window_correlation(series, 4.0).height == 0
+    # without a moment at which both have a window there is nothing to correlate
+    apart = series.with_columns(time_s=pl.col("time_s") + pl.col("flow") * 10)
+    assert metrics.window_correlation(apart, 0.0)["correlation"].null_count() == 6
 
 
 def test_utilisation_is_the_share_of_the_time_in_which_the_line_sends():
