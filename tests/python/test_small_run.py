@@ -59,8 +59,8 @@ DROPS = table(
     drop(4.5, 0, 50, 1000),
     drop(4.6, 0, 51, 1100),
 )
-# Within the measurement flow 0 waits for 1 s after three drops and for 3 s after two, flow 1 for 1 s
-# after one; half of the last wait comes after it.
+# Within the measurement flow 0 waits for 1 s after three drops and for 3 s after two, flow 1 for
+# 1 s after one; half of the last wait comes after it.
 TIMEOUTS = table(
     "timeouts",
     {"flow": 0, "seq": 100, "start_s": 1.0, "end_s": 3.0},
@@ -107,7 +107,7 @@ def test_every_number_of_the_run() -> None:
     assert found["packet_hops_per_s"] == 2002.0
     # without the 40 of UDP
     assert found["goodput_bps_total"] == 280e6
-    # (10 + 30 + 50 + 80 + 110)^2 / (5 (10^2 + 30^2 + 50^2 + 80^2 + 110^2))
+    # of 10, 30, 50, 80 and 110: the square of the sum, over 5 times the sum of the squares
     assert found["jain_index"] == pytest.approx(78_400 / (5 * 22_000))
     assert found["utilisation"] == 0.75
     assert found["bottleneck"] == {
