@@ -69,7 +69,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
 }
 RUNS = 5
 # where a seed decides: which side leads, and with whom the lone flow shares its bucket
-RUNS_OF = {"11 packets, n = 2": 20, "SFQ, n = 12": 20}
+RUNS_OF = {"11 packets, n = 2": 20, "11 packets, n = 12": 20, "SFQ, n = 12": 20}
 # two modes: the share of runs in each is compared
 _BISTABLE = {"11 packets, n = 2"}
 _LEADS_APART = 0.3
