@@ -5,10 +5,10 @@
     make mutants ARGS="--python 0 --rust 1000 --crates net --file 'crates/net/src/port.rs'"
 
 cargo-mutants changes `crates/net`, `tcp`, `sim` and `record`, cosmic-ray the Python files that
-decide results. All mutants take days, so a sample of each crate and file is drawn by a seed. What
-is not installed is skipped with its reason. The work is done in a copy of the last commit. A
-mutant that no test can notice is named with its reason: for Rust in `.cargo/mutants.toml`, for
-Python in `python.ACCEPTED`.
+decide results. All mutants take days, so a sample of each crate and each file is drawn by a seed.
+`--publish` renews the rows of what was tested, and keeps the page's others. What is not installed
+is skipped with its reason. The work is done in a copy of the last commit. A mutant that no test can
+notice is named with its reason: for Rust in `.cargo/mutants.toml`, for Python in `python.ACCEPTED`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -26,6 +27,8 @@ from validation.markdown import between_markers, table
 from validation.mutants import python, rust
 
 ROOT = Path(__file__).parents[2]
+PAGE = DOCS / "validation/reliability.md"
+HEADS = ("file or crate", "mutants", "tested", "killed", "seed")
 OF_A_CRATE = 60
 OF_A_FILE = 10
 
@@ -46,20 +49,53 @@ def _test(folder: Path, given: argparse.Namespace) -> int:
     subprocess.run(f"git archive HEAD | tar -x -C {copy}", shell=True, cwd=ROOT, check=True)
     for library in (ROOT / "python/fairport").glob("_core*.so"):
         shutil.copy(library, copy / "python/fairport")
-    rows: list[list[str]] = []
-    survivors: list[str] = []
-    for row, lived in chain(python.tested(copy, given), rust.tested(folder, given)):
-        rows.append(row)
-        survivors += lived
-        print(" ".join(row), *lived, sep="\n", flush=True)
-    rows.append(["all", *(str(sum(int(row[i]) for row in rows)) for i in (1, 2, 3))])
-    text = f"Samples of seed {given.seed}.\n\n"
-    text += table(["file or crate", "mutants", "tested", "killed"], rows)
-    text += "\n\nSurvivors:\n\n" + ("\n".join(f"- `{one}`" for one in survivors) or "none")
-    print(text)
+    found: list[Row] = []
+    for counts, lived in chain(python.tested(copy, given), rust.tested(folder, given)):
+        row = Row((*counts, str(given.seed)), tuple(lived))
+        found.append(row)
+        print(" ".join(row.cells), *lived, sep="\n", flush=True)
+    print(_report(found))
     if given.publish:
-        between_markers(DOCS / "validation/reliability.md", "mutants", text)
+        known = {row.name: row for row in published(PAGE.read_text(encoding="utf-8"))}
+        known |= {row.name: row for row in found}
+        order = [*python.FILES, *(f"crates/{crate}" for crate in rust.CRATES)]
+        text = _report([known[name] for name in order if name in known])
+        between_markers(PAGE, "mutants", text)
     return 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of the mutants of a file or crate."""
+
+    cells: tuple[str, ...]
+    """As in the table."""
+    survivors: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the file or crate."""
+        return self.cells[0]
+
+
+def _report(rows: Sequence[Row]) -> str:
+    sums = (str(sum(int(row.cells[i]) for row in rows)) for i in (1, 2, 3))
+    text = table(HEADS, [*(row.cells for row in rows), ["all", *sums, ""]])
+    lived = [f"- `{one}`" for row in rows for one in row.survivors]
+    return text + "\n\nSurvivors:\n\n" + ("\n".join(lived) or "none")
+
+
+def published(page: str) -> list[Row]:
+    """The rows that the page has, each with its survivors."""
+    text = page.partition("<!-- mutants: begin -->")[2].partition("<!-- mutants: end -->")[0]
+    lines = text.splitlines()
+    lived = [line[3:-1] for line in lines if line.startswith("- `")]
+    cells = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines if line[:1] == "|"]
+    return [
+        Row(tuple(row), tuple(one for one in lived if one.startswith((f"{row[0]}:", f"{row[0]}/"))))
+        for row in cells
+        if len(row) == len(HEADS) and row[0].startswith((*python.FILES, "crates/"))
+    ]
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -81,5 +117,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=1, help="of the samples (1)")
     parser.add_argument("--folder", type=Path, help="keep the copy and its builds here")
-    parser.add_argument("--publish", action="store_true", help="renew the table in docs/")
+    parser.add_argument(
+        "--publish", action="store_true", help="renew these rows of the table in docs/"
+    )
     return parser.parse_args(arguments)
