@@ -45,6 +45,7 @@ CUBIC, BIC = (
         (ExceptionAt, {"patch": {"a": 1}}, {"at": {"axis": "point"}}, {"at": {}}),
         (ExceptionAt, {"at": {"axis": "point"}}, {"patch": {"a": 1}}, {"patch": {}}),
         (OnLinux, {"says": "it"}, {"seeds": 1}, {"seeds": 0}),
+        (OnLinux, {"says": "it"}, {"slowed": 1.0}, {"slowed": 0.9}),
         (Experiment, EXPERIMENT, {"seeds": 1}, {"seeds": 0}),
         (Experiment, EXPERIMENT, {"quick_seeds": 1}, {"quick_seeds": 0}),
         (Experiment, EXPERIMENT, {"variant": [{"name": "a"}]}, {"variant": [{"name": "A b"}]}),
@@ -81,6 +82,7 @@ def test_an_experiment_has_ten_seeds_two_if_quick_and_five_on_linux() -> None:
     experiment = Experiment.model_validate(EXPERIMENT)
     assert (experiment.seeds, experiment.quick_seeds) == (10, 2)
     assert OnLinux(says="it").seeds == 5
+    assert OnLinux(says="it").slowed == 1
     assert Claim.model_validate(CLAIM).length == 1
 
 
