@@ -121,7 +121,7 @@ impl PySimulation {
     /// Runs to the end; `progress(simulated_s, packet_hops)` is called every few milliseconds.
     /// `observation` says what is kept of single packets. A run uses so many threads at most, where it is
     /// long enough and it pays; one if single packets are kept, or classes of the user's own take part.
-    /// More `regions` than one: it is cut into them from the start, whether that pays or not.
+    /// More `regions` than one: it is cut into them from the start, all on one thread.
     #[pyo3(signature = (progress=None, observation=None, threads=1, regions=1))]
     fn run<'py>(
         &mut self,
@@ -139,7 +139,8 @@ impl PySimulation {
                 let regions = if self.has_customs { 1 } else { regions };
                 let is_settled = self.has_customs || regions > 1;
                 let mut pilot = Pilot::new(&plan, if is_settled { 1 } else { threads });
-                let mut simulation = py.detach(|| Simulation::in_regions(plan, regions));
+                let mut simulation =
+                    py.detach(|| Simulation::in_regions(plan, regions).at_once(false));
                 let regions = self.advance(py, &mut simulation, progress, |run| pilot.look(run))?;
                 if let Some(regions) = regions {
                     drop(simulation);
