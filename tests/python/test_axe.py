@@ -1,0 +1,27 @@
+"""axe-core finds nothing wrong with the pages that have no tests of their own in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from browser import CHROMIUM, browser
+from conftest import Command
+
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+VIOLATIONS = (
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>"
+    " violations.map(({ id, nodes }) => [id, nodes.map((one) => one.html.slice(0, 120))]))"
+)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt install chromium)")
+def test_axe_finds_nothing_on_the_page_of_a_comparison(fairport: Command, tmp_path: Path) -> None:
+    short = ["outcast-1-to-12", "--duration", "50ms", "--repeat", "2", "--fix", "pacing"]
+    assert fairport("compare", *short, "--out", str(tmp_path / "compared")).status == 0
+    with browser() as tab:
+        for dark in (False, True):
+            tab.open(tmp_path / "compared" / "report.html", dark=dark)
+            tab.value(AXE.read_text(encoding="utf-8") + ";0")
+            assert tab.value(VIOLATIONS) == []
+            assert tab.messages == []
