@@ -66,6 +66,7 @@ CUBIC, BIC = (
         (Claim, ORDER, {"falling": ["a", "b"]}, {"falling": ["a"]}),
         (Claim, ORDER | {"rising": ["a", "b"]}, {"over": ["c", "d"]}, {"over": ["c"]}),
         (Claim, CLAIM, {"hop_class": "2-hop"}, {"metric": "no such"}),
+        (Claim, CLAIM | {"metric": "throughput_ratio"}, {"hop_class": "2-hop"}, {"hop_class": ""}),
         (Claims, {}, {"claim": [CLAIM]}, {"claim": []}),
         (PublishedClass, {"goodput_bps": [1.0]}, {}, {"goodput_bps_mean": 1.0}),
     ],
