@@ -27,7 +27,6 @@ from validation.markdown import between_markers, table
 from validation.mutants import python, rust
 
 ROOT = Path(__file__).parents[2]
-PAGE = DOCS / "validation/reliability.md"
 HEADS = ("file or crate", "mutants", "tested", "killed", "seed")
 OF_A_CRATE = 60
 OF_A_FILE = 10
@@ -56,11 +55,12 @@ def _test(folder: Path, given: argparse.Namespace) -> int:
         print(" ".join(row.cells), *lived, sep="\n", flush=True)
     print(_report(found))
     if given.publish:
-        known = {row.name: row for row in published(PAGE.read_text(encoding="utf-8"))}
+        page = (DOCS / "validation/reliability.md").read_text(encoding="utf-8")
+        known = {row.name: row for row in published(page)}
         known |= {row.name: row for row in found}
         order = [*python.FILES, *(f"crates/{crate}" for crate in rust.CRATES)]
         text = _report([known[name] for name in order if name in known])
-        between_markers(PAGE, "mutants", text)
+        between_markers(DOCS / "validation/reliability.md", "mutants", text)
     return 0
 
 
