@@ -264,7 +264,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         names = [f"{row.size.name}\n{row.size.flows:,} flows" for row in rows]
         axes.set_xticks(range(len(rows)), names, rotation=35, ha="right")
         axes.set_title("Time per packet-hop against the size of the job", loc="left")
-        axes.legend(loc="upper right", frameon=False)
+        axes.legend(loc="upper center", frameon=False)
         style.save(figure, path)
 
 
