@@ -72,8 +72,8 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
     left_out = found.get("decisions_left_out")
     if left_out:
         said.append(
-            f"The table `decisions` is full: the last {left_out:,.0f} decisions of TCP are left out"
-            " of it."
+            f"The table `decisions` is full: the last {left_out:,.0f} decisions of TCP are missing"
+            " from it."
         )
     return said
 

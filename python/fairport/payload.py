@@ -52,7 +52,7 @@ class RandomizedSender:
         if sys.platform != "linux":
             raise OSError("random payload sizes need Linux: other kernels ignore MSG_EOR")
         if not 1 <= r_min < 1 << 16:
-            raise ValueError(f"r_min={r_min} is no payload: give 1 to 65535 bytes")
+            raise ValueError(f"r_min={r_min} is not a payload size: give 1 to 65535 bytes")
         self._socket = sock
         self._descriptor = sock.fileno()
         shape = _shape(adaptive)

@@ -63,7 +63,7 @@ def find(paths: Iterable[Path]) -> list[Path]:
             below = sorted(path.rglob("*.pkt"))
             if not below:
                 raise InputError(
-                    "has no scripts below it",
+                    "contains no scripts",
                     file=str(path),
                     remedy="name a folder with `.pkt` files",
                 )

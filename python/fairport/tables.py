@@ -63,7 +63,7 @@ def _text(name: str, text: str, null: str = "") -> Column:
 _HOSTS_ONLY = "the backend sees packets only"
 _NO_SAMPLE = "no sample"
 
-_FLOW = _u32("flow", "number of the flow: those known before the run, then by their start")
+_FLOW = _u32("flow", "number of the flow: first the flows known before the run, then by start time")
 _TIME = _s("time_s", "when it happened")
 _PORT = _text("port", "output port, e.g. edge0.0:0")
 _INGRESS = _text("ingress_port", "port of the same switch by which the packet came in")
@@ -71,7 +71,7 @@ _SEQ = _u32("seq", "sequence number on the wire (32 bits, wraps)")
 _SIZE = Column(
     "size_bytes", pl.UInt32, "B", "what the buffer counts: the packet with its frame's headers"
 )
-_TRAFFIC = _u32("traffic", "which [[traffic]] of the scenario it is of, from 0")
+_TRAFFIC = _u32("traffic", "number of its [[traffic]] section in the scenario, from 0")
 
 ABOUT: dict[str, str] = {
     "flows": "One row per flow.",
@@ -109,7 +109,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _s("start_s", "when the application opened the connection"),
         _s("established_s", "when the handshake was done", "never"),
         _s("end_s", "when the last byte was delivered", "still running"),
-        _bytes("size_bytes", "what is to be sent", "endless"),
+        _bytes("size_bytes", "bytes to send", "endless"),
         _bytes("delivered_bytes", "delivered in order to the application, whole run"),
         _bytes(
             "measured_bytes", "new bytes that arrived at the receiving host within the measurement"
@@ -125,7 +125,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _u64("retransmits", "segments sent again"),
         _u64("fast_recoveries", "entries into fast recovery", _HOSTS_ONLY),
         _u64("timeouts", "expiries of the retransmission timer"),
-        _s("timeout_period_s", "time waited for those expiries, in all"),
+        _s("timeout_period_s", "total time waited for those expiries"),
         _u64("drops", "packets of the flow dropped at any port"),
         _u64("marks", "packets of the flow marked at any port"),
         _s(
@@ -157,15 +157,18 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _SEQ,
         _SIZE,
         _text("reason", "why the queue discipline dropped it", _HOSTS_ONLY),
-        _u64("port_arrival", "which packet at this port it was, from 1"),
-        _u64("ingress_arrival", "which packet at this port from this ingress port"),
-        _u64("flow_arrival", "which packet at this port of this flow"),
+        _u64("port_arrival", "number of the packet at this port, from 1"),
+        _u64(
+            "ingress_arrival",
+            "number of the packet at this port among those from this ingress port",
+        ),
+        _u64("flow_arrival", "number of the packet at this port among those of this flow"),
         _u64("port_accepted", "packets that this port had accepted until then"),
     ),
     "marks": (_TIME, _PORT, _INGRESS, _FLOW, _SEQ),
     "timeouts": (
         _FLOW,
-        _s("start_s", "since when the flow waited"),
+        _s("start_s", "when the flow began to wait"),
         _s("end_s", "when the timer expired"),
         _s("rto_s", "the timeout's length as set, backoff included", _HOSTS_ONLY),
         _u32("backoff", "doublings since the last acknowledged segment", _HOSTS_ONLY),
@@ -178,7 +181,10 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _text("what", "what the sender decided, e.g. enter-recovery"),
         _text("cause", "why, e.g. sack"),
         _bytes("cwnd_before_bytes", "congestion window before"),
-        _bytes("cwnd_after_bytes", "congestion window after; as before where it shrinks gradually"),
+        _bytes(
+            "cwnd_after_bytes",
+            "congestion window after the decision; unchanged where it shrinks gradually",
+        ),
         _bytes("ssthresh_bytes", "slow-start threshold after", "no loss yet"),
     ),
     "queue": (
@@ -193,12 +199,15 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _bytes("bytes", "accepted"),
         _u64("drops", "dropped"),
         _u64("marks", "marked"),
-        _f64("queue_mean_bytes", "B", "mean over the run of what was in the buffer"),
-        _bytes("queue_max_bytes", "most that was in the buffer"),
+        _f64("queue_mean_bytes", "B", "mean over the run of the bytes in the buffer"),
+        _bytes("queue_max_bytes", "most bytes in the buffer"),
         _f64("busy_share", "", "share of the run in which it was sending"),
         _u32("flows", "flows whose data is routed through the port"),
         _f64(
-            "clock_error_ppm", "ppm", "how much faster than its rate it sends, as drawn", "unknown"
+            "clock_error_ppm",
+            "ppm",
+            "how much faster than its rate the port sends, as drawn",
+            "unknown",
         ),
     ),
     "rtt": (
@@ -210,7 +219,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _TRAFFIC,
         _u32("round", "number of the round, or of the sender's periodic transfer, from 0"),
         _u32("flow", "flow of a transfer", "a round of many flows"),
-        _s("start_s", "when its data was there to be sent"),
+        _s("start_s", "when its data was ready to be sent"),
         _s("end_s", "when the last of it had arrived"),
         _bytes("bytes", "all of it"),
         _s("completion_s", "end_s less start_s"),
@@ -218,11 +227,11 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
     "requests": (
         _TRAFFIC,
         _u32("flow", "flow of its connection", "never opened"),
-        _u32("request", "which one on its connection, from 0; the first opens it"),
-        _s("start_s", "when the client asked"),
-        _s("end_s", "when it had the whole answer", "not yet answered"),
-        _bytes("request_bytes", "what it asked with"),
-        _bytes("response_bytes", "what it is answered with"),
+        _u32("request", "number on its connection, from 0; request 0 opens it"),
+        _s("start_s", "when the client sent it"),
+        _s("end_s", "when the client had the whole answer", "not yet answered"),
+        _bytes("request_bytes", "bytes of the request"),
+        _bytes("response_bytes", "bytes of the answer"),
         _s("response_s", "end_s less start_s", "not yet answered"),
     ),
     "trace": (
@@ -242,24 +251,24 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _u32("dst_port", "the receiver's port"),
         _text("ingress_port", "port of the switch by which its data came in", "not joined"),
         _text("egress_port", "output of the switch by which its data left", "not joined"),
-        _u32("ttl", "most hops left in the sender's packets"),
+        _u32("ttl", "largest remaining TTL in the sender's packets"),
         _u64("packets", "packets from the sender"),
         _u64("packets_back", "packets from the receiver"),
         _u64("spurious_retransmits", "segments sent again though they had arrived"),
         _u64("out_of_order", "segments that came late, but were not sent again"),
-        _u64("duplicate_acks", "ACKs of nothing new while data was outstanding"),
+        _u64("duplicate_acks", "ACKs that acknowledged nothing new while data was outstanding"),
         _bytes("gap_bytes", "skipped when first due: lost before the tap, or by the capture"),
         _bytes("unseen_bytes", "acknowledged, but nobody saw them pass: lost by the capture"),
-        _u64("zero_windows", "times that the receiver closed its window"),
+        _u64("zero_windows", "how often the receiver closed its window"),
         _s("zero_window_s", "how long it was closed"),
         _bytes("window_max_bytes", "largest window that the receiver offered"),
-        _bytes("in_flight_max_bytes", "most that was sent and not acknowledged"),
+        _bytes("in_flight_max_bytes", "most bytes sent and not acknowledged"),
         _s("stalled_timeout_s", "stalls that ended with a timeout"),
         _s("stalled_window_s", "stalls at a full or closed window"),
         _s("stalled_idle_s", "stalls with everything acknowledged: nothing to send"),
         _s("stalled_network_s", "stalls with ACKs outstanding"),
-        _s("to_sender_s", "way from the tap to the sender and back", _NO_SAMPLE),
-        _s("to_receiver_s", "way from the tap to the receiver and back", _NO_SAMPLE),
+        _s("to_sender_s", "round trip between the tap and the sender", _NO_SAMPLE),
+        _s("to_receiver_s", "round trip between the tap and the receiver", _NO_SAMPLE),
     ),
     "packets": (
         _TIME,

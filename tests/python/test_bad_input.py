@@ -169,7 +169,7 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
         pytest.param(
             "[queue]",
             '[shaper]\nkind = "tbf"\nrate = "100Mbps"\nlatency = "10ms"\n\n[queue]',
-            'shaper.latency: "10ms" sizes the buffer, and so does queue.limit',
+            'shaper.latency: "10ms" sets the buffer size, and so does queue.limit',
             "leave one of the two out",
             id="two sizes for one buffer",
         ),

@@ -158,7 +158,7 @@ def test_an_address_at_which_nothing_is_is_an_error_within_ten_seconds(
 
 @pytest.mark.parametrize(
     ("answer", "problem"),
-    [(b"HTTP/1.1 400 Bad Request\r\n", "is no scheduler of Dask's"), (b"", "does not answer")],
+    [(b"HTTP/1.1 400 Bad Request\r\n", "is not a Dask scheduler"), (b"", "does not answer")],
 )
 def test_what_is_no_scheduler_is_an_error(
     monkeypatch: pytest.MonkeyPatch, answer: bytes, problem: str

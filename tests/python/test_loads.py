@@ -131,7 +131,7 @@ def test_a_run_that_is_long_enough_has_no_caveat() -> None:
 def test_a_full_table_of_decisions_says_how_many_it_left_out() -> None:
     found = {"simulated_s": 1.0, "decisions_left_out": 12_345}
     assert caveats(found) == [
-        "The table `decisions` is full: the last 12,345 decisions of TCP are left out of it."
+        "The table `decisions` is full: the last 12,345 decisions of TCP are missing from it."
     ]
 
 

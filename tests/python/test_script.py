@@ -75,7 +75,7 @@ def test_nothing_in_back_quotes_is_executed_and_that_is_said(
     ("arguments", "said"),
     [
         (["nowhere.pkt"], "nowhere.pkt: does not exist"),
-        (["."], ".: has no scripts below it"),
+        (["."], ".: contains no scripts"),
     ],
 )
 def test_what_is_no_script_is_refused(fairport: Command, arguments: list[str], said: str) -> None:

@@ -57,7 +57,8 @@ def analyze(
             "--from",
             metavar="SECONDS",
             min=0,
-            help="Measure from here, after the start of the captures.  [default: when the long"
+            help="Start of the measurement, from the start of the captures.  "
+            "[default: when the long"
             " flows are established]",
             show_default=False,
         ),
@@ -65,16 +66,22 @@ def analyze(
     end: Annotated[
         float | None,
         typer.Option(
-            "--to", metavar="SECONDS", min=0, help="Measure until here.", show_default=False
+            "--to",
+            metavar="SECONDS",
+            min=0,
+            help="End of the measurement, counted likewise.",
+            show_default=False,
         ),
     ] = None,
     window: Annotated[
         float,
         typer.Option(metavar="SECONDS", min=0.001, help="Longest time in the switch's queue."),
     ] = 2.0,
-    tunnels: Annotated[bool, typer.Option("--tunnels", help="Look into GRE and VXLAN.")] = False,
+    tunnels: Annotated[
+        bool, typer.Option("--tunnels", help="Decode GRE and VXLAN tunnels.")
+    ] = False,
     packets: Annotated[
-        bool, typer.Option("--packets", help="Keep a row for each packet at the output.")
+        bool, typer.Option("--packets", help="Keep one row per packet at the output.")
     ] = False,
     out: Annotated[
         Path | None,
@@ -90,8 +97,8 @@ def analyze(
 ) -> None:
     """Find out from packet captures of a switch's ports who is starved, and why.
 
-    With captures of both sides of one switch, every drop is found and drop runs are counted by
-    ingress port; of several outputs, the verdict is on the worst. With one capture, losses and
+    With captures of both sides of one switch, every drop is found, and drop runs are counted by
+    ingress port. The verdict is on the worst output. With one capture, losses and
     timeouts are inferred.
     """
     from fairport.backends import captures as backend

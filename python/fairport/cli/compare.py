@@ -42,7 +42,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What the fixes are ranked by, such as small_fct_p99_s or rounds_done."
+            help="Metric that ranks the fixes, such as small_fct_p99_s or rounds_done."
             "  [default: what the scenario's traffic suggests]",
             show_default=False,
         ),
@@ -51,7 +51,7 @@ def compare(
     repeat: Annotated[
         int,
         typer.Option(
-            metavar="N", min=1, help="Runs of each, with consecutive seeds from --seed on."
+            metavar="N", min=1, help="Runs of each fix, with consecutive seeds from --seed on."
         ),
     ] = 10,
     seed: FirstSeed = None,

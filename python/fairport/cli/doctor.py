@@ -26,10 +26,10 @@ def doctor(
         ),
     ] = False,
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where the host profile goes.")
+        Path, typer.Option(metavar="FILE", help="File for the host profile.")
     ] = _DEFAULT,
     description: Annotated[
-        str, typer.Option(metavar="TEXT", help="Description to put into the host profile.")
+        str, typer.Option(metavar="TEXT", help="Description of the machine in the host profile.")
     ] = "",
     force: Force = False,
     json: Json = False,

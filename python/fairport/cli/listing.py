@@ -14,13 +14,13 @@ def list_scenarios(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Say when one would use this one.",
+            help="Say when to use it.",
             autocompletion=builtin_scenarios,
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the built-in scenarios, or say when one would use one of them."""
+    """List the built-in scenarios, or say when to use one of them."""
     from fairport.cli import output
     from fairport.scenario import builtin_names
 

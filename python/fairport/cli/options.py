@@ -19,7 +19,10 @@ Quiet = Annotated[
 Jobs = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=1, help="Runs at a time.  [default: one per processor]", show_default=False
+        metavar="N",
+        min=1,
+        help="Number of runs at a time.  [default: one per processor]",
+        show_default=False,
     ),
 ]
 FirstSeed = Annotated[

@@ -20,7 +20,9 @@ def paths(
     json: Json = False,
     figure: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw them: a .png or .svg file.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="Draw the paths into this .png or .svg file.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Print a summary, every flow's path and the ports that flows share."""

@@ -43,7 +43,7 @@ def plot(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="PNG, SVG, or HTML: a page in which the map is chosen and asked."
+            help="A PNG, SVG or HTML file; on the HTML page you choose and query the map."
             "  [default: NAME.png]",
             show_default=False,
         ),

@@ -14,7 +14,7 @@ CsvOut = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 def query(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="Folder or URL of a study.")],
     sql: Annotated[
-        str, typer.Argument(metavar="SQL", help="A query (DuckDB's SQL) of the table `runs`.")
+        str, typer.Argument(metavar="SQL", help="An SQL query (DuckDB) of the table `runs`.")
     ],
     json: Json = False,
     csv: CsvOut = False,

@@ -39,8 +39,8 @@ def reproduce(
     """Run published experiments again and compare the results, claim by claim.
 
     Finished runs are kept (`fairport store`), so an interrupted command continues where it stopped.
-    With `--backend linux` (as root) those that were run on real hosts run over real TCP, too, and
-    each claim has both results.
+    With `--backend linux` (as root), experiments that were run on real hosts run over real TCP as
+    well, and each claim has both results.
     """
     from fairport.cli import output, reproduce_table
     from fairport.cli.progress import pool_bar

@@ -67,8 +67,8 @@ def run(
         typer.Option(
             metavar="N",
             min=1,
-            help="Cores that one simulation uses, at most. The result is the same.  "
-            "[default: all that runs beside it leave]",
+            help="Most cores that one simulation may use. The result does not depend on it.  "
+            "[default: all that other runs leave free]",
             show_default=False,
         ),
     ] = None,
@@ -100,7 +100,7 @@ def run(
         typer.Option(
             "--packets",
             metavar="PORT,..",
-            help="Keep a row for each packet at these ports, in the table `packets`.",
+            help="Keep one row per packet at these ports, in the table `packets`.",
         ),
     ] = "",
 ) -> None:

@@ -31,7 +31,7 @@ def script(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="How far times may be off.  [default: what the script says, or else 4ms]",
+            help="Tolerance of times.  [default: what the script says, or else 4ms]",
             show_default=False,
         ),
     ] = None,
@@ -40,7 +40,7 @@ def script(
 ) -> None:
     """Run packetdrill scripts against the TCP stacks.
 
-    Exit status 1: a script does not hold; 2: a script cannot be read. Nothing in back-quotes is
+    Exit status 1: a script fails; 2: a script cannot be read. Nothing in back-quotes is
     executed. Lines that the engine ignores are listed as notes on stderr.
     """
     from fairport.cli import output

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 File = Annotated[
     str, typer.Argument(metavar="NAME|FILE", help="A search file in TOML, or a built-in search.")
 ]
-Trials = Annotated[int, typer.Option(metavar="N", min=1, help="Points to try in all.")]
+Trials = Annotated[int, typer.Option(metavar="N", min=1, help="Total number of points to try.")]
 Out = Annotated[
     str,
     results_folder("results/NAME"),
@@ -30,7 +30,7 @@ def tune(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the settings that serve best: of a fix, a stack, a queue.
+    """Find the best settings of a fix, a stack or a queue.
 
     Built in: tune-red, tune-dctcp, tune-tcprand. The same command continues where it stopped; with
     more --trials it goes on. The points are a study: `fairport query`, `fairport plot`.

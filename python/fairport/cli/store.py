@@ -10,13 +10,13 @@ from fairport.cli.options import Json
 
 
 def store(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove all of them.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all kept runs.")] = False,
     json: Json = False,
 ) -> None:
     """Show how many runs are kept and where, or remove them.
 
-    Every command keeps the numbers of its runs, `compare` and `reproduce` their tables too, so that
-    none is run twice. FAIRPORT_STORE names another folder.
+    Every command keeps the numbers of its runs; `compare` and `reproduce` keep their tables, too.
+    So no run is made twice. FAIRPORT_STORE names another folder.
     """
     from fairport.cli import output
     from fairport.study.store import Store

@@ -47,7 +47,7 @@ def sweep(
         int, typer.Option(metavar="N", min=2, help="The most seeds per point with --until-precise.")
     ] = 200,
     quick: Annotated[
-        bool, typer.Option("--quick", help="The quick look that the file describes.")
+        bool, typer.Option("--quick", help="Run the quick version that the file describes.")
     ] = False,
     backend: BackendName = "simulation",
     jobs: Jobs = None,
@@ -59,7 +59,7 @@ def sweep(
         ),
     ] = "",
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Print how many runs it would be, and stop.")
+        bool, typer.Option("--estimate", help="Print the number of runs, and stop.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Allow more than a million points.")] = False,
     force: Force = False,

@@ -53,7 +53,7 @@ def validate(
     no_figures: NoFigures = False,
     quiet: Quiet = False,
 ) -> None:
-    """Validate the simulation: run a scenario there and over real Linux, side by side (as root).
+    """Validate the simulation: run a scenario in it and over real Linux, side by side (as root).
 
     The simulation gets the host times and the clock ticks of this machine. Exit status 3: no Linux
     run was valid.

@@ -131,5 +131,5 @@ def _said(what: str) -> Iterator[None]:
         raise OutputError(
             f"cannot be written: {error.strerror or error}",
             file=what,
-            remedy="make space, or name a place that you may write to; what is there is whole",
+            remedy="make space, or name a place that you may write to; the files there are whole",
         ) from None

@@ -113,7 +113,7 @@ def _again(result: Result, focus: Focus, whole_run: bool, progress: Progress | N
     """The run again, with the packets. Its fingerprint must be the same."""
     if result.manifest["backend"] == captures.NAME:
         raise RunFolderError(
-            "has no row for each packet",
+            "has no rows for single packets",
             file=result.run_id,
             remedy="analyze the captures of both sides of the switch again, with --packets",
         )

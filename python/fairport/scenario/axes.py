@@ -71,7 +71,7 @@ class Steps(Section):
     def _one_form(self) -> Self:
         is_row = self.first is not None and self.last is not None
         if is_row == bool(self.values) or (self.first is None) != (self.last is None):
-            raise refuse("needs values, or from and to", "give one of both", show_value=False)
+            raise refuse("needs values, or from and to", "give one of the two", show_value=False)
         return self
 
     def points(self) -> list[dict[str, Any]]:

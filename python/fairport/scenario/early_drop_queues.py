@@ -151,7 +151,7 @@ class RioPs(_AveragingQueue):
     """
 
     kind: Literal["rio-ps"]
-    """RIO whose favoured class are the packets of short flows, with Guo & Matta's thresholds."""
+    """RIO that favours the packets of short flows, with Guo & Matta's thresholds."""
     weight: Share = 1 / 512
     """w_q: what a new sample counts in the averages."""
     short_min: Share = 0.15

@@ -20,7 +20,7 @@ class DropTail(FifoQueue):
 
 
 class StepMarking(FifoQueue):
-    """Drop-tail that marks what finds K or more before it: the queue that DCTCP wants."""
+    """Drop-tail that marks a packet if K or more waits before it: the queue for DCTCP."""
 
     kind: Literal["step-marking"]
     """ECN marking at one threshold of the present queue (Alizadeh 2010, RFC 8257)."""

@@ -163,7 +163,10 @@ class HostProfile(Section):
                     )
                 if any(a > b for a, b in pairwise(load.times)):
                     raise refuse(
-                        "fall, and quantiles do not", "sort them", field=place, show_value=False
+                        "decrease, and quantiles must not",
+                        "sort them",
+                        field=place,
+                        show_value=False,
                     )
         return self
 

@@ -34,7 +34,7 @@ class Loss(Section):
 
 
 class RandomLoss(Loss):
-    """Each packet is lost with the same probability, whatever became of the others."""
+    """Each packet is lost with the same probability, independently of the others."""
 
     kind: Literal["random"]
     """Which packets are lost."""
@@ -47,7 +47,7 @@ class RandomLoss(Loss):
 
 
 class OnOffLoss(Loss):
-    """Exactly so many packets in a row, then none for a while (Prakash 2012, the ON/OFF model)."""
+    """Exactly so many losses in a row, then none for a while (Prakash 2012, the ON/OFF model)."""
 
     kind: Literal["on-off"]
     """Which packets are lost."""

@@ -13,7 +13,7 @@ class Measure(Section):
     """The span over which goodput, RTT and classes are taken."""
 
     start: Duration | None = Field(default=None, alias="from")
-    """Its begin; default: when all flows that are known before the run are established (a lost SYN
+    """Its start; default: when all flows that are known before the run are established (a lost SYN
     costs seconds), or 0 if one never is or there are none."""
     end: Duration | None = Field(default=None, alias="to")
     """Its end; default: that of the run."""

@@ -94,7 +94,7 @@ class Scenario(Section):
         for field, limit in limits.items():
             if field != "queue.limit" and not self.queue.own_limits:
                 raise refuse(
-                    f"means nothing where the queue is of kind {self.queue.kind}",
+                    f"has no effect with a queue of kind {self.queue.kind}",
                     "leave it out, or choose another queue.kind",
                     field=field,
                 )
@@ -116,7 +116,7 @@ class Scenario(Section):
         if isinstance(self.shaper, TokenBucket):
             if self.shaper.latency is not None and "limit" in self.queue.model_fields_set:
                 raise refuse(
-                    "sizes the buffer, and so does queue.limit",
+                    "sets the buffer size, and so does queue.limit",
                     "leave one of the two out",
                     field="shaper.latency",
                 )
@@ -132,7 +132,7 @@ class Scenario(Section):
         for name, burst in bursts.items():
             if burst < packet:
                 raise refuse(
-                    f"{burst} is smaller than one packet of {packet} B, which could never go",
+                    f"{burst} is smaller than one packet of {packet} B, which could never be sent",
                     f'give at least "{packet}B"',
                     field=f"shaper.{name}",
                     show_value=False,  # it may be a default
@@ -154,7 +154,7 @@ class Scenario(Section):
         oversubscribed = isinstance(self.topology, FatTree) and self.topology.oversubscription > 1
         if oversubscribed and self.fabric.rate is not None:
             raise refuse(
-                "is given as well as fabric.rate, and both say how fast links between switches are",
+                "is given as well as fabric.rate, and both set the rate of links between switches",
                 "leave one of the two out",
                 field="topology.oversubscription",
             )

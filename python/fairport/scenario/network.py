@@ -84,7 +84,7 @@ class Host(Section):
         drawn = "processing" in self.model_fields_set
         if drawn and self.profile not in (None, NONE):
             raise refuse(
-                "is given as well as host.processing, and both say how long a host takes",
+                "is given as well as host.processing, and both set how long a host takes",
                 "leave one of them out; --set 'host={profile=\"linux-6-vm\"}' replaces the table",
                 field="profile",
                 show_value=False,

@@ -49,12 +49,12 @@ class EqualLength(Section):
     """Every packet goes up to a core switch, also within a pod and a rack (Prakash 2012)."""
 
     kind: Literal["equal-length"]
-    """By way of a core switch, always."""
+    """Always by a core switch."""
     core: int | None = Field(default=None, ge=0)
-    """The core of all packets, by its number; without it `per` says what has one of its own."""
+    """The core of all packets, by its number; without it, `per` says what has its own core."""
     per: Literal["flow", "packet"] = "flow"
-    """"flow": a hash of the flow chooses its core and the ways up and down. "packet": each packet
-    draws one of all ways by a core."""
+    """"flow": a hash of the flow chooses its core and its paths up and down. "packet": each packet
+    draws one of all paths by a core."""
 
     def job(self) -> Any:
         """As the engine takes it."""
@@ -62,7 +62,7 @@ class EqualLength(Section):
 
 
 class Spray(Section):
-    """Every packet takes any shortest path, all alike likely (Dixit 2013)."""
+    """Every packet takes a shortest path, each with equal probability (Dixit 2013)."""
 
     kind: Literal["spray"]
     """Shortest paths; each packet draws one."""

@@ -40,7 +40,7 @@ class Sfq(QueueDiscipline):
     kind: Literal["sfq"]
     """Stochastic fair queueing as ns-2 has it."""
     limit: PositiveLimit = Limit("40 packets")
-    """Room for all buckets together, in packets (ns-2's `maxqueue_`)."""
+    """Buffer of all buckets together, in packets (ns-2's `maxqueue_`)."""
     buckets: Count = 4
     """Buckets that pairs of addresses are hashed to. 4 is the outcast paper's; ns-2's own default
     is 16."""
@@ -82,7 +82,7 @@ class LinuxSfq(QueueDiscipline):
     kind: Literal["linux-sfq"]
     """Stochastic fair queueing as Linux has it (`tc qdisc add .. sfq`)."""
     limit: PositiveLimit = Limit("127 packets")
-    """Room for all queues together, in packets."""
+    """Buffer of all queues together, in packets."""
     depth: Count = 127
     """Packets of one queue."""
     divisor: Count = 1024
@@ -147,7 +147,7 @@ class _Controlled(QueueDiscipline):
     target: PositiveDuration = Duration("5ms")
     """Acceptable time in the queue (RFC 8289: 5 ms, for paths of the Internet)."""
     interval: PositiveDuration = Duration("100ms")
-    """How long it must have been exceeded before a packet is dropped: a long round trip (RFC 8289:
+    """How long the target must be exceeded before a packet is dropped: a long round trip (RFC 8289:
     100 ms)."""
 
     @model_validator(mode="after")
@@ -192,7 +192,7 @@ class FqCoDel(_Controlled):
     kind: Literal["fq-codel"]
     """FQ-CoDel (RFC 8290)."""
     limit: PositiveLimit = Limit("10240 packets")
-    """Room for all queues together, in bytes or in packets; the default is RFC 8290's."""
+    """Buffer of all queues together, in bytes or in packets; the default is RFC 8290's."""
     queues: Count = 1024
     """Queues that flows are hashed to."""
     quantum: PositiveSize | None = None
@@ -217,7 +217,7 @@ class StrictPriority(QueueDiscipline):
     """A pair of queues in strict priority; [classifier] says which packets go first:
     those of short flows."""
     limit: PositiveLimit = Limit("64KiB")
-    """Room of each of the two queues, in bytes or in packets."""
+    """Buffer of each of the two queues, in bytes or in packets."""
 
     def job(self) -> dict[str, Any]:
         """The discipline as the engine reads it."""

@@ -14,10 +14,10 @@ class _Shaper(Section):
     """What every shaper has."""
 
     rate: PositiveRate
-    """What it lets through in the long run. The line of `link.rate` behind it still serialises."""
+    """Long-run rate that it lets through. The line of `link.rate` behind it still serialises."""
     timer_lateness: Duration = Duration("0s")
     """A wait for tokens ends late by a draw from U(0, this): a kernel's timers are never exact.
-    With 0 all shapers beat at exactly the same rate, and phases are frozen."""
+    With 0 all shapers run at exactly the same rate, and phases are frozen."""
     hosts: bool = True
     """Whether the hosts' own ports have it too, as Mininet's links do; else the switches' alone."""
 
@@ -34,9 +34,9 @@ class TokenBucket(_Shaper):
     """Linux' `sch_tbf` without a peak rate."""
 
     kind: Literal["tbf"]
-    """A token bucket filter: a packet goes when the bucket holds all that it costs."""
+    """A token bucket filter: a packet is sent when the bucket holds tokens for all of it."""
     burst: PositiveSize = Size("20KB")
-    """What the bucket holds, and so what goes at once after a pause."""
+    """Size of the bucket, and so the burst that is sent at once after a pause."""
     latency: PositiveDuration | None = None
     """Sizes the switches' buffers as `tc` does: rate · latency + burst, in place of
     `queue.limit`."""
@@ -60,11 +60,11 @@ class Htb(_Shaper):
     """
 
     kind: Literal["htb"]
-    """A class of the hierarchical token bucket: a packet goes while there is any credit at all."""
+    """A class of the hierarchical token bucket: a packet is sent while there is any credit."""
     burst: PositiveSize = Size("15KiB")
-    """What the bucket of the rate holds. The default is Mininet's `burst 15k`."""
+    """Size of the rate's bucket. The default is Mininet's `burst 15k`."""
     cburst: PositiveSize = Size("1600B")
-    """What the bucket of the ceiling holds. The default is what `tc` takes by itself."""
+    """Size of the ceiling's bucket. The default is that of `tc`."""
 
     def job(self) -> dict[str, Any]:
         """The shaper as the engine reads it."""

@@ -49,7 +49,7 @@ def _is_number(part: Any) -> bool:
 
 
 class TcpSettings(Section):
-    """Settings of TCP; what is absent is the stack preset's."""
+    """Settings of TCP. An absent setting has the stack preset's value."""
 
     stack: str | None = None
     """The preset that the settings start from: `linux-2.6` (what the papers ran, with the
@@ -75,7 +75,7 @@ class TcpSettings(Section):
     paws: bool | None = None
     """Drop segments with old timestamps (PAWS, RFC 7323)."""
     answers_invalid_acks: bool | None = None
-    """Answer what acknowledges data that was not sent (RFC 9293)."""
+    """Answer segments that acknowledge data that was not sent (RFC 9293)."""
     ack_policy: Literal["every-segment", "delayed", "quick-ack"] | None = None
     """When the receiver acknowledges: each segment; each second one or after a delay (RFC 1122);
     delayed with Linux's quick-ACK mode."""
@@ -120,9 +120,9 @@ class TcpSettings(Section):
     timer_slack: Duration | None = None
     """What Linux adds to the timers of RACK and of tail loss probes."""
     rack: bool | None = None
-    """Loss by time, not by three duplicates (RACK, RFC 8985)."""
+    """Detect losses by time, not by three duplicates (RACK, RFC 8985)."""
     fack: bool | None = None
-    """Without `rack`: loss by the distance to the highest segment that arrived (FACK, Linux up to
+    """Without `rack`: losses are found by distance to the highest SACKed segment (FACK, Linux up to
     4.14)."""
     tail_loss_probe: bool | None = None
     """A probe after about two round trips without an ACK (TLP, RFC 8985)."""
@@ -150,14 +150,14 @@ class TcpSettings(Section):
     abc_limit: int | None = Field(default=None, ge=0, le=1_000_000)
     """Segments that an ACK may add in slow start under `abc` (L of RFC 3465: 2); 0: no limit."""
     duplicate_acks_deliver: bool | None = None
-    """Without SACK, a duplicate ACK is taken for a SACK of one segment, which does not count once
+    """Without SACK, a duplicate ACK counts as a SACK of one segment, which does not count once
     more when it is acknowledged (Linux): recovery, PRR and `abc` go by it."""
     sack_rtt: bool | None = None
-    """What is newly SACKed gives a round-trip time as well, and restarts the retransmission timer
-    if that was longer than the first segment is under way (Linux since 3.12)."""
+    """Newly SACKed data gives an RTT sample as well, and restarts the retransmission timer
+    if the sample is longer than the first segment has been in flight (Linux since 3.12)."""
     window_use_by_round: bool | None = None
-    """Whether the window was used is asked of a whole window of data, and in slow start half of it
-    will do (Linux since 3.16); without, of the moment when the sender last stopped."""
+    """Whether the window was used is decided over a whole window of data; in slow start half of it
+    is enough (Linux since 3.16). Off: only the moment when the sender last stopped counts."""
     slow_start_after_idle: bool | None = None
     """A window that was not used for a timeout's time is halved (RFC 2861, as Linux has it)."""
     window_scale: int | None = Field(default=None, ge=0, le=14)
@@ -207,8 +207,8 @@ class TcpSettings(Section):
     more, about a millisecond of the rate, 64 KB where the round trip is below half a millisecond.
     A burst takes the host's processor as long as a segment."""
     receive_offload: Duration | None = None
-    """What comes in order within this of its first segment is merged, up to 64 KB, and acknowledged
-    as one segment (GRO), such as "50us"; "0s": nothing is."""
+    """Segments that arrive in order within this of the first are merged, up to 64 KB, and
+    acknowledged as one (GRO), such as "50us"; "0s": none are."""
 
 
 class HostTcp(TcpSettings):

@@ -206,7 +206,7 @@ def _read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, A
     for key, kind in keys.items():
         if key not in document or not isinstance(document[key], kind):
             raise RunFolderError(
-                "is not what a run of this version has there",
+                "is not what a run of this version writes there",
                 file=str(folder / name),
                 field=key,
                 remedy="it is damaged, or of another version: run the scenario again",

@@ -137,7 +137,7 @@ class Dask:
         except OSError as error:
             raise self._unreachable() from error
         if not 0 < length < _LONGEST_GREETING:
-            raise self._unreachable("is no scheduler of Dask's")
+            raise self._unreachable("is not a Dask scheduler")
 
     def _require_connection(self) -> None:
         if self._client.status != "running":

@@ -38,7 +38,7 @@ def require(entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.experiment.linux is None:
             raise InputError(
-                "was not run on real hosts, or not on such that this backend can be",
+                "was not run on real hosts, or on hosts that this backend cannot imitate",
                 file="--backend linux",
                 value=entry.name,
                 remedy="`fairport reproduce --json` says which are; or use --backend simulation",

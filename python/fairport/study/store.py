@@ -166,8 +166,8 @@ class Store:
             self._writable = False
             said = error.problem if isinstance(error, OutputError) else error.strerror or error
             warnings.warn(
-                f"{self.folder}: cannot be written ({said}): the next time these"
-                f" runs are computed again; {FOLDER_VARIABLE} names another folder",
+                f"{self.folder}: cannot be written ({said}): these runs will be"
+                f" computed again next time; {FOLDER_VARIABLE} names another folder",
                 StoreWarning,
                 stacklevel=3,
             )

@@ -128,8 +128,9 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
     found += [_clock(file) for file in raw["files"] if file["clock_offset_s"]]
     if complete is None:
         found.append(
-            "One side of the switch only: drops are inferred from retransmissions, and whether they"
-            " came in a row, and at which ingress port, cannot be known."
+            "The captures show one side of the switch only. Drops are inferred from"
+            " retransmissions. Whether they were consecutive, and at which ingress port, cannot be"
+            " known."
         )
     else:
         found += _completeness(complete)

@@ -45,7 +45,7 @@ def examine() -> list[Finding]:
         _finding(
             "user namespaces",
             _user_namespaces,
-            "an ordinary user has the simulation only",
+            "an ordinary user can run the simulation only",
         ),
         _finding("network namespaces", _namespaces, "the Linux backend does not run"),
         _finding("raw frames (AF_PACKET)", _raw_frames, "the Linux backend does not run"),

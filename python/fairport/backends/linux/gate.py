@@ -66,7 +66,7 @@ def faults_of_shapers(
     """The same for the kernel's own disciplines, which keep their times themselves."""
     found = []
     if health["events_lost"]:
-        found.append(f"{health['events_lost']} packets at the queues went unseen")
+        found.append(f"{health['events_lost']} packets at the queues were not seen")
     unseen = abs(health["drops_counted"] - health["drops_traced"])
     if unseen > _UNSEEN_DROPS * health["drops_counted"] + 1:
         found.append(

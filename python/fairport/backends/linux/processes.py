@@ -81,7 +81,7 @@ class Child:
         except (EOFError, ConnectionResetError):
             status = self._process.wait()
             raise ChildError(f"the {self.name} ended early ({status})") from None
-        raise ChildError(f"the {self.name} has said nothing for {_SILENT_S:g} s")
+        raise ChildError(f"the {self.name} has not reported for {_SILENT_S:g} s")
 
     def wait(self, word: str) -> Any:
         """What its next report of this kind says."""

@@ -87,7 +87,7 @@ def check(scenario: Scenario, layout: Mapping[str, Any]) -> None:
     if len(between) >= len(names):
         raise refusal(
             "topology.kind",
-            "has more than one way between two switches, and bridges allow one",
+            "has more than one path between two switches, and bridges allow only one",
             'use a tree, such as "two-switch", or queue.implementation = "switch"',
         )
     if any(link["delay_ps"] for link in layout["links"]) or scenario.loss:

@@ -8,7 +8,7 @@ from fairport.scenario.topology.base import TopologySection, count
 
 
 class BCube(TopologySection):
-    """BCube (Guo 2009): hosts that pass on what is for others, between small switches.
+    """BCube (Guo 2009): hosts that forward packets for others, between small switches.
 
     There are n^(k+1) hosts of k + 1 ports. A host's number, to the base n, is its address in the
     paper.

@@ -41,7 +41,7 @@ class Graph(TopologySection):
     hosts: list[str] = Field(min_length=2)
     """Names of the hosts; each has one link."""
     hosts_forward: bool = False
-    """Whether hosts pass on what is for others; then they may have several links."""
+    """Whether hosts forward packets for others; then they may have several links."""
     switches: list[str]
     """Names of the switches."""
     links: list[GraphLink]

@@ -1,4 +1,4 @@
-"""Bulk flows: senders with always more to send, or with a file."""
+"""Bulk flows: senders that always have data to send, or that send a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ListedFlows(ToOneReceiver):
     start_interval: Duration = Duration("0s")
     """Each flow starts later than the one before by this, in the order of `from`."""
     stop_interval: Duration = Duration("0s")
-    """Each flow stops earlier than the one before by this: who came last goes first."""
+    """Each flow stops earlier than the one before by this: the last to start stops first."""
 
     @property
     def phase(self) -> str:
@@ -54,7 +54,7 @@ class ListedFlows(ToOneReceiver):
         if stop is not None and stop <= start:
             field = "stop_interval" if self.stop_interval else "stop"
             raise TrafficError(
-                f"lets flow {number}, from `{sender}`, stop before it starts at "
+                f"makes flow {number}, from `{sender}`, stop before it starts at "
                 f"{Duration.of(start)}",
                 field=field,
                 value=getattr(self, field),
@@ -79,7 +79,7 @@ class ListedFlows(ToOneReceiver):
 
 
 class Bulk(ListedFlows):
-    """Senders with always more to send, as iperf's, or with a file of a given size."""
+    """Senders that always have data to send, as iperf's, or that send a file of a given size."""
 
     kind: Literal["bulk"] = "bulk"
     """The workload."""

@@ -18,9 +18,9 @@ class Incast(ToOneReceiver):
     kind: Literal["incast"]
     """The workload."""
     block: PositiveSize | None = None
-    """What each sender sends in a round ("fixed block"); this or `total`."""
+    """Bytes that each sender sends in a round ("fixed block"); this or `total`."""
     total: PositiveSize | None = None
-    """What all senders together send in a round ("fixed total"), split evenly, rounded up."""
+    """Bytes that all senders together send in a round ("fixed total"), split evenly, rounded up."""
     rounds: int | None = Field(default=None, ge=1, lt=2**32)
     """How many rounds; default: to the end."""
     pause: Duration = Duration("0s")

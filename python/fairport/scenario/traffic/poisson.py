@@ -36,10 +36,10 @@ class Poisson(TrafficSection):
     overload: bool = False
     """Allows a load above 1, at which queues and flow completion times grow without bound."""
     capacity: PositiveRate | None = None
-    """What load 1 is; default: the rates of the senders' links together."""
+    """Capacity at load 1; default: the rates of the senders' links together."""
     sizes: Sizes = "web-search"
     """"web-search" and "data-mining" (in bytes), "web-search-packets" and "data-mining-packets" (in
-    packets of 1460 B), or a file with a size and the share of flows of that size and less a line;
+    packets of 1460 B), or a file that has, per line, a size and the share of flows up to it;
     also "20kB" for a fixed size and "2kB..200kB" for uniform ones."""
     count: int | None = Field(default=None, ge=1, alias="flows")
     """How many flows; default: to the end."""

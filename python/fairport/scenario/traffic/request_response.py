@@ -19,7 +19,7 @@ class RequestResponse(TrafficSection):
     kind: Literal["request-response"]
     """The workload."""
     servers: Selector
-    """Who answers; connections are dealt out to them in turn."""
+    """Who answers; connections are assigned to them in turn."""
     clients: Selector
     """Who opens connections and asks."""
     connections: int = Field(default=1, ge=1, le=100_000)

@@ -20,7 +20,7 @@ _LATEST_S = 2**63 / _PICOSECONDS
 
 
 class Trace(TrafficSection):
-    """Flows as a file lists them."""
+    """Flows that a file lists."""
 
     kind: Literal["trace"]
     """The workload."""
@@ -79,7 +79,7 @@ class Trace(TrafficSection):
         self._none(rows, ~start.is_between(0, _LATEST_S), "has a start of {start_s}")
         self._none(rows, pl.col("src") == pl.col("dst"), "sends from {src} to itself")
         if rows.is_empty():
-            raise self._refused("holds no flows", "give a flow a row")
+            raise self._refused("holds no flows", "give each flow one row")
         return rows.sort("start_s", maintain_order=True)
 
     def _read(self) -> pl.DataFrame:

@@ -21,7 +21,7 @@ class Web(TrafficSection):
     servers: Selector
     """Who sends; each page comes from one of them, drawn uniformly."""
     clients: Selector
-    """Who receives; the sessions are dealt out to them in turn."""
+    """Who receives; the sessions are assigned to them in turn."""
     sessions: int = Field(default=150, ge=1, le=1_000_000)
     """Users."""
     session_gap: PositiveDuration = Duration("1s")
@@ -31,7 +31,7 @@ class Web(TrafficSection):
     object_gap: PositiveDuration = Duration("50ms")
     """Mean of the exponential time between the starts of two objects of a page."""
     objects: tuple[int, int] = (2, 7)
-    """Objects of a page: fewest and most, all numbers between them alike likely."""
+    """Objects of a page: fewest and most; the number is drawn uniformly between them."""
     object_packets: tuple[int, int] = (4, 200_000)
     """Smallest and largest object, in packets; between them a Pareto distribution."""
     shape: float = Field(default=1.2, ge=0.1, le=10)
