@@ -21,7 +21,7 @@ from typing import Any
 
 from benches.process import in_a_process, peak_bytes
 from validation.markdown import between_markers, table
-from validation.peers import htsim, ns3
+from validation.peers import UnavailableError, htsim, ns3
 
 DOCS = Path(__file__).parents[1] / "docs"
 _PS_PER_S = 1_000_000_000_000
@@ -132,12 +132,12 @@ def _measure(size: Size, rounds: int, missing: list[str]) -> Row:
         setups.append(in_a_process(__file__, json.dumps(request))["wall_s"])
         try:
             htsims.append(_htsim_ns(size))
-        except htsim.UnavailableError as error:
+        except UnavailableError as error:
             missing.append(f"htsim was not measured: {error}.")
         try:
             if size.is_bulk and size.k <= 8:
                 ns3s.append(1e9 / ns3.hops_per_s(ns3.build(), size.k))
-        except ns3.UnavailableError as error:
+        except UnavailableError as error:
             missing.append(f"ns-3 was not measured: {error}.")
     facts = {(run["fingerprint"], run["packet_hops"]) for runs in ours.values() for run in runs}
     if len(facts) > 1:
@@ -250,8 +250,8 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         axes = figure.subplots()
         lines: dict[str, tuple[str, str, str]] = {
             "Fairport, one core": ("alone_ns", style.BLUE, "o"),
-            "Fairport, all cores": ("together_ns", "#009e73", "^"),
-            "htsim": ("htsim_ns", "#d55e00", "s"),
+            "Fairport, all cores": ("together_ns", style.GREEN, "^"),
+            "htsim": ("htsim_ns", style.DROPPED, "s"),
             "ns-3, its wheel": ("ns3_ns", style.INK, "x"),
         }
         for name, (cost_of, colour, marker) in lines.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benches import command, engine
 from validation.markdown import between_markers, table
-from validation.peers import ns3
+from validation.peers import UnavailableError, ns3
 
 ROOT = Path(__file__).parents[1]
 # of jobs that are compared with each other: a difference of a few per cent needs more turns
@@ -81,7 +81,7 @@ def against_ns3() -> str:
             for job, k in ((engine.OUTCAST, 4), (engine.LARGE, 8))
             for ours, theirs in [side_by_side(peer, job, k)]
         ]
-    except ns3.UnavailableError as error:
+    except UnavailableError as error:
         return f"ns-3 was not measured: {error}."
     what = f"ns-3 {ns3.VERSION}, {peer.what}"
     heads = ["job", f"{what}: million packet-hops/s", "Fairport", "ratio"]

@@ -29,6 +29,7 @@ from pathlib import Path
 
 from validation.case import Options
 from validation.markdown import table
+from validation.peers import UnavailableError, do
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "target" / "peers" / "packetdrill"
@@ -41,10 +42,6 @@ ENOUGH = 0.95
 TRIES = 5
 SECONDS = 60
 CLASSES = [f"{algorithm}, SACK {sack}" for algorithm in ("reno", "cubic") for sack in ("on", "off")]
-
-
-class UnavailableError(Exception):
-    """The comparison cannot be made here; says why."""
 
 
 @dataclass(frozen=True)
@@ -192,15 +189,8 @@ def _packetdrill() -> Path:
             raise UnavailableError(f"there is no {tool}")
     source = os.environ.get("PACKETDRILL_SOURCE", SOURCE)
     HOME.mkdir(parents=True, exist_ok=True)
-    _do("fetch packetdrill", "git", "clone", "--quiet", source, HOME / COMMIT)
-    _do("find its commit", "git", "-C", HOME / COMMIT, "checkout", "--quiet", COMMIT)
-    _do("configure it", "sh", "-c", f"cd {folder} && ./configure")
-    _do("build it", "make", "-C", folder, "packetdrill")
+    do("fetch packetdrill", "git", "clone", "--quiet", source, HOME / COMMIT)
+    do("find its commit", "git", "-C", HOME / COMMIT, "checkout", "--quiet", COMMIT)
+    do("configure it", "sh", "-c", f"cd {folder} && ./configure")
+    do("build it", "make", "-C", folder, "packetdrill")
     return program
-
-
-def _do(what: str, *command: str | Path) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        last = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
-        raise UnavailableError(f"could not {what}: {last}")

@@ -3,11 +3,14 @@
 //! The run is the same either way. Two threads that wait for each other every few microseconds are of use while each has a
 //! core for itself; where other programs want the cores as well, they wait for each other most of the time.
 
-/// A try of the other way is a small part of a slice.
-pub(crate) const TRY_PART: u64 = 8;
-/// Slices before the other way is tried again; twice as many after each try in vain. One try may fall into a bad
-/// moment, so the first follow soon.
+/// A try of the other way is this part of a slice: what it needs first, a thread and what is in the caches, takes up to
+/// a millisecond.
+pub(crate) const TRY_PART: u64 = 2;
+/// Slices before the other way is tried; twice as many after each try in vain. One try may fall into a bad moment, so
+/// the first follow soon.
 const SLICES_BETWEEN_TRIES: u32 = 2;
+/// So much does one slice count for its way: a single one that was disturbed changes nothing unless by much.
+const WEIGHT: f64 = 0.25;
 
 /// How fast each way is.
 #[derive(Debug)]
@@ -15,7 +18,7 @@ pub(crate) struct Pace {
     /// chosen by the caller, once and for all
     fixed: Option<bool>,
     at_once: bool,
-    /// of the last slice on one thread and at once; unknown before
+    /// on one thread and at once: a moving average, from the last try on; unknown before
     s_per_hop: [Option<f64>; 2],
     slices: u32,
     next_try: u32,
@@ -23,10 +26,11 @@ pub(crate) struct Pace {
 }
 
 impl Default for Pace {
+    /// At once at first: a run is cut where that is expected to be faster.
     fn default() -> Self {
         Self {
             fixed: None,
-            at_once: false,
+            at_once: true,
             s_per_hop: [None; 2],
             slices: 0,
             next_try: 1,
@@ -56,17 +60,20 @@ impl Pace {
 
     /// A slice took so long per packet-hop.
     pub(crate) fn note(&mut self, at_once: bool, is_try: bool, s_per_hop: f64) {
-        self.s_per_hop[usize::from(at_once)] = Some(s_per_hop);
+        let average = &mut self.s_per_hop[usize::from(at_once)];
+        let before = average.filter(|_| !is_try).unwrap_or(s_per_hop);
+        *average = Some(before + WEIGHT * (s_per_hop - before));
         let [Some(alone), Some(together)] = self.s_per_hop else {
             return;
         };
         let was = std::mem::replace(&mut self.at_once, together < alone);
-        if is_try {
-            self.between_tries = if was == self.at_once {
-                self.between_tries.saturating_mul(2)
-            } else {
-                SLICES_BETWEEN_TRIES
-            };
+        let has_changed = was != self.at_once;
+        if has_changed {
+            self.between_tries = SLICES_BETWEEN_TRIES;
+        } else if is_try {
+            self.between_tries = self.between_tries.saturating_mul(2);
+        }
+        if has_changed || is_try {
             self.next_try = self.slices.saturating_add(self.between_tries);
         }
     }
@@ -94,18 +101,39 @@ mod tests {
         assert!(share_at_once(1000, 1.0, 2.0) < 0.02);
     }
 
+    /// Which slices are at once, where those take so long per packet-hop and those on one thread 2.
+    fn ways(slices: u32, together: impl Fn(u32) -> f64) -> Vec<bool> {
+        let mut pace = Pace::default();
+        let mut slice = |number| {
+            let (way, is_try) = pace.next();
+            pace.note(way, is_try, if way { together(number) } else { 2.0 });
+            way
+        };
+        (0..slices).map(&mut slice).collect()
+    }
+
+    fn count(ways: &[bool]) -> usize {
+        ways.iter().filter(|at_once| **at_once).count()
+    }
+
     #[test]
     fn a_machine_that_becomes_busy_is_noticed_at_once() {
-        let mut pace = Pace::default();
-        let mut ways = Vec::new();
-        for slice in 0..100 {
-            let (way, is_try) = pace.next();
-            let together = if slice < 50 { 1.0 } else { 8.0 };
-            pace.note(way, is_try, if way { together } else { 2.0 });
-            ways.push(way);
-        }
-        assert!(ways[10..50].iter().filter(|at_once| **at_once).count() > 36);
+        let ways = ways(100, |slice| if slice < 50 { 1.0 } else { 8.0 });
+        assert!(count(&ways[..50]) > 44);
         // tried again after 2, 4, 8 and 16 slices
-        assert!(ways[51..].iter().filter(|at_once| **at_once).count() < 6);
+        assert!(count(&ways[51..]) < 6);
+    }
+
+    #[test]
+    fn one_slice_that_is_disturbed_changes_nothing() {
+        let disturbed = |slice| if slice % 20 == 10 { 3.0 } else { 1.0 };
+        assert!(count(&ways(1000, disturbed)) > 980);
+    }
+
+    #[test]
+    fn a_moment_in_which_the_machine_is_busy_is_forgotten_soon() {
+        let ways = ways(1000, |slice| if slice == 500 { 100.0 } else { 1.0 });
+        assert!(count(&ways[..500]) > 490);
+        assert_eq!(count(&ways[501..505]), 2);
     }
 }

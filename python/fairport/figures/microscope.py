@@ -19,7 +19,7 @@ CAPTION = (
     "Middle: bytes in the buffer when each packet arrived. Below: congestion windows of the "
     "senders, or, of captures, what they have in flight."
 )
-MARKED = "#009e73"
+MARKED = style.GREEN
 # Of more ingress ports than this, those with most packets are shown.
 MOST_PORTS = 8
 # Windows that are drawn in a colour of their own.

@@ -33,6 +33,7 @@ MUTED = "#5d6b78"
 GRID = "#dde3e8"
 PAPER = "#ffffff"
 BLUE = "#0072b2"
+GREEN = "#009e73"
 
 NO_FLOWS = "no TCP flows to compare"
 
@@ -97,7 +98,7 @@ class Look:
 _LOOKS = {
     2: Look("#d55e00", "", "o"),
     3: Look(BLUE, "....", "D"),
-    4: Look("#009e73", "/////", "s"),
+    4: Look(GREEN, "/////", "s"),
     5: Look("#cc79a7", "xxxx", "v"),
     6: Look(BLUE, "", "^"),
 }

@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from validation.peers import UnavailableError, do
+
 HERE = Path(__file__).parent
 HOME = HERE.parents[2] / "target" / "peers" / "htsim"
 REPOSITORY = "https://github.com/Broadcom/csg-htsim"
@@ -27,10 +29,6 @@ _SOURCES = (
 )
 _MINIMUM_RTO = re.compile(r"if \(_rto<timeFromSec\(0\.25\)\)\s*_rto = timeFromSec\(\.25\);")
 _MESSAGE = re.compile(r'    cout <<"At " << now/\(double\)1000000000.*?endl;', re.DOTALL)
-
-
-class UnavailableError(Exception):
-    """htsim is not available; says why."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ def build(rto_min_ps: int) -> Path:
     _change(changed / "tcp.cpp", rto_min_ps)
     files = [str(changed / f"{name}.cpp") for name in _SOURCES]
     flags = ("-O3", "-DNDEBUG", "-march=native", "-std=c++17", "-w", "-I", changed)
-    _do("build the program", compiler, *flags, "-o", program, HERE / "fat_tree.cc", *files)
+    do("build the program", compiler, *flags, "-o", program, HERE / "fat_tree.cc", *files)
     return program
 
 
@@ -114,8 +112,8 @@ def _source() -> Path:
     clone = HOME / "clone"
     if not clone.exists():
         HOME.mkdir(parents=True, exist_ok=True)
-        _do("get its sources", "git", "clone", "--quiet", REPOSITORY, clone)
-    _do("get its revision", "git", "-C", clone, "checkout", "--quiet", REVISION)
+        do("get its sources", "git", "clone", "--quiet", REPOSITORY, clone)
+    do("get its revision", "git", "-C", clone, "checkout", "--quiet", REVISION)
     return clone
 
 
@@ -126,10 +124,3 @@ def _change(tcp: Path, rto_min_ps: int) -> None:
     if (limits, messages) != (1, 1):
         raise UnavailableError(f"its sources are not those of revision {REVISION[:7]}")
     tcp.write_text(text, encoding="utf-8")
-
-
-def _do(what: str, *command: str | Path) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        last = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
-        raise UnavailableError(f"could not {what}: {last}")

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from validation.peers import UnavailableError, do
 
 HERE = Path(__file__).parent
 HOME = HERE.parents[2] / "target" / "peers"
@@ -34,10 +35,6 @@ _JOB = (
     *("--qbytes=16384", "--cc=TcpBic", "--seed=1", "--jitter=0.01"),
     *("--hostDelay=80", "--linkDelay=25", "--dj=20", "--delack=1"),
 )
-
-
-class UnavailableError(Exception):
-    """ns-3 is not available; says why."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +80,9 @@ def _on_wheel(compiler: str, name: str) -> Path:
     if program.exists() and program.stat().st_mtime > changed:
         return program
     python = HOME / "venv" / "bin" / "python"
-    _do("make a virtual environment", sys.executable, "-m", "venv", HOME / "venv")
-    _do("install ns-3", python, "-m", "pip", "install", "--quiet", f"ns3=={VERSION}.*")
-    where = Path(_do("find ns-3", python, "-c", "import ns3; print(*ns3.__path__)").split()[0])
+    do("make a virtual environment", sys.executable, "-m", "venv", HOME / "venv")
+    do("install ns-3", python, "-m", "pip", "install", "--quiet", f"ns3=={VERSION}.*")
+    where = Path(do("find ns-3", python, "-c", "import ns3; print(*ns3.__path__)").split()[0])
     # the wheel is a release build with logging and assertions, which its headers must know
     how = ["-DNS3_BUILD_PROFILE_RELEASE", "-DNS3_LOG_ENABLE", "-DNS3_ASSERT_ENABLE"]
     libraries = [f"-lns{VERSION}-{module}" for module in _MODULES]
@@ -104,7 +101,7 @@ def _on_own_build(compiler: str, name: str, build: Path) -> Path:
 
 
 def _compile(compiler: str, program: Path, headers: Path, libraries: Path, how: list[str]) -> None:
-    _do(
+    do(
         "build the program",
         *(compiler, "-O3", "-DNDEBUG", "-march=native", "-std=c++23"),
         *("-isystem", headers, "-o", program),
@@ -118,16 +115,8 @@ def _source(name: str) -> Path:
 
 def hops_per_s(peer: Peer, k: int) -> float:
     """Packet-hops per second of the many-to-one job on a k-ary fat-tree, once."""
-    printed = _do("run the program", peer.program, f"--k={k}", f"--time={SIMULATED_S}", *_JOB)
+    printed = do("run the program", peer.program, f"--k={k}", f"--time={SIMULATED_S}", *_JOB)
     speed = re.search(r"hops_per_s=(\d+)", printed)
     if speed is None:
         raise UnavailableError("the program did not print its speed")
     return float(speed[1])
-
-
-def _do(what: str, *command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        last = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
-        raise UnavailableError(f"could not {what}: {last}")
-    return done.stdout

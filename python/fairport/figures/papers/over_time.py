@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LOOKS: tuple[dict[str, Any], ...] = (
     {"color": style.DROPPED, "linestyle": "-"},
     {"color": style.BLUE, "linestyle": "--"},
-    {"color": "#009e73", "linestyle": "-."},
+    {"color": style.GREEN, "linestyle": "-."},
     {"color": style.INK, "linestyle": ":"},
 )
 

@@ -17,7 +17,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from fairport.figures import style
 from fairport.figures.studies.view import View, axis_title, label_axes, panels, ticks
 
-_COLOURS = (style.BLUE, style.DROPPED, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", style.INK)
+_COLOURS = (style.BLUE, style.DROPPED, style.GREEN, "#cc79a7", "#e69f00", "#56b4e9", style.INK)
 _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))  # colours and marks come again with the next
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X")
 _LARGEST_SPAN = 30
