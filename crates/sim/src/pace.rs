@@ -96,6 +96,19 @@ mod tests {
     }
 
     #[test]
+    fn a_fixed_pace_tries_nothing() {
+        for at_once in [false, true] {
+            let mut pace = Pace::fixed(at_once);
+            for _ in 0..100 {
+                assert_eq!(pace.next(), (at_once, false));
+                // however much faster the other way is said to be
+                pace.note(at_once, false, 8.0);
+                pace.note(!at_once, true, 1.0);
+            }
+        }
+    }
+
+    #[test]
     fn the_faster_way_is_found_and_kept() {
         assert!(share_at_once(1000, 2.0, 1.0) > 0.98);
         assert!(share_at_once(1000, 1.0, 2.0) < 0.02);

@@ -50,6 +50,23 @@ fn a_packets_size_is_what_the_buffer_counts_for_it() {
 }
 
 #[test]
+fn a_datagrams_sequence_number_counts_the_bytes_before_it() {
+    let mut job = datagrams(2, 1000, 800_000_000);
+    job["duration_ps"] = json!(seconds(0.05));
+    let recorded = run(&job);
+    let flows = column(&recorded, "drops", "flow");
+    let numbers = column(&recorded, "drops", "seq");
+    // all datagrams have the same way, so they are dropped in the order in which they were sent
+    for flow in [0.0, 1.0] {
+        let rows = (0..flows.len()).filter(|row| flows[*row] == flow);
+        let lost: Vec<f64> = rows.map(|row| numbers[row]).collect();
+        assert!(lost.len() > 10, "{lost:?}");
+        assert!(lost.windows(2).all(|pair| pair[0] < pair[1]), "{lost:?}");
+        assert!(lost.iter().all(|number| number % 1000.0 == 0.0), "{lost:?}");
+    }
+}
+
+#[test]
 fn what_a_host_has_yet_to_send_at_the_end_is_not_dropped_within_the_run() {
     // The application writes a datagram each 8 us, the host takes 100 us for one: at the end of the
     // run most are still to be processed, and the NIC, which is slower still, will drop many.
