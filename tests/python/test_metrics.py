@@ -70,6 +70,7 @@ def test_a_run_by_ingress_goes_over_flows_and_a_run_by_flow_over_packets_of_othe
     assert by_ingress["flows"].to_list() == [2, 1]
     by_flow = metrics.drop_runs(drops, "flow").sort("flow")
     assert by_flow["length"].to_list() == [3, 1], "flow 0 lost three packets in a row"
+    assert by_flow["flows"].to_list() == [1, 1]
     assert metrics.drop_runs(drops, "port")["length"].to_list() == [2, 1, 1]
 
 
@@ -259,6 +260,12 @@ def test_the_bottleneck_is_where_most_flows_lose_not_where_most_is_lost():
     lossless = ports.with_columns(drops=0)
     assert metrics.bottleneck(lossless)["port"] == "core0:0", "the busiest when nothing is lost"
     assert metrics.bottleneck(ports.head(0)) is None
+    # a port that only ACKs pass, and are dropped at, has no flow's data
+    acks = ports.with_columns(
+        pl.when(pl.col("port") == "core0:0").then(7).otherwise(0).alias("drops"),
+        pl.when(pl.col("port") == "core0:0").then(0).otherwise(12).alias("flows"),
+    )
+    assert metrics.bottleneck(acks)["port"] == "core0:0"
 
 
 def test_summary_has_the_promised_keys_and_is_consistent():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fairport import _toml
 from fairport.papers.model import (
     Claim,
     Claims,
@@ -116,7 +117,9 @@ def test_the_last_axis_is_the_sweeps_unless_another_is_named() -> None:
         "duration": [{"name": "d1", "label": "one", "value": "1s"}],
     }
     assert [title for _, title, _ in combined(axes)] == ["one, s1"]
-    assert [title for _, title, _ in combined(axes, along="seed")] == ["s1, one"]
+    # in a file the name of the axis is written twice
+    along = _toml.loads('along = "seed"')
+    assert [title for _, title, _ in combined(axes, **along)] == ["s1, one"]
     with pytest.raises(ValidationError, match="is not an axis"):
         combined(axes, along="none")
 

@@ -64,7 +64,7 @@ def test_one_state_is_seldom_taken_for_two(draw: object) -> None:
 def test_states_are_five_standard_deviations_apart() -> None:
     # each half has a standard deviation of 0.1 about its mean
     half = np.array([-0.1, 0.1] * 8) * np.sqrt(15 / 16)
-    for apart, found in ((0.49, None), (0.51, (1.0, 1.51))):
+    for apart, found in ((0.499, None), (0.501, (1.0, 1.501))):
         assert states(np.concatenate([1.0 + half, 1.0 + apart + half])) == (
             found and pytest.approx(found)
         )
@@ -72,6 +72,21 @@ def test_states_are_five_standard_deviations_apart() -> None:
 
 def test_two_states_that_are_nearly_the_same_are_one() -> None:
     assert states(np.array([0.980] * 10 + [0.985] * 10)) is None
+    # they differ by more than a fifth of the larger one
+    assert states(np.array([8.0] * 5 + [10.0] * 5)) is None
+    assert states(np.array([7.9] * 5 + [10.0] * 5)) == pytest.approx((7.9, 10.0))
+
+
+def test_means_of_exactly_five_standard_deviations_are_one_state() -> None:
+    # the squares of both groups add up to 4, of five values: a standard deviation of 1
+    lower = np.array([9.0, 9.0, 10.0, 11.0, 11.0])
+    assert states(np.concatenate([lower, lower + 5.0])) is None
+    assert states(np.concatenate([lower, lower + 5.1])) == pytest.approx((10.0, 15.1))
+
+
+def test_states_need_eight_seeds() -> None:
+    assert states(np.array([0.2] * 4 + [1.0] * 3)) is None
+    assert states(np.array([0.2] * 4 + [1.0] * 4)) == pytest.approx((0.2, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -94,6 +109,17 @@ def test_seeds_are_added_where_the_interval_is_wide() -> None:
     assert more == [({"point": "wide"}, 5), ({"point": "wide"}, 6)]
     assert more_seeds(of, ["point"], Precision("ratio", 0.1, most_seeds=5)) == more[:1]
     assert more_seeds(of, ["point"], Precision("ratio", 0.1, most_seeds=4)) == []
+
+
+def test_half_of_the_interval_is_compared_with_the_share_of_the_median() -> None:
+    # The median of a resample is one of the three values with 2.5 % and more each.
+    of = runs(a=[0.92] * 3 + [1.08] * 3)
+    (row,) = summary(of, ["point"], "ratio").to_dicts()
+    assert (row["low"], row["median"], row["high"]) == pytest.approx((0.92, 1.0, 1.08))
+    assert more_seeds(of, ["point"], Precision("ratio", 0.09)) == []
+    # half as many as there were
+    more = more_seeds(of, ["point"], Precision("ratio", 0.07))
+    assert [seed for _, seed in more] == [7, 8, 9]
 
 
 def test_of_fewer_than_six_seeds_there_is_no_95_percent_interval() -> None:

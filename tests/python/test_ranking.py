@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fairport.study.measures import MEASURES, Groups
-from fairport.study.ranking import NOTE, conclusion, ranking
+from fairport.study.ranking import NOTE, change, conclusion, ranking
 
 LONE = Groups("2-hop", "6-hop", [0], list(range(1, 13)), "edge0.0:0")
 EQUALS = Groups("", "2-hop", [], list(range(13)), "s0:0")
@@ -200,6 +200,19 @@ def test_what_hardly_changes_is_not_named(
     start = "the 2-hop flow gets 1.00 of its 6-hop peers' goodput (1.00 to 1.00), 0.20 without"
     assert sentence(without_words) == f"{start}. Needs: switch."
     assert sentence(words[1]) == f"{start}; {words[0]}. Needs: switch."
+
+
+def test_a_change_is_named_from_the_least_on() -> None:
+    assert change("it", 0.25, 0.25) == "it 25 % higher"
+    assert change("it", -0.25, 0.25) == "it 25 % lower"
+    assert change("it", 0.6, 0.25) == "it 60 % higher"
+    assert change("it", 0.24, 0.25) == change("it", None, 0.25) == ""
+
+
+def test_an_index_that_changes_by_exactly_the_least_is_as_even() -> None:
+    # one flow of fifty has it all, then two of them share it
+    before, now = NONE | {"jain_index_median": 0.02}, row("fix", 1, 1, 1, jain_index_median=0.04)
+    assert "Jain" not in ranking([now], before, LONE)[0].sentence
 
 
 def test_the_note_says_the_limits_of_the_ranking() -> None:
