@@ -244,6 +244,12 @@ def test_share_of_the_standstill_is_by_time_and_within_the_measurement():
     assert metrics.blackout_timeout_share(runs, 5, 10) is None
 
 
+@pytest.mark.parametrize(("sizes", "is_endless"), [([None] * 300, True), ([None, 1], False)])
+def test_flows_are_endless_if_none_of_them_has_a_size(sizes, is_endless):
+    flows = pl.DataFrame({"size_bytes": pl.Series(sizes, dtype=pl.UInt64)})
+    assert metrics.is_endless(flows) is is_endless
+
+
 def test_the_bottleneck_is_where_most_flows_lose_not_where_most_is_lost():
     ports = pl.DataFrame(
         {
@@ -260,6 +266,8 @@ def test_the_bottleneck_is_where_most_flows_lose_not_where_most_is_lost():
     lossless = ports.with_columns(drops=0)
     assert metrics.bottleneck(lossless)["port"] == "core0:0", "the busiest when nothing is lost"
     assert metrics.bottleneck(ports.head(0)) is None
+    one_drop = ports.with_columns(drops=pl.Series([9000, 1, 0]))
+    assert metrics.bottleneck(one_drop)["port"] == "edge0.0:0"
     # a port that only ACKs pass, and are dropped at, has no flow's data
     acks = ports.with_columns(
         pl.when(pl.col("port") == "core0:0").then(7).otherwise(0).alias("drops"),

@@ -66,6 +66,7 @@ CUBIC, BIC = (
         (Claim, ORDER, {"rising": ["a", "b"]}, {"rising": ["a"]}),
         (Claim, ORDER, {"falling": ["a", "b"]}, {"falling": ["a"]}),
         (Claim, ORDER | {"rising": ["a", "b"]}, {"over": ["c", "d"]}, {"over": ["c"]}),
+        (Claim, ORDER | {"rising": ["a", "b"]}, {"over": ["c", "d"]}, {"over": list("cde")}),
         (Claim, CLAIM, {"hop_class": "2-hop"}, {"metric": "no such"}),
         (Claim, CLAIM | {"metric": "throughput_ratio"}, {"hop_class": "2-hop"}, {"hop_class": ""}),
         (Claims, {}, {"claim": [CLAIM]}, {"claim": []}),

@@ -55,6 +55,7 @@ ACCEPTED = {
     ("len(classes)==1:", "len(classes)<=1:"): "without classes there is an earlier answer",
     ("len(self.over)!=len(order)", "len(self.over)isnotlen(order)"): "small numbers exist once",
     ('pl.col("drops")>0', 'pl.col("drops")!=0'): "no count is negative",
+    (".otherwise(0),", ".otherwise(-1),"): "a port without drops is after the others either way",
     ("*,", "/,"): "every call names these arguments",
     ("null_count()==", "null_count()>="): "no more rows lack a value than there are",
     ("missing<=0", "missing<0"): "where none is missing none is added either way",
