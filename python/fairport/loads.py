@@ -59,7 +59,7 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
     if rto_min_s and simulated_s < FEW_TIMEOUTS * rto_min_s:
         said.append(
             f"The run lasts {_ms(simulated_s)}, less than {FEW_TIMEOUTS} minimum RTOs of"
-            f" {_ms(rto_min_s)}: a flow that waits for one timeout hardly gets another chance."
+            f" {_ms(rto_min_s)}: a flow that waits for one timeout has little time left to recover."
         )
     waiting = [one for one in found.get("traffic", []) if one["unfinished"]]
     if waiting:

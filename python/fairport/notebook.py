@@ -1,4 +1,4 @@
-"""What a notebook gets besides: figures below a result's table, and progress of what takes long.
+"""What a notebook shows: figures below a result's table, and the progress of long calls.
 
 `import fairport` calls `set_up` where IPython runs; nothing else needs this module.
 """

@@ -165,7 +165,7 @@ def test_fixes_come_in_the_order_of_their_gains_and_then_of_what_they_need() -> 
         " factor of 2); worse than no fix: a. Ranked by rounds done of traffic 0 (incast)."
     )
     assert conclusion(found[3:], [INCAST]).startswith(
-        "No fix is clearly better than none; worse than no fix: a."
+        "No fix is clearly better than no fix at all; worse than no fix: a."
     )
     both = conclusion(found[:1], [INCAST, TRANSFERS])
     assert both.endswith("of traffic 1 (poisson), by the geometric mean of the gains.")

@@ -1,4 +1,4 @@
-"""Whether the machine can hold a run, asked before the run starts."""
+"""Checks before a run whether the machine has enough memory for it."""
 
 from __future__ import annotations
 

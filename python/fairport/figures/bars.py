@@ -26,7 +26,7 @@ TITLE = "Goodput of each flow"
 CAPTION = (
     "The goodput of each flow over three spans of the same run: one bar per flow, as in the paper, "
     "or, with more than 40 flows, the share of a class's flows that got at most so much. "
-    "Unfairness that evens out with time is chance; what remains over the whole run is structure. "
+    "Unfairness that evens out with time is chance. What remains over the whole run is structural. "
     "The dotted line is the fair share."
 )
 _GOODPUT = QUANTITIES["goodput_bps"]

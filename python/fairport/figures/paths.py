@@ -61,7 +61,7 @@ def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
         picture.text(
             1 - 0.1 / style.WIDTH_IN,
             1 - 0.12 / height,
-            "circles: hosts; a line widens with its flows",
+            "circles: hosts; wider lines carry more flows",
             va="top",
             ha="right",
             color=style.MUTED,

@@ -1,4 +1,4 @@
-"""Hidden forerunners of files and folders: unique, locked while written, removed when stale.
+"""Hidden temporary files and folders: unique, locked while written, removed when stale.
 
 A name is `.NAME.TOKEN.partial`, that of a file with its ending again. The token is random, so two
 processes with the same number (in two containers) have different names. A lock says whether a

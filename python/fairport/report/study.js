@@ -342,7 +342,7 @@
     const of = number();
     const better = { even: "the nearest to 1", less: "the lowest", more: "the highest" }[of.goal];
     byId("says").textContent = isAxis(view.best)
-      ? `Which ${doc.axes[view.best].title} is best, by the median of ${named(of)}: ${better}. The strip at the right of a cell: what is as good, by the 95 % intervals. A cut cell is bistable, and its worse state counts.`
+      ? `Which ${doc.axes[view.best].title} is best, by the median of ${named(of)}: ${better}. The strip at the right of a cell shows the values that are as good, by the 95 % intervals. A cut cell is bistable, and its worse state counts.`
       : `Median of ${named(of)} over the seeds. A cell cut in two is bistable: its seeds have two states, and both are shown.`;
   }
 

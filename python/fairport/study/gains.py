@@ -97,7 +97,11 @@ def conclusion(ordered: Sequence[Ranked], ranked: Sequence[ComparedLoad]) -> str
     """The comparison in one sentence."""
     better = [f"{one.fix} ({one.effect})" for one in ordered if one.effect.startswith("better")]
     worse = [one.fix for one in ordered if one.effect.startswith("worse")]
-    found = f"Best: {', then '.join(better)}" if better else "No fix is clearly better than none"
+    found = (
+        f"Best: {', then '.join(better)}"
+        if better
+        else "No fix is clearly better than no fix at all"
+    )
     if worse:
         found += f"; worse than no fix: {', '.join(worse)}"
     return f"{found}. {ranked_by(ranked)}"

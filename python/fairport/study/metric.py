@@ -1,4 +1,4 @@
-"""By which numbers a comparison compares: the metric follows the workload.
+"""The metrics of a comparison: the metric follows the workload.
 
 Long-lived flows are compared by the share that each gets, an incast by its rounds, transfers by
 their completion times, requests by their response times, datagrams by loss and delay. A *load* is

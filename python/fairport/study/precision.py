@@ -1,4 +1,4 @@
-"""What the seeds of a point say together: medians with their intervals, and whether they have two.
+"""Statistics over the seeds of a point: medians, intervals, and whether there are two states.
 
 An outcome may be bistable: most seeds in one state, the others in another, none between. A mean or
 a median of such a point is no state that the network has, so the point is flagged, and figures mark

@@ -27,7 +27,7 @@ COLOURS = (
     *("#543005", "#1b7837"),
 )
 _GOALS = {"more": "The highest {}", "less": "The lowest {}", "even": "The {} nearest to 1"}
-_NOTE = "number: the best median; strip at the right: what is as good, by the 95 % intervals"
+_NOTE = "number: the best median; strip at the right: values as good, by the 95 % intervals"
 _CUT = "; cut: bistable, its worse state counts"
 _RIGHT_IN = 1.5
 _STRIP = 0.2

@@ -1,4 +1,4 @@
-"""The part of the report that is for looking and touching: data and scripts within the page.
+"""The interactive part of the report: data and scripts within the page.
 
 `data.py` makes the document of one run. It goes into the page compressed, one block per seed, and
 the scripts unpack the block that is looked at. They are small files that make one script: `view.js`
