@@ -14,6 +14,7 @@ use crate::event_queue::EventQueue;
 use crate::observer::Observer;
 use crate::pool::{Handle, Pool, Transit};
 use crate::port::{Location, OutputPort, PortConfig};
+use crate::prefetch::prefetch;
 use crate::routing::Routes;
 use crate::topology::{NodeId, PortId};
 
@@ -174,7 +175,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// A host that is the next to receive a packet has what it will need fetched, while the present
+    /// The port or the host to which the next packet comes has what it will need fetched, while the present
     /// arrival is dealt with.
     #[inline]
     fn prefetch_next(&self, hosts: &impl Hosts<P, O>) {
@@ -182,6 +183,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             let header = self.packets.header(Handle::at(packet as usize));
             if header.output == Routes::END {
                 hosts.expect(self.ports[from as usize].location.far_node, header);
+            } else {
+                prefetch(&self.ports[header.output.0 as usize]);
             }
         }
     }
