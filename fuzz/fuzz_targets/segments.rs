@@ -23,7 +23,7 @@ use libfuzzer_sys::fuzz_target;
 const BURST_MAX: usize = 10_000;
 /// Things that happen until two endpoints that nothing hinders any more are done.
 const ENDING_MAX: usize = 200_000;
-/// Octets that each side writes at most.
+/// Most bytes that each side writes.
 const WRITTEN_MAX: u64 = 30_000;
 
 #[derive(Arbitrary, Debug)]

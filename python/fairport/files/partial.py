@@ -100,7 +100,7 @@ def listed(folder: Path) -> set[str] | None:
 
 
 def write_list(folder: Path, names: Iterable[str]) -> None:
-    """Writes the list of files into a folder; whoever is killed here leaves the list before."""
+    """Writes the list of files into a folder; a process killed here leaves the old one."""
     document = {"program": _PROGRAM, "files": sorted(names)}
     with partial_file(folder / LIST) as partial:
         partial.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
 """Writes a setting below /sys/class/net of the present network namespace.
 
-What /sys shows is the network namespace of whoever mounted it. So it is mounted once more, for the
+/sys shows the network namespace of the process that mounted it. So it is mounted again for the
 present namespace, at no path: nobody else sees that mount, and it ends with its descriptor.
 """
 
