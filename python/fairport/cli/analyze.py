@@ -95,7 +95,7 @@ def analyze(
     no_figures: NoFigures = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find out from packet captures of a switch's ports who is starved, and why.
+    """Find who is starved, and why, from a switch's captures.
 
     With captures of both sides of one switch, every drop is found, and drop runs are counted by
     ingress port. The verdict is on the worst output. With one capture, losses and

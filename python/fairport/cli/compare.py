@@ -69,7 +69,7 @@ def compare(
     quiet: Quiet = False,
     jobs: Jobs = None,
 ) -> None:
-    """Compare fixes: which ones work in this scenario, and what they need.
+    """Compare fixes: which work in a scenario, and what they need.
 
     Long-lived flows are compared by their shares, an incast by its rounds, other transfers by their
     completion times, requests by their response times.

@@ -35,10 +35,11 @@ def doctor(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show what this machine can do for `run --backend linux`, and what is missing.
+    """Check what this machine offers to the Linux backend.
 
-    With --measure-hosts: write how long its hosts take for their answers. A scenario takes that in
-    the simulation with `host.profile = "FILE"`.
+    It names what is missing, and what each lack costs. With --measure-hosts, it measures how long
+    hosts on this machine take for their answers and writes a host profile. `host.profile = "FILE"`
+    uses that profile in a simulation.
     """
     from fairport.cli import output
 

@@ -21,9 +21,10 @@ def linux() -> None:
 
 @app.command("cleanup")
 def cleanup(json: Json = False) -> None:
-    """Remove the network namespaces and congestion controls that killed runs have left.
+    """Remove what killed runs of the Linux backend have left.
 
-    Runs that are still going on keep theirs. Every run on the Linux backend does this first.
+    That is network namespaces and congestion controls. Runs that are still going on keep theirs.
+    Every run on the Linux backend does this first.
     """
     from fairport.cli import output
 

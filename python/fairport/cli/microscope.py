@@ -36,9 +36,10 @@ def microscope(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Draw every packet at a port around a blackout, with queue and windows.
+    """Draw every packet at a port around a blackout.
 
-    Writes the moment as PNG and SVG, and the whole run, down to single packets, as a page.
+    The queue and the windows are drawn below the packets. Writes the moment as PNG and SVG, and the
+    whole run, down to single packets, as a page.
     """
     from fairport.cli import output
     from fairport.cli.progress import progress_bar

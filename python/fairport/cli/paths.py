@@ -25,7 +25,10 @@ def paths(
         ),
     ] = None,
 ) -> None:
-    """Print a summary, every flow's path and the ports that flows share."""
+    """Print every flow's path and the ports that flows share.
+
+    A summary comes first.
+    """
     from fairport import figures
     from fairport.cli import output
     from fairport.layout import network, sharing

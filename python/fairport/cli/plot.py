@@ -49,9 +49,11 @@ def plot(
         ),
     ] = None,
 ) -> None:
-    """Draw a study: a map of a number over two axes, of the best value, or a family of lines.
+    """Draw a study as a map or as lines.
 
-    The remaining axes become small multiples. Medians over the seeds; bistable points are marked.
+    A map shows a number over two axes, or which value of an axis is best there. Lines show a number
+    along one axis. The remaining axes become small multiples. Figures show medians over the seeds,
+    and mark bistable points.
     """
     from fairport import figures
     from fairport.cli import output

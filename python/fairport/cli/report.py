@@ -11,7 +11,10 @@ import typer
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `fairport run` wrote.")],
 ) -> None:
-    """Draw the figures and the report of a run, or of the runs of several seeds, again."""
+    """Draw the figures and the report of a run again.
+
+    The run may have one seed or several.
+    """
     from fairport.cli import output
     from fairport.storage.run import redraw
 

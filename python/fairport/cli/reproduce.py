@@ -36,7 +36,7 @@ def reproduce(
     quiet: Quiet = False,
     jobs: Jobs = None,
 ) -> None:
-    """Run published experiments again and compare the results, claim by claim.
+    """Run published experiments again and compare each claim.
 
     Finished runs are kept (`fairport store`), so an interrupted command continues where it stopped.
     With `--backend linux` (as root), experiments that were run on real hosts run over real TCP as

@@ -47,7 +47,7 @@ def hunt(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the scenario within given bounds that treats a flow worst.
+    """Find the scenario within bounds that treats a flow worst.
 
     Built in: hunt-outcast. Works like `fairport tune`, and looks for the smallest objective.
     """

@@ -66,7 +66,7 @@ def sweep(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a scenario over axes, with several seeds per point: a study.
+    """Run a study: a scenario over axes, with several seeds each.
 
     Finished runs are kept. The same command continues where it stopped, and adds what is new in the
     file. Ask the study with `fairport query` and draw it with `fairport plot`.

@@ -12,7 +12,7 @@ from fairport.cli.options import Assignments, ScenarioName
 
 app = typer.Typer(
     cls=Group,
-    help="Networks in the formats of other tools.",
+    help="Export networks to other tools.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

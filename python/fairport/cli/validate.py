@@ -53,10 +53,10 @@ def validate(
     no_figures: NoFigures = False,
     quiet: Quiet = False,
 ) -> None:
-    """Validate the simulation: run a scenario in it and over real Linux, side by side (as root).
+    """Compare simulation and real Linux in a scenario (as root).
 
-    The simulation gets the host times and the clock ticks of this machine. Exit status 3: no Linux
-    run was valid.
+    Both run it with the same seeds, to validate the simulation. The simulation gets the host times
+    and the clock ticks of this machine. Exit status 3: no Linux run was valid.
     """
     import sys
 
