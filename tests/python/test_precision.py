@@ -113,13 +113,16 @@ def test_seeds_are_added_where_the_interval_is_wide() -> None:
 
 def test_half_of_the_interval_is_compared_with_the_share_of_the_median() -> None:
     # The median of a resample is one of the three values with 2.5 % and more each.
-    of = runs(a=[0.92] * 3 + [1.08] * 3)
+    of = runs(a=[1.84] * 3 + [2.16] * 3)
     (row,) = summary(of, ["point"], "ratio").to_dicts()
-    assert (row["low"], row["median"], row["high"]) == pytest.approx((0.92, 1.0, 1.08))
+    assert (row["low"], row["median"], row["high"]) == pytest.approx((1.84, 2.0, 2.16))
     assert more_seeds(of, ["point"], Precision("ratio", 0.09)) == []
-    # half as many as there were
+    # half as many as there were, rounded up
     more = more_seeds(of, ["point"], Precision("ratio", 0.07))
     assert [seed for _, seed in more] == [7, 8, 9]
+    odd = runs(a=[0.1, 1.0, 3.0, 0.5, 9.0, 2.0, 0.3])
+    more = more_seeds(odd, ["point"], Precision("ratio", 0.07))
+    assert [seed for _, seed in more] == [8, 9, 10, 11]
 
 
 def test_of_fewer_than_six_seeds_there_is_no_95_percent_interval() -> None:

@@ -127,6 +127,10 @@ impl Controller for Algorithm {
         dispatch!(self, it => it.on_ack(window, ack));
     }
 
+    fn on_sack_rtt(&mut self, window: &mut Window, ack: &AckSample) {
+        dispatch!(self, it => it.on_sack_rtt(window, ack));
+    }
+
     #[inline]
     fn on_rate_sample(&mut self, window: &mut Window, ack: &AckSample, rate: &RateSample) {
         dispatch!(self, it => it.on_rate_sample(window, ack, rate));

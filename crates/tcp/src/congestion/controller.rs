@@ -86,6 +86,9 @@ pub trait Controller: Debug + Send + Sync {
         window.grow_as_newreno(ack);
     }
 
+    /// The window does not grow for an ACK, but what it SACKs gives a round-trip time (`pkts_acked` of Linux).
+    fn on_sack_rtt(&mut self, _window: &mut Window, _ack: &AckSample) {}
+
     /// An ACK arrived at a sender that [`Self::wants_rate_samples`], whether it acknowledges new data
     /// or not. `ack.acked` counts what was SACKed as well.
     fn on_rate_sample(&mut self, _window: &mut Window, _ack: &AckSample, _rate: &RateSample) {}

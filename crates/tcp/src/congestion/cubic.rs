@@ -216,6 +216,10 @@ impl Controller for Cubic {
         window.grow_one_per(self.every, ack);
     }
 
+    fn on_sack_rtt(&mut self, window: &mut Window, ack: &AckSample) {
+        self.note_rtt(window, ack);
+    }
+
     /// See [`super::bic::Bic::on_loss`].
     fn on_loss(&mut self, window: &mut Window) {
         let cwnd = window.segments();

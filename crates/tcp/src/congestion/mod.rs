@@ -151,6 +151,11 @@ impl Congestion {
         self.window.ssthresh = self.window.ssthresh.max(ssthresh);
     }
 
+    /// What an ACK SACKs gives a round-trip time.
+    pub(crate) fn on_sack_rtt(&mut self, ack: &AckSample) {
+        self.algorithm.on_sack_rtt(&mut self.window, ack);
+    }
+
     /// Data goes out, and nothing was outstanding for `idle`.
     pub(crate) fn on_idle(&mut self, now: Instant, idle: Duration) {
         self.algorithm.on_idle(now, idle);

@@ -118,6 +118,9 @@ impl Sender {
                 || (facts.newly_sacked && self.recovery.reordering().raises_on_sack()))
         {
             self.grow(facts, self.recovery.state());
+        } else if self.recovery.grows_last() && facts.sack_rtt.is_some() {
+            let sample = self.ack_sample(facts, self.recovery.state());
+            self.congestion.on_sack_rtt(&sample);
         }
         self.reduce_window_by(facts.delivered, facts.advances && detected.lost == 0);
     }
@@ -369,7 +372,14 @@ impl Sender {
     /// recovery.
     #[inline]
     fn grow(&mut self, facts: &AckFacts, state: State) {
-        self.congestion.on_ack(&AckSample {
+        let sample = self.ack_sample(facts, state);
+        self.congestion.on_ack(&sample);
+        self.note_growth(facts.now);
+    }
+
+    #[inline]
+    fn ack_sample(&self, facts: &AckFacts, state: State) -> AckSample {
+        AckSample {
             now: facts.now,
             acked: facts.delivered,
             segments: facts.segments,
@@ -380,7 +390,6 @@ impl Sender {
             nxt: self.board.nxt(),
             state,
             limited: self.is_window_limited() && !self.is_reduced(self.board.una()),
-        });
-        self.note_growth(facts.now);
+        }
     }
 }
