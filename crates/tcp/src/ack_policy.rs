@@ -179,10 +179,7 @@ impl AckSchedule {
             self.ato = self.ato / 2 + half_min;
         } else if gap < self.ato {
             self.ato = (self.ato / 2 + gap).min(data.rto);
-        }
-        // the kernel tests this only for gaps longer than `ato`; with a minimum RTO of 200 ms that is the
-        // same, with 2 ms a long gap would be missed
-        if gap > data.rto {
+        } else if gap > data.rto {
             self.raise_quick(data.window);
         }
     }
@@ -190,7 +187,7 @@ impl AckSchedule {
     /// `tcp_send_delayed_ack`, or RFC 5681's plain delay.
     fn delay(&mut self, timers: &mut Timers, now: Instant, srtt: Option<Duration>) {
         if self.policy == AckPolicy::Delayed {
-            timers.advance_on_tick(Timer::DelayedAck, now + self.delay_max);
+            timers.advance(Timer::DelayedAck, now, self.delay_max);
             return;
         }
         let mut ato = self.ato;
@@ -202,7 +199,7 @@ impl AckSchedule {
         if timers.deadline(Timer::DelayedAck) <= now + ato / 4 {
             self.now = true;
         } else {
-            timers.advance_on_tick(Timer::DelayedAck, now + ato);
+            timers.advance(Timer::DelayedAck, now, ato);
         }
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct RttEstimator {
     /// tick of the clock by which round-trip times are measured; 0: they are exact
     tick: u64,
     granularity: u64,
+    /// of the kernel's timers: the timeout is in whole ones; 0: it is exact
+    timer_tick: u64,
     minimum: u64,
     maximum: u64,
     /// before backoff
@@ -47,6 +49,7 @@ impl RttEstimator {
             round_end: 0,
             least: u64::MAX,
             granularity: settings.clock_granularity_ps.as_ps(),
+            timer_tick: settings.clock_tick_ps.as_ps(),
             minimum: settings
                 .rto_min_ps
                 .as_ps()
@@ -142,7 +145,19 @@ impl RttEstimator {
                 self.deviation_peak = self.minimum;
             }
         }
-        self.base = (self.srtt_8 / 8 + self.variance).min(self.maximum);
+        let rto = self.srtt_8 / 8 + self.variance;
+        // most often the last one holds: no division then
+        if rto > self.base || rto + self.timer_tick <= self.base || self.timer_tick == 0 {
+            self.base = self.in_whole_ticks(rto).min(self.maximum);
+        }
+    }
+
+    /// `usecs_to_jiffies`, of `__tcp_set_rto`
+    fn in_whole_ticks(&self, rto: u64) -> u64 {
+        match self.timer_tick {
+            0 => rto,
+            tick => rto.next_multiple_of(tick),
+        }
     }
 
     /// The timeout, backed off and capped.

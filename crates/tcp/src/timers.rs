@@ -6,6 +6,12 @@
 
 use fairport_units::{Duration, Instant};
 
+/// Spans of so many ticks and more are counted in eights of ticks, of eight times as many in eights
+/// of these, and so on (`LVL_START`, `LVL_CLK_SHIFT`).
+const WHEEL_FIRST: u64 = 63;
+const WHEEL_SHIFT: u32 = 3;
+const WHEEL_SHIFT_MAX: u32 = 24;
+
 /// What a deadline is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
@@ -79,15 +85,15 @@ impl Timers {
     /// (Re)starts a timer of the shared slot, for `span` from now.
     #[inline]
     pub(crate) fn start(&mut self, timer: Timer, now: Instant, span: Duration) {
-        self.start_until(timer, now, now.saturating_add(span));
+        self.restart(timer, now, span, now);
     }
 
-    /// (Re)starts a timer of the shared slot for a deadline that is counted from `since`.
+    /// The same for a wait that began at `since`.
     #[inline]
-    pub(crate) fn start_until(&mut self, timer: Timer, since: Instant, deadline: Instant) {
+    pub(crate) fn restart(&mut self, timer: Timer, now: Instant, span: Duration, since: Instant) {
         debug_assert_eq!(timer.slot(), 0, "it shares a slot");
         self.since = since;
-        self.deadlines[0] = self.on_tick(deadline);
+        self.deadlines[0] = self.after(now, span);
         self.pending = timer;
     }
 
@@ -104,10 +110,10 @@ impl Timers {
         self.deadlines[timer.slot()] = deadline;
     }
 
-    /// Sets a timer with a slot of its own to fire at the first tick from `deadline` on, if that is
-    /// earlier than it would.
-    pub(crate) fn advance_on_tick(&mut self, timer: Timer, deadline: Instant) {
-        let earlier = self.deadline(timer).min(self.on_tick(deadline));
+    /// Sets a timer of the kernel with a slot of its own to fire `span` from now, if that is earlier
+    /// than it would.
+    pub(crate) fn advance(&mut self, timer: Timer, now: Instant, span: Duration) {
+        let earlier = self.deadline(timer).min(self.after(now, span));
         self.set(timer, earlier);
     }
 
@@ -146,17 +152,31 @@ impl Timers {
         })
     }
 
-    /// The first tick that is not before `at`.
+    /// When a timer fires that is started now for `span`.
+    ///
+    /// As in Linux since 4.8 (`kernel/time/timer.c`, `calc_index`) the span is rounded up to whole
+    /// ticks and counted from the last tick, and the timer fires at the next edge after that: of ticks, or
+    /// beyond 62 of them of eight, beyond 503 of 64, and so on.
     #[inline]
-    fn on_tick(&self, at: Instant) -> Instant {
+    fn after(&self, now: Instant, span: Duration) -> Instant {
         if self.tick == 0 {
-            return at;
+            return now.saturating_add(span);
         }
-        let upper = at.as_ps().saturating_add(self.tick - 1);
-        let below = ((u128::from(upper) * u128::from(self.reciprocal)) >> 64) as u64;
-        let edge = below * self.tick;
-        let short = upper - edge >= self.tick;
-        Instant::from_ps(edge + if short { self.tick } else { 0 })
+        let ticks = self.whole(span.as_ps().saturating_add(self.tick - 1));
+        let expires = self.whole(now.as_ps()).saturating_add(ticks);
+        let mut shift = 0;
+        while ticks >= WHEEL_FIRST << shift && shift < WHEEL_SHIFT_MAX {
+            shift += WHEEL_SHIFT;
+        }
+        let edge = (expires >> shift).saturating_add(1) << shift;
+        Instant::from_ps(edge.saturating_mul(self.tick))
+    }
+
+    /// Whole ticks of `ps`.
+    #[inline]
+    fn whole(&self, ps: u64) -> u64 {
+        let below = ((u128::from(ps) * u128::from(self.reciprocal)) >> 64) as u64;
+        below + u64::from(ps - below * self.tick >= self.tick)
     }
 }
 

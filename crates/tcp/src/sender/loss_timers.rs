@@ -37,12 +37,13 @@ impl Sender {
             Some(srtt) => probe.timeout(srtt, board.segments() == 1),
             None => rto,
         };
-        let mut deadline = now.saturating_add(timeout);
         let rto_end = rto_start.saturating_add(rto);
-        if rto_end > now {
-            deadline = deadline.min(rto_end);
-        }
-        timers.start_until(Timer::TailProbe, now, deadline);
+        let timeout = if rto_end > now {
+            timeout.min(rto_end - now)
+        } else {
+            timeout
+        };
+        timers.start(Timer::TailProbe, now, timeout);
         true
     }
 
@@ -59,8 +60,8 @@ impl Sender {
         let replaced = timers.is_running(Timer::TailProbe) || timers.is_running(Timer::Reordering);
         match self.board.head_sent() {
             Some(sent) if replaced => {
-                let deadline = sent.saturating_add(rto).max(now + Duration::from_us(1));
-                timers.start_until(Timer::Retransmission, sent, deadline);
+                let end = sent.saturating_add(rto).max(now + Duration::from_us(1));
+                timers.restart(Timer::Retransmission, now, end - now, sent);
             }
             _ => timers.start(Timer::Retransmission, now, rto),
         }
