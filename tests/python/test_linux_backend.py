@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import fairport as fp
+import numpy as np
 import polars as pl
 import pytest
 from fairport.cli.app import app
@@ -29,7 +30,7 @@ if sys.platform != "linux":
 
 from fairport.backends import linux
 from fairport.backends.linux import gate, namespaces, tcp_info
-from fairport.backends.linux.load import Load
+from fairport.backends.linux.load import Load, LoadReport
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.microscope import focus, look
 from pyroute2 import IPRoute
@@ -138,6 +139,37 @@ def test_hosts_have_the_minimum_rto_and_the_initial_window_of_the_scenario() -> 
     assert metrics.get_attr("RTAX_RTO_MIN") == 20
     assert metrics.get_attr("RTAX_LOCK") & 1 << 13, "without its lock it is ignored"
     assert metrics.get_attr("RTAX_INITCWND") == 3
+
+
+@as_root
+def test_hosts_make_single_segments_unless_their_stack_has_segmentation_offload() -> None:
+    settings = [
+        namespaces.HostSettings((), rto_min_ms=20, initial_window=3, is_in_segments=alone)
+        for alone in (True, False)
+    ]
+    made = namespaces.Namespaces()
+    found = []
+    try:
+        made.make(dict(enumerate(settings)))
+        for host in made.hosts:
+            with namespaces.inside(host.namespace), IPRoute() as ip:
+                (index,) = ip.link_lookup(ifname=namespaces.INTERFACE)
+                (link,) = ip.get_links(index)
+                found.append(link.get_attr("IFLA_GSO_MAX_SEGS"))
+    finally:
+        made.remove()
+    assert found[0] == 1
+    assert found[1] > 40
+
+
+def test_means_over_a_run_leave_out_the_time_before_it() -> None:
+    ports = {"port": np.arange(1), "busy_share": np.array([0.8]), "queue_mean_bytes": np.ones(1)}
+    report = LoadReport([], [], 0.0, 2.0, {})
+    outcome = {"tables": {"ports": ports}, "flows": []}
+    tables = linux.measured.arrays(outcome, report, hosts={}, lead_s=0.5, duration_s=2.0)
+    # busy for 0.8 of 2.5 s, all of them within the last 2
+    assert tables["ports"]["busy_share"] == pytest.approx([1.0])
+    assert tables["ports"]["queue_mean_bytes"] == pytest.approx([1.25])
 
 
 @as_root

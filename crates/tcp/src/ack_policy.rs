@@ -42,6 +42,8 @@ pub(crate) struct AckSchedule {
     merge: Option<Box<Merge>>,
     /// Linux up to 4.17: data out of order raises `quick`
     quick_after_gap: bool,
+    /// a gap longer than the timeout raises `quick` even if it is below `ato`
+    quick_within_ato: bool,
     compression: SackCompression,
 }
 
@@ -71,6 +73,7 @@ impl AckSchedule {
             },
             merge: Merge::new(settings.receive_offload_ps),
             quick_after_gap: settings.quick_acks_after_gap,
+            quick_within_ato: settings.quick_acks_within_estimate,
             compression: SackCompression::new(settings.sack_compression),
         }
     }
@@ -175,11 +178,14 @@ impl AckSchedule {
         }
         let gap = now.saturating_sub(self.last_data);
         let half_min = self.delay_min / 2;
+        let within = gap <= half_min || gap < self.ato;
         if gap <= half_min {
             self.ato = self.ato / 2 + half_min;
-        } else if gap < self.ato {
+        } else if within {
             self.ato = (self.ato / 2 + gap).min(data.rto);
-        } else if gap > data.rto {
+        }
+        // with a minimum RTO of 200 ms no gap is longer than that and within the estimate
+        if gap > data.rto && (self.quick_within_ato || !within) {
             self.raise_quick(data.window);
         }
     }

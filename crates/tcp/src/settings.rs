@@ -120,6 +120,9 @@ pub struct Settings {
     pub delayed_ack_below_rto_min: bool,
     /// Under `quick-ack`, data out of order makes the next ACKs quick, too (Linux up to 4.17).
     pub quick_acks_after_gap: bool,
+    /// Under `quick-ack`, any gap in time longer than the receiver's timeout makes the next ACKs quick; off: only
+    /// one that is longer than the estimated gap, too (Linux).
+    pub quick_acks_within_estimate: bool,
     /// Under SACK and without `quick_acks_after_gap`, most ACKs of data out of order that are held back for a
     /// twentieth of the round-trip time and 0.1 ms, to be sent as one, behind three that are not
     /// (`tcp_comp_sack_nr`, Linux since 4.18); 0: none is.
@@ -152,8 +155,9 @@ pub struct Settings {
     /// What is newly SACKed gives a round-trip time as well, and restarts the retransmission timer if that
     /// was longer than the first segment is under way (Linux since 3.12).
     pub sack_rtt: bool,
-    /// One tick of the timers (Linux: 1/HZ), of that of delayed ACKs too: they fire at the first tick
-    /// that is not early; 0: they are exact.
+    /// One tick of the timers (Linux: 1/HZ), of that of delayed ACKs too; 0: they are exact. They wait for whole
+    /// ticks, counted from the last one, and fire at the next after that, with coarser steps beyond
+    /// 62 ticks (Linux since 4.8). The retransmission timeout is in whole ticks before it doubles.
     pub clock_tick_ps: Duration,
     /// What the kernel adds to the timers of tail loss probes and of late segments
     /// (`TCP_TIMEOUT_MIN_US`).

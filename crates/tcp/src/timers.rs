@@ -168,7 +168,7 @@ impl Timers {
         while ticks >= WHEEL_FIRST << shift && shift < WHEEL_SHIFT_MAX {
             shift += WHEEL_SHIFT;
         }
-        let edge = (expires >> shift).saturating_add(1) << shift;
+        let edge = ((expires >> shift) + 1).saturating_mul(1 << shift);
         Instant::from_ps(edge.saturating_mul(self.tick))
     }
 
@@ -193,25 +193,56 @@ pub(crate) struct Expired {
 mod tests {
     use super::*;
 
+    /// In ticks of 4 ms, when a timer fires that is started at `now` for `span`, both in us.
+    fn fires(now: u64, span: u64) -> u64 {
+        let mut timers = Timers::new(Duration::from_ms(4));
+        let now = Instant::from_us(now);
+        timers.start(Timer::Retransmission, now, Duration::from_us(span));
+        let at = timers.next().as_ps();
+        assert_eq!(at % Duration::from_ms(4).as_ps(), 0);
+        at / Duration::from_ms(4).as_ps()
+    }
+
     #[test]
-    fn a_timer_in_ticks_is_never_early_and_less_than_a_tick_late() {
+    fn a_timer_waits_for_whole_ticks_from_the_last_one_and_fires_at_the_next_edge() {
+        // 12 ms are three ticks: the fourth edge, whether it was started at an edge or just before the next
+        assert_eq!((fires(0, 12_000), fires(3_999, 12_000)), (4, 4));
+        assert_eq!(fires(4_000, 12_000), 5);
+        // 9.7 ms are three ticks, too
+        assert_eq!(fires(1_000, 9_700), 4);
+        // doublings of 12 ms from an edge were seen of Linux 6.18 after 28, 52, 100 and 196 ms
+        let seen = [24, 48, 96, 192].map(|ms| 4 * fires(0, 1000 * ms));
+        assert_eq!(seen, [28, 52, 100, 196]);
+    }
+
+    #[test]
+    fn a_long_wait_ends_at_an_edge_of_eight_ticks_or_of_sixty_four() {
+        // 62 ticks are the last that are exact; 63 end at the next multiple of 8
+        assert_eq!((fires(0, 62 * 4000), fires(0, 63 * 4000)), (63, 64));
+        assert_eq!((fires(0, 64 * 4000), fires(0, 71 * 4000)), (72, 72));
+        assert_eq!((fires(0, 503 * 4000), fires(0, 504 * 4000)), (504, 512));
+        assert_eq!(fires(0, 512 * 4000), 576);
+    }
+
+    #[test]
+    fn a_timer_in_ticks_is_never_early_and_exact_without_ticks() {
         for tick in [1, 3, 1_000_000_000, 4_000_000_000] {
             let mut timers = Timers::new(Duration::from_ps(tick));
-            for ps in [
-                0,
-                1,
-                2,
-                3,
-                tick - 1,
-                tick,
-                tick + 1,
-                1_000_000_007 * tick + 1,
-            ] {
-                let span = Duration::from_ps(ps);
-                timers.start(Timer::Retransmission, Instant::ZERO, span);
-                assert_eq!(timers.next().as_ps(), ps.next_multiple_of(tick));
+            for ps in [0, 1, 2, 3, tick - 1, tick, tick + 1, 1_000_000_007] {
+                let (now, span) = (Instant::from_ps(5 * ps), Duration::from_ps(ps));
+                timers.start(Timer::Retransmission, now, span);
+                assert!(timers.next() > now + span || tick == 1);
+                timers.start(Timer::Retransmission, now, Duration::NEVER);
+                assert!(timers.next() > now + Duration::from_secs(1_000_000));
             }
         }
+        let mut exact = Timers::new(Duration::ZERO);
+        exact.start(
+            Timer::Retransmission,
+            Instant::from_ps(7),
+            Duration::from_ps(5),
+        );
+        assert_eq!(exact.next(), Instant::from_ps(12));
     }
 
     #[test]
@@ -221,7 +252,7 @@ mod tests {
         assert_eq!(timers.next(), Instant::NEVER);
         timers.start(Timer::TailProbe, at(1), Duration::from_ms(4));
         timers.start(Timer::Retransmission, at(2), Duration::from_ms(8));
-        timers.advance_on_tick(Timer::DelayedAck, at(40));
+        timers.advance(Timer::DelayedAck, at(20), Duration::from_ms(20));
         timers.set(Timer::Pacing, at(20));
         assert!(!timers.is_running(Timer::TailProbe) && timers.is_running(Timer::Pacing));
         assert_eq!(timers.next(), at(10));
@@ -234,7 +265,7 @@ mod tests {
         timers.stop_retransmission();
         assert_eq!(timers.next(), at(20));
         timers.stop(Timer::Pacing);
-        timers.advance_on_tick(Timer::DelayedAck, at(50));
+        timers.advance(Timer::DelayedAck, at(30), Duration::from_ms(20));
         assert_eq!(timers.next(), at(40));
         timers.stop_all();
         assert_eq!(timers.next(), Instant::NEVER);

@@ -255,16 +255,33 @@ fn a_probe_that_was_not_needed_leaves_the_window_alone() {
 }
 
 #[test]
-fn a_timer_in_ticks_fires_at_the_first_tick_that_is_not_early() {
+fn a_timeout_is_in_whole_ticks_and_the_timer_fires_at_the_edge_after_them() {
     let exact = modern(&json!({"tail_loss_probe": false}));
     let coarse = modern(&json!({"tail_loss_probe": false, "clock_tick_ps": 4_000_000_000_u64}));
-    let ends = [&exact, &coarse].map(|settings| {
+    let [exact, coarse] = [&exact, &coarse].map(|settings| {
         let pair = sends(settings, 10, losing(&[9]));
-        pair.client_log.timeouts[0].end.as_ps()
+        pair.client_log.timeouts[0]
     });
+    assert_eq!(coarse.start, exact.start);
     let tick = Duration::from_ms(4).as_ps();
-    assert_ne!(ends[0] % tick, 0);
-    assert_eq!(ends[1], ends[0].next_multiple_of(tick));
+    assert_ne!(exact.rto.as_ps() % tick, 0);
+    let ticks = exact.start.as_ps() / tick + exact.rto.as_ps().div_ceil(tick) + 1;
+    assert_eq!(coarse.end.as_ps(), ticks * tick);
+}
+
+#[test]
+fn an_rto_doubles_in_whole_ticks() {
+    let settings = modern(&json!({
+        "tail_loss_probe": false, "clock_tick_ps": 4_000_000_000_u64, "rto_min_ps": 8_000_000_000_u64,
+    }));
+    // the last segment, and again
+    let pair = sends(&settings, 10, losing(&[9, 10]));
+    let tick = Duration::from_ms(4).as_ps();
+    let [first, second] = pair.client_log.timeouts[..] else {
+        panic!("two timeouts")
+    };
+    let ticks = first.end.as_ps() / tick - first.start.as_ps() / tick - 1;
+    assert_eq!((second.end - first.end).as_ps(), (2 * ticks + 1) * tick);
 }
 
 #[test]

@@ -87,6 +87,9 @@ class TcpSettings(Section):
     """Under `quick-ack`, no ACK waits as long as `rto_min` (Linux since 6.7)."""
     quick_acks_after_gap: bool | None = None
     """Under `quick-ack`, data out of order makes the next ACKs quick, too (Linux up to 4.17)."""
+    quick_acks_within_estimate: bool | None = None
+    """Under `quick-ack`, any gap in time longer than the receiver's timeout makes the next ACKs
+    quick; off: only one that is longer than the estimated gap, too (Linux)."""
     sack_compression: int | None = Field(default=None, ge=0, le=255)
     """Under SACK and without `quick_acks_after_gap`, most ACKs of data out of order that are held
     back for a twentieth of the round-trip time and 0.1 ms, to be sent as one, behind three that are
@@ -116,7 +119,8 @@ class TcpSettings(Section):
     """Tick of the clock by which round-trip times are measured for the RTO, such as "4ms" for Linux
     before 3.15 at HZ 250; "0s": exactly."""
     clock_tick: Duration | None = None
-    """Tick on whose edges timers fire, such as "4ms" for HZ 250; "0s": exactly."""
+    """Tick of the timers, such as "4ms" for HZ 250: they fire at the next edge after whole ticks, as
+    Linux's do since 4.8; "0s": exactly."""
     timer_slack: Duration | None = None
     """What Linux adds to the timers of RACK and of tail loss probes."""
     rack: bool | None = None
@@ -234,6 +238,7 @@ ENGINE_NAMES: dict[str, str] = {
     "delayed_ack_max": "delayed_ack_max_ps",
     "delayed_ack_below_rto_min": "delayed_ack_below_rto_min",
     "quick_acks_after_gap": "quick_acks_after_gap",
+    "quick_acks_within_estimate": "quick_acks_within_estimate",
     "sack_compression": "sack_compression",
     "rto_rule": "rto_rule",
     "rto_min": "rto_min_ps",

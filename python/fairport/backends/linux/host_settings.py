@@ -28,6 +28,7 @@ _OF_A_HOST = (
     "ecn",
     "sack_compression",
     "slow_start_after_idle",
+    "segmentation_offload",
     "rto_min_ps",
     "initial_window_segments",
 )
@@ -87,9 +88,8 @@ def _settings(stack: Mapping[str, Any], unsent_bytes: int) -> HostSettings:
         "tcp_ecn": 1 if stack["ecn"] else 0,
         "tcp_comp_sack_nr": stack["sack_compression"],
         "tcp_slow_start_after_idle": int(stack["slow_start_after_idle"]),
-        # nothing is learnt from an earlier connection, and a segment is one frame
+        # nothing is learnt from an earlier connection
         "tcp_no_metrics_save": 1,
-        "tcp_min_tso_segs": 1,
         "tcp_rmem": f"4096 1048576 {_SOCKET_BYTES}",
         "tcp_wmem": f"4096 131072 {unsent_bytes}",
     }
@@ -97,6 +97,7 @@ def _settings(stack: Mapping[str, Any], unsent_bytes: int) -> HostSettings:
         sysctls=tuple((f"ipv4/{name}", str(value)) for name, value in sysctls.items()),
         rto_min_ms=max(1, round(stack["rto_min_ps"] / _PS_PER_MS)),
         initial_window=stack["initial_window_segments"],
+        is_in_segments=not stack["segmentation_offload"],
     )
 
 

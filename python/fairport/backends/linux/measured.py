@@ -17,6 +17,7 @@ _NO_FLOW = np.iinfo(np.uint32).max
 _NONE_U64 = np.iinfo(np.uint64).max
 # what only a simulated host says of its timeouts
 _UNKNOWN_OF_TIMEOUTS = ("rto_s", "backoff", "cause")
+_MEANS_OVER_THE_RUN = ("queue_mean_bytes", "busy_share")
 
 
 def arrays(
@@ -38,6 +39,10 @@ def arrays(
         _renumber(columns, numbers)
     for columns in tables.values():
         _shift(columns, lead_s, duration_s)
+    # nothing was sent before the scenario began: what is a mean over the run is one over less time
+    for name in _MEANS_OVER_THE_RUN:
+        if name in (ports := tables.get("ports", {})):
+            ports[name] = ports[name] * ((lead_s + duration_s) / duration_s)
     timeouts = tables.get("timeouts", {})
     for name in _UNKNOWN_OF_TIMEOUTS:
         timeouts.pop(name, None)

@@ -64,6 +64,8 @@ class HostSettings:
     """Minimum RTO of its routes; it also limits the delay of its ACKs."""
     initial_window: int
     """Initial window of its routes, in segments."""
+    is_in_segments: bool = True
+    """Whether TCP makes single segments. Else it makes bursts, which the adapter cuts."""
 
     @property
     def has_timestamps(self) -> bool:
@@ -175,6 +177,10 @@ def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> No
             _sysctl(name, value)
         (index,) = route.link_lookup(ifname=INTERFACE)
         offloads_off(INTERFACE)
+        if settings.is_in_segments:
+            # without offload, too, TCP makes bursts, waits for more of them (`tcp_tso_should_defer`), and
+            # puts PSH on their last segments (`__tcp_transmit_skb`), which are acknowledged at once
+            route.link("set", index=index, gso_max_segs=1)
         route.link("set", index=index, state="up")
         (loopback,) = route.link_lookup(ifname="lo")
         route.link("set", index=loopback, state="up")
