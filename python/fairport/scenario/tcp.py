@@ -119,8 +119,8 @@ class TcpSettings(Section):
     """Tick of the clock by which round-trip times are measured for the RTO, such as "4ms" for Linux
     before 3.15 at HZ 250; "0s": exactly."""
     clock_tick: Duration | None = None
-    """Tick of the timers, such as "4ms" for HZ 250: they fire at the next edge after whole ticks, as
-    Linux's do since 4.8; "0s": exactly."""
+    """Tick of the timers, such as "4ms" for HZ 250: they fire at the next edge after whole ticks,
+    as Linux's do since 4.8; "0s": exactly."""
     timer_slack: Duration | None = None
     """What Linux adds to the timers of RACK and of tail loss probes."""
     rack: bool | None = None
