@@ -178,8 +178,8 @@ def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> No
         (index,) = route.link_lookup(ifname=INTERFACE)
         offloads_off(INTERFACE)
         if settings.is_in_segments:
-            # without offload, too, TCP makes bursts, waits for more (`tcp_tso_should_defer`), and puts
-            # PSH on their last segments (`__tcp_transmit_skb`), which are acknowledged at once
+            # without offload, too, TCP makes bursts, waits for more (`tcp_tso_should_defer`), puts
+            # PSH on the last segments (`__tcp_transmit_skb`), which are acknowledged at once
             route.link("set", index=index, gso_max_segs=1)
         route.link("set", index=index, state="up")
         (loopback,) = route.link_lookup(ifname="lo")
