@@ -39,7 +39,7 @@ def sweep(
         str,
         typer.Option(
             metavar="SHARE",
-            help="Add seeds to each point until the interval of the first number that is kept is"
+            help="Add seeds to each point until the 95 % interval of the first kept number is"
             " this narrow, such as 10%.",
         ),
     ] = "",

@@ -35,8 +35,8 @@ def validate(
         typer.Option(
             metavar="N",
             min=1,
-            help="Runs on each side, with consecutive seeds from --seed on. At most as many Linux"
-            " runs are repeated.",
+            help="Runs on each side, with consecutive seeds from --seed on. Invalid Linux runs are"
+            " repeated, at most N times in all.",
         ),
     ] = 5,
     seed: FirstSeed = None,

@@ -52,8 +52,8 @@ def examine() -> list[Finding]:
         _finding(
             "scheduling of the switch",
             _scheduling,
-            "the kernel stops the switch: no valid runs at 1 Gbit/s, and as SCHED_OTHER runs are"
-            " valid only on a machine that does nothing else",
+            "the kernel interrupts the switch: no valid runs at 1 Gbit/s; as SCHED_OTHER, runs are"
+            " valid only on an idle machine",
         ),
         _finding("two processors", _processors, "switch and hosts share one: expect invalid runs"),
         _finding("an idle machine", _idle, "other programs delay frames: such runs are not valid"),
