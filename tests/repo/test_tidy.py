@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 GENERATED = {
     "Cargo.lock", "fuzz/Cargo.lock", "requirements.lock", "LICENSE-APACHE",
-    "docs/reference/commands.md", "docs/reference/scenario.md",
+    "docs/reference/commands.md", "docs/reference/scenario.md", "docs/reference/stacks.md",
     "crates/python/fairport.data/data/share/man/man1/fairport.1", "examples/who_starves.ipynb",
 }  # fmt: skip
 LONGEST_FILE = 400

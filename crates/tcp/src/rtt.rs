@@ -7,6 +7,7 @@ use crate::settings::{RtoRule, Settings};
 /// Doublings beyond which the backed-off timeout is at its maximum under any setting.
 const BACKOFF_MAX: u32 = 32;
 
+// More than 15 fields: the state of two rules, and the settings that change them.
 /// The estimator and the timeout that follows from it, backed off. Its times are scaled integers in ps, as
 /// the RFC's and the kernel's formulas have them.
 #[derive(Clone, Debug)]
