@@ -57,8 +57,8 @@ impl Epoch {
     fn target(&self, elapsed: Duration) -> u64 {
         let t = ((u128::from(elapsed.as_ps()) << TIME_SHIFT) / 1_000_000_000_000) as u64;
         let offset = t.abs_diff(self.k).min(OFFSET_MAX);
-        let cube = u128::from(C) * u128::from(offset).pow(3);
-        let distance = (cube >> (10 + 3 * TIME_SHIFT)) as u64;
+        let distance =
+            ((u128::from(C) * u128::from(offset).pow(3)) >> (10 + 3 * TIME_SHIFT)) as u64;
         if t < self.k {
             self.origin.saturating_sub(distance)
         } else {
@@ -148,8 +148,7 @@ impl Cubic {
         let mut every = if target > cwnd {
             cwnd / (target - cwnd)
         } else {
-            // on the plateau: next to nothing
-            100 * cwnd
+            100 * cwnd // on the plateau: next to nothing
         };
         if self.last_max == 0 {
             every = every.min(COUNT_BEFORE_LOSS);
@@ -210,8 +209,7 @@ impl Controller for Cubic {
         {
             self.at_cwnd = window.cwnd;
             self.at = now;
-            let every = self.segments_per_increase(window.segments(), now, acked);
-            self.every = every * window.unit();
+            self.every = self.segments_per_increase(window.segments(), now, acked) * window.unit();
         }
         window.grow_one_per(self.every, ack);
     }
