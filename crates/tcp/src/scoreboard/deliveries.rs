@@ -58,7 +58,7 @@ pub(super) struct Deliveries {
     first_once_end: u64,
     /// retransmissions by time of sending; those delivered meanwhile are skipped
     pub(super) resent: VecDeque<Resent>,
-    /// lost once more; those sent meanwhile are skipped
+    /// lost once more, in order; those sent meanwhile are skipped
     pub(super) again: VecDeque<u64>,
     /// for a congestion control that asks
     pub(super) rate: Option<Box<DeliveryRate>>,
@@ -119,6 +119,15 @@ impl Deliveries {
             self.resent.pop_front();
         }
         self.resent.push_back(resent);
+    }
+
+    /// The retransmission of a segment was lost. What is sent again goes in the order of its sequence
+    /// numbers (`tcp_verify_retransmit_hint`).
+    pub(super) fn note_lost_again(&mut self, ordinal: u64) {
+        let at = self.again.partition_point(|it| *it < ordinal);
+        if self.again.get(at) != Some(&ordinal) {
+            self.again.insert(at, ordinal);
+        }
     }
 }
 

@@ -172,12 +172,13 @@ impl Scoreboard {
     /// The first lost segment that was not retransmitted yet (RFC 6675 4, `NextSeg` rule 1).
     #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        let first = self.next_below(self.lost_below);
         if self.deliveries.is_some()
-            && let Some(ordinal) = self.next_lost_again()
+            && let Some(again) = self.next_lost_again()
         {
-            return Some(ordinal);
+            return Some(first.map_or(again, |first| first.min(again)));
         }
-        self.next_below(self.lost_below)
+        first
     }
 
     /// The first segment below the highest SACKed one that was not retransmitted yet, lost or not

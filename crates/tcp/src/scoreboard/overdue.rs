@@ -118,7 +118,7 @@ impl Scoreboard {
                     }
                     Arrival::Lost => {
                         again += self.lose_again(resent.ordinal);
-                        deliveries.again.push_back(resent.ordinal);
+                        deliveries.note_lost_again(resent.ordinal);
                     }
                 }
             }

@@ -22,7 +22,7 @@ impl Scoreboard {
             deliveries.resent.pop_front();
             if self.is_under_way(&resent) {
                 again += self.lose_again(resent.ordinal);
-                deliveries.again.push_back(resent.ordinal);
+                deliveries.note_lost_again(resent.ordinal);
             }
         }
         self.deliveries = Some(deliveries);

@@ -32,6 +32,15 @@ impl Scoreboard {
         sums
     }
 
+    /// The first segment that is lost and was not sent again since, also if it is lost once more
+    /// (`tcp_xmit_retransmit_queue`).
+    fn first_to_repeat(&self) -> Option<u64> {
+        (self.head..self.tail).find(|&ordinal| {
+            let record = self.record(ordinal);
+            record.is(LOST) && !record.is(SACKED | RETRANSMITTED)
+        })
+    }
+
     /// Whether the segment is lost by definition: three SACKed segments above it.
     fn is_lost_by_count(&self, ordinal: u64) -> bool {
         (ordinal + 1..self.tail)
@@ -122,8 +131,9 @@ proptest! {
                     }
                 }
                 Step::Retransmit => {
-                    if let Some(ordinal) = board.next_lost() {
-                        prop_assert!(board.record(ordinal).is(LOST));
+                    let due = board.first_to_repeat();
+                    prop_assert_eq!(board.next_lost(), due);
+                    if let Some(ordinal) = due {
                         board.retransmit(now, ordinal);
                     }
                 }
