@@ -23,12 +23,9 @@ WHAT ?=
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
-# The demo overwrites its own folder only: one that a user has put at results/outcast stays, and the demo steps aside.
+# A folder of its own: the demo replaces what an earlier demo left, and never a result that a user has put elsewhere.
 demo: $(VENV)/.built  ## run the first scenario, `outcast`, with four seeds, and print where its report is
-	@out=results/outcast; \
-	if [ -e $$out ] && [ ! -e $$out/.demo ]; then out=results/demo; fi; \
-	$(BIN)/fairport run outcast --repeat 4 --out $$out --force && touch $$out/.demo && \
-	echo "The report: $$out/report.html"
+	@$(BIN)/fairport run outcast --repeat 4 --out results/demo --force && echo "The report: results/demo/report.html"
 
 # Tests with the mark `alone` need real time or the whole machine; the others run on every core, a file in one process.
 # The files of tests/repo come first: they have the longest tests.
