@@ -57,7 +57,7 @@ impl Config {
     /// `full_frame_bytes`.
     ///
     /// # Errors
-    /// If a packet of the MTU could never go.
+    /// If a packet of the MTU could never be sent.
     pub fn build(&self, full_frame_bytes: u32, stream: Stream) -> Result<Shaper, BuildError> {
         let room = |field, bytes| check_burst(field, bytes, full_frame_bytes);
         let (shaper, lateness) = match *self {
@@ -102,7 +102,9 @@ fn check_burst(field: &str, bytes: u32, full_frame_bytes: u32) -> Result<u32, Bu
     Err(BuildError::new(
         format!("shaper.{field}"),
         format!("{bytes} B"),
-        format!("is smaller than one full frame of {full_frame_bytes} B, which could never go"),
+        format!(
+            "is smaller than one full frame of {full_frame_bytes} B, which could never be sent"
+        ),
         "give at least that much, such as \"20KB\"",
     ))
 }

@@ -1,4 +1,4 @@
-//! Random numbers: one named stream a component, all derived from the run's seed.
+//! Random numbers: one named stream per component, all derived from the run's seed.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};

@@ -1,4 +1,4 @@
-//! How fast the network delivers: a sample an ACK (draft-cheng-iccrg-delivery-rate-estimation-02;
+//! How fast the network delivers: one sample per ACK (draft-cheng-iccrg-delivery-rate-estimation-02;
 //! Linux's `tcp_rate.c`), for a congestion control that asks.
 //!
 //! Each transmission remembers what had been delivered by then. When it arrives, what was delivered

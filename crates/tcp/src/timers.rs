@@ -6,8 +6,8 @@
 
 use fairport_units::{Duration, Instant};
 
-/// Spans of so many ticks and more are counted in eights of ticks, of eight times as many in eights
-/// of these, and so on (`LVL_START`, `LVL_CLK_SHIFT`).
+/// A span of so many ticks and more is rounded up to eight ticks, one of eight times as many to 64, and so on
+/// (`LVL_START`, `LVL_CLK_SHIFT`).
 const WHEEL_FIRST: u64 = 63;
 const WHEEL_SHIFT: u32 = 3;
 const WHEEL_SHIFT_MAX: u32 = 24;

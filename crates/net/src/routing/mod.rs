@@ -1,4 +1,4 @@
-//! Routing: which ports a flow's packets go through. One file a policy.
+//! Routing: which ports a flow's packets go through. One file per policy.
 //!
 //! A policy is asked when a flow starts, once for each direction, and not on the hot path. What it
 //! answers is put into the table of [`Routes`], and packets carry the index of their next hop.

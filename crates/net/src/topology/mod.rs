@@ -1,4 +1,4 @@
-//! Topologies: hosts, switches and the links between them. One file a topology.
+//! Topologies: hosts, switches and the links between them. One file per topology.
 //!
 //! Hosts are `h0`, `h1` ..; a port is its node's name, a colon and its number there, from 0 in the
 //! order in which the links were made: `edge0.0:2`. Each file says its switches' names and counts.

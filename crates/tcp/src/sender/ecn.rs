@@ -1,4 +1,4 @@
-//! What the sender does about ECE: the window falls once a window of data, and CWR says so
+//! What the sender does about ECE: the window falls once per window of data, and CWR says so
 //! (RFC 3168 6.1.2).
 //!
 //! As in Linux the episode ends when something above `SND.NXT` of its beginning is acknowledged, so
