@@ -13,15 +13,31 @@ VIOLATIONS = (
     "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>"
     " violations.map(({ id, nodes }) => [id, nodes.map((one) => one.html.slice(0, 120))]))"
 )
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium is installed (apt install chromium)"
+)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt install chromium)")
-def test_axe_finds_nothing_on_the_page_of_a_comparison(fairport: Command, tmp_path: Path) -> None:
-    short = ["outcast-1-to-12", "--duration", "50ms", "--repeat", "2", "--fix", "pacing"]
-    assert fairport("compare", *short, "--out", str(tmp_path / "compared")).status == 0
+def check(page: Path) -> None:
+    """Light and dark."""
     with browser() as tab:
         for dark in (False, True):
-            tab.open(tmp_path / "compared" / "report.html", dark=dark)
+            tab.open(page, dark=dark)
             tab.value(AXE.read_text(encoding="utf-8") + ";0")
             assert tab.value(VIOLATIONS) == []
             assert tab.messages == []
+
+
+def test_axe_finds_nothing_on_the_page_of_a_comparison(fairport: Command, tmp_path: Path) -> None:
+    short = ["outcast-1-to-12", "--duration", "50ms", "--repeat", "2", "--fix", "pacing"]
+    assert fairport("compare", *short, "--out", str(tmp_path / "compared")).status == 0
+    check(tmp_path / "compared" / "report.html")
+
+
+def test_axe_finds_nothing_on_the_page_of_the_microscope(fairport: Command, tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    short = ["outcast-1-to-12", "--duration", "50ms", "--no-figures", "--out", run]
+    assert fairport("run", *short).status == 0
+    assert fairport("microscope", run, "--out", str(tmp_path / "seen"), "--quiet").status == 0
+    (page,) = (tmp_path / "seen").glob("*.html")
+    check(page)
