@@ -168,7 +168,7 @@ def test_an_unknown_profile_names_those_that_there_are() -> None:
                     "loads": [{"gap_min": "0s", "samples": 1, "times": ["2us", "1us"]}],
                 }
             },
-            "ack.loads.0.times: fall",
+            "ack.loads.0.times: decrease",
         ),
         (
             {

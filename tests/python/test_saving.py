@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from threading import current_thread, main_thread
 
 import pytest
 import synthetic
 from fairport import figures
 from fairport.errors import InputError
-from fairport.figures import saving
+from fairport.figures import saving, style
 from fairport.result import Result
 from fairport.study.workers import Workers
+from matplotlib.figure import Figure
 
 
 def _drawn(folder: Path) -> dict[str, bytes]:
@@ -30,15 +32,27 @@ def test_a_worker_writes_the_bytes_that_this_process_would(tmp_path: Path) -> No
     assert len(here) == 2 * len(figures.kinds(result))
 
 
-def test_without_a_worker_process_this_one_saves(
+def test_without_a_worker_process_this_one_saves_one_picture_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    result = synthetic.run()
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    figures.draw_all(result, tmp_path / "here", saving.Saver(None))
     monkeypatch.setattr("fairport.study.workers.sys.executable", "/there/is/no/such/python")
     monkeypatch.setattr(saving, "shared", Workers)
-    result = synthetic.run()
+    save, threads = style.save, set()
+
+    def watched(picture: Figure, path: Path) -> None:
+        threads.add(current_thread())
+        save(picture, path)
+
+    monkeypatch.setattr(style, "save", watched)
     with saving.saver() as pictures:
-        written = figures.draw_all(result, tmp_path, pictures)
-    assert set(written) == set(tmp_path.iterdir())
+        figures.draw_all(result, tmp_path / "there", pictures)
+    assert _drawn(tmp_path / "here") == _drawn(tmp_path / "there")
+    # matplotlib's settings, svg.fonttype among them, are those of all threads
+    assert threads == {main_thread()}
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor: there is no worker")

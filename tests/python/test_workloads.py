@@ -132,7 +132,7 @@ def test_a_fixed_total_is_split_evenly_among_the_senders() -> None:
         (
             {"from": "h1..h3", "to": "h0", "stop": "2ms", "stop_interval": "1ms"},
             "stop_interval",
-            "lets flow 2, from `h3`, stop before it starts",
+            "makes flow 2, from `h3`, stop before it starts",
         ),
         ({"kind": "web", "servers": "h1", "clients": "h1..h2"}, "clients", "includes the sender"),
         (

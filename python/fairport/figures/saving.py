@@ -28,7 +28,7 @@ class Saver:
 
     def __init__(self, threads: ThreadPoolExecutor | None) -> None:
         self._threads = threads
-        self._pending: list[Future[None]] = []
+        self._pending: list[tuple[Future[None], bytes, Path]] = []
 
     def save(self, picture: Figure, path: Path) -> list[Path]:
         """Writes `path` with the endings .png and .svg; returns both paths."""
@@ -40,14 +40,19 @@ class Saver:
         else:
             # pickled here: a thread would do so while the SVG is drawn from the same picture
             content = pickle.dumps(picture, protocol=pickle.HIGHEST_PROTOCOL)
-            self._pending.append(self._threads.submit(_in_a_worker, content, png))
+            self._pending.append((self._threads.submit(_in_a_worker, content, png), content, png))
         style.save(picture, svg)
         return [png, svg]
 
     def finish(self) -> None:
         """Waits for what is under way. Raises what went wrong there."""
-        for one in self._pending:
-            one.result()
+        for done, content, path in self._pending:
+            try:
+                done.result()
+            except (WorkerDiedError, OSError):
+                # There is no such process, or the disk is full, which this one then says. Not in
+                # that thread: matplotlib's settings are those of all threads.
+                _save(None, content, path)
 
 
 @contextmanager
@@ -99,11 +104,7 @@ def _has_a_worker() -> bool:
 
 
 def _in_a_worker(content: bytes, path: Path) -> None:
-    try:
-        shared().call(_save, content, path)
-    except (WorkerDiedError, OSError):
-        # There is no such process, or the disk is full, which this one then says.
-        _save(None, content, path)
+    shared().call(_save, content, path)
 
 
 def _save(_: Any, content: bytes, path: Path) -> None:
