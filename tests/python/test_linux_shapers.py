@@ -102,7 +102,7 @@ def test_the_gate_of_the_kernels_disciplines_names_every_fault() -> None:
         ({"link": {"rate": "1Gbps", "delay": "0s"}}, "link.rate"),
         ({"link": {"rate": "100Mbps", "delay": "1us"}}, "link.delay"),
         ({"queue": {"kind": "pie", "implementation": "tc"}}, "no counterpart"),
-        ({"topology": {"kind": "fat-tree", "k": 4}}, "more than one way"),
+        ({"topology": {"kind": "fat-tree", "k": 4}}, "more than one path"),
     ],
 )
 def test_what_bridges_cannot_be_is_refused(change: dict[str, Any], problem: str) -> None:
