@@ -40,7 +40,9 @@ class Saver:
         else:
             # pickled here: a thread would do so while the SVG is drawn from the same picture
             content = pickle.dumps(picture, protocol=pickle.HIGHEST_PROTOCOL)
-            self._pending.append((self._threads.submit(_in_a_worker, content, png), content, png))
+            self._pending.append(
+                (self._threads.submit(shared().call, _save, content, png), content, png)
+            )
         style.save(picture, svg)
         return [png, svg]
 
@@ -101,10 +103,6 @@ def _import_what_draws(_: Any) -> None:
 
 def _has_a_worker() -> bool:
     return (os.cpu_count() or 1) > 1
-
-
-def _in_a_worker(content: bytes, path: Path) -> None:
-    shared().call(_save, content, path)
 
 
 def _save(_: Any, content: bytes, path: Path) -> None:
