@@ -13,6 +13,7 @@ from fairport.figures import over_time, style
 from fairport.figures.saving import Saver
 from fairport.quantities import QUANTITIES
 from fairport.report import inline
+from fairport.result import Result
 
 RUNS = {
     "fifteen to one": {},
@@ -114,6 +115,27 @@ def test_hop_classes_keep_their_look_in_every_run():
     assert {one.hops: one.look for one in few}.items() <= {
         one.hops: one.look for one in many
     }.items()
+
+
+def test_ingress_ports_of_one_class_are_filled_differently(result):
+    of_one_class = result.flows.filter(hops=6)["flow"]
+    port = "uplink" + (pl.col("flow") % 4).cast(pl.String)
+    tables = {
+        name: result.tables[name]
+        .filter(pl.col("flow").is_in(of_one_class.to_list()))
+        .with_columns(ingress_port=port)
+        for name in ("drops", "trace")
+    }
+    ports = Result(
+        scenario=result.scenario,
+        seed=1,
+        tables={**result.tables, **tables},
+        summary=result.summary,
+        manifest=result.manifest,
+    )
+    bars = figures.draw(ports, "drop_runs").axes[1].containers
+    assert len({group[0].get_facecolor() for group in bars}) == 1
+    assert len({group[0].get_hatch() for group in bars}) == len(bars) == 4
 
 
 def test_matplotlib_is_imported_when_something_is_drawn_and_pyplot_never():

@@ -170,6 +170,8 @@ def compared_classes(result: Result) -> list[HopClass]:
     return hop_classes(metrics.compared(result.flows))
 
 
+# Of ingress ports whose flows are of one class, in turn.
+_HATCHES = ("", "....", "/////", "xxxx", "-----")
 # For ingress ports whose flows are of several classes, which have a colour each.
 _MIXED_PORTS = (INK, "#7d8790", "#b9c0c6")
 
@@ -197,7 +199,7 @@ def ingress_looks(result: Result, ports: Sequence[str]) -> dict[str, Look]:
             look = Look(_MIXED_PORTS[mixed % len(_MIXED_PORTS)], "", "")
         number = taken.get(look.colour, 0)
         taken[look.colour] = number + 1
-        looks[port] = Look(look.colour, ("", "....", "/////")[number % 3], look.marker)
+        looks[port] = Look(look.colour, _HATCHES[number % len(_HATCHES)], look.marker)
     return looks
 
 
