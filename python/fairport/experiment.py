@@ -36,7 +36,7 @@ _AFTER_THE_RUN = (
     "fairport.study.store",
     "rich.table",
 )
-_DRAWING = ("fairport.report", "fairport.figures.over_time", "matplotlib.backends.backend_svg")
+_DRAWING = ("fairport.report", "fairport.figures.over_time")
 
 _CAPTURES = "captures"
 
@@ -125,6 +125,8 @@ def _import_what_follows(draws: bool) -> None:
     # the engine looks at signals between its slices, and is soon let through
     sys.setswitchinterval(0.0005)
     try:
+        if draws:
+            import_module("fairport.figures.saving").import_what_draws()
         for name in _AFTER_THE_RUN + (_DRAWING if draws else ()):
             import_module(name)
         model_version()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 from threading import current_thread, main_thread
 
@@ -13,6 +16,7 @@ from fairport.errors import InputError
 from fairport.figures import saving, style
 from fairport.result import Result
 from fairport.study.workers import Workers
+from matplotlib import artist
 from matplotlib.figure import Figure
 
 
@@ -76,3 +80,34 @@ def test_nothing_is_written_after_an_exception(tmp_path: Path) -> None:
     before = _drawn(tmp_path)
     assert not [name for name in before if name.startswith(".")]
     assert _drawn(tmp_path) == before
+
+
+def test_a_worker_needs_no_tables_to_write_a_picture(tmp_path: Path) -> None:
+    result = synthetic.run()
+    for kind in figures.kinds(result):
+        (tmp_path / kind).write_bytes(pickle.dumps(figures.draw(result, kind)))
+    program = """
+import pathlib, pickle, sys
+from fairport.figures import saving
+saving.import_what_draws()
+for path in pathlib.Path(sys.argv[1]).iterdir():
+    pickle.loads(path.read_bytes())
+print(*sys.modules)
+"""
+    package = str(Path(figures.__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": package},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(done.stdout.split())
+    assert "matplotlib.figure" in loaded
+    assert "polars" not in loaded
+
+
+def test_what_is_left_out_for_figures_alone_changes_nothing_that_others_call() -> None:
+    described = artist.kwdoc
+    saving.import_what_draws()
+    assert artist.kwdoc is described

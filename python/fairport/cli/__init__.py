@@ -18,7 +18,7 @@ INTERRUPTED = 130
 
 # Modules and tables are many objects that all stay. Python would look through them for garbage
 # every 700 new ones, which is a tenth of the time of a short run.
-COLLECT_EVERY = 100_000
+COLLECT_EVERY = 300_000
 
 
 def main() -> None:

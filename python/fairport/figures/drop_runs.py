@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.ticker import LogLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from fairport import metrics
@@ -124,11 +124,6 @@ def _histogram(runs: pl.DataFrame) -> NDArray[np.intp]:
     return np.bincount(lengths, minlength=LONGEST + 1)[1:]
 
 
-def _grouped(value: float, _: int) -> str:
-    """A tick's number: 10,000."""
-    return f"{value:,g}"
-
-
 def _scale(panel: Axes, heights: list[NDArray[Any]]) -> None:
     """A logarithmic axis with room for the legend above the bars."""
     seen = np.concatenate([one[one > 0] for one in heights])
@@ -138,7 +133,7 @@ def _scale(panel: Axes, heights: list[NDArray[Any]]) -> None:
     panel.set_yscale("log")
     panel.set_ylim(low, high * (high / low) ** (0.22 * rows))
     panel.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 30 else (1.0, 2.0, 5.0)))
-    panel.yaxis.set_major_formatter(FuncFormatter(_grouped))
+    panel.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     panel.minorticks_off()
     panel.set(xlim=(0.45, LONGEST + 0.55), xticks=_LENGTHS)
     panel.set_xticklabels([*map(str, _LENGTHS[:-1]), f"≥{LONGEST}"])

@@ -1,7 +1,8 @@
 """Saves figures as PNG and as SVG, the PNGs in a process of their own if there are two processors.
 
 A picture's PNG takes as long as all else about it. So it goes to a worker process as soon as it is
-drawn, while this process writes its SVG, draws the next one, and writes the report.
+drawn, while this process writes its SVG, draws the next one, and writes the report. A worker that
+waits for work, as before the first picture, writes the SVG as well.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from types import ModuleType
@@ -28,7 +30,7 @@ class Saver:
 
     def __init__(self, threads: ThreadPoolExecutor | None) -> None:
         self._threads = threads
-        self._pending: list[tuple[Future[None], bytes, Path]] = []
+        self._pending: list[tuple[Future[None], bytes, list[Path]]] = []
 
     def save(self, picture: Figure, path: Path) -> list[Path]:
         """Writes `path` with the endings .png and .svg; returns both paths."""
@@ -36,25 +38,27 @@ class Saver:
 
         png, svg = (path.with_name(f"{path.name}.{ending}") for ending in ("png", "svg"))
         if self._threads is None:
-            style.save(picture, png)
-        else:
-            # pickled here: a thread would do so while the SVG is drawn from the same picture
-            content = pickle.dumps(picture, protocol=pickle.HIGHEST_PROTOCOL)
-            self._pending.append(
-                (self._threads.submit(shared().call, _save, content, png), content, png)
-            )
-        style.save(picture, svg)
+            _save(picture, [png, svg])
+            return [png, svg]
+        # pickled here: a thread would do so while the SVG is drawn from the same picture
+        content = pickle.dumps(picture, protocol=pickle.HIGHEST_PROTOCOL)
+        is_idle = all(done.done() for done, _, _ in self._pending)
+        there = [png, svg] if is_idle else [png]
+        done = self._threads.submit(shared().call, _save_content, content, there)
+        self._pending.append((done, content, there))
+        if not is_idle:
+            style.save(picture, svg)
         return [png, svg]
 
     def finish(self) -> None:
         """Waits for what is under way. Raises what went wrong there."""
-        for done, content, path in self._pending:
+        for done, content, paths in self._pending:
             try:
                 done.result()
             except (WorkerDiedError, OSError):
                 # There is no such process, or the disk is full, which this one then says. Not in
                 # that thread: matplotlib's settings are those of all threads.
-                _save(None, content, path)
+                _save_content(None, content, paths)
 
 
 @contextmanager
@@ -74,43 +78,50 @@ def saver() -> Iterator[Saver]:
 
 def get_ready() -> None:
     """Starts the worker process and its imports, for a caller who is going to draw."""
-    _leave_out_3d()
     if _has_a_worker():
         Thread(target=_start_the_worker, daemon=True).start()
 
 
 def _start_the_worker() -> None:
     with suppress(WorkerDiedError, OSError):  # each picture then finds out for itself
-        shared().call(_import_what_draws)
+        shared().call(import_what_draws)
 
 
-def _leave_out_3d() -> None:
-    """In a process that imports matplotlib for these figures alone: they are all flat.
+def import_what_draws(_: Any = None) -> None:
+    """Imports matplotlib in a process that needs it for these figures alone.
 
-    Its axes in three dimensions are a third of what matplotlib imports besides numpy.
+    They are flat: axes in three dimensions are a third of what matplotlib imports besides numpy.
+    Nobody reads documentation there: what matplotlib writes of each class takes as long again.
     """
     flat = ModuleType("mpl_toolkits.mplot3d")
     vars(flat)["Axes3D"] = None  # matplotlib then goes without
     sys.modules.setdefault(flat.__name__, flat)
 
+    from matplotlib import artist
 
-def _import_what_draws(_: Any) -> None:
-    _leave_out_3d()
-    from matplotlib.backends import backend_agg as backend_agg
-
-    from fairport.figures import style as style
+    described = artist.kwdoc
+    artist.kwdoc = lambda artist: ""
+    try:
+        import_module("matplotlib.backends.backend_agg")
+        import_module("matplotlib.backends.backend_svg")
+        import_module("fairport.figures.style")
+    finally:
+        artist.kwdoc = described
 
 
 def _has_a_worker() -> bool:
     return (os.cpu_count() or 1) > 1
 
 
-def _save(_: Any, content: bytes, path: Path) -> None:
+def _save_content(_: Any, content: bytes, paths: list[Path]) -> None:
+    _save(pickle.loads(content), paths)
+
+
+def _save(picture: Figure, paths: list[Path]) -> None:
     from fairport.figures import style
 
-    picture = pickle.loads(content)
-
-    # Complete or not there: the report may look for it meanwhile.
-    partial = path.with_name(f".{path.name}")
-    style.save(picture, partial)
-    partial.replace(path)
+    for path in paths:
+        # Complete or not there: the report may look for it meanwhile.
+        partial = path.with_name(f".{path.name}")
+        style.save(picture, partial)
+        partial.replace(path)

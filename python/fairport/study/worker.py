@@ -24,7 +24,7 @@ Report = Callable[[float, int], None]
 _LENGTH = struct.Struct("<Q")
 _REPORT_EVERY_S = 0.1
 # as the command line: most objects of a worker stay
-_COLLECT_EVERY = 100_000
+_COLLECT_EVERY = 300_000
 
 
 def send(stream: BinaryIO, value: Any) -> None:
