@@ -125,6 +125,10 @@ def test_half_of_the_interval_is_compared_with_the_share_of_the_median() -> None
     assert [seed for _, seed in more] == [8, 9, 10, 11]
 
 
+def test_a_point_whose_runs_all_have_zero_is_precise() -> None:
+    assert more_seeds(runs(a=[0.0] * 6), ["point"], Precision("ratio", 0.1)) == []
+
+
 def test_of_fewer_than_six_seeds_there_is_no_95_percent_interval() -> None:
     # the range of n values misses the median with a chance of 2 / 2**n
     assert 2 / 2**5 > 0.05 > 2 / 2**6

@@ -17,7 +17,7 @@ PAGE = """<!-- mutants: begin -->
 
 Survivors:
 
-- `verdict.py:149: `a < 1` as `a <= 1``
+- `verdict.py:149: a < 1 -> a <= 1`
 - `crates/net/src/port.rs:224:9: replace OutputPort<S>::count_arrival with ()`
 <!-- mutants: end -->
 """
@@ -39,7 +39,7 @@ def test_the_page_s_rows_are_read_with_their_survivors(mutants: ModuleType) -> N
         ("1877", "12", "11", "9"),
     ]
     assert [row.survivors for row in rows] == [
-        ("verdict.py:149: `a < 1` as `a <= 1`",),
+        ("verdict.py:149: a < 1 -> a <= 1",),
         ("crates/net/src/port.rs:224:9: replace OutputPort<S>::count_arrival with ()",),
     ]
 

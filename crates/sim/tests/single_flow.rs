@@ -105,3 +105,19 @@ fn a_flow_of_one_segment_is_complete_after_one_and_a_half_round_trips() {
         "{fct_s} s, expected {expected_s} s"
     );
 }
+
+#[test]
+fn an_event_is_a_packet_at_a_port_or_a_timer_that_had_something_to_do() {
+    // two segments, of which the second waits for the acknowledgement of the first: this comes at once or
+    // is held back for 40 ms; the retransmission timer is set in both cases and never expires
+    for (policy, timers) in [("every-segment", 0), ("delayed", 1)] {
+        let mut job = single_flow();
+        job["flows"][0]["size_bytes"] = json!(2_000);
+        job["stacks"][0]["overrides"]["initial_window_segments"] = json!(1);
+        job["stacks"][0]["overrides"]["ack_policy"] = json!(policy);
+        job["stacks"][0]["overrides"]["delayed_ack_max_ps"] = json!(seconds(0.04));
+        let results = run(&job);
+        assert_eq!(column(&results, "flows", "delivered_bytes"), [2_000.0]);
+        assert_eq!(results.events - results.packet_hops, timers, "{policy}");
+    }
+}

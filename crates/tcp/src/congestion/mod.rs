@@ -9,6 +9,7 @@ mod algorithm;
 mod bbr;
 mod bic;
 mod controller;
+mod cube_root;
 mod cubic;
 mod custom;
 mod dctcp;
