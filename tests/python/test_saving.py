@@ -15,6 +15,10 @@ from fairport import figures
 from fairport.errors import InputError
 from fairport.figures import saving, style
 from fairport.result import Result
+from fairport.scenario import load
+from fairport.storage import save
+from fairport.study.compare import compare
+from fairport.study.store import Store
 from fairport.study.workers import Workers
 from matplotlib import artist
 from matplotlib.figure import Figure
@@ -57,6 +61,27 @@ def test_without_a_worker_process_this_one_saves_one_picture_after_the_other(
     assert _drawn(tmp_path / "here") == _drawn(tmp_path / "there")
     # matplotlib's settings, svg.fonttype among them, are those of all threads
     assert threads == {main_thread()}
+
+
+def test_a_comparison_is_the_same_folder_with_and_without_a_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = load("two-switch").patch({"duration": "50ms"})
+    comparison = compare(scenario, ["red"], repeat=1, store=Store(tmp_path / "store"))
+    save(comparison, tmp_path / "there")
+    monkeypatch.setattr(saving, "_has_a_worker", lambda: False)
+    save(comparison, tmp_path / "here")
+    for name in ("figures/compare.png", "figures/compare.svg", "report.html", "summary.json"):
+        assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
+
+
+def test_a_call_is_made_here_if_there_is_no_worker_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairport.study.workers.sys.executable", "/there/is/no/such/python")
+    monkeypatch.setattr(saving, "shared", Workers)
+    saving.call(lambda _, text: (tmp_path / "made").write_text(text) and None, "here")
+    assert (tmp_path / "made").read_text() == "here"
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor: there is no worker")

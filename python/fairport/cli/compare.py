@@ -76,6 +76,10 @@ def compare(
 
     Finished runs are kept (`fairport store`) and are not run again.
     """
+    if not (no_output or no_figures):
+        from fairport.figures import saving
+
+        saving.get_ready("fairport.storage.comparison", "fairport.report.compare")
     from fairport.cli import compare_table, output
     from fairport.cli.progress import pool_bar
     from fairport.errors import Interrupted

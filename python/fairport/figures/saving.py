@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -76,19 +76,30 @@ def saver() -> Iterator[Saver]:
         threads.shutdown(cancel_futures=True)
 
 
-def get_ready() -> None:
-    """Starts the worker process and its imports, for a caller who is going to draw."""
+def get_ready(*modules: str) -> None:
+    """Starts the worker process and its imports, for a caller who is going to draw.
+
+    `modules` are what it needs besides matplotlib.
+    """
     if _has_a_worker():
-        Thread(target=_start_the_worker, daemon=True).start()
+        Thread(target=_start_the_worker, args=modules, daemon=True).start()
 
 
-def _start_the_worker() -> None:
+def _start_the_worker(*modules: str) -> None:
     with suppress(WorkerDiedError, OSError):  # each picture then finds out for itself
-        shared().call(import_what_draws)
+        shared().call(import_what_draws, *modules)
 
 
-def import_what_draws(_: Any = None) -> None:
-    """Imports matplotlib in a process that needs it for these figures alone.
+def call(function: Callable[..., None], *arguments: Any) -> None:
+    """Calls `function(None, *arguments)` in the worker process, or here if there is none."""
+    if _has_a_worker():
+        with suppress(WorkerDiedError, OSError):
+            return shared().call(function, *arguments)
+    return function(None, *arguments)
+
+
+def import_what_draws(_: Any = None, *modules: str) -> None:
+    """Imports matplotlib, then `modules`, in a process that needs it for these figures alone.
 
     They are flat: axes in three dimensions are a third of what matplotlib imports besides numpy.
     Nobody reads documentation there: what matplotlib writes of each class takes as long again.
@@ -107,6 +118,8 @@ def import_what_draws(_: Any = None) -> None:
         import_module("fairport.figures.style")
     finally:
         artist.kwdoc = described
+    for name in modules:
+        import_module(name)
 
 
 def _has_a_worker() -> bool:

@@ -33,18 +33,23 @@ def _write(comparison: Comparison, folder: Path, figures: bool, csv: bool) -> No
     tables = {name: getattr(comparison, name) for name in ("table", "runs", "drop_runs")}
     write_tables(tables, folder / TABLES, csv=csv)
     if figures:
-        _draw(comparison, folder)
+        from fairport.figures import saving
+
+        (folder / FIGURES).mkdir()
+        if comparison.scenario.user_code:  # only this process has its classes
+            _draw(None, comparison, folder)
+        else:
+            saving.call(_draw, comparison, folder)
     write_json(folder / MANIFEST, _manifest(comparison))
     files = sorted([*files_below(folder), SUMMARY])
     write_json(folder / SUMMARY, comparison.document() | {"files": files})
 
 
-def _draw(comparison: Comparison, folder: Path) -> None:
+def _draw(_: Any, comparison: Comparison, folder: Path) -> None:
     from fairport import figures
     from fairport.figures import style
     from fairport.report import compare
 
-    (folder / FIGURES).mkdir()
     picture = figures.plot(comparison)
     for ending in ("png", "svg"):
         style.save(picture, folder / FIGURES / f"{FIGURE}.{ending}")
