@@ -287,6 +287,8 @@ def test_the_figure_has_a_panel_a_measure(compared: Comparison) -> None:
     assert [text.get_text() for text in panels[0].get_yticklabels()] == [
         "none", *(one.fix for one in compared.ranking)
     ]  # fmt: skip
+    rows = [panel.get_position().y0 for panel in panels]
+    assert [rows.count(row) for row in dict.fromkeys(rows)] == [3, 3, 3]
 
 
 def test_bad_fix_file_is_one_error(short: Scenario, tmp_path: Path) -> None:

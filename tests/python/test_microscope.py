@@ -119,6 +119,22 @@ def test_the_picture_shows_each_packet_with_its_fate(plain: Result) -> None:
     assert (shown["|"], shown["x"]) == (counts["forwarded"], counts["dropped"])
 
 
+def test_the_page_begins_with_the_windows_of_the_finer_steps(plain: Result) -> None:
+    here = focus(plain)
+    whole, near = look(plain, here, whole_run=True), look(plain, here)
+    at_ns = here.from_s * 1e9
+    shown = {
+        one["flow"]: [
+            size for time, size in zip(one["time"], one["bytes"], strict=True) if time <= at_ns
+        ][-1]
+        for one in page._windows(whole, near)
+    }
+    earlier = near.windows.filter(pl.col("time_s") <= here.from_s).sort("time_s")
+    fine = dict(earlier.group_by("flow").last().select("flow", "bytes").iter_rows())
+    assert fine
+    assert {flow: shown[flow] for flow in fine} == fine
+
+
 def test_blocks_and_levels_hold_every_packet(whole: Slide) -> None:
     packed = pack(whole.packets, whole.flows, 1.0)
     document = packed.document

@@ -28,23 +28,24 @@ CAPTION = (
 _WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.12
 _TOP_IN, _GAP_IN, _BOTTOM_IN = 0.62, 0.72, 0.62
 _LINE_IN = 0.17
-_COLUMNS = 4
+_MOST_COLUMNS = 4
 # of each decade, by how far the ratios spread
 _TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 
 
 def draw(comparison: Comparison) -> Figure:
-    """Panels in rows of four; the scenario as it is on top, then the fixes in their order."""
+    """Panels in even rows; the scenario as it is on top, then the fixes in their order."""
     names = [BASELINE, *(one.fix for one in comparison.ranking)]
     columns = comparison.columns
-    rows = -(-len(columns) // _COLUMNS)
+    rows = -(-len(columns) // _MOST_COLUMNS)
+    in_a_row = -(-len(columns) // rows)
     tall = _LINE_IN * (len(names) + 0.4)
     height = _TOP_IN + rows * tall + (rows - 1) * _GAP_IN + _BOTTOM_IN
-    wide = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN) / _COLUMNS
+    wide = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN) / in_a_row
     with style.applied():
         picture = style.Picture(figsize=(_WIDTH_IN, height))
         for index, shown in enumerate(columns):
-            row, column = divmod(index, _COLUMNS)
+            row, column = divmod(index, in_a_row)
             bottom = height - _TOP_IN - (row + 1) * tall - row * _GAP_IN
             axes = picture.add_axes(
                 (
@@ -87,7 +88,8 @@ def _panel(
         )
         axes.plot([q1, q3], [place, place], color=colour, linewidth=2.4, alpha=0.6)
         marker = "D" if name == BASELINE else "o"
-        axes.plot([median], [place], marker, color=colour, markersize=4.5)
+        # whole also where it is on the axis
+        axes.plot([median], [place], marker, color=colour, markersize=4.5, clip_on=False, zorder=3)
     axes.set_ylim(len(names) - 0.5, -0.7)
     axes.set_yticks(places, names if first else [""] * len(names))
     axes.grid(axis="x")
@@ -106,7 +108,7 @@ def _panel(
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.xaxis.set_major_locator(MaxNLocator(3))
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
         if axis == "zero":
             # room for a marker at the largest value
             most = axes.dataLim.x1

@@ -77,7 +77,9 @@ def _document(whole: Slide, near: Slide, packed: Packed) -> dict[str, Any]:
 def _windows(whole: Slide, near: Slide) -> list[dict[str, Any]]:
     """Windows over time by flow: near the focus at the finer steps that were recorded there."""
     from_s, to_s = near.focus.from_s, near.focus.to_s
-    inside = pl.col("time_s").is_between(from_s, to_s)
+    # also the last step before the focus, which lasts into it
+    before: Any = near.windows.filter(pl.col("time_s") <= from_s)["time_s"].max()
+    inside = pl.col("time_s").is_between(from_s if before is None else before, to_s)
     rows = pl.concat([whole.windows.filter(~inside), near.windows.filter(inside)])
     most = whole.flows.sort("packets", "flow", descending=[True, False]).head(_MOST_WINDOWS)
     windows = []
