@@ -378,4 +378,20 @@ mod tests {
         }
         assert!((62..=68).contains(&cwnd), "{cwnd}");
     }
+
+    /// The rate is of the window that there is: as soon as this has caught up, it grows slowly again.
+    #[test]
+    fn the_window_never_grows_beyond_what_its_rate_was_made_for() {
+        // 31 round trips lie between two looks at a window that stays
+        let mut path = Path::after_loss(20, Duration::from_ms(1));
+        let begin = path.now;
+        while path.now < begin + Duration::from_ms(100) {
+            let renos = 14.0 + 0.53 * (path.now - begin).as_secs_f64() / 1e-3;
+            let cwnd = path.step() as f64;
+            assert!(
+                (renos - 18.0..renos + 2.0).contains(&cwnd),
+                "{cwnd} for {renos}"
+            );
+        }
+    }
 }
