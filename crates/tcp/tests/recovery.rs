@@ -336,6 +336,27 @@ fn reordering_by_two_segments_starts_no_recovery() {
 }
 
 #[test]
+fn duplicates_of_different_acknowledgements_start_no_recovery() {
+    for duplicate_acks_deliver in [true, false] {
+        let overrides = json!({"sack": false, "duplicate_acks_deliver": duplicate_acks_deliver});
+        let mut pair = Pair::same(&linux(&overrides), ONE_WAY)
+            .spaced(Duration::from_us(10))
+            .connected()
+            .through(|sent| {
+                if sent.forward {
+                    Fate::Arrive
+                } else {
+                    Fate::Twice
+                }
+            });
+        pair.client.write(20 * 1448);
+        pair.run();
+        assert_eq!(pair.client.counters().retransmits, 0);
+        assert_eq!(pair.client.counters().fast_recoveries, 0);
+    }
+}
+
+#[test]
 fn limited_transmit_makes_a_third_duplicate_ack_out_of_two() {
     // a window of 3 whose first is lost: without the two new segments there are two duplicates
     for (limited_transmit, timeouts) in [(true, 0), (false, 1)] {
