@@ -128,6 +128,19 @@ fn a_mark_is_echoed_until_cwr_and_halves_the_window_once() {
 }
 
 #[test]
+fn after_a_mark_the_window_grows_again_wherever_acknowledgements_fall() {
+    let settings = stack("linux-6", &json!({"ecn": true, "ack_policy": "delayed"}));
+    for marked in [&[30], &[31], &[32], &[33]] {
+        let mut pair = Pair::same(&settings, ONE_WAY).through(marking(marked));
+        pair.client.write(400 * PAYLOAD);
+        pair.run();
+        let found = pair.client.gauges();
+        assert!(found.ssthresh_bytes < 100 * PAYLOAD, "{marked:?}");
+        assert!(found.cwnd_bytes > found.ssthresh_bytes, "{marked:?}");
+    }
+}
+
+#[test]
 fn a_loss_in_the_round_trip_of_a_mark_lowers_the_window_no_further() {
     let threshold = |lost: Option<usize>| {
         let on = json!({"ecn": true, "ack_policy": "every-segment"});

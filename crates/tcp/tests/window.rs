@@ -145,6 +145,22 @@ fn a_window_that_is_not_used_does_not_grow() {
 }
 
 #[test]
+fn a_window_that_is_larger_than_what_is_used_stays_as_long_as_acknowledgements_come() {
+    let overrides = json!({"window_use_by_round": true, "slow_start_after_idle": true});
+    let mut pair = Pair::same(&linux(&overrides), ONE_WAY).connected();
+    pair.client.write(100 * 1448);
+    pair.run();
+    let window = pair.client.gauges().cwnd_bytes;
+    assert!(window > 40 * 1448, "{window}");
+    // two seconds, of which no retransmission timeout passes without data and its acknowledgement
+    for _ in 0..20 {
+        pair.client.write(1448);
+        pair.run();
+    }
+    assert_eq!(pair.client.gauges().cwnd_bytes, window);
+}
+
+#[test]
 fn hystart_leaves_slow_start_before_the_queue_is_full_and_plain_slow_start_does_not() {
     // 100 segments of 1 ms each fit on the path
     let threshold = |hystart: bool| {
