@@ -109,6 +109,21 @@ impl EventQueue {
         (id != NIL).then_some((id, note))
     }
 
+    /// A hint: which entry is likely to come behind the earliest, its id and note. It may be another if an
+    /// entry lies beyond the horizon or is added before.
+    #[inline]
+    pub fn second(&self) -> Option<(u32, u32)> {
+        let Entry { time, id, .. } = self.first;
+        let behind = self.nodes.get(id as usize)?.next;
+        let id = if behind == NIL {
+            let index = (time.as_ps() >> self.shift) as usize % SLOTS;
+            self.heads[self.occupied_slot(index, !1 << (index % 64))]
+        } else {
+            behind
+        };
+        Some((id, self.nodes.get(id as usize)?.note))
+    }
+
     /// Adds `id`, which must not be in the queue, at a time not before the last one popped, and with
     /// it a note for whoever wants to know ahead what comes.
     #[expect(
@@ -211,15 +226,21 @@ impl EventQueue {
                 note,
             });
         }
+        let index = self.occupied_slot(start, !0 << (start % 64));
+        Entry::new(nodes, self.heads[index])
+    }
+
+    /// The first occupied slot behind `start`, where there is one: in its word among those of `mask`, else in the
+    /// words behind that, then in those before it, then among its word's low bits.
+    #[inline]
+    fn occupied_slot(&self, start: usize, mask: u64) -> usize {
         let here = start / 64;
-        let ahead = self.occupied[here] & (!0 << (start % 64));
-        // the words behind this one, then those before it, then this one's low bits
+        let ahead = self.occupied[here] & mask;
         let behind = (here + 1) % WORDS;
         let steps = self.busy.rotate_right(behind as u32).trailing_zeros() as usize;
         let word = select_unpredictable(ahead != 0, here, (behind + steps) % WORDS);
         let slots = select_unpredictable(ahead != 0, ahead, self.occupied[word]);
-        let index = word * 64 + slots.trailing_zeros() as usize;
-        Entry::new(nodes, self.heads[index % SLOTS])
+        (word * 64 + slots.trailing_zeros() as usize) % SLOTS
     }
 
     /// Moves what has come within the horizon from the overflow into the wheel.
@@ -288,6 +309,23 @@ mod tests {
             Duration::from_secs(4000).as_ps(),
             20_000,
         );
+    }
+
+    #[test]
+    fn the_hint_is_the_second_earliest_within_the_horizon() {
+        let span = Duration::from_us(200);
+        let mut stream = Stream::new(1, "test", 0);
+        let mut queue = EventQueue::new(100, span);
+        assert_eq!(queue.second(), None);
+        for id in 0..100 {
+            let at = Instant::from_us(1) + Duration::from_ps(stream.up_to(span.as_ps()));
+            queue.insert(at, id, 1000 + id);
+        }
+        for _ in 0..99 {
+            let second = queue.second();
+            queue.pop_before(Instant::NEVER);
+            assert_eq!(queue.next(), second);
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub(crate) struct LinkQueue {
     leaving: Handle,
     /// the one accepted last, where there is one
     last: Handle,
+    /// when `leaving` leaves the buffer, where there is one
+    leaving_at: Instant,
     /// packets in the buffer and on the link
     packets: u32,
     /// packets and bytes in the buffer
@@ -30,6 +32,7 @@ impl LinkQueue {
             first: nobody,
             leaving: nobody,
             last: nobody,
+            leaving_at: Instant::ZERO,
             packets: 0,
             backlog_packets: 0,
             backlog_bytes: 0,
@@ -66,13 +69,9 @@ impl LinkQueue {
     /// Lets those packets out of the buffer that leave it by `until`.
     #[inline]
     pub(crate) fn release(&mut self, until: Instant, transits: &[Transit]) {
-        while self.backlog_packets > 0 {
-            let next = &transits[self.leaving.index()].entry;
-            if next.leaves > until {
-                return;
-            }
-            self.leave_buffer(next);
-            prefetch_transit(transits, self.leaving);
+        while self.backlog_packets > 0 && self.leaving_at <= until {
+            self.leave_buffer(&transits[self.leaving.index()].entry);
+            prefetch_transit(transits, self.leaving); // the next to leave
         }
     }
 
@@ -81,7 +80,7 @@ impl LinkQueue {
     fn leave_buffer(&mut self, entry: &LinkEntry) {
         self.backlog_packets -= 1;
         self.backlog_bytes -= entry.frame_bytes;
-        self.leaving = entry.behind;
+        (self.leaving, self.leaving_at) = (entry.behind, entry.behind_leaves);
     }
 
     /// Accepts a packet. `due` and `leaves` are not before those of the packet accepted last.
@@ -98,7 +97,9 @@ impl LinkQueue {
         entry.leaves = leaves;
         entry.frame_bytes = frame_bytes;
         if self.backlog_packets == 0 {
-            self.leaving = packet;
+            (self.leaving, self.leaving_at) = (packet, leaves);
+        } else {
+            transits[self.last.index()].entry.behind_leaves = leaves;
         }
         self.backlog_packets += 1;
         self.backlog_bytes += frame_bytes;
@@ -113,7 +114,8 @@ impl LinkQueue {
         if self.packets == 0 {
             self.first = packet;
         } else {
-            transits[self.last.index()].entry.behind = packet;
+            let last = &mut transits[self.last.index()].entry;
+            (last.behind, last.behind_due) = (packet, due);
         }
         self.last = packet;
         self.packets += 1;
@@ -133,9 +135,7 @@ impl LinkQueue {
             return (packet, None);
         }
         self.first = entry.behind;
-        let next = &transits[self.first.index()].entry;
-        prefetch_transit(transits, next.behind); // so that its `due` is there when it is the first
-        (packet, Some((next.due, self.first)))
+        (packet, Some((entry.behind_due, entry.behind)))
     }
 
     /// The packets in the buffer and on the link, first to arrive first.

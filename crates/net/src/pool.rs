@@ -36,6 +36,10 @@ pub(crate) struct LinkEntry {
     pub(crate) frame_bytes: u32,
     /// the packet behind it, if there is one
     pub(crate) behind: Handle,
+    /// that packet's `due`, so that nobody looks at its line before it is the first
+    pub(crate) behind_due: Instant,
+    /// and its `leaves`
+    pub(crate) behind_leaves: Instant,
 }
 
 /// What a hop needs of a packet: one cache line.
@@ -138,4 +142,6 @@ const NOWHERE: LinkEntry = LinkEntry {
     leaves: Instant::ZERO,
     frame_bytes: 0,
     behind: Handle(0),
+    behind_due: Instant::ZERO,
+    behind_leaves: Instant::ZERO,
 };

@@ -4,12 +4,12 @@
 //! what was known of it is no longer in the cache next to the core when it arrives. But it is known
 //! well before which packets come next.
 
-/// Has the cache lines of `value` fetched, and does not wait for them.
+/// Has the first cache lines of `value` fetched, and does not wait for them.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a few instructions in hot loops")]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
-    for offset in (0..size_of::<T>()).step_by(LINE_BYTES) {
+    for offset in (0..size_of::<T>().min(MOST_BYTES)).step_by(LINE_BYTES) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let line = std::ptr::from_ref(value).cast::<i8>().wrapping_add(offset);
         #[expect(
@@ -26,3 +26,8 @@ pub fn prefetch<T>(value: &T) {
 
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;
+
+/// A core has buffers for some 16 lines that are on their way. A large value would fill them all, and the next access would
+/// wait.
+#[cfg(target_arch = "x86_64")]
+const MOST_BYTES: usize = 8 * LINE_BYTES;

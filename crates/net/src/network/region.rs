@@ -12,11 +12,15 @@ use crate::arbitration::Arbiter;
 use crate::buffer::Buffer;
 use crate::event_queue::EventQueue;
 use crate::observer::Observer;
-use crate::pool::{Handle, Pool, Transit};
+use crate::pool::{Handle, Pool, Transit, prefetch_transit};
 use crate::port::{Location, OutputPort, PortConfig};
 use crate::prefetch::prefetch;
 use crate::routing::Routes;
 use crate::topology::{NodeId, PortId};
+
+/// From so many ports on it pays to look two packets ahead. They take 400 kB, and the counts and the routes as much
+/// again. At k = 16 it saves 6 % of the time, with the 768 ports of k = 8 it costs 2 %.
+const LARGE_PORTS: usize = 2048;
 
 /// The port of a node through which a packet came in; its own NIC where it begins.
 #[derive(Clone, Copy)]
@@ -88,6 +92,8 @@ pub struct Region<P: Copy, O: Observer<P>> {
     pub(super) crossings: Crossings<P>,
     pub(super) ingress_arrivals: Vec<u64>,
     pub(super) passages: Passages,
+    /// whether its ports are more than the caches near the core can hold
+    is_large: bool,
     pub(super) events: EventQueue,
     pub(super) now: Instant,
     pub(super) arbiter: Arbiter,
@@ -124,6 +130,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             .collect();
         Self {
             events: EventQueue::new(ports.len(), typical_span),
+            is_large: ports.len() >= LARGE_PORTS,
             ports,
             scheduled,
             buffers: Vec::new(),
@@ -162,7 +169,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             assert!(time >= self.now, "time went back");
             self.now = time;
             let taken = self.take(fabric, PortId(from));
-            self.prefetch_next(hosts);
+            self.prefetch_next(fabric, hosts);
             if self.events.next_time() == time {
                 self.resolve_tie(fabric, PortId(from), taken.handle, hosts);
                 end = after(hosts);
@@ -175,16 +182,29 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// The port or the host to which the next packet comes has what it will need fetched, while the present
-    /// arrival is dealt with.
+    /// Has fetched, while the present arrival is dealt with, what the next packets will need: the next one's
+    /// port or host. In a large network, where even the next packet's own line is far away, also the line of the
+    /// packet after it.
     #[inline]
-    fn prefetch_next(&self, hosts: &impl Hosts<P, O>) {
-        if let Some((from, packet)) = self.events.next() {
-            let header = self.packets.header(Handle::at(packet as usize));
-            if header.output == Routes::END {
-                hosts.expect(self.ports[from as usize].location.far_node, header);
-            } else {
-                prefetch(&self.ports[header.output.0 as usize]);
+    fn prefetch_next(&self, fabric: &Fabric, hosts: &impl Hosts<P, O>) {
+        if self.is_large
+            && let Some((from, packet)) = self.events.second()
+        {
+            prefetch(&self.ports[from as usize].link);
+            prefetch_transit(&self.packets.transits, Handle::at(packet as usize));
+        }
+        let Some((from, packet)) = self.events.next() else {
+            return;
+        };
+        let packet = Handle::at(packet as usize);
+        let header = self.packets.header(packet);
+        if header.output == Routes::END {
+            self.packets.prefetch_content(packet);
+            hosts.expect(self.ports[from as usize].location.far_node, header);
+        } else {
+            prefetch(&self.ports[header.output.0 as usize]);
+            if self.is_large {
+                fabric.routes.prefetch(header.route);
             }
         }
     }
@@ -201,9 +221,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let (handle, next) = port.link.pop(transits);
         self.packet_hops += 1;
         if let Some((due, behind)) = next {
-            if transits[behind.index()].header.output == Routes::END {
-                self.packets.prefetch_content(behind); // as early as it is known
-            }
             self.events.insert(due, from.0, behind.index() as u32);
         }
         let taken = Taken::new(from, handle, &port.location, transits);

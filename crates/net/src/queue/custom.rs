@@ -47,7 +47,7 @@ impl Config {
         };
         Ok(match factory(&self.parameters, port)? {
             CustomQueue::Discipline(discipline) => Queueing::Fifo {
-                discipline: Discipline::Custom(discipline),
+                discipline: Discipline::Custom(Box::new(discipline)),
                 release: BufferRelease::new(self.count_in_service),
             },
             CustomQueue::Scheduler(scheduler) => {

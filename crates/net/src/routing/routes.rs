@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::Path;
+use crate::prefetch::prefetch;
 use crate::topology::PortId;
 
 /// A hop of a route, as a packet passes it; or what is in front of a route's first hop.
@@ -57,6 +58,12 @@ impl Routes {
     /// The output port of a hop; [`Routes::END`] behind the last.
     pub(crate) fn output(&self, hop: u32) -> PortId {
         self.entries[hop as usize - 1].next
+    }
+
+    /// A packet will soon pass this hop.
+    #[inline]
+    pub(crate) fn prefetch(&self, hop: u32) {
+        prefetch(&self.entries[hop as usize]);
     }
 
     /// What a route of `hops` hops takes, bytes, with the counts of its packets.
