@@ -107,8 +107,7 @@ macro_rules! queues {
         #[derive(Debug)]
         pub enum Discipline {
             $($(#[$fifo_doc])* $Fifo($FifoState),)*
-            /// a discipline from outside this crate; boxed twice, for a fat pointer is 16 bytes
-            #[expect(clippy::redundant_allocation, reason = "a port is three cache lines")]
+            /// a discipline from outside this crate; boxed twice, since a fat pointer has 16 bytes
             Custom(Box<Box<dyn QueueDiscipline>>),
         }
 
