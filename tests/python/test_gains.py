@@ -53,6 +53,14 @@ def test_each_load_is_ranked_by_what_suits_it(compared: Comparison) -> None:
     assert "outcast" not in compared.conclusion
 
 
+def test_large_rates_are_in_gigabits_with_their_differences(compared: Comparison) -> None:
+    column = next(one for one in compared.columns if one.key == "goodput_bps_total")
+    median = compared.table.filter(fix="none")["goodput_bps_total_median"][0]
+    assert median > 2e9
+    assert column.quantity.unit == "Gbit/s"
+    assert column.quantity.shown(median, "over_seeds") == f"{median / 1e9:,.2f}"
+
+
 def test_the_medians_are_those_of_the_runs(compared: Comparison) -> None:
     done = compared.runs.filter(fix="codel")["traffic_0_rounds_done"]
     row = compared.table.filter(fix="codel").row(0, named=True)

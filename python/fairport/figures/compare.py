@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -64,8 +64,7 @@ def _panel(
     axes: Axes, comparison: Comparison, column: Column, names: list[str], *, first: bool
 ) -> None:
     axis, key = column.axis, column.key
-    most: Any = comparison.runs[key].max()
-    quantity = column.quantity.at_size(most)
+    quantity = column.quantity
     places = np.arange(len(names))
     if axis == "ratio":
         axes.axvspan(PARITY, 1 / PARITY, color=style.BAND, alpha=0.25, linewidth=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -85,7 +85,7 @@ class Comparison:
     def columns(self) -> list[Column]:
         """Every number that is shown: those of the loads, then those of the whole run."""
         of_loads = [
-            Column(
+            self._column(
                 load.key(name), QUANTITIES[name], load.label, METRICS[name].axis, METRICS[name].text
             )
             for load in self.loads
@@ -94,11 +94,19 @@ class Comparison:
         known = {column.key for column in of_loads}
         long_lived = any(load.kind == "bulk" for load in self.loads)
         of_the_run = [
-            Column(key, QUANTITIES[key], "", axis, text)
+            self._column(key, QUANTITIES[key], "", axis, text)
             for key, (axis, text) in MEASURES.items()
             if key not in known and (long_lived or key not in ("throughput_ratio", "jain_index"))
         ]
         return of_loads + of_the_run
+
+    def _column(self, key: str, quantity: Quantity, load: str, axis: Axis, text: str) -> Column:
+        """In a unit that suits the runs: Gbit/s where the largest has some thousand Mbit/s."""
+        most: Any = self.runs[key].max()
+        sized = quantity.at_size(most)
+        if sized.unit != quantity.unit:
+            sized = replace(sized, form=",.2f", over_seeds="")
+        return Column(key, sized, load, axis, text)
 
     @cached_property
     def table(self) -> pl.DataFrame:
