@@ -158,6 +158,18 @@ mod tests {
         }
     }
 
+    /// What has no time to cross cannot be cut.
+    #[test]
+    fn there_are_as_many_regions_as_asked_for_unless_a_link_between_them_takes_no_time() {
+        let topology = dumbbell(3, 3).unwrap();
+        let regions = |lookahead: Duration| {
+            let lookaheads = vec![lookahead; topology.ports().len()];
+            Partition::new(&topology, &lookaheads, 2).regions()
+        };
+        assert_eq!(regions(Duration::from_us(1)), 2);
+        assert_eq!(regions(Duration::ZERO), 1);
+    }
+
     #[test]
     fn a_dumbbell_is_cut_in_its_middle() {
         let topology = dumbbell(3, 3).unwrap();
