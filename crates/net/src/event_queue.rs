@@ -125,7 +125,7 @@ impl EventQueue {
     }
 
     /// Adds `id`, which must not be in the queue, at a time not before the last one popped, and with
-    /// it a note for whoever wants to know ahead what comes.
+    /// it a note on what comes then.
     #[expect(
         clippy::inline_always,
         reason = "the hot loop: a call costs a tenth of it"

@@ -35,7 +35,7 @@ pub(crate) use fabric::PortLocation;
 use region::Ingress;
 pub use region::Region;
 
-/// The hosts at the network's edge, as whoever drives the network implements them.
+/// The hosts at the network's edge, as the driver of the network implements them.
 pub trait Hosts<P: Copy, O: Observer<P>> {
     /// The network stops before anything that happens later than this: the hosts' next timer.
     fn horizon(&self) -> Instant;
@@ -95,7 +95,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// Confines this network to a region of the partition: packets move through ports of its nodes alone.
     /// Every region of the partition has a network of its own, with the same ports and routes, and what
-    /// crosses from one into another is carried by whoever owns them.
+    /// crosses from one into another is carried by their owner.
     ///
     /// # Panics
     /// If a packet has arrived, or packets are forwarded ahead already.
@@ -115,8 +115,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.region.next_crossing()
     }
 
-    /// Moves the packets that have crossed into that region behind those in `batch`. Whoever does so for one
-    /// region does so for all.
+    /// Moves the packets that have crossed into that region behind those in `batch`. A caller that does so
+    /// for one region does so for all.
     pub fn drain_outbox(&mut self, region: u16, batch: &mut Vec<Crossing<P>>) {
         self.region.drain_outbox(region, batch);
     }

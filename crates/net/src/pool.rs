@@ -67,8 +67,8 @@ struct Aligned<P: Copy>(P);
 ///
 /// Contents lie apart: hosts alone read them, where a packet begins and where it ends.
 pub(crate) struct Pool<P: Copy> {
-    /// By the index of their handles. Whoever needs several of them takes this as a slice: its length is
-    /// then read once, not at each look.
+    /// By the index of their handles. Code that needs several of them takes this as a slice, so that its length
+    /// is read once, not at each look.
     pub(crate) transits: Vec<Transit>,
     contents: Vec<Aligned<P>>,
     free: Vec<Handle>,

@@ -2,8 +2,8 @@
 //!
 //! While a run goes on, a table is a vector of rows, so that a row costs a cache line or two. The
 //! macro `table!` declares it from the columns' names and types: [`crate::tables`] is the one place
-//! where a table is defined. At its end the table becomes a [`Table`]: columns of plain numbers for
-//! whoever reads them.
+//! where a table is defined. At its end the table becomes a [`Table`]: columns of plain
+//! numbers.
 //!
 //! A column's unit is the end of its name (`_s`, `_bytes`, `_bps`, `_ppm`). A value that does not
 //! exist is NaN in a column of f64, and the largest number of the type in one of integers.

@@ -1,5 +1,5 @@
-//! What a run leaves, whoever moves the packets: a simulator, a switch in real time, or a join of
-//! captures.
+//! What a run leaves. The packets are moved by a simulator or by a switch in real time, or they come from a join
+//! of captures.
 //!
 //! [`tables`] defines every table in one place. A [`Recorder`] watches the network's ports and fills the
 //! tables of packets; a [`FlowLog`] records what the ends of flows report; [`Series`] and

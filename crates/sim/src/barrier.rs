@@ -69,7 +69,7 @@ impl Barrier {
         self.check();
     }
 
-    /// Whoever waits for another thread in a way of its own asks this now and then.
+    /// Code that waits for another thread in a way of its own asks this now and then.
     ///
     /// # Panics
     /// If a thread has panicked.

@@ -8,8 +8,8 @@ use crate::shared::{AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// A domain's clock, and a mailbox for each domain.
 ///
-/// What is sent before the clock moves is in the mailbox for whoever has read the new clock. So who reads first
-/// the clock and then the mail has got all that the clock promises.
+/// What is sent before the clock moves is in the mailbox before a reader can see the new clock. So a reader of first
+/// the clock and then the mail has all that the clock promises.
 #[repr(align(128))] // two cache lines, which come together
 pub(crate) struct Notice<T> {
     /// nothing more happens in the domain before
@@ -49,7 +49,7 @@ mod model {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// A domain sends at 10 and at 20 and says so; whoever sees its clock beyond has what it sent by then.
+    /// A domain sends at 10 and at 20 and says so; a reader who sees a later clock has what was sent by then.
     #[test]
     fn who_reads_the_clock_has_the_mail() {
         loom::model(|| {

@@ -207,7 +207,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
                 self.step_with(goal, |simulation, until, budget| {
                     simulation.exchange_all(); // what a flow's start has sent
                     let begin = simulation.next_effect();
-                    // whoever waits for all flows to be established hears of each at once
+                    // a workload that waits for all flows to be established hears of each at once
                     if simulation.unestablished > 0 || begin > until {
                         return simulation.advance_in_turn(until, budget);
                     }

@@ -220,7 +220,7 @@ impl Scribe {
         );
     }
 
-    /// The sender's state, for whoever looks for the reason of a difference.
+    /// The sender's state, for those who look for the reason of a difference.
     fn state(&mut self) {
         let info = self.stack.info();
         let threshold = info

@@ -124,8 +124,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// Moves what has crossed into that region behind what is in `batch`. Whoever calls this for one region
-    /// calls it for all.
+    /// Moves what has crossed into that region behind what is in `batch`. A caller that does so for one
+    /// region does so for all.
     pub(super) fn drain_outbox(&mut self, region: u16, batch: &mut Vec<Crossing<P>>) {
         self.crossings.first_due = Instant::NEVER;
         batch.append(&mut self.crossings.outbox[usize::from(region)]);

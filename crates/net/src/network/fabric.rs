@@ -1,7 +1,7 @@
 //! What does not change while packets move: where ports are, the table of routes, the framing.
 //!
-//! All regions read it, and none writes to it. Routes are added and given back between two windows
-//! of time, by whoever owns the [`Network`](super::Network).
+//! All regions read it, and none writes to it. The owner of the
+//! [`Network`](super::Network) adds routes and gives them back, between two windows of time.
 
 use crate::framing::Framing;
 use crate::routing::{Path, Routes};

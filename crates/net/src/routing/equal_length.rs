@@ -4,7 +4,7 @@
 //! So all flows to a receiver come the same number of links and from above: no ingress port of its
 //! switch belongs to a neighbour, and a flow is alone on one only if the hash of cores leaves it so.
 //! Whether a flow has a core or each packet, the paper does not say. By packet the policy gives the
-//! paths by all cores, and whoever sends the packets draws one for each.
+//! paths by all cores, and the sender of the packets draws one for each.
 //!
 //! It needs full bisection bandwidth: where the links to the cores are fewer or slower, what stayed
 //! in the rack crowds them. A path passes no port twice; within a pod it passes the same switches

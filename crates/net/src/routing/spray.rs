@@ -1,7 +1,7 @@
 //! Per-packet spraying: each packet takes any shortest path, all alike likely (Dixit 2013, random
 //! packet spraying).
 //!
-//! The policy gives all paths; whoever sends the packets draws one for each.
+//! The policy gives all paths; the sender of the packets draws one for each.
 
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};

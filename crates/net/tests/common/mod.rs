@@ -254,7 +254,7 @@ pub(crate) fn check(name: &Value, log: &Log, received: &[Number], sends: &[Send]
         let fate = log.fates[number];
         let (arrived, departs) = (fate.arrived.unwrap(), fate.departs.unwrap());
         let begin = departs - Duration::from_ns(8 * u64::from(fate.wire_bytes));
-        // Whoever finds the line idle goes at once, so a pause ends with an arrival.
+        // A packet that finds the line idle goes at once, so a pause ends with an arrival.
         assert_eq!(begin, arrived.max(free_at), "{name} idled");
         free_at = departs;
     }
