@@ -239,6 +239,14 @@ mod tests {
     }
 
     #[test]
+    fn the_shortest_round_trip_is_known_from_the_first_sample_on() {
+        let mut it = estimator("linux-2.6", Duration::from_ms(1));
+        assert_eq!(it.least(), None);
+        timeouts(&mut it, &[100, 80, 90]);
+        assert_eq!(it.least(), Some(Duration::from_ms(80)));
+    }
+
+    #[test]
     fn rfc_6298_by_hand() {
         let mut it = estimator("rfc", Duration::from_ms(1));
         assert_eq!(it.rto(), Duration::from_secs(1));

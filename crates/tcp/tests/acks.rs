@@ -132,6 +132,28 @@ fn linux_delays_an_odd_segment_by_40_ms_but_less_than_the_minimum_rto() {
 }
 
 #[test]
+fn where_data_comes_every_30_ms_linux_delays_an_odd_segment_by_60_ms() {
+    let settings: Settings = stack("linux-2.6", &json!({}));
+    let mut pair = Pair::same(&settings, Duration::from_ms(100)).connected();
+    pair.sent.clear();
+    for _ in 0..41 {
+        pair.client.write(1448);
+        pair.run_until(pair.now + Duration::from_ms(30));
+    }
+    pair.run();
+    let acks = pair.acks();
+    let [.., before, last] = acks[..] else {
+        panic!("ACKs: {acks:?}");
+    };
+    // the estimate is half of what it was and the gap, so it comes to twice the gap
+    let delay = last.0 - before.0 - Duration::from_ms(30);
+    assert!(
+        (Duration::from_ms(59)..=Duration::from_ms(60)).contains(&delay),
+        "{delay:?}"
+    );
+}
+
+#[test]
 fn before_linux_6_7_a_delayed_ack_is_a_timeout_for_a_sender_with_a_small_minimum_rto() {
     let overrides = json!({"rto_min_ps": 2_000_000_000_u64, "delayed_ack_below_rto_min": false});
     let pair = sends(&overrides, 17);
