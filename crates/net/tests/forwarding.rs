@@ -12,7 +12,7 @@ use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{fat_tree, star, two_switch};
 use fairport_net::{
-    Access, Arrival, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology,
+    Access, Arrival, Feeders, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology,
 };
 use fairport_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
@@ -85,13 +85,24 @@ struct Bench {
 
 /// Everybody sends to the first host; `limit_packets` a port.
 fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Duration) -> Bench {
+    bench_of_rates(topology, limit_packets, rule, latency, |_| GIGABIT)
+}
+
+/// The same with a rate for each port.
+fn bench_of_rates(
+    topology: &Topology,
+    limit_packets: u32,
+    rule: Rule,
+    latency: Duration,
+    rate: impl Fn(PortId) -> Rate,
+) -> Bench {
     let mut routing = DestinationSuffix::new(topology);
     let mut routes = Routes::default();
     let starts: Vec<u32> = (1..topology.hosts().len())
         .map(|source| routes.add(&routing.path(topology, source, 0).unwrap()))
         .collect();
     let port = |i| PortConfig {
-        rate: GIGABIT,
+        rate: rate(PortId(i as u32)),
         clock_error_ppb: 0,
         latency,
         far_processing: Some(Server::new(Processing::NONE, Stream::new(1, "test", i))),
@@ -319,6 +330,44 @@ fn a_lone_packet_takes_serialisation_and_latency_a_hop() {
 }
 
 /// Packets of both sides of a switch reach its output in the same picosecond, again and again.
+#[test]
+fn a_drop_says_how_many_packets_came_by_its_ingress_port_also_where_they_are_forwarded_ahead() {
+    let star = star(2).unwrap();
+    let to_receiver = star.port(star.node(star.hosts()[0]).ports[0]).peer;
+    let rate = |port| {
+        if port == to_receiver {
+            Rate::from_bps(100_000_000)
+        } else {
+            GIGABIT
+        }
+    };
+    for is_ahead in [false, true] {
+        let mut bench = bench_of_rates(&star, 3, Rule::RoundRobin, Duration::ZERO, rate);
+        bench.network.observer_mut().drops_only = true;
+        let path = DestinationSuffix::new(&star).path(&star, 1, 0).unwrap();
+        if is_ahead {
+            let mut feeders = Feeders::new(star.ports().len());
+            feeders.add(&path);
+            let end = Instant::from_secs(1);
+            bench.network.forward_ahead(&feeders, &[], end);
+        }
+        let stream = Stream::new(1, "spray", 0);
+        bench.routes = vec![bench.network.add_route(&[path], stream)];
+        // 8 frames in 104 us, where one takes 123 us: room for three of them
+        for number in 1..=8 {
+            bench.send(Instant::from_us(13 * number), 0, 1500, number);
+        }
+        bench.run();
+        let rows = &bench.network.observer().rows;
+        let dropped: Vec<(u64, u64)> = rows
+            .iter()
+            .map(|row| (row.number, row.ingress_arrival))
+            .collect();
+        assert_eq!(dropped, [(4, 4), (5, 5), (6, 6), (7, 7), (8, 8)]);
+        assert!(rows.iter().all(|row| row.port == to_receiver));
+    }
+}
+
 fn taking_turns(rule: Rule) -> Vec<usize> {
     let topology = two_switch(1).unwrap();
     let mut bench = bench(&topology, 100, rule, Duration::from_us(1));
