@@ -186,6 +186,27 @@ def test_a_fix_without_effect_is_before_those_that_make_it_worse_and_after_the_o
     assert [one.fix for one in found] == ["better", "same", "worse"]
 
 
+def test_a_fix_that_helps_with_some_seeds_only_is_between_those_that_help_and_those_that_harm() -> (
+    None
+):
+    runs = rounds_done(
+        none=[100.0] * 4,
+        worse=[90.0] * 4,
+        mixed_down=[20.0, 60.0, 80.0, 300.0],
+        mixed_up=[20.0, 40.0, 300.0, 400.0],
+        better=[105.0] * 4,
+    )
+    # by their medians alone: mixed_up, better, worse, mixed_down
+    rows = [row_of(name) for name in ("worse", "mixed_down", "mixed_up", "better")]
+    found = ranking(rows, row_of("none"), runs, [INCAST])
+    assert [(one.fix, one.effect.split()[0]) for one in found] == [
+        ("better", "better"),
+        ("mixed_up", "no"),
+        ("mixed_down", "no"),
+        ("worse", "worse"),
+    ]
+
+
 def test_a_sentence_says_what_became_of_the_load_of_the_goodput_and_what_it_needs() -> None:
     runs = rounds_done(none=[100.0] * 4, fix=[200.0] * 4)
     none = row_of("none") | {"traffic_0_rounds_done_median": 3.0}

@@ -2,8 +2,9 @@
 
 A fix's *gain* with one seed is the factor by which the ranking metric of a load becomes better
 (`study.metric`), against the same seed without the fix. Over several loads it is the geometric mean
-of their gains. Fixes are in the order of their median gain over the seeds. A fix is better, or
-worse, when the whole middle half of its gains is (`study.spread`).
+of their gains. A fix is better, or worse, when the whole middle half of its gains is
+(`study.spread`). Those that are better come first, those that are worse last, each group in the
+order of the median gain over the seeds.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from fairport.study.spread import Spread
 
 NOTE = (
     "A gain is the factor by which a number becomes better with the fix, seed by seed. A fix is"
-    " better or worse when the middle half of its gains is; the order is that of the median gains."
+    " better or worse when the middle half of its gains is. Fixes that are better come first, those"
+    " that are worse last. Within each group the order is that of the median gains."
 )
 """How the ranking is made, for a page."""
 
@@ -40,6 +42,13 @@ class Gain:
     whole: Spread
     loads: list[Spread]
     """Of each ranked load."""
+
+    @property
+    def direction(self) -> int:
+        """1: better, -1: worse, 0: no clear difference."""
+        if self.whole.median is None or abs(self.whole.median) < _NOTICEABLE:
+            return 0
+        return int(self.whole.is_above_zero) - int(self.whole.is_below_zero)
 
     @property
     def factor(self) -> float:
@@ -75,8 +84,9 @@ def ranking(
     """The fixes, best first; `rows` and `none` are those of the comparison's table."""
     gains = {row["fix"]: gain(row["fix"], runs, ranked) for row in rows}
 
-    def place(row: Row) -> tuple[float, int]:
-        return -(gains[row["fix"]].whole.median or 0.0), len(row["needs"])
+    def place(row: Row) -> tuple[int, float, int]:
+        found = gains[row["fix"]]
+        return -found.direction, -(found.whole.median or 0.0), len(row["needs"])
 
     return [
         Ranked(rank, row["fix"], _word(gains[row["fix"]]), _sentence(row, none, ranked))
@@ -108,12 +118,9 @@ def conclusion(ordered: Sequence[Ranked], ranked: Sequence[ComparedLoad]) -> str
 
 
 def _word(gain: Gain) -> str:
-    spread = gain.whole
-    if spread.median is None or abs(spread.median) < _NOTICEABLE:
-        return "no clear difference"
-    if spread.is_above_zero:
+    if gain.direction > 0:
         return f"better by a factor of {_factor(gain.factor)}"
-    if spread.is_below_zero:
+    if gain.direction < 0:
         return f"worse by a factor of {_factor(1 / gain.factor)}"
     return "no clear difference"
 
