@@ -150,4 +150,20 @@ mod tests {
             assert!(!probe.is_out());
         }
     }
+
+    #[test]
+    fn a_duplicate_sack_of_other_data_says_nothing_of_the_probe() {
+        for (end, segments) in [(900, 1), (1000, 2)] {
+            let mut probe = probed(true);
+            assert!(!probe.on_ack(&AckFacts {
+                dsack: Some(Dsack {
+                    late_by: 0,
+                    end,
+                    segments
+                }),
+                ..facts(1000)
+            }));
+            assert!(probe.is_out(), "{segments} up to {end}");
+        }
+    }
 }
