@@ -162,7 +162,7 @@ impl Topology {
 
     /// Gives a node an address of the topology's own plan.
     pub(crate) fn set_address(&mut self, node: NodeId, address: [u32; 4]) {
-        let bytes = address.map(|byte| u8::try_from(byte).expect("an byte"));
+        let bytes = address.map(|byte| u8::try_from(byte).expect("a byte"));
         self.nodes[node.0 as usize].address = bytes.into();
     }
 
@@ -252,6 +252,14 @@ impl Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hosts_have_the_addresses_from_10_0_0_1_on() {
+        let star = star(300).unwrap();
+        let address = |host: usize| star.node(star.hosts()[host]).address;
+        assert_eq!(address(0), Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!(address(299), Ipv4Addr::new(10, 0, 1, 44));
+    }
 
     #[test]
     fn the_fabric_is_the_links_between_switches_that_have_no_options_of_their_own() {
