@@ -40,6 +40,25 @@ def test_a_worker_writes_the_bytes_that_this_process_would(tmp_path: Path) -> No
     assert len(here) == 2 * len(figures.kinds(result))
 
 
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor: there is no worker")
+def test_a_worker_writes_where_this_process_is_now_and_svgs_are_there_before_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture = figures.draw(synthetic.run(), "bars")
+    saving.shared().call(saving.import_what_draws)  # it has started in the working directory of now
+    monkeypatch.chdir(tmp_path)
+
+    def save(picture: Figure, path: Path) -> None:
+        raise AssertionError("saved here, not by the worker")
+
+    monkeypatch.setattr(style, "save", save)
+    with saving.saver() as pictures:
+        pictures.save(picture, Path("bars"))
+        pictures.finish_svgs()
+        assert Path("bars.svg").exists()
+    assert sorted(_drawn(tmp_path)) == ["bars.png", "bars.svg"]
+
+
 def test_without_a_worker_process_this_one_saves_one_picture_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -25,12 +26,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@dataclass(frozen=True)
+class _Sent:
+    """A picture that the worker process saves, as a pickle, and the files that it writes."""
+
+    done: Future[None]
+    content: bytes
+    paths: list[Path]
+
+    def finish(self) -> None:
+        """Waits until the files are there. Raises what went wrong."""
+        try:
+            self.done.result()
+        except (WorkerDiedError, OSError):
+            # There is no such process, or the disk is full, which this one then says. Not in
+            # that thread: matplotlib's settings are those of all threads.
+            _save_content(None, self.content, self.paths)
+
+
 class Saver:
     """Saves pictures; what it has been given is written when its `with` ends."""
 
     def __init__(self, threads: ThreadPoolExecutor | None) -> None:
         self._threads = threads
-        self._pending: list[tuple[Future[None], bytes, list[Path]]] = []
+        self._sent: list[_Sent] = []
 
     def save(self, picture: Figure, path: Path) -> list[Path]:
         """Writes `path` with the endings .png and .svg; returns both paths."""
@@ -42,23 +61,25 @@ class Saver:
             return [png, svg]
         # pickled here: a thread would do so while the SVG is drawn from the same picture
         content = pickle.dumps(picture, protocol=pickle.HIGHEST_PROTOCOL)
-        is_idle = all(done.done() for done, _, _ in self._pending)
-        there = [png, svg] if is_idle else [png]
+        is_idle = all(one.done.done() for one in self._sent)
+        # the worker may have been started in another working directory
+        there = [one.absolute() for one in ([png, svg] if is_idle else [png])]
         done = self._threads.submit(shared().call, _save_content, content, there)
-        self._pending.append((done, content, there))
+        self._sent.append(_Sent(done, content, there))
         if not is_idle:
             style.save(picture, svg)
         return [png, svg]
 
+    def finish_svgs(self) -> None:
+        """Waits until every SVG is there, for a report that shows them."""
+        for one in [one for one in self._sent if len(one.paths) > 1]:
+            self._sent.remove(one)
+            one.finish()
+
     def finish(self) -> None:
         """Waits for what is under way. Raises what went wrong there."""
-        for done, content, paths in self._pending:
-            try:
-                done.result()
-            except (WorkerDiedError, OSError):
-                # There is no such process, or the disk is full, which this one then says. Not in
-                # that thread: matplotlib's settings are those of all threads.
-                _save_content(None, content, paths)
+        for one in self._sent:
+            one.finish()
 
 
 @contextmanager

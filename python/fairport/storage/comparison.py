@@ -39,7 +39,7 @@ def _write(comparison: Comparison, folder: Path, figures: bool, csv: bool) -> No
         if comparison.scenario.user_code:  # only this process has its classes
             _draw(None, comparison, folder)
         else:
-            saving.call(_draw, comparison, folder)
+            saving.call(_draw, comparison, folder.absolute())
     write_json(folder / MANIFEST, _manifest(comparison))
     files = sorted([*files_below(folder), SUMMARY])
     write_json(folder / SUMMARY, comparison.document() | {"files": files})

@@ -36,6 +36,7 @@ def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:
     with saver() as pictures:
         pictures.save(seeds.draw(summary), folder / FIGURES / FIGURE)
         figures.draw_all(result, folder / FIGURES, pictures)
+        pictures.finish_svgs()
         report.write(result, folder, over=summary, others=others)
 
 

@@ -74,6 +74,7 @@ def draw(result: Result, folder: Path) -> None:
     (folder / FIGURES).mkdir(exist_ok=True)
     with saver() as pictures:
         figures.draw_all(result, folder / FIGURES, pictures)
+        pictures.finish_svgs()
         report.write(result, folder)
 
 
