@@ -12,7 +12,7 @@ from fairport.scenario.queue import FifoQueue, length
 
 
 class CustomQueue(FifoQueue):
-    """A discipline that the program brings along which runs the scenario."""
+    """A discipline that comes with the program that runs the scenario."""
 
     own_limits: ClassVar[bool] = False
 

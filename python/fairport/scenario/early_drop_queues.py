@@ -24,7 +24,7 @@ class _AveragingQueue(FifoQueue):
     weight: Share = 0.002
     """w_q: what a new sample counts in the average of the queue."""
     gentle: bool = True
-    """Whether the probability climbs on to 1 between `max` and twice `max` (Floyd 2000) instead of
+    """Whether the probability rises on to 1 between `max` and twice `max` (Floyd 2000) instead of
     jumping there at `max`."""
     ecn: bool = True
     """Mark packets that can be marked instead of dropping them early."""
@@ -107,7 +107,7 @@ class Rio(_AveragingQueue):
     kind: Literal["rio"]
     """RED with a favoured class: the packets of short flows."""
     gentle: bool = False
-    """Whether the probability climbs on to 1 between `max` and twice `max` (Floyd 2000) instead of
+    """Whether the probability rises on to 1 between `max` and twice `max` (Floyd 2000) instead of
     jumping there at `max`."""
     short_min: PositiveLimit = Limit("15 packets")
     """Average of short flows' packets below which none of them is dropped early."""
@@ -225,8 +225,8 @@ class Pie(FifoQueue):
 class WeightedTailDrop(FifoQueue):
     """Weighted tail-drop, as Cisco's Catalyst 3750-E has it.
 
-    A threshold a class is compared with the whole queue. The `[classifier]` gives the classes: 0
-    for long flows, 1 for short ones.
+    Each class has a threshold, which is compared with the whole queue. The `[classifier]` gives the
+    classes: 0 for long flows, 1 for short ones.
     """
 
     kind: Literal["weighted-tail-drop"]

@@ -52,9 +52,9 @@ class OnOffLoss(Loss):
     kind: Literal["on-off"]
     """Which packets are lost."""
     drops: int = Field(ge=1, lt=2**32)
-    """Packets in a row, of whatever flow."""
+    """Packets lost in a row, of any flow."""
     off: Duration
-    """After a row until the next may begin, and before the first."""
+    """Shortest time from one row of losses to the next, and before the first."""
 
     def job(self) -> dict[str, Any]:
         """The losses as the engine reads them."""
