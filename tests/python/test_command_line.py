@@ -19,8 +19,16 @@ from fairport.scenario.load import builtin_names
         (["scenario", "shwo"], '"shwo" is not a command of fairport scen', "did you mean `show`?"),
         (["run", "outcast", "--repaet"], "--repaet: is not an option", "did you mean `--repeat`?"),
         (["run"], "NAME|FILE: is missing", "see `fairport run --help`"),
-        (["run", "outcast", "--repeat", "0"], "--repeat: ", "see `fairport run --help`"),
-        (["run", "outcast", "--seed"], "option '--seed' requires an argument", "see `"),
+        (["run", "outcast", "--repeat", "0"], "--repeat: 0 is too small", "give 1 or more"),
+        (["run", "outcast", "--seed", "-1"], "--seed: -1 is too small", "give 0 or more"),
+        (["run", "outcast", "--snaplen", "70000"], "--snaplen: 70000 is too l", "give 65535 or l"),
+        (["run", "outcast", "--jobs", "all"], '--jobs: "all" is not a whole number', "write digit"),
+        (["analyze", "a.pcap", "--from", "x"], '--from: "x" is not a number', "write digits"),
+        (["run", "outcast", "--seed"], "--seed: needs a value", "see `fairport --help`"),
+        (["run", "outcast", "--json=3"], "--json: takes no value", "see `fairport --help`"),
+        (["run", "outcast", "more"], '"more" is too much for fairport run', "see `fairport run --"),
+        # an option of `compare`, which no option of `run` is like
+        (["run", "outcast", "--metric", "a"], "--metric: is not an option of", "see `fairport run"),
         (["--bogus"], "--bogus: is not an option of fairport", "see `fairport --help`"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A wrong `kind` does not hide the other mistakes of its table."""
+"""A wrong or missing `kind` does not hide the other mistakes of its table."""
 
 from __future__ import annotations
 
@@ -23,20 +23,34 @@ to = "h0"
 """
 
 
-@pytest.mark.parametrize("kind", ["fattree", "moebius"])
+@pytest.mark.parametrize("kind", ['kind = "fattree"', 'kind = "moebius"', "# no kind"])
 def test_a_wrong_kind_hides_no_other_mistake_of_its_section(
     fairport: Command, tmp_path: Path, kind: str
 ) -> None:
     file = tmp_path / "mine.toml"
-    file.write_text(SCENARIO.replace("KIND", kind), encoding="utf-8")
+    file.write_text(SCENARIO.replace('kind = "KIND"', kind), encoding="utf-8")
     outcome = fairport("run", file.name)
     errors = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
+    line_of_kind = 3 if "=" in kind else 2  # the heading, if there is no such line
     assert [error.split(" ")[1:3] for error in errors] == [
-        ["mine.toml:3:", "topology.kind:"],
+        [f"mine.toml:{line_of_kind}:", "topology.kind:"],
         ["mine.toml:5:", "topology.duration:"],
         ["mine.toml:6:", "queue.decay:"],
     ]
     assert "hint: put `duration` above the first [section]: it is of the whole file" in outcome.err
+
+
+def test_the_hint_for_a_table_of_no_known_kind_names_no_fields_of_some_kind() -> None:
+    document = {
+        "name": "mine",
+        "topology": {"kind": "moebius", "colour": "red"},
+        "traffic": [{"from": "all", "to": "h0"}],
+    }
+    with pytest.raises(fp.ScenarioError) as raised:
+        fp.scenario(document)
+    (other,) = raised.value.others
+    assert other.field == "topology.colour"
+    assert other.remedy == "leave it out: no kind of this table has such a field"
 
 
 def test_what_only_some_kinds_refuse_is_not_wrong_in_a_table_of_no_known_kind() -> None:

@@ -20,6 +20,17 @@ MINIMAL: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("name", "heading"), [("topology", "[topology]"), ("traffic", "[[traffic]]")]
+)
+def test_a_missing_section_is_named_as_a_file_writes_it(name: str, heading: str) -> None:
+    without = {field: value for field, value in MINIMAL.items() if field != name}
+    with pytest.raises(ScenarioError) as raised:
+        load(without)
+    assert str(raised.value) == f"{name}: is missing"
+    assert raised.value.remedy.startswith(f"add a section {heading}, ")
+
+
 @pytest.mark.parametrize("name", builtin_names())
 def test_a_scenario_written_back_is_the_same_in_its_author_s_units(name: str) -> None:
     scenario = load(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from fairport.cli import INTERRUPTED
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import InputError, did_you_mean, nearest
 
 BAD_INPUT = 2
 
@@ -82,16 +83,35 @@ def _of_usage(error: Any) -> InputError:
     param = getattr(error, "param", None)
     if type(error).__name__ == "NoSuchOption":
         unknown = error.option_name
-        known = [name for one in error.ctx.command.params for name in one.opts if name[1] == "-"]
-        nearest = did_you_mean(unknown, known)
-        remedy = nearest if nearest.startswith("did you mean") else remedy
+        options = [name for one in error.ctx.command.params for name in one.opts]
+        # without the dashes, which make short names alike
+        known = [name.removeprefix("--") for name in options if name.startswith("--")]
+        meant = nearest(unknown.lstrip("-"), known)
+        remedy = f"did you mean `--{meant}`?" if meant else remedy
         return InputError(f"is not an option of {command}", field=unknown, remedy=remedy)
+    if type(error).__name__ == "BadOptionUsage":
+        problem = "takes no value" if "does not take" in error.message else "needs a value"
+        return InputError(problem, field=error.option_name, remedy=remedy)
     if param is None:
+        extra = re.match(r"Got unexpected extra argument\S* \((.*)\)", error.message)
+        if extra:
+            return InputError(f"is too much for {command}", value=extra[1], remedy=remedy)
         return InputError(_sentence(error.format_message()), remedy=remedy)
     name = param.opts[0] if param.param_type_name == "option" else param.metavar or param.name
-    is_missing = type(error).__name__ == "MissingParameter"
-    problem = "is missing" if is_missing else _sentence(error.message)
-    return InputError(problem, field=name, remedy=remedy)
+    if type(error).__name__ == "MissingParameter":
+        return InputError("is missing", field=name, remedy=remedy)
+    if hasattr(error.__context__, "errors"):  # pydantic's, with which typer reads numbers
+        from fairport.scenario.problems import words
+
+        detail = error.__context__.errors()[0]
+        problem, remedy = words(detail, [name])
+        return InputError(problem, field=name, value=_number(detail["input"]), remedy=remedy)
+    return InputError(_sentence(error.message), field=name, remedy=remedy)
+
+
+def _number(text: str) -> int | str:
+    """As messages show it: a number without quotes."""
+    return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
 def _sentence(message: str) -> str:

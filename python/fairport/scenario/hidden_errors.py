@@ -1,4 +1,4 @@
-"""What a wrong `kind` hides: the other mistakes in its table.
+"""What a wrong or missing `kind` hides: the other mistakes in its table.
 
 A table's fields depend on its kind. Where the kind is wrong, pydantic looks at none of them, and
 its user would find one mistake per run. So the table is checked once more with the kind that was
@@ -27,14 +27,27 @@ def hidden_errors(error: ValidationError, document: Any, check: Check) -> list[E
     """What else is wrong in the tables whose kind the error refuses."""
     found: list[ErrorDetails] = []
     for detail in error.errors(include_url=False):
+        path = path_of(detail, document)
+        if detail["type"] == "union_tag_not_found" and path:
+            # any wrong kind, since only its refusal names the right ones
+            refusals = _with(document, path, "", check)
+            detail = next(one for one in refusals if one["type"] == "union_tag_invalid")
         if detail["type"] == "union_tag_invalid":
             context = detail["ctx"]
             kinds = [part.strip("'") for part in context["expected_tags"].split(", ")]
             meant = nearest(str(context["tag"]), kinds)
-            path = path_of(detail, document)
             tries = [_with(document, path, kind, check) for kind in ([meant] if meant else kinds)]
-            found += [one for one in tries[0] if all(_is_in(one, others) for others in tries)]
+            common = [one for one in tries[0] if all(_is_in(one, others) for others in tries)]
+            found += common if meant else [_of_every_kind(one) for one in common]
     return found
+
+
+def _of_every_kind(detail: ErrorDetails) -> ErrorDetails:
+    """Without the hint of the first kind, which would name its own fields."""
+    if detail["type"] != "unknown_field":
+        return detail
+    context = detail["ctx"] | {"remedy": "leave it out: no kind of this table has such a field"}
+    return {**detail, "ctx": context}
 
 
 def _with(document: Any, path: Path, kind: str, check: Check) -> list[ErrorDetails]:

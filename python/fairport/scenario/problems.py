@@ -57,7 +57,7 @@ def _refused(detail: ErrorDetails, document: Any, source: Source, kind: type[E])
     path = path_of(detail, document)
     if context.get("field"):
         path += parts(context["field"])
-    problem, remedy = _words(detail, path)
+    problem, remedy = words(detail, path)
     value = look_up(document, path)
     field = dotted(path)
     arguments: dict[str, Any] = {"remedy": remedy, "file": source.where(field), "field": field}
@@ -96,12 +96,16 @@ def path_of(detail: ErrorDetails, document: Any) -> list[str | int]:
     return path
 
 
-def _words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
+def words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
+    """Problem and remedy for what pydantic found wrong at this path."""
     context: dict[str, Any] = detail.get("ctx", {})
     name = path[-1] if path else ""
     match detail["type"]:
         case "quantity" | "refused" | "unknown_field":
             return context["problem"], context["remedy"]
+        case "missing" if path in (["topology"], ["traffic"]):
+            heading = "[topology]" if name == "topology" else "[[traffic]]"
+            return "is missing", f"add a section {heading}, as in `fairport scenario show outcast`"
         case "missing" | "union_tag_not_found":
             return "is missing", f"add `{name} = ...`"
         case "literal_error":
@@ -116,6 +120,10 @@ def _words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
             return "is neither true nor false", "write true or false, without quotes"
         case "int_type":
             return "is not a whole number", "write digits without quotes or a decimal point"
+        case "int_parsing":
+            return "is not a whole number", "write digits"
+        case "float_parsing":
+            return "is not a number", "write digits"
         case "float_type":
             return "is not a number", "write digits without quotes"
         case "string_type":
