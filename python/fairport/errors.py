@@ -121,7 +121,11 @@ def not_one_of(word: str, known: Iterable[str]) -> tuple[str, str]:
 
 def nearest(word: str, known: list[str]) -> str:
     """The known word that is most like this one; empty when none is like it."""
-    same = [name for name in known if name.lower() == word.lower()]
+
+    def parts(name: str) -> list[str]:  # min_rto is rto_min
+        return sorted(name.lower().split("_"))
+
+    same = [name for name in known if parts(name) == parts(word)]
     return next(iter(same or difflib.get_close_matches(word, known, n=1, cutoff=0.6)), "")
 
 

@@ -140,7 +140,8 @@ class Page:
 def browser() -> Iterator[Page]:
     """A tab in a browser of its own."""
     assert CHROMIUM is not None
-    with TemporaryDirectory() as profile:
+    # children of a browser that has ended still write for a moment
+    with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         read_there, to = os.pipe()
         back, write_there = os.pipe()
 

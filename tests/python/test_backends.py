@@ -54,8 +54,11 @@ class SecondHand:
 
     def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
         self.backend.runs.append(self.seed)
+        self.backend.under_way += 1
+        self.backend.most_at_once = max(self.backend.most_at_once, self.backend.under_way)
         valid = len(self.backend.runs) in self.backend.valid_runs
         recorded = self.inner.run(progress)
+        self.backend.under_way -= 1
         return replace(
             recorded,
             fingerprint="c0" * 8,
@@ -73,6 +76,7 @@ class Copyist:
 
     def __init__(self) -> None:
         self.runs: list[int] = []
+        self.under_way = self.most_at_once = 0
         self.valid_runs: set[int] = set()
         self.needs_bytes = 1
 
@@ -181,8 +185,10 @@ def test_a_study_runs_on_a_backend_and_keeps_its_records_apart(
 ) -> None:
     store = Store(tmp_path / "kept")
     list(run_all([(short, 1)], store=store))
-    records = list(run_all([(short, 1), (short, 2)], backend="copyist", store=store))
+    records = list(run_all([(short, 1), (short, 2)], backend="copyist", jobs=2, store=store))
+    # in real time one at a time, in order
     assert copyist.runs == [1, 2]
+    assert copyist.most_at_once == 1
     assert {record.summary["backend"] for record in records} == {"copyist"}
     list(run_all([(short, 1), (short, 2)], backend="copyist", store=store))
     assert copyist.runs == [1, 2]

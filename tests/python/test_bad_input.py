@@ -270,7 +270,7 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
         pytest.param(
             "k = 4\n",
             'k = 4\n[tcp]\nstack = "linux"\n',
-            'tcp.stack: "linux" is not a stack preset',
+            'tcp.stack: "linux" is not one of linux-2.6, linux-3.0, linux-6, ns2, ns3, rfc',
             "did you mean `linux-6`?",
             id="an unknown stack",
         ),

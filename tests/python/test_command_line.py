@@ -20,6 +20,8 @@ from fairport.scenario.load import builtin_names
         (["run", "outcast", "--repaet"], "--repaet: is not an option", "did you mean `--repeat`?"),
         (["run"], "NAME|FILE: is missing", "see `fairport run --help`"),
         (["run", "outcast", "--repeat", "0"], "--repeat: 0 is too small", "give 1 or more"),
+        (["run", "outcast", "--repeat", "9" * 20], "--repeat: 99", "give 100000 or less"),
+        (["run", "outcast", "--seed", "9" * 5000], '--seed: "99', "give a smaller number"),
         (["run", "outcast", "--seed", "-1"], "--seed: -1 is too small", "give 0 or more"),
         (["run", "outcast", "--snaplen", "70000"], "--snaplen: 70000 is too l", "give 65535 or l"),
         (["run", "outcast", "--jobs", "all"], '--jobs: "all" is not a whole number', "write digit"),

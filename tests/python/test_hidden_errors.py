@@ -37,6 +37,8 @@ def test_a_wrong_kind_hides_no_other_mistake_of_its_section(
         ["mine.toml:5:", "topology.duration:"],
         ["mine.toml:6:", "queue.decay:"],
     ]
+    if "=" not in kind:
+        assert "hint: add `kind = ...`: one of fat-tree, " in outcome.err
     assert "hint: put `duration` above the first [section]: it is of the whole file" in outcome.err
 
 

@@ -172,7 +172,7 @@ def test_what_the_engine_refuses_is_told_in_the_scenario_s_words() -> None:
         ({"traffic__0__from": "h5..h2"}, "traffic.0.from", "ends before it begins"),
         ({"traffic__0__to": "all"}, "traffic.0.to", "names `all`"),
         ({"host_tcp": [{"hosts": "x"}]}, "host_tcp.0.hosts", "names `x`"),
-        ({"tcp__stack": "linux-2.7"}, "tcp.stack", "is not a stack preset"),
+        ({"traffic__0__from": ["h1", "h2", "h1"]}, "traffic.0.from", "names `h1` twice"),
     ],
 )
 def test_a_selector_that_selects_nothing_is_refused(

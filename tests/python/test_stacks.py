@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 from conftest import Command
 from fairport import _core, _toml
+from fairport.backends.jobs import job_of
+from fairport.errors import ScenarioError
 from fairport.scenario import load as scenario_of
-from fairport.scenario.tcp import ENGINE_NAMES, engine_value
+from fairport.scenario.tcp import CONGESTION_CONTROLS, ENGINE_NAMES, TcpSettings, engine_value
 from fairport.stacks import stack, stack_names
 
 
@@ -44,6 +47,25 @@ def test_the_presets_are_listed(fairport: Command) -> None:
     rows = json.loads(fairport("stack", "list", "--json").out)
     assert [row["stack"] for row in rows] == stack_names()
     assert "Linux 6" in fairport("stack", "list").out
+
+
+def test_a_scenario_knows_the_names_that_the_engine_has() -> None:
+    presets, _ = get_args(TcpSettings.model_fields["stack"].annotation)
+    assert list(get_args(presets)) == stack_names()
+    document = job_of(scenario_of("outcast")).document
+    document["stacks"][0]["overrides"]["congestion_control"] = "unknown"
+    with pytest.raises(_core.JobError) as raised:
+        _core.Simulation(json.dumps(document))
+    known = raised.value.problem.partition("is none of ")[2].removesuffix(" and custom:NAME")
+    assert known.split(", ") == list(CONGESTION_CONTROLS)
+
+
+def test_a_wrong_stack_hides_no_wrong_congestion_control() -> None:
+    tcp = {"stack": "linux-9", "congestion_control": "cubik"}
+    with pytest.raises(ScenarioError) as raised:
+        scenario_of("outcast").patch({"tcp": tcp})
+    (other,) = raised.value.others
+    assert [raised.value.field, other.field] == ["tcp.stack", "tcp.congestion_control"]
 
 
 def test_an_unknown_stack_is_refused_with_the_nearest(fairport: Command) -> None:

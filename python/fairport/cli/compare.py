@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fairport.cli.options import (
+    MOST_SEEDS,
     Assignments,
     BackendName,
     Csv,
@@ -51,7 +52,10 @@ def compare(
     repeat: Annotated[
         int,
         typer.Option(
-            metavar="N", min=1, help="Runs of each fix, with consecutive seeds from --seed on."
+            metavar="N",
+            min=1,
+            max=MOST_SEEDS,
+            help="Runs of each fix, with consecutive seeds from --seed on.",
         ),
     ] = 10,
     seed: FirstSeed = None,

@@ -111,7 +111,7 @@ def _of_usage(error: Any) -> InputError:
 
 def _number(text: str) -> int | str:
     """As messages show it: a number without quotes."""
-    return int(text) if re.fullmatch(r"-?\d+", text) else text
+    return int(text) if re.fullmatch(r"-?[0-9]{1,20}", text) else text
 
 
 def _sentence(message: str) -> str:

@@ -6,6 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+MOST_SEEDS = 100_000
+"""The most runs of one scenario that a command makes."""
+
 Force = Annotated[
     bool, typer.Option("--force", help="Replace an earlier result when the new one is complete.")
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairport.cli.options import (
+    MOST_SEEDS,
     Assignments,
     BackendName,
     Csv,
@@ -44,7 +45,10 @@ def run(
     repeat: Annotated[
         int,
         typer.Option(
-            metavar="N", min=1, help="Number of runs, with consecutive seeds from --seed on."
+            metavar="N",
+            min=1,
+            max=MOST_SEEDS,
+            help="Number of runs, with consecutive seeds from --seed on.",
         ),
     ] = 1,
     assignments: Assignments = None,

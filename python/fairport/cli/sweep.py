@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fairport.cli.options import BackendName, Force, Jobs, Json, Quiet
+from fairport.cli.options import MOST_SEEDS, BackendName, Force, Jobs, Json, Quiet
 
 
 def sweep(
@@ -31,6 +31,7 @@ def sweep(
         typer.Option(
             metavar="N",
             min=1,
+            max=MOST_SEEDS,
             help="Seeds per point, from 1 on.  [default: the file's]",
             show_default=False,
         ),
@@ -44,7 +45,13 @@ def sweep(
         ),
     ] = "",
     most_seeds: Annotated[
-        int, typer.Option(metavar="N", min=2, help="The most seeds per point with --until-precise.")
+        int,
+        typer.Option(
+            metavar="N",
+            min=2,
+            max=MOST_SEEDS,
+            help="The most seeds per point with --until-precise.",
+        ),
     ] = 200,
     quick: Annotated[
         bool, typer.Option("--quick", help="Run the quick version that the file describes.")

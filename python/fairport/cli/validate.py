@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairport.cli.options import (
+    MOST_SEEDS,
     Assignments,
     Csv,
     FirstSeed,
@@ -35,6 +36,7 @@ def validate(
         typer.Option(
             metavar="N",
             min=1,
+            max=MOST_SEEDS,
             help="Runs on each side, with consecutive seeds from --seed on. Invalid Linux runs are"
             " repeated, at most N times in all.",
         ),

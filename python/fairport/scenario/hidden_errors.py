@@ -24,14 +24,19 @@ Path = list[str | int]
 
 
 def hidden_errors(error: ValidationError, document: Any, check: Check) -> list[ErrorDetails]:
-    """What else is wrong in the tables whose kind the error refuses."""
+    """What else is wrong in the tables whose kind the error refuses.
+
+    Of a missing kind it holds the error once more, with the kinds that there are.
+    """
     found: list[ErrorDetails] = []
     for detail in error.errors(include_url=False):
         path = path_of(detail, document)
         if detail["type"] == "union_tag_not_found" and path:
             # any wrong kind, since only its refusal names the right ones
             refusals = _with(document, path, "", check)
-            detail = next(one for one in refusals if one["type"] == "union_tag_invalid")
+            of_any = next(one for one in refusals if one["type"] == "union_tag_invalid")
+            found.append({**detail, "ctx": of_any["ctx"]})
+            detail = of_any
         if detail["type"] == "union_tag_invalid":
             context = detail["ctx"]
             kinds = [part.strip("'") for part in context["expected_tags"].split(", ")]

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from fairport import headers
-from fairport.errors import ScenarioError, did_you_mean
+from fairport.errors import ScenarioError
 from fairport.scenario.model import Scenario
 from fairport.scenario.selectors import SelectorError, position, select
 from fairport.scenario.tcp import DEFAULT_STACK, ENGINE_NAMES, TcpSettings, engine_value
@@ -188,18 +188,7 @@ def _stack(
     job: Job, scenario: Scenario, layers: list[Layer], presets: Mapping[str, Mapping[str, Any]]
 ) -> int:
     """The index of the stack that these layers make, added to the job when new."""
-    place, name = next(
-        ((place, layer.stack) for place, layer in reversed(layers) if layer.stack is not None),
-        ("tcp", DEFAULT_STACK),
-    )
-    if name not in presets:
-        raise ScenarioError(
-            "is not a stack preset",
-            file=scenario.where(f"{place}.stack"),
-            field=f"{place}.stack",
-            value=name,
-            remedy=did_you_mean(name, presets),
-        )
+    name = next((layer.stack for _, layer in reversed(layers) if layer.stack), DEFAULT_STACK)
     overrides: dict[str, Any] = {}
     for _, layer in layers:
         for scenario_name, engine_name in ENGINE_NAMES.items():

@@ -28,7 +28,7 @@ def refused(
     """All of pydantic's errors in the words of the file: the first, which holds the others.
 
     `own_fields` are the fields that the file has above its first section. If one is written below,
-    its hint says so. `hidden` are errors besides those that pydantic raised.
+    its hint says so. `hidden` are errors besides those that pydantic raised, or say more.
     """
     found: dict[str, E] = {}
     written_otherwise = set()  # fields that are not missing: they are misplaced, or misspelt
@@ -42,6 +42,8 @@ def refused(
             elif one.remedy.startswith("did you mean"):
                 meant = one.remedy.split("`")[1]
                 written_otherwise.add(f"{table}.{meant}" if table else meant)
+        if detail["type"] == "union_tag_not_found":
+            found[one.field] = one  # the hidden one, which comes later, names the kinds
         found.setdefault(one.field, one)
     fields = sorted(
         (field for field, one in found.items() if one.has_value or field not in written_otherwise),
@@ -106,6 +108,9 @@ def words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
         case "missing" if path in (["topology"], ["traffic"]):
             heading = "[topology]" if name == "topology" else "[[traffic]]"
             return "is missing", f"add a section {heading}, as in `fairport scenario show outcast`"
+        case "union_tag_not_found" if "expected_tags" in context:
+            known = context["expected_tags"].replace("'", "")
+            return "is missing", f"add `kind = ...`: one of {known}"
         case "missing" | "union_tag_not_found":
             return "is missing", f"add `{name} = ...`"
         case "literal_error":
@@ -122,6 +127,8 @@ def words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
             return "is not a whole number", "write digits without quotes or a decimal point"
         case "int_parsing":
             return "is not a whole number", "write digits"
+        case "int_parsing_size":
+            return "has too many digits", "give a smaller number"
         case "float_parsing":
             return "is not a number", "write digits"
         case "float_type":

@@ -19,6 +19,9 @@ def _check(value: Any) -> Any:
         raise refuse("names no host", _EXAMPLE)
     if not all(isinstance(part, str) and part for part in parts):
         raise refuse("is not a host selector", _EXAMPLE)
+    twice = next((part for part in parts if parts.count(part) > 1), None)
+    if twice:
+        raise refuse(f"names `{twice}` twice", "name each host once")
     return value
 
 
@@ -28,7 +31,10 @@ Selector = Annotated[
     BeforeValidator(_check),
     WithJsonSchema(
         {
-            "anyOf": [_ONE_HOST, {"type": "array", "items": _ONE_HOST, "minItems": 1}],
+            "anyOf": [
+                _ONE_HOST,
+                {"type": "array", "items": _ONE_HOST, "minItems": 1, "uniqueItems": True},
+            ],
             "examples": ["h4..h15"],
         }
     ),

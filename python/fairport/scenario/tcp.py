@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from fairport.errors import not_one_of
 from fairport.scenario.base import PositiveDuration, PositiveSize, Section, refuse
 from fairport.scenario.selectors import Selector
 from fairport.scenario.units import Duration, Size
@@ -22,6 +23,24 @@ def _one_octet(size: Size) -> Size:
         raise refuse("is longer than any header", 'give at most "255B"; ns-2 counts "40B"')
     return size
 
+
+CONGESTION_CONTROLS = ("newreno", "bic", "cubic", "dctcp", "bbr")
+"""The engine's own (`crates/tcp/src/congestion/algorithm.rs`)."""
+
+
+def _congestion_control(name: str) -> str:
+    if name not in CONGESTION_CONTROLS and not name.startswith("custom:"):
+        raise refuse(*not_one_of(name, CONGESTION_CONTROLS))
+    return name
+
+
+CongestionControl = Annotated[
+    str,
+    AfterValidator(_congestion_control),
+    WithJsonSchema(
+        {"anyOf": [{"enum": list(CONGESTION_CONTROLS)}, {"type": "string", "pattern": "^custom:"}]}
+    ),
+]
 
 DEFAULT_STACK = "linux-2.6"
 """The stack preset where a scenario names none."""
@@ -51,13 +70,13 @@ def _is_number(part: Any) -> bool:
 class TcpSettings(Section):
     """Settings of TCP. An absent setting has the stack preset's value."""
 
-    stack: str | None = None
+    stack: Literal["linux-2.6", "linux-3.0", "linux-6", "ns2", "ns3", "rfc"] | None = None
     """The preset that the settings start from: `linux-2.6` (what the papers ran, with the
     recovery of RFC 6675; the default), `linux-3.0` (the same with the kernel's own recovery),
     `linux-6` (today), `ns2`, `ns3`, `rfc`."""
-    congestion_control: str | None = None
+    congestion_control: CongestionControl | None = None
     """Window algorithm: `newreno`, `bic`, `cubic`, `dctcp`, which uses ECN whatever `ecn` says,
-    `bbr` (v1), which paces whatever `pacing` says."""
+    `bbr` (v1), which paces whatever `pacing` says; `custom:NAME` for one of your own."""
     mss: PositiveSize | None = None
     """Maximum segment size without options: timestamps take their 12 B out of it. Default: the MTU
     less 40 B; in a preset with a fixed header (ns2), the preset's."""

@@ -65,6 +65,8 @@ def run_all(
 ) -> Generator[Record, None, None]:
     """Runs all tasks, `jobs` at a time (None: one per processor); yields their records in order.
 
+    A backend in real time runs one at a time: its runs would take the processor from each other.
+
     What `store` has is not run; what is run is put there at once (None: nothing is kept). Fewer
     than `jobs` run at a time when the machine cannot hold so many. Every scenario is checked before
     the first run: raises ScenarioError and ResourceError. Close the generator to stop the runs
@@ -72,7 +74,7 @@ def run_all(
     """
     chosen = backends.get(backend)
     keys, needed_bytes = _check(chosen, tasks)
-    jobs = min(jobs or os.cpu_count() or 1, max(len(tasks), 1))
+    jobs = 1 if chosen.is_real_time else min(jobs or os.cpu_count() or 1, max(len(tasks), 1))
     available = memory.available_bytes()
     if available is not None:
         jobs = max(1, min(jobs, available // needed_bytes))
