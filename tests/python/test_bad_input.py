@@ -353,6 +353,16 @@ def test_all_mistakes_of_a_file_are_named_at_once_with_their_lines(
     assert "did you mean `red`?" in hints[3]
 
 
+def test_the_name_of_a_section_is_not_moved_onto_that_of_the_file(
+    fairport: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(SCENARIO.replace("k = 4\n", 'k = 4\nname = "fabric"\n'), encoding="utf-8")
+    outcome = fairport("run", file.name)
+    assert "mine.toml:6: topology.name: is not a field" in outcome.err
+    assert "hint: choose one of kind, " in outcome.err
+
+
 def test_a_host_that_cannot_be_reached_is_named(fairport: Command, tmp_path: Path) -> None:
     file = tmp_path / "islands.toml"
     file.write_text(GRAPH, encoding="utf-8")
