@@ -5,7 +5,7 @@
 runs one scenario with both (`fairport validate`) and keeps what came out below target/; without
 `--only` it runs those that are not kept yet. Nothing else may run on the machine meanwhile.
 `--again` simulates what is kept once more, after a change of the model. The table is made of all
-that is kept.
+that is kept. In rows "awake" no processor of this machine halts during the runs on Linux.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,9 @@ import fairport as fp
 from fairport.errors import InputError
 from fairport.record import Record
 from fairport.scenario import parse
+from fairport.scenario.host_profile import HostProfile
 from fairport.study.measures import Groups, measured
-from fairport.study.validate import LINUX, SIMULATION, Validation, agrees, validate
+from fairport.study.validate import LINUX, SIMULATION, Validation, agrees, simulated, validate
 
 from validation.case import DOCS
 from validation.markdown import between_markers, table
@@ -67,9 +69,13 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "queue.limit": "16KiB",
     },
 }
+# the same on a machine whose processors do not halt
+AWAKE = ", awake"
+for _name in ("11 packets, n = 6", "11 packets, n = 12", "fat-tree, 15 to 1, 11 packets"):
+    SCENARIOS[_name + AWAKE] = SCENARIOS[_name]
 RUNS = 5
 # where a seed decides: which side leads, and with whom the lone flow shares its bucket
-RUNS_OF = {"11 packets, n = 2": 20, "11 packets, n = 12": 20, "SFQ, n = 12": 20}
+RUNS_OF = {name: 20 for name in SCENARIOS if "11 packets" in name or "SFQ" in name}
 # two modes: the share of runs in each is compared
 _BISTABLE = {"11 packets, n = 2"}
 _LEADS_APART = 0.3
@@ -89,7 +95,8 @@ def main(arguments: Sequence[str]) -> int:
             _simulate_again(name)
         elif given.only or not _file(name).exists():
             try:
-                _keep(name, validate(_scenario(name), repeat=RUNS_OF.get(name, RUNS)))
+                with _awake(name.endswith(AWAKE)):
+                    _keep(name, validate(_scenario(name), repeat=RUNS_OF.get(name, RUNS)))
             except InputError as error:
                 print(f"{name}: {error}", file=sys.stderr)
                 _write(name, {"error": str(error)})
@@ -98,6 +105,18 @@ def main(arguments: Sequence[str]) -> int:
     if not given.print_only:
         between_markers(DOCS / "validation/linux.md", "beside", text)
     return 0
+
+
+@contextmanager
+def _awake(is_wanted: bool) -> Iterator[None]:
+    """No processor halts (Linux, admin-guide/pm/cpuidle.rst): it polls until it has work."""
+    if not is_wanted:
+        yield
+        return
+    # asks for a latency of 0 us for as long as the file is open
+    with Path("/dev/cpu_dma_latency").open("wb", buffering=0) as latency:
+        latency.write(bytes(4))
+        yield
 
 
 def _scenario(name: str) -> fp.Scenario:
@@ -123,10 +142,14 @@ def _simulate_again(name: str) -> None:
     kept = _kept(name)
     if kept is None or "error" in kept:
         return
-    scenario, groups = parse(kept["simulated"], file=str(_file(name))), Groups(**kept["groups"])
+    before, groups = parse(kept["simulated"], file=str(_file(name))), Groups(**kept["groups"])
+    profile = before.host.profile
+    assert isinstance(profile, HostProfile)  # what `simulated` wrote there
+    scenario = simulated(_scenario(name), profile)
     again = {SIMULATION: scenario, DEFAULT: scenario.patch({"host": {}})}
     seeds = len(kept[SIMULATION])
-    _write(name, kept | {side: _runs(one, groups, seeds) for side, one in again.items()})
+    sides = {side: _runs(one, groups, seeds) for side, one in again.items()}
+    _write(name, kept | {"simulated": scenario.to_toml()} | sides)
 
 
 def _runs(scenario: fp.Scenario, groups: Groups, seeds: int) -> list[dict[str, Any]]:
@@ -164,20 +187,24 @@ def _table() -> str:
 def _cells(name: str, kept: Mapping[str, Any]) -> list[str]:
     if "error" in kept:
         return ["no run", *[""] * 5]
-    sides = [kept[side] for side in (LINUX, SIMULATION, DEFAULT)]
+    # the default profile is of processors that halt
+    given = (LINUX, SIMULATION) if name.endswith(AWAKE) else (LINUX, SIMULATION, DEFAULT)
+    sides = [kept[side] for side in given]
     lone = [_spread([row["lone_goodput_bps_mean"] / 1e6 for row in side]) for side in sides]
     lone[0] += f", {len(sides[0])} runs"
     ratios = [_median(side, "throughput_ratio") for side in sides]
     peers = [_median(side, "peers_goodput_bps_mean") for side in sides]
     leads = [_share_of_leads(side) for side in sides]
+    others = range(1, len(sides))
     if name in _BISTABLE:
-        near = [abs(leads[at] - leads[0]) <= _LEADS_APART for at in (1, 2)]
+        near = [abs(leads[at] - leads[0]) <= _LEADS_APART for at in others]
         lone = [f"{cell}, leads in {share:.0%}" for cell, share in zip(lone, leads, strict=True)]
     else:
-        near = [agrees((ratios[at], ratios[0]), (peers[at], peers[0])) for at in (1, 2)]
+        near = [agrees((ratios[at], ratios[0]), (peers[at], peers[0])) for at in others]
     agree = ["yes" if one else "**no**" for one in near]
     return [
         *lone,
+        *[""] * (3 - len(lone)),
         ", ".join(f"{ratio:.2f}" for ratio in ratios),
         ", ".join(f"{1e-6 * mean:.3g}" for mean in peers),
         ", ".join(agree),

@@ -77,6 +77,23 @@ def test_real_tcp_fills_the_tables_of_a_run() -> None:
 
 
 @as_root
+def test_an_adapter_keeps_more_of_a_flow_than_a_small_queue_lets_through() -> None:
+    one = SCENARIO | {"topology": {"kind": "two-switch", "peers": 1}}
+    one |= {"queue": {"limit": "200 packets"}, "traffic": [{"from": "h1", "to": "h0"}]}
+
+    def most_packets(backend: str, **tcp: bool) -> float:
+        result = fp.run(one | {"tcp": SCENARIO["tcp"] | tcp}, seed=1, backend=backend)
+        ports = result.tables["ports"].filter(port="h1:0")
+        return float(ports["queue_max_bytes"][0]) / 1518
+
+    limited = most_packets("simulation")
+    assert limited < 20
+    assert most_packets("simulation", small_queue=False) > 2 * limited
+    # frames leave the kernel at once, so `validate` simulates without the limit
+    assert most_packets("linux") > 2 * limited
+
+
+@as_root
 def test_the_switch_keeps_the_packets_of_a_port() -> None:
     observation = Observation(packets=(BOTTLENECK,))
     result = fp.run(SCENARIO, seed=1, backend="linux", observation=observation)

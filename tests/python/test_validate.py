@@ -135,7 +135,9 @@ def test_the_folder_holds_what_was_found(played: list[bool], tmp_path: Path) -> 
     assert pl.read_parquet(out / "tables" / "runs.parquet").height == 4
 
 
-def test_the_simulation_gets_the_hosts_and_the_ticks_of_the_machine(played: list[bool]) -> None:
+def test_the_simulation_gets_the_hosts_the_ticks_and_the_adapters_of_the_machine(
+    played: list[bool],
+) -> None:
     found = study.validate(SCENARIO, repeat=1)
     assert found.simulated.host.profile == found.profile
     hz = found.profile.machine.hz
@@ -143,6 +145,8 @@ def test_the_simulation_gets_the_hosts_and_the_ticks_of_the_machine(played: list
     assert found.simulated.tcp.clock_tick == 10**12 // hz
     # 2 ms are less than two ticks of 4 ms
     assert found.simulated.tcp.rto_min == 8 * 10**9
+    # veth pairs keep no frame
+    assert found.simulated.tcp.small_queue is False
 
 
 @pytest.mark.parametrize(
