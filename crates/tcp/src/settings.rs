@@ -140,6 +140,9 @@ pub struct Settings {
     /// A timeout that was doubled for the SYN stays so until there is a round-trip time (Karn); off: data
     /// starts with 3 s (RFC 6298 5.7).
     pub syn_backoff_lasts: bool,
+    /// From this many timeouts of its SYN or SYN-ACK on, an endpoint starts with one segment in place of
+    /// the initial window (RFC 5681 3.1: 1); 0: never.
+    pub syn_timeouts_to_one_segment: u32,
     /// Restart the retransmission timer when the first outstanding segment is sent again (Linux); off:
     /// the timer goes on (RFC 6298 5).
     pub rto_restarts_on_retransmit: bool,

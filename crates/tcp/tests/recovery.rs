@@ -262,7 +262,7 @@ fn a_lost_syn_is_sent_again_after_the_initial_timeout_doubling() {
 }
 
 #[test]
-fn after_a_lost_syn_the_window_starts_with_one_segment_and_an_unmeasured_timeout_with_3_s() {
+fn an_unmeasured_timeout_after_a_lost_syn_is_3_s() {
     let settings = linux(&json!({"timestamps": false}));
     let mut lost = 0;
     let mut pair = Pair::same(&settings, ONE_WAY).through(move |sent| {
@@ -273,13 +273,10 @@ fn after_a_lost_syn_the_window_starts_with_one_segment_and_an_unmeasured_timeout
             Fate::Arrive
         }
     });
-    pair.client.write(10 * 1460);
+    pair.client.write(1460);
     pair.run();
     let rtos: Vec<Duration> = pair.client_log.timeouts.iter().map(|t| t.rto).collect();
     assert_eq!(rtos, [Duration::from_secs(1), Duration::from_secs(3)]);
-    let first = pair.data()[0].0;
-    let at_once = pair.data().iter().filter(|(at, _)| *at == first).count();
-    assert_eq!(at_once, 1);
 }
 
 #[test]

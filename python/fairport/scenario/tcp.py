@@ -126,6 +126,9 @@ class TcpSettings(Section):
     syn_backoff_lasts: bool | None = None
     """A timeout doubled for the SYN lasts until the first RTT sample (ns-2); off: data starts with
     3 s (RFC 6298 5.7)."""
+    syn_timeouts_to_one_segment: int | None = Field(default=None, ge=0, le=127)
+    """Timeouts of its SYN or SYN-ACK from which on an endpoint starts with one segment in place of
+    `initial_window` (RFC 5681 3.1: 1; Linux since 3.1: 2); 0: never."""
     rto_restarts_on_retransmit: bool | None = None
     """The retransmission timer restarts when the first unacknowledged segment is sent again
     (Linux)."""
@@ -265,6 +268,7 @@ ENGINE_NAMES: dict[str, str] = {
     "rto_initial": "rto_initial_ps",
     "syn_linear_timeouts": "syn_linear_timeouts",
     "syn_backoff_lasts": "syn_backoff_lasts",
+    "syn_timeouts_to_one_segment": "syn_timeouts_to_one_segment",
     "rto_restarts_on_retransmit": "rto_restarts_on_retransmit",
     "ack_ends_backoff": "ack_ends_backoff",
     "clock_granularity": "clock_granularity_ps",

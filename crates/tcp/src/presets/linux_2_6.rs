@@ -32,6 +32,7 @@ preset! {
     rto_initial_ps = Duration::from_secs(1), "include/net/tcp.h, TCP_TIMEOUT_INIT: 1 s from 3.1 on, 3 s before";
     syn_linear_timeouts = 0, "net/ipv4/tcp_timer.c, tcp_retransmit_timer doubles at once";
     syn_backoff_lasts = false, "net/ipv4/tcp_input.c, tcp_init_metrics: TCP_TIMEOUT_FALLBACK = 3 s from 3.1 on";
+    syn_timeouts_to_one_segment = 2, "net/ipv4/tcp_input.c, tcp_init_metrics: total_retrans > 1 from 3.1 on; see linux-3.0";
     rto_restarts_on_retransmit = true, "net/ipv4/tcp_output.c, tcp_xmit_retransmit_queue: inet_csk_reset_xmit_timer for the head";
     ack_ends_backoff = false, "net/ipv4/tcp_input.c, tcp_valid_rtt_meas: with the next sample";
     clock_granularity_ps = Duration::from_us(1), "ours: kernels of the era measured in jiffies of 1 to 4 ms, with which a minimum RTO of 2 ms cannot be distinguished from 4 or 8 ms; the papers' effect needs it exact";

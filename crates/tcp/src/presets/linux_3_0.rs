@@ -10,6 +10,7 @@ preset! {
     "linux-3.0", "Linux 3.0 with BIC: linux-2.6 with the kernel's own loss recovery.", as linux_2_6;
     sack = true, "net/ipv4/tcp_input.c, sysctl_tcp_sack = 1";
     rto_initial_ps = Duration::from_secs(3), "include/net/tcp.h, TCP_TIMEOUT_INIT: 3 s up to 3.0";
+    syn_timeouts_to_one_segment = 0, "net/ipv4/tcp_input.c, tcp_init_metrics: tcp_init_cwnd in any case up to 3.0; the threshold, which stays low there, is left out";
     fack = true, "net/ipv4/tcp_input.c, sysctl_tcp_fack = 1: tcp_update_scoreboard and tcp_mark_lost_retrans; the reordering that it then counts is not";
     window_reduction = WindowReduction::RateHalving, "net/ipv4/tcp_input.c, tcp_cwnd_down: up to 3.1";
     dsack = true, "net/ipv4/tcp_input.c, sysctl_tcp_dsack = 1";

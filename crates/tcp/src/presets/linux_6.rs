@@ -31,6 +31,7 @@ preset! {
     rto_initial_ps = Duration::from_secs(1), "include/net/tcp.h, TCP_TIMEOUT_INIT = HZ";
     syn_linear_timeouts = 4, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_syn_linear_timeouts = 4 from 6.5 on";
     syn_backoff_lasts = false, "net/ipv4/tcp_metrics.c, tcp_init_metrics: TCP_TIMEOUT_FALLBACK = 3 s";
+    syn_timeouts_to_one_segment = 2, "net/ipv4/tcp_input.c, tcp_init_transfer: total_retrans > 1 && undo_marker; a timeout that timestamps show to be needless counts here, too";
     rto_restarts_on_retransmit = true, "net/ipv4/tcp_output.c, tcp_xmit_retransmit_queue: rearm_timer for the head";
     ack_ends_backoff = false, "net/ipv4/tcp_input.c, tcp_ack_update_rtt: with the next sample";
     clock_granularity_ps = Duration::from_ms(1), "include/net/tcp.h, TCP_TS_HZ = 1000";

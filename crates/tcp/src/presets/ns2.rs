@@ -31,6 +31,7 @@ preset! {
     rto_initial_ps = Duration::from_secs(3), "tcl/lib/ns-default.tcl, rtxcur_init_ 3.0";
     syn_linear_timeouts = 0, "tcp/tcp.cc, TcpAgent::rtt_backoff doubles at once";
     syn_backoff_lasts = true, "tcp/tcp.cc, TcpAgent::newack: t_backoff_ is 1 again with the next sample";
+    syn_timeouts_to_one_segment = 1, "tcp/tcp.cc, TcpAgent::timeout: slowdown with CLOSE_CWND_RESTART for the first packet, too";
     rto_restarts_on_retransmit = false, "ours: left out, though tcp/tcp-newreno.cc, NewRenoTcpAgent::dupack_action calls reset_rtx_timer at a fast retransmit";
     ack_ends_backoff = false, "tcp/tcp.cc, TcpAgent::newack: t_backoff_ is 1 again with the next sample";
     clock_granularity_ps = Duration::from_ms(10), "tcl/lib/ns-default.tcl, tcpTick_ 0.01";

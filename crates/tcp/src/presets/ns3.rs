@@ -31,6 +31,7 @@ preset! {
     rto_initial_ps = Duration::from_secs(3), "src/internet/model/tcp-socket.cc, ConnTimeout";
     syn_linear_timeouts = 0, "src/internet/model/tcp-socket-base.cc, SendEmptyPacket: m_cnTimeout doubles at once";
     syn_backoff_lasts = false, "src/internet/model/tcp-socket-base.cc, SendEmptyPacket: a timeout of its own for the SYN";
+    syn_timeouts_to_one_segment = 0, "src/internet/model/tcp-socket-base.cc, SendEmptyPacket sends the SYN again and leaves m_cWnd alone";
     rto_restarts_on_retransmit = false, "src/internet/model/tcp-socket-base.cc, SendDataPacket schedules m_retxEvent only where none runs";
     ack_ends_backoff = true, "src/internet/model/tcp-socket-base.cc, NewAck: m_rto is worked out anew from the estimates";
     clock_granularity_ps = Duration::from_ms(1), "src/internet/model/tcp-socket-base.cc, ClockGranularity; tcp-option-ts.cc counts milliseconds";

@@ -31,6 +31,7 @@ preset! {
     rto_initial_ps = Duration::from_secs(1), "RFC 6298 2.1";
     syn_linear_timeouts = 0, "RFC 6298 5.5";
     syn_backoff_lasts = false, "RFC 6298 5.7";
+    syn_timeouts_to_one_segment = 1, "RFC 5681 3.1";
     rto_restarts_on_retransmit = false, "RFC 6298 5: what is sent again does not restart it";
     ack_ends_backoff = false, "RFC 6298 5.7, note: until there is a sample";
     clock_granularity_ps = Duration::from_ms(1), "RFC 7323 5.4: a tick of 1 ms to 1 s";

@@ -124,7 +124,8 @@ impl Sender {
     ) {
         self.stream.payload = agreed.payload;
         self.congestion = Congestion::new(settings, agreed.payload);
-        if self.counters.timeouts > 0 {
+        let one_segment_from = u64::from(settings.syn_timeouts_to_one_segment);
+        if (1..=self.counters.timeouts).contains(&one_segment_from) {
             self.congestion.start_with_one_segment();
         }
         self.board = Scoreboard::new(self.stream.start, self.congestion.window().unit());
