@@ -79,6 +79,8 @@ RUNS_OF = {name: 20 for name in SCENARIOS if "11 packets" in name or "SFQ" in na
 # two modes: the share of runs in each is compared
 _BISTABLE = {"11 packets, n = 2"}
 _LEADS_APART = 0.3
+# of a median's interval
+_OUTSIDE = 0.05
 DEFAULT = "default profile"
 
 
@@ -192,21 +194,22 @@ def _cells(name: str, kept: Mapping[str, Any]) -> list[str]:
     sides = [kept[side] for side in given]
     lone = [_spread([row["lone_goodput_bps_mean"] / 1e6 for row in side]) for side in sides]
     lone[0] += f", {len(sides[0])} runs"
-    ratios = [_median(side, "throughput_ratio") for side in sides]
-    peers = [_median(side, "peers_goodput_bps_mean") for side in sides]
+    ratios = [_values(side, "throughput_ratio") for side in sides]
+    peers = [_values(side, "peers_goodput_bps_mean") for side in sides]
     leads = [_share_of_leads(side) for side in sides]
     others = range(1, len(sides))
     if name in _BISTABLE:
         near = [abs(leads[at] - leads[0]) <= _LEADS_APART for at in others]
         lone = [f"{cell}, leads in {share:.0%}" for cell, share in zip(lone, leads, strict=True)]
     else:
-        near = [agrees((ratios[at], ratios[0]), (peers[at], peers[0])) for at in others]
+        ratio, mean = ([statistics.median(side) for side in of] for of in (ratios, peers))
+        near = [agrees((ratio[at], ratio[0]), (mean[at], mean[0])) for at in others]
     agree = ["yes" if one else "**no**" for one in near]
     return [
         *lone,
         *[""] * (3 - len(lone)),
-        ", ".join(f"{ratio:.2f}" for ratio in ratios),
-        ", ".join(f"{1e-6 * mean:.3g}" for mean in peers),
+        ", ".join(_middle(side, ".2f") for side in ratios),
+        ", ".join(_middle([1e-6 * mean for mean in side], ".3g") for side in peers),
         ", ".join(agree),
     ]
 
@@ -218,14 +221,36 @@ def _share_of_leads(side: Sequence[Mapping[str, float]]) -> float:
     )
 
 
-def _median(side: Sequence[Mapping[str, float | None]], key: str) -> float:
+def _values(side: Sequence[Mapping[str, float | None]], key: str) -> list[float]:
     # no ratio: the peers got nothing
-    values = [row[key] for row in side]
-    return statistics.median(math.inf if value is None else value for value in values)
+    return [math.inf if value is None else value for value in (row[key] for row in side)]
 
 
 def _spread(values: Sequence[float]) -> str:
-    return f"{min(values):.2g} to {max(values):.3g}, median {statistics.median(values):.2g}"
+    return f"{min(values):.2g} to {max(values):.3g}, median {_middle(values, '.2g')}"
+
+
+def _middle(values: Sequence[float], form: str) -> str:
+    """The median, and in brackets between which values it is known."""
+    median = f"{statistics.median(values):{form}}"
+    known = median_interval(values)
+    return median if known is None else f"{median} ({known[0]:{form}} to {known[1]:{form}})"
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Between which two of the values the median lies with 95 %, whatever their distribution.
+
+    Each value is below it with probability 1/2, so how many are is binomial. None for fewer than
+    six values: five lie on one side in 6 % of all cases.
+    """
+    count, outside, rank = len(values), 0.0, 0
+    while outside + 2 * math.comb(count, rank) / 2**count <= _OUTSIDE:
+        outside += 2 * math.comb(count, rank) / 2**count
+        rank += 1
+    if rank == 0:
+        return None
+    ordered = sorted(values)
+    return ordered[rank - 1], ordered[-rank]
 
 
 if __name__ == "__main__":
