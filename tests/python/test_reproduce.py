@@ -407,6 +407,13 @@ def test_the_page_has_whole_sentences_and_no_dictionaries(quick: list[Reproduced
         for claim in one.entry.claims:
             assert html.escape(sentence(claim.says), quote=True).replace("&#x27;", "&#39;") in body
     assert words({"kind": "red", "limits": [1, 2], "ecn": True}) == "kind red, limits 1; 2, ecn yes"
+    # what is alike in a network is said once
+    links = [{"ends": [f"h{n}", "s"], "rate": "1Gbps"} for n in range(9)]
+    slow = {"ends": ["s", "r"], "rate": "1Mbps"}
+    assert words([*links, slow]) == (
+        "ends h0; s, rate 1Gbps; ..; ends h8; s, rate 1Gbps (9 of them); ends s; r, rate 1Mbps"
+    )
+    assert words([f"h{n}" for n in range(5)]) == "h0; ..; h4 (5 of them)"
 
 
 def test_the_paper_that_it_is_about_comes_first_and_lists_fit_80_columns(

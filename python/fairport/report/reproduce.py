@@ -5,7 +5,7 @@ A script of a few lines filters the claims by state and by paper; without it all
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
@@ -97,10 +97,24 @@ def words(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {words(one)}" for key, one in value.items())
     if isinstance(value, list):
-        return "; ".join(words(one) for one in value)
+        return "; ".join(_grouped(value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+def _grouped(values: Sequence[Any]) -> Iterator[str]:
+    """Each value; of more than four in a row that differ in nothing but their names, the ends."""
+
+    def but_names(one: Any) -> Any:
+        is_table = isinstance(one, Mapping)
+        return {key: one[key] for key in one if key != "ends"} if is_table else type(one)
+
+    for _, group in groupby(values, key=but_names):
+        alike = [words(one) for one in group]
+        if len(alike) > 4:
+            alike = [alike[0], "..", f"{alike[-1]} ({len(alike)} of them)"]
+        yield from alike
 
 
 def sentence(text: str) -> str:

@@ -36,7 +36,11 @@ def refused(
         one = _refused(detail, document, source, kind)
         table, _, name = one.field.rpartition(".")
         if detail["type"] == "unknown_field":
-            if table and name in own_fields and not (isinstance(document, dict) and name in document):
+            if (
+                table
+                and name in own_fields
+                and not (isinstance(document, dict) and name in document)
+            ):
                 one.remedy = f"put `{name}` above the first [section]: it is of the whole file"
                 written_otherwise.add(name)
             elif one.remedy.startswith("did you mean"):
