@@ -46,8 +46,7 @@ def draw(found: dict[str, dict[int, list[float]]]) -> Figure:
             shown = [min(value, MOST) for value in values]
             axes.plot([place] * len(shown), shown, marker, color=color, alpha=0.35, markersize=4)
         medians = [statistics.median(values) for values in by_n.values()]
-        label = f"{scenario}: one dot per seed, line through the medians"
-        axes.plot(places, medians, marker=marker, color=color, label=label)
+        axes.plot(places, medians, marker=marker, color=color, label=scenario)
     axes.axhline(1, color="0.4", linestyle=":", label="parity")
     axes.set_yscale("symlog", linthresh=0.1)
     axes.set_ylim(0, MOST * 1.15)
@@ -55,7 +54,7 @@ def draw(found: dict[str, dict[int, list[float]]]) -> Figure:
     axes.set_yticklabels(["0", "0.1", "0.2", "0.5", "1", "2", "5", f"≥{MOST}"])
     axes.set_xticks(range(len(PEERS)), [f"1 against {n}" for n in PEERS])
     axes.set_ylabel("lone flow's goodput / peers' mean")
-    axes.legend(frameon=False, fontsize="small")
+    axes.legend(frameon=False, title="a dot: one seed; a line: medians", loc="upper right")
     return figure
 
 
