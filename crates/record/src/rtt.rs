@@ -159,6 +159,18 @@ mod tests {
     }
 
     #[test]
+    fn what_two_histograms_hold_is_together_in_one() {
+        let (mut one, mut other) = (RttHistogram::new(), RttHistogram::new());
+        one.add(Duration::from_ms(2));
+        for ms in [2, 2, 5] {
+            other.add(Duration::from_ms(ms));
+        }
+        one.absorb(&other);
+        let counts: Vec<u64> = one.bins().map(|(_, samples)| samples).collect();
+        assert_eq!(counts, [3, 1]);
+    }
+
+    #[test]
     fn what_is_out_of_range_is_counted_at_the_edge() {
         let mut histogram = RttHistogram::new();
         histogram.add(Duration::ZERO);
