@@ -300,3 +300,25 @@ fn receive_segment<P: Simulated>(
         .connection
         .on_packet(now, packet.content.segment(), ecn, &mut events);
 }
+
+#[cfg(test)]
+mod tests {
+    use fairport_tcp::{Flags, SackBlock};
+
+    use super::*;
+
+    #[test]
+    fn data_acks_and_acks_with_sack_blocks_take_times_of_their_own() {
+        let mut segment = Segment {
+            flags: Flags::ACK,
+            ..Segment::default()
+        };
+        assert!(matches!(answer(&segment), Answer::Ack));
+        let (start, end) = (1449, 2897);
+        segment.options.push_sack(SackBlock { start, end });
+        assert!(matches!(answer(&segment), Answer::DuplicateAck));
+        // a host that sends data does so whatever else the segment says
+        segment.payload = 1;
+        assert!(matches!(answer(&segment), Answer::Data));
+    }
+}
