@@ -314,3 +314,17 @@ macro_rules! table {
 }
 
 pub(crate) use table;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_empty_while_it_has_no_rows() {
+        assert!(Column::U32(Vec::new()).is_empty());
+        let mut column = Column::U32(vec![4]);
+        column.append(Column::U32(vec![5, 6]));
+        assert!(!column.is_empty());
+        assert_eq!(column.len(), 3);
+    }
+}

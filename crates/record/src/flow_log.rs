@@ -302,6 +302,29 @@ mod tests {
     }
 
     #[test]
+    fn the_record_of_a_flow_whose_ends_are_in_two_regions_is_the_sum_of_both() {
+        let [mut sender, mut receiver] = [true, true].map(FlowRecord::new);
+        sender.established_at = Instant::from_ms(3);
+        receiver.established_at = Instant::from_ms(2);
+        sender.progress = progress(1000, 1500);
+        receiver.progress = progress(20, 30);
+        receiver.finished_at = Instant::from_ms(9);
+        receiver.arrived_before = 7;
+        for (end, ms) in [(&mut sender, 4), (&mut receiver, 6)] {
+            end.rtt.add(Duration::from_ms(ms));
+            let samples = end.histogram.as_mut().expect("it is watched");
+            samples.add(Duration::from_ms(ms));
+        }
+        sender.absorb(&receiver);
+        assert_eq!(sender.established_at, Instant::from_ms(2));
+        assert_eq!(sender.finished_at, Instant::from_ms(9));
+        assert_eq!(sender.progress, progress(1020, 1530));
+        assert_eq!(sender.rtt().mean_s(), 0.005);
+        assert_eq!(sender.histogram.expect("it is watched").bins().count(), 2);
+        assert_eq!(sender.arrived_before, 0);
+    }
+
+    #[test]
     fn decisions_are_recorded_of_watched_flows() {
         let mut log = FlowLog::new(1);
         for flow in [0, 1] {
