@@ -148,6 +148,15 @@ mod tests {
     }
 
     #[test]
+    fn a_bin_is_named_by_its_middle() {
+        let mut histogram = RttHistogram::new();
+        histogram.add(Duration::from_us(1));
+        // the octave from 2^19 ps on has bins of 2^12 ps: 10^6 ps are in the one from 2^19 + 116 * 2^12
+        let (middle, _) = histogram.bins().next().unwrap();
+        assert_eq!(middle, Duration::from_ps(1_001_472).as_secs_f64());
+    }
+
+    #[test]
     fn a_summary_has_the_extremes_and_the_mean() {
         let mut summary = RttSummary::EMPTY;
         assert!(summary.min_s().is_nan() && summary.mean_s().is_nan() && summary.max_s().is_nan());

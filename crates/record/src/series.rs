@@ -193,6 +193,12 @@ mod tests {
     }
 
     #[test]
+    fn what_is_delivered_as_it_arrives_has_arrived() {
+        let progress = Progress::in_order(7);
+        assert_eq!((progress.delivered_bytes, progress.arrived_bytes), (7, 7));
+    }
+
+    #[test]
     fn a_hole_that_is_filled_does_not_make_an_interval_faster_than_the_line() {
         let mut series = Series::new(Duration::from_ms(1), 1);
         // 1000 B before a hole, 4000 B behind it; then the hole of 1000 B is filled

@@ -312,6 +312,38 @@ fn each_ingress_port_has_its_longest_blackout_and_the_longest_comes_first() {
 }
 
 #[test]
+fn of_blackouts_of_equal_length_the_first_is_traced() {
+    let mut port = Watched::new();
+    port.all(&BLACKOUT);
+    port.all(&[(1, ACCEPTED); 30]);
+    port.all(&BLACKOUT);
+    let wanted: Vec<u64> = (1..=15).collect();
+    assert_eq!(numbers(&port.trace(), "time_s"), wanted);
+}
+
+#[test]
+fn a_trace_has_the_newest_packets_when_more_came_than_are_kept() {
+    let mut port = Watched::new();
+    // of 64 that are kept, the 65th takes the place of the first
+    port.all(&[(2, ACCEPTED); 60]);
+    port.all(&BLACKOUT);
+    port.all(&[(2, ACCEPTED); 8]);
+    let wanted: Vec<u64> = (53..=75).collect();
+    assert_eq!(numbers(&port.trace(), "time_s"), wanted);
+}
+
+#[test]
+fn packets_of_other_ports_and_after_the_end_are_not_traced() {
+    let mut port = Watched::new();
+    let traced = std::mem::replace(&mut port.port, port.ingress[3]);
+    port.all(&BLACKOUT);
+    port.port = traced;
+    port.now = END;
+    port.all(&BLACKOUT);
+    assert_eq!(port.trace().rows(), 0);
+}
+
+#[test]
 fn a_measurement_begins_without_the_blackouts_before_it() {
     let mut port = Watched::new();
     port.all(&BLACKOUT);
