@@ -289,6 +289,10 @@ mod tests {
         log.begin(Instant::from_ms(1), [progress(10_000, 15_000)].into_iter());
         log.end(Instant::from_ms(2), [progress(16_460, 16_460)].into_iter());
         assert_eq!(log.flow(0).measured_bytes(), 1460);
+        assert_eq!(
+            (log.from(), log.to()),
+            (Instant::from_ms(1), Instant::from_ms(2))
+        );
     }
 
     #[test]

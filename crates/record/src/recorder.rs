@@ -203,3 +203,18 @@ impl<P: Content> Observer<P> for Recorder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_at_the_ports_of_two_regions_add_up() {
+        let losses = |drops, marks, late_drops| Losses {
+            drops,
+            marks,
+            late_drops,
+        };
+        assert_eq!(losses(1, 2, 3) + losses(10, 20, 30), losses(11, 22, 33));
+    }
+}

@@ -333,6 +333,22 @@ fn a_trace_has_the_newest_packets_when_more_came_than_are_kept() {
 }
 
 #[test]
+fn what_recorders_of_two_regions_hold_is_together_in_one() {
+    // of the port that is traced, one region has the packets
+    for with_packets in [0, 1] {
+        let mut regions = [Watched::new(), Watched::new()];
+        regions[with_packets].all(&BLACKOUT);
+        let other = 1 - with_packets;
+        regions[other].port = regions[other].ingress[3];
+        regions[other].all(&[(1, FULL), (1, FULL)]);
+        let [mut one, another] = regions;
+        one.recorder.absorb(another.recorder);
+        assert_eq!(one.recorder.losses(1).drops, 4 + 2);
+        assert_eq!(one.trace().rows(), BLACKOUT.len());
+    }
+}
+
+#[test]
 fn packets_of_other_ports_and_after_the_end_are_not_traced() {
     let mut port = Watched::new();
     let traced = std::mem::replace(&mut port.port, port.ingress[3]);
