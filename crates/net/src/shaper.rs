@@ -274,6 +274,28 @@ mod tests {
     }
 
     #[test]
+    fn a_configuration_says_its_rate_and_whether_hosts_have_it() {
+        for hosts in [false, true] {
+            let tbf = Config::Tbf {
+                rate_bps: RATE,
+                burst_bytes: 4000,
+                timer_lateness_ps: Duration::ZERO,
+                hosts,
+            };
+            let htb = Config::Htb {
+                rate_bps: RATE,
+                burst_bytes: 4000,
+                cburst_bytes: 4000,
+                timer_lateness_ps: Duration::ZERO,
+                hosts,
+            };
+            for config in [tbf, htb] {
+                assert_eq!((config.is_at_hosts(), config.rate()), (hosts, RATE));
+            }
+        }
+    }
+
+    #[test]
     fn the_smaller_bucket_of_htb_limits_the_burst() {
         // Mininet's 15 KiB and tc's own 1600 B: two packets, then one every 120 us
         let mut class = Shaper::htb(RATE, 15_360, 1600);
