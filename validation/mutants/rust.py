@@ -43,7 +43,9 @@ class Outcome:
 
 def tested(folder: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
     """A row of the table, and what survived, per crate."""
-    if shutil.which("cargo-mutants") is None or not given.rust:
+    if not given.rust:
+        return
+    if shutil.which("cargo-mutants") is None:
         print("skipped: mutants of Rust (cargo install --locked cargo-mutants)", file=sys.stderr)
         return
     for crate in given.crates or CRATES:

@@ -344,6 +344,19 @@ mod tests {
     }
 
     #[test]
+    fn logs_of_two_regions_are_one() {
+        let [mut one, mut other] = [FlowLog::new(1), FlowLog::new(1)];
+        for (log, ms) in [(&mut one, 5), (&mut other, 6)] {
+            log.add_flow();
+            log.decision(Instant::from_ms(ms), 0, &MARKED);
+            log.rtt_sample(0, Duration::from_ms(ms));
+        }
+        one.absorb(other);
+        let [_, decisions, samples] = one.into_tables();
+        assert_eq!((decisions.rows(), samples.rows()), (2, 2));
+    }
+
+    #[test]
     fn the_first_decisions_are_recorded_and_the_others_counted() {
         let mut log = FlowLog::new(1);
         log.add_flow();

@@ -349,6 +349,32 @@ fn what_recorders_of_two_regions_hold_is_together_in_one() {
 }
 
 #[test]
+fn a_trace_ends_eight_packets_after_its_blackout_while_another_goes_on() {
+    let mut port = Watched::new();
+    port.all(&BLACKOUT);
+    port.all(&[
+        (3, FULL),
+        (2, ACCEPTED),
+        (3, FULL),
+        (2, ACCEPTED),
+        (3, FULL),
+    ]);
+    port.all(&[(2, ACCEPTED); 20]);
+    let one = u64::from(port.ingress[1].0);
+    let trace = port.trace();
+    let (of, times) = (numbers(&trace, "blackout_of"), numbers(&trace, "time_s"));
+    // the last drop of host 1 is the 7th arrival, that of host 3 the 13th
+    let last = |own: bool| {
+        of.iter()
+            .zip(&times)
+            .filter(|(of, _)| (**of == one) == own)
+            .map(|(_, n)| *n)
+            .max()
+    };
+    assert_eq!((last(true), last(false)), (Some(7 + 8), Some(13 + 8)));
+}
+
+#[test]
 fn packets_of_other_ports_and_after_the_end_are_not_traced() {
     let mut port = Watched::new();
     let traced = std::mem::replace(&mut port.port, port.ingress[3]);
