@@ -38,23 +38,25 @@ def draw(found: dict[str, dict[int, list[float]]]) -> Figure:
     """One dot per run, a line through the medians."""
     figure = Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.subplots()
-    for (scenario, by_n), marker, color in zip(
-        found.items(), "os", ("#0072b2", "#d55e00"), strict=True
+    for (scenario, by_n), marker, color, beside in zip(
+        found.items(), "os", ("#0072b2", "#d55e00"), (-0.06, 0.06), strict=True
     ):
-        places = range(len(by_n))
+        places = [place + beside for place in range(len(by_n))]
         for place, values in zip(places, by_n.values(), strict=True):
             shown = [min(value, MOST) for value in values]
             axes.plot([place] * len(shown), shown, marker, color=color, alpha=0.35, markersize=4)
         medians = [statistics.median(values) for values in by_n.values()]
         axes.plot(places, medians, marker=marker, color=color, label=scenario)
-    axes.axhline(1, color="0.4", linestyle=":", label="parity")
+    axes.axhline(1, color="0.4", linestyle=":", label="an equal share")
     axes.set_yscale("symlog", linthresh=0.1)
     axes.set_ylim(0, MOST * 1.15)
     axes.set_yticks([0, 0.1, 0.2, 0.5, 1, 2, 5, MOST])
     axes.set_yticklabels(["0", "0.1", "0.2", "0.5", "1", "2", "5", f"≥{MOST}"])
     axes.set_xticks(range(len(PEERS)), [f"1 against {n}" for n in PEERS])
     axes.set_ylabel("lone flow's goodput / peers' mean")
-    axes.legend(frameon=False, title="a dot: one seed; a line: medians", loc="upper right")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    axes.set_title("a dot: one seed; a line: the medians", fontsize="small", color="0.35")
     return figure
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import fairport as fp
+from fairport.figures import style
 
 from validation.case import options
 from validation.markdown import table
@@ -148,7 +149,9 @@ def measured(overrides: Mapping[str, Any], seeds: range) -> list[str]:
         f"{_median([summary['goodput_bps_total'] for summary in summaries]) / 1e6:.0f}",
         f"{_median(timeouts):.0f}",
         ", ".join(f"{rtt:.2f}" for rtt in rtts),
-        f"{sum(zeros)} in {sum(zero > 0 for zero in zeros)} runs" if any(zeros) else "none",
+        f"{sum(zeros)} in {style.count(sum(zero > 0 for zero in zeros), 'run')}"
+        if any(zeros)
+        else "none",
     ]
 
 
