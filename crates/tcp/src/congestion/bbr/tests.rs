@@ -1,7 +1,7 @@
 //! BBR on paths that are one queue with a fixed rate, a round at a time.
 
 use super::*;
-use crate::settings::Settings;
+use crate::settings::{Settings, WindowUnit};
 
 /// 1 segment a millisecond, with a round trip of 40 ms: a product of 40 segments.
 const SPACING: Duration = Duration::from_ms(1);
@@ -26,12 +26,20 @@ struct Path {
 
 impl Path {
     fn new(seed: u64) -> Self {
-        let settings = Settings::preset("linux-6").unwrap();
+        Self::counting(1, seed)
+    }
+
+    /// With a window that counts segments (a unit of 1) or bytes (of 1448).
+    fn counting(unit: u64, seed: u64) -> Self {
+        let mut settings = Settings::preset("linux-6").unwrap();
+        if unit > 1 {
+            settings.window_unit = WindowUnit::Bytes;
+        }
         let mut window = Window::new(&settings, 1448);
         let mut bbr = Bbr::new(&Setup {
             settings: &settings,
             segment_bytes: 1448,
-            unit: 1,
+            unit,
         });
         bbr.on_established(
             &mut window,
@@ -144,6 +152,18 @@ impl Path {
 
     fn full_rate() -> Bandwidth {
         Bandwidth::of(1, SPACING)
+    }
+}
+
+/// Without bandwidth there is room for three bursts of two segments; probing, for two segments more.
+#[test]
+fn a_window_in_bytes_is_that_in_segments_times_their_size() {
+    for (mode, segments) in [(Mode::Startup, 6), (Mode::ProbeBandwidth, 8)] {
+        for unit in [1, 1448] {
+            let mut bbr = Path::counting(unit, 1).bbr;
+            (bbr.mode, bbr.cycle.phase) = (mode, 0);
+            assert_eq!(bbr.target(), segments * unit);
+        }
     }
 }
 
