@@ -91,6 +91,8 @@ def of_the_starved(
         for name in sorted(ratios, key=ratios.__getitem__):
             ports = by_class.filter(hop_class=name)["ingress_port"]
             if len(ports):
-                gets = ratio_in_words(ratios[name])
-                return ports[0], f"its {name} flows get {gets} their peers' goodput"
+                is_one = summary["classes"][name]["flows"] == 1
+                gets, theirs = ("flow gets", "its") if is_one else ("flows get", "their")
+                share = ratio_in_words(ratios[name])
+                return ports[0], f"its {name} {gets} {share} {theirs} peers' goodput"
     return known[0], "the longest one of all ingress ports"

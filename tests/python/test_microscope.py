@@ -52,7 +52,7 @@ def test_worst_is_the_longest_blackout_of_the_starved_flow_after_the_start(plain
     later = short.filter(pl.col("first_s") >= first)
     shown = runs.filter(first_s=first)["length"][0]
     assert shown == later["length"].max()
-    assert f"{shown} packets in a row" in found.why
+    assert f"{shown} packets in a row: its 2-hop flow gets " in found.why
 
 
 def test_a_time_and_a_flow_can_be_asked_for(plain: Result) -> None:
