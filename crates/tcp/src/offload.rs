@@ -165,6 +165,17 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_leaves_room_for_the_longest_header_in_64_kb() {
+        let (segment, rtt_min) = (1, Some(Duration::ZERO));
+        let offer = Offer {
+            segment,
+            rtt_min,
+            ..OFFER
+        };
+        assert_eq!(offer.burst(), 65_215);
+    }
+
+    #[test]
     fn less_than_a_burst_waits_for_a_third_of_the_window() {
         let near = Offer {
             rtt_min: Some(Duration::from_us(100)),

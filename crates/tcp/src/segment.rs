@@ -316,6 +316,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_control_bit_that_both_flags_have_stays_set() {
+        let both = (Flags::SYN | Flags::ACK) | Flags::ACK;
+        assert!(both.contains(Flags::SYN) && both.contains(Flags::ACK));
+    }
+
+    #[test]
     fn a_full_data_segment_with_timestamps_fills_an_ethernet_mtu() {
         let mut segment = Segment {
             payload: 1448,

@@ -198,6 +198,20 @@ fn a_segment_is_lost_once_three_above_it_are_sacked() {
     assert_eq!(board.pipe(), 0);
 }
 
+#[test]
+fn what_was_acknowledged_and_what_is_sacked_has_been_delivered() {
+    let start = seq::first(0);
+    let mut board = Scoreboard::new(start, 1);
+    fill(&mut board, 6);
+    board.ack(start + 300);
+    let at = seq::wire(start + 400);
+    assert!(board.sack(SackBlock {
+        start: at,
+        end: at + 200
+    }));
+    assert_eq!(board.delivered_segments(), 3 + 2);
+}
+
 /// Sends segments of 100 bytes until so many are outstanding.
 fn fill(board: &mut Scoreboard, segments: u64) {
     while board.segments() < segments {
