@@ -5,6 +5,7 @@
 //! leave in order: a short time after a long one waits for it. What a host sends at one instant leaves
 //! together, after one drawn time.
 
+use std::array;
 use std::sync::Arc;
 
 use fairport_net::BuildError;
@@ -108,11 +109,16 @@ struct Piece {
     slope_ps: u64,
 }
 
+/// Sections into which a guide divides all positions, as a power of two.
+const SECTIONS_BITS: u32 = 6;
+
 /// The times of one load, ready to be drawn from.
 #[derive(Debug)]
 struct Distribution {
     gap_min: Duration,
     pieces: Vec<Piece>,
+    /// by section, the piece with which it begins: most sections have no other
+    guide: [u16; 1 << SECTIONS_BITS],
 }
 
 impl Distribution {
@@ -133,17 +139,26 @@ impl Distribution {
                     .map_or(0, |slope| u64::try_from(slope).unwrap_or(u64::MAX)),
             }
         };
+        let pieces: Vec<_> = (0..levels_ppm.len()).map(piece).collect();
+        let first = |section: usize| {
+            let position = (section as u32) << (32 - SECTIONS_BITS);
+            let behind = pieces.iter().rposition(|piece| piece.from <= position);
+            u16::try_from(behind.unwrap_or_default()).unwrap_or_default()
+        };
         Self {
             gap_min: times.gap_min_ps,
-            pieces: (0..levels_ppm.len()).map(piece).collect(),
+            guide: array::from_fn(first),
+            pieces,
         }
     }
 
     /// The time at a position from 0 to 2^32 - 1.
     #[inline]
     fn at(&self, position: u32) -> Duration {
-        let behind = self.pieces.iter().rposition(|piece| piece.from <= position);
-        let piece = self.pieces[behind.unwrap_or_default()];
+        let section = position >> (32 - SECTIONS_BITS);
+        let rest = &self.pieces[usize::from(self.guide[section as usize])..];
+        let next = rest[1..].iter().take_while(|next| next.from <= position);
+        let piece = rest[next.count()];
         let beyond = u128::from(piece.slope_ps) * u128::from(position - piece.from);
         Duration::from_ps(piece.time_ps + (beyond >> 32) as u64)
     }
@@ -239,9 +254,12 @@ impl MeasuredHost {
         let random = self.stream.up_to(u64::MAX);
         let chance = (u64::from(random as u32) * u64::from(WHOLE)) >> 32;
         let position = &mut self.positions[answer as usize];
-        if chance >= u64::from(times.correlation_ppm) {
-            *position = (random >> 32) as u32;
-        }
+        let is_new = chance >= u64::from(times.correlation_ppm);
+        *position = if is_new {
+            (random >> 32) as u32
+        } else {
+            *position
+        };
         let load = times
             .loads
             .iter()
@@ -305,6 +323,26 @@ mod tests {
             assert!((found / expected_us - 1.0).abs() < 0.04, "{share}: {found}");
         }
         assert!(times[0] >= 10e6 && times[times.len() - 1] <= 100e6);
+    }
+
+    #[test]
+    fn every_position_lies_in_the_last_piece_that_begins_before_it() {
+        let levels_ppm = [0, 1, 15_625, 15_626, 500_000, 999_000, 999_999, 1_000_000];
+        let quantiles_ps = [1, 2, 3, 5, 8, 13, 21, 34].map(us).to_vec();
+        let load = LoadTimes {
+            gap_min_ps: us(0),
+            quantiles_ps,
+        };
+        let times = Distribution::new(&levels_ppm, &load);
+        let borders = times.pieces.iter().map(|piece| piece.from);
+        let near = borders.flat_map(|from| [from.saturating_sub(1), from, from.saturating_add(1)]);
+        for position in near.chain((0..1 << 12).map(|i| i << 20)) {
+            let begun = times.pieces.iter().filter(|it| it.from <= position);
+            let piece = begun.last().expect("the first piece begins at 0");
+            let beyond = u128::from(piece.slope_ps) * u128::from(position - piece.from) >> 32;
+            let expected = Duration::from_ps(piece.time_ps + beyond as u64);
+            assert_eq!(times.at(position), expected, "{position}");
+        }
     }
 
     #[test]
