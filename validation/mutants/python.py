@@ -143,7 +143,7 @@ def tested(copy: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], l
         found = _sampled(session, copy / "python/fairport" / name, given)
         subprocess.run([program, "exec", str(config), str(session)], cwd=copy, check=True)
         noticed, lived = _outcomes(session, name)
-        yield [name, str(found), str(noticed + len(lived)), str(noticed)], lived
+        yield [name, str(found), str(noticed + len(lived)), str(noticed), ""], lived
 
 
 def _sampled(session: Path, source: Path, given: argparse.Namespace) -> int:

@@ -1,14 +1,16 @@
 """Mutants of the crates that decide results, by cargo-mutants: a sample drawn by a seed.
 
 A change is tested with the tests of its own crate; what these do not notice, with those of the
-crates that run on it. The guarding fingerprints do not count: they notice everything and say
-nothing. `.cargo/mutants.toml` lists the files that are left out, and the survivors that are
-accepted, each with its reason.
+crates that run on it. These tests state facts. What they do not notice the guarded runs may: the
+suite fails if a fingerprint of tests/repo/fingerprints.json moves, but it does not say why. So
+these are counted apart. `.cargo/mutants.toml` lists the files that are left out, and the survivors
+that are accepted, each with its reason.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
@@ -18,7 +20,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 # the crates, and whose tests see what they do
 CRATES = {"record": ("sim",), "net": ("sim",), "tcp": ("sim", "drill"), "sim": ()}
@@ -45,7 +49,7 @@ class Outcome:
 
 
 def tested(folder: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
-    """A row of the table, and what survived, per crate."""
+    """A row of the table, and what survived the tests that state facts, per crate."""
     if not given.rust:
         return
     if shutil.which("cargo-mutants") is None:
@@ -61,15 +65,20 @@ def tested(folder: Path, given: argparse.Namespace) -> Iterator[tuple[list[str],
             missed = _outcome(folder, crate, CRATES[crate], missed).missed
         count = first.noticed + first.endless + len(first.missed)
         killed = count - len(missed)
-        yield [f"crates/{crate}", str(len(every)), str(count), str(killed)], missed
+        guarded = "" if given.own_tests else str(killed + _guarded(folder, crate, missed))
+        yield [f"crates/{crate}", str(len(every)), str(count), str(killed), guarded], missed
 
 
 def _listed(folder: Path, crate: str, files: Sequence[str]) -> list[str]:
     """Every mutant of the crate, by the name that cargo-mutants gives it."""
-    line = ["cargo", "mutants", "--list", "--package", f"fairport-{crate}"]
-    line += [word for file in files for word in ("--file", file)]
+    chosen = [word for file in files for word in ("--file", file)]
+    return _list(folder, crate, *chosen).splitlines()
+
+
+def _list(folder: Path, crate: str, *options: str) -> str:
+    line = ["cargo", "mutants", "--list", "--package", f"fairport-{crate}", *options]
     found = subprocess.run(line, cwd=folder / "source", capture_output=True, text=True, check=True)
-    return found.stdout.splitlines()
+    return found.stdout
 
 
 def _outcome(folder: Path, crate: str, tests: Sequence[str], names: Sequence[str]) -> Outcome:
@@ -95,6 +104,58 @@ def _outcome(folder: Path, crate: str, tests: Sequence[str], names: Sequence[str
         for of in ("caught", "timeout", "missed")
     )
     return Outcome(len(caught), len(endless), missed)
+
+
+def _guarded(folder: Path, crate: str, names: Sequence[str]) -> int:
+    """How many of these mutants move a guarded fingerprint, or end its run or make it endless."""
+    if not names:
+        return 0
+    diffs = {one["name"]: one for one in json.loads(_list(folder, crate, "--json", "--diff"))}
+    jobs = _guarded_jobs(folder)
+    return sum(_moves(folder, jobs, diffs[name]) for name in names)
+
+
+def _guarded_jobs(folder: Path) -> dict[Path, str]:
+    """The guarded runs as jobs for the engine, each with its fingerprint."""
+    import fairport as fp
+    from fairport.backends.jobs import job_of
+
+    sys.path.insert(0, str(Path(__file__).parents[2] / "tests/repo"))
+    guard = import_module("fingerprints")
+    (folder / "jobs").mkdir(exist_ok=True)
+    found = {}
+    for number, (name, (scenario, overrides)) in enumerate(guard.CASES.items()):
+        file = folder / "jobs" / f"{number}.json"
+        file.write_text(json.dumps(job_of(fp.scenario(scenario).patch(overrides)).document))
+        found[file] = guard.expected()[name]["fingerprint"]
+    return found
+
+
+def _moves(folder: Path, jobs: dict[Path, str], mutant: dict[str, Any]) -> bool:
+    source = folder / "source"
+    file = source / mutant["file"]
+    before = file.read_text("utf-8")
+    subprocess.run(["patch", "--silent", file], input=mutant["diff"], text=True, check=True)
+    try:
+        return any(_fingerprint(folder, job) != expected for job, expected in jobs.items())
+    finally:
+        file.write_text(before, "utf-8")
+
+
+def _fingerprint(folder: Path, job: Path) -> str:
+    """Of the engine as it is in the copy now; nothing if the run fails or is endless."""
+    line = ["cargo", "run", "--quiet", "--package", "fairport-sim", "--example", "job", "--", job]
+    environment = {**os.environ, **_CHEAP, "CARGO_TARGET_DIR": str(folder / "target")}
+    done = subprocess.run(
+        [str(word) for word in line],
+        cwd=folder / "source",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=_limit_processor_time,
+    )
+    return done.stdout.split()[-1] if done.returncode == 0 else ""
 
 
 def _limit_processor_time() -> None:
