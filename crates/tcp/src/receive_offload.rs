@@ -78,3 +78,52 @@ impl Merge {
         self.last.take()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPAN: Duration = Duration::from_us(20);
+
+    fn data(payload: u16, gap: bool) -> InOrder {
+        InOrder {
+            payload,
+            unacknowledged: u64::from(payload),
+            gap,
+            window: 65_536,
+            rto: Duration::from_ms(200),
+            srtt: None,
+        }
+    }
+
+    /// `tcp_gro_receive`: only full segments without a gap between them go on being merged.
+    #[test]
+    fn a_short_segment_and_a_gap_end_a_merge() {
+        for (gap, full, goes_on) in [
+            (false, true, true),
+            (false, false, false),
+            (true, true, false),
+            (true, false, false),
+        ] {
+            let (mut timers, mut merge) = (Timers::new(Duration::ZERO), Merge::new(SPAN).unwrap());
+            let found = merge.takes(&mut timers, Instant::ZERO, &data(1448, gap), full);
+            assert_eq!(found, goes_on, "gap {gap}, full {full}");
+            assert_eq!(merge.stop(&mut timers).is_some(), goes_on);
+        }
+    }
+
+    /// 45 segments of 1448 bytes are 65,160: there is no room for a 46th.
+    #[test]
+    fn a_merge_takes_64_kibibytes() {
+        let (mut timers, mut merge) = (Timers::new(Duration::ZERO), Merge::new(SPAN).unwrap());
+        for number in 1..=45 {
+            let goes_on = merge.takes(&mut timers, Instant::ZERO, &data(1448, false), true);
+            assert_eq!(goes_on, number < 45, "segment {number}");
+        }
+    }
+
+    #[test]
+    fn hosts_that_do_not_wait_merge_nothing() {
+        assert!(Merge::new(Duration::ZERO).is_none());
+    }
+}

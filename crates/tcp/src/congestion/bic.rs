@@ -64,8 +64,7 @@ impl Bic {
         let mut every = if cwnd < max {
             match (max - cwnd) / SEARCH_PART {
                 0..=1 => cwnd * SMOOTH_PART / SEARCH_PART,
-                distance if distance > MAX_INCREMENT => cwnd / MAX_INCREMENT,
-                distance => cwnd / distance,
+                distance => cwnd / distance.min(MAX_INCREMENT),
             }
         } else if cwnd < max + SEARCH_PART {
             cwnd * SMOOTH_PART / SEARCH_PART

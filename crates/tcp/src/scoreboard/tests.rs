@@ -212,6 +212,48 @@ fn what_was_acknowledged_and_what_is_sacked_has_been_delivered() {
     assert_eq!(board.delivered_segments(), 3 + 2);
 }
 
+#[test]
+fn what_is_acknowledged_is_no_longer_kept_as_sacked() {
+    let start = seq::first(0);
+    let mut board = Scoreboard::new(start, 1);
+    fill(&mut board, 6);
+    let sacked = |from: u64, to: u64| SackBlock {
+        start: seq::wire(start + from),
+        end: seq::wire(start + to),
+    };
+    assert!(board.sack(sacked(100, 200)) && board.sack(sacked(300, 500)));
+    board.ack(start + 200);
+    assert_eq!(board.sacked_ranges.len(), 200);
+    board.ack(start + 500);
+    assert!(board.sacked_ranges.is_empty());
+}
+
+/// A duplicate SACK of what was sent again and had been SACKed since says by how many segments the first
+/// transmission came late.
+#[test]
+fn a_repetition_that_was_needless_says_how_late_the_first_came() {
+    let start = seq::first(0);
+    let mut board = Scoreboard::new(start, 1);
+    board.track_deliveries();
+    fill(&mut board, 6);
+    let segment = |number: u64| SackBlock {
+        start: seq::wire(start + 100 * number),
+        end: seq::wire(start + 100 * number + 100),
+    };
+    assert_eq!(board.repeated_late_by(start + 100), 0);
+    board.sack(segment(1));
+    board.sack(segment(4));
+    assert_eq!(board.repeated_late_by(start + 100), 0, "SACKed, sent once");
+    let ordinal = board.head + 1;
+    board.record_mut(ordinal).flags |= RESENT;
+    // from its start to the end of the highest that is SACKed (`tcp_check_sack_reordering`)
+    assert_eq!(board.repeated_late_by(start + 100), 4);
+    board.record_mut(ordinal + 1).flags |= RESENT;
+    assert_eq!(board.repeated_late_by(start + 200), 0, "not SACKed");
+    assert_eq!(board.repeated_late_by(start + 600), 0, "not sent");
+    assert_eq!(board.repeated_late_by(start - 1), 0, "acknowledged");
+}
+
 /// Sends segments of 100 bytes until so many are outstanding.
 fn fill(board: &mut Scoreboard, segments: u64) {
     while board.segments() < segments {
