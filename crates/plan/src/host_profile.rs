@@ -337,9 +337,9 @@ mod tests {
         let borders = times.pieces.iter().map(|piece| piece.from);
         let near = borders.flat_map(|from| [from.saturating_sub(1), from, from.saturating_add(1)]);
         for position in near.chain((0..1 << 12).map(|i| i << 20)) {
-            let begun = times.pieces.iter().filter(|it| it.from <= position);
-            let piece = begun.last().expect("the first piece begins at 0");
-            let beyond = u128::from(piece.slope_ps) * u128::from(position - piece.from) >> 32;
+            let begun = times.pieces.iter().rfind(|it| it.from <= position);
+            let piece = begun.expect("the first piece begins at 0");
+            let beyond = (u128::from(piece.slope_ps) * u128::from(position - piece.from)) >> 32;
             let expected = Duration::from_ps(piece.time_ps + beyond as u64);
             assert_eq!(times.at(position), expected, "{position}");
         }
