@@ -328,7 +328,11 @@ def test_the_gate_names_every_fault() -> None:
     assert "missing at the end" in gate.faults(good | {"capture_losses": 1}, expected, 10.0, 9e8)[0]
     assert gate.faults_of_windows({0: 12_000, 1: 1 << 30}) == []
     assert "flow 3 had" in gate.faults_of_windows({3: 1 << 41})[0]
-    assert "the line carried" in gate.faults(good, expected, 10.0, 880e6)[0]
+    # 6 % of 941 may be missing
+    (carried,) = gate.faults(good, expected, 10.0, 880e6)
+    assert "carried 880.0 Mbit/s of goodput, and at least 884.5 of the 941.0" in carried
+    assert "lower `link.rate`" in carried
+    assert gate.faults(good, expected, 10.0, 885e6) == []
     assert "nothing was measured" in gate.faults(good, expected, 10.0, 0.0)[0]
 
 
