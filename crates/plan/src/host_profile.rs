@@ -254,12 +254,9 @@ impl MeasuredHost {
         let random = self.stream.up_to(u64::MAX);
         let chance = (u64::from(random as u32) * u64::from(WHOLE)) >> 32;
         let position = &mut self.positions[answer as usize];
-        let is_new = chance >= u64::from(times.correlation_ppm);
-        *position = if is_new {
-            (random >> 32) as u32
-        } else {
-            *position
-        };
+        if chance >= u64::from(times.correlation_ppm) {
+            *position = (random >> 32) as u32;
+        }
         let load = times
             .loads
             .iter()
