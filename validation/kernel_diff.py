@@ -72,6 +72,8 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     if min(given.exchanges, given.first, given.jobs) < 1:
         parser.error("--exchanges, --first and --jobs must be at least 1")
+    if given.keep < 0:
+        parser.error("--keep must be at least 0")
     try:
         program = _packetdrill()
         _needs_namespaces()
@@ -128,14 +130,18 @@ def _replay(program: Path, script: Path) -> Result:
 def _keep(agreeing: Sequence[Path], number: int) -> None:
     """Puts the first into the folder of the tests, without what the stack thought meanwhile.
 
-    The tests' stack has a clock without ticks, in which some do not hold.
+    The tests' stack has ticks of 1 ms, whatever this kernel's are: some do not hold in them.
     """
     from fairport.scripts import run
 
+    chosen = [script for script in agreeing if run(script).holds][:number]
+    if len(chosen) < number:
+        print(f"{KEPT} stays as it is: only {len(chosen)} can be kept", file=sys.stderr)
+        return
     kept = ROOT / KEPT
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir()
-    for script in [script for script in agreeing if run(script).holds][:number]:
+    for script in chosen:
         head, *lines = script.read_text("utf-8").splitlines(keepends=True)
         text = head + "".join(line for line in lines if not line.startswith("//"))
         (kept / script.name).write_text(text, "utf-8")

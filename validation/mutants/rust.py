@@ -94,9 +94,12 @@ def _outcome(folder: Path, crate: str, tests: Sequence[str], names: Sequence[str
     line += [word for name in names for word in ("--re", f"^{re.escape(name)}$")]
     line += ["--timeout", str(CLOCK_SECONDS), "--build-timeout", "1800"]
     line += ["--no-times", "--colors", "never", "--output", str(output), "--", "--lib", "--tests"]
-    environment = {**os.environ, **_CHEAP, "CARGO_TARGET_DIR": str(folder / "target")}
     subprocess.run(
-        line, cwd=folder / "source", env=environment, check=False, preexec_fn=_limit_processor_time
+        line,
+        cwd=folder / "source",
+        env=_environment(folder),
+        check=False,
+        preexec_fn=_limit_processor_time,
     )
     found = output / "mutants.out"
     caught, endless, missed = (
@@ -112,7 +115,10 @@ def _guarded(folder: Path, crate: str, names: Sequence[str]) -> int:
         return 0
     diffs = {one["name"]: one for one in json.loads(_list(folder, crate, "--json", "--diff"))}
     jobs = _guarded_jobs(folder)
-    return sum(_moves(folder, jobs, diffs[name]) for name in names)
+    # what differs without a change would count as noticed
+    if _moves(folder, jobs):
+        raise RuntimeError("the guarded runs have other fingerprints without any change")
+    return sum(_moves_with(folder, jobs, diffs[name]) for name in names)
 
 
 def _guarded_jobs(folder: Path) -> dict[Path, str]:
@@ -131,31 +137,42 @@ def _guarded_jobs(folder: Path) -> dict[Path, str]:
     return found
 
 
-def _moves(folder: Path, jobs: dict[Path, str], mutant: dict[str, Any]) -> bool:
-    source = folder / "source"
-    file = source / mutant["file"]
+def _moves_with(folder: Path, jobs: dict[Path, str], mutant: dict[str, Any]) -> bool:
+    file = folder / "source" / mutant["file"]
     before = file.read_text("utf-8")
     subprocess.run(["patch", "--silent", file], input=mutant["diff"], text=True, check=True)
     try:
-        return any(_fingerprint(folder, job) != expected for job, expected in jobs.items())
+        return _moves(folder, jobs)
     finally:
         file.write_text(before, "utf-8")
 
 
-def _fingerprint(folder: Path, job: Path) -> str:
-    """Of the engine as it is in the copy now; nothing if the run fails or is endless."""
-    line = ["cargo", "run", "--quiet", "--package", "fairport-sim", "--example", "job", "--", job]
-    environment = {**os.environ, **_CHEAP, "CARGO_TARGET_DIR": str(folder / "target")}
-    done = subprocess.run(
-        [str(word) for word in line],
-        cwd=folder / "source",
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=_limit_processor_time,
-    )
+def _moves(folder: Path, jobs: dict[Path, str]) -> bool:
+    """Whether any job has another fingerprint with the engine as it is in the copy now."""
+    line = ["cargo", "build", "--quiet", "--package", "fairport-sim", "--example", "job"]
+    subprocess.run(line, cwd=folder / "source", env=_environment(folder), check=True)
+    program = folder / "target/debug/examples/job"
+    return any(_fingerprint(program, job) != expected for job, expected in jobs.items())
+
+
+def _fingerprint(program: Path, job: Path) -> str:
+    """Nothing if the run fails or is endless."""
+    try:
+        done = subprocess.run(
+            [program, job],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=CLOCK_SECONDS,
+            preexec_fn=_limit_processor_time,
+        )
+    except subprocess.TimeoutExpired:
+        return ""
     return done.stdout.split()[-1] if done.returncode == 0 else ""
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, **_CHEAP, "CARGO_TARGET_DIR": str(folder / "target")}
 
 
 def _limit_processor_time() -> None:
