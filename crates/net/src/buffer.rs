@@ -1,8 +1,6 @@
 //! The buffer of a port that forwards ahead: its packets may be several hops further already, so it keeps
 //! of each what the port must know, and not the packet.
 
-use std::collections::VecDeque;
-
 use fairport_units::Instant;
 
 use crate::discipline::Backlog;
@@ -15,18 +13,17 @@ pub(crate) struct Place {
     pub(crate) frame_bytes: u32,
 }
 
+/// So many places of packets that have left may lie in front of those that wait.
+const MOST_LEFT: usize = 64;
+
 /// The packets in a buffer, in the order in which they leave it. One cache line, and where they lie.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Buffer {
-    waiting: VecDeque<Place>,
+    /// in front of `first` those that have left
+    places: Vec<Place>,
+    first: usize,
     bytes: u32,
-    /// those at the front that have left by the last look beyond the end of the run
-    gone_packets: u32,
-    gone_bytes: u32,
-    /// the last that left, which may still be on its way through the port
-    last_frame_bytes: u32,
-    last_leaves: Instant,
     /// the end of the run
     end: Instant,
 }
@@ -37,12 +34,9 @@ impl Buffer {
     /// An empty buffer in a run until `end`.
     pub(crate) fn new(end: Instant) -> Self {
         Self {
-            waiting: VecDeque::new(),
+            places: Vec::new(),
+            first: 0,
             bytes: 0,
-            gone_packets: 0,
-            gone_bytes: 0,
-            last_frame_bytes: 0,
-            last_leaves: Instant::ZERO,
             end,
         }
     }
@@ -54,35 +48,30 @@ impl Buffer {
         if now > self.end {
             return self.after_end(now);
         }
-        while let Some(place) = self.waiting.front()
-            && place.leaves <= now
-        {
-            self.bytes -= place.frame_bytes;
-            (self.last_leaves, self.last_frame_bytes) = (place.leaves, place.frame_bytes);
-            if self.gone_packets > 0 {
-                self.gone_packets -= 1;
-                self.gone_bytes -= place.frame_bytes;
-            }
-            self.waiting.pop_front();
+        let waiting = &self.places[self.first..];
+        let mut left = 0;
+        while left < waiting.len() && waiting[left].leaves <= now {
+            self.bytes -= waiting[left].frame_bytes;
+            left += 1;
         }
+        self.first += left;
         Backlog {
             bytes: self.bytes,
-            packets: self.waiting.len() as u32,
+            packets: (waiting.len() - left) as u32,
         }
     }
 
-    /// Those that leave meanwhile stay, because what is in it at the end of the run is still to be asked.
+    /// Those that leave after the end stay, because what is in it at the end of the run is still to be asked.
     #[cold]
     fn after_end(&mut self, now: Instant) -> Backlog {
-        while let Some(place) = self.waiting.get(self.gone_packets as usize)
-            && place.leaves <= now
-        {
-            self.gone_packets += 1;
-            self.gone_bytes += place.frame_bytes;
-        }
+        let waiting = self.places[self.first..].iter();
+        let has_left = |place: &&Place| place.leaves <= now;
+        let gone = waiting.take_while(has_left).map(|place| place.frame_bytes);
+        let (packets, bytes) =
+            gone.fold((0, 0), |(packets, bytes), more| (packets + 1, bytes + more));
         Backlog {
-            bytes: self.bytes - self.gone_bytes,
-            packets: self.waiting.len() as u32 - self.gone_packets,
+            bytes: self.bytes - bytes,
+            packets: (self.places.len() - self.first) as u32 - packets,
         }
     }
 
@@ -90,25 +79,65 @@ impl Buffer {
     #[inline]
     pub(crate) fn push(&mut self, leaves: Instant, frame_bytes: u32) {
         self.bytes += frame_bytes;
-        self.waiting.push_back(Place {
+        if self.first >= MOST_LEFT && 2 * self.first >= self.places.len() {
+            self.forget();
+        }
+        self.places.push(Place {
             leaves,
             frame_bytes,
         });
     }
 
-    /// The packets that are in it, and the last that left it.
-    pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
-        let last = Place {
-            leaves: self.last_leaves,
-            frame_bytes: self.last_frame_bytes,
+    /// Accepts a packet that leaves it at once, not after the end of the run; nothing is in it.
+    #[inline]
+    pub(crate) fn pass(&mut self, leaves: Instant, frame_bytes: u32) {
+        debug_assert_eq!(self.bytes, 0);
+        let place = Place {
+            leaves,
+            frame_bytes,
         };
-        std::iter::once(last).chain(self.waiting.iter().copied())
+        self.first = 1;
+        match self.places.first_mut() {
+            Some(first) => *first = place,
+            None => self.places.push(place),
+        }
+        self.places.truncate(1);
+    }
+
+    /// Forgets those that have left, but for the last.
+    #[inline(never)]
+    fn forget(&mut self) {
+        self.places.drain(..self.first - 1);
+        self.first = 1;
+    }
+
+    /// The packets that are in it, and the last that left it, which may still be on its way through the port.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
+        self.places[self.first.saturating_sub(1)..].iter().copied()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_that_have_left_the_last_is_remembered() {
+        let mut buffer = Buffer::new(Instant::from_ms(1));
+        let places = |buffer: &Buffer| buffer.places().map(|it| it.leaves).collect::<Vec<_>>();
+        for i in 1..=1000 {
+            buffer.push(Instant::from_ns(i), 100);
+            assert_eq!(buffer.backlog(Instant::from_ns(i - 1)).packets, 1);
+        }
+        assert_eq!(places(&buffer), [999, 1000].map(Instant::from_ns));
+        assert!(buffer.places.len() <= 2 * MOST_LEFT);
+        assert_eq!(buffer.backlog(Instant::from_us(2)).bytes, 0);
+        buffer.pass(Instant::from_us(2), 64);
+        assert_eq!(places(&buffer), [Instant::from_us(2)]);
+        buffer.push(Instant::from_us(3), 100);
+        assert_eq!(places(&buffer), [2, 3].map(Instant::from_us));
+        assert_eq!(buffer.backlog(Instant::from_us(2)).bytes, 100);
+    }
 
     #[test]
     fn the_backlog_counts_what_has_not_left() {

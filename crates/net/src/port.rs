@@ -254,6 +254,15 @@ impl<S: Default> OutputPort<S> {
         self.totals.arrivals += 1;
     }
 
+    /// Whether a plain port has room for a packet that takes `frame_bytes`.
+    #[inline]
+    pub(crate) fn has_room(&self, backlog: Backlog, frame_bytes: u32) -> bool {
+        let Discipline::DropTail(drop_tail) = &self.discipline else {
+            unreachable!("a plain port is one of drop-tail");
+        };
+        drop_tail.fits(backlog, frame_bytes)
+    }
+
     /// Whether the packet that arrives at `now` is lost in front of the queue.
     #[inline]
     pub(crate) fn loses(&mut self, now: Instant) -> bool {

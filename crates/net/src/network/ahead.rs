@@ -14,7 +14,7 @@ use fairport_units::Instant;
 
 use super::{Fabric, Ingress, Region};
 use crate::buffer::Buffer;
-use crate::discipline::Admission;
+use crate::discipline::{Admission, Reason};
 use crate::observer::Observer;
 use crate::pool::Handle;
 use crate::port::Kind;
@@ -115,7 +115,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         handle: Handle,
     ) -> Instant {
         let (mut now, mut id, mut ingress) = (now, id, ingress);
-        let mut first_departure = None;
+        let mut first_departure = Instant::NEVER;
         loop {
             let transits = &mut self.packets.transits[..];
             let header = &mut transits[handle.index()].header;
@@ -123,33 +123,38 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             if hop.is_ahead() {
                 prefetch(&self.ports[hop.next.0 as usize]);
             }
+            header.route += 1;
+            header.output = hop.next;
+            let header = *header;
+            let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
             let port = &mut self.ports[id.0 as usize];
             let Kind::Ahead(number) = port.kind() else {
                 unreachable!("only to such ports packets are forwarded ahead");
             };
             let buffer = &mut self.buffers[number as usize];
             self.passages.count(hop.counted_at());
-            header.route += 1;
-            header.output = hop.next;
-            let header = *header;
-            let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
-            let backlog = buffer.backlog(now);
-            let admission = port.admit::<true>(now, backlog, frame_bytes, ingress.number, &header);
             self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
-            if !admission.is_accepted() {
-                let fate = (admission, Instant::NEVER);
+            port.count_arrival(now);
+            let backlog = buffer.backlog(now);
+            if !port.has_room(backlog, frame_bytes) {
+                let fate = (Admission::Dropped(Reason::Full), Instant::NEVER);
                 self.report_fifo(fabric, now, id, ingress, handle, fate);
-                return first_departure.unwrap_or(Instant::NEVER);
+                return first_departure;
             }
             let observed = &mut port.observed;
             self.observer
-                .admission(id, observed, now, &header, admission);
+                .admission(id, observed, now, &header, Admission::Accepted);
             let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
             let (leaves, due) = port.transmit::<true>(now, frame_bytes, wire_bytes);
-            buffer.push(leaves, frame_bytes);
+            // after the end of the run nothing leaves: what is there at the end is still to be asked
+            if leaves > now.min(self.ahead_until) {
+                buffer.push(leaves, frame_bytes);
+            } else {
+                buffer.pass(leaves, frame_bytes);
+            }
             port.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
             let depart = port.free_at();
-            let first_departure = *first_departure.get_or_insert(depart);
+            first_departure = first_departure.min(depart);
             let goes_on = hop.is_ahead() && due <= self.ahead_until;
             if !goes_on {
                 if port.link.is_empty() {

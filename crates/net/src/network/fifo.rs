@@ -126,8 +126,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         };
         if admission.is_accepted() {
             counts.port_accepted -= 1;
-            backlog.packets -= 1;
-            backlog.bytes -= frame_bytes;
+            // nothing is there if it has left at once
+            backlog.packets = backlog.packets.saturating_sub(1);
+            backlog.bytes = backlog.bytes.saturating_sub(frame_bytes);
         }
         self.observer.detail(&Arrival {
             time: now,
