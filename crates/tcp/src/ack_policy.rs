@@ -268,3 +268,6 @@ impl AckSchedule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,6 +75,19 @@ mod tests {
     }
 
     #[test]
+    fn an_echo_within_a_tick_counts_as_a_tick_and_one_from_the_future_as_none() {
+        let tick = Duration::from_us(1);
+        let clock = TimestampClock::new(tick);
+        assert_eq!(clock.tick(), tick);
+        assert_eq!(clock.since(Instant::ZERO, 1), Some(tick));
+        let now = Instant::from_us(100);
+        assert_eq!(clock.since(now, clock.value(now)), Some(tick));
+        assert_eq!(clock.since(now, 1), Some(tick * 100));
+        assert_eq!(clock.since(now, clock.value(now) + 1), None);
+        assert_eq!(clock.since(now, u32::MAX), None);
+    }
+
+    #[test]
     fn an_echo_tells_the_time_since_across_the_wrap() {
         let clock = TimestampClock::new(Duration::from_us(1));
         let sent = Instant::from_us(u64::from(u32::MAX) - 5);

@@ -102,6 +102,22 @@ mod tests {
         assert!(echo.is_on());
     }
 
+    /// RFC 3168 5.
+    #[test]
+    fn the_codepoints_are_the_lower_two_bits_of_the_header_byte() {
+        let known = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+        for byte in 0..=u8::MAX {
+            let codepoint = known[usize::from(byte % 4)];
+            assert_eq!(Ecn::from_bits(byte), codepoint);
+            assert_eq!(codepoint.bits(), byte % 4);
+        }
+    }
+
+    #[test]
+    fn only_dctcp_wants_to_know_of_each_segment_whether_it_was_marked() {
+        assert!(Echo::new(true).is_exact() && !Echo::new(false).is_exact());
+    }
+
     #[test]
     fn for_dctcp_ece_follows_the_marks() {
         let mut echo = Echo::new(true);

@@ -30,6 +30,20 @@ impl Random {
 mod tests {
     use super::*;
 
+    /// The generator's published sequence for the seed 1234567.
+    #[test]
+    fn the_sequence_is_that_of_splitmix64() {
+        let mut random = Random(1_234_567);
+        let known = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        assert_eq!(known.map(|_| random.up_to(u64::MAX)), known);
+    }
+
     #[test]
     fn every_value_comes_equally_often() {
         let mut random = Random::new(1, 0);

@@ -215,6 +215,8 @@ impl RttEstimator {
 }
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests {
     use super::*;
 
