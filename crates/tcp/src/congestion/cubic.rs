@@ -176,7 +176,7 @@ impl Cubic {
         if self.friendly > cwnd {
             cwnd / (self.friendly - cwnd)
         } else {
-            u64::MAX >> AckRatio::SHIFT
+            u64::MAX
         }
     }
 }
@@ -302,6 +302,7 @@ mod tests {
         };
         assert_eq!(plateau(true, [100, 80]), 68);
         assert_eq!(plateau(false, [100, 80]), 80);
+        assert_eq!(plateau(true, [80, 80]), 80);
         assert_eq!(plateau(true, [80, 100]), 100);
     }
 

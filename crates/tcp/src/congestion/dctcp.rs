@@ -179,6 +179,68 @@ mod tests {
         assert!((84..=85).contains(&window.ssthresh), "{}", window.ssthresh);
     }
 
+    /// A loss in a window of data that a mark has reduced halves what that left, since Linux 5.1 and where ECN is
+    /// in use.
+    #[test]
+    fn a_loss_after_a_mark_counts_where_it_halves() {
+        for (uses_ecn, halves, reduces) in [
+            (true, true, true),
+            (true, false, false),
+            (false, true, false),
+            (false, false, false),
+        ] {
+            let (mut dctcp, _) = dctcp(halves);
+            dctcp.uses_ecn = uses_ecn;
+            assert_eq!(dctcp.reduces_after_mark(), reduces);
+        }
+    }
+
+    /// RFC 8257 3.3 in floating point: alpha <- (1 - g) alpha + g F at the end of each round, and a mark takes alpha / 2
+    /// of the window.
+    #[test]
+    fn alpha_is_a_moving_average_of_the_share_of_marks() {
+        let (mut dctcp, mut window) = dctcp(true);
+        let mut alpha = 1.0;
+        let mut una = 0;
+        for round in 1..=100_u64 {
+            let acked = 10 + round % 7 * 40;
+            let marked = acked * (round * 37 % 100) / 100;
+            let ack = AckSample {
+                now: Instant::ZERO,
+                acked,
+                segments: acked as u32,
+                marked,
+                rtt: None,
+                srtt: None,
+                una,
+                nxt: una + 1000,
+                state: State::Open,
+                limited: false,
+            };
+            dctcp.on_ack(&mut window, &ack);
+            dctcp.on_ecn_ack(una, una + 1000);
+            una += 1000;
+            alpha += (marked as f64 / acked as f64 - alpha) / 16.0;
+            // of 1024: each division rounds down, which adds up to 16 in the average
+            assert!((dctcp.alpha as f64 - 1024.0 * alpha).abs() <= 16.0);
+            window.cwnd = 1000;
+            dctcp.on_mark(&mut window);
+            let cut = 1000 - window.ssthresh;
+            assert_eq!(cut, 1000 * dctcp.alpha / 2048);
+        }
+    }
+
+    /// `dctcp_update_alpha`: below 1/64 alpha falls to nothing in a round without marks.
+    #[test]
+    fn the_last_sixteenth_is_forgotten_at_once() {
+        for (alpha, then) in [(17, 16), (16, 15), (15, 0), (1, 0)] {
+            let (mut dctcp, _) = dctcp(true);
+            dctcp.alpha = alpha;
+            dctcp.end_round();
+            assert_eq!(dctcp.alpha, then);
+        }
+    }
+
     #[test]
     fn a_loss_halves_the_window_since_linux_5_1_and_did_not_before() {
         let (mut now, mut window) = dctcp(true);

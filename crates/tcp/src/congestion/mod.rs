@@ -14,6 +14,8 @@ mod cubic;
 mod custom;
 mod dctcp;
 mod hystart;
+#[cfg(test)]
+mod models;
 mod newreno;
 mod window;
 
@@ -247,3 +249,6 @@ impl Congestion {
         self.window.pass_pending(now, events);
     }
 }
+
+#[cfg(test)]
+mod tests;
