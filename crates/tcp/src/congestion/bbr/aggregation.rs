@@ -87,6 +87,33 @@ mod tests {
     }
 
     #[test]
+    fn what_the_bandwidth_would_have_brought_since_does_not_count_as_extra() {
+        let mut aggregation = Aggregation::default();
+        // 10 more than nothing; two milliseconds later 20, where 2 were expected
+        aggregation.on_ack(Instant::from_ms(1), 10, bandwidth(), 1000, 1);
+        assert_eq!(aggregation.allowance(bandwidth()), 10);
+        aggregation.on_ack(Instant::from_ms(3), 10, bandwidth(), 1000, 1);
+        assert_eq!(aggregation.allowance(bandwidth()), 18);
+    }
+
+    /// `bbr_ack_epoch_acked_reset_thresh` = 2^20
+    #[test]
+    fn an_epoch_ends_with_a_million_segments() {
+        for unit in [1, 1448] {
+            for (newly, begins) in [(9, false), (10, true)] {
+                let mut it = Aggregation {
+                    acked: ((1 << 20) - 10) * unit,
+                    ..Aggregation::default()
+                };
+                let now = Instant::from_ms(1);
+                it.on_ack(now, newly * unit, bandwidth(), 1000 * unit, unit);
+                assert_eq!(it.epoch_from == now, begins);
+                assert_eq!(it.acked == newly * unit, begins);
+            }
+        }
+    }
+
+    #[test]
     fn a_bunch_is_forgotten_after_ten_rounds_and_never_counts_beyond_the_window_or_100_ms() {
         let mut aggregation = Aggregation::default();
         aggregation.on_ack(Instant::from_secs(1), 500, bandwidth(), 60, 1);

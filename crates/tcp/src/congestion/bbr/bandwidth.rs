@@ -154,6 +154,46 @@ mod tests {
         assert_eq!(filtered[19], bandwidth(50), "round 20");
     }
 
+    /// `minmax_subwin_update`, with a window of 8 rounds: what comes in its first quarter after a maximum is forgotten,
+    /// the second best is from its second quarter, and the third from its second half.
+    #[test]
+    fn the_next_best_come_from_the_second_quarter_and_the_second_half_of_the_window() {
+        let after = |samples: &[(u64, u64)]| {
+            let mut filter = WindowedMax::new(8);
+            for (round, value) in samples {
+                filter.update(*round, bandwidth(*value));
+            }
+            filter.get()
+        };
+        let falling = [(0, 100), (1, 50), (2, 40), (3, 30), (4, 20), (5, 10)];
+        let with = |more: &[(u64, u64)]| after(&[&falling[..], more].concat());
+        assert_eq!(with(&[(8, 1)]), bandwidth(100));
+        assert_eq!(with(&[(9, 1)]), bandwidth(30));
+        assert_eq!(with(&[(9, 1), (11, 1)]), bandwidth(30));
+        assert_eq!(with(&[(9, 1), (12, 1)]), bandwidth(10));
+        // the best two may grow old at once
+        assert_eq!(with(&[(11, 1)]), bandwidth(30));
+        assert_eq!(with(&[(12, 1)]), bandwidth(10));
+        assert_eq!(with(&[(13, 1)]), bandwidth(10));
+        // and all three
+        assert_eq!(with(&[(14, 1)]), bandwidth(1));
+        assert_eq!(after(&[(1, 100), (9, 5)]), bandwidth(100));
+        assert_eq!(after(&[(1, 100), (10, 5)]), bandwidth(5));
+    }
+
+    #[test]
+    fn a_share_is_of_256() {
+        for (share, of, within) in [
+            (32, 80, true),
+            (31, 80, false),
+            (33, 80, true),
+            (0, 80, false),
+        ] {
+            assert_eq!(bandwidth(10).is_within(share, bandwidth(of)), within);
+        }
+        assert!(bandwidth(0).is_within(0, bandwidth(0)));
+    }
+
     #[test]
     fn more_is_believed_at_once_and_less_after_ten_rounds() {
         let mut samples = vec![10, 20, 40];

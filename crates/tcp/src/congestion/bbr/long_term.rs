@@ -215,6 +215,152 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_with_a_loss_or_several_is_a_sign() {
+        for (lost, sign) in [(0, false), (1, true), (2, true)] {
+            let sample = RateSample {
+                newly_delivered: 0,
+                newly_lost: lost,
+                delivered: 0,
+                interval: None,
+                prior_delivered: 0,
+                app_limited: false,
+                rtt: None,
+                ack_delayed: false,
+                totals: Totals::default(),
+                prior_in_flight: 0,
+                in_flight: 0,
+                next_departure: fairport_units::Instant::ZERO,
+            };
+            assert_eq!(Signs::of(&sample, false, false).losses, sign);
+        }
+    }
+
+    /// Two stretches of so many rounds, of which the last alone loses something.
+    fn is_found(close: Bandwidth, rounds: u64, rates: [u64; 2], lost: u64) -> bool {
+        let mut path = Path::new();
+        path.estimator.close = close;
+        // before the first loss nothing counts
+        for _ in 0..50 {
+            path.round(10, 0);
+        }
+        // the loss that the first stretch begins with, in a round that counts
+        path.round(0, 1);
+        let mut found = PolicerChange::None;
+        for (number, rate) in rates.into_iter().enumerate() {
+            let rest = if number == 0 { rounds - 2 } else { rounds - 1 };
+            for _ in 0..rest {
+                assert_eq!(path.round(rate, 0), PolicerChange::None);
+            }
+            found = path.round(rate, lost);
+        }
+        found == PolicerChange::Found
+    }
+
+    #[test]
+    fn a_stretch_has_four_to_sixteen_rounds() {
+        for (rounds, found) in [(4, true), (16, true), (17, false), (20, false)] {
+            let lost = 100 * rounds;
+            assert_eq!(is_found(Bandwidth::ZERO, rounds, [100, 100], lost), found);
+        }
+    }
+
+    /// 50 of 256.
+    #[test]
+    fn a_fifth_of_what_is_delivered_has_to_be_lost() {
+        for (lost, found) in [(199, false), (200, true), (201, true)] {
+            // 4 rounds of 256 segments deliver 1024, of which 200 are the share
+            let mut path = Path::new();
+            path.round(0, 1);
+            for _ in 0..3 {
+                path.round(256, 0);
+            }
+            path.round(256, lost);
+            let rate = path.estimator.rate > Bandwidth::ZERO;
+            assert_eq!(rate, found, "{lost}");
+        }
+    }
+
+    #[test]
+    fn rates_are_the_same_within_an_eighth_or_4_kbit() {
+        let per_second = |amount| Bandwidth::of(amount, Duration::from_secs(1));
+        // the first stretch delivers three times what it says, as its first round is the loss's: its rate is that per
+        // 100 ms all the same
+        for (close, first, second, found) in [
+            (0, 80, 90, true),
+            (0, 80, 91, false),
+            (0, 80, 70, true),
+            (0, 80, 69, false),
+            (110, 80, 91, true),
+            (109, 80, 91, false),
+            (5000, 80, 500, true),
+        ] {
+            assert_eq!(
+                is_found(per_second(close), 8, [first, second], 10_000),
+                found,
+                "{first} and {second} within {close}"
+            );
+        }
+        // the first rate of all is not compared with none
+        let mut path = Path::new();
+        path.estimator.close = per_second(5000);
+        for _ in 0..4 {
+            assert_eq!(path.round(10, 10), PolicerChange::None);
+        }
+    }
+
+    #[test]
+    fn rounds_that_deliver_nothing_do_not_end_a_stretch() {
+        let mut path = Path::new();
+        for _ in 0..6 {
+            path.round(0, 30);
+        }
+        assert_eq!(path.estimator.from.lost, 30);
+        path.round(100, 30);
+        assert_eq!(path.estimator.from.lost, 210);
+    }
+
+    #[test]
+    fn a_stretch_takes_a_millisecond_at_least() {
+        for (us, ends) in [(999, false), (1000, true), (1001, true)] {
+            let mut path = Path::new();
+            path.round(0, 1);
+            path.estimator.rounds = 4;
+            path.totals.delivered += 100;
+            path.totals.lost += 100;
+            path.totals.delivered_at += Duration::from_us(us);
+            path.estimator.on_ack(Signs {
+                totals: path.totals,
+                losses: true,
+                app_limited: false,
+                round_starts: false,
+                probes: true,
+            });
+            assert_eq!(path.estimator.rate > Bandwidth::ZERO, ends, "{us} us");
+        }
+    }
+
+    #[test]
+    fn a_rate_grows_old_by_rounds_of_probing_alone() {
+        let mut path = Path::new();
+        while path.estimator.rate().is_none() {
+            path.round(100, 30);
+        }
+        for (round_starts, probes) in [(true, false), (false, true), (false, false)] {
+            for _ in 0..100 {
+                let signs = Signs {
+                    totals: path.totals,
+                    losses: false,
+                    app_limited: false,
+                    round_starts,
+                    probes,
+                };
+                assert_eq!(path.estimator.on_ack(signs), PolicerChange::None);
+            }
+        }
+        assert!(path.estimator.rate().is_some());
+    }
+
+    #[test]
     fn losses_below_a_fifth_and_rates_that_differ_are_none() {
         let mut path = Path::new();
         for _ in 0..100 {

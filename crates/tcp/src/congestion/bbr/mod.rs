@@ -369,4 +369,8 @@ impl Controller for Bbr {
 }
 
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
+mod rules;
+#[cfg(test)]
 mod tests;
