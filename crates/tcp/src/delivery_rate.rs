@@ -321,6 +321,55 @@ mod tests {
     }
 
     #[test]
+    fn what_is_lost_counts_once() {
+        let mut rate = ten();
+        for (lost, newly) in [(2, 2), (2, 0), (5, 3)] {
+            rate.begin_ack();
+            let sample = rate.sample(at_ms(50), 0, &FlightFacts { lost, ..facts(0) });
+            assert_eq!((sample.newly_lost, sample.totals.lost), (newly, lost));
+        }
+    }
+
+    /// A receiver delays the ACK of a lone short segment (`FLAG_ACK_MAYBE_DELAYED`), if nothing else was delivered since
+    /// that was sent.
+    #[test]
+    fn the_ack_of_a_lone_short_segment_may_be_delayed() {
+        for (lone_short, others, delayed) in [
+            (true, 0, true),
+            (true, 1, false),
+            (false, 0, false),
+            (false, 1, false),
+        ] {
+            let mut rate = ten();
+            rate.begin_ack();
+            if others > 0 {
+                rate.on_delivered(0, at_ms(0), true);
+                rate.sample(at_ms(40), 1, &facts(1));
+            }
+            rate.begin_ack();
+            rate.on_delivered(1, at_ms(1), true);
+            let sample = rate.sample(
+                at_ms(50),
+                2,
+                &FlightFacts {
+                    lone_short,
+                    ..facts(1)
+                },
+            );
+            assert_eq!(sample.ack_delayed, delayed);
+        }
+    }
+
+    #[test]
+    fn no_time_shows_no_rate() {
+        let mut rate = DeliveryRate::default();
+        rate.on_sent(0, at_ms(5), true);
+        rate.begin_ack();
+        rate.on_delivered(0, at_ms(5), false);
+        assert_eq!(rate.sample(at_ms(5), 1, &facts(1)).interval, None);
+    }
+
+    #[test]
     fn an_ack_that_delivers_nothing_shows_no_rate_but_what_was_lost() {
         let mut rate = ten();
         rate.begin_ack();

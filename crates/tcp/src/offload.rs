@@ -218,6 +218,80 @@ mod tests {
         assert!(it.sends(Instant::from_us(7001), &Offer { room, ..OFFER }));
     }
 
+    /// `tcp_tso_should_defer`: each reason not to wait is enough alone.
+    #[test]
+    fn a_sender_waits_only_if_nothing_speaks_against_it() {
+        // a burst of two segments, a window of 100, half a round trip of 5 ms
+        let now = Instant::from_ms(8);
+        let waits = |offer: Offer, sent_at: Instant| {
+            let mut it = Offload {
+                sent_at,
+                ..Offload::default()
+            };
+            !it.sends(now, &offer)
+        };
+        let short = Offer {
+            room: 1448,
+            head_sent: Some(Instant::from_ms(2)),
+            ..OFFER
+        };
+        assert!(waits(short, now));
+        // losses are repaired; all is sent; a third of a small window
+        let recovers = true;
+        assert!(!waits(Offer { recovers, ..short }, now));
+        for (unsent, waiting) in [(1447, false), (1448, false), (1449, true)] {
+            assert_eq!(waits(Offer { unsent, ..short }, now), waiting);
+        }
+        for (window, waiting) in [(3 * 1448, false), (3 * 1449 - 1, false), (3 * 1449, true)] {
+            assert_eq!(waits(Offer { window, ..short }, now), waiting);
+        }
+        for (room, waiting) in [(2 * 1448 - 1, true), (2 * 1448, false)] {
+            assert_eq!(waits(Offer { room, ..short }, now), waiting);
+        }
+        // the ACK of what was sent 5 ms ago is half a round trip away
+        for (ago_us, waiting) in [(4999, false), (5000, true), (5001, true)] {
+            let head_sent = Some(now.earlier_by(Duration::from_us(ago_us)));
+            assert_eq!(waits(Offer { head_sent, ..short }, now), waiting);
+        }
+        // nothing left for more than a millisecond
+        for (ago_us, waiting) in [(999, true), (1000, true), (1001, false)] {
+            let sent_at = now.earlier_by(Duration::from_us(ago_us));
+            assert_eq!(waits(short, sent_at), waiting);
+        }
+        assert!(!waits(
+            Offer {
+                srtt: None,
+                ..short
+            },
+            now
+        ));
+        let head_sent = None;
+        assert!(!waits(Offer { head_sent, ..short }, now));
+    }
+
+    #[test]
+    fn a_burst_is_under_way_from_its_first_segment_to_its_last() {
+        let mut it = Offload::default();
+        let offer = Offer {
+            room: 2 * 1448,
+            ..OFFER
+        };
+        assert!(!it.is_amid());
+        assert!(it.sends(Instant::ZERO, &offer) && !it.is_amid());
+        it.on_sent(Instant::ZERO, 1448);
+        assert!(it.is_amid() && !it.follows());
+        it.on_sent(Instant::ZERO, 1448);
+        assert!(!it.is_amid() && it.follows());
+        // what goes out beside a burst follows none
+        it.on_sent(Instant::ZERO, 1448);
+        assert!(!it.is_amid() && !it.follows());
+        // something else ends it
+        assert!(it.sends(Instant::ZERO, &offer));
+        it.on_sent(Instant::ZERO, 1448);
+        it.end();
+        assert!(!it.is_amid());
+    }
+
     #[test]
     fn the_first_segment_begins_a_burst_and_the_others_follow() {
         let mut it = Offload::default();

@@ -197,3 +197,6 @@ impl Pacer {
         Duration::from_ps(gap.min(u128::from(u64::MAX)) as u64)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -137,6 +137,51 @@ mod tests {
         assert_eq!(set.0.len(), 1);
     }
 
+    #[test]
+    fn ranges_that_touch_become_one_wherever_they_are() {
+        let mut set = Ranges::default();
+        for (start, end) in [(0, 10), (20, 30), (40, 50)] {
+            insert(&mut set, start, end);
+        }
+        assert_eq!(insert(&mut set, 10, 12), [(10, 12)]);
+        assert_eq!(insert(&mut set, 18, 20), [(18, 20)]);
+        assert_eq!(insert(&mut set, 50, 51), [(50, 51)]);
+        let ranges: Vec<_> = set.0.iter().map(|it| (it.start, it.end)).collect();
+        assert_eq!(ranges, [(0, 12), (18, 30), (40, 51)]);
+    }
+
+    #[test]
+    fn the_set_knows_its_end_and_its_size_until_it_is_cleared() {
+        let mut set = Ranges::default();
+        assert_eq!((set.end(), set.len(), set.is_empty()), (0, 0, true));
+        insert(&mut set, 20, 30);
+        insert(&mut set, 5, 8);
+        assert_eq!((set.end(), set.len(), set.is_empty()), (30, 13, false));
+        set.clear();
+        assert_eq!((set.end(), set.len(), set.is_empty()), (0, 0, true));
+    }
+
+    #[test]
+    fn what_is_below_a_position_is_removed() {
+        for (position, left) in [
+            (9, &[(10, 20), (30, 40)][..]),
+            (10, &[(10, 20), (30, 40)]),
+            (11, &[(11, 20), (30, 40)]),
+            (19, &[(19, 20), (30, 40)]),
+            (20, &[(30, 40)]),
+            (39, &[(39, 40)]),
+            (40, &[]),
+            (99, &[]),
+        ] {
+            let mut set = Ranges::default();
+            insert(&mut set, 10, 20);
+            insert(&mut set, 30, 40);
+            set.remove_below(position);
+            let ranges: Vec<_> = set.0.iter().map(|it| (it.start, it.end)).collect();
+            assert_eq!(ranges, left, "{position}");
+        }
+    }
+
     proptest! {
         #[test]
         fn it_is_the_set_that_it_stands_for(

@@ -88,3 +88,69 @@ impl SackCompression {
         self.most = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Instant = Instant::from_secs(1);
+
+    /// Which of some ACKs behind a gap are held back, and when they go.
+    fn held(it: &mut SackCompression, timers: &mut Timers, gap: u64, count: usize) -> Vec<bool> {
+        let srtt = Some(Duration::from_ms(10));
+        (0..count)
+            .map(|_| it.holds_back(timers, NOW, gap, srtt))
+            .collect()
+    }
+
+    #[test]
+    fn three_acks_go_at_once_and_up_to_44_more_are_held_back_as_one() {
+        let (mut it, mut timers) = (SackCompression::new(44), Timers::new(Duration::ZERO));
+        let mut expected = vec![true; 48];
+        expected[..3].fill(false);
+        expected[47] = false;
+        assert_eq!(held(&mut it, &mut timers, 7, 48), expected);
+        assert!(it.holds());
+        // the one that went out tells all; behind the same gap there are no prompt ones again
+        it.on_sent();
+        assert!(!it.holds());
+        assert_eq!(held(&mut it, &mut timers, 7, 2), [true, true]);
+        // another gap has three of its own
+        assert_eq!(
+            held(&mut it, &mut timers, 9, 4),
+            [false, false, false, true]
+        );
+        // one that an ACK has reported already has two
+        it.starts_anew(11);
+        assert_eq!(held(&mut it, &mut timers, 11, 3), [false, false, true]);
+    }
+
+    #[test]
+    fn they_wait_for_a_twentieth_of_the_round_trip_or_a_millisecond_and_the_slack() {
+        for (srtt, waits_us) in [
+            (Some(10), 600),
+            (Some(20), 1100),
+            (Some(21), 1100),
+            (None, 1100),
+        ] {
+            let (mut it, mut timers) = (SackCompression::new(44), Timers::new(Duration::ZERO));
+            held(&mut it, &mut timers, 7, 3);
+            assert_eq!(timers.deadline(Timer::DelayedAck), Instant::NEVER);
+            assert!(it.holds_back(&mut timers, NOW, 7, srtt.map(Duration::from_ms)));
+            let fires = NOW + Duration::from_us(waits_us);
+            assert_eq!(timers.deadline(Timer::DelayedAck), fires);
+            // the next one does not move the timer
+            let later = NOW + Duration::from_us(50);
+            assert!(it.holds_back(&mut timers, later, 7, None));
+            assert_eq!(timers.deadline(Timer::DelayedAck), fires);
+        }
+    }
+
+    #[test]
+    fn without_sack_nothing_is_held_back() {
+        let (mut it, mut timers) = (SackCompression::new(44), Timers::new(Duration::ZERO));
+        it.turn_off();
+        assert_eq!(held(&mut it, &mut timers, 7, 6), [false; 6]);
+        assert!(!it.holds());
+    }
+}
