@@ -312,6 +312,8 @@ const _: () = assert!(size_of::<Segment>() == 48 && align_of::<Segment>() == 4);
 const _: () = assert!(size_of::<Options>() == 34);
 
 #[cfg(test)]
+mod encoding;
+#[cfg(test)]
 mod tests {
     use super::*;
 

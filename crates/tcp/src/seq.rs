@@ -36,6 +36,25 @@ mod tests {
         assert_eq!(unwrap(after, wire(before)), before);
     }
 
+    /// RFC 9293 3.4, with numbers from half a sequence space below the reference to half above.
+    #[test]
+    fn a_number_means_the_position_nearest_to_the_reference() {
+        for reference in [first(0), first(u32::MAX), first(7) + (5 << 32)] {
+            let half = 1 << 31;
+            for position in [
+                reference - half,
+                reference - 1,
+                reference,
+                reference + 1,
+                reference + half - 1,
+            ] {
+                assert_eq!(unwrap(reference, wire(position)), position);
+            }
+            assert_eq!(unwrap(reference, wire(reference + half)), reference - half);
+        }
+        assert_eq!((first(5), wire(first(5))), ((1 << 32) + 5, 5));
+    }
+
     #[test]
     fn half_the_sequence_space_before_the_first_number_is_a_position() {
         assert_eq!(unwrap(first(0), 1 << 31), (1 << 32) - (1 << 31));

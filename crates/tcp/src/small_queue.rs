@@ -171,6 +171,74 @@ mod tests {
     }
 
     #[test]
+    fn two_segments_may_wait_at_any_rate() {
+        let mut timers = Timers::new(Duration::ZERO);
+        for (bytes, short) in [(0, true), (2999, true), (3000, true), (3001, false)] {
+            let mut it = small_queue();
+            it.queued(Instant::from_ms(5), bytes);
+            assert_eq!(it.is_short(&mut timers, Instant::ZERO, 1500), short);
+            // what leaves at this moment has left
+            let almost = Instant::from_ps(Instant::from_ms(5).as_ps() - 1);
+            assert_eq!(it.is_short(&mut timers, almost, 1500), short);
+            assert!(it.is_short(&mut timers, Instant::from_ms(5), 1500));
+            assert_eq!(it.bytes, 0);
+        }
+    }
+
+    #[test]
+    fn a_held_flow_goes_on_when_enough_has_left_for_its_limit() {
+        // 30 kB in 10 ms at 120 %: 3515 B in 1/1024 s, of four packets that leave at 1, 2, 3 and 4 ms
+        let load = load(30_000, Duration::from_ms(10));
+        for (sizes, twice, resumes) in [
+            ([1500; 4], false, Some(2)),
+            ([3000; 4], false, Some(3)),
+            ([3000; 4], true, Some(2)),
+            ([3000, 3000, 515, 0], false, Some(1)),
+            ([3000, 3000, 516, 0], false, Some(2)),
+            ([1500, 1500, 515, 0], false, None),
+            ([1500, 1500, 516, 0], false, Some(1)),
+        ] {
+            let mut timers = Timers::new(Duration::ZERO);
+            let mut it = small_queue();
+            for (ms, bytes) in (1..).zip(sizes) {
+                it.queued(Instant::from_ms(ms), bytes);
+            }
+            let allowed = it.allows(&mut timers, Instant::ZERO, 1500, &load, twice);
+            assert_eq!(allowed, resumes.is_none(), "{sizes:?}");
+            let at = resumes.map_or(Instant::NEVER, Instant::from_ms);
+            assert_eq!(timers.next(), at, "{sizes:?}");
+        }
+    }
+
+    /// `tcp_limit_output_bytes` holds where nothing is paced.
+    #[test]
+    fn a_mebibyte_may_wait_where_nothing_is_paced() {
+        let load = load(1 << 30, Duration::from_ms(1));
+        let mut settings = Settings::preset("linux-6").unwrap();
+        for (pacing, sets_rate, limited) in [
+            (Pacing::Off, false, true),
+            (Pacing::Off, true, false),
+            (Pacing::Linux, false, false),
+        ] {
+            settings.pacing = pacing;
+            let mut it = SmallQueue::new(&settings, sets_rate).unwrap();
+            let mut timers = Timers::new(Duration::ZERO);
+            it.queued(Instant::from_ms(1), 1 << 20);
+            assert!(it.allows(&mut timers, Instant::ZERO, 1500, &load, false));
+            assert_eq!(
+                it.is_within_window(1 << 21, Some(Duration::from_us(100))),
+                limited
+            );
+            it.queued(Instant::from_ms(2), 1);
+            let allowed = it.allows(&mut timers, Instant::ZERO, 1500, &load, false);
+            assert_eq!(allowed, !limited);
+            assert!(!it.is_within_window(1 << 21, Some(Duration::from_us(100))));
+        }
+        settings.small_queue = false;
+        assert!(SmallQueue::new(&settings, false).is_none());
+    }
+
+    #[test]
     fn what_is_less_than_a_window_is_within_the_limit_if_the_round_trip_is_short() {
         for (srtt_us, within) in [(100, true), (900, true), (976, true), (977, false)] {
             let srtt = Duration::from_us(srtt_us);
