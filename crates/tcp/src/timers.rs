@@ -224,6 +224,23 @@ mod tests {
         assert_eq!(fires(0, 512 * 4000), 576);
     }
 
+    /// `LVL_DEPTH`: nine levels, each eight times as coarse as the one before.
+    #[test]
+    fn the_coarsest_steps_are_of_eight_to_the_eighth_ticks() {
+        let mut timers = Timers::new(Duration::from_ps(1));
+        let coarsest = 1 << 24;
+        for ticks in [63 * coarsest / 8, 63 * coarsest, 1_000_000 * coarsest] {
+            let (now, span) = (Instant::ZERO, Duration::from_ps(ticks));
+            timers.start(Timer::Retransmission, now, span);
+            let edge = (ticks / coarsest + 1) * coarsest;
+            assert_eq!(timers.next(), Instant::from_ps(edge));
+        }
+        let finer = Duration::from_ps(63 * coarsest / 8 - 1);
+        timers.start(Timer::Retransmission, Instant::ZERO, finer);
+        let edge = 63 * coarsest / 8;
+        assert_eq!(timers.next(), Instant::from_ps(edge));
+    }
+
     #[test]
     fn a_timer_in_ticks_is_never_early_and_exact_without_ticks() {
         for tick in [1, 3, 1_000_000_000, 4_000_000_000] {

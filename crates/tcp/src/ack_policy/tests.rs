@@ -53,7 +53,7 @@ impl Receiver {
     }
 }
 
-/// `tcp_incr_quickack`: window / (2 rcv_mss), of 2 to 16.
+/// `tcp_incr_quickack`: window / (2 `rcv_mss`), of 2 to 16.
 #[test]
 fn a_connection_begins_with_quick_acks_for_half_a_window() {
     for (window, quick) in [

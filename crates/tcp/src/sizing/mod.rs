@@ -134,6 +134,28 @@ mod tests {
         assert!((826..=834).contains(&mean), "{mean}");
     }
 
+    /// A window that fell from 30 to 10 segments, and in the same episode to 2: at 16 segments x is 0.5, as it was at
+    /// 20 before, and half a standard deviation below the mean the minimum is 0.69 of a segment.
+    #[test]
+    fn a_further_fall_of_an_episode_lowers_where_the_window_came_from() {
+        let least = |further: Option<u64>, cwnd| {
+            let mut sizing = Sizing::from_parts(1, Some(TcpRand::DEFAULT), 7);
+            sizing.on_loss(30, 10);
+            if let Some(after) = further {
+                sizing.on_further_loss(after);
+            }
+            let drawn = (0..20_000).map(|at| sizing.payload(at, 1460, cwnd));
+            drawn.min().unwrap()
+        };
+        assert_eq!((least(None, 20), least(Some(2), 16)), (1010, 1010));
+        assert_eq!((least(None, 9), least(Some(2), 9)), (1460, 1129));
+        // static payloads do not follow the window
+        let mut sizing = Sizing::from_parts(1400, None, 7);
+        sizing.on_loss(30, 10);
+        sizing.on_further_loss(2);
+        assert!((0..100).all(|at| sizing.payload(at, 1460, 16) >= 1400));
+    }
+
     #[test]
     fn a_segment_that_waits_keeps_its_size() {
         let mut settings = Settings::preset("rfc").unwrap();

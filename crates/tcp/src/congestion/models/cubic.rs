@@ -103,7 +103,7 @@ impl Kernel for Bictcp {
             self.tcp_cwnd = cwnd;
             self.origin = cwnd.max(self.last_max_cwnd);
             let cube = u128::from(self.origin - cwnd) * ((1 << 40) / 410);
-            self.k = (0..)
+            self.k = (0..1 << 22)
                 .find(|k| u128::from(*k + 1_u64).pow(3) > cube)
                 .unwrap();
             now
