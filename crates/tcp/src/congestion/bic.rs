@@ -58,7 +58,8 @@ impl Bic {
     /// Segments (or ACKs, where these are counted) after which the window grows by one.
     fn segments_per_increase(&self, cwnd: u64) -> u64 {
         if cwnd <= LOW_WINDOW {
-            return cwnd;
+            // one in bytes may be below a segment
+            return cwnd.max(1);
         }
         let max = self.last_max;
         let mut every = if cwnd < max {

@@ -339,3 +339,19 @@ fn a_loss_in_slow_start_ends_it_and_one_later_does_not() {
     it.on_loss();
     assert_eq!(causes(&mut it), []);
 }
+
+/// A window in bytes may be below one segment for a moment: it grows as any other, and nothing is divided by zero.
+#[test]
+fn a_window_below_one_segment_grows() {
+    let mut settings = Settings::preset("linux-6").unwrap();
+    (settings.window_unit, settings.hystart) = (WindowUnit::Bytes, false);
+    for control in [CongestionControl::Cubic, CongestionControl::Bic] {
+        settings.congestion_control = control;
+        let mut it = Congestion::new(&settings, 1448);
+        (it.window.cwnd, it.window.ssthresh) = (700, 0);
+        for _ in 0..4 {
+            it.on_ack(&ack(1448));
+        }
+        assert!(it.window.cwnd > 700 + 1448);
+    }
+}
