@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import stat
@@ -13,7 +14,17 @@ from pathlib import Path
 import pytest
 from conftest import ENTRY, Command
 from fairport.errors import OutputError
-from fairport.files import add_to_list, atomic_file, atomic_folder, is_partial, replace_file
+from fairport.files import (
+    add_to_list,
+    atomic_file,
+    atomic_folder,
+    is_partial,
+    put_back,
+    replace_file,
+)
+
+if sys.platform != "win32":
+    import fcntl
 
 LIST = ".fairport.json"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="files as POSIX has them")
@@ -228,6 +239,137 @@ def test_who_is_killed_while_a_list_is_written_leaves_the_one_before(
     with atomic_folder(run, force=is_there) as partial:
         (partial / "new").write_text("new", encoding="utf-8")
     assert listing(tmp_path) == ["run", "run/new"]
+
+
+# A process that replaces a result is killed before its first step, before its second, and so on.
+# A step is what Python reports of files: to open, make, rename or remove one, to lock or list one.
+KILLED_AT_EVERY_STEP = """
+import itertools, json, os, signal, sys
+from pathlib import Path
+from fairport.files import atomic_folder, folder as folders, is_partial, put_back
+
+if sys.argv[2] == "two renames":
+    folders.exchange = lambda one, other: False
+place = Path(sys.argv[1])
+run = place / "run"
+
+def replace(text, force):
+    with atomic_folder(run, force=force) as partial:
+        (partial / "half").write_text(text)
+        (partial / "other half").write_text(text)
+
+def there():
+    return {path.name: path.read_text() for path in run.glob("*half")} if run.exists() else None
+
+def hidden():
+    return sum(map(is_partial, place.iterdir()))
+
+replace("old", False)
+for step in itertools.count(1):
+    pid = os.fork()
+    if not pid:
+        steps = itertools.count(1)
+        def hook(event, _):
+            if event.split(".")[0] in ("open", "os", "shutil", "fcntl", "ctypes"):
+                if next(steps) == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(hook)
+        replace("new", True)
+        os._exit(0)
+    killed = os.waitpid(pid, 0)[1] != 0
+    found = there()
+    put_back(run)
+    print(json.dumps([found, there(), hidden() > 0]))
+    replace("old", True)
+    if hidden():
+        sys.exit(f"step {step}: something hidden is left")
+    if not killed:
+        break
+"""
+
+
+@posix
+@pytest.mark.parametrize("how", ["exchange", "two renames"])
+def test_whoever_is_killed_while_a_result_is_replaced_leaves_a_whole_one(
+    tmp_path: Path, how: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_AT_EVERY_STEP, str(tmp_path), how],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    steps = [json.loads(line) for line in done.stdout.splitlines()]
+    old, new = ({"half": text, "other half": text} for text in ("old", "new"))
+    assert [steps[0][0], steps[-1]] == [old, [new, new, False]]
+    # the next command finds one of the two, after which no step leads back to the old
+    found = [after for _, after, _ in steps]
+    assert found == sorted(found, key=lambda one: one == new)
+    at_once = [before for before, _, _ in steps]
+    assert all(one in (old, new) for one in at_once if one is not None)
+    # only between two renames there is none for a while
+    assert (None in at_once) == (how == "two renames")
+
+
+def moved_aside(tmp_path: Path) -> Path:
+    """A result as a kill between two renames leaves it; returns its name before."""
+    run = a_result(tmp_path / "run")
+    place = tmp_path / ".run.0123456789abcdef.partial"
+    place.mkdir()
+    run.rename(place / "run")
+    return run
+
+
+@posix
+def test_a_result_that_a_kill_left_hidden_is_there_for_the_next_command(
+    tmp_path: Path, fairport: Command
+) -> None:
+    run = moved_aside(tmp_path)
+    with pytest.raises(OutputError, match="exists"), atomic_folder(run, force=False):
+        pytest.fail("entered")
+    assert listing(tmp_path) == ["run", "run/tables", "run/tables/flows.csv"]
+    run = tmp_path / "short"
+    assert fairport("run", "two-switch", "--duration", "1ms", "--out", str(run)).status == 0
+    (tmp_path / ".short.0123456789abcdef.partial").mkdir()
+    run.rename(tmp_path / ".short.0123456789abcdef.partial" / "short")
+    assert fairport("report", str(run)).status == 0
+    assert not any(map(is_partial, tmp_path.iterdir()))
+
+
+@posix
+def test_a_hidden_result_is_kept_where_the_user_has_put_something_else(tmp_path: Path) -> None:
+    run = moved_aside(tmp_path)
+    run.mkdir()
+    (run / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(OutputError, match="not a result"), atomic_folder(run, force=True):
+        pytest.fail("entered")
+    assert (run / "notes.txt").exists()
+    assert (tmp_path / ".run.0123456789abcdef.partial" / "run" / "tables" / "flows.csv").exists()
+
+
+def test_without_locks_a_result_is_brought_back_when_nobody_can_be_replacing_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairport.files.partial.fcntl", None)
+    run = moved_aside(tmp_path)
+    put_back(run)
+    assert not run.exists()
+    os.utime(tmp_path / ".run.0123456789abcdef.partial", (0, 0))
+    put_back(run)
+    assert listing(tmp_path) == ["run", "run/tables", "run/tables/flows.csv"]
+
+
+@posix
+def test_a_result_that_is_being_replaced_is_left_alone(tmp_path: Path) -> None:
+    run = moved_aside(tmp_path)
+    lock = os.open(tmp_path / ".run.0123456789abcdef.partial", os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        put_back(run)
+        assert not run.exists()
+    finally:
+        os.close(lock)
 
 
 def written(path: Path, text: str) -> None:

@@ -9,6 +9,7 @@ it ends. So the next writer of the same name recognises what a killed one left, 
 - `atomic_folder`: a results folder, which carries a list of what Fairport wrote into it.
 """
 
+from fairport.files.exchange import exchange as exchange
 from fairport.files.folder import add_to_list as add_to_list
 from fairport.files.folder import atomic_folder as atomic_folder
 from fairport.files.folder import refuse_what_is_there as refuse_what_is_there
@@ -16,5 +17,6 @@ from fairport.files.folder import unwritable as unwritable
 from fairport.files.partial import LIST as LIST
 from fairport.files.partial import is_partial as is_partial
 from fairport.files.partial import partial_folder as partial_folder
+from fairport.files.partial import put_back as put_back
 from fairport.files.single import atomic_file as atomic_file
 from fairport.files.single import replace_file as replace_file

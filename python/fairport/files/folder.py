@@ -12,7 +12,16 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from fairport.errors import OutputError
-from fairport.files.partial import LIST, is_partial, listed, partial_folder, write_list
+from fairport.files.exchange import exchange
+from fairport.files.partial import (
+    LIST,
+    is_partial,
+    listed,
+    moved_aside,
+    partial_folder,
+    put_back,
+    write_list,
+)
 
 
 @contextmanager
@@ -43,6 +52,7 @@ def atomic_folder(folder: Path, *, force: bool) -> Iterator[Path]:
 
 def refuse_what_is_there(folder: Path, *, force: bool) -> None:
     """Raises OutputError when something is there that must not be replaced."""
+    put_back(folder)
     if not os.path.lexists(folder):
         return
     if not force:
@@ -126,15 +136,17 @@ def _take_place(partial: Path, folder: Path, force: bool) -> None:
         return
     # checked again: the run may have taken hours
     refuse_what_is_there(folder, force=True)
-    with partial_folder(folder) as old:
-        # without its list nobody takes it for a forerunner that may be removed
-        (old / LIST).unlink()
-        replaced = old / folder.name
-        folder.rename(replaced)
+    if not exchange(partial, folder):
+        _replace(folder, partial)
+
+
+def _replace(folder: Path, new: Path) -> None:
+    """Two renames. Between them a kill leaves the earlier result where `put_back` finds it."""
+    with moved_aside(folder) as earlier:
         try:
-            partial.rename(folder)
+            new.rename(folder)
         except BaseException:
-            replaced.rename(folder)
+            earlier.rename(folder)
             raise
 
 

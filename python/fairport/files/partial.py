@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,6 +30,8 @@ LIST = ".fairport.json"
 """A folder's proof that Fairport made it: a file with the list of what Fairport wrote there."""
 
 _PROGRAM = "fairport"
+# two renames that follow each other take no time
+_ENDED_AFTER_S = 60.0
 
 
 def is_partial(path: Path) -> bool:
@@ -80,9 +83,44 @@ def partial_folder(final: Path) -> Iterator[Path]:
         write_list(partial, [])
         yield partial
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        _remove(partial)
         if lock is not None:
             os.close(lock)
+
+
+@contextmanager
+def moved_aside(folder: Path) -> Iterator[Path]:
+    """Moves a results folder away, into a hidden one; what is still there at the end is removed.
+
+    If the process is killed meanwhile, `put_back` brings it back.
+    """
+    with partial_folder(folder) as place:
+        # without its list nobody takes it for a forerunner that may be removed
+        (place / LIST).unlink()
+        folder.rename(place / folder.name)
+        yield place / folder.name
+        with suppress(OSError):
+            write_list(place, [])
+
+
+def put_back(final: Path) -> None:
+    """Brings back the results folder that a killed process had moved aside to replace it.
+
+    If another result is there by now, that has replaced it, and the earlier one is removed.
+    """
+    for place in _forerunners(final):
+        earlier = place / final.name
+        if not _holds_only(place, earlier):
+            continue
+        with suppress(OSError), _unused(place) as is_unused:
+            if not is_unused:
+                continue
+            if not os.path.lexists(final):
+                earlier.rename(final)
+                _remove(place)
+            elif listed(final) is not None:
+                write_list(place, [])
+                _remove(place)
 
 
 def listed(folder: Path) -> set[str] | None:
@@ -109,29 +147,89 @@ def write_list(folder: Path, names: Iterable[str]) -> None:
 
 def remove_stale(final: Path) -> None:
     """Removes forerunners of `final` whose writers are dead."""
-    try:
-        siblings = [path for path in final.parent.iterdir() if is_partial(path)]
-    except OSError:
-        return
-    for partial in siblings:
-        found = _NAME.fullmatch(partial.name)
-        if found is None or found["name"] != final.name or partial.is_symlink():
-            continue
+    put_back(final)
+    for partial in _forerunners(final):
         with suppress(OSError):
             lock = _locked(partial, wait=False)
             if lock is None:
                 continue
             try:
                 if partial.is_dir() and _may_be_removed(partial):
-                    shutil.rmtree(partial)
+                    _remove(partial)
                 elif partial.is_file():
                     partial.unlink()
             finally:
                 os.close(lock)
 
 
+def _forerunners(final: Path) -> list[Path]:
+    """What lies beside `final` under a hidden name of it, whoever made it."""
+    try:
+        siblings = list(final.parent.iterdir())
+    except OSError:
+        return []
+    return [
+        path
+        for path in siblings
+        if (found := _NAME.fullmatch(path.name))
+        and found["name"] == final.name
+        and not path.is_symlink()
+    ]
+
+
+def _holds_only(place: Path, result: Path) -> bool:
+    """Whether all that a folder holds is this results folder, or an empty one."""
+    try:
+        found = [path for path in place.iterdir() if not is_partial(path)]
+        is_ours = listed(result) is not None or not any(result.iterdir())
+        return found == [result] and not result.is_symlink() and is_ours
+    except OSError:
+        return False
+
+
+@contextmanager
+def _unused(place: Path) -> Iterator[bool]:
+    """Whether the writer of a forerunner has ended. Where there are no locks, time says so."""
+    lock = _locked(place, wait=False)
+    if lock is not None:
+        try:
+            yield True
+        finally:
+            os.close(lock)
+    else:
+        yield not _can_be_locked(place) and time.time() - place.stat().st_mtime > _ENDED_AFTER_S
+
+
+def _can_be_locked(path: Path) -> bool:
+    """Whether the file system has locks; a lock that another holds is one."""
+    if fcntl is None:
+        return False
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
 def _name(final: Path, ending: str = "") -> Path:
     return final.parent / f".{final.name}.{secrets.token_hex(_TOKEN_BYTES)}.partial{ending}"
+
+
+def _remove(folder: Path) -> None:
+    """Removes a folder, its list last: what a kill leaves of it may be removed, too."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != LIST:
+                path.unlink()
+        if all(path.name == LIST for path in folder.iterdir()):
+            shutil.rmtree(folder)
 
 
 def _may_be_removed(partial: Path) -> bool:

@@ -13,7 +13,14 @@ import polars as pl
 import polars.selectors as cs
 
 from fairport.errors import RunFolderError
-from fairport.files import add_to_list, atomic_folder, partial_folder, unwritable
+from fairport.files import (
+    add_to_list,
+    atomic_folder,
+    exchange,
+    partial_folder,
+    put_back,
+    unwritable,
+)
 from fairport.result import Result
 from fairport.scenario import parse
 from fairport.storage import digests
@@ -88,9 +95,10 @@ def redraw(folder: Path) -> Path:
         with partial_folder(folder / FIGURES) as drawing:
             draws(drawing)
             drawn = {REPORT, *(f"{FIGURES}/{path.name}" for path in (drawing / FIGURES).iterdir())}
-            if (folder / FIGURES).exists():
-                (folder / FIGURES).rename(drawing / "old")
-            (drawing / FIGURES).rename(folder / FIGURES)
+            if not exchange(drawing / FIGURES, folder / FIGURES):
+                if (folder / FIGURES).exists():
+                    (folder / FIGURES).rename(drawing / "old")
+                (drawing / FIGURES).rename(folder / FIGURES)
             (drawing / REPORT).replace(folder / REPORT)
         add_to_list(folder, drawn)
     except OSError as error:
@@ -102,6 +110,8 @@ def _drawing(folder: Path) -> Callable[[Path], None]:
     """What draws a run, or the runs of several seeds, into a folder. Raises RunFolderError."""
     from fairport.storage import repeats
 
+    if not folder.exists():
+        put_back(folder)
     if not repeats.are_in(folder):
         result = load_run(folder)
         return lambda drawing: draw(result, drawing)
@@ -112,6 +122,8 @@ def _drawing(folder: Path) -> Callable[[Path], None]:
 def load_run(folder: str | Path) -> Result:
     """A run from its folder. Raises RunFolderError."""
     folder = Path(folder)
+    if not folder.exists():
+        put_back(folder)
     manifest = _read_json(folder, MANIFEST, _MANIFEST_KEYS)
     summary = _read_json(folder, SUMMARY, _SUMMARY_KEYS)
     _require_unchanged(folder, manifest, summary)
