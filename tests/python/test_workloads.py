@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -255,19 +256,31 @@ def test_a_trace_that_cannot_be_is_refused(row: str, problem: str, tmp_path: Pat
     assert problem in error.value.problem
 
 
-def test_a_trace_of_which_a_bit_has_changed_is_read_or_refused(tmp_path: Path) -> None:
+def test_a_trace_of_which_a_bit_has_changed_is_read_or_refused(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     good, file = tmp_path / "good.csv", tmp_path / "flows.parquet"
     good.write_text(TRACE, encoding="utf-8")
     pl.read_csv(good).write_parquet(file)
     content = file.read_bytes()
     refused = 0
-    for at in range(0, len(content), 5):
+    for at in range(0, len(content), 11):
         file.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
         try:
             lowered({"kind": "trace", "file": str(file)})
         except ScenarioError:
             refused += 1
     assert refused > 20
+    # a library that reads them says nothing of its own
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_trace_in_a_folder_with_a_strange_name_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "start_s=7" / "a[b]*" / "flows.parquet"
+    file.parent.mkdir(parents=True)
+    pl.read_csv(io.StringIO(TRACE)).write_parquet(file)
+    flows = run(asked({"kind": "trace", "file": str(file)})).flows
+    assert flows["size_bytes"].to_list() == [5000, 1000]
 
 
 def test_a_trace_without_a_column_or_a_file_is_refused(tmp_path: Path) -> None:

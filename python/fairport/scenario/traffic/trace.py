@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -86,13 +87,13 @@ class Trace(TrafficSection):
         import polars as pl
 
         path = Path(self.path)
+        if not path.exists():
+            raise self._refused("is not there", "give the path of a CSV or Parquet file")
         try:
             if path.suffix == ".parquet":
-                return pl.read_parquet(path, glob=False)
+                return _parquet(path)
             return pl.read_csv(path, infer_schema_length=None, glob=False)
-        except FileNotFoundError:
-            raise self._refused("is not there", "give the path of a CSV or Parquet file") from None
-        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             reason = (str(error).splitlines() or ["it is damaged"])[0]
             raise self._refused(f"cannot be read: {reason}", "give CSV or Parquet") from None
 
@@ -104,3 +105,21 @@ class Trace(TrafficSection):
 
     def _refused(self, problem: str, remedy: str) -> TrafficError:
         return TrafficError(problem, field="file", value=self.path, remedy=remedy)
+
+
+def _parquet(path: Path) -> pl.DataFrame:
+    """The trace's columns, or all where one is missing. Raises ValueError.
+
+    DuckDB reads them: it raises where polars panics, which is printed before it can be caught.
+    """
+    import duckdb
+    import polars as pl
+
+    with duckdb.connect() as connection:
+        try:
+            # no pattern: a folder may be named `a[b]`, or `a=b`
+            rows = connection.read_parquet(glob.escape(str(path)), hive_partitioning=False)
+            known = set(_COLUMNS) <= set(rows.columns)
+            return pl.DataFrame(rows.select(*_COLUMNS) if known else rows)
+        except duckdb.Error as error:
+            raise ValueError(str(error)) from None
