@@ -31,6 +31,7 @@ if sys.platform != "linux":
 from fairport.backends import linux
 from fairport.backends.linux import gate, namespaces, tcp_info
 from fairport.backends.linux.load import Load, LoadReport
+from fairport.backends.linux.observing import Observe, Observer
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.microscope import focus, look
 from pyroute2 import IPRoute
@@ -187,6 +188,13 @@ def test_means_over_a_run_leave_out_the_time_before_it() -> None:
     # busy for 0.8 of 2.5 s, all of them within the last 2
     assert tables["ports"]["busy_share"] == pytest.approx([1.0])
     assert tables["ports"]["queue_mean_bytes"] == pytest.approx([1.25])
+
+
+def test_a_measurement_that_waits_for_no_flow_begins_with_the_run() -> None:
+    # web traffic and requests: no flow is known before the run; it begins 0.4 s after its processes
+    observer = Observer(Observe(0.1, 10, measure_from_s=None, measure_to_s=None), 0, [], {})
+    observer.look(-0.4)
+    assert observer.end(2.0) == (0.0, 2.0)
 
 
 @as_root

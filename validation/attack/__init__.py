@@ -3,13 +3,15 @@
     make attack
     make attack ARGS="--seconds 600 --seed 5"
     make attack ARGS="--seed 5 --attempt 1234"
+    make attack ARGS="--seconds 600 --seed 5 --linux"
 
 Every attempt is drawn from the seed and its own number, so each can be made again alone. Half of
 them are scenarios, drawn from the JSON Schema or from a changed built-in one, and laws hold of the
 result of each that runs; the rest are command lines, and damaged results, studies, records,
-captures, scripts, imports, distributions, traces and sweep files. First comes the corpus: inputs
-that broke an earlier version. What must hold of every attempt is in `attempt.py`. The status is 1
-if anything did not.
+captures, scripts, imports, distributions, traces and sweep files. A few are real runs on the Linux
+backend, as root and where namespaces can be made; else they are skipped with the reason. First
+comes the corpus: inputs that broke an earlier version. What must hold of every attempt is in
+`attempt.py`, of real runs in `linux_runs.py`. The status is 1 if anything did not.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from validation.attack.attempt import Outcome, run
 from validation.attack.commandlines import CommandLines
 from validation.attack.damage import Damage, make
 from validation.attack.documents import Grammar
+from validation.attack.linux_runs import LinuxRun, lack
 from validation.attack.questions import Questions
 from validation.case import DOCS
 from validation.markdown import between_markers, table
@@ -45,15 +48,18 @@ HOSTILITY = 0.04
 # what a run may take is refused beyond this, and the process may not grow beyond the other
 AVAILABLE_BYTES = 1 << 30
 ADDRESS_SPACE_BYTES = 12 << 30
-_OUTCOMES = {0: "done", 1: "done", 2: "refused", 3: "done", 130: "interrupted"}
+_OUTCOMES = {0: "done", 1: "done", 2: "refused", 3: "done"}
+# a real run takes some seconds
+_LINUX = {"none": 0.0, "some": 0.05, "only": 1.0}
 _COLUMNS = ("attempts", "done", "refused", "interrupted", "violations")
 
 
 class Attack:
     """Makes attempts and counts what came of them."""
 
-    def __init__(self, seed: int, folder: Path, *, verbose: bool) -> None:
+    def __init__(self, seed: int, folder: Path, *, verbose: bool, of_linux: str) -> None:
         self._verbose = verbose
+        self._of_linux = of_linux
         self._seed = seed
         self._sound = folder / "sound"
         self._folder = folder / "work"
@@ -82,7 +88,10 @@ class Attack:
             (0.12, self._command_line),
             (0.13, self._question),
             (0.25, self._damage),
+            (_LINUX[self._of_linux], self._linux_run),
         ]
+        if self._of_linux == "only":
+            kinds = kinds[-1:]
         weights = [weight for weight, _ in kinds]
         draw.choices([make_it for _, make_it in kinds], weights)[0](draw, f"attempt {number}")
 
@@ -153,6 +162,17 @@ class Attack:
         self._enter(self._folder)
         self._one(f"damaged {what.split(':')[0]}", f"{name}, {what}", line)
 
+    def _linux_run(self, draw: random.Random, name: str) -> None:
+        self._fresh()
+        if self._verbose:
+            print(name, file=sys.stderr, flush=True)
+        what, status, found = LinuxRun(draw, HOSTILITY, self._folder).attempt()
+        self.counts["Linux run", "attempts"] += 1
+        if found:
+            self._found("Linux run", f"{name}, {what}", "\n".join(found))
+        else:
+            self.counts["Linux run", _OUTCOMES.get(status, "interrupted")] += 1
+
     def _one(self, kind: str, name: str, line: Sequence[str]) -> Outcome:
         if self._verbose:
             print(f"{name}: {' '.join(line)[:300]!r}", file=sys.stderr, flush=True)
@@ -164,7 +184,7 @@ class Attack:
         if violation:
             self._found(kind, f"{name}: {' '.join(line)[:500]!r}", violation)
         else:
-            self.counts[kind, _OUTCOMES[outcome.status]] += 1
+            self.counts[kind, _OUTCOMES.get(outcome.status, "interrupted")] += 1
         return outcome
 
     def _found(self, kind: str, name: str, violation: str) -> None:
@@ -193,16 +213,24 @@ class Attack:
 def main(arguments: Sequence[str]) -> int:
     """Attacks for a while; 1 if something did not hold."""
     given = _options(arguments)
+    lacking = lack()
+    if lacking:
+        print(f"skipped: runs on the Linux backend: {lacking}", file=sys.stderr)
+        if given.linux:
+            return 0
+    of_linux = "none" if lacking else "only" if given.linux else "some"
     with tempfile.TemporaryDirectory(prefix="fairport-attack-") as folder:
         _limit_memory()
         _touch_no_machine()
-        attack = Attack(given.seed, Path(folder), verbose=given.verbose)
+        attack = Attack(given.seed, Path(folder), verbose=given.verbose, of_linux=of_linux)
         begun = time.monotonic()
-        attack.prepare()
+        if not given.linux:
+            attack.prepare()
         if given.attempt is not None:
             attack.attempt(given.attempt)
         else:
-            attack.corpus()
+            if not given.linux:
+                attack.corpus()
             number = 0
             while time.monotonic() - begun < given.seconds and number < given.attempts:
                 attack.attempt(number)
@@ -231,7 +259,7 @@ def _limit_memory() -> None:
 
 
 def _touch_no_machine() -> None:
-    """The Linux backend ends where it would make namespaces, whoever runs the attack."""
+    """In this process the Linux backend ends where it would make namespaces."""
     from fairport.backends.linux import doctor
     from fairport.errors import BackendError
 
@@ -251,6 +279,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--attempts", type=float, default=math.inf, help="at most so many")
     parser.add_argument("--seed", type=int, default=1, help="of all attempts (1)")
     parser.add_argument("--attempt", type=int, help="only the attempt of this number")
+    parser.add_argument("--linux", action="store_true", help="runs on the Linux backend only")
     parser.add_argument("--verbose", action="store_true", help="print each command line first")
     parser.add_argument("--publish", action="store_true", help="renew the table in docs/")
     return parser.parse_args(arguments)

@@ -61,11 +61,12 @@ def run(arguments: Sequence[str], folder: Path, *, patient: bool = False) -> Out
     out.flush()
     err.flush()
     texts = [one.getvalue().decode(errors="replace") for one in written]
-    violation = escaped or _violation(status, *texts) or _half_written(folder)
+    violation = escaped or complaint(status, *texts) or half_written(folder)
     return Outcome(status, texts[0], texts[1], time.monotonic() - begun, violation)
 
 
-def _violation(status: int, out: str, err: str) -> str:
+def complaint(status: int, out: str, err: str) -> str:
+    """What is wrong with how a command ended and with what it said; empty if nothing."""
     if status not in STATUSES:
         return f"status {status}: {err[-500:]}"
     for fault in FAULTS:
@@ -76,7 +77,8 @@ def _violation(status: int, out: str, err: str) -> str:
     return ""
 
 
-def _half_written(folder: Path) -> str:
+def half_written(folder: Path) -> str:
+    """Hidden files that are left in a folder; empty if none."""
     left = [path.name for path in folder.rglob(".*") if "partial" in path.name]
     return f"left behind: {left[:5]}" if left else ""
 

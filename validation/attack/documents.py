@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fairport._toml import loads
@@ -53,14 +53,18 @@ class Grammar:
         draw = self._draw
         document: dict[str, Any] = loads(source_text(draw.choice(list(builtin_names()))))
         document = copy.deepcopy(document)
-        sections = self._schema["properties"]
-        for name in draw.sample(sorted(sections), draw.randint(1, 4)):
-            if name not in ("name", "description", "paper"):
-                document[name] = self._made(sections[name], 0)
+        sections = [*self._schema["properties"]]
+        self.change(document, sections, draw.randint(1, 4))
         if draw.random() < self._hostility * 4:
             here, key = draw.choice(list(places(document)))
             here[key] = words.value(draw)
         return self._short(document)
+
+    def change(self, document: dict[str, Any], sections: Sequence[str], count: int) -> None:
+        """Draws some of these sections anew."""
+        for name in self._draw.sample(sorted(sections), count):
+            if name not in ("name", "description", "paper"):
+                document[name] = self._made(self._schema["properties"][name], 0)
 
     def _short(self, document: dict[str, Any]) -> dict[str, Any]:
         """A run of it ends within seconds, unless what is hostile says otherwise."""

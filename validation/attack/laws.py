@@ -10,8 +10,11 @@ from typing import Any
 _ROUNDING = 1e-9
 
 
-def broken(text: str) -> str:
-    """The first law that a run's summary (`run --json`) breaks; empty if none."""
+def broken(text: str, *, late_s: float = 0.0) -> str:
+    """The first law that a run's summary (`run --json`) breaks; empty if none.
+
+    Its measurement may end so late.
+    """
     try:
         summary = json.loads(text)
     except ValueError as error:
@@ -26,7 +29,7 @@ def broken(text: str) -> str:
         if number is not None and number > 1 + _ROUNDING:
             return f"{share} = {number}"
     measure = summary["measure"]
-    if measure["to_s"] > summary["simulated_s"] + _ROUNDING:
+    if measure["to_s"] > summary["simulated_s"] + late_s + _ROUNDING:
         return f"measured until {measure['to_s']} s of {summary['simulated_s']} s"
     for name, of_class in summary["classes"].items():
         least, mean, most = (of_class[f"goodput_bps_{which}"] for which in ("min", "mean", "max"))

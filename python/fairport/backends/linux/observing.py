@@ -107,7 +107,8 @@ class Observer:
         else:
             is_time = now >= self._observe.measure_from_s
         if is_time:
-            self._began_s = now
+            # before the run, while its processes start, nothing is delivered
+            self._began_s = max(0.0, now)
             for report in self._reports:
                 report.measured_bytes = -report.delivered_bytes
 
