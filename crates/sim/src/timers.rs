@@ -66,6 +66,11 @@ impl Timers {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -81,11 +86,73 @@ mod tests {
     }
 
     #[test]
+    fn a_deadline_that_is_set_twice_has_one_entry() {
+        let mut timers = Timers::new();
+        timers.add_flow();
+        timers.arm(0, Instant::from_ms(2));
+        timers.arm(0, Instant::from_ms(2));
+        assert_eq!(timers.fire(), Some((Instant::from_ms(2), 0)));
+        assert_eq!(timers.next_time(), Instant::NEVER);
+    }
+
+    #[test]
     fn a_timer_that_is_off_wakes_nobody() {
         let mut timers = Timers::new();
         timers.add_flow();
         timers.arm(1, Instant::from_ms(2));
         timers.disarm(1);
         assert_eq!(timers.fire(), None);
+    }
+
+    /// What one may do with the timers of three flows' ends.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Arm(u32, u64),
+        Disarm(u32),
+        Fire,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (0..6_u32, 0..50_u64).prop_map(|(end, ms)| Step::Arm(end, ms)),
+            1 => (0..6_u32).prop_map(Step::Disarm),
+            3 => Just(Step::Fire),
+        ]
+    }
+
+    proptest! {
+        /// Whoever looks through all deadlines finds the same one first.
+        #[test]
+        fn the_earliest_deadline_of_all_fires(steps in vec(step(), 1..60)) {
+            let mut timers = Timers::new();
+            (0..3).for_each(|_| timers.add_flow());
+            let mut deadlines: BTreeMap<u32, Instant> = BTreeMap::new();
+            for step in steps {
+                match step {
+                    Step::Arm(end, ms) => {
+                        let at = Instant::from_ms(ms);
+                        timers.arm(end, at);
+                        let earliest = deadlines.get(&end).map_or(at, |other| at.min(*other));
+                        deadlines.insert(end, earliest);
+                    }
+                    Step::Disarm(end) => {
+                        timers.disarm(end);
+                        deadlines.remove(&end);
+                    }
+                    Step::Fire => {
+                        let first = deadlines.iter().map(|(end, at)| (*at, *end)).min();
+                        prop_assert!(timers.next_time() <= first.map_or(Instant::NEVER, |it| it.0));
+                        let fired = std::iter::from_fn(|| {
+                            (timers.next_time() != Instant::NEVER).then(|| timers.fire())
+                        })
+                        .find_map(|it| it);
+                        prop_assert_eq!(fired, first);
+                        if let Some((_, end)) = first {
+                            deadlines.remove(&end);
+                        }
+                    }
+                }
+            }
+        }
     }
 }
