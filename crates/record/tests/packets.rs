@@ -42,7 +42,12 @@ struct Watched {
 
 impl Watched {
     fn new() -> Self {
-        let topology: Topology = star(4).expect("four hosts");
+        Self::among(4)
+    }
+
+    /// At a switch with so many hosts.
+    fn among(hosts: u32) -> Self {
+        let topology: Topology = star(hosts).expect("a star");
         let switch = topology
             .ports()
             .iter()
@@ -50,7 +55,7 @@ impl Watched {
         let switch = topology.ports()[switch.expect("a switch")].node;
         let ports = topology.node(switch).ports.clone();
         let mut recorder = Recorder::new(&topology, ports[0], END);
-        (0..4).for_each(|_| recorder.add_flow());
+        (0..hosts).for_each(|_| recorder.add_flow());
         Self {
             recorder,
             log: PacketLog::new([ports[0]], Instant::from_us(3), Instant::from_us(5)),
@@ -313,6 +318,24 @@ fn each_ingress_port_has_its_longest_blackout_and_the_longest_comes_first() {
     assert_eq!(ends(&first), (109 - 8, 124));
     assert!(second.iter().all(|(of, _)| **of == three));
     assert_eq!(ends(&second), (1, 5 + 8));
+}
+
+#[test]
+fn of_more_than_64_ingress_ports_those_with_the_longest_blackouts_are_traced() {
+    let mut port = Watched::among(70);
+    // hosts 2 to 67 have a blackout of two drops each, and the last two then one of three
+    for host in 2..68 {
+        port.all(&[(host, FULL), (1, ACCEPTED), (host, FULL), (host, ACCEPTED)]);
+    }
+    for host in [66, 67] {
+        let one = [(host, FULL), (1, ACCEPTED)];
+        port.all(&[one, one, one].concat());
+    }
+    let long = [66, 67].map(|host: usize| u64::from(port.ingress[host].0));
+    let mut of = numbers(&port.trace(), "blackout_of");
+    of.dedup();
+    assert_eq!(of.len(), 64);
+    assert_eq!(of[..2], long);
 }
 
 #[test]
