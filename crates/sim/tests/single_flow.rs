@@ -70,6 +70,23 @@ fn a_finite_flow_delivers_its_size_and_ends() {
 }
 
 #[test]
+fn only_a_flow_that_has_delivered_its_size_has_a_completion_time() {
+    // one is stopped, one has more to send than the run has time for, and one is complete
+    let mut job = single_flow();
+    let mut flows = vec![job["flows"][0].clone(); 3];
+    flows[0]["stop_ps"] = json!(seconds(0.1));
+    flows[1]["size_bytes"] = json!(1_000_000_000_u64);
+    flows[2]["size_bytes"] = json!(10_000);
+    job["flows"] = json!(flows);
+    let results = run(&job);
+    let times = column(&results, "flows", "fct_s");
+    assert!(times[0].is_nan() && times[1].is_nan(), "{times:?}");
+    assert!(times[2] < 0.5, "{times:?}");
+    let ends = column(&results, "flows", "end_s");
+    assert!(ends[0] >= 0.1 && ends[1].is_nan(), "{ends:?}");
+}
+
+#[test]
 fn the_first_round_trip_is_the_sum_of_its_delays() {
     let mut job = single_flow();
     job["flows"][0]["size_bytes"] = json!(1448);
