@@ -31,6 +31,8 @@ _TOLERANCE = 0.07
 # host.delay 4 times, switch.processing_delay, and 2 links' serialization: what the defaults take, s
 _BASE_RTT_S = 55e-6
 _SHORTEST_S = 1e-3
+# 104 days: a damaged stamp may be further off, and a scenario lasts 106 days at most
+_LONGEST_S = 9e6
 # of the port's most waiting bytes; a packet is 1518 bytes
 _PACKET_BYTES = 1518
 _SMALLEST_LIMIT_BYTES = 2 * _PACKET_BYTES
@@ -43,7 +45,7 @@ def scenario(raw: Mapping[str, Any], tables: Tables, name: str, port: str | None
     flows = flows.filter(pl.col("dst") == receiver)
     peaks = {one["port"]: one["peak_bps"] for one in raw["outputs"]}
     rate_bps = _rate_bps(peaks.get(port), flows)
-    duration_s = max(raw["duration_s"], _SHORTEST_S)
+    duration_s = min(max(raw["duration_s"], _SHORTEST_S), _LONGEST_S)
     hosts = {address: f"h{number}" for number, address in enumerate([receiver, *_senders(flows)])}
     document = {
         "name": name,
