@@ -326,13 +326,13 @@ def test_the_gate_names_every_fault() -> None:
     expected = gate.Expectation(drain_s=131e-6, line_goodput_bps=941e6, rate_bps=1e9)
     good = {"lag_p99_s": 40e-6, "stalled_s": 0.0}
     good |= {"ring_losses": 0, "backlog_losses": 0, "send_errors": 0, "capture_losses": 0}
-    good |= {"lost_answers": 0}
+    good |= {"lost_windows": 0}
     assert gate.faults(good, expected, 10.0, 900e6) == []
     late = good | {"lag_p99_s": 66e-6}
     assert "66 us late" in gate.faults(late, expected, 10.0, 900e6)[0]
     assert "0.60 % of the run" in gate.faults(good | {"stalled_s": 0.06}, expected, 10.0, 900e6)[0]
     assert "3 frames were lost" in gate.faults(good | {"ring_losses": 3}, expected, 10.0, 9e8)[0]
-    assert "2 answers of" in gate.faults(good | {"lost_answers": 2}, expected, 10.0, 9e8)[0]
+    assert "2 windows of" in gate.faults(good | {"lost_windows": 2}, expected, 10.0, 9e8)[0]
     assert "missing at the end" in gate.faults(good | {"capture_losses": 1}, expected, 10.0, 9e8)[0]
     assert gate.faults_of_windows({0: 12_000, 1: 1 << 30}) == []
     assert "flow 3 had" in gate.faults_of_windows({3: 1 << 41})[0]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,8 @@ if sys.platform != "linux":
 
 from fairport import _core
 from fairport.backends.jobs import job_of
-from fairport.backends.linux import BACKEND, capacity, demand, namespaces
+from fairport.backends.linux import BACKEND, capacity, demand, namespaces, receiving
+from fairport.backends.linux.ticks import Ticks
 
 pytestmark = pytest.mark.alone
 
@@ -152,24 +155,69 @@ def test_what_is_measured_is_what_the_switch_has_forwarded() -> None:
 
 
 @as_root
-def test_hosts_receive_on_the_processors_that_the_switch_leaves() -> None:
-    if len(os.sched_getaffinity(0)) < 2:
+def test_hosts_receive_in_threads_on_the_processors_that_the_switch_leaves() -> None:
+    processors = capacity.processors_of_hosts(200_000)
+    if not processors:
         pytest.skip("needs two processors")
+    assert min(os.sched_getaffinity(0)) not in processors
     spaces = namespaces.Namespaces()
     settings = BACKEND.prepare(capacity.overload(pairs=1, duration_s=0.1), 1).settings
+    before = receiving._threads()
     try:
-        spaces.make(settings, capacity.processors_of_hosts(200_000))
-        command = ["ip", "netns", "exec", spaces.hosts[0].namespace, "cat"]
-        shown = subprocess.run(
-            [*command, "/sys/class/net/eth0/queues/rx-0/rps_cpus"],
+        spaces.make(settings)
+        if not receiving.in_threads(spaces.hosts, processors):
+            pytest.skip("needs root outside of user and process namespaces")
+        threads = receiving._threads() - before
+        assert len(threads) == len(spaces.hosts)
+        for thread in threads:
+            assert os.sched_getaffinity(thread) == set(processors)
+            assert os.sched_getscheduler(thread) == os.SCHED_FIFO
+        command = ["ip", "netns", "exec", spaces.hosts[0].namespace]
+        link = subprocess.run(
+            [*command, "ip", "-details", "link", "show", "eth0"],
             capture_output=True,
             text=True,
             check=True,
         ).stdout
+        # or the receiving host would see frames that no wire carries
+        assert "gro_max_size 1 " in link
     finally:
         spaces.remove()
-    mask = int(shown.strip().replace(",", ""), 16)
-    first = min(os.sched_getaffinity(0))
-    assert mask
-    assert not mask & 1 << first
+    # the kernel ends a thread a moment after its namespace
+    end = time.monotonic() + 5
+    while receiving._threads() - before and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not receiving._threads() - before
     assert capacity.processors_of_hosts(50_000) == []
+
+
+@as_root
+def test_where_the_threads_may_not_be_ruled_hosts_receive_as_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(receiving, "_threads", set)
+    spaces = namespaces.Namespaces()
+    settings = BACKEND.prepare(capacity.overload(pairs=1, duration_s=0.1), 1).settings
+    try:
+        spaces.make(settings)
+        assert not receiving.in_threads(spaces.hosts, [0])
+        command = ["ip", "netns", "exec", spaces.hosts[0].namespace, "ethtool", "-k", "eth0"]
+        if shutil.which("ethtool"):
+            shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            assert "generic-receive-offload: off" in shown
+    finally:
+        spaces.remove()
+
+
+def test_the_clock_of_the_kernel_ticks_where_it_was_seen() -> None:
+    # a busy machine shows a tick late, so most of several looks are asked for
+    ticks = Ticks()
+    near = 0
+    for _ in range(20):
+        last = time.clock_gettime(6)
+        while time.clock_gettime(6) == last:
+            pass
+        near += ticks.is_near(time.monotonic())
+    assert near >= 12
+    now = time.monotonic()
+    assert ticks.is_near(now + ticks.left_s(now) + 1e-6)

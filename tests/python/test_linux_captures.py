@@ -110,7 +110,7 @@ def test_other_tools_read_true_frames(real: Captured) -> None:
 
 def test_a_run_whose_captures_lack_packets_says_so() -> None:
     health = {"lag_p99_s": 0.0, "stalled_s": 0.0, "send_errors": 0}
-    health |= {"ring_losses": 0, "backlog_losses": 0, "lost_answers": 0}
+    health |= {"ring_losses": 0, "backlog_losses": 0, "lost_windows": 0}
     expected = gate.Expectation(drain_s=1.0, line_goodput_bps=None, rate_bps=1e8)
     (fault,) = gate.faults(health | {"capture_losses": 7}, expected, 1.0, 0.0)
     assert fault.startswith("7 packets are missing at the end of the captures")

@@ -14,7 +14,7 @@ import fairport as fp
 import polars as pl
 import pytest
 from conftest import lack_of_bpf
-from fairport.errors import ScenarioError
+from fairport.errors import BackendError, ScenarioError
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
@@ -85,7 +85,8 @@ def test_an_answer_that_the_kernel_did_not_get_is_made_good(
     assert flows["goodput_bps"].sum() > 44e6
     # and the run does not count
     faults = " ".join(result.summary["faults"])
-    assert "answers of the congestion control did not reach the kernel" in faults
+    assert "windows of the congestion control did not reach the kernel" in faults
+    assert result.summary["health"]["lost_thresholds"] > 0
 
 
 @loadable
@@ -181,7 +182,19 @@ def test_without_btf_it_says_what_the_kernel_lacks(monkeypatch: pytest.MonkeyPat
         fp.run(SCENARIO, seed=1, backend="linux")
 
 
-def test_without_root_it_says_who_may_load_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_it_says_what_a_run_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(ScenarioError, match="only root may load BPF programs"):
+    with pytest.raises(BackendError, match="needs root"):
         fp.run(SCENARIO, seed=1, backend="linux")
+
+
+def test_in_a_user_namespace_it_names_what_runs_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    users = tmp_path / "uid_map"
+    users.write_text("         0       1000          1\n", encoding="ascii")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(programs, "_USERS", users)
+    with pytest.raises(ScenarioError, match="outside of user namespaces") as refused:
+        fp.run(SCENARIO, seed=1, backend="linux")
+    assert "use one of newreno" in str(refused.value.remedy)

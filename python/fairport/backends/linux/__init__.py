@@ -30,6 +30,7 @@ from fairport.backends.linux import (
     measured,
     namespaces,
     programs,
+    receiving,
     shapers,
 )
 from fairport.backends.linux.flows import (
@@ -138,18 +139,19 @@ class PreparedLinux:
             capacity.require(self._frames_per_s, rate_bps, capacity.forwarded_per_s)
         started, begin = datetime.now(timezone.utc), time.perf_counter()
         spaces = Namespaces()
-        used = {stack.congestion_control for stack in self.stacks}
-        own = [name for name, kernel in congestion.PROGRAMS.items() if kernel in used]
         try:
-            registered = congestion.Registered(own)
+            registered = congestion.Registered(self._programs)
         except programs.ProgramError as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         try:
-            spaces.make(self.settings, capacity.processors_of_hosts(self._frames_per_s))
+            spaces.make(self.settings)
+            if processors := capacity.processors_of_hosts(self._frames_per_s):
+                receiving.in_threads(spaces.hosts, processors)
             lost = capacity.backlog_losses()
             outcome, report = self._run(spaces, self._network(spaces), progress)
             outcome["health"]["backlog_losses"] = capacity.backlog_losses() - lost
-            outcome["health"]["lost_answers"] = registered.lost_answers()
+            windows, thresholds = registered.lost_answers()
+            outcome["health"] |= {"lost_windows": windows, "lost_thresholds": thresholds}
         except (ChildError, programs.ProgramError) as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         except OSError as error:
@@ -214,6 +216,12 @@ class PreparedLinux:
     def _has_shapers(self) -> bool:
         return self.scenario.queue.implementation == "tc"
 
+    @property
+    def _programs(self) -> list[str]:
+        """The congestion controls that are BPF programs of ours."""
+        used = {stack.congestion_control for stack in self.stacks}
+        return [name for name, kernel in congestion.PROGRAMS.items() if kernel in used]
+
     @cached_property
     def _layout(self) -> dict[str, Any]:
         return _core.layout(json.dumps(self.job.document))
@@ -269,6 +277,7 @@ class PreparedLinux:
                 measure_from_s=None if measure.start is None else measure.start.seconds,
                 measure_to_s=None if measure.end is None else measure.end.seconds,
             ),
+            has_programs=bool(self._programs),
         )
 
     def _waited_at(self) -> list[tuple[int, int, int]]:

@@ -67,9 +67,14 @@ class Registered:
             os.close(self._lock)
             self._lock = None
 
-    def lost_answers(self) -> int:
-        """Answers of theirs that did not reach the kernel, as far as that showed."""
-        return sum(held.lost_answers() for held in self._held)
+    def lost_answers(self) -> tuple[int, int]:
+        """Answers of theirs that did not reach the kernel, as far as that showed.
+
+        Windows, which let out segments before they were made good; and thresholds, which were
+        made good before a window grew towards them.
+        """
+        lost = [programs.counted(held.loaded) for held in self._held]
+        return sum(one[0] for one in lost), sum(one[1] for one in lost)
 
     def __enter__(self) -> Self:
         return self
@@ -131,16 +136,16 @@ class _Held:
     def _open(self, name: str, *, by_link: bool) -> None:
         library = libbpf()
         self._own_link: int | None = None
-        self._object = library.bpf_object__open_file(
+        self.loaded = library.bpf_object__open_file(
             str(programs.FOLDER / f"{name}.bpf.o").encode(), None
         )
-        if not self._object:
+        if not self.loaded:
             raise _failed(name, "read")
-        operations = library.bpf_object__find_map_by_name(self._object, name.encode())
+        operations = library.bpf_object__find_map_by_name(self.loaded, name.encode())
         if by_link:
             library.bpf_map__set_map_flags(operations, _MAP_LINK)
         self._link = None
-        if library.bpf_object__load(self._object) == 0:
+        if library.bpf_object__load(self.loaded) == 0:
             self._link = library.bpf_map__attach_struct_ops(operations)
         problem = None if self._link else _failed(name, "load")
         if self._link and by_link and library.libbpf_minor_version() < _LINKS_ITSELF:
@@ -154,10 +159,6 @@ class _Held:
             self.close()
             raise problem
 
-    def lost_answers(self) -> int:
-        """Answers of it that did not reach the kernel."""
-        return programs.counted(self._object)
-
     def close(self) -> None:
         """The kernel has it no more."""
         library = libbpf()
@@ -165,7 +166,7 @@ class _Held:
             os.close(self._own_link)
         if self._link:
             library.bpf_link__destroy(self._link)
-        library.bpf_object__close(self._object)
+        library.bpf_object__close(self.loaded)
 
 
 def _failed(name: str, what: str) -> ProgramError:

@@ -51,7 +51,7 @@ def faults(
         ("ring_losses", "frames were lost before the switch could read them"),
         ("backlog_losses", "frames were lost before a host's processor took them"),
         ("send_errors", "frames were refused by the kernel"),
-        ("lost_answers", "answers of the congestion control did not reach the kernel"),
+        ("lost_windows", "windows of the congestion control did not reach the kernel"),
         ("capture_losses", "packets are missing at the end of the captures: writing took too long"),
     ):
         if health[key]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairport import _core, headers
-from fairport.backends.linux import congestion, programs
+from fairport.backends.linux import congestion, doctor, programs
 from fairport.backends.linux.flows import PayloadSizes, Stack
 from fairport.backends.linux.namespaces import HostSettings
 from fairport.errors import ScenarioError
@@ -46,7 +46,7 @@ def host_settings(
     """What is set on every host, by number, and what the sockets of each of the job's stacks have.
 
     `names` are those of all hosts. Raises ScenarioError for what a Linux host cannot do, or what
-    this backend does not yet do.
+    this backend does not yet do, BackendError without the privileges of a run where they matter.
     """
     _refuse_what_is_simulated(scenario)
     stacks = [_resolved(stack) for stack in job.stacks]
@@ -150,6 +150,7 @@ def _congestion_control(scenario: Scenario, stack: Mapping[str, Any]) -> str:
             programs.require()
             return congestion.PROGRAMS[name]
         except programs.ProgramError as error:
+            doctor.require_root()
             reason += f", and Fairport's own cannot be loaded: {error}"
     back = {kernel: own for own, kernel in _KERNEL_NAMES.items()}
     usable = ", ".join(back.get(one, one) for one in available)

@@ -33,15 +33,12 @@ from fairport.backends.linux.flows import (
 )
 from fairport.backends.linux.observing import Observe, Observer, Sample
 from fairport.backends.linux.tcp_info import read
+from fairport.backends.linux.ticks import Ticks
+from fairport.backends.linux.waiting import Waiting
 from fairport.payload import RandomizedSender
 
 _CHUNK = bytes(1 << 16)
 _UDP_BUFFER_BYTES = 8 << 20
-# epoll counts in ms; within this select does, in us
-_FINE_S = 0.002
-# While data comes, sockets are looked at so often. To wake this process for each segment costs the
-# switch's processor about as much as TCP does; to look without pause slows it, too.
-_NAP_S = 30e-6
 _WRITES = select.EPOLLOUT
 _READS = select.EPOLLIN
 
@@ -60,6 +57,8 @@ class LoadTask:
     listen: Sequence[tuple[int, int, int]]
     """Host, port and stack of each socket that waits for others."""
     observe: Observe
+    has_programs: bool = False
+    """Whether a congestion control is a BPF program of ours."""
 
 
 @dataclass
@@ -87,7 +86,7 @@ class Load:
         self._observer = Observer(task.observe, self._listed, self._reports, self._live)
         self._zero = 0.0
         self._epoll = select.epoll()
-        self._is_busy = False
+        self._waiting = Waiting(self._epoll, Ticks() if task.has_programs else None)
         self._handlers: dict[int, Callable[[int], None]] = {}
         self._listeners: list[socket.socket] = []
         self._by_ends: dict[tuple[Any, ...], LiveFlow] = {}
@@ -121,17 +120,7 @@ class Load:
 
     def _wait(self, left_s: float) -> None:
         """Handles what the sockets have, or waits for it so long."""
-        if self._is_busy and left_s > 0:
-            time.sleep(min(_NAP_S, left_s))
-            ready = self._epoll.poll(0)
-        elif left_s > _FINE_S:
-            ready = self._epoll.poll(left_s - _FINE_S / 2)
-        else:
-            if left_s > 0:
-                select.select([self._epoll], [], [], left_s)
-            ready = self._epoll.poll(0)
-        self._is_busy = bool(ready)
-        for descriptor, events in ready:
+        for descriptor, events in self._waiting.ready(left_s):
             handler = self._handlers.get(descriptor)
             if handler is not None:
                 handler(events)

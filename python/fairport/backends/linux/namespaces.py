@@ -22,8 +22,6 @@ from typing import Any
 
 from pyroute2 import IPRoute, netns
 
-from fairport.backends.linux import sysfs
-
 _NAME = re.compile(r"fairport-(\d+)-(\d+)-")
 _CLONE_NEWNET = 0x40000000
 _PREFIX_BITS = 16
@@ -82,19 +80,14 @@ class Namespaces:
         self.switch = f"{self.prefix}-switch"
         self.hosts: list[Host] = []
 
-    def make(self, settings: Mapping[int, HostSettings], processors: Sequence[int] = ()) -> None:
-        """Makes the switch's namespace, and hosts that know each other, by their numbers.
-
-        They receive on these processors; without any, on the one that sends to them.
-        """
+    def make(self, settings: Mapping[int, HostSettings]) -> None:
+        """Makes the switch's namespace, and hosts that know each other, by their numbers."""
         self.make_switch()
         for number in settings:
             self.hosts.append(self._host(number))
         for host in self.hosts:
             others = [other for other in self.hosts if other is not host]
             _configure(host, others, settings[host.number])
-            if processors:
-                _receive_on(host, processors)
 
     def make_switch(self) -> None:
         """Makes the switch's namespace alone."""
@@ -210,22 +203,18 @@ def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> No
             )
 
 
-def _receive_on(host: Host, processors: Sequence[int]) -> None:
-    """By receive packet steering: what comes waits in the backlog of one of these processors."""
-    mask = f"{sum(1 << one for one in processors):x}"
-    # the kernel wants groups of 32 bits
-    groups = [mask[max(0, end - 8) : end] for end in range(len(mask), 0, -8)]
-    with inside(host.namespace), suppress(OSError):
-        sysfs.write(f"{INTERFACE}/queues/rx-0/rps_cpus", ",".join(reversed(groups)))
-
-
 def offloads_off(interface: str) -> None:
     """Frames of the size of a segment, with checksums: what a wire would carry."""
+    for name in _OFFLOADS:
+        switch_offload(interface, name, is_on=False)
+
+
+def switch_offload(interface: str, name: str, *, is_on: bool) -> None:
+    """Switches an offload of an interface by ethtool's name."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        for command in _OFFLOADS.values():
-            value = (ctypes.c_uint32 * 2)(command, 0)
-            request = struct.pack("16sP", interface.encode(), ctypes.addressof(value))
-            fcntl.ioctl(any_socket, _SIOCETHTOOL, request.ljust(40, b"\0"))
+        value = (ctypes.c_uint32 * 2)(_OFFLOADS[name], is_on)
+        request = struct.pack("16sP", interface.encode(), ctypes.addressof(value))
+        fcntl.ioctl(any_socket, _SIOCETHTOOL, request.ljust(40, b"\0"))
 
 
 def _disable_ipv6() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 FOLDER = Path(__file__).parent / "bpf"
 """Sources and objects."""
 _BTF = Path("/sys/kernel/btf/vmlinux")
+_USERS = Path("/proc/self/uid_map")
 
 
 class ProgramError(RuntimeError):
@@ -24,13 +24,19 @@ class ProgramError(RuntimeError):
 
 def require() -> None:
     """Raises ProgramError where this process cannot load any of them."""
-    if os.geteuid() != 0:
-        raise ProgramError("only root may load BPF programs")
+    if os.geteuid() != 0 or not _is_outside_user_namespaces():
+        raise ProgramError("only root outside of user namespaces may load BPF programs")
     if not _BTF.exists():
         raise ProgramError(
             "the kernel does not describe its types (BTF): it needs CONFIG_DEBUG_INFO_BTF"
         )
     libbpf()
+
+
+def _is_outside_user_namespaces() -> bool:
+    """Whether every user of the machine has the same number here (user_namespaces(7))."""
+    here, there, count = _USERS.read_text(encoding="ascii").split()[:3]
+    return (here, there, count) == ("0", "0", str(2**32 - 1))
 
 
 @cache
@@ -73,11 +79,11 @@ def libbpf() -> Any:
     return library
 
 
-def counted(loaded: Any) -> int:
-    """The one count of a loaded object, its only variable that begins at 0 (`.bss`)."""
+def counted(loaded: Any) -> list[int]:
+    """The counts of a loaded object, of 64 bits each: what begins at 0 (`.bss`)."""
     library = libbpf()
     counts = library.bpf_object__find_map_by_name(loaded, b".bss")
-    value = ctypes.create_string_buffer(library.bpf_map__value_size(counts))
+    values = ctypes.create_string_buffer(library.bpf_map__value_size(counts))
     key = ctypes.c_uint32(0)
-    library.bpf_map_lookup_elem(library.bpf_map__fd(counts), ctypes.byref(key), value)
-    return int.from_bytes(value.raw[:8], sys.byteorder)
+    library.bpf_map_lookup_elem(library.bpf_map__fd(counts), ctypes.byref(key), values)
+    return list(memoryview(values.raw).cast("Q"))

@@ -96,7 +96,7 @@ class QueueTrace:
 
     def lost(self) -> int:
         """Events for which there was no room."""
-        return counted(self._object)
+        return counted(self._object)[0]
 
     def close(self) -> np.ndarray:
         """Ends it; returns the events."""

@@ -78,10 +78,20 @@ static __always_inline __u32 reduced(struct tcp_sock *tp, const struct dctcp *it
 	return at_least(SMALLEST_WINDOW, cwnd - cut);
 }
 
-static __always_inline void make_good(struct tcp_sock *tp, struct dctcp *it)
+static __always_inline void make_good(struct sock *sk, struct dctcp *it)
 {
-	if (is_threshold_lost(tp, &it->largest))
-		tp->snd_ssthresh = reduced(tp, it, window_of_loss(tp, it->largest));
+	struct inet_connection_sock *connection = (struct inet_connection_sock *)sk;
+	struct tcp_sock *tp = tcp_of(sk);
+	__u32 cwnd;
+
+	if (!is_threshold_lost(tp, &it->largest))
+		return;
+	cwnd = window_of_loss(tp, it->largest);
+	/* a loss halves it */
+	if (BPF_CORE_READ_BITFIELD(connection, icsk_ca_state) >= STATE_RECOVERY)
+		tp->snd_ssthresh = at_least(SMALLEST_WINDOW, cwnd / 2);
+	else
+		tp->snd_ssthresh = reduced(tp, it, cwnd);
 }
 
 /* RFC 8257 3.3 steps 4 to 7, once per window of data: alpha = (1 - g) alpha + g M. */
@@ -92,7 +102,7 @@ void BPF_PROG(dctcp_in_ack_event, struct sock *sk, __u32 flags)
 	struct dctcp *it = private_of(sk);
 	__u32 delivered, marked, alpha = it->alpha, decay;
 
-	make_good(tp, it);
+	make_good(sk, it);
 	if ((__s32)(tp->snd_una - it->window_end) < 0)
 		return;
 	delivered = tp->delivered - it->delivered;
@@ -116,7 +126,7 @@ __u32 BPF_PROG(dctcp_ssthresh, struct sock *sk)
 	struct dctcp *it = private_of(sk);
 
 	MAY_BE_LOST;
-	make_good(tp, it);
+	make_good(sk, it);
 	return reduced(tp, it, tp->snd_cwnd);
 }
 
@@ -126,7 +136,7 @@ void BPF_PROG(dctcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
 	struct tcp_sock *tp = tcp_of(sk);
 
-	make_good(tp, private_of(sk));
+	make_good(sk, private_of(sk));
 	if (!is_window_used(tp))
 		return;
 	acked = slow_start(tp, acked);
@@ -139,7 +149,7 @@ void BPF_PROG(dctcp_set_state, struct sock *sk, __u8 new_state)
 {
 	struct dctcp *it = private_of(sk);
 
-	make_good(tcp_of(sk), it);
+	make_good(sk, it);
 	if (new_state == STATE_RECOVERY && it->state != STATE_RECOVERY)
 		halve(tcp_of(sk));
 	it->state = new_state;

@@ -157,7 +157,12 @@ static __always_inline __u32 window_of_loss(struct tcp_sock *tp, __u32 largest)
 }
 
 /* Answers that did not reach the kernel, as far as that showed. */
-static __u64 lost_answers;
+static struct {
+	/* windows, which let out segments before they were made good */
+	__u64 windows;
+	/* thresholds, which were made good before the window grew towards them */
+	__u64 thresholds;
+} lost_answers;
 
 /* The kernel may pass a program over: some do while they interrupt a process that they protect. What
  * they then take for its answer is a word of their stack, mostly a thousand times a window. So
@@ -174,13 +179,13 @@ static __always_inline int is_threshold_lost(struct tcp_sock *tp, __u32 *largest
 		*largest = at_least(INITIAL_WINDOW, tp->max_packets_out);
 	if (cwnd > 2 * *largest) {
 		tp->snd_cwnd = window_of_loss(tp, *largest);
-		__sync_fetch_and_add(&lost_answers, 1);
+		__sync_fetch_and_add(&lost_answers.windows, 1);
 	} else {
 		*largest = at_least(*largest, cwnd);
 	}
 	is_lost = tp->snd_ssthresh > 2 * *largest && tp->snd_ssthresh != NO_THRESHOLD;
 	if (is_lost)
-		__sync_fetch_and_add(&lost_answers, 1);
+		__sync_fetch_and_add(&lost_answers.thresholds, 1);
 	return is_lost;
 }
 
