@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import select
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import fairport as fp
 import pytest
@@ -22,6 +24,7 @@ from fairport import _core
 from fairport.backends.jobs import job_of
 from fairport.backends.linux import BACKEND, capacity, demand, namespaces, receiving
 from fairport.backends.linux.ticks import Ticks
+from fairport.backends.linux.waiting import Waiting
 
 pytestmark = pytest.mark.alone
 
@@ -209,15 +212,43 @@ def test_where_the_threads_may_not_be_ruled_hosts_receive_as_before(
         spaces.remove()
 
 
-def test_the_clock_of_the_kernel_ticks_where_it_was_seen() -> None:
-    # a busy machine shows a tick late, so most of several looks are asked for
+def test_the_next_tick_is_found_from_the_last_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    # a clock of 250 Hz whose ticks are at 1.3 ms; each look takes 2 us
+    now = [0.0]
+
+    def monotonic() -> float:
+        now[0] += 2e-6
+        return now[0]
+
+    def coarse(clock: int) -> float:
+        return math.floor((monotonic() - 1.3e-3) / 4e-3)
+
+    monkeypatch.setattr(time, "monotonic", monotonic)
+    monkeypatch.setattr(time, "clock_gettime", coarse)
+    monkeypatch.setattr(time, "clock_getres", lambda clock: 4e-3)
     ticks = Ticks()
-    near = 0
-    for _ in range(20):
-        last = time.clock_gettime(6)
-        while time.clock_gettime(6) == last:
-            pass
-        near += ticks.is_near(time.monotonic())
-    assert near >= 12
-    now = time.monotonic()
-    assert ticks.is_near(now + ticks.left_s(now) + 1e-6)
+    assert ticks.is_near(1.0 + 1.25e-3)
+    assert ticks.is_near(1.0 + 1.33e-3)
+    assert not ticks.is_near(1.0 + 1.1e-3)
+    assert not ticks.is_near(1.0 + 1.4e-3)
+    assert ticks.left_s(1.0 + 2.3e-3) == pytest.approx(2.9e-3, abs=1e-5)
+
+
+def test_the_load_sleeps_until_a_tick_and_is_awake_at_it() -> None:
+    class Now:
+        """A tick is near, or so far away."""
+
+        def __init__(self, far_s: float) -> None:
+            self.far_s = far_s
+
+        def is_near(self, now: float) -> bool:
+            return self.far_s == 0
+
+        def left_s(self, now: float) -> float:
+            return self.far_s
+
+    for far_s, least_s, most_s in ((0.0, 0.0, 0.3), (0.02, 0.015, 0.5)):
+        waiting = Waiting(select.epoll(), cast(Ticks, Now(far_s)))
+        begin = time.monotonic()
+        assert waiting.ready(1.0) == []
+        assert least_s <= time.monotonic() - begin < most_s

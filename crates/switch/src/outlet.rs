@@ -13,8 +13,8 @@ use libc::{c_int, sockaddr_ll};
 
 use crate::ring::{check, set};
 
-/// Room for so many bytes that a host on another processor has not taken yet: all that its backlog holds
-/// (`net.core.netdev_max_backlog`, a thousand frames). Losses there are counted; a full socket is an error.
+/// Room for so many bytes that a host on another processor has not taken yet: more than its end of the veth
+/// pair holds (`VETH_RING_SIZE`, 256 frames). A frame that finds no room there is an error.
 const UNTAKEN_BYTES: c_int = 4 << 20;
 
 /// The way out to interfaces of a network namespace: a socket bound to each, so that the kernel need not
