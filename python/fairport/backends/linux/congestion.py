@@ -50,7 +50,9 @@ class Registered:
         require()
         self._lock = _locked()
         if self._lock is None:
-            raise ProgramError("another run of Fairport has its congestion controls in the kernel")
+            raise ProgramError(
+                "another run of Fairport has its congestion controls in the kernel: wait for its end"
+            )
         try:
             _take_back(_registered())
             for name in wanted:
