@@ -51,7 +51,8 @@ class Registered:
         self._lock = _locked()
         if self._lock is None:
             raise ProgramError(
-                "another run of Fairport has its congestion controls in the kernel: wait for its end"
+                "another run of Fairport has its congestion controls in the kernel:"
+                " wait until it ends"
             )
         try:
             _take_back(_registered())
