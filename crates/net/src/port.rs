@@ -1,6 +1,7 @@
 //! An output port: its buffer, its queue discipline, its link to the next node.
 
 mod config;
+mod location;
 mod usage;
 
 use fairport_units::{Duration, Instant, Serializer};
@@ -9,15 +10,14 @@ use crate::busy_time::BusyTime;
 use crate::discipline::{Admission, Backlog, DropTail, QueueDiscipline, QueueView, Reason};
 use crate::link::LinkQueue;
 use crate::loss::Loss;
-use crate::network::PortLocation;
 use crate::observer::Counts;
 use crate::packet::Header;
 use crate::pool::{Handle, Transit};
 use crate::processing::Server;
 use crate::queue::{BufferRelease, Discipline, Queueing, Scheduler};
 use crate::shaper::Shaper;
-use crate::topology::{NodeId, PortId};
 pub use config::{PortConfig, PortTotals};
+pub(crate) use location::Location;
 
 /// How much a port asks of the forwarding core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,32 +50,6 @@ struct Extras {
     /// where there is a shaper
     busy: BusyTime,
     losses: Vec<Loss>,
-}
-
-/// What a packet needs to know of where its port is: a part of its [`PortLocation`] in the fabric, kept
-/// here so that a hop reads no line of memory more.
-pub(crate) struct Location {
-    /// the node at the far end of its link
-    pub(crate) far_node: NodeId,
-    /// the port at the far end, and its number there
-    pub(crate) far_port: PortId,
-    pub(crate) far_number: u16,
-    /// its own number at its node
-    pub(crate) number: u16,
-    /// where the counts by ingress port of this output port begin
-    pub(crate) ingress_base: u32,
-}
-
-impl Location {
-    pub(crate) fn new(place: &PortLocation, ingress_base: u32) -> Self {
-        Self {
-            far_node: place.far_node,
-            far_port: place.far_port,
-            far_number: place.far_number,
-            number: place.number,
-            ingress_base,
-        }
-    }
 }
 
 /// An output port; `S` is what the network's observer keeps of it.

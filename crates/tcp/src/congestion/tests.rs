@@ -1,4 +1,4 @@
-//! What the sender tells a congestion control, and what it does with the window itself.
+//! What a congestion control gets from the sender, and what the sender does with the window itself.
 
 use std::sync::{Arc, Mutex};
 
