@@ -391,4 +391,8 @@ impl Scoreboard {
 }
 
 #[cfg(test)]
+mod against_model;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;
