@@ -353,3 +353,6 @@ impl Receiver {
         self.acks.on_sent(timers, now, with_data);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,16 +24,28 @@ enum Rule {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Push { payload: u16, segments: u8, fin: bool },
+    Push {
+        payload: u16,
+        segments: u8,
+        fin: bool,
+    },
     /// acknowledges so many bytes and SACKs blocks at these distances from `SND.UNA`
-    Ack { bytes: u64, blocks: Vec<(u64, u64)>, trust: (u64, u64) },
+    Ack {
+        bytes: u64,
+        blocks: Vec<(u64, u64)>,
+        trust: (u64, u64),
+    },
     /// acknowledges so many whole segments
     AckSegments(usize),
-    Mark { allowed: u64 },
+    Mark {
+        allowed: u64,
+    },
     Repeat,
     RepeatHole,
     Probe,
-    Timeout { span: u64 },
+    Timeout {
+        span: u64,
+    },
     Unmark,
     Wait(u64),
 }
@@ -234,10 +246,7 @@ impl Both {
         let sacked = known(&mut self.model, &delivered.sacked, trusted.1);
         let arrived = self.board.arrived(highest);
         assert_eq!(arrived.sent, acked.or(sacked));
-        assert_eq!(
-            arrived.sent_once,
-            delivered.once().map(|it| it.sent).max()
-        );
+        assert_eq!(arrived.sent_once, delivered.once().map(|it| it.sent).max());
         let mut newly = delivered.sacked.clone();
         newly.retain(|it| !it.ever_again);
         newly.sort_by_key(|it| it.number);
@@ -307,10 +316,7 @@ impl Both {
         );
         let first = model.segments.first();
         assert_eq!(board.head_sent(), first.map(|it| it.sent));
-        assert_eq!(
-            board.head_retransmitted(),
-            first.is_some_and(|it| it.again)
-        );
+        assert_eq!(board.head_retransmitted(), first.is_some_and(|it| it.again));
         for (at, segment) in model.segments.iter().enumerate() {
             let chunk = board.chunk(segment.number);
             assert_eq!(chunk.start, segment.start);
@@ -327,9 +333,10 @@ impl Both {
         assert_eq!(board.repeated_late_by(model.una - 1), 0);
         assert_eq!(board.repeated_late_by(model.nxt), 0);
         if self.has_times() {
-            let in_order = self.model.segments.iter().all(|it| {
-                !it.sacked && !it.lost && !it.again && it.order() >= self.model.latest
-            });
+            let in_order =
+                self.model.segments.iter().all(|it| {
+                    !it.sacked && !it.lost && !it.again && it.order() >= self.model.latest
+                });
             assert_eq!(self.board.is_in_order(), in_order);
             assert!(!in_order || !self.board.has_unexamined());
         }

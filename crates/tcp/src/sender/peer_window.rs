@@ -84,3 +84,71 @@ impl PeerWindow {
         payload.min(limit.max(1) as u16)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNA: u64 = (1 << 32) + 1000;
+    const PEER: u64 = (1 << 32) + 1;
+
+    fn says(position: u64, window: u16) -> Segment {
+        Segment {
+            seq: seq::wire(position),
+            window,
+            ..Segment::default()
+        }
+    }
+
+    /// RFC 9293 3.10.7.4: SND.WL1 and SND.WL2 keep an older segment from changing the window.
+    #[test]
+    fn an_older_segment_does_not_change_the_window() {
+        let mut peer = PeerWindow::open(3, PEER, UNA, 4000);
+        assert_eq!(
+            (peer.size(), peer.largest(), peer.room(UNA)),
+            (4000, 4000, 4000)
+        );
+        assert_eq!((peer.room(UNA + 3999), peer.room(UNA + 4001)), (1, 0));
+        // with data of the peer behind it, the segment is newer, and its window counts in units of 8
+        assert!(peer.update(&says(PEER + 10, 200), UNA, false));
+        assert_eq!(
+            (peer.size(), peer.room(UNA), peer.largest()),
+            (1600, 1600, 4000)
+        );
+        assert!(!peer.update(&says(PEER + 9, 900), UNA, false));
+        assert_eq!((peer.size(), peer.room(UNA)), (1600, 1600));
+        // from the same position, the larger is the newer, and one of zero is taken always
+        assert!(!peer.update(&says(PEER + 10, 199), UNA, false));
+        assert!(!peer.update(&says(PEER + 10, 200), UNA, false));
+        assert_eq!(peer.room(UNA), 1600);
+        assert!(peer.update(&says(PEER + 10, 201), UNA, false));
+        assert_eq!(peer.room(UNA), 1608);
+        assert!(peer.update(&says(PEER + 10, 0), UNA, false));
+        assert_eq!(peer.room(UNA), 0);
+        // what acknowledges more is newer, wherever it stands; the same size is no change
+        assert!(peer.update(&says(PEER + 5, 100), UNA + 8, true));
+        assert_eq!(peer.room(UNA + 8), 800);
+        assert!(!peer.update(&says(PEER + 5, 100), UNA + 16, true));
+        assert_eq!((peer.room(UNA + 16), peer.largest()), (800, 4000));
+        assert!(peer.update(&says(PEER + 5, 1000), UNA + 17, true));
+        assert_eq!((peer.room(UNA + 17), peer.largest()), (8000, 8000));
+    }
+
+    /// `tcp_bound_to_half_wnd`: at least two segments fit into a window of more than 536 bytes.
+    #[test]
+    fn a_small_window_takes_two_segments_and_a_tiny_one_one() {
+        let limit = |largest| PeerWindow::open(0, PEER, UNA, largest).segment_limit(1000);
+        for (largest, payload) in [
+            (4000, 1000),
+            (2000, 1000),
+            (1999, 999),
+            (538, 269),
+            (537, 268),
+            (536, 536),
+            (1, 1),
+            (0, 1),
+        ] {
+            assert_eq!(limit(largest), payload, "{largest}");
+        }
+    }
+}

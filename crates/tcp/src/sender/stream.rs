@@ -80,3 +80,78 @@ impl Stream {
             }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: u64 = 100;
+
+    fn stream(nagle: bool, minshall: bool) -> Stream {
+        let mut settings = Settings::preset("rfc").unwrap();
+        settings.nagle = nagle;
+        settings.minshall = minshall;
+        Stream::new(&settings, START)
+    }
+
+    #[test]
+    fn what_is_unsent_is_what_was_written_and_not_sent_and_then_the_end() {
+        let mut it = stream(true, false);
+        assert!(it.is_unused() && !it.has_unsent(START));
+        assert_eq!(it.unsent(START), 0);
+        it.write(10);
+        it.write(5);
+        assert!(!it.is_unused());
+        assert_eq!((it.unsent(START), it.unsent(START + 14)), (15, 1));
+        assert!(it.has_unsent(START + 14) && !it.has_unsent(START + 15));
+        // a FIN takes a number, so the next one lies beyond the end
+        assert_eq!((it.unsent(START + 15), it.unsent(START + 16)), (0, 0));
+        it.closing = true;
+        assert!(it.has_unsent(START + 15));
+        it.fin_sent = true;
+        assert!(!it.has_unsent(START + 16));
+    }
+
+    #[test]
+    fn a_stream_that_is_closed_at_once_is_used() {
+        let mut it = stream(true, false);
+        it.closing = true;
+        assert!(!it.is_unused());
+    }
+
+    #[test]
+    fn who_stops_takes_back_what_was_not_sent() {
+        let mut it = stream(true, false);
+        it.write(1000);
+        it.stop(START + 300);
+        assert!(it.closing && it.has_unsent(START + 300));
+        assert_eq!(it.unsent(START + 300), 0);
+        // with the FIN gone there is nothing to take back
+        it.fin_sent = true;
+        it.stop(START + 301);
+        assert_eq!(it.write_end, START + 300);
+    }
+
+    #[test]
+    fn a_stream_without_end_stays_so_whatever_is_written() {
+        let mut it = stream(true, false);
+        it.write(ENDLESS);
+        it.write(u64::MAX);
+        assert_eq!(it.write_end, ENDLESS);
+    }
+
+    /// RFC 896: while anything is outstanding; Minshall: while a short segment is.
+    #[test]
+    fn a_short_segment_waits_for_what_the_rule_says() {
+        let (rfc, minshall, off) = (stream(true, false), stream(true, true), stream(false, true));
+        assert!(rfc.holds_short(START, false) && !rfc.holds_short(START, true));
+        assert!(!off.holds_short(START, false));
+        assert!(!minshall.holds_short(START, false));
+        let after_short = Stream {
+            short_end: START + 10,
+            ..minshall
+        };
+        assert!(after_short.holds_short(START + 9, false));
+        assert!(!after_short.holds_short(START + 10, false));
+    }
+}
