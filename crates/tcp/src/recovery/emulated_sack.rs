@@ -117,4 +117,74 @@ mod tests {
         assert_eq!((third.delivered, third.late_by), (0, Some(3)));
         assert_eq!(it.sacked(), 2);
     }
+
+    /// `tcp_limit_reno_sacked`: what is lost and what was counted are at most what is outstanding.
+    #[test]
+    fn no_more_is_counted_than_is_outstanding_besides_what_is_lost() {
+        let mut board = outstanding(5);
+        for _ in 0..2 {
+            board.mark_head_lost();
+            board.ack(board.una() + 1000);
+        }
+        board.mark_all_lost();
+        // three are lost, so nothing else can have arrived
+        let mut it = EmulatedSack::default();
+        let counted = it.on_duplicate(&board);
+        assert_eq!(
+            (counted.delivered, counted.late_by, it.sacked()),
+            (0, Some(3), 0)
+        );
+
+        // with nothing marked there is a hole all the same
+        let board = outstanding(4);
+        let mut it = EmulatedSack::default();
+        let late: Vec<bool> = (0..4)
+            .map(|_| it.on_duplicate(&board).late_by.is_some())
+            .collect();
+        assert_eq!((late, it.sacked()), (vec![false, false, false, true], 3));
+        it.reset();
+        assert_eq!((it.sacked(), it.pipe(&board)), (0, 4));
+    }
+
+    /// `tcp_remove_reno_sacks`: one segment fills the hole, the rest had been counted.
+    #[test]
+    fn an_ack_takes_one_segment_less_from_what_was_counted_than_it_acknowledges() {
+        let after = |duplicates: u64, acked: u64| {
+            let mut board = outstanding(20);
+            let mut it = EmulatedSack::default();
+            for _ in 0..duplicates {
+                it.on_duplicate(&board);
+            }
+            board.ack(acked * 1000);
+            let counted = it.on_acknowledged(&board, acked);
+            (counted.delivered, counted.late_by, it.sacked())
+        };
+        assert_eq!(after(0, 1), (1, None, 0));
+        assert_eq!(after(0, 3), (3, None, 0));
+        assert_eq!(after(5, 1), (1, None, 5));
+        assert_eq!(after(5, 4), (1, None, 2));
+        assert_eq!(after(2, 6), (4, None, 0));
+        // 19 came above the first; 17 of the 18 that are left, the first again being lost
+        assert_eq!(after(19, 2), (1, Some(20), 17));
+        assert_eq!(after(19, 1), (1, Some(20), 18));
+    }
+
+    #[test]
+    fn windows_in_bytes_count_a_duplicate_as_a_full_segment() {
+        let mut board = Scoreboard::new(0, 1000);
+        for start in (0..5000).step_by(1000) {
+            let chunk = Chunk {
+                start,
+                payload: 1000,
+                fin: false,
+            };
+            board.push(Instant::ZERO, chunk);
+        }
+        board.mark_head_lost();
+        let mut it = EmulatedSack::default();
+        for _ in 0..5 {
+            it.on_duplicate(&board);
+        }
+        assert_eq!((it.sacked(), it.pipe(&board)), (4, 0));
+    }
 }

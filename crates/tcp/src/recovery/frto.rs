@@ -91,6 +91,8 @@ impl Frto {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recovery::NewData;
+    use crate::scoreboard::Arrived;
 
     const ADVANCE: Evidence = Evidence {
         advances: true,
@@ -148,5 +150,152 @@ mod tests {
         };
         frto.on_ack(nothing);
         assert!(!frto.prefers_new());
+    }
+
+    #[test]
+    fn a_timeout_amid_another_recovery_is_not_questioned() {
+        let mut frto = Frto::default();
+        frto.begin(false);
+        let original = Evidence {
+            delivers_original: true,
+            ..ADVANCE
+        };
+        assert!(!frto.on_ack(ADVANCE) && !frto.prefers_new());
+        assert!(!frto.on_ack(original));
+    }
+
+    #[test]
+    fn an_ack_of_all_that_was_sent_before_ends_the_test() {
+        let mut frto = timed_out();
+        let complete = Evidence {
+            complete: true,
+            ..ADVANCE
+        };
+        assert!(!frto.on_ack(complete) && !frto.prefers_new());
+        // a mere duplicate changes nothing
+        let duplicate = Evidence {
+            advances: false,
+            shows_gap: true,
+            ..ADVANCE
+        };
+        assert!(!frto.on_ack(duplicate) && !frto.prefers_new());
+        frto.on_ack(ADVANCE);
+        assert!(frto.prefers_new());
+        // the preference is for one ACK
+        frto.on_ack(duplicate);
+        assert!(!frto.prefers_new());
+    }
+
+    #[test]
+    fn where_no_new_data_could_go_out_the_test_is_given_up() {
+        let mut frto = timed_out();
+        frto.on_ack(ADVANCE);
+        frto.give_up();
+        assert!(!frto.prefers_new());
+        let original = Evidence {
+            delivers_original: true,
+            ..ADVANCE
+        };
+        assert!(!frto.on_ack(original));
+    }
+
+    #[test]
+    fn without_a_gap_the_test_goes_on_after_new_data() {
+        let mut frto = timed_out();
+        frto.on_ack(ADVANCE);
+        let quiet = Evidence {
+            sent_new: true,
+            ..ADVANCE
+        };
+        assert!(!frto.on_ack(quiet));
+        let original = Evidence {
+            delivers_original: true,
+            sent_new: true,
+            ..ADVANCE
+        };
+        assert!(frto.on_ack(original));
+        // and once answered it is over
+        assert!(!frto.on_ack(original));
+    }
+
+    /// What an ACK from 1000 says of a timeout before which data up to 5000 was sent.
+    fn evidence(ack: AckFacts, nxt: u64) -> Evidence {
+        Evidence::new(&ack, 5000, false, nxt)
+    }
+
+    /// RFC 5682 3.1: what was sent before the timeout, and once, and is acknowledged after it.
+    #[test]
+    fn the_original_is_known_by_its_times_or_without_sack_by_one_transmission() {
+        let once = AckFacts {
+            advances: true,
+            once: true,
+            from: 4999,
+            ..AckFacts::default()
+        };
+        assert!(evidence(once, 5000).delivers_original);
+        for other in [
+            AckFacts {
+                advances: false,
+                ..once
+            },
+            AckFacts {
+                once: false,
+                ..once
+            },
+            AckFacts { from: 5000, ..once },
+        ] {
+            assert!(!evidence(other, 5000).delivers_original);
+        }
+        let arrived = |first_once_end| AckFacts {
+            arrived: Some(Arrived {
+                sent: None,
+                sent_once: None,
+                sacked: None,
+                first_once_end,
+                late_by: 0,
+            }),
+            ..AckFacts::default()
+        };
+        assert!(evidence(arrived(5000), 5000).delivers_original);
+        assert!(!evidence(arrived(5001), 5000).delivers_original);
+        assert!(!evidence(arrived(u64::MAX), 5000).delivers_original);
+    }
+
+    #[test]
+    fn a_gap_is_a_new_sack_or_a_duplicate_and_new_data_must_be_there_and_fit() {
+        let none = evidence(AckFacts::default(), 5000);
+        assert!(!none.shows_gap && !none.sent_new && !none.has_new && !none.advances);
+        assert!(
+            evidence(
+                AckFacts {
+                    newly_sacked: true,
+                    ..AckFacts::default()
+                },
+                5000
+            )
+            .shows_gap
+        );
+        assert!(
+            evidence(
+                AckFacts {
+                    is_duplicate: true,
+                    ..AckFacts::default()
+                },
+                5000
+            )
+            .shows_gap
+        );
+        assert!(evidence(AckFacts::default(), 5001).sent_new);
+        for (unsent, fits) in [(true, true), (true, false), (false, true)] {
+            let new_data = NewData { unsent, fits };
+            let it = evidence(
+                AckFacts {
+                    new_data,
+                    ..AckFacts::default()
+                },
+                5000,
+            );
+            assert_eq!(it.has_new, unsent && fits);
+        }
     }
 }

@@ -139,4 +139,53 @@ mod tests {
         // what was sent before the last episode does not count (RFC 6582 3.2 step 1)
         assert!(!newreno.is_due(&board, 1));
     }
+
+    /// RFC 6582 3.2: each duplicate lets a segment out; before recovery the first two do (RFC 3042), and
+    /// after a timeout none.
+    #[test]
+    fn duplicates_let_segments_out_in_recovery_and_two_before_it() {
+        let mut board = five_segments(1000);
+        let mut newreno = NewReno::new();
+        assert_eq!(newreno.pipe(&board), 5000);
+        let mut pipes = Vec::new();
+        for _ in 0..4 {
+            newreno.on_duplicate(State::Open, &board);
+            pipes.push(newreno.pipe(&board));
+        }
+        assert_eq!(pipes, [4000, 3000, 3000, 3000]);
+        assert_eq!(newreno.duplicates(), 4);
+        newreno.enter(&mut board);
+        // the lost one, and three that left the network
+        assert_eq!(newreno.pipe(&board), 1000);
+        newreno.on_duplicate(State::Fast, &board);
+        assert_eq!(newreno.pipe(&board), 0);
+        newreno.on_partial(&mut board, 2000);
+        assert_eq!((newreno.duplicates(), newreno.inflation), (0, 3000));
+        newreno.reset();
+        newreno.on_duplicate(State::Loss, &board);
+        assert_eq!((newreno.duplicates(), newreno.pipe(&board)), (1, 4000));
+        newreno.reset();
+        assert_eq!(newreno.duplicates(), 0);
+    }
+
+    #[test]
+    fn early_retransmit_enters_with_as_many_duplicates_as_there_were() {
+        let mut board = five_segments(1);
+        let mut newreno = NewReno::new();
+        newreno.on_duplicate(State::Open, &board);
+        newreno.enter(&mut board);
+        // of five, one is lost and one arrived
+        assert_eq!(newreno.pipe(&board), 3);
+    }
+
+    #[test]
+    fn a_partial_ack_says_that_the_next_segment_is_lost_too() {
+        let mut board = five_segments(1);
+        let mut newreno = NewReno::new();
+        newreno.enter(&mut board);
+        board.ack(1001);
+        assert_eq!(board.lost(), 0);
+        newreno.on_partial(&mut board, 1);
+        assert_eq!(board.lost(), 1);
+    }
 }

@@ -58,6 +58,7 @@ impl Prr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn sample(in_flight: u64, clean: bool) -> ReductionSample {
         ReductionSample {
@@ -101,5 +102,57 @@ mod tests {
         prr.on_sent(1);
         assert_eq!(prr.window(&sample(2, true)), 4);
         assert_eq!(prr.window(&sample(9, true)), 10);
+    }
+
+    /// An ACK of a recovery: delivered, in flight, whether it is clean, and what goes out then.
+    type Ack = (u64, u64, bool, u64);
+
+    proptest! {
+        /// The formulas of RFC 6937 3.1 with the slow-start reduction bound. As in the kernel it allows a segment
+        /// more only where the ACK showed progress and no further loss, and the fast retransmit always.
+        #[test]
+        fn what_goes_out_is_what_the_rfc_computes(
+            unit in prop::sample::select(&[1_u64, 1000][..]),
+            before in 1_u64..60,
+            ssthresh in 1_u64..40,
+            acks in prop::collection::vec((1_u64..4, 0_u64..60, any::<bool>(), 0_u64..4), 1..40),
+        ) {
+            let (before, ssthresh) = (before * unit, ssthresh * unit + unit / 3);
+            let mut prr = Prr::default();
+            // an account that was used before begins anew
+            prr.on_sent(7);
+            prr.begin(before);
+            let (mut prr_delivered, mut prr_out) = (0_i128, 0_i128);
+            for (delivered, pipe, clean, sent) in acks as Vec<Ack> {
+                let (delivered, pipe, sent) = (delivered * unit, pipe * unit, sent * unit);
+                prr_delivered += i128::from(delivered);
+                let [threshold, flight, recover_fs, mss] =
+                    [ssthresh, pipe, before, unit].map(i128::from);
+                let mut sndcnt = if flight > threshold {
+                    let share = prr_delivered * threshold;
+                    share / recover_fs + i128::from(share % recover_fs > 0) - prr_out
+                } else {
+                    let limit = (prr_delivered - prr_out).max(i128::from(delivered));
+                    (threshold - flight).min(limit + if clean { mss } else { 0 })
+                };
+                if prr_out == 0 {
+                    sndcnt = sndcnt.max(mss);
+                }
+                let window = prr.window(&ReductionSample {
+                    delivered, clean, in_flight: pipe, cwnd: 99, ssthresh, least: 98, unit,
+                });
+                prop_assert_eq!(i128::from(window), flight + sndcnt.max(0));
+                prr.on_sent(sent);
+                prr_out += i128::from(sent);
+            }
+        }
+    }
+
+    #[test]
+    fn a_recovery_that_begins_with_no_window_counts_as_one_of_one() {
+        let mut prr = Prr::default();
+        prr.begin(0);
+        prr.on_sent(1);
+        assert_eq!(prr.window(&sample(11, false)), 11 + 10 - 1);
     }
 }

@@ -171,4 +171,60 @@ mod tests {
         rack.on_recovered(true);
         assert_eq!(rack.window(&path, true, 9, Some(RTT)), RTT / 4);
     }
+
+    #[test]
+    fn without_a_round_trip_time_a_segment_may_not_be_late() {
+        let (rack, mut path) = (Rack::default(), Reordering::new(None));
+        path.on_late(5);
+        assert_eq!(rack.window(&path, false, 0, None), Duration::ZERO);
+        // a smallest round trip that is not known yet leaves SRTT as the limit
+        assert_eq!(rack.window(&path, false, 0, Some(RTT)), RTT);
+    }
+
+    /// `tcp_rack_reo_wnd`: as many SACKed segments as things come late by leave no room, unless something
+    /// did come late.
+    #[test]
+    fn once_reordering_was_seen_the_window_stays_however_much_is_sacked() {
+        let (rack, mut path) = (Rack::default(), Reordering::new(Some(RTT)));
+        path.on_late(2);
+        for (recovering, sacked) in [(true, 0), (false, 3), (true, 100)] {
+            assert_eq!(rack.window(&path, recovering, sacked, Some(RTT)), RTT / 4);
+        }
+        assert_eq!(rack.window(&path, false, 0, Some(RTT / 8)), RTT / 8);
+    }
+
+    /// RFC 8985 6.2 step 4, as the kernel has it: 16 recoveries, of which needless ones count against.
+    #[test]
+    fn a_widened_window_is_kept_for_sixteen_recoveries_that_were_needed() {
+        let mut rack = Rack::default();
+        assert!(!rack.on_recovered(true), "it is narrow");
+        assert!(rack.on_needless(100, 200));
+        assert!(!rack.on_needless(199, 300), "once per round trip");
+        let narrows: Vec<bool> = (0..4).map(|_| rack.on_recovered(true)).collect();
+        assert_eq!(narrows, [false; 4]);
+        assert!(!rack.on_recovered(false));
+        // 13 are left
+        let narrows: Vec<bool> = (0..14).map(|_| rack.on_recovered(true)).collect();
+        assert_eq!(narrows, [vec![false; 12], vec![true, false]].concat());
+        // needless ones count up to sixteen only
+        assert!(rack.on_needless(200, 300));
+        for _ in 0..5 {
+            rack.on_recovered(false);
+        }
+        let needed = (1..).find(|_| rack.on_recovered(true));
+        assert_eq!(needed, Some(16));
+    }
+
+    #[test]
+    fn the_window_is_255_quarters_at_most() {
+        let mut rack = Rack::default();
+        let wider = (1..300)
+            .filter(|round| rack.on_needless(round * 10, round * 10 + 10))
+            .count();
+        assert_eq!(wider, 254);
+        let mut path = Reordering::new(Some(RTT));
+        path.on_late(9);
+        let far = Some(Duration::from_secs(100));
+        assert_eq!(rack.window(&path, false, 0, far), RTT / 4 * 255);
+    }
 }

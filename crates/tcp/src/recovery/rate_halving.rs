@@ -68,4 +68,27 @@ mod tests {
         assert_eq!(cwnd, 5);
         assert!(sent.iter().all(|out| *out == 1));
     }
+
+    #[test]
+    fn the_window_falls_by_a_full_segment_at_a_time_and_not_below_the_least() {
+        let mut halving = RateHalving::default();
+        let mut window = |cwnd, in_flight| {
+            halving.window(&ReductionSample {
+                delivered: 1000,
+                clean: true,
+                in_flight,
+                cwnd,
+                ssthresh: 4000,
+                least: 5000,
+                unit: 1000,
+            })
+        };
+        assert_eq!(window(7000, 9000), 7000);
+        assert_eq!(window(7000, 9000), 6000);
+        assert_eq!(window(6000, 9000), 6000);
+        assert_eq!(window(6000, 9000), 5000);
+        assert_eq!((window(5000, 9000), window(5000, 9000)), (5000, 5000));
+        // and never more than a segment above what is in the network
+        assert_eq!((window(7000, 3500), window(7000, 4700)), (4500, 5700));
+    }
 }

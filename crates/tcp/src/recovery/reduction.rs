@@ -97,4 +97,47 @@ mod tests {
         }
         assert!(Reduction::new(WindowReduction::AtOnce).is_none());
     }
+
+    #[test]
+    fn after_prr_the_window_is_the_threshold_and_after_rate_halving_at_most_that() {
+        let end = |setting, cwnd| Reduction::new(setting).unwrap().end(cwnd, 10);
+        assert_eq!(
+            [7, 12].map(|cwnd| end(WindowReduction::Prr, cwnd)),
+            [10, 10]
+        );
+        assert_eq!(
+            [7, 12].map(|cwnd| end(WindowReduction::RateHalving, cwnd)),
+            [7, 10]
+        );
+    }
+
+    #[test]
+    fn each_reduction_begins_anew() {
+        let sample = ReductionSample {
+            delivered: 1,
+            clean: false,
+            in_flight: 30,
+            cwnd: 20,
+            ssthresh: 10,
+            least: 10,
+            unit: 1,
+        };
+        let mut prr = Reduction::new(WindowReduction::Prr).unwrap();
+        prr.begin(20);
+        prr.on_sent(5);
+        prr.begin(10);
+        // the fast retransmit of the second
+        assert_eq!(prr.window(&sample), Some(31));
+        // with that out, one for each that is delivered: 10 of a window of 10
+        prr.on_sent(1);
+        assert_eq!(prr.window(&sample), Some(31));
+        prr.on_sent(5);
+        assert_eq!(prr.window(&sample), Some(30));
+        let mut halving = Reduction::new(WindowReduction::RateHalving).unwrap();
+        halving.begin(20);
+        assert_eq!(halving.window(&sample), Some(20));
+        halving.begin(20);
+        assert_eq!(halving.window(&sample), Some(20));
+        assert_eq!(halving.window(&sample), Some(19));
+    }
 }

@@ -115,4 +115,51 @@ mod tests {
         }
         assert_eq!(it.min_rtt(), rtt * 2);
     }
+
+    /// `minmax_running_min`, by two halves: a minimum holds for 150 to 300 s.
+    #[test]
+    fn a_smallest_round_trip_holds_for_150_s_at_least() {
+        let ms = Duration::from_ms;
+        let mut it = Reordering::new(None);
+        assert_eq!(it.min_rtt(), Duration::NEVER);
+        for (s, rtt, smallest) in [
+            (1, Some(50), 50),
+            (2, Some(40), 40),
+            (3, None, 40),
+            (4, Some(60), 40),
+            (150, Some(60), 40),
+            // the second half begins, and the first is remembered
+            (151, Some(60), 40),
+            (301, Some(55), 40),
+            // the third: what the second saw
+            (302, Some(70), 55),
+            (303, Some(65), 55),
+            (453, Some(80), 65),
+        ] {
+            it.on_delivery(Instant::from_secs(s), rtt.map(ms));
+            assert_eq!(it.min_rtt(), ms(smallest), "after {s} s");
+        }
+    }
+
+    /// `tcp_check_sack_reordering`: the degree only grows, up to 300; `tcp_check_reno_reordering` sets it;
+    /// `tcp_enter_loss` brings it back to 3.
+    #[test]
+    fn the_degree_of_reordering_is_what_came_latest_up_to_300() {
+        let mut it = Reordering::new(None);
+        assert_eq!((it.degree(), it.seen(), it.raises_on_sack()), (3, 0, false));
+        for (segments, degree) in [(2, 3), (3, 3), (5, 5), (4, 5), (299, 299), (1000, 300)] {
+            it.on_late(segments);
+            assert_eq!(it.degree(), degree, "{segments} late");
+        }
+        assert_eq!((it.seen(), it.raises_on_sack()), (6, true));
+        it.set_degree(4);
+        assert_eq!((it.degree(), it.seen(), it.raises_on_sack()), (4, 7, true));
+        it.set_degree(400);
+        assert_eq!(it.degree(), 300);
+        it.doubt();
+        assert_eq!((it.degree(), it.seen(), it.raises_on_sack()), (3, 8, false));
+        it.set_degree(2);
+        it.doubt();
+        assert_eq!(it.degree(), 2);
+    }
 }

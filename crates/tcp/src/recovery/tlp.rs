@@ -166,4 +166,46 @@ mod tests {
             assert!(probe.is_out(), "{segments} up to {end}");
         }
     }
+
+    #[test]
+    fn only_a_repeated_segment_counts_as_a_retransmission_in_the_network() {
+        assert_eq!(
+            [true, false].map(|repeats| probed(repeats).repeated()),
+            [1, 0]
+        );
+        let mut probe = probed(true);
+        assert!(probe.is_answer(1000) && !probe.is_answer(999));
+        probe.forget();
+        assert!(!probe.is_out() && !probe.is_answer(1000));
+        assert_eq!(probe.repeated(), 0);
+        assert!(!probe.on_ack(&facts(5000)));
+        probe.due = true;
+        probe.on_sent(2000, false);
+        assert!(!probe.due && probe.is_out());
+        probe.due = true;
+        probe.forget();
+        assert!(!probe.due);
+    }
+
+    #[test]
+    fn an_ack_of_exactly_the_tail_leaves_open_which_copy_it_is_of() {
+        let mut probe = probed(true);
+        assert!(!probe.on_ack(&facts(1000)));
+        assert!(probe.is_out());
+        // new data as a probe is not a copy
+        let mut new = probed(false);
+        assert!(!new.on_ack(&facts(1000)) && !new.is_out());
+        // a duplicate SACK of the probe with an ACK beyond it: both arrived
+        let mut copied = probed(true);
+        let dsack = Dsack {
+            late_by: 0,
+            end: 1000,
+            segments: 1,
+        };
+        assert!(!copied.on_ack(&AckFacts {
+            dsack: Some(dsack),
+            ..facts(1500)
+        }));
+        assert!(!copied.is_out());
+    }
 }

@@ -173,4 +173,124 @@ mod tests {
         assert!(!undo.is_original(Some(50)));
         assert!(!undo.is_original(Some(0)) && !undo.is_original(None));
     }
+
+    /// `tcp_init_undo`: what is in the network as retransmissions counts as well.
+    #[test]
+    fn retransmissions_from_before_the_episode_are_to_be_reported_too() {
+        let mut undo = Undo::new(true);
+        undo.on_retransmit(40);
+        undo.begin(1000, 2, WINDOW);
+        undo.on_retransmit(50);
+        undo.on_duplicate(1001, 1);
+        undo.on_duplicate(1001, 1);
+        assert!(!undo.all_duplicates());
+        // the stamp is that of the first of them all
+        assert!(!undo.is_original(Some(40)) && undo.is_original(Some(39)));
+        undo.on_duplicate(1000, 1);
+        assert!(!undo.all_duplicates(), "it ends where the episode begins");
+        undo.on_duplicate(1001, 1);
+        assert_eq!(undo.sign(None), Some(DecisionCause::Dsack));
+        assert_eq!(undo.sign(Some(39)), Some(DecisionCause::Dsack));
+    }
+
+    #[test]
+    fn an_episode_with_nothing_in_the_network_forgets_the_stamp_of_the_last() {
+        let mut undo = episode();
+        undo.on_retransmit(50);
+        undo.begin(2000, 0, WINDOW);
+        assert!(!undo.is_original(Some(10)));
+        assert_eq!(undo.sign(Some(10)), None);
+        undo.on_retransmit(60);
+        assert_eq!(undo.sign(Some(59)), Some(DecisionCause::Timestamps));
+        assert_eq!(undo.sign(Some(60)), None);
+    }
+
+    #[test]
+    fn stamps_compare_across_their_wrap() {
+        let mut undo = episode();
+        undo.on_retransmit(5);
+        assert!(undo.is_original(Some(u32::MAX)) && !undo.is_original(Some(6)));
+    }
+
+    #[test]
+    fn one_duplicate_sack_may_report_more_segments_than_were_sent_again() {
+        let mut undo = episode();
+        undo.on_duplicate(2000, 1);
+        assert!(!undo.all_duplicates(), "nothing was sent again");
+        undo.on_retransmit(50);
+        undo.on_retransmit(50);
+        undo.on_duplicate(2000, 5);
+        assert!(undo.all_duplicates());
+    }
+
+    #[test]
+    fn what_a_mark_called_for_is_not_taken_back() {
+        let mut undo = episode();
+        undo.prove();
+        assert!(undo.is_recorded());
+        assert_eq!(undo.take_back(), None);
+        assert!(!undo.is_recorded());
+        // until the next episode
+        undo.begin(2000, 0, WINDOW);
+        assert!(undo.take_back().is_some());
+    }
+
+    #[test]
+    fn what_was_forgotten_shows_nothing() {
+        let mut undo = episode();
+        undo.on_retransmit(50);
+        undo.on_duplicate(2000, 1);
+        undo.forget();
+        assert!(!undo.all_duplicates() && !undo.is_original(Some(1)) && !undo.is_recorded());
+        assert_eq!(undo.take_back(), None);
+    }
+
+    #[test]
+    fn without_the_signs_the_record_serves_f_rto_alone() {
+        let mut undo = Undo::new(false);
+        undo.begin(1000, 0, WINDOW);
+        undo.on_retransmit(50);
+        undo.on_duplicate(2000, 1);
+        assert_eq!(undo.sign(Some(1)), None);
+        assert!(!undo.all_duplicates() && !undo.is_original(Some(1)));
+        assert!(undo.take_back().is_some());
+    }
+
+    /// `tcp_current_ssthresh`: a threshold that lies below what the window was about to grow to comes back higher.
+    #[test]
+    fn the_threshold_comes_back_as_what_it_was_or_three_quarters_of_the_window() {
+        let after = |cwnd, ssthresh| {
+            let mut undo = Undo::new(true);
+            undo.begin(1000, 0, Before { cwnd, ssthresh });
+            undo.take_back().unwrap()
+        };
+        assert_eq!(
+            after(20, 14),
+            Before {
+                cwnd: 20,
+                ssthresh: 15
+            }
+        );
+        assert_eq!(
+            after(20, 16),
+            Before {
+                cwnd: 20,
+                ssthresh: 16
+            }
+        );
+        assert_eq!(
+            after(20, u64::MAX),
+            Before {
+                cwnd: 20,
+                ssthresh: u64::MAX
+            }
+        );
+        assert_eq!(
+            after(7, 2),
+            Before {
+                cwnd: 7,
+                ssthresh: 4
+            }
+        );
+    }
 }
