@@ -211,7 +211,7 @@ mod tests {
         for _ in 0..5 {
             rack.on_recovered(false);
         }
-        let needed = (1..).find(|_| rack.on_recovered(true));
+        let needed = (1..100).find(|_| rack.on_recovered(true));
         assert_eq!(needed, Some(16));
     }
 
