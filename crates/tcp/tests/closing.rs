@@ -1,0 +1,188 @@
+//! How a connection ends, and what its host's full queue does to it, segment by segment.
+
+mod pair;
+mod peer;
+
+use fairport_tcp::{CaState, Connection, Flags};
+use fairport_units::Instant;
+use peer::{NOTHING, Peer, all, today};
+use serde_json::{Value, json};
+
+/// The peer's FIN behind nothing, with an ACK up to byte `ack`.
+fn fin(peer: &mut Peer, ack: u32) -> Vec<(u32, u32, bool)> {
+    let mut segment = peer.segment(ack);
+    segment.flags |= Flags::FIN;
+    peer.gets(&segment);
+    shape(peer)
+}
+
+/// What goes out: number, acknowledgement, and whether it carries FIN.
+fn shape(peer: &mut Peer) -> Vec<(u32, u32, bool)> {
+    let sent = peer.polls();
+    let one = |it: &fairport_tcp::Segment| (it.seq, it.ack, it.flags.contains(Flags::FIN));
+    sent.iter().map(one).collect()
+}
+
+/// RFC 9293 3.6: FIN-WAIT, then TIME-WAIT, in which a FIN that comes once more is acknowledged.
+#[test]
+fn the_end_that_closes_first_acknowledges_a_fin_that_comes_again() {
+    let mut peer = Peer::opened(&today(&json!({})));
+    peer.end.write(1000);
+    peer.end.close();
+    assert_eq!(shape(&mut peer), [(1, 1, true)]);
+    peer.at(100).sacks_bytes(1001, &[]);
+    assert_eq!(peer.end.gauges().acked_bytes, 1000);
+    assert!(!peer.end.is_finished() && peer.log.finished.is_none());
+    assert_eq!(fin(peer.at(110), 1001), [(1002, 2, false)]);
+    assert!(peer.end.is_finished());
+    assert_eq!(peer.log.finished, Some(peer.now));
+    assert_eq!(fin(peer.at(120), 1001), [(1002, 2, false)]);
+    assert_eq!(peer.due_us(), None);
+}
+
+/// RFC 9293 3.6: CLOSE-WAIT, then LAST-ACK, and once its FIN is acknowledged there is nobody.
+#[test]
+fn the_end_that_closes_last_is_gone_once_its_fin_is_acknowledged() {
+    let mut peer = Peer::opened(&today(&json!({})));
+    // it has nothing to send, so its FIN goes with the ACK
+    assert_eq!(fin(peer.at(10), 0), [(1, 2, true)]);
+    assert!(!peer.end.is_finished());
+    let mut last = peer.at(110).segment(1);
+    last.seq = 2;
+    peer.gets(&last);
+    assert!(peer.end.is_finished());
+    assert_eq!((peer.log.finished, peer.due_us()), (Some(peer.now), None));
+    assert_eq!(fin(peer.at(120), 1), []);
+    assert_eq!(peer.end.gauges().acked_bytes, 0);
+}
+
+/// RFC 9293 3.6, half-close: one side is done, and the other goes on.
+#[test]
+fn who_does_not_close_with_its_peer_goes_on_writing() {
+    let mut peer = Peer::opened(&today(&json!({})));
+    peer.end.set_closes_with_peer(false);
+    assert_eq!(fin(peer.at(10), 0), [(1, 2, false)]);
+    assert_eq!(peer.writes(2), all(0..2));
+    peer.end.close();
+    assert_eq!(shape(&mut peer), [(2001, 2, true)]);
+    let mut last = peer.at(110).segment(2001);
+    last.seq = 2;
+    peer.gets(&last);
+    assert!(peer.end.is_finished());
+    assert_eq!(peer.end.gauges().acked_bytes, 2000);
+}
+
+#[test]
+fn what_was_written_is_finished_each_time_that_all_of_it_is_acknowledged() {
+    let mut peer = Peer::opened(&today(&json!({})));
+    assert!(!peer.end.is_finished(), "there was nothing to send");
+    peer.writes(2);
+    peer.at(100).acks(1);
+    assert!(!peer.end.is_finished());
+    peer.acks(2);
+    assert_eq!(peer.log.finished, Some(peer.now));
+    let first = peer.now;
+    peer.at(200).acks(2);
+    assert_eq!(peer.log.finished, Some(first));
+    peer.writes(1);
+    assert!(!peer.end.is_finished());
+    peer.at(300).acks(3);
+    assert_eq!(peer.log.finished, Some(peer.now));
+}
+
+#[test]
+fn a_segment_without_ack_is_dropped_and_what_lies_beyond_the_window_is_answered() {
+    let mut peer = Peer::opened(&today(
+        &json!({"receive_buffer_bytes": 5000, "window_scale": 0}),
+    ));
+    let mut data = peer.segment(0);
+    data.payload = 10;
+    data.flags = Flags::NONE;
+    peer.gets(&data);
+    assert_eq!((peer.polls().len(), peer.end.arrived_bytes()), (0, 0));
+    data.flags = Flags::ACK;
+    data.seq = 5002;
+    peer.gets(&data);
+    assert_eq!((peer.polls().len(), peer.end.arrived_bytes()), (1, 0));
+    data.seq = 101;
+    peer.gets(&data);
+    assert_eq!(
+        (peer.end.delivered_bytes(), peer.end.arrived_bytes()),
+        (0, 10)
+    );
+}
+
+fn pushed_back(overrides: &Value) -> Peer {
+    let mut all = json!({"host_queue_pushback": true});
+    for (key, value) in overrides.as_object().unwrap() {
+        all[key] = value.clone();
+    }
+    Peer::opened(&today(&all))
+}
+
+/// `tcp_enter_cwr` in `__tcp_transmit_skb`: the window is reduced as for a mark, and with nothing outstanding the
+/// sender tries again after a timeout (`tcp_check_probe_timer`).
+#[test]
+fn a_full_queue_of_the_host_reduces_the_window_and_is_tried_again() {
+    let mut peer = pushed_back(&json!({}));
+    peer.end.write(5000);
+    assert!(peer.end.yields_to_host(peer.now));
+    assert_eq!(
+        (peer.info().ca_state, peer.window().1),
+        (CaState::Cwr, Some(5))
+    );
+    assert_eq!(peer.due_us(), Some(300_000));
+    // once in a window of data
+    assert!(peer.end.yields_to_host(peer.now));
+    assert_eq!(peer.window().1, Some(5));
+    assert_eq!(peer.wakes(), (300_000, all(0..5)));
+
+    // with something outstanding its ACK comes
+    let mut peer = pushed_back(&json!({}));
+    peer.writes(3);
+    peer.end.write(1000);
+    assert!(peer.end.yields_to_host(peer.now));
+    assert_eq!(
+        (peer.info().ca_state, peer.due_us()),
+        (CaState::Cwr, Some(202_000))
+    );
+}
+
+#[test]
+fn a_full_queue_is_no_matter_to_who_has_nothing_to_send_or_no_window() {
+    for (segments, sent) in [(3, 3), (12, 10)] {
+        let mut peer = pushed_back(&json!({}));
+        assert_eq!(peer.writes(segments), all(0..sent));
+        assert!(peer.end.yields_to_host(peer.now));
+        assert_eq!(
+            (peer.info().ca_state, peer.window().1),
+            (CaState::Open, None)
+        );
+    }
+    let mut peer = pushed_back(&json!({"host_queue_pushback": false}));
+    peer.end.write(1000);
+    assert!(!peer.end.yields_to_host(peer.now));
+    assert_eq!(
+        (peer.info().ca_state, peer.sends()),
+        (CaState::Open, vec![0])
+    );
+    let mut opening = Connection::active(&today(&json!({"host_queue_pushback": true})));
+    assert!(!opening.yields_to_host(Instant::ZERO));
+}
+
+/// What the application takes back is never sent; FIN follows what was.
+#[test]
+fn an_endless_writer_fills_its_window_and_stops_at_what_was_sent() {
+    let mut peer = Peer::opened(&today(&json!({})));
+    peer.end.write_endless();
+    assert_eq!(peer.sends(), all(0..10));
+    peer.end.stop();
+    assert_eq!(shape(&mut peer), []);
+    // the FIN waits for the window
+    peer.at(100);
+    let mut ack = peer.segment(1000);
+    ack.seq = 1;
+    peer.gets(&ack);
+    assert_eq!(shape(&mut peer), [(10_001, 1, true)]);
+    assert_eq!(peer.sends(), NOTHING);
+}
