@@ -47,6 +47,13 @@ def test_the_distributions_of_the_literature_have_their_means(name: str, mean_by
     assert read_cdf(name).mean_bytes == pytest.approx(mean_bytes, rel=5e-4)
 
 
+def test_a_file_that_has_changed_is_another_distribution(tmp_path: Path) -> None:
+    file = tmp_path / "sizes.cdf"
+    for largest, mean_bytes in ((10, 5), (30, 15)):
+        file.write_text(f"0 0\n{largest} 1", encoding="utf-8")
+        assert read_cdf(str(file)).mean_bytes == pytest.approx(mean_bytes)
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -59,7 +59,6 @@ def names() -> list[str]:
     return sorted(name.removesuffix(".cdf") for name in files if name.endswith(".cdf"))
 
 
-@cache
 def read_cdf(source: str) -> Cdf:
     """The distribution of that name, or of a file; a name with a dot or a slash is a file's.
 
@@ -85,6 +84,7 @@ def _read(path: Path) -> str:
         raise CdfError(problem, remedy=remedy) from None
 
 
+@cache
 def parse(text: str) -> Cdf:
     """The distribution that a file holds. Raises CdfError."""
     points: list[tuple[int, int]] = []
