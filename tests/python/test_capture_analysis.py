@@ -196,13 +196,13 @@ def test_the_scenario_made_of_a_capture_is_one(outcast: Captured) -> None:
     assert dict(run.flows["hops"].value_counts().iter_rows()) == {2: 1, 3: 12}
 
 
-def test_stamps_that_are_a_year_apart_make_a_scenario_too(
+def test_stamps_that_are_months_apart_make_a_scenario_too(
     outcast: Captured, tmp_path: Path
 ) -> None:
     # a scenario's times end at 2^63 ps, which is 106 days
-    delayed(outcast.file("egress"), tmp_path / "far.pcapng", 0, drift=7e7)
+    delayed(outcast.file("egress"), tmp_path / "far.pcapng", 0, drift=3e7)
     found = analyse([str(tmp_path / "far.pcapng")])
-    assert found.summary["simulated_s"] > 365 * 86_400
+    assert found.summary["simulated_s"] > 107 * 86_400
     assert 100 * 86_400 < found.scenario.duration.seconds < 107 * 86_400
 
 

@@ -68,16 +68,28 @@ def used(text: str, module: list[str]) -> Iterator[str]:
             yield from first_names(match[2])
 
 
+def module_of(file: Path, source: Path) -> list[str]:
+    """The names of a file's module, from the crate down."""
+    module = list(file.relative_to(source).with_suffix("").parts)
+    return module[:-1] if module[-1] == "mod" else module
+
+
+def modules_of_tests(text: str) -> list[str]:
+    """The modules below this one that are built for tests alone."""
+    return re.findall(r"#\[cfg\(test\)\]\s*(?:#\[[^]]*\]\s*)*mod (\w+);", text)
+
+
 def module_uses(source: Path) -> Uses:
     """By module right below a crate's `src`, the others that it uses."""
+    files = {tuple(module_of(file, source)): file for file in source.rglob("*.rs")}
+    texts = {module: file.read_text(encoding="utf-8") for module, file in files.items()}
+    tests = {(*module, name) for module, text in texts.items() for name in modules_of_tests(text)}
     found: dict[str, set[str]] = {}
-    for file in source.rglob("*.rs"):
-        module = list(file.relative_to(source).with_suffix("").parts)
-        if module[0] in {"lib", "main"} or module[-1] in {"tests", "fixtures"}:
+    for path, text in texts.items():
+        module = list(path)
+        is_test = any(path[:depth] in tests for depth in range(1, len(path) + 1))
+        if module[0] in {"lib", "main"} or module[-1] in {"tests", "fixtures"} or is_test:
             continue
-        if module[-1] == "mod":
-            module.pop()
-        text = file.read_text(encoding="utf-8")
         found.setdefault(module[0], set()).update(used(text, module))
     return {module: (names & found.keys()) - {module} for module, names in found.items()}
 
@@ -121,6 +133,9 @@ def test_a_circle_is_found_through_a_third_module_and_through_super(tmp_path: Pa
         "b/deep.rs": "use super::super::c::Thing;\n",
         "c.rs": "fn f() { crate::a::g() } // crate::d\n",
         "d.rs": "use super::a;\n#[cfg(test)]\nmod tests {\n    use crate::d;\n}\n",
+        "e.rs": "#[cfg(test)]\nmod against_model;\nuse crate::a;\n",
+        "e/against_model.rs": "use crate::f;\n",
+        "f.rs": "use crate::e;\n",
         "lib.rs": "mod a; mod b; mod c; mod d; use crate::d;\n",
     }
     for name, text in sources.items():

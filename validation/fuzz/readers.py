@@ -62,7 +62,6 @@ def _distribution(content: bytes, folder: Path) -> None:
 
     path = folder / "sizes.cdf"
     path.write_bytes(content)
-    read_cdf.cache_clear()
     try:
         sizes = read_cdf(str(path))
     except InputError as error:

@@ -111,7 +111,7 @@ mod tests {
         expected[47] = false;
         assert_eq!(held(&mut it, &mut timers, 7, 48), expected);
         assert!(it.holds());
-        // the one that went out tells all; behind the same gap there are no prompt ones again
+        // the one that went out reports all; behind the same gap there are no prompt ones again
         it.on_sent();
         assert!(!it.holds());
         assert_eq!(held(&mut it, &mut timers, 7, 2), [true, true]);

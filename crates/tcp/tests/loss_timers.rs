@@ -96,7 +96,7 @@ fn with_something_sacked_the_timer_is_that_of_the_timeout_from_the_first_segment
     assert_eq!(peer.info().ca_state, CaState::Disorder);
 }
 
-/// A probe that repaired the only loss: congestion control is told once more is acknowledged (RFC 8985 7.4.2).
+/// A probe that repaired the only loss: congestion control hears of it once more is acknowledged (RFC 8985 7.4.2).
 #[test]
 fn a_loss_that_the_probe_repaired_halves_the_window_once() {
     let mut peer = Peer::opened(&today(&json!({})));

@@ -1,4 +1,4 @@
-//! What a congestion control is told that asks how fast the network delivers, ACK by ACK
+//! What is reported to a congestion control that asks how fast the network delivers, ACK by ACK
 //! (draft-cheng-iccrg-delivery-rate-estimation-02; `tcp_rate.c`).
 
 mod pair;
@@ -19,7 +19,7 @@ thread_local! {
     static RESUMED: RefCell<Vec<Instant>> = const { RefCell::new(Vec::new()) };
 }
 
-/// `NewReno` that writes down what it is told, and sends as fast as it can.
+/// `NewReno` that writes down what is reported to it, and sends as fast as it can.
 #[derive(Debug)]
 struct Listener;
 

@@ -172,7 +172,7 @@ fn a_sack_of_what_left_before_the_repetition_starts_the_timer_anew() {
     assert_eq!(peer.due_us(), Some(400_000));
 }
 
-/// Duplicate SACKs of what was sent again and is SACKed tell how late the first copy came (`tcp_sacktag_one`).
+/// Duplicate SACKs of what was sent again and is SACKed show how late the first copy came (`tcp_sacktag_one`).
 #[test]
 fn a_needless_repetition_that_is_sacked_says_how_late_the_original_came() {
     let mut peer = Peer::opened(&today(&json!({"undo": false})));

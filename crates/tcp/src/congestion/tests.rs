@@ -9,7 +9,7 @@ use crate::settings::WindowUnit;
 
 type Calls = Arc<Mutex<Vec<String>>>;
 
-/// Writes down what it is told, and answers every question with `yes`.
+/// Writes down what is reported to it, and answers every question with `yes`.
 #[derive(Debug)]
 struct Spy {
     calls: Calls,

@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(peer.room(UNA), 1608);
         assert!(peer.update(&says(PEER + 10, 0), UNA, false));
         assert_eq!(peer.room(UNA), 0);
-        // what acknowledges more is newer, wherever it stands; the same size is no change
+        // what acknowledges more is newer, wherever it begins; the same size is no change
         assert!(peer.update(&says(PEER + 5, 100), UNA + 8, true));
         assert_eq!(peer.room(UNA + 8), 800);
         assert!(!peer.update(&says(PEER + 5, 100), UNA + 16, true));
