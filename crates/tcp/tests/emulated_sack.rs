@@ -110,3 +110,34 @@ fn after_a_timeout_duplicates_of_the_old_flight_count_for_nothing() {
     peer.at(500).acks(5);
     assert_eq!(peer.info().unacked, 0);
 }
+
+#[test]
+fn with_nothing_outstanding_a_repeated_ack_is_no_duplicate() {
+    // RFC 5681 2: the receiver of the ACK has outstanding data
+    for emulates in [true, false] {
+        let mut peer = opened(&json!({"duplicate_acks_deliver": emulates}));
+        peer.writes(2);
+        peer.at(100).acks(2);
+        for _ in 0..4 {
+            peer.at(110).acks(2);
+        }
+        assert_eq!((peer.info().reordering, peer.info().reord_seen), (3, 0));
+        assert_eq!(
+            (peer.info().sacked, peer.info().ca_state),
+            (0, CaState::Open)
+        );
+    }
+}
+
+#[test]
+fn sack_blocks_that_were_not_agreed_on_are_not_read() {
+    for emulates in [true, false] {
+        let mut peer = opened(&json!({"duplicate_acks_deliver": emulates}));
+        peer.writes(10);
+        peer.at(100).sacks(2, &[(4, 9)]);
+        assert_eq!(
+            (peer.flight()[1..3].to_vec(), peer.info().ca_state),
+            (vec![0, 0], CaState::Open)
+        );
+    }
+}

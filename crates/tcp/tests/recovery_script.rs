@@ -273,3 +273,14 @@ fn an_old_ack_counts_within_the_largest_window() {
         assert_eq!(peer.polls().len(), usize::from(!valid), "{ack}");
     }
 }
+
+/// RFC 5682 3.1 step 2.b: where the peer's window takes no new data, what is lost goes out again.
+#[test]
+fn f_rto_needs_room_for_new_data_in_the_peers_window() {
+    for (window, sent) in [(4000, vec![1, 2]), (5000, vec![5]), (6000, vec![5, 6])] {
+        let mut peer = timed_out(&json!({}));
+        peer.end.write(5 * u64::from(PAYLOAD));
+        peer.window = window;
+        assert_eq!(peer.at(310).acks(1), sent, "{window}");
+    }
+}
