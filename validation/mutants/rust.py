@@ -29,7 +29,7 @@ from validation.mutants.programs import Program, Tree
 # the crates, and whose tests see what they do
 CRATES = {"record": ("sim",), "net": ("sim",), "tcp": ("sim", "drill"), "sim": ()}
 # if more than so many of a crate cannot be chosen at run time, they are not tested
-MOST_APART = 60
+MOST_APART = 20
 Mutant = dict[str, Any]
 
 

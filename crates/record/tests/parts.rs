@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ACCEPTED, END, FULL, Watched, numbers};
+use common::{ACCEPTED, END, FULL, Watched, numbers, times_us};
 use fairport_net::discipline::Admission;
 use fairport_net::{Observer, PortId};
 use fairport_record::laws::{Limits, violations};
@@ -108,6 +108,26 @@ fn late_drops_of_two_regions_are_added() {
     let [mut one, another] = regions;
     one.recorder.absorb(another.recorder);
     assert_eq!(one.recorder.late_drops(one.port), 5);
+}
+
+#[test]
+fn a_packet_that_leaves_late_changes_no_later_packet_s_row() {
+    // the trace remembers a power of two of the latest packets, and writes over older ones
+    for later in 1..=128 {
+        let mut port = Watched::new();
+        port.arrive(2, ACCEPTED, Instant::NEVER);
+        port.all(&vec![(2, ACCEPTED); later]);
+        port.departs(1, END);
+        port.all(&[(1, FULL), (2, ACCEPTED)].repeat(4));
+        let trace = port.trace();
+        // the n-th packet arrives at n us, and leaves a microsecond later
+        let newest = later as u64 + 1;
+        let times = numbers(&trace, "time_s");
+        let row = times.iter().position(|time| *time == newest);
+        let row = row.expect("it is right before the blackout");
+        let departs = times_us(&trace, "depart_s")[row];
+        assert_eq!(departs, Some(newest + 1), "{later}");
+    }
 }
 
 #[test]
