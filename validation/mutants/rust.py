@@ -88,7 +88,7 @@ class _Crate:
         compiling, apart = self._instrument(chosen)
         outcome = self._outcome(compiling) if compiling else _Outcome()
         if len(apart) > MOST_APART:
-            print(f"crates/{self.name}: {len(apart)} cannot be chosen at run time: not tested")
+            print(f"crates/{self.name}: not tested, to be built apart: {len(apart)}", flush=True)
             apart = []
         for mutant in apart:
             alone = self._outcome_apart(mutant)
@@ -143,9 +143,14 @@ class _Crate:
         programs = [one.timed() for one in self.together.test_programs(crates) or ()]
         if not programs:
             raise RuntimeError(f"the tests of {' and '.join(crates)} do not build")
+        lived = []
         with ThreadPoolExecutor(self.given.jobs) as pool:
             noticed = pool.map(lambda one: _notices(programs, one["number"]), mutants)
-            return [one for one, is_noticed in zip(mutants, noticed, strict=True) if not is_noticed]
+            for mutant, is_noticed in zip(mutants, noticed, strict=True):
+                if not is_noticed:
+                    print(f"not noticed by {' and '.join(crates)}: {mutant['name']}", flush=True)
+                    lived.append(mutant)
+        return lived
 
     def _outcome_apart(self, mutant: Mutant) -> _Outcome:
         """Builds a mutant by itself, and tests it."""
