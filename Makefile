@@ -15,6 +15,8 @@ CASE ?=
 ARGS ?=
 
 WHEEL_DOCS := crates/python/fairport.data/data/share/doc/fairport
+# a workspace of its own
+ONE_PROGRAM := validation/mutants/one-program
 WHAT ?=
 
 .PHONY: help demo test lint wheel $(WHEEL_DOCS) bench validate attack mutants kernel-diff renew clean
@@ -31,6 +33,7 @@ demo: $(VENV)/.built  ## run the first scenario, `outcast`, with four seeds, and
 # The files of tests/repo come first: they have the longest tests.
 test: $(VENV)/.built  ## run every test, Rust and Python
 	$(CARGO) test --workspace --locked
+	$(CARGO) test --manifest-path $(ONE_PROGRAM)/Cargo.toml --target-dir target/one-program --locked
 	$(BIN)/python -m pytest -m "not alone" --numprocesses logical --dist loadfile --no-loadscope-reorder tests/repo tests/python
 	$(BIN)/python -m pytest -m "alone" tests/repo tests/python
 
@@ -41,6 +44,8 @@ lint: $(VENV)/.built  ## check format, lints, types, rustdoc's links and the dep
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	$(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --locked
+	$(CARGO) fmt --manifest-path $(ONE_PROGRAM)/Cargo.toml --check
+	$(CARGO) clippy --manifest-path $(ONE_PROGRAM)/Cargo.toml --target-dir target/one-program --all-targets --locked -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict python benches validation examples tests/repo
@@ -66,7 +71,7 @@ $(WHEEL_DOCS):
 attack: $(VENV)/.built  ## attack the command line with bad input and damaged files: ARGS="--seconds 600 --seed 5"
 	$(BIN)/python -m validation attack $(ARGS)
 
-mutants: $(VENV)/.built  ## change the code and see which changes no test notices (hours); a sample, with cargo-mutants and cosmic-ray
+mutants: $(VENV)/.built  ## change the code and see which changes no test notices (hours); a sample, with cargo-mutants and cosmic-ray; ARGS="--rust all"
 	$(BIN)/python -m validation mutants $(ARGS)
 
 bench: $(VENV)/.built  ## measure speed and memory here; CASE=million-flows: a million flows on k = 8

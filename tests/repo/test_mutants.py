@@ -59,19 +59,37 @@ def test_a_survivor_is_accepted_where_nothing_else_in_its_line_has_changed(
     assert mutants.python._is_accepted(before, after) is is_accepted
 
 
-def test_only_the_mutants_that_were_drawn_count(
-    mutants: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_error_belongs_to_the_mutant_in_which_it_is(mutants: ModuleType, tmp_path: Path) -> None:
+    text = (
+        "if chosen() != 7 && chosen() != 8 { a } else if crate :: mutating :: is (7u32) { b }"
+        " else if crate :: mutating :: is (8u32) { c } else { crate :: mutating :: end () } ; d"
+    )
+    (tmp_path / "a.rs").write_text(text)
+    tree = mutants.programs.Tree(tmp_path, tmp_path)
+
+    def found(*places: str) -> set[int]:
+        spans = [
+            {"file_name": "a.rs", "byte_start": text.index(place), "is_primary": place == places[0]}
+            for place in places
+        ]
+        return set(tree._mutants_of({"spans": spans}))
+
+    assert found("{ b }") == {7}
+    assert found("{ c }", "{ b }") == {8}
+    # the error is in the types of what comes after, and the mutant is named besides
+    assert found("; d", "{ b }") == {7}
+    assert found("; d") == set()
+
+
+@pytest.mark.parametrize("line", [("false",), ("sleep", "60")])
+def test_a_program_that_fails_or_takes_too_long_has_no_output(
+    mutants: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: tuple[str, ...]
 ) -> None:
-    (tmp_path / "source").mkdir()
-    # one of three that were drawn does not compile, and two were tested besides
-    outcomes = {"caught": "a.rs:1: x\nb.rs:9: y\n", "missed": "a.rs:2: x\nb.rs:8: z\n"}
+    monkeypatch.setattr(mutants.programs, "LEAST_SECONDS", 1)
+    monkeypatch.setattr(mutants.programs, "CLOCK_FACTOR", 0.1)
+    assert mutants.programs.Program(line, tmp_path, 0.0).output(1) is None
 
-    def program(*_: object, **__: object) -> None:
-        (tmp_path / "output/mutants.out").mkdir(parents=True)
-        for name, text in (outcomes | {"timeout": ""}).items():
-            (tmp_path / f"output/mutants.out/{name}.txt").write_text(text)
 
-    monkeypatch.setattr(mutants.rust.subprocess, "run", program)
-    drawn = ["a.rs:1: x", "a.rs:2: x", "a.rs:3: x"]
-    found = mutants.rust._outcome(tmp_path, "tcp", ("tcp",), drawn)
-    assert (found.noticed, found.endless, found.missed) == (1, 0, ["a.rs:2: x"])
+def test_a_program_knows_its_mutant(mutants: ModuleType, tmp_path: Path) -> None:
+    line = ("sh", "-c", "echo $FAIRPORT_MUTANT")
+    assert mutants.programs.Program(line, tmp_path).output(17) == "17\n"

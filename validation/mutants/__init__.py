@@ -2,10 +2,11 @@
 
     make mutants
     make mutants ARGS="--rust 60 --python 10 --seed 2"
-    make mutants ARGS="--python 0 --rust 1000 --crates net --file 'crates/net/src/port.rs'"
+    make mutants ARGS="--python 0 --rust all --crates net --file 'crates/net/src/port.rs'"
 
-cargo-mutants changes `crates/net`, `tcp`, `sim` and `record`, cosmic-ray the Python files that
-decide results. All mutants take days, so a sample of each crate and each file is drawn by a seed.
+Changed are `crates/net`, `tcp`, `sim` and `record`, as cargo-mutants lists their mutants, and by
+cosmic-ray the Python files that decide results. A sample of each crate and each file is drawn by a
+seed; `--rust all` tests every mutant of a crate.
 `--publish` renews the rows of what was tested, and keeps the page's others. What is not installed
 is skipped with its reason. The work is done in a copy of the last commit. A mutant that no test can
 notice is named with its reason: for Rust in `.cargo/mutants.toml`, for Python in `python.ACCEPTED`.
@@ -51,7 +52,8 @@ def _test(folder: Path, given: argparse.Namespace) -> int:
         shutil.copy(library, copy / "python/fairport")
     found: list[Row] = []
     for counts, lived in chain(python.tested(copy, given), rust.tested(folder, given)):
-        row = Row((*counts, str(given.seed)), tuple(lived))
+        is_whole = given.rust is None and counts[0].startswith("crates/")
+        row = Row((*counts, "all" if is_whole else str(given.seed)), tuple(lived))
         found.append(row)
         print(" ".join(row.cells), *lived, sep="\n", flush=True)
     print(_report(found))
@@ -109,13 +111,17 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         "--python", type=int, default=OF_A_FILE, help=f"so many per file ({OF_A_FILE}); 0: none"
     )
     parser.add_argument(
-        "--rust", type=int, default=OF_A_CRATE, help=f"so many per crate ({OF_A_CRATE}); 0: none"
+        "--rust",
+        type=lambda text: None if text == "all" else int(text),
+        default=OF_A_CRATE,
+        help=f"so many per crate ({OF_A_CRATE}), or `all`; 0: none",
     )
     parser.add_argument("--crates", nargs="+", choices=list(rust.CRATES), help="of these only")
     parser.add_argument("--file", action="append", default=[], help="of this file of Rust only")
     parser.add_argument(
         "--own-tests", action="store_true", help="those of a crate only, which is quicker"
     )
+    parser.add_argument("--jobs", type=int, help="mutants tested at a time (as many as cores)")
     parser.add_argument("--seed", type=int, default=1, help="of the samples (1)")
     parser.add_argument("--folder", type=Path, help="keep the copy and its builds here")
     parser.add_argument(

@@ -1,8 +1,10 @@
-"""Mutants of the crates that decide results, by cargo-mutants: a sample drawn by a seed.
+"""Mutants of the crates that decide results, as cargo-mutants lists them: a sample, or all.
 
-A change is tested with the tests of its own crate; what these do not notice, with those of the
-crates that run on it. These tests state facts. What they do not notice the guarded runs may: the
-suite fails if a fingerprint of tests/repo/fingerprints.json moves, but it does not say why. So
+`one-program` writes the mutants into a copy of the sources at once, so that all need one build. A
+mutant that cannot be chosen at run time (in a constant, for instance) is built apart, if there are
+few such. A change is tested with the tests of its own crate; what these do not notice, with those
+of the crates that run on it. These tests state facts. What they do not notice the guarded runs may:
+the suite fails if a fingerprint of tests/repo/fingerprints.json moves, but it does not say why. So
 these are counted apart. `.cargo/mutants.toml` lists the files that are left out, and the survivors
 that are accepted, each with its reason.
 """
@@ -11,114 +13,181 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import re
-import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from validation.mutants.programs import Program, Tree
+
 # the crates, and whose tests see what they do
 CRATES = {"record": ("sim",), "net": ("sim",), "tcp": ("sim", "drill"), "sim": ()}
-# A change that makes a test endless counts as noticed. An endless loop ends by its own processor
-# time, so that a busy machine makes nothing endless; what sleeps for ever ends by the clock.
-PROCESSOR_SECONDS = 300
-CLOCK_SECONDS = 900
-_CHEAP = {
-    "CARGO_INCREMENTAL": "1",
-    "CARGO_PROFILE_DEV_DEBUG": "0",
-    "CARGO_PROFILE_TEST_DEBUG": "0",
-    # property tests try fewer examples
-    "PROPTEST_CASES": "32",
-}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of some mutants; those that do not compile count as none."""
-
-    noticed: int
-    endless: int
-    missed: list[str]
+# if more than so many of a crate cannot be chosen at run time, they are not tested
+MOST_APART = 20
+Mutant = dict[str, Any]
 
 
 def tested(folder: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
     """A row of the table, and what survived the tests that state facts, per crate."""
-    if not given.rust:
+    if given.rust == 0:
         return
     if shutil.which("cargo-mutants") is None:
         print("skipped: mutants of Rust (cargo install --locked cargo-mutants)", file=sys.stderr)
         return
+    source, copy = folder / "source", folder / "one-program"
+    shutil.copytree(source, copy, dirs_exist_ok=True, copy_function=shutil.copy)
+    trees = Tree(copy, folder / "target"), Tree(source, folder / "target-apart")
     for crate in given.crates or CRATES:
-        every = _listed(folder, crate, given.file)
-        draw = random.Random(f"{given.seed}/{crate}")
-        chosen = sorted(draw.sample(every, min(given.rust, len(every))))
-        first = _outcome(folder, crate, (crate,), chosen)
-        missed = first.missed
-        if missed and CRATES[crate] and not given.own_tests:
-            missed = _outcome(folder, crate, CRATES[crate], missed).missed
-        count = first.noticed + first.endless + len(first.missed)
-        killed = count - len(missed)
-        guarded = "" if given.own_tests else str(killed + _guarded(folder, crate, missed))
-        yield [f"crates/{crate}", str(len(every)), str(count), str(killed), guarded], missed
+        every = _listed(source, crate, given.file)
+        names = sorted(every)
+        if given.rust is not None:
+            draw = random.Random(f"{given.seed}/{crate}")
+            names = sorted(draw.sample(names, min(given.rust, len(names))))
+        outcome = _Crate(crate, given, *trees).outcome([every[name] for name in names])
+        lived = sorted(mutant["name"] for mutant in outcome.lived)
+        killed = outcome.tested - len(lived)
+        guarded = "" if given.own_tests else str(killed + outcome.guarded)
+        yield [f"crates/{crate}", str(len(every)), str(outcome.tested), str(killed), guarded], lived
 
 
-def _listed(folder: Path, crate: str, files: Sequence[str]) -> list[str]:
-    """Every mutant of the crate, by the name that cargo-mutants gives it."""
-    chosen = [word for file in files for word in ("--file", file)]
-    return _list(folder, crate, *chosen).splitlines()
-
-
-def _list(folder: Path, crate: str, *options: str) -> str:
-    line = ["cargo", "mutants", "--list", "--package", f"fairport-{crate}", *options]
-    found = subprocess.run(line, cwd=folder / "source", capture_output=True, text=True, check=True)
-    return found.stdout
-
-
-def _outcome(folder: Path, crate: str, tests: Sequence[str], names: Sequence[str]) -> Outcome:
-    """Tests these mutants of a crate with the tests of some crates."""
-    output = folder / "output"
-    shutil.rmtree(output, ignore_errors=True)
-    line = ["cargo", "mutants", "--in-place", "--package", f"fairport-{crate}"]
-    line += [word for test in tests for word in ("--test-package", f"fairport-{test}")]
-    # Whatever `--re` says, cargo-mutants 27 also tests every "delete field" of the files it reads.
-    # So it reads the files of these only, and what it tests besides does not count.
-    files = sorted({name.partition(":")[0] for name in names})
+def _listed(source: Path, crate: str, files: Sequence[str]) -> dict[str, Mutant]:
+    """Every mutant of the crate by its name, with its number."""
+    line = ["cargo", "mutants", "--list", "--json", "--diff", "--package", f"fairport-{crate}"]
     line += [word for file in files for word in ("--file", file)]
-    line += [word for name in names for word in ("--re", f"^{re.escape(name)}$")]
-    line += ["--timeout", str(CLOCK_SECONDS), "--build-timeout", "1800"]
-    line += ["--no-times", "--colors", "never", "--output", str(output), "--", "--lib", "--tests"]
-    subprocess.run(
-        line,
-        cwd=folder / "source",
-        env=_environment(folder),
-        check=False,
-        preexec_fn=_limit_processor_time,
-    )
-    found = output / "mutants.out"
-    caught, endless, missed = (
-        [name for name in (found / f"{of}.txt").read_text("utf-8").splitlines() if name in names]
-        for of in ("caught", "timeout", "missed")
-    )
-    return Outcome(len(caught), len(endless), missed)
+    found = subprocess.run(line, cwd=source, stdout=subprocess.PIPE, text=True, check=True)
+    mutants = enumerate(json.loads(found.stdout), 1)
+    return {mutant["name"]: {**mutant, "number": number} for number, mutant in mutants}
 
 
-def _guarded(folder: Path, crate: str, names: Sequence[str]) -> int:
-    """How many of these mutants move a guarded fingerprint, or end its run or make it endless."""
-    if not names:
-        return 0
-    diffs = {one["name"]: one for one in json.loads(_list(folder, crate, "--json", "--diff"))}
-    jobs = _guarded_jobs(folder)
-    # what differs without a change would count as noticed
-    if _moves(folder, jobs):
-        raise RuntimeError("the guarded runs have other fingerprints without any change")
-    return sum(_moves_with(folder, jobs, diffs[name]) for name in names)
+@dataclass
+class _Outcome:
+    """What became of some mutants; those that do not compile do not count."""
+
+    tested: int = 0
+    lived: Sequence[Mutant] = ()
+    guarded: int = 0
+    """How many of those that lived the guarded runs notice."""
+
+
+@dataclass(frozen=True)
+class _Crate:
+    name: str
+    given: argparse.Namespace
+    together: Tree
+    """The copy with many mutants in it."""
+    apart: Tree
+
+    def outcome(self, chosen: Sequence[Mutant]) -> _Outcome:
+        """Tests these mutants."""
+        compiling, apart = self._instrument(chosen)
+        outcome = self._outcome(compiling) if compiling else _Outcome()
+        if len(apart) > MOST_APART:
+            print(f"crates/{self.name}: not tested, to be built apart: {len(apart)}", flush=True)
+            apart = []
+        for mutant in apart:
+            alone = self._outcome_apart(mutant)
+            outcome.tested += alone.tested
+            outcome.lived = [*outcome.lived, *alone.lived]
+            outcome.guarded += alone.guarded
+        return outcome
+
+    def _instrument(self, chosen: Sequence[Mutant]) -> tuple[list[Mutant], list[Mutant]]:
+        """Writes the mutants into the copy: those that compile, and those to be built apart."""
+        manifest = str(Path(__file__).parent / "one-program/Cargo.toml")
+        line = ["cargo", "run", "--quiet", "--release", "--locked", "--manifest-path", manifest]
+        line += ["--target-dir", str(self.together.target / "one-program"), "--"]
+        sources = Path("crates", self.name, "src")
+        document = self.together.sources / "mutants.json"
+        left = list(chosen)
+        apart: list[Mutant] = []
+        bad = {0}
+        while bad:
+            # what an earlier turn wrote into files that have no mutants now
+            shutil.copytree(
+                self.apart.sources / sources,
+                self.together.sources / sources,
+                dirs_exist_ok=True,
+                copy_function=shutil.copy,
+            )
+            document.write_text(json.dumps(left), encoding="utf-8")
+            words = [*line, *map(str, (document, self.apart.sources, self.together.sources))]
+            done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+            numbers = set(map(int, done.stdout.split()))
+            apart += [mutant for mutant in left if mutant["number"] in numbers]
+            bad = self.together.not_compiling(self.name)
+            left = [mutant for mutant in left if mutant["number"] not in bad | numbers]
+        return left, apart
+
+    def _outcome(self, mutants: Sequence[Mutant]) -> _Outcome:
+        """Tests the mutants that are in the copy."""
+        lived = list(mutants)
+        for crates in self._tests():
+            if lived:
+                lived = self._survivors(crates, lived)
+        if not lived or self.given.own_tests:
+            return _Outcome(len(mutants), lived)
+        guard = self._guard(self.together)
+        # what differs without a change would count as noticed
+        if guard(0):
+            raise RuntimeError("the guarded runs have other fingerprints without any change")
+        return _Outcome(len(mutants), lived, sum(guard(one["number"]) for one in lived))
+
+    def _survivors(self, crates: Sequence[str], mutants: Sequence[Mutant]) -> list[Mutant]:
+        """Those that the tests of these crates do not notice."""
+        programs = [one.timed() for one in self.together.test_programs(crates) or ()]
+        if not programs:
+            raise RuntimeError(f"the tests of {' and '.join(crates)} do not build")
+        lived = []
+        with ThreadPoolExecutor(self.given.jobs) as pool:
+            noticed = pool.map(lambda one: _notices(programs, one["number"]), mutants)
+            for mutant, is_noticed in zip(mutants, noticed, strict=True):
+                if not is_noticed:
+                    print(f"not noticed by {' and '.join(crates)}: {mutant['name']}", flush=True)
+                    lived.append(mutant)
+        return lived
+
+    def _outcome_apart(self, mutant: Mutant) -> _Outcome:
+        """Builds a mutant by itself, and tests it."""
+        file = self.apart.sources / mutant["file"]
+        before = file.read_text("utf-8")
+        subprocess.run(["patch", "--silent", file], input=mutant["diff"], text=True, check=True)
+        try:
+            for crates in self._tests():
+                programs = self.apart.test_programs(crates)
+                if programs is None:
+                    return _Outcome()
+                if _notices(programs, 0):
+                    return _Outcome(1)
+            return _Outcome(1, [mutant], not self.given.own_tests and self._guard(self.apart)(0))
+        finally:
+            file.write_text(before, "utf-8")
+
+    def _tests(self) -> list[tuple[str, ...]]:
+        """Whose tests are tried, one after the other."""
+        others = () if self.given.own_tests else CRATES[self.name]
+        return [crates for crates in ((self.name,), others) if crates]
+
+    def _guard(self, tree: Tree) -> Callable[[int], bool]:
+        """Whether a mutant moves a guarded fingerprint, or ends its run or makes it endless."""
+        program = tree.job_program()
+        jobs = {
+            Program((program or "", str(job)), tree.sources): fingerprint
+            for job, fingerprint in _guarded_jobs(tree.target).items()
+        }
+        return lambda number: any(
+            (job.output(number) or " ").split()[-1:] != [fingerprint]
+            for job, fingerprint in jobs.items()
+        )
+
+
+def _notices(programs: Sequence[Program], number: int) -> bool:
+    return any(program.output(number) is None for program in programs)
 
 
 def _guarded_jobs(folder: Path) -> dict[Path, str]:
@@ -135,46 +204,3 @@ def _guarded_jobs(folder: Path) -> dict[Path, str]:
         file.write_text(json.dumps(job_of(fp.scenario(scenario).patch(overrides)).document))
         found[file] = guard.expected()[name]["fingerprint"]
     return found
-
-
-def _moves_with(folder: Path, jobs: dict[Path, str], mutant: dict[str, Any]) -> bool:
-    file = folder / "source" / mutant["file"]
-    before = file.read_text("utf-8")
-    subprocess.run(["patch", "--silent", file], input=mutant["diff"], text=True, check=True)
-    try:
-        return _moves(folder, jobs)
-    finally:
-        file.write_text(before, "utf-8")
-
-
-def _moves(folder: Path, jobs: dict[Path, str]) -> bool:
-    """Whether any job has another fingerprint with the engine as it is in the copy now."""
-    line = ["cargo", "build", "--quiet", "--package", "fairport-sim", "--example", "job"]
-    subprocess.run(line, cwd=folder / "source", env=_environment(folder), check=True)
-    program = folder / "target/debug/examples/job"
-    return any(_fingerprint(program, job) != expected for job, expected in jobs.items())
-
-
-def _fingerprint(program: Path, job: Path) -> str:
-    """Nothing if the run fails or is endless."""
-    try:
-        done = subprocess.run(
-            [program, job],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=CLOCK_SECONDS,
-            preexec_fn=_limit_processor_time,
-        )
-    except subprocess.TimeoutExpired:
-        return ""
-    return done.stdout.split()[-1] if done.returncode == 0 else ""
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    return {**os.environ, **_CHEAP, "CARGO_TARGET_DIR": str(folder / "target")}
-
-
-def _limit_processor_time() -> None:
-    """Every process of the tests gets this much processor time."""
-    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))

@@ -220,4 +220,36 @@ mod tests {
         let pairs = fates.windows(2).filter(|pair| pair[0] && pair[1]).count();
         assert!((pairs as f64 / 1e5 - 0.01).abs() < 0.0015);
     }
+
+    #[test]
+    fn a_port_has_the_losses_that_name_it_and_those_of_all_switches_the_last_one_first() {
+        let topology = crate::topology::star(2).expect("two hosts");
+        let is_of_switch = |port: &PortId| !topology.node(topology.port(*port).node).is_host;
+        let ports: Vec<PortId> = (0..topology.ports().len() as u32).map(PortId).collect();
+        let of_switch: Vec<PortId> = ports.iter().copied().filter(is_of_switch).collect();
+        let of_host = ports
+            .iter()
+            .find(|port| !is_of_switch(port))
+            .expect("a NIC");
+        let on_off = |drops, at| Config::OnOff {
+            at,
+            drops,
+            off_ps: Duration::from_us(5),
+        };
+        let named = LossyPorts::Named(vec![topology.port_name(of_switch[0])]);
+        let configs = [on_off(3, LossyPorts::AllOfSwitches), on_off(2, named)];
+        let losses = Losses::new(&configs, &topology, 1).expect("these ports are there");
+        // lengths of the first runs, one after the other
+        let runs = |port: PortId| {
+            let first_run = |loss| lost(loss, 20).split(|lost| !lost).map(<[bool]>::len).max();
+            losses
+                .at(port)
+                .into_iter()
+                .filter_map(first_run)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(runs(of_switch[0]), [2, 3]);
+        assert_eq!(runs(of_switch[1]), [3]);
+        assert_eq!(runs(*of_host), [0; 0]);
+    }
 }

@@ -146,4 +146,23 @@ mod tests {
             assert!(text.contains("queue.thresholds"), "{text}");
         }
     }
+
+    #[test]
+    fn a_threshold_has_room_for_one_packet_of_the_mtu() {
+        let topology = star(2).expect("two hosts");
+        let customs = CustomQueues::default();
+        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let port = network.port(PortId(0), Rate::from_bps(1_000_000_000));
+        let is_refused = |limit| {
+            let config = Config {
+                limit,
+                count_in_service: false,
+                thresholds_ppb: vec![500_000_000],
+            };
+            config.build(&port).is_err()
+        };
+        assert!(!is_refused(Limit::Bytes(2 * port.full_frame_bytes())));
+        assert!(is_refused(Limit::Bytes(2 * port.full_frame_bytes() - 2)));
+        assert!(!is_refused(Limit::Packets(2)));
+    }
 }
