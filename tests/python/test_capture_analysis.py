@@ -206,6 +206,28 @@ def test_stamps_that_are_months_apart_make_a_scenario_too(
     assert 100 * 86_400 < found.scenario.duration.seconds < 107 * 86_400
 
 
+@pytest.mark.parametrize("days", [212, 214, 10_000])
+def test_a_stamp_that_does_not_fit_into_a_run_is_an_error_that_names_the_packet(
+    undirected: tuple[str, str], tmp_path: Path, days: int
+) -> None:
+    # times of a run are 64 bits of ps, which hold 213 days
+    damaged, at = bytearray(Path(undirected[1]).read_bytes()), 24
+    for _ in range(4):
+        at += 16 + int.from_bytes(damaged[at + 8 : at + 12], "little")
+    second = int.from_bytes(damaged[at : at + 4], "little") + days * 86_400
+    damaged[at : at + 4] = second.to_bytes(4, "little")
+    files = [undirected[0], str(tmp_path / "damaged.pcap")]
+    Path(files[1]).write_bytes(damaged)
+    if days < 213:
+        assert analyse(files[1:]).summary["simulated_s"] >= days * 86_400
+        return
+    for given in ([Source(files[0], "ingress"), Source(files[1], "egress")], files[1:]):
+        with pytest.raises(CaptureError, match=f"packet 5 is {days} days") as refused:
+            analyse(given)
+        assert "damaged.pcap" in str(refused.value)
+        assert "editcap" in refused.value.remedy
+
+
 @pytest.fixture(scope="module")
 def undirected(outcast: Captured, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """What comes in, and the output in both directions, as tcpdump writes them."""

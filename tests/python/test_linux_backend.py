@@ -188,6 +188,10 @@ def test_means_over_a_run_leave_out_the_time_before_it() -> None:
     # busy for 0.8 of 2.5 s, all of them within the last 2
     assert tables["ports"]["busy_share"] == pytest.approx([1.0])
     assert tables["ports"]["queue_mean_bytes"] == pytest.approx([1.25])
+    # no line sends more than all the time: what was accepted and waits at the end is not sent yet
+    outcome = {"tables": {"ports": {"busy_share": np.array([0.9])}}, "flows": []}
+    tables = linux.measured.arrays(outcome, report, hosts={}, lead_s=0.5, duration_s=2.0)
+    assert tables["ports"]["busy_share"] == pytest.approx([1.0])
 
 
 def test_a_measurement_that_waits_for_no_flow_begins_with_the_run() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import fairport as fp
+import numpy as np
 import polars as pl
 import pytest
 from conftest import lack_of_bpf
@@ -17,7 +18,7 @@ from fairport.errors import BackendError, ScenarioError
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
-from fairport.backends.linux import gate, shapers
+from fairport.backends.linux import gate, queue_trace, shapers
 
 pytestmark = pytest.mark.alone
 
@@ -111,3 +112,18 @@ def test_what_bridges_cannot_be_is_refused(change: dict[str, Any], problem: str)
         scenario |= {"traffic": [{"from": "h1", "to": "h0"}]}
     with pytest.raises(ScenarioError, match=problem):
         fp.run(scenario, seed=1, backend="linux")
+
+
+def test_a_port_is_not_busy_with_what_arrives_after_the_run() -> None:
+    port = shapers.PortInterface("s0:0", 0, "p0", index=7, is_to_host=True, rate_bps=8_000_000)
+    task = queue_trace.QueueTask("", [port], run_s=1.0, interval_s=0.1)
+    # 1000 bytes take 1 ms; the clock is at 5 s when the run begins
+    arrived = np.zeros(600, queue_trace._EVENT)
+    arrived["port"], arrived["length"] = port.index, 1000
+    arrived["at_ns"] = 5_000_000_000 + 4_000_000 * np.arange(600)
+    drops = queue_trace._Drops()
+    for _ in arrived:
+        drops.arrived(0, 0, 0)
+    ports = queue_trace._ports(arrived, drops, [], task, zero=5.0)
+    assert ports["busy_share"] == pytest.approx([0.251])
+    assert ports["packets"] == [600]

@@ -46,7 +46,7 @@ pub struct Connection {
     finished: bool,
     /// the application closes as soon as its peer has
     pub(crate) closes_with_peer: bool,
-    /// its peer closed first
+    /// its peer had closed when it closed
     closes_last: bool,
     /// every deadline, of both halves
     pub(crate) timers: Timers,
@@ -139,15 +139,24 @@ impl Connection {
     /// The application is done: FIN follows the last byte written, also where the handshake is not over
     /// yet. RFC 9293 3.10.4 would drop the connection then; that is [`Self::abort`].
     pub fn close(&mut self) {
-        self.finished = false;
+        self.begin_close();
         self.sender.close();
     }
 
     /// The application stops: what it wrote and was not sent yet never will be; FIN follows what
     /// was.
     pub fn stop(&mut self) {
-        self.finished = false;
+        self.begin_close();
         self.sender.stop();
+    }
+
+    /// All is finished once the FIN is acknowledged, even if all data was before. If the peer's FIN is here
+    /// already, this end closes last (RFC 9293 3.6).
+    fn begin_close(&mut self) {
+        self.finished = false;
+        if !self.sender.is_closing() {
+            self.closes_last = self.receiver.is_closed();
+        }
     }
 
     /// A segment came, in a packet without ECN.
@@ -213,8 +222,7 @@ impl Connection {
             };
             self.receiver.on_data(&mut self.timers, now, segment, own);
             if self.receiver.is_closed() && self.closes_with_peer && !self.sender.is_closing() {
-                self.closes_last = true;
-                self.sender.close();
+                self.close();
             }
         }
         if !self.finished && self.is_finished() {

@@ -56,6 +56,38 @@ fn the_end_that_closes_last_is_gone_once_its_fin_is_acknowledged() {
     assert_eq!(peer.end.gauges().acked_bytes, 0);
 }
 
+/// RFC 9293 3.6: it was done before its peer closed, and its FIN is waited for all the same. Its data is
+/// acknowledged before the peer's FIN comes, with it, or with the last ACK.
+#[test]
+fn who_has_sent_everything_before_its_peer_closes_is_gone_once_its_fin_is_acknowledged() {
+    for acknowledged in ["before", "with", "after"] {
+        let mut peer = Peer::opened(&today(&json!({})));
+        assert_eq!(peer.writes(2), all(0..2));
+        if acknowledged == "before" {
+            peer.at(100).acks(2);
+            assert_eq!(peer.log.finished, Some(peer.now));
+        }
+        let known = if acknowledged == "after" { 0 } else { 2000 };
+        assert_eq!(
+            fin(peer.at(110), known),
+            [(2001, 2, true)],
+            "{acknowledged}"
+        );
+        assert!(!peer.end.is_finished(), "its FIN is on its way");
+        let mut last = peer.at(210).segment(2001);
+        last.seq = 2;
+        peer.gets(&last);
+        assert!(peer.end.is_finished());
+        assert_eq!(
+            (peer.log.finished, peer.due_us()),
+            (Some(peer.now), None),
+            "{acknowledged}"
+        );
+        assert_eq!(fin(peer.at(220), 2001), [], "{acknowledged}");
+        assert_eq!(peer.end.gauges().acked_bytes, 2000);
+    }
+}
+
 /// RFC 9293 3.6, half-close: one side is done, and the other goes on.
 #[test]
 fn who_does_not_close_with_its_peer_goes_on_writing() {
@@ -70,6 +102,8 @@ fn who_does_not_close_with_its_peer_goes_on_writing() {
     peer.gets(&last);
     assert!(peer.end.is_finished());
     assert_eq!(peer.end.gauges().acked_bytes, 2000);
+    // it closed last all the same, so it is gone
+    assert_eq!(fin(peer.at(120), 2000), []);
 }
 
 #[test]

@@ -81,7 +81,7 @@ pub(crate) struct Analysis {
 ///
 /// # Errors
 /// If a file cannot be opened or is no capture; if no file holds TCP or UDP; if the sides given do not share
-/// a packet.
+/// a packet; if stamps are more than 213 days apart.
 pub fn analyse(
     sources: &[Source],
     options: &Options,
@@ -96,6 +96,9 @@ pub fn analyse(
         reading.advance(file, &layout, options.tunnels)?;
     }
     let mut analysis = Analysis::new(layout, &readings, options)?;
+    for reading in &mut readings {
+        reading.starts_at(analysis.start_ns)?;
+    }
     match readings.as_mut_slice() {
         [reading] if analysis.switch.is_none() => analysis.read_one(reading, options, goes_on)?,
         readings => analysis.read(readings, options, goes_on)?,

@@ -11,6 +11,10 @@ use crate::layout::Layout;
 use crate::packet::{Packet, decode};
 use crate::taps::{Source, check_links};
 
+const DAY_NS: u64 = 86_400_000_000_000;
+/// The longest time of a run, in which times are 64 bits of ps: 213 days.
+const LONGEST_NS: u64 = 213 * DAY_NS;
+
 /// What was read of a file.
 #[derive(Clone, Debug, Default)]
 pub struct FileSummary {
@@ -32,6 +36,8 @@ pub(crate) struct Reading {
     summary: FileSummary,
     pub(crate) next: Option<Next>,
     is_over: bool,
+    /// stamps after this one do not fit into a run
+    last_ns: u64,
 }
 
 /// A packet of TCP or UDP, and what its capture says of it.
@@ -53,7 +59,34 @@ impl Reading {
             capture,
             next: None,
             is_over: false,
+            last_ns: u64::MAX,
         })
+    }
+
+    /// The run begins at `start_ns`, and nothing comes more than [`LONGEST_NS`] after that.
+    pub(crate) fn starts_at(&mut self, start_ns: u64) -> Result<(), Error> {
+        self.last_ns = start_ns.saturating_add(LONGEST_NS);
+        match &self.next {
+            Some(next) if next.packet.time_ns > self.last_ns => {
+                Err(self.too_late(next.packet.time_ns))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The last packet that was read lies too long after the first of all.
+    #[cold]
+    fn too_late(&self, time_ns: u64) -> Error {
+        let first_ns = self.last_ns.saturating_sub(LONGEST_NS);
+        let days = time_ns.saturating_sub(first_ns) / DAY_NS;
+        let number = self.summary.packets;
+        Error::new(
+            &self.summary.file,
+            format!(
+                "the stamp of packet {number} is {days} days after the first packet; an analysis spans 213 days"
+            ),
+            "correct the stamp, or cut the capture: editcap -A START -B STOP IN OUT",
+        )
     }
 
     /// Goes on to the next packet of TCP or UDP.
@@ -98,6 +131,9 @@ impl Reading {
                 continue;
             };
             packet.time_ns = layout.clocks[file].aligned(time_ns);
+            if packet.time_ns > self.last_ns {
+                return Err(self.too_late(packet.time_ns));
+            }
             put(Next {
                 packet,
                 side: layout.side(file, interface, direction),

@@ -29,22 +29,22 @@ impl Duration {
 
     /// From nanoseconds.
     pub const fn from_ns(ns: u64) -> Self {
-        Self(ns * 1_000)
+        Self(ns.saturating_mul(1_000))
     }
 
     /// From microseconds.
     pub const fn from_us(us: u64) -> Self {
-        Self(us * 1_000_000)
+        Self(us.saturating_mul(1_000_000))
     }
 
     /// From milliseconds.
     pub const fn from_ms(ms: u64) -> Self {
-        Self(ms * 1_000_000_000)
+        Self(ms.saturating_mul(1_000_000_000))
     }
 
     /// From whole seconds.
     pub const fn from_secs(s: u64) -> Self {
-        Self(s * 1_000_000_000_000)
+        Self(s.saturating_mul(1_000_000_000_000))
     }
 
     /// In picoseconds.

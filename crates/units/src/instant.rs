@@ -29,22 +29,22 @@ impl Instant {
 
     /// Nanoseconds after the start of the run.
     pub const fn from_ns(ns: u64) -> Self {
-        Self(ns * 1_000)
+        Self(ns.saturating_mul(1_000))
     }
 
     /// Microseconds after the start of the run.
     pub const fn from_us(us: u64) -> Self {
-        Self(us * 1_000_000)
+        Self(us.saturating_mul(1_000_000))
     }
 
     /// Milliseconds after the start of the run.
     pub const fn from_ms(ms: u64) -> Self {
-        Self(ms * 1_000_000_000)
+        Self(ms.saturating_mul(1_000_000_000))
     }
 
     /// Whole seconds after the start of the run.
     pub const fn from_secs(s: u64) -> Self {
-        Self(s * 1_000_000_000_000)
+        Self(s.saturating_mul(1_000_000_000_000))
     }
 
     /// In picoseconds after the start of the run.
@@ -147,6 +147,10 @@ mod tests {
         let mut deadline = Instant::from_ps(u64::MAX - 1);
         deadline += Duration::from_ps(5);
         assert_eq!(deadline, Instant::NEVER);
+        // 213.5 days fit
+        assert_eq!(Instant::from_secs(214 * 86_400), Instant::NEVER);
+        assert_eq!(Instant::from_ns(u64::MAX / 1000 + 1), Instant::NEVER);
+        assert!(Instant::from_ns(u64::MAX / 1000) < Instant::NEVER);
     }
 
     #[test]

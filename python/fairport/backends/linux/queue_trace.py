@@ -195,7 +195,7 @@ def _outcome(
                 "bytes": np.array([one[2] for one in samples], dtype=np.uint64),
                 "packets": np.array([one[3] for one in samples], dtype=np.uint64),
             },
-            "ports": _ports(arrived, drops, samples, task),
+            "ports": _ports(arrived, drops, samples, task, zero),
         },
     }
 
@@ -280,7 +280,10 @@ def _ports(
     drops: _Drops,
     samples: Sequence[tuple[float, int, int, int]],
     task: QueueTask,
+    zero: float,
 ) -> dict[str, np.ndarray]:
+    # what arrived after the run's end does not make the run busier
+    in_time = arrived[arrived["at_ns"] <= (zero + task.run_s) * 1e9]
     waiting: dict[int, list[int]] = {port.number: [0] for port in task.ports}
     for _, number, backlog, _ in samples:
         waiting[number].append(backlog)
@@ -288,15 +291,15 @@ def _ports(
     def column(kind: type, value: Callable[[PortInterface], Any]) -> np.ndarray:
         return np.array([value(port) for port in task.ports], dtype=kind)
 
-    def length(port: PortInterface) -> int:
-        return int(arrived["length"][arrived["port"] == port.index].sum())
+    def length(port: PortInterface, of: np.ndarray) -> int:
+        return int(of["length"][of["port"] == port.index].sum())
 
     def accepted(port: PortInterface) -> int:
         return drops.by_port[port.number] - drops.dropped_at[port.number]
 
-    def sent(port: PortInterface) -> float:
+    def sent(port: PortInterface, of: np.ndarray = arrived) -> float:
         # of what arrived, what was not dropped
-        return length(port) * accepted(port) / max(1, drops.by_port[port.number])
+        return length(port, of) * accepted(port) / max(1, drops.by_port[port.number])
 
     return {
         "port": column(np.uint32, lambda port: port.number),
@@ -307,7 +310,7 @@ def _ports(
         "queue_mean_bytes": column(float, lambda port: np.mean(waiting[port.number])),
         "queue_max_bytes": column(np.uint64, lambda port: max(waiting[port.number])),
         "busy_share": column(
-            float, lambda port: min(1.0, sent(port) * 8 / (port.rate_bps * task.run_s))
+            float, lambda port: min(1.0, sent(port, in_time) * 8 / (port.rate_bps * task.run_s))
         ),
         "flows": column(np.uint32, lambda _: 0),
     }

@@ -1,0 +1,103 @@
+//! What loss recovery and acknowledgement make of rare orders of events, ACK by ACK.
+
+mod pair;
+mod peer;
+
+use fairport_tcp::CaState;
+use peer::{NOTHING, Peer, all, today};
+use serde_json::json;
+
+/// `__tcp_ack_snd_check`: each gap has three ACKs at once before some are held back, also where it begins just where a
+/// gap of short segments was filled.
+#[test]
+fn a_gap_behind_one_that_was_filled_has_three_acks_at_once_as_well() {
+    let mut peer = Peer::opened(&today(&json!({"ack_policy": "delayed"})));
+    let mut arrives = |seq: u32, payload: u16| {
+        let mut data = peer.segment(0);
+        (data.seq, data.payload) = (seq, payload);
+        peer.gets(&data);
+        peer.polls().len()
+    };
+    // two full segments are acknowledged
+    assert_eq!((arrives(1, 1000), arrives(1001, 1000)), (0, 1));
+    // a gap of one short segment, and what fills it
+    assert_eq!((arrives(2101, 100), arrives(2001, 100)), (1, 1));
+    // the next gap begins at 2201
+    let acks: Vec<usize> = (0..5).map(|it| arrives(2301 + 100 * it, 100)).collect();
+    assert_eq!(acks, [1, 1, 1, 0, 0]);
+}
+
+/// RFC 5682 3.1 step 1, `tcp_enter_loss`: a timeout during loss recovery is not questioned. So what is lost goes out
+/// again, and not new data first.
+#[test]
+fn after_a_timeout_during_recovery_what_is_lost_goes_before_new_data() {
+    for (during_recovery, next) in [(true, vec![1, 2]), (false, vec![10, 11])] {
+        let mut peer = Peer::opened(&today(&json!({"tail_loss_probe": false})));
+        assert_eq!(peer.writes(20), all(0..10));
+        if during_recovery {
+            peer.at(100).sacks(0, &[(7, 10)]);
+            assert_eq!(peer.info().ca_state, CaState::Recovery);
+        }
+        let (due, sent) = peer.wakes();
+        assert_eq!(
+            (peer.info().ca_state, sent),
+            (CaState::Loss, vec![0]),
+            "{due}"
+        );
+        let blocks: &[(u32, u32)] = if during_recovery { &[(7, 10)] } else { &[] };
+        peer.at(due / 1000 + 100);
+        assert_eq!(peer.sacks(1, blocks), next, "{during_recovery}");
+    }
+}
+
+/// RFC 5827 3.2: each ACK is looked at, and one that acknowledges what was late leaves a small flight as well.
+#[test]
+fn early_retransmit_repairs_a_flight_that_became_small_without_a_new_sack() {
+    for (early_retransmit, again) in [(true, vec![2]), (false, vec![])] {
+        let settings = json!({
+            "early_retransmit": early_retransmit, "rack": false, "tail_loss_probe": false, "dsack": false,
+            "undo": false, "frto": false, "sack_rtt": false, "window_reduction": "at-once"
+        });
+        let mut peer = Peer::opened(&today(&settings));
+        assert_eq!(peer.writes(4), all(0..4));
+        // 0 and 1 are late, and 2 is lost
+        assert_eq!(peer.at(100).sacks(0, &[(3, 4)]), NOTHING);
+        assert_eq!(peer.at(101).sacks(2, &[(3, 4)]), again);
+    }
+}
+
+/// `tcp_mark_lost_retrans`: a retransmission is lost once something is SACKed that begins above `SND.NXT` as it was then,
+/// which the first new segment does not.
+#[test]
+fn under_fack_the_second_segment_sent_after_a_retransmission_shows_its_loss() {
+    let mut peer = Peer::opened(&today(&json!({
+        "rack": false, "fack": true, "tail_loss_probe": false, "frto": false, "window_reduction": "at-once"
+    })));
+    assert_eq!(peer.writes(30), all(0..10));
+    assert_eq!(peer.at(100).sacks(0, &[(1, 5)]), [0]);
+    let again = |peer: &Peer| peer.end.counters().retransmits;
+    // the window of five has room for new data
+    assert_eq!(peer.at(101).sacks(0, &[(1, 8)]), [10, 11]);
+    assert_eq!(again(&peer), 1);
+    peer.at(201).sacks(0, &[(1, 11)]);
+    assert_eq!(again(&peer), 1, "the first one sent after it");
+    peer.at(202).sacks(0, &[(1, 12)]);
+    assert_eq!(again(&peer), 2, "the second one");
+}
+
+/// A window that the pacer spreads over the round trip is used, though it never is full (`tcp_is_cwnd_limited`).
+#[test]
+fn a_window_that_sets_the_pace_grows() {
+    for by_round in [true, false] {
+        let mut peer = Peer::opened(&today(
+            &json!({"pacing": "window", "window_use_by_round": by_round}),
+        ));
+        peer.end.write_endless();
+        assert_eq!(peer.sends(), [0]);
+        for number in 1..9 {
+            assert_eq!(peer.wakes(), (10_000 * u64::from(number), vec![number]));
+        }
+        peer.at(89).acks(1);
+        assert_eq!(peer.window().0, 11, "{by_round}");
+    }
+}
