@@ -157,12 +157,24 @@ pub(crate) fn bench_of_ports(
 
 impl Bench {
     pub(crate) fn send(&mut self, at: Instant, sender: usize, size_bytes: u16, number: Number) {
+        self.send_ecn(at, sender, size_bytes, number, 0);
+    }
+
+    /// The same with an ECN codepoint.
+    pub(crate) fn send_ecn(
+        &mut self,
+        at: Instant,
+        sender: usize,
+        size_bytes: u16,
+        number: Number,
+        ecn: u8,
+    ) {
         let header = Header {
             flow: sender as u32,
             route: self.routes[sender],
             output: PortId(0),
             size_bytes,
-            ecn: 0,
+            ecn,
             class: 0,
         };
         let content = number;
