@@ -8,7 +8,7 @@ use fairport_net::discipline::{Backlog, DropTail, StepMarking};
 use fairport_net::limit::Limit;
 use fairport_net::queue::{Discipline, Queueing, Scheduler};
 use fairport_net::routing::DestinationSuffix;
-use fairport_net::scheduler::{LinuxSfq, PortFair, linux_sfq};
+use fairport_net::scheduler::{LinuxSfq, PortFair, Sfq, linux_sfq};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{bcube, star};
 use fairport_net::{Feeders, PortId, Topology};
@@ -280,4 +280,22 @@ fn a_forwarding_host_has_a_port_that_leads_to_itself() {
     }
     let star = star(2).unwrap();
     assert_eq!(star.own_port(star.hosts()[0]), None);
+}
+
+#[test]
+fn what_hosts_send_goes_into_the_buckets_that_they_are_placed_in() {
+    let (mut bench, _) = slow_port(|| {
+        let placed = vec![None, Some(0), Some(1)];
+        Queueing::Scheduled(Box::new(Scheduler::Sfq(Sfq::new(40, 2, 0, placed))))
+    });
+    // four of h1 before three of h2, all while the first is sent
+    for number in 0..4 {
+        bench.send(Instant::ZERO, 0, 1500, number);
+    }
+    for number in 4..7 {
+        bench.send(Instant::from_us(50), 1, 1500, number);
+    }
+    bench.run();
+    let received = bench.sinks.received.iter().map(|packet| packet.2);
+    assert!(received.eq([0, 1, 4, 2, 5, 3, 6]));
 }
