@@ -205,7 +205,7 @@ fn no_packet_is_forwarded_ahead_beyond_the_end() {
         feeders.add(&path);
         bench.network.forward_ahead(&feeders, &[], end);
         let stream = Stream::new(1, "spray", 0);
-        bench.routes = vec![bench.network.add_route(&[path.clone()], stream)];
+        bench.routes = vec![bench.network.add_route(std::slice::from_ref(&path), stream)];
         bench.send(Instant::ZERO, 0, 1500, 0);
         bench.send(Instant::ZERO, 0, 1500, 1);
         bench.network.advance(end, u64::MAX, &mut bench.sinks);
