@@ -340,4 +340,18 @@ mod tests {
         );
         assert_eq!(queue.pop_before(Instant::NEVER), None);
     }
+
+    #[test]
+    fn what_comes_a_whole_turn_of_the_wheel_later_comes_later() {
+        // slots of 1024 ps
+        let mut queue = EventQueue::new(4, Duration::ZERO);
+        for (id, slot) in [0, SLOTS as u64, 1, SLOTS as u64 - 1]
+            .into_iter()
+            .enumerate()
+        {
+            queue.insert(Instant::from_ps(slot << 10), id as u32, 0);
+        }
+        let order = std::iter::from_fn(|| queue.pop_before(Instant::NEVER));
+        assert!(order.map(|(_, id)| id).eq([0, 2, 3, 1]));
+    }
 }

@@ -252,4 +252,20 @@ mod tests {
         assert_eq!(runs(of_switch[1]), [3]);
         assert_eq!(runs(*of_host), [0; 0]);
     }
+
+    #[test]
+    fn of_a_billion_draws_alike_likely_just_so_many_lose() {
+        let stream = Stream::new(1, "loss", 0);
+        let draw = stream.clone().up_to(999_999_999);
+        let is_lost = |probability_ppb| {
+            let stream = stream.clone();
+            Loss::Random {
+                probability_ppb,
+                stream,
+            }
+            .takes(Instant::ZERO)
+        };
+        assert!(!is_lost(0) && is_lost(1_000_000_000));
+        assert!(!is_lost(draw) && is_lost(draw + 1));
+    }
 }

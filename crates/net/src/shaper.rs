@@ -356,4 +356,31 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_shaper_has_the_buckets_of_its_configuration_which_hold_a_full_frame() {
+        let tbf = |burst_bytes| Config::Tbf {
+            rate_bps: RATE,
+            burst_bytes,
+            timer_lateness_ps: Duration::ZERO,
+            hosts: false,
+        };
+        let htb = |burst_bytes, cburst_bytes| Config::Htb {
+            rate_bps: RATE,
+            burst_bytes,
+            cburst_bytes,
+            timer_lateness_ps: Duration::ZERO,
+            hosts: false,
+        };
+        let build = |config: Config| config.build(1518, Stream::new(1, "test", 0));
+        let sent = |config| releases(&mut build(config).expect("a full frame fits"), 4);
+        assert_eq!(sent(tbf(4000)), [0, 0, 40, 160]);
+        assert_eq!(sent(htb(15_360, 1600)), [0, 0, 112, 232]);
+        assert_eq!(sent(htb(1600, 15_360)), [0, 0, 112, 232]);
+        assert_eq!(sent(tbf(1518)), [0, 118, 238, 358]);
+        let refused = |config| build(config).map(|_| ()).expect_err("too small").field;
+        assert_eq!(refused(tbf(1517)), "shaper.burst");
+        assert_eq!(refused(htb(1517, 1518)), "shaper.burst");
+        assert_eq!(refused(htb(1518, 1517)), "shaper.cburst");
+    }
 }

@@ -1,198 +1,18 @@
 //! What must hold of any network, whatever is sent through it.
 
+mod common;
+
 use std::collections::BTreeMap;
 
-use fairport_net::arbitration::{Arbiter, Rule};
-use fairport_net::discipline::{Admission, DropTail};
+use common::bench::{Bench, GIGABIT, Row, bench, bench_of_rates};
+use fairport_net::arbitration::Rule;
 use fairport_net::framing::Framing;
-use fairport_net::port::PortConfig;
-use fairport_net::processing::{Processing, Server};
-use fairport_net::queue::{BufferRelease, Discipline, Queueing};
-use fairport_net::routing::{DestinationSuffix, Routes};
+use fairport_net::routing::DestinationSuffix;
 use fairport_net::stream::Stream;
 use fairport_net::topology::{fat_tree, star, two_switch};
-use fairport_net::{
-    Access, Arrival, Feeders, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology,
-};
+use fairport_net::{Feeders, PortId};
 use fairport_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
-
-const GIGABIT: Rate = Rate::from_bps(1_000_000_000);
-
-/// A packet's content here: its number.
-type Number = u64;
-
-/// Keeps every arrival of a packet at a port, or only the drops.
-#[derive(Default)]
-struct Log {
-    drops_only: bool,
-    rows: Vec<Row>,
-}
-
-struct Row {
-    time: Instant,
-    port: PortId,
-    ingress: PortId,
-    number: Number,
-    accepted: bool,
-    depart: Instant,
-    wire_bytes: u32,
-    ingress_arrival: u64,
-}
-
-impl Observer<Number> for Log {
-    type PortState = ();
-
-    fn watches(&self, _: PortId) -> bool {
-        !self.drops_only
-    }
-
-    fn detail(&mut self, arrival: &Arrival<'_, Number>) {
-        self.rows.push(Row {
-            time: arrival.time,
-            port: arrival.port,
-            ingress: arrival.ingress,
-            number: *arrival.content,
-            accepted: arrival.admission == Admission::Accepted,
-            depart: arrival.depart,
-            wire_bytes: Framing::ETHERNET.wire_bytes(arrival.header.size_bytes),
-            ingress_arrival: arrival.counts.ingress_arrival,
-        });
-    }
-}
-
-/// Hosts that only receive.
-#[derive(Default)]
-struct Sinks {
-    received: Vec<(Instant, NodeId, Number)>,
-}
-
-impl Hosts<Number, Log> for Sinks {
-    fn horizon(&self) -> Instant {
-        Instant::NEVER
-    }
-
-    fn receive(&mut self, network: Access<'_, Number, Log>, host: NodeId, packet: &Packet<Number>) {
-        self.received.push((network.now(), host, packet.content));
-    }
-}
-
-struct Bench {
-    network: Network<Number, Log>,
-    routes: Vec<u32>,
-    sinks: Sinks,
-}
-
-/// Everybody sends to the first host; `limit_packets` a port.
-fn bench(topology: &Topology, limit_packets: u32, rule: Rule, latency: Duration) -> Bench {
-    bench_of_rates(topology, limit_packets, rule, latency, |_| GIGABIT)
-}
-
-/// The same with a rate for each port.
-fn bench_of_rates(
-    topology: &Topology,
-    limit_packets: u32,
-    rule: Rule,
-    latency: Duration,
-    rate: impl Fn(PortId) -> Rate,
-) -> Bench {
-    let mut routing = DestinationSuffix::new(topology);
-    let mut routes = Routes::default();
-    let starts: Vec<u32> = (1..topology.hosts().len())
-        .map(|source| routes.add(&routing.path(topology, source, 0).unwrap()))
-        .collect();
-    let port = |i| PortConfig {
-        rate: rate(PortId(i as u32)),
-        clock_error_ppb: 0,
-        latency,
-        far_processing: Some(Server::new(Processing::NONE, Stream::new(1, "test", i))),
-        queueing: Queueing::Fifo {
-            discipline: Discipline::DropTail(DropTail::packets(limit_packets)),
-            release: BufferRelease::EndOfService,
-        },
-        shaper: None,
-        losses: Vec::new(),
-        departure_first: true,
-    };
-    let ports = topology.ports().len();
-    let network = Network::new(
-        topology,
-        (0..ports as u64).map(port).collect(),
-        routes,
-        Framing::ETHERNET,
-        Arbiter::new(rule, ports, 1),
-        Log::default(),
-    );
-    Bench {
-        network,
-        routes: starts,
-        sinks: Sinks::default(),
-    }
-}
-
-impl Bench {
-    fn send(&mut self, at: Instant, sender: usize, size_bytes: u16, number: Number) {
-        let header = Header {
-            flow: sender as u32,
-            route: self.routes[sender],
-            output: PortId(0),
-            size_bytes,
-            ecn: 0,
-            class: 0,
-        };
-        let content = number;
-        self.network.inject(at, Packet { header, content });
-    }
-
-    /// A packet of a host of a star enters at the switch; its route begins at the host, or behind
-    /// its link.
-    fn arrive(
-        &mut self,
-        at: Instant,
-        star: &Topology,
-        sender: usize,
-        from_the_host: bool,
-        size_bytes: u16,
-        number: Number,
-    ) {
-        let nic = star.node(star.hosts()[sender]).ports[0];
-        let to_receiver = star.port(star.node(star.hosts()[0]).ports[0]).peer;
-        let route = if from_the_host {
-            self.routes[sender - 1]
-        } else {
-            self.network
-                .add_route(&[vec![to_receiver]], Stream::new(1, "spray", 0))
-        };
-        let header = Header {
-            flow: sender as u32 - 1,
-            route,
-            output: PortId(0),
-            size_bytes,
-            ecn: 0,
-            class: 0,
-        };
-        let packet = Packet {
-            header,
-            content: number,
-        };
-        self.network.arrive(at, star.port(nic).peer, packet);
-    }
-
-    /// Sender, size in bytes and ns since its last packet, of each; numbered.
-    fn send_all(&mut self, sends: &[(usize, u16, u64)]) {
-        let mut clocks = [Instant::ZERO; 15];
-        for (number, (sender, size_bytes, gap_ns)) in sends.iter().enumerate() {
-            clocks[*sender] += Duration::from_ns(*gap_ns);
-            self.send(clocks[*sender], *sender, *size_bytes, number as u64);
-        }
-    }
-
-    fn run(&mut self) {
-        self.network
-            .advance(Instant::NEVER, u64::MAX, &mut self.sinks);
-        self.network.assert_conservation();
-    }
-}
 
 proptest! {
     /// Conservation, FIFO order, and a port that never idles while it holds packets, for
@@ -221,7 +41,7 @@ proptest! {
             for row in rows {
                 let count = from_ingress.entry(row.ingress).or_default();
                 *count += 1;
-                prop_assert_eq!(row.ingress_arrival, *count);
+                prop_assert_eq!(row.counts.ingress_arrival, *count);
                 if row.accepted {
                     let service = Duration::from_ns(8 * u64::from(row.wire_bytes));
                     prop_assert_eq!(row.depart, row.time.max(free_at) + service);
@@ -298,7 +118,7 @@ proptest! {
             let rows = rows.filter(|row| star.node(star.port(row.port).node).name == "s0");
             rows.map(|row| {
                 (row.time, row.port, row.ingress, row.number, row.accepted, row.depart,
-                 row.ingress_arrival)
+                 row.counts.ingress_arrival)
             }).collect::<Vec<_>>()
         };
         prop_assert_eq!(rows(&through_hosts), rows(&at_switch));
@@ -361,7 +181,7 @@ fn a_drop_says_how_many_packets_came_by_its_ingress_port_also_where_they_are_for
         let rows = &bench.network.observer().rows;
         let dropped: Vec<(u64, u64)> = rows
             .iter()
-            .map(|row| (row.number, row.ingress_arrival))
+            .map(|row| (row.number, row.counts.ingress_arrival))
             .collect();
         assert_eq!(dropped, [(4, 4), (5, 5), (6, 6), (7, 7), (8, 8)]);
         assert!(rows.iter().all(|row| row.port == to_receiver));

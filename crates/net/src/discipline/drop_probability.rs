@@ -375,4 +375,20 @@ mod tests {
         assert!((ns2.chance(10_000.0, 1000) - 0.1).abs() < 1e-12);
         assert!((ns2.chance(10_000.0, 100) - 0.01).abs() < 1e-12);
     }
+
+    /// F&J 1993, figure 2: packets are counted where `min` <= average, and from the first one on.
+    #[test]
+    fn packets_count_from_the_lower_threshold_on() {
+        let mut drops = DropProbability::new(RAMP, Variant::FloydJacobson, QueueUnit::Packets);
+        let mut stream = Stream::new(1, "test", 0);
+        let mut count = |average| {
+            drops.draw(average, 20.0, 1518, &mut stream);
+            drops.count as u32
+        };
+        // at `min` itself the probability is 0
+        assert_eq!([5.0, 5.0, 5.0].map(&mut count), [0, 1, 2]);
+        // below it nothing counts, and then the count begins again
+        assert_eq!([4.9; 5].map(&mut count), [2; 5]);
+        assert_eq!([5.0, 5.0].map(&mut count), [0, 1]);
+    }
 }

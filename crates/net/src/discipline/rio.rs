@@ -309,4 +309,24 @@ mod tests {
         rio.release(Instant::from_us(2));
         assert_eq!(rio.short_backlog, full_frames(1).backlog);
     }
+
+    #[test]
+    fn only_what_can_be_marked_is_marked_and_only_where_that_is_asked_for() {
+        for (ecn, codepoint, is_marked) in
+            [(true, ECT0, true), (true, 0, false), (false, ECT0, false)]
+        {
+            let mut rio = rio(ecn);
+            cut(&mut rio, 0, 10, 0);
+            let packet = PacketView {
+                ecn: codepoint,
+                ..packet(0)
+            };
+            let admissions: Vec<_> = (0..100)
+                .map(|_| rio.admit(&full_frames(10), &packet))
+                .collect();
+            let early = Admission::Dropped(Reason::Early);
+            assert_eq!(admissions.contains(&Admission::Marked), is_marked);
+            assert_eq!(admissions.contains(&early), !is_marked);
+        }
+    }
 }

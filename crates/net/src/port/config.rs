@@ -60,3 +60,38 @@ pub struct PortTotals {
     /// most bytes in the buffer
     pub backlog_max_bytes: u32,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::DropTail;
+    use crate::queue::{BufferRelease, Discipline};
+
+    #[test]
+    fn nothing_crosses_a_link_faster_than_the_shortest_frame() {
+        let lookahead = |latency, clock_error_ppb| {
+            let port = PortConfig {
+                rate: Rate::from_bps(1_000_000_000),
+                clock_error_ppb,
+                latency,
+                far_processing: None,
+                queueing: Queueing::Fifo {
+                    discipline: Discipline::DropTail(DropTail::packets(1)),
+                    release: BufferRelease::StartOfService,
+                },
+                shaper: None,
+                losses: Vec::new(),
+                departure_first: true,
+            };
+            port.lookahead(Framing::ETHERNET)
+        };
+        // 64 bytes, preamble and gap take 672 ns (IEEE 802.3), of which 2 ps are for rounding
+        let shortest = Duration::from_ps(672_000 - 2);
+        let latency = Duration::from_us(1);
+        assert_eq!(lookahead(latency, 0), latency + shortest);
+        assert_eq!(lookahead(Duration::ZERO, 0), Duration::ZERO);
+        // a fast clock takes less
+        assert!(lookahead(latency, 100_000) < latency + shortest);
+        assert!(lookahead(latency, -100_000) > latency + shortest);
+    }
+}

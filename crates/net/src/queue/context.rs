@@ -192,3 +192,41 @@ pub(crate) fn positive_share(field: &str, ppb: u32) -> Result<f64, BuildError> {
     let remedy = "give a share such as 0.1";
     Err(BuildError::new(field, share(ppb), problem, remedy))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::star;
+
+    #[test]
+    fn a_port_has_its_name_and_a_packets_time_is_its_bits_over_the_rate() {
+        let topology = star(2).expect("two hosts");
+        let customs = CustomQueues::default();
+        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let time = |bps, bytes| {
+            let port = network.port(PortId(0), Rate::from_bps(bps));
+            port.packet_time(bytes)
+        };
+        assert_eq!(time(1_000_000_000, 1250), Duration::from_us(10));
+        assert_eq!(time(3_000_000, 1500), Duration::from_ms(4));
+        // a packet has a byte, and takes time
+        assert_eq!(time(1_000_000_000, 0), Duration::from_ns(8));
+        assert_eq!(time(100_000_000_000_000, 1), Duration::from_ps(1));
+        let names = [0, 1, 2, 3].map(|port| {
+            let port = network.port(PortId(port), Rate::from_bps(1));
+            port.name()
+        });
+        assert_eq!(names, ["h0:0", "s0:0", "h1:0", "s0:1"]);
+    }
+
+    #[test]
+    fn a_share_is_above_0_and_at_most_1() {
+        let share = |ppb| positive_share("weight", ppb).map_err(|error| error.field);
+        let refused = Err("queue.weight".to_string());
+        assert_eq!(share(0), refused);
+        assert_eq!(share(1), Ok(1e-9));
+        assert_eq!(share(250_000_000), Ok(0.25));
+        assert_eq!(share(1_000_000_000), Ok(1.0));
+        assert_eq!(share(1_000_000_001), refused);
+    }
+}

@@ -258,4 +258,31 @@ mod tests {
         assert_eq!(found.len(), 8, "each once");
         assert_eq!(nodes(&network, Some(1), [0, 7]).len(), 2 * 2);
     }
+
+    #[test]
+    fn which_adapter_a_host_of_two_uses_does_not_follow_from_the_flows_core() {
+        let mut network = Topology::default();
+        let hosts = ["h0", "h1"].map(|name| network.add_host(name));
+        let racks = ["tor0", "tor1"].map(|name| network.add_switch(name));
+        let cores = ["core0", "core1"].map(|name| network.add_switch(name));
+        for rack in racks {
+            for end in hosts.into_iter().chain(cores) {
+                network.connect(end, rack, crate::topology::LinkOptions::default());
+            }
+        }
+        let mut routing = EqualLength::new(&network, 1, None).unwrap();
+        for (source, destination) in [(0, 1), (1, 0)] {
+            let mut ways = std::collections::BTreeMap::new();
+            for number in 0..400 {
+                let flow = FiveTuple::of_flow(number, [10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+                let path = routing
+                    .paths(&network, source, destination, &flow)
+                    .remove(0);
+                *ways.entry((path[0], path[1])).or_insert(0) += 1;
+            }
+            assert_eq!(ways.len(), 4);
+            // 100 each, 4 standard deviations
+            assert!(ways.values().all(|n| (65..136).contains(n)), "{ways:?}");
+        }
+    }
 }

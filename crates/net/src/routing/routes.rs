@@ -228,3 +228,19 @@ impl Routes {
         self.entries[index as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_takes_an_entry_and_a_count_per_hop_and_one_of_each_in_front() {
+        // 4 bytes for the port, 4 for where packets are counted, 8 for the count
+        assert_eq!(Routes::bytes(0), 16);
+        assert_eq!(Routes::bytes(6), 7 * 16);
+        let mut routes = Routes::default();
+        routes.add(&[1, 2, 3].map(PortId));
+        let entries = routes.len() * (size_of::<Hop>() + size_of::<u64>());
+        assert_eq!(Routes::bytes(3), entries as u64);
+    }
+}

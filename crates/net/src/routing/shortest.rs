@@ -19,7 +19,7 @@ pub struct ShortestPaths {
 pub(super) struct Ways<'a> {
     topology: &'a Topology,
     host: NodeId,
-    /// the host's only neighbour, or the host itself
+    /// its only neighbour, or the node itself
     gateway: NodeId,
     /// links to the gateway, by node
     distance: &'a [u16],
@@ -50,7 +50,7 @@ impl ShortestPaths {
     /// The ways to a node.
     pub(super) fn towards<'a>(&'a mut self, topology: &'a Topology, host: NodeId) -> Ways<'a> {
         let gateway = match topology.node(host).ports[..] {
-            [port] if topology.node(host).is_host => topology.far_node(port),
+            [port] => topology.far_node(port),
             _ => host,
         };
         let distance = &mut self.distance[gateway.0 as usize];

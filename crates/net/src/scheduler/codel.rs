@@ -144,13 +144,6 @@ impl Control {
         Some(packet)
     }
 
-    /// A packet goes that did not wait and leaves the queue empty.
-    #[inline]
-    pub(super) fn rest(&mut self) {
-        self.above_until = Instant::NEVER;
-        self.dropping = false;
-    }
-
     /// A queue whose turn it is holds nothing.
     #[inline]
     pub(super) fn found_empty(&mut self) {
@@ -238,11 +231,9 @@ impl PacketScheduler for CoDel {
     }
 
     fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
-        let admission = self.buffer.admission(NOTHING, packet.frame_bytes);
-        if admission == Admission::Accepted {
-            self.control.rest();
-        }
-        Some(admission)
+        // An empty queue is below target, and a dropping state that is left ends with the first packet
+        // that has not waited too long: one that passes changes neither.
+        Some(self.buffer.admission(NOTHING, packet.frame_bytes))
     }
 
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {

@@ -106,7 +106,6 @@ impl FqCoDel {
         self.lists.clear(&mut self.queues);
         self.lists.activate(own, &mut self.queues);
         let queue = &mut self.queues[own as usize];
-        queue.control.rest();
         queue.credits -= i64::from(passed.frame_bytes);
     }
 

@@ -54,4 +54,23 @@ mod tests {
         let stayed = (0..4000).filter(|key| queue_of(*key, 1, 4) == queue_of(*key, 2, 4));
         assert!((900..1100).contains(&stayed.count()));
     }
+
+    /// Vigna's `splitmix64.c` from the state 1234567, whose outputs other libraries test themselves with.
+    #[test]
+    fn the_hash_is_the_high_bits_of_splitmix64() {
+        let outputs: [u64; 5] = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        for (n, output) in (0..).zip(outputs) {
+            let state = 0x9e37_79b9_7f4a_7c15_u64
+                .wrapping_mul(n)
+                .wrapping_add(1_234_567);
+            assert_eq!(u64::from(queue_of(state, 0, 1 << 31)), output >> 33);
+            assert_eq!(queue_of(0, state, 1 << 16), (output >> 48) as u32);
+        }
+    }
 }

@@ -64,7 +64,8 @@ pub struct LinuxSfq {
 }
 
 impl LinuxSfq {
-    /// Empty queues, whose turns have `quantum_bytes`; `stream` gives the hash its seeds.
+    /// Empty queues, whose turns have `quantum_bytes`; `stream` gives the hash its seeds. No limit of
+    /// `config` is 0.
     pub fn new(config: Config, quantum_bytes: u32, mut stream: Stream) -> Self {
         assert!(config.divisor > 0 && quantum_bytes > 0);
         Self {
@@ -176,10 +177,6 @@ impl PacketScheduler for LinuxSfq {
     /// A packet that is alone leaves nothing behind: its queue begins anew with the next.
     fn pass(&mut self, now: Instant, _: &PacketView) -> Option<Admission> {
         self.perturb_empty(now);
-        let config = &self.config;
-        if config.depth_packets == 0 || config.flows == 0 || config.limit_packets == 0 {
-            return Some(Admission::Dropped(Reason::Share));
-        }
         Some(Admission::Accepted)
     }
 
@@ -278,5 +275,25 @@ mod tests {
                 "flow {flow}"
             );
         }
+    }
+
+    /// `sfq_drop` takes the longest queue with the newcomer in it, and of several as long the one that has
+    /// become so last.
+    #[test]
+    fn a_newcomer_that_makes_its_queue_as_long_as_the_longest_is_refused() {
+        let mut port = port(11, 1518, Duration::ZERO);
+        for n in 0..11 {
+            port.enter(packet(n % 2, 1518)); // 6 of flow 0, 5 of flow 1
+        }
+        let refused = Admission::Dropped(Reason::Share);
+        assert_eq!(port.enter(packet(1, 1518)), refused);
+        assert!(port.dropped().is_empty());
+        // two shorter, it pushes one out
+        port.send();
+        port.send();
+        port.enter(packet(0, 1518));
+        port.enter(packet(0, 1518));
+        assert_eq!(port.enter(packet(1, 1518)), Admission::Accepted);
+        assert_eq!(port.dropped(), [(0, Reason::PushedOut)]);
     }
 }

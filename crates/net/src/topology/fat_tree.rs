@@ -139,5 +139,9 @@ mod tests {
             ("topology.k", "5")
         );
         assert!(fat_tree(0).is_err() && fat_tree(66).is_err());
+        assert_eq!(
+            fat_tree(64).map(|tree| tree.hosts().len()).ok(),
+            Some(65_536)
+        );
     }
 }

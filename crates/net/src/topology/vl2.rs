@@ -93,4 +93,12 @@ mod tests {
         assert_eq!(vl2(3, 4, 1).unwrap_err().field, "topology.d_a");
         assert_eq!(vl2(4, 5, 1).unwrap_err().field, "topology.d_i");
     }
+
+    #[test]
+    fn as_many_hosts_are_built_as_in_the_largest_fat_tree() {
+        // 4096 racks
+        let hosts = |in_rack| vl2(128, 128, in_rack).map(|network| network.hosts().len());
+        assert_eq!(hosts(16).ok(), Some(65_536));
+        assert_eq!(hosts(17).unwrap_err().field, "topology");
+    }
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test file uses some of it
 
+pub(crate) mod bench;
+
 use std::collections::BTreeMap;
 
 use fairport_net::arbitration::{Arbiter, Rule};

@@ -1,0 +1,301 @@
+//! What a network says of its ports: drops, marks, what waits, what is under way.
+
+mod common;
+
+use common::bench::{Bench, GIGABIT, bench, bench_of_ports, bench_of_rates, drop_tail_port};
+use fairport_net::arbitration::Rule;
+use fairport_net::discipline::{Backlog, DropTail, StepMarking};
+use fairport_net::limit::Limit;
+use fairport_net::queue::{Discipline, Queueing, Scheduler};
+use fairport_net::routing::DestinationSuffix;
+use fairport_net::scheduler::{LinuxSfq, PortFair, Sfq, linux_sfq};
+use fairport_net::stream::Stream;
+use fairport_net::topology::{bcube, star};
+use fairport_net::{Feeders, PortId, Topology};
+use fairport_units::{Duration, Instant, Rate};
+
+/// A full frame in the buffer; on the wire it takes 12.304 us at 1 Gbit/s.
+const FRAME_BYTES: u32 = 1518;
+
+/// The switch's port to the first host of a star.
+fn to_receiver(star: &Topology) -> PortId {
+    star.port(star.node(star.hosts()[0]).ports[0]).peer
+}
+
+/// A star of three hosts without latency whose port to the first host is that of a slow line, one
+/// tenth of the others, with this queue.
+fn slow_port(queueing: impl Fn() -> Queueing) -> (Bench, PortId) {
+    let star = star(3).unwrap();
+    let slow = to_receiver(&star);
+    let bench = bench_of_ports(&star, Rule::Fixed, |id| {
+        let mut port = drop_tail_port(id, 100, GIGABIT, Duration::ZERO);
+        if id == slow {
+            port.rate = Rate::from_bps(100_000_000);
+            port.queueing = queueing();
+        }
+        port
+    });
+    (bench, slow)
+}
+
+fn linux_sfq(limit_packets: u32) -> Queueing {
+    let config = linux_sfq::Config {
+        limit_packets,
+        depth_packets: 127,
+        divisor: 1024,
+        flows: 128,
+        quantum_bytes: None,
+        perturb_ps: Duration::ZERO,
+    };
+    let scheduler = LinuxSfq::new(config, FRAME_BYTES, Stream::new(1, "test", 0));
+    Queueing::Scheduled(Box::new(Scheduler::LinuxSfq(scheduler)))
+}
+
+#[test]
+fn drops_on_arrival_and_drops_of_what_waited_are_counted_alike() {
+    let (mut bench, slow) = slow_port(|| linux_sfq(3));
+    // the first of flow 0 is sent, three wait, and the fifth is refused; flow 1 pushes one out
+    for number in 0..5 {
+        bench.send(Instant::ZERO, 0, 1500, number);
+    }
+    bench.send(Instant::from_us(70), 1, 1500, 5);
+    let now = Instant::from_us(100);
+    bench.network.advance(now, u64::MAX, &mut bench.sinks);
+    bench.network.settle(now);
+    assert_eq!(bench.network.drops(slow), 2);
+    assert_eq!(bench.network.drops(PortId(0)), 0);
+    bench.network.assert_conservation();
+    bench.run();
+    assert_eq!(bench.sinks.received.len(), 4);
+    assert_eq!(bench.network.drops(slow), 2);
+}
+
+#[test]
+fn packets_in_buffers_and_on_links_are_under_way() {
+    let schedulers: [fn() -> Queueing; 2] = [
+        || linux_sfq(100),
+        || {
+            Queueing::Scheduled(Box::new(Scheduler::PortFair(PortFair::new(
+                DropTail::packets(100),
+            ))))
+        },
+    ];
+    for queueing in schedulers {
+        let (mut bench, _) = slow_port(queueing);
+        for number in 0..6 {
+            bench.send(Instant::ZERO, number as usize % 2, 1500, number);
+        }
+        let flows = |bench: &Bench| {
+            let headers = bench.network.in_flight();
+            let mut flows: Vec<u32> = headers.map(|header| header.flow).collect();
+            flows.sort_unstable();
+            flows
+        };
+        assert_eq!(flows(&bench), [0, 0, 0, 1, 1, 1]);
+        // the first takes 12.3 us to the switch and 123 us from there
+        bench
+            .network
+            .advance(Instant::from_us(140), u64::MAX, &mut bench.sinks);
+        assert_eq!(flows(&bench).len(), 5);
+        bench.run();
+        assert!(flows(&bench).is_empty());
+    }
+}
+
+/// Eight frames in 104 us to a line that takes 123 us for one.
+fn crowd(bench: &mut Bench) {
+    for number in 1..=8 {
+        bench.send(Instant::from_us(13 * number), 0, 1500, number);
+    }
+}
+
+#[test]
+fn what_waits_is_known_at_any_instant_for_every_kind_of_port() {
+    let buffer = |frames| Backlog {
+        bytes: frames * FRAME_BYTES,
+        packets: frames,
+    };
+    // the packet in service counts, unless a scheduler decides; one is there from 25.3 us on,
+    // another every 13 us
+    let drop_tail = || Queueing::Fifo {
+        discipline: Discipline::DropTail(DropTail::packets(100)),
+        release: fairport_net::queue::BufferRelease::EndOfService,
+    };
+    let step_marking = || Queueing::Fifo {
+        discipline: Discipline::StepMarking(Box::new(StepMarking::new(
+            DropTail::packets(100),
+            Limit::Packets(50),
+        ))),
+        release: fairport_net::queue::BufferRelease::EndOfService,
+    };
+    let kinds: [(&dyn Fn() -> Queueing, u32); 3] =
+        [(&drop_tail, 1), (&step_marking, 1), (&|| linux_sfq(100), 0)];
+    for (queueing, in_service) in kinds {
+        let (mut bench, slow) = slow_port(queueing);
+        crowd(&mut bench);
+        for (us, waiting) in [(25, 0), (26, 0), (39, 1), (100, 5), (130, 7), (150, 6)] {
+            let now = Instant::from_us(us);
+            bench.network.advance(now, u64::MAX, &mut bench.sinks);
+            let expected = buffer(waiting + if us < 26 { 0 } else { in_service });
+            assert_eq!(bench.network.backlog(slow, now), expected, "{us} us");
+        }
+    }
+}
+
+#[test]
+fn a_drop_says_what_waited_also_where_packets_are_forwarded_ahead() {
+    let star = star(2).unwrap();
+    let slow = to_receiver(&star);
+    let rate = |port| {
+        if port == slow {
+            Rate::from_bps(100_000_000)
+        } else {
+            GIGABIT
+        }
+    };
+    for is_ahead in [false, true] {
+        let mut bench = bench_of_rates(&star, 3, Rule::Fixed, Duration::ZERO, rate);
+        bench.network.observer_mut().drops_only = true;
+        let path = DestinationSuffix::new(&star).path(&star, 1, 0).unwrap();
+        if is_ahead {
+            let mut feeders = Feeders::new(star.ports().len());
+            feeders.add(&path);
+            let end = Instant::from_secs(1);
+            bench.network.forward_ahead(&feeders, &[], end);
+        }
+        bench.routes = vec![bench.network.add_route(&[path], Stream::new(1, "spray", 0))];
+        crowd(&mut bench);
+        // forwarded ahead, a packet has one event: its arrival at the receiver
+        let at_switch = Instant::from_us(13) + Duration::from_ns(12_304);
+        let at_receiver = at_switch + Duration::from_ns(123_040);
+        let first = if is_ahead { at_receiver } else { at_switch };
+        assert_eq!(bench.network.next_time(), first);
+        bench.run();
+        let rows = &bench.network.observer().rows;
+        assert_eq!(rows.len(), 5);
+        for row in rows {
+            let room = Backlog {
+                bytes: 3 * FRAME_BYTES,
+                packets: 3,
+            };
+            assert_eq!((row.backlog, row.counts.port_accepted), (room, 3));
+        }
+        assert_eq!(bench.network.drops(slow), 5);
+    }
+}
+
+#[test]
+fn no_packet_is_forwarded_ahead_beyond_the_end() {
+    let star = star(2).unwrap();
+    let path = DestinationSuffix::new(&star).path(&star, 1, 0).unwrap();
+    // a hop takes 13.304 us: of two packets the second is at the switch at 25.608 us
+    for (end_ns, hops, buffered) in [
+        (12_303, 0, [2, 0]),
+        (13_303, 0, [1, 0]),
+        (13_304, 1, [1, 1]),
+        (25_607, 1, [0, 1]),
+        (25_608, 2, [0, 1]),
+        (26_608, 3, [0, 1]),
+        (37_912, 3, [0, 0]),
+    ] {
+        let end = Instant::from_ns(end_ns);
+        let mut bench = bench(&star, 10, Rule::Fixed, Duration::from_us(1));
+        bench.network.observer_mut().drops_only = true;
+        let mut feeders = Feeders::new(star.ports().len());
+        feeders.add(&path);
+        bench.network.forward_ahead(&feeders, &[], end);
+        let stream = Stream::new(1, "spray", 0);
+        bench.routes = vec![bench.network.add_route(std::slice::from_ref(&path), stream)];
+        bench.send(Instant::ZERO, 0, 1500, 0);
+        bench.send(Instant::ZERO, 0, 1500, 1);
+        bench.network.advance(end, u64::MAX, &mut bench.sinks);
+        assert_eq!(bench.network.packet_hops(), hops, "{end_ns} ns");
+        // at the end each that is not over a link waits in front of it, or is on it
+        let waiting = |port| bench.network.backlog(port, end).packets;
+        let nic = star.node(star.hosts()[1]).ports[0];
+        let buffers = [nic, to_receiver(&star)].map(waiting);
+        assert_eq!(buffers, buffered, "{end_ns} ns");
+    }
+}
+
+#[test]
+fn marked_packets_are_counted_and_a_packet_does_not_count_itself() {
+    let marking = || Queueing::Fifo {
+        discipline: Discipline::StepMarking(Box::new(StepMarking::new(
+            DropTail::packets(100),
+            Limit::Packets(3),
+        ))),
+        release: fairport_net::queue::BufferRelease::EndOfService,
+    };
+    let (mut bench, slow) = slow_port(marking);
+    for number in 0..8 {
+        bench.send_ecn(Instant::from_us(13 * number), 0, 1500, number, 0b10);
+    }
+    bench.run();
+    // with itself, each from the fourth on makes the queue longer than three
+    assert_eq!(bench.network.totals(slow).marked, 5);
+    let rows = bench.network.observer().rows.iter();
+    let rows = rows.filter(|row| row.port == slow);
+    let found: Vec<(u64, u64, u32)> = rows
+        .map(|row| {
+            (
+                row.counts.port_arrival,
+                row.counts.port_accepted,
+                row.backlog.packets,
+            )
+        })
+        .collect();
+    let expected: Vec<_> = (0..8).map(|n| (n + 1, n, n as u32)).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_scheduler_counts_arrivals_by_ingress_port() {
+    let (mut bench, slow) = slow_port(|| linux_sfq(100));
+    for number in 0..9 {
+        bench.send(
+            Instant::from_us(13 * number),
+            usize::from(number % 3 == 0),
+            1500,
+            number,
+        );
+    }
+    bench.run();
+    let rows = bench.network.observer().rows.iter();
+    let counts: Vec<u64> = rows
+        .filter(|row| row.port == slow)
+        .map(|row| row.counts.ingress_arrival)
+        .collect();
+    // every third packet comes from the second sender
+    assert_eq!(counts, [1, 1, 2, 2, 3, 4, 3, 5, 6]);
+}
+
+#[test]
+fn a_forwarding_host_has_a_port_that_leads_to_itself() {
+    let cube = bcube(2, 1).unwrap();
+    for host in cube.hosts() {
+        let own = cube.own_port(*host).expect("it forwards");
+        assert_eq!(cube.far_node(own), *host);
+        assert_eq!(cube.port(own).node, *host);
+    }
+    let star = star(2).unwrap();
+    assert_eq!(star.own_port(star.hosts()[0]), None);
+}
+
+#[test]
+fn what_hosts_send_goes_into_the_buckets_that_they_are_placed_in() {
+    let (mut bench, _) = slow_port(|| {
+        let placed = vec![None, Some(0), Some(1)];
+        Queueing::Scheduled(Box::new(Scheduler::Sfq(Sfq::new(40, 2, 0, placed))))
+    });
+    // four of h1 before three of h2, all while the first is sent
+    for number in 0..4 {
+        bench.send(Instant::ZERO, 0, 1500, number);
+    }
+    for number in 4..7 {
+        bench.send(Instant::from_us(50), 1, 1500, number);
+    }
+    bench.run();
+    let received = bench.sinks.received.iter().map(|packet| packet.2);
+    assert!(received.eq([0, 1, 4, 2, 5, 3, 6]));
+}

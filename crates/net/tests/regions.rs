@@ -1,0 +1,136 @@
+//! A network that is cut into two regions carries packets as an uncut one does.
+
+mod common;
+
+use common::bench::{Bench, GIGABIT, Row, bench_of_ports, drop_tail_port};
+use fairport_net::arbitration::Rule;
+use fairport_net::framing::Framing;
+use fairport_net::queue::{Queueing, Scheduler};
+use fairport_net::scheduler::{LinuxSfq, linux_sfq};
+use fairport_net::stream::Stream;
+use fairport_net::topology::dumbbell;
+use fairport_net::{Partition, PortId, Topology};
+use fairport_units::{Duration, Instant};
+use proptest::prelude::*;
+
+/// One of the networks: each port has a buffer of four packets, or a queue per flow for as many.
+fn region_bench(topology: &Topology, is_scheduled: bool) -> Bench {
+    bench_of_ports(topology, Rule::Fixed, |id| {
+        let mut port = drop_tail_port(id, 4, GIGABIT, Duration::from_us(1));
+        let is_host = topology.node(topology.port(id).node).is_host;
+        if is_scheduled && !is_host {
+            let config = linux_sfq::Config {
+                limit_packets: 4,
+                depth_packets: 127,
+                divisor: 1024,
+                flows: 128,
+                quantum_bytes: None,
+                perturb_ps: Duration::ZERO,
+            };
+            let stream = Stream::new(1, "test", 0);
+            let sfq = LinuxSfq::new(config, 1518, stream);
+            port.queueing = Queueing::Scheduled(Box::new(Scheduler::LinuxSfq(sfq)));
+        }
+        port
+    })
+}
+
+/// Moves what has crossed to where it goes.
+fn exchange(regions: &mut [Bench; 2]) {
+    let mut crossed = [Vec::new(), Vec::new()];
+    for bench in regions.iter_mut() {
+        for (region, batch) in (0..).zip(&mut crossed) {
+            bench.network.drain_outbox(region, batch);
+        }
+    }
+    for (bench, batch) in regions.iter_mut().zip(&mut crossed) {
+        bench.network.receive_crossings(batch);
+    }
+    let [one, other] = &*regions;
+    (one.network.balance() + other.network.balance()).assert_conservation();
+}
+
+/// Each region goes to the end of a window that is as long as the lookahead, and what has crossed is
+/// exchanged (Chandy and Misra 1979). Returns how many windows there were.
+fn run(regions: &mut [Bench; 2], lookahead: Duration) -> u64 {
+    for windows in 0.. {
+        exchange(regions);
+        let next = |bench: &Bench| {
+            let network = &bench.network;
+            network.next_time().min(network.next_crossing())
+        };
+        let first = regions.iter().map(next).min().expect("two");
+        if first == Instant::NEVER {
+            return windows;
+        }
+        let until = first + lookahead - Duration::from_ps(1);
+        for bench in regions.iter_mut() {
+            bench.network.advance(until, u64::MAX, &mut bench.sinks);
+            bench.network.catch_up_crossings(until);
+        }
+    }
+    unreachable!("all packets arrive")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn two_regions_do_what_one_network_does(
+        sends in prop::collection::vec((0..4_usize, 40..1501_u16, 0..20_000_u64), 1..100),
+        is_scheduled: bool,
+    ) {
+        // h0 and h1 on the left, h2 to h4 on the right; all send to h0
+        let topology = dumbbell(2, 3).unwrap();
+        let mut whole = region_bench(&topology, is_scheduled);
+        whole.send_all(&sends);
+        whole.run();
+
+        let ports = (0..topology.ports().len() as u32).map(PortId);
+        let lookahead = |id| {
+            drop_tail_port(id, 4, GIGABIT, Duration::from_us(1)).lookahead(Framing::ETHERNET)
+        };
+        let lookaheads: Vec<Duration> = ports.clone().map(lookahead).collect();
+        let partition = Partition::new(&topology, &lookaheads, 2);
+        prop_assert_eq!(partition.regions(), 2);
+        let mut regions = [0, 1].map(|number| {
+            let mut bench = region_bench(&topology, is_scheduled);
+            bench.network.confine(&topology, &partition, number);
+            let mut clocks = [Instant::ZERO; 4];
+            for (packet, (sender, size_bytes, gap_ns)) in (0..).zip(&sends) {
+                clocks[*sender] += Duration::from_ns(*gap_ns);
+                if partition.region(topology.hosts()[sender + 1]) == number {
+                    bench.send(clocks[*sender], *sender, *size_bytes, packet);
+                }
+            }
+            bench
+        });
+        let windows = run(&mut regions, partition.lookahead());
+        // nothing is waited for: in each window something happens
+        let hops = regions.iter().map(|bench| bench.network.packet_hops()).sum::<u64>();
+        prop_assert!(windows <= hops + sends.len() as u64);
+
+        let received = |bench: &Bench| bench.sinks.received.clone();
+        let mut of_both: Vec<_> = regions.iter().flat_map(received).collect();
+        of_both.sort_unstable();
+        let mut of_whole = received(&whole);
+        of_whole.sort_unstable();
+        prop_assert_eq!(of_both, of_whole);
+        let rows = |bench: &Bench, id: PortId| {
+            let rows = bench.network.observer().rows.iter();
+            rows.filter(|row| row.port == id).cloned().collect::<Vec<Row>>()
+        };
+        let end = whole.network.now();
+        whole.network.settle(end);
+        for id in ports {
+            let own = &mut regions[usize::from(partition.region(topology.port(id).node))];
+            own.network.settle(end);
+            prop_assert_eq!(rows(own, id), rows(&whole, id));
+            prop_assert_eq!(own.network.totals(id), whole.network.totals(id));
+            prop_assert_eq!(own.network.drops(id), whole.network.drops(id));
+            prop_assert_eq!(own.network.busy(id, end), whole.network.busy(id, end));
+            let integral = own.network.backlog_integral(id, end);
+            prop_assert_eq!(integral, whole.network.backlog_integral(id, end));
+        }
+    }
+}
