@@ -8,7 +8,7 @@ use fairport_net::discipline::{Backlog, DropTail, StepMarking};
 use fairport_net::limit::Limit;
 use fairport_net::queue::{Discipline, Queueing, Scheduler};
 use fairport_net::routing::DestinationSuffix;
-use fairport_net::scheduler::{LinuxSfq, PortFair, Sfq, linux_sfq};
+use fairport_net::scheduler::{LinuxSfq, PortFair, Sfq, SharedBuffer, SwitchMemory, linux_sfq};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{bcube, star};
 use fairport_net::{Feeders, PortId, Topology};
@@ -373,4 +373,35 @@ fn a_packet_takes_room_in_the_buffer_until_its_last_bit_is_sent() {
     let integral = 3 * 12_304_000 * u128::from(FRAME_BYTES);
     assert_eq!(until(24_608), integral);
     assert_eq!(until(100_000), integral);
+}
+
+#[test]
+fn what_has_left_one_port_of_a_switch_leaves_its_memory_to_another() {
+    let star = star(3).unwrap();
+    // room for three frames at the ports of the switch together
+    let memory = SwitchMemory::new(3 * FRAME_BYTES);
+    let mut bench = bench_of_ports(&star, Rule::Fixed, |id| {
+        let mut port = drop_tail_port(id, 100, GIGABIT, Duration::from_us(500));
+        if !star.node(star.port(id).node).is_host {
+            let shared = SharedBuffer::new(memory.clone(), 8.0);
+            port.queueing = Queueing::Scheduled(Box::new(Scheduler::SharedBuffer(shared)));
+        }
+        port
+    });
+    let mut routing = DestinationSuffix::new(&star);
+    for source in [0, 1] {
+        let path = routing.path(&star, source, 2).unwrap();
+        let stream = Stream::new(1, "spray", 0);
+        bench.routes.push(bench.network.add_route(&[path], stream));
+    }
+    // two and two frames to h0, of which two wait in the end; none is left 49 us after the first came
+    for (number, sender) in (0..).zip([0, 1, 0, 1]) {
+        bench.send(Instant::ZERO, sender, 1500, number);
+    }
+    // then as many to h2, before the first of the others has arrived
+    for (number, sender) in (4..).zip([2, 3, 2, 3]) {
+        bench.send(Instant::from_us(100), sender, 1500, number);
+    }
+    bench.run();
+    assert_eq!(bench.sinks.received.len(), 8);
 }
