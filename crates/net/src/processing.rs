@@ -103,4 +103,17 @@ mod tests {
             .sum();
         assert!((total as f64 / 1e11 - 1.0).abs() < 0.01, "{total}");
     }
+
+    #[test]
+    fn a_uniform_time_lies_between_its_bounds_and_reaches_both() {
+        let uniform = Processing::Uniform {
+            min_ps: 7,
+            max_ps: 10,
+        };
+        let mut stream = Stream::new(1, "test", 0);
+        let drawn: std::collections::BTreeSet<u64> = (0..1000)
+            .map(|_| uniform.draw(&mut stream).as_ps())
+            .collect();
+        assert!(drawn.into_iter().eq(7..=10));
+    }
 }

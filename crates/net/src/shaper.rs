@@ -382,5 +382,16 @@ mod tests {
         assert_eq!(refused(tbf(1517)), "shaper.burst");
         assert_eq!(refused(htb(1517, 1518)), "shaper.burst");
         assert_eq!(refused(htb(1518, 1517)), "shaper.cburst");
+        let none = Config::Tbf {
+            rate_bps: Rate::from_bps(0),
+            burst_bytes: 4000,
+            timer_lateness_ps: Duration::ZERO,
+            hosts: false,
+        };
+        assert_eq!(refused(none), "shaper.rate");
+        assert_eq!(
+            build(tbf(4000)).map(|shaper| shaper.rate()).ok(),
+            Some(RATE)
+        );
     }
 }

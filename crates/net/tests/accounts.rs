@@ -8,7 +8,7 @@ use fairport_net::discipline::{Backlog, DropTail, StepMarking};
 use fairport_net::limit::Limit;
 use fairport_net::queue::{Discipline, Queueing, Scheduler};
 use fairport_net::routing::DestinationSuffix;
-use fairport_net::scheduler::{LinuxSfq, PortFair, Sfq, linux_sfq};
+use fairport_net::scheduler::{LinuxSfq, PortFair, Sfq, SharedBuffer, SwitchMemory, linux_sfq};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{bcube, star};
 use fairport_net::{Feeders, PortId, Topology};
@@ -298,4 +298,110 @@ fn what_hosts_send_goes_into_the_buckets_that_they_are_placed_in() {
     bench.run();
     let received = bench.sinks.received.iter().map(|packet| packet.2);
     assert!(received.eq([0, 1, 4, 2, 5, 3, 6]));
+}
+
+#[test]
+fn who_watches_no_port_is_shown_the_drops_alone() {
+    let (mut bench, slow) = slow_port(|| linux_sfq(3));
+    bench.network.observer_mut().drops_only = true;
+    // the first is sent at once, three wait, and there is no room for two
+    for number in 0..6 {
+        bench.send(Instant::ZERO, 0, 1500, number);
+    }
+    bench.run();
+    let rows = bench.network.observer().rows.iter();
+    assert!(rows.clone().all(|row| row.port == slow && !row.accepted));
+    assert!(rows.map(|row| row.number).eq([4, 5]));
+}
+
+#[test]
+fn a_settled_port_has_begun_what_it_begins_by_then() {
+    let star = star(2).unwrap();
+    let nic = to_receiver(&star);
+    let mut bench = bench_of_ports(&star, Rule::Fixed, |id| {
+        let mut port = drop_tail_port(id, 100, GIGABIT, Duration::from_us(50));
+        if id == nic {
+            port.queueing = linux_sfq(100);
+        }
+        port
+    });
+    for number in 0..2 {
+        bench.send(Instant::ZERO, 0, 1500, number);
+    }
+    // at the switch from 62.304 us on, back to back; the first arrives 50 us after its last bit
+    let now = Instant::from_us(80);
+    bench.network.advance(now, u64::MAX, &mut bench.sinks);
+    bench.network.settle(now);
+    let since = Instant::ZERO + Duration::from_ns(62_304);
+    assert_eq!(bench.network.busy(nic, now), now - since);
+}
+
+#[test]
+fn packets_are_forwarded_ahead_to_ports_of_drop_tail_alone() {
+    for is_ahead in [false, true] {
+        let star = star(3).unwrap();
+        let (mut bench, _) = slow_port(|| linux_sfq(3));
+        let path = DestinationSuffix::new(&star).path(&star, 1, 0).unwrap();
+        bench.network.observer_mut().drops_only = true;
+        if is_ahead {
+            let mut feeders = Feeders::new(star.ports().len());
+            feeders.add(&path);
+            bench
+                .network
+                .forward_ahead(&feeders, &[], Instant::from_secs(1));
+        }
+        let stream = Stream::new(1, "spray", 0);
+        bench.routes = vec![bench.network.add_route(&[path], stream)];
+        crowd(&mut bench);
+        bench.run();
+        let received = bench.sinks.received.iter().map(|packet| packet.2);
+        assert!(received.eq([1, 2, 3, 4]));
+    }
+}
+
+#[test]
+fn a_packet_takes_room_in_the_buffer_until_its_last_bit_is_sent() {
+    let star = star(2).unwrap();
+    let nic = star.node(star.hosts()[1]).ports[0];
+    let mut bench = bench(&star, 10, Rule::Fixed, Duration::ZERO);
+    for number in 0..2 {
+        bench.send(Instant::ZERO, 0, 1500, number);
+    }
+    bench.run();
+    // the first is there for 12.304 us, the second for twice that
+    let until = |ns| bench.network.backlog_integral(nic, Instant::from_ns(ns));
+    let integral = 3 * 12_304_000 * u128::from(FRAME_BYTES);
+    assert_eq!(until(24_608), integral);
+    assert_eq!(until(100_000), integral);
+}
+
+#[test]
+fn what_has_left_one_port_of_a_switch_leaves_its_memory_to_another() {
+    let star = star(3).unwrap();
+    // room for three frames at the ports of the switch together
+    let memory = SwitchMemory::new(3 * FRAME_BYTES);
+    let mut bench = bench_of_ports(&star, Rule::Fixed, |id| {
+        let mut port = drop_tail_port(id, 100, GIGABIT, Duration::from_us(500));
+        if !star.node(star.port(id).node).is_host {
+            let shared = SharedBuffer::new(memory.clone(), 8.0);
+            port.queueing = Queueing::Scheduled(Box::new(Scheduler::SharedBuffer(shared)));
+        }
+        port
+    });
+    let mut routing = DestinationSuffix::new(&star);
+    for source in [0, 1] {
+        let path = routing.path(&star, source, 2).unwrap();
+        let stream = Stream::new(1, "spray", 0);
+        bench.routes.push(bench.network.add_route(&[path], stream));
+    }
+    // two and two frames to h0, of which two wait in the end; none is left 49 us after the first came
+    for (number, sender) in (0..).zip([0, 1, 0, 1]) {
+        bench.send(Instant::ZERO, sender, 1500, number);
+    }
+    // then as many to h2, before the first of the others has arrived
+    for (number, sender) in (4..).zip([2, 3, 2, 3]) {
+        bench.send(Instant::from_us(100), sender, 1500, number);
+    }
+    bench.run();
+    assert_eq!(bench.sinks.received.len(), 8);
 }

@@ -309,4 +309,19 @@ mod tests {
             assert_eq!(red.admit(&queue, &packet), wanted);
         }
     }
+
+    /// `red_mark_probability` of Linux: drawn unless ((qavg - `qth_min`) >> Wlog) * qcount < qR.
+    #[test]
+    fn a_packet_is_drawn_from_the_count_on_that_reaches_the_number() {
+        let mut red = red(false);
+        red.average = red.min + (10 << red.weight_log);
+        let mut is_drawn = |count: i64, drawn| {
+            (red.count, red.drawn) = (count - 1, drawn);
+            red.is_drawn()
+        };
+        assert!(is_drawn(3, 29) && is_drawn(3, 30));
+        assert!(!is_drawn(3, 31));
+        // the first above `min` draws a number
+        assert!(!is_drawn(0, 0));
+    }
 }

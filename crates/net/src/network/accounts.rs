@@ -170,3 +170,32 @@ impl Balance {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_region_lacks_another_has() {
+        let one = Balance {
+            injected: 10,
+            delivered: 3,
+            dropped: 1,
+            arrived: 7,
+            accepted: 9,
+            in_flight: 1,
+            crossing: 4,
+        };
+        // three packets have come, of those that the other has sent
+        let other = Balance {
+            injected: 5,
+            delivered: 4,
+            dropped: 3,
+            arrived: 5,
+            accepted: 7,
+            in_flight: 2,
+            crossing: 0_u64.wrapping_sub(3),
+        };
+        (one + other).assert_conservation();
+    }
+}

@@ -229,4 +229,13 @@ mod tests {
         assert_eq!(share(1_000_000_000), Ok(1.0));
         assert_eq!(share(1_000_000_001), refused);
     }
+
+    #[test]
+    fn what_holds_nothing_is_refused() {
+        assert_eq!(positive("limit", 7).ok(), Some(7));
+        assert_eq!(positive("limit", 0).unwrap_err().field, "queue.limit");
+        let time = |ps| positive_time("target", Duration::from_ps(ps), "5ms");
+        assert_eq!(time(3).ok(), Some(Duration::from_ps(3)));
+        assert_eq!(time(0).unwrap_err().field, "queue.target");
+    }
 }

@@ -340,4 +340,35 @@ mod tests {
         assert_eq!(gap(4), 50_000_000_000);
         assert!(gap(2).abs_diff(70_710_678_118) < 1_000_000);
     }
+
+    /// RFC 8289 5.5: a queue that is found empty is below target again. FQ-CoDel pushes packets out behind
+    /// the back of its queues.
+    #[test]
+    fn a_queue_that_was_pushed_out_has_an_interval_again() {
+        let counts = crate::observer::Counts {
+            port_arrival: 0,
+            ingress_arrival: 0,
+            flow_arrival: 0,
+            port_accepted: 0,
+        };
+        let mut packets = WaitingPackets::default();
+        let (mut fifo, mut control) = (PacketFifo::default(), Control::new());
+        let mut send = |packets: &mut WaitingPackets, fifo: &mut PacketFifo, ms| {
+            control.dequeue(Instant::from_ms(ms), fifo, &PARAMETERS, packets)
+        };
+        let fill = |packets: &mut WaitingPackets, fifo: &mut PacketFifo, ms| {
+            for index in 0..4 {
+                let handle = Handle::at(index);
+                packets.enter(handle, Instant::from_ms(ms), packet(0, 1518), counts);
+                fifo.push(handle, packets);
+            }
+        };
+        fill(&mut packets, &mut fifo, 0);
+        assert!(send(&mut packets, &mut fifo, 10).is_some()); // above target from now on
+        while fifo.pop(&packets).is_some() {}
+        assert!(send(&mut packets, &mut fifo, 20).is_none());
+        fill(&mut packets, &mut fifo, 150);
+        assert_eq!(send(&mut packets, &mut fifo, 200), Some(Handle::at(0)));
+        assert!(packets.dropped.is_empty());
+    }
 }

@@ -99,3 +99,36 @@ impl PacketFifo {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observer::Counts;
+    use fairport_units::Instant;
+
+    #[test]
+    fn packets_leave_at_both_ends_until_none_is_left() {
+        let counts = Counts {
+            port_arrival: 0,
+            ingress_arrival: 0,
+            flow_arrival: 0,
+            port_accepted: 0,
+        };
+        let (mut packets, mut fifo) = (WaitingPackets::default(), PacketFifo::default());
+        for index in 0..3 {
+            let view = super::super::fixtures::packet(0, 100 << index);
+            packets.enter(Handle::at(index), Instant::ZERO, view, counts);
+            fifo.push(Handle::at(index), &mut packets);
+        }
+        let backlog = |bytes, packets| Backlog { bytes, packets };
+        assert_eq!(fifo.backlog(), backlog(700, 3));
+        assert_eq!(fifo.pop_last(&packets), Some(Handle::at(2)));
+        assert_eq!(fifo.first(), Some(Handle::at(0)));
+        assert_eq!(fifo.pop(&packets), Some(Handle::at(0)));
+        assert_eq!(fifo.backlog(), backlog(200, 1));
+        assert_eq!(fifo.pop_last(&packets), Some(Handle::at(1)));
+        assert_eq!(fifo.pop_last(&packets), None);
+        assert_eq!((fifo.pop(&packets), fifo.first()), (None, None));
+        assert!(fifo.is_empty());
+    }
+}

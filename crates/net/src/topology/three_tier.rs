@@ -58,4 +58,11 @@ mod tests {
         let distances: Vec<_> = hosts.map(|host| distance[host.0 as usize]).collect();
         assert_eq!(distances, [0, 2, 4, 4, 6, 6, 6, 6]);
     }
+
+    #[test]
+    fn as_many_hosts_are_built_as_in_the_largest_fat_tree() {
+        let hosts = |at_edge| three_tier(64, 32, at_edge).map(|tree| tree.hosts().len());
+        assert_eq!(hosts(32).ok(), Some(65_536));
+        assert_eq!(hosts(33).unwrap_err().field, "topology");
+    }
 }
