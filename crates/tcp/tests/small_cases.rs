@@ -3,7 +3,8 @@
 mod pair;
 mod peer;
 
-use fairport_tcp::CaState;
+use fairport_tcp::{CaState, Connection, Flags, Segment, SynOptions};
+use fairport_units::Instant;
 use peer::{NOTHING, Peer, all, today};
 use serde_json::json;
 
@@ -100,4 +101,49 @@ fn a_window_that_sets_the_pace_grows() {
         peer.at(89).acks(1);
         assert_eq!(peer.window().0, 11, "{by_round}");
     }
+}
+
+/// `TCP_NODELAY`, switched on and off again.
+#[test]
+fn without_nagle_a_short_segment_does_not_wait() {
+    let mut peer = Peer::opened(&today(&json!({"nagle": true, "minshall": false})));
+    let mut writes = |nagle: bool| {
+        peer.end.set_nagle(nagle);
+        peer.end.write(10);
+        peer.polls().len()
+    };
+    // the first finds nothing unacknowledged
+    assert_eq!([true, true, false, true].map(&mut writes), [1, 0, 1, 0]);
+}
+
+/// RFC 7323 2.2, 2.3: the window of a SYN is not scaled, and that of the ACK which ends the handshake is.
+#[test]
+fn who_was_called_scales_the_window_of_the_ack_that_ends_the_handshake() {
+    let mut server = Connection::passive(&today(&json!({})));
+    let mut syn = Segment {
+        flags: Flags::SYN,
+        window: 1000,
+        ..Segment::default()
+    };
+    syn.options.set_syn(SynOptions {
+        mss: 1000,
+        window_scale: Some(3),
+        sack_permitted: true,
+    });
+    server.on_segment(Instant::ZERO, &syn, &mut ());
+    assert!(server.poll_transmit(Instant::ZERO).is_some());
+    let ack = Segment {
+        seq: 1,
+        ack: 1,
+        flags: Flags::ACK,
+        window: 625,
+        ..Segment::default()
+    };
+    let now = Instant::from_ms(100);
+    server.on_segment(now, &ack, &mut ());
+    server.write(20_000);
+    let sent: Vec<u16> = std::iter::from_fn(|| server.poll_transmit(now))
+        .map(|it| it.payload)
+        .collect();
+    assert_eq!(sent, [1000; 5]);
 }
