@@ -100,6 +100,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_limit_counts_packets_or_bytes() {
+        assert!(DropTail::packets(10).counts_packets());
+        assert!(!DropTail::bytes(10).counts_packets());
+    }
+
+    #[test]
     fn sixteen_kib_hold_ten_full_frames_and_then_a_short_one() {
         let queue = DropTail::bytes(16 * 1024);
         let ten = Backlog {

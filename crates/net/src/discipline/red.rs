@@ -209,6 +209,15 @@ mod tests {
         );
     }
 
+    /// RFC 3168, section 5: a packet whose ends do not understand marks is dropped.
+    #[test]
+    fn what_cannot_be_marked_is_dropped_early() {
+        let mut red = red(true);
+        let seen = admissions(&mut red, 10, false, 10_000);
+        assert!(seen.contains(&Admission::Dropped(Reason::Early)));
+        assert!(!seen.contains(&Admission::Marked));
+    }
+
     #[test]
     fn an_idle_link_forgets() {
         let mut red = red(false);

@@ -293,6 +293,22 @@ mod tests {
         assert!((mean / (longest as f64 / 2.0) - 1.0).abs() < 0.1, "{mean}");
     }
 
+    /// `red_cmp_thresh` and `red_action`: packets count from `min` on, `min` included, and anew after the average was
+    /// above `max`. The first one only draws.
+    #[test]
+    fn packets_count_between_the_thresholds_only() {
+        let mut red = red(false);
+        let mut count = |packets: u32| {
+            // an average that stays where it is
+            red.average = u64::from(packets * MTU) << 9;
+            red.admit(&full_frames(packets), &frame(MTU));
+            red.count
+        };
+        assert_eq!([4, 5, 5, 5].map(&mut count), [-1, 0, 1, 2]);
+        assert_eq!([15, 5, 5].map(&mut count), [-1, 0, 1]);
+        assert_eq!([4, 14].map(&mut count), [-1, 0]);
+    }
+
     #[test]
     fn above_the_upper_threshold_everything_is_dropped_or_marked() {
         for (ecn, wanted) in [
