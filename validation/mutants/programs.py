@@ -107,7 +107,8 @@ class Tree:
         found = sorted(
             (message["target"]["kind"] != ["lib"], message["executable"], message["manifest_path"])
             for message in messages
-            if message.get("executable") and message["profile"]["test"]
+            if message.get("executable")
+            and message["profile"]["test"]
             # minutes per run, of an estimate that decides no result
             and message["target"]["name"] != "memory"
         )

@@ -164,5 +164,7 @@ mod tests {
         assert!(!is_refused(Limit::Bytes(2 * port.full_frame_bytes())));
         assert!(is_refused(Limit::Bytes(2 * port.full_frame_bytes() - 2)));
         assert!(!is_refused(Limit::Packets(2)));
+        // half of one packet is none
+        assert!(is_refused(Limit::Packets(1)));
     }
 }

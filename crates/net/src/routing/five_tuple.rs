@@ -77,6 +77,13 @@ mod tests {
     }
 
     #[test]
+    fn clients_take_the_ports_of_linux_in_turn() {
+        let ports = [0, 1, 28_231, 28_232].map(|number| flow(number).source_port);
+        assert_eq!(ports, [32_768, 32_769, 60_999, 32_768]);
+        assert_eq!(flow(3).destination_port, 5001);
+    }
+
+    #[test]
     fn flows_spread_evenly_over_the_ways() {
         let mut taken = [0; 4];
         for number in 0..4000 {

@@ -181,6 +181,24 @@ mod tests {
     }
 
     #[test]
+    fn in_a_buffer_that_is_nearly_full_a_bucket_has_its_part_and_no_more() {
+        let sfq = Sfq::new(40, 16, 1, Vec::new());
+        let waiting = |packets| Backlog {
+            bytes: 1518 * packets,
+            packets,
+        };
+        let share = Admission::Dropped(Reason::Share);
+        // ten places are free, fewer than buckets: 40 / 16 packets each
+        assert_eq!(sfq.admission(waiting(30), 2), Admission::Accepted);
+        assert_eq!(sfq.admission(waiting(30), 3), share);
+        // sixteen are free: half of them
+        assert_eq!(sfq.admission(waiting(24), 7), Admission::Accepted);
+        assert_eq!(sfq.admission(waiting(24), 8), share);
+        let full = Admission::Dropped(Reason::Full);
+        assert_eq!(sfq.admission(waiting(40), 0), full);
+    }
+
+    #[test]
     fn the_hosts_of_each_list_are_in_its_bucket_and_no_others_are_placed() {
         let topology = star(4).expect("four hosts");
         let customs = CustomQueues::default();

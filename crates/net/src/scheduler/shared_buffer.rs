@@ -171,6 +171,14 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_into_the_memory_is_dropped_below_the_threshold_too() {
+        let mut port = TestPort::new(SharedBuffer::new(SwitchMemory::new(1000), 16.0));
+        let admissions = [300, 300, 300, 300, 100].map(|bytes| port.enter(packet(0, bytes)));
+        let (taken, full) = (Admission::Accepted, Admission::Dropped(Reason::Full));
+        assert_eq!(admissions, [taken, taken, taken, full, taken]);
+    }
+
+    #[test]
     fn a_queue_as_long_as_its_threshold_takes_no_more() {
         let memory = SwitchMemory::new(400);
         let mut port = TestPort::new(SharedBuffer::new(memory, 1.0));

@@ -84,5 +84,7 @@ mod tests {
     #[test]
     fn a_cube_of_too_many_hosts_is_refused() {
         assert_eq!(bcube(64, 8).unwrap_err().field, "topology");
+        // 262,144 hosts
+        assert_eq!(bcube(64, 2).unwrap_err().field, "topology");
     }
 }
