@@ -143,6 +143,18 @@ fn what_waits_is_known_at_any_instant_for_every_kind_of_port() {
 }
 
 #[test]
+fn what_still_waits_at_a_scheduler_counts_until_now() {
+    let (mut bench, slow) = slow_port(|| linux_sfq(100));
+    crowd(&mut bench);
+    let now = Instant::from_us(60);
+    bench.network.advance(now, u64::MAX, &mut bench.sinks);
+    // the first is in service; the second waits from 38.304 us on and the third from 51.304 us
+    let waited_ps = 21_696_000 + 8_696_000;
+    let integral = bench.network.backlog_integral(slow, now);
+    assert_eq!(integral, waited_ps * u128::from(FRAME_BYTES));
+}
+
+#[test]
 fn a_drop_says_what_waited_also_where_packets_are_forwarded_ahead() {
     let star = star(2).unwrap();
     let slow = to_receiver(&star);
