@@ -115,3 +115,33 @@ fn what_was_sent_again_needlessly_and_lost_is_lost_once_more() {
     assert_eq!(peer.info().ca_state, CaState::Recovery);
     assert_eq!(peer.flight(), [11, 10, 1, 1]);
 }
+
+/// `tcp_rack_detect_loss` looks at each transmission that is in the network, a probe of the tail among them.
+#[test]
+fn a_probe_of_what_was_sent_again_needlessly_can_be_late_as_well() {
+    let settings = json!({"timestamps": true, "mss_bytes": 1012, "frto": false});
+    let mut peer = Peer::opened(&today(&settings));
+    peer.echo = Some(101);
+    assert_eq!(peer.writes(3), all(0..3));
+    let (_, probe) = peer.wakes();
+    assert_eq!(probe, [2]);
+    let (due, again) = peer.wakes();
+    assert_eq!(again, [0]);
+    peer.at(due / 1000 + 100);
+    // when the first one went out again
+    peer.echo = Some(due as u32 / 1000 + 101);
+    assert_eq!(peer.acks(1), [1, 2]);
+    // the original of the second one
+    peer.echo = Some(101);
+    peer.at(due / 1000 + 105);
+    assert_eq!(peer.acks(2), NOTHING);
+    assert_eq!(peer.info().ca_state, CaState::Open);
+    assert_eq!(peer.flight(), [1, 0, 0, 1]);
+    let (probed, probe) = peer.wakes();
+    assert_eq!(probe, [2]);
+    let sent = probed / 1000 + 1;
+    assert_eq!(peer.at(sent).writes(1), [3]);
+    assert_eq!(peer.at(sent + 100).sacks(2, &[(3, 4)]), NOTHING);
+    // a round trip of 100 ms, a quarter of it, and the timer's slack
+    assert_eq!(peer.wakes(), (probed + 127_000, vec![2]));
+}
