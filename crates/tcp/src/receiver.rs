@@ -110,7 +110,8 @@ impl Receiver {
 
     /// Bytes of data that came, each counted once: in order, or held above a gap.
     pub(crate) fn arrived(&self) -> u64 {
-        let holds_fin = self.fin.is_some_and(|fin| self.held.end() > fin);
+        // nothing is held above the end of the stream, so where its FIN came and a gap is left, it is held
+        let holds_fin = self.fin.is_some() && self.has_gap();
         self.delivered() + self.held.len() - u64::from(holds_fin)
     }
 
@@ -282,8 +283,9 @@ impl Receiver {
         let mut kept = [whole; Options::MAX_SACKS];
         let mut count = 1;
         for known in &self.recent[..self.recents] {
-            let apart = known.end < whole.start || known.start > whole.end;
-            if apart && count < self.recents_max {
+            // each range lies in what is held, so it is apart from this one or within it
+            let within = (whole.start..whole.end).contains(&known.start);
+            if !within && count < self.recents_max {
                 kept[count] = *known;
                 count += 1;
             }

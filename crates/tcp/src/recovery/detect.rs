@@ -18,7 +18,8 @@ impl Recovery {
                 // only a new SACK block can show a loss
                 !(look.newly_sacked || (open && board.has_lost()))
             }
-            Detection::Emulated(it) if open => it.sacked() == 0 && !board.has_lost(),
+            // outside of an episode nothing is marked: what was is acknowledged or taken back when it ends
+            Detection::Emulated(it) if open => it.sacked() == 0,
             Detection::Emulated(_) => !look.advances,
             Detection::Sack(_) | Detection::Rack(_) => open && board.is_in_order(),
         };

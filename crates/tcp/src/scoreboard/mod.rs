@@ -377,15 +377,14 @@ impl Scoreboard {
         record.sent = now;
         record.flags |= RETRANSMITTED | RESENT;
         self.retransmitted += Self::weight(unit, record);
-        let head = self.head;
-        let resent = Resent {
-            ordinal,
-            sent: now,
-            nxt: self.nxt,
-        };
+        self.note_resent(ordinal, now);
+        self.note_sent(ordinal, now);
+    }
+
+    fn note_resent(&mut self, ordinal: u64, sent: Instant) {
+        let (head, nxt) = (self.head, self.nxt);
         if let Some(deliveries) = &mut self.deliveries {
-            deliveries.note_resent(head, resent);
-            self.note_sent(ordinal, now);
+            deliveries.note_resent(head, Resent { ordinal, sent, nxt });
         }
     }
 }

@@ -258,6 +258,10 @@ impl Scoreboard {
         }
         record.sent = now;
         record.flags |= RESENT;
+        if record.is(RETRANSMITTED) {
+            // after an undo it is in the network as one that was sent again
+            self.note_resent(last, now);
+        }
         self.note_sent(last, now);
         Some(self.chunk(last))
     }

@@ -198,7 +198,8 @@ impl Sender {
         window_changed: bool,
         events: &mut impl Events,
     ) {
-        facts.marked = self.ecn.is_some() && segment.flags.contains(Flags::ECE);
+        let is_marked = self.ecn.is_some() && segment.flags.contains(Flags::ECE);
+        facts.marked = is_marked && facts.ack >= facts.from;
         facts.echoed = segment.options.timestamps().map(|it| it.ecr);
         if self.recovery.asks_for_new_data() {
             facts.new_data = NewData {

@@ -1,0 +1,43 @@
+//! What an ACK says to a congestion control from outside the crate.
+
+mod pair;
+mod peer;
+
+use fairport_tcp::{AckSample, CongestionControl, Controller, Setup, Window};
+use peer::{Peer, all, today};
+use serde_json::json;
+
+/// The window grows by a segment for each that is newly acknowledged.
+#[derive(Debug)]
+struct Counts;
+
+impl Controller for Counts {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        window.cwnd += u64::from(ack.segments) * window.unit();
+    }
+}
+
+fn counts(_setup: &Setup<'_>) -> Box<dyn Controller> {
+    Box::new(Counts)
+}
+
+/// `tcp_may_raise_cwnd`: on a path that reorders, an ACK that SACKs counts as one that acknowledges, in segments that are
+/// newly delivered (`tcp_newly_delivered`).
+#[test]
+fn where_the_path_reorders_the_segments_that_an_ack_sacks_are_counted() {
+    for window_unit in ["bytes", "segments"] {
+        let mut settings = today(&json!({"tail_loss_probe": false, "window_unit": window_unit}));
+        settings.congestion_control = CongestionControl::custom("counts", counts);
+        let mut peer = Peer::opened(&settings);
+        assert_eq!(peer.writes(10), all(0..10));
+        // five segments are late
+        peer.at(100).sacks(0, &[(5, 6)]);
+        assert_eq!(peer.window().0, 10, "not known to reorder yet");
+        peer.at(101).acks(6);
+        assert!(peer.info().reordering > 3);
+        let before = peer.window().0;
+        peer.at(102).sacks(6, &[(8, 10)]);
+        assert_eq!(peer.window().0 - before, 2, "{window_unit}");
+        assert_eq!(peer.info().reord_seen, 1);
+    }
+}

@@ -1,0 +1,147 @@
+//! Losses that are found or taken back in rare orders of events, ACK by ACK.
+
+mod pair;
+mod peer;
+
+use fairport_tcp::CaState;
+use peer::{NOTHING, Peer, all, today};
+use serde_json::json;
+
+/// `tcp_fastretrans_alert`: the repair of a timeout becomes fast recovery where a retransmission is lost
+/// (`FLAG_LOST_RETRANS`), and not where more of the flight is.
+#[test]
+fn more_losses_of_the_flight_leave_a_timeouts_repair_as_it_is() {
+    let settings = json!({"tail_loss_probe": false, "frto": false});
+    let mut peer = Peer::opened(&today(&settings));
+    assert_eq!(peer.writes(6), all(0..6));
+    peer.at(100).acks(1);
+    // younger than a round trip when the timer fires, so not taken for lost by it
+    assert_eq!(peer.at(350).writes(2), [6, 7]);
+    assert_eq!(peer.wakes(), (400_000, vec![1]));
+    assert_eq!(peer.flight(), [7, 0, 5, 1]);
+    // the retransmission was sent after 6 and 7, and arrived
+    peer.at(500).acks(2);
+    assert_eq!(peer.flight()[2], 6);
+    assert_eq!(peer.info().ca_state, CaState::Loss);
+}
+
+/// `tcp_cwnd_reduction`: below the threshold PRR adds a segment to what was delivered, but not where the ACK shows new
+/// losses.
+#[test]
+fn an_ack_that_shows_new_losses_lets_out_no_more_than_it_delivers() {
+    let settings = json!({"rack": false, "tail_loss_probe": false, "initial_window_segments": 20});
+    let mut peer = Peer::opened(&today(&settings));
+    assert_eq!(peer.writes(20), all(0..20));
+    // seven in the network, and three delivered
+    assert_eq!(peer.at(100).sacks(0, &[(10, 13)]), [0, 1, 2]);
+    // one and three are delivered, 13 and 14 lost
+    assert_eq!(peer.at(200).sacks(1, &[(15, 18), (10, 13)]), all(3..7));
+}
+
+/// `tcp_rack_mark_lost` looks where something was delivered (`rack.advanced`), and else when its timer fires.
+#[test]
+fn an_ack_that_delivers_nothing_shows_no_loss() {
+    let mut peer = Peer::opened(&today(&json!({"tail_loss_probe": false})));
+    assert_eq!(peer.writes(10), all(0..10));
+    // overdue after a round trip and a quarter; the timer has 2 ms of slack
+    assert_eq!(peer.at(100).sacks(0, &[(1, 2)]), NOTHING);
+    assert_eq!(peer.due_us(), Some(127_000));
+    assert_eq!(peer.at(126).sacks(0, &[(1, 2)]), NOTHING);
+    assert_eq!(peer.flight()[2], 0);
+    assert_eq!(peer.wakes(), (127_000, vec![0]));
+}
+
+/// `tcp_try_undo_loss`: without SACK the state stays until all is acknowledged that was sent before.
+#[test]
+fn without_sack_a_needless_timeout_leaves_the_state_as_it_is() {
+    for (sack, state) in [(true, CaState::Open), (false, CaState::Loss)] {
+        let settings = json!({
+            "sack": sack, "timestamps": true, "mss_bytes": 1012, "tail_loss_probe": false, "frto": false
+        });
+        let mut peer = Peer::opened(&today(&settings));
+        peer.echo = Some(101);
+        assert_eq!(peer.writes(10), all(0..10));
+        assert_eq!(peer.wakes(), (300_000, vec![0]));
+        assert_eq!(peer.window(), (1, Some(5)));
+        // of the original, which left at 101 of the client's clock
+        peer.at(310).acks(1);
+        assert_eq!((peer.info().ca_state, peer.window().1), (state, None));
+        assert_eq!(peer.flight()[2], 0, "nothing is lost");
+        peer.at(320).acks(10);
+        peer.at(321).writes(1);
+        peer.at(421).acks(11);
+        assert_eq!(peer.info().ca_state, CaState::Open);
+    }
+}
+
+/// `tcp_try_undo_partial`: an original that was only late is reordering, and while a retransmission is out nothing
+/// more is looked for.
+#[test]
+fn an_original_that_comes_late_during_recovery_is_reordering() {
+    for (echo, late) in [(101, 1), (201, 0)] {
+        let settings =
+            json!({"timestamps": true, "mss_bytes": 1012, "initial_window_segments": 20});
+        let mut peer = Peer::opened(&today(&settings));
+        peer.echo = Some(101);
+        assert_eq!(peer.writes(20), all(0..20));
+        assert_eq!(peer.at(100).sacks(0, &[(2, 5)]), [0, 1]);
+        peer.echo = Some(echo);
+        peer.at(110).sacks(1, &[(2, 5)]);
+        assert_eq!(peer.info().reord_seen, late, "{echo}");
+        assert_eq!(peer.info().ca_state, CaState::Recovery);
+    }
+}
+
+/// `tcp_rack_mark_skb_lost`: a retransmission that an undo left in the network can be lost as any other.
+#[test]
+fn what_was_sent_again_needlessly_and_lost_is_lost_once_more() {
+    let settings = json!({
+        "timestamps": true, "mss_bytes": 1012, "tail_loss_probe": false, "frto": false
+    });
+    let mut peer = Peer::opened(&today(&settings));
+    peer.echo = Some(101);
+    assert_eq!(peer.writes(10), all(0..10));
+    assert_eq!(peer.wakes(), (300_000, vec![0]));
+    peer.echo = Some(401);
+    assert_eq!(peer.at(400).acks(1), [1, 2]);
+    // the original of 1: the timeout was needless, and the second copy of 2 is under way
+    peer.echo = Some(101);
+    assert_eq!(peer.at(405).sacks(2, &[(3, 10)]), NOTHING);
+    assert_eq!(peer.info().ca_state, CaState::Disorder);
+    assert_eq!(peer.flight(), [8, 7, 0, 1]);
+    assert_eq!(peer.at(410).writes(3), all(10..13));
+    // sent after the second copy
+    assert_eq!(peer.at(510).sacks(2, &[(3, 13)]), [2]);
+    assert_eq!(peer.info().ca_state, CaState::Recovery);
+    assert_eq!(peer.flight(), [11, 10, 1, 1]);
+}
+
+/// `tcp_rack_detect_loss` looks at each transmission that is in the network, a probe of the tail among them.
+#[test]
+fn a_probe_of_what_was_sent_again_needlessly_can_be_late_as_well() {
+    let settings = json!({"timestamps": true, "mss_bytes": 1012, "frto": false});
+    let mut peer = Peer::opened(&today(&settings));
+    peer.echo = Some(101);
+    assert_eq!(peer.writes(3), all(0..3));
+    let (_, probe) = peer.wakes();
+    assert_eq!(probe, [2]);
+    let (due, again) = peer.wakes();
+    assert_eq!(again, [0]);
+    peer.at(due / 1000 + 100);
+    // when the first one went out again
+    peer.echo = Some(due as u32 / 1000 + 101);
+    assert_eq!(peer.acks(1), [1, 2]);
+    // the original of the second one
+    peer.echo = Some(101);
+    peer.at(due / 1000 + 105);
+    assert_eq!(peer.acks(2), NOTHING);
+    assert_eq!(peer.info().ca_state, CaState::Open);
+    assert_eq!(peer.flight(), [1, 0, 0, 1]);
+    let (probed, probe) = peer.wakes();
+    assert_eq!(probe, [2]);
+    let sent = probed / 1000 + 1;
+    assert_eq!(peer.at(sent).writes(1), [3]);
+    assert_eq!(peer.at(sent + 100).sacks(2, &[(3, 4)]), NOTHING);
+    // a round trip of 100 ms, a quarter of it, and the timer's slack
+    assert_eq!(peer.wakes(), (probed + 127_000, vec![2]));
+}
