@@ -16,6 +16,15 @@ pub(crate) struct Place {
 /// So many places of packets that have left may lie in front of those that wait.
 const MOST_LEFT: usize = 64;
 
+/// Of the packets that wait in a buffer, those that leave by the latest instant that was asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Late {
+    /// the first of those that wait, as it was then
+    first: u32,
+    packets: u32,
+    bytes: u32,
+}
+
 /// The packets in a buffer, in the order in which they leave it. One cache line, and where they lie.
 #[derive(Debug)]
 #[repr(align(64))]
@@ -24,6 +33,8 @@ pub(crate) struct Buffer {
     places: Vec<Place>,
     first: usize,
     bytes: u32,
+    /// after the end
+    late: Late,
     /// the end of the run
     end: Instant,
 }
@@ -37,6 +48,7 @@ impl Buffer {
             places: Vec::new(),
             first: 0,
             bytes: 0,
+            late: Late::default(),
             end,
         }
     }
@@ -61,17 +73,27 @@ impl Buffer {
         }
     }
 
-    /// Those that leave after the end stay, because what is in it at the end of the run is still to be asked.
+    /// Those that leave after the end stay, because what is in it at the end of the run is still to be asked. They may be
+    /// many, so each is counted once.
     #[cold]
     fn after_end(&mut self, now: Instant) -> Backlog {
-        let waiting = self.places[self.first..].iter();
-        let has_left = |place: &&Place| place.leaves <= now;
-        let gone = waiting.take_while(has_left).map(|place| place.frame_bytes);
-        let (packets, bytes) =
-            gone.fold((0, 0), |(packets, bytes), more| (packets + 1, bytes + more));
+        let late = &mut self.late;
+        if late.first != self.first as u32 {
+            *late = Late {
+                first: self.first as u32,
+                ..Late::default()
+            };
+        }
+        let waiting = &self.places[self.first..];
+        while let Some(place) = waiting.get(late.packets as usize)
+            && place.leaves <= now
+        {
+            late.packets += 1;
+            late.bytes += place.frame_bytes;
+        }
         Backlog {
-            bytes: self.bytes - bytes,
-            packets: (self.places.len() - self.first) as u32 - packets,
+            bytes: self.bytes - late.bytes,
+            packets: waiting.len() as u32 - late.packets,
         }
     }
 
@@ -109,6 +131,10 @@ impl Buffer {
     fn forget(&mut self) {
         self.places.drain(..self.first - 1);
         self.first = 1;
+        self.late = Late {
+            first: 1,
+            ..Late::default()
+        };
     }
 
     /// The packets that are in it, and the last that left it, which may still be on its way through the port.
@@ -120,6 +146,7 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairport_units::Duration;
 
     #[test]
     fn of_many_that_have_left_the_last_is_remembered() {
@@ -155,5 +182,30 @@ mod tests {
         assert_eq!(buffer.backlog(Instant::from_us(10)), backlog(2000, 2));
         let leaves: Vec<Instant> = buffer.places().map(|place| place.leaves).collect();
         assert_eq!(leaves, [3, 11, 12].map(Instant::from_us));
+    }
+
+    /// A host that is behind with sending asks for instants after the end, while others still ask for earlier ones.
+    #[test]
+    fn instants_before_and_after_the_end_may_be_asked_for_in_turn() {
+        let end = Instant::from_ns(5000);
+        let mut buffer = Buffer::new(end);
+        let mut stream = crate::stream::Stream::new(1, "test", 0);
+        let mut pushed: Vec<(Instant, u32)> = Vec::new();
+        let (mut early, mut late) = (Instant::ZERO, end + Duration::from_ps(1));
+        for i in 0..2000 {
+            let frame_bytes = 64 + stream.up_to(1000) as u32;
+            let leaves = Instant::from_ns(4 * i);
+            buffer.push(leaves, frame_bytes);
+            pushed.push((leaves, frame_bytes));
+            early = end.min(early + Duration::from_ns(stream.up_to(6)));
+            late += Duration::from_ns(stream.up_to(3));
+            let now = if stream.up_to(3) == 0 { early } else { late };
+            let waits = || pushed.iter().filter(|it| it.0 > now).map(|it| it.1);
+            let expected = Backlog {
+                bytes: waits().sum(),
+                packets: waits().count() as u32,
+            };
+            assert_eq!(buffer.backlog(now), expected, "{i}");
+        }
     }
 }
