@@ -107,10 +107,7 @@ class Tree:
         found = sorted(
             (message["target"]["kind"] != ["lib"], message["executable"], message["manifest_path"])
             for message in messages
-            if message.get("executable")
-            and message["profile"]["test"]
-            # minutes per run, of an estimate that decides no result
-            and message["target"]["name"] != "memory"
+            if message.get("executable") and message["profile"]["test"]
         )
         line = ("--quiet", "--test-threads=1")
         programs = [Program((file, *line), Path(manifest).parent) for _, file, manifest in found]
