@@ -57,7 +57,11 @@ impl RttEstimator {
                 .next_multiple_of(settings.rtt_tick_ps.as_ps().max(1)),
             tick: settings.rtt_tick_ps.as_ps(),
             maximum: settings.rto_max_ps.as_ps(),
-            base: settings.rto_initial_ps.as_ps(),
+            // a timeout is a whole number of ticks from the first on
+            base: settings
+                .rto_initial_ps
+                .as_ps()
+                .next_multiple_of(settings.clock_tick_ps.as_ps().max(1)),
             backoff: 0,
             syn_backoff_lasts: settings.syn_backoff_lasts,
             ack_ends_backoff: settings.ack_ends_backoff,
@@ -196,7 +200,7 @@ impl RttEstimator {
             }
             self.base = self
                 .base
-                .max(Duration::from_secs(3).as_ps())
+                .max(self.in_whole_ticks(Duration::from_secs(3).as_ps()))
                 .min(self.maximum);
         }
         self.backoff = 0;
@@ -246,6 +250,27 @@ mod tests {
         assert_eq!(it.least(), None);
         timeouts(&mut it, &[100, 80, 90]);
         assert_eq!(it.least(), Some(Duration::from_ms(80)));
+    }
+
+    #[test]
+    fn the_first_timeouts_are_whole_ticks_too() {
+        let mut settings = Settings::preset("linux-6").unwrap();
+        settings.rto_min_ps = Duration::from_ms(1);
+        settings.clock_tick_ps = Duration::from_ms(7);
+        // 143 ticks are the first that last a second, 429 the first that last three
+        let mut it = RttEstimator::new(&settings);
+        assert_eq!(it.rto(), Duration::from_ms(1001));
+        it.back_off();
+        it.syn_backoff_lasts = false;
+        it.handshake_done();
+        assert_eq!(it.rto(), Duration::from_ms(3003));
+        // three round trips of 332 ms, within a tick below the second
+        let mut it = RttEstimator::new(&settings);
+        assert_eq!(timeouts(&mut it, &[332]), [1_001_000]);
+        settings.clock_tick_ps = Duration::from_ms(3);
+        let mut it = RttEstimator::new(&settings);
+        it.sample(Instant::from_secs(1), Duration::from_us(332_334), 1, 2);
+        assert_eq!(it.rto(), Duration::from_ms(999));
     }
 
     #[test]
