@@ -185,7 +185,9 @@ fn a_drop_says_what_waited_also_where_packets_are_forwarded_ahead() {
         bench.run();
         let rows = &bench.network.observer().rows;
         assert_eq!(rows.len(), 5);
-        for row in rows {
+        for (row, number) in rows.iter().zip(4..) {
+            assert_eq!((row.port, row.number), (slow, number));
+            assert_eq!(row.counts.ingress_arrival, number);
             let room = Backlog {
                 bytes: 3 * FRAME_BYTES,
                 packets: 3,

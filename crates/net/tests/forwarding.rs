@@ -4,14 +4,12 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::bench::{Bench, GIGABIT, Row, bench, bench_of_rates};
+use common::bench::{Bench, Row, bench};
+use fairport_net::PortId;
 use fairport_net::arbitration::Rule;
 use fairport_net::framing::Framing;
-use fairport_net::routing::DestinationSuffix;
-use fairport_net::stream::Stream;
 use fairport_net::topology::{fat_tree, star, two_switch};
-use fairport_net::{Feeders, PortId};
-use fairport_units::{Duration, Instant, Rate};
+use fairport_units::{Duration, Instant};
 use proptest::prelude::*;
 
 proptest! {
@@ -150,44 +148,6 @@ fn a_lone_packet_takes_serialisation_and_latency_a_hop() {
 }
 
 /// Packets of both sides of a switch reach its output in the same picosecond, again and again.
-#[test]
-fn a_drop_says_how_many_packets_came_by_its_ingress_port_also_where_they_are_forwarded_ahead() {
-    let star = star(2).unwrap();
-    let to_receiver = star.port(star.node(star.hosts()[0]).ports[0]).peer;
-    let rate = |port| {
-        if port == to_receiver {
-            Rate::from_bps(100_000_000)
-        } else {
-            GIGABIT
-        }
-    };
-    for is_ahead in [false, true] {
-        let mut bench = bench_of_rates(&star, 3, Rule::RoundRobin, Duration::ZERO, rate);
-        bench.network.observer_mut().drops_only = true;
-        let path = DestinationSuffix::new(&star).path(&star, 1, 0).unwrap();
-        if is_ahead {
-            let mut feeders = Feeders::new(star.ports().len());
-            feeders.add(&path);
-            let end = Instant::from_secs(1);
-            bench.network.forward_ahead(&feeders, &[], end);
-        }
-        let stream = Stream::new(1, "spray", 0);
-        bench.routes = vec![bench.network.add_route(&[path], stream)];
-        // 8 frames in 104 us, where one takes 123 us: room for three of them
-        for number in 1..=8 {
-            bench.send(Instant::from_us(13 * number), 0, 1500, number);
-        }
-        bench.run();
-        let rows = &bench.network.observer().rows;
-        let dropped: Vec<(u64, u64)> = rows
-            .iter()
-            .map(|row| (row.number, row.counts.ingress_arrival))
-            .collect();
-        assert_eq!(dropped, [(4, 4), (5, 5), (6, 6), (7, 7), (8, 8)]);
-        assert!(rows.iter().all(|row| row.port == to_receiver));
-    }
-}
-
 fn taking_turns(rule: Rule) -> Vec<usize> {
     let topology = two_switch(1).unwrap();
     let mut bench = bench(&topology, 100, rule, Duration::from_us(1));
