@@ -3,8 +3,8 @@
     make kernel-diff
     make kernel-diff ARGS="--exchanges 60 --print-only"
 
-`crates/drill` draws exchanges and writes them as packetdrill scripts: reno and cubic, SACK on and
-off, losses, reordering, lost ACKs. packetdrill (at a pinned commit, fetched and built in
+`crates/drill` draws exchanges and writes them as packetdrill scripts: a sender with reno or cubic,
+and a receiver; SACK on and off, losses, reordering, lost ACKs. packetdrill (at a pinned commit, fetched and built in
 target/peers) replays each in a network namespace of its own. It needs Linux, root or the right to
 make namespaces, and /dev/net/tun; without them the case says why and ends with status 0.
 `PACKETDRILL` names a program that is built already, `PACKETDRILL_SOURCE` another place to fetch
@@ -37,13 +37,16 @@ SOURCE = "https://github.com/google/packetdrill"
 COMMIT = "2c4001c4d6fc04a3bbd01d4b92be62717a37648a"
 # what agrees is kept here, and a test replays it against the stack
 KEPT = "crates/drill/kernel"
+# what the stack is in an exchange: its windows, timers and retransmissions, or its ACKs
+SIDES = ("sender", "receiver")
+# per side
 EXCHANGES = 500
 # of all exchanges
 ENOUGH = 0.95
 # a kernel on a loaded machine is late now and then: it agrees if it does so once
 TRIES = 5
 SECONDS = 60
-CLASSES = [f"{algorithm}, SACK {sack}" for algorithm in ("reno", "cubic") for sack in ("on", "off")]
+CLASSES = [f"{who}, SACK {sack}" for who in ("reno", "cubic", "receiver") for sack in ("on", "off")]
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,13 @@ def main(arguments: Sequence[str]) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--exchanges", type=int, default=EXCHANGES, help=f"({EXCHANGES})")
+    parser.add_argument(
+        "--exchanges", type=int, default=EXCHANGES, help=f"per side ({EXCHANGES})"
+    )
     parser.add_argument("--first", type=int, default=1, help="the first seed (1)")
     parser.add_argument("--jobs", type=int, default=4, help="exchanges at a time (4)")
     parser.add_argument(
-        "--keep", type=int, default=0, metavar="N", help=f"keep N that agree in {KEPT} (0)"
+        "--keep", type=int, default=0, metavar="N", help=f"keep N per side that agree in {KEPT} (0)"
     )
     parser.add_argument("--print-only", action="store_true", help="do not renew the page in docs/")
     given = parser.parse_args(arguments)
@@ -81,14 +86,17 @@ def main(arguments: Sequence[str]) -> int:
         print(f"the kernel cannot be compared here: {error}", file=sys.stderr)
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        refused = _write(Path(folder), given.first, given.exchanges)
-        scripts = [Path(folder) / f"{given.first + i}.pkt" for i in range(given.exchanges)]
+        refused = 0
+        scripts = []
+        for side in SIDES:
+            refused += _write(Path(folder), side, given.first, given.exchanges)
+            seeds = range(given.first, given.first + given.exchanges)
+            scripts += [Path(folder) / f"{side}-{seed}.pkt" for seed in seeds]
         with ThreadPoolExecutor(given.jobs) as pool:
             results = list(pool.map(lambda script: _replay(program, script), scripts))
         if given.keep:
-            _keep(
-                [Path(folder) / f"{it.seed}.pkt" for it in results if not it.difference], given.keep
-            )
+            agreeing = [script for script, it in zip(scripts, results) if not it.difference]
+            _keep(agreeing, given.keep)
     text = _report(results, refused)
     print(text)
     Options(range(0), given.print_only).publish("validation/kernel.md", "kernel", text)
@@ -124,7 +132,7 @@ def _replay(program: Path, script: Path) -> Result:
         said = _run(program, script)
         if not said:
             break
-    return Result(int(script.stem), head[1], _in_words(said, text.splitlines()))
+    return Result(int(script.stem.split("-")[1]), head[1], _in_words(said, text.splitlines()))
 
 
 def _keep(agreeing: Sequence[Path], number: int) -> None:
@@ -134,8 +142,11 @@ def _keep(agreeing: Sequence[Path], number: int) -> None:
     """
     from fairport.scripts import run
 
-    chosen = [script for script in agreeing if run(script).holds][:number]
-    if len(chosen) < number:
+    chosen = []
+    for side in SIDES:
+        of_side = [script for script in agreeing if script.name.startswith(side)]
+        chosen += [script for script in of_side if run(script).holds][:number]
+    if len(chosen) < number * len(SIDES):
         print(f"{KEPT} stays as it is: only {len(chosen)} can be kept", file=sys.stderr)
         return
     kept = ROOT / KEPT
@@ -175,10 +186,10 @@ def _in_words(said: str, lines: Sequence[str]) -> str:
     return f"`{line}`: {field[1] if field else 'it'} is {actual[2]}"
 
 
-def _write(folder: Path, first: int, count: int) -> int:
-    """Writes the scripts; returns how many draws were refused."""
-    command = ["cargo", "run", "--quiet", "--locked", "-p", "fairport-drill"]
-    command += ["--example", "exchanges", "--", str(_hz()), str(first), str(count), str(folder)]
+def _write(folder: Path, side: str, first: int, count: int) -> int:
+    """Writes the scripts of one side; returns how many draws were refused."""
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "fairport-drill", "--example"]
+    command += ["exchanges", "--", side, str(_hz()), str(first), str(count), str(folder)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return int(done.stdout)
 

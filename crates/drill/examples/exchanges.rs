@@ -1,18 +1,24 @@
-//! Writes random exchanges as packetdrill scripts: `exchanges HZ FIRST COUNT FOLDER`, where HZ is the
-//! tick of the kernel that they are for. One file per seed; prints how many draws were refused.
+//! Writes random exchanges as packetdrill scripts: `exchanges SIDE HZ FIRST COUNT FOLDER`, where SIDE is what
+//! the stack is, `sender` or `receiver`, and HZ the tick of the kernel that they are for. One file per seed,
+//! `SIDE-SEED.pkt`; prints how many draws were refused.
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
 
-use fairport_drill::{Machine, exchange};
+use fairport_drill::{Machine, Side, exchange};
 use fairport_units::Duration;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let usage = "usage: exchanges HZ FIRST COUNT FOLDER";
+    let usage = "usage: exchanges sender|receiver HZ FIRST COUNT FOLDER";
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [hz, first, count, folder] = arguments.as_slice() else {
+    let [side, hz, first, count, folder] = arguments.as_slice() else {
         return Err(usage.into());
+    };
+    let stack = match side.as_str() {
+        "sender" => Side::Sender,
+        "receiver" => Side::Receiver,
+        _ => return Err(usage.into()),
     };
     let (hz, first, count): (u32, u64, u64) = (hz.parse()?, first.parse()?, count.parse()?);
     let machine = Machine {
@@ -22,9 +28,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(folder);
     let mut refused = 0;
     for seed in first..first + count {
-        let (script, draws) = exchange(seed, machine);
+        let (script, draws) = exchange(stack, seed, machine);
         refused += draws;
-        fs::write(folder.join(format!("{seed}.pkt")), script)?;
+        fs::write(folder.join(format!("{side}-{seed}.pkt")), script)?;
     }
     println!("{refused}");
     Ok(())

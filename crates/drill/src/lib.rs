@@ -39,7 +39,7 @@ mod sysctl;
 mod text;
 
 pub use error::ScriptError;
-pub use exchange::{Machine, exchange};
+pub use exchange::{Machine, Side, exchange};
 pub use outcome::{Failure, FailureKind, Note, Outcome};
 pub use parser::parse;
 pub use runner::{DEFAULT_STACK, Options, SetupError, run};

@@ -102,6 +102,7 @@ impl Sysctls {
         let ours = match name {
             "tcp_rmem" => receive_buffer(value),
             "tcp_congestion_control" => congestion_control(value),
+            "tcp_comp_sack_nr" => sack_compression(value),
             _ => switch(name, value),
         };
         let known = serde_json::to_value(stack).unwrap_or_default();
@@ -183,6 +184,14 @@ fn congestion_control(value: &str) -> Vec<(&'static str, Value)> {
     }
 }
 
+/// ACKs of data out of order that are held back; no kernel of today holds back more than 255.
+fn sack_compression(value: &str) -> Vec<(&'static str, Value)> {
+    let most = value.parse::<u8>().ok();
+    most.map(|most| ("sack_compression", json!(most)))
+        .into_iter()
+        .collect()
+}
+
 /// The largest receive buffer, and the window scale that announces it: Linux's
 /// `tcp_select_initial_window` shifts until the buffer fits into 16 bits.
 fn receive_buffer(value: &str) -> Vec<(&'static str, Value)> {
@@ -216,6 +225,9 @@ mod tests {
             sysctls("sysctl -q net.ipv4.tcp_timestamps=0 net.ipv4.tcp_congestion_control=reno");
         assert_eq!(it.overrides["timestamps"], json!(false));
         assert_eq!(it.overrides["congestion_control"], json!("newreno"));
+        assert!(it.notes.is_empty());
+        let it = sysctls("sysctl -q net.ipv4.tcp_comp_sack_nr=7");
+        assert_eq!(it.overrides["sack_compression"], json!(7));
         assert!(it.notes.is_empty());
     }
 

@@ -1,6 +1,8 @@
 //! Random exchanges: what is written as a script is a script, and holds for the stack that wrote it.
 
-use fairport_drill::{Machine, Options, exchange, parse, run};
+use std::collections::BTreeSet;
+
+use fairport_drill::{Machine, Options, Side, exchange, parse, run};
 use fairport_units::Duration;
 
 /// As `linux-6` has it.
@@ -11,23 +13,35 @@ const MACHINE: Machine = Machine {
 
 #[test]
 fn an_exchange_holds_for_the_stack_that_it_was_written_from() {
-    for seed in 0..100 {
-        let (text, _) = exchange(seed, MACHINE);
-        let script = parse(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let sides = [Side::Sender, Side::Receiver];
+    for (side, seed) in sides
+        .into_iter()
+        .flat_map(|side| (0..100).map(move |seed| (side, seed)))
+    {
+        let (text, _) = exchange(side, seed, MACHINE);
+        let script = parse(&text).unwrap_or_else(|error| panic!("{side:?}, seed {seed}: {error}"));
         let outcome = run(&script, &Options::default()).unwrap();
-        assert_eq!(outcome.failure, None, "seed {seed}\n{text}");
+        assert_eq!(outcome.failure, None, "{side:?}, seed {seed}\n{text}");
     }
 }
 
 #[test]
 fn a_seed_is_one_exchange_and_another_seed_another() {
-    assert_eq!(exchange(7, MACHINE), exchange(7, MACHINE));
-    assert_ne!(exchange(7, MACHINE).0, exchange(8, MACHINE).0);
+    assert_eq!(
+        exchange(Side::Sender, 7, MACHINE),
+        exchange(Side::Sender, 7, MACHINE)
+    );
+    assert_ne!(
+        exchange(Side::Sender, 7, MACHINE).0,
+        exchange(Side::Sender, 8, MACHINE).0
+    );
 }
 
 #[test]
 fn both_algorithms_run_with_and_without_sack_and_lose_segments() {
-    let texts: Vec<String> = (0..40).map(|seed| exchange(seed, MACHINE).0).collect();
+    let texts: Vec<String> = (0..40)
+        .map(|seed| exchange(Side::Sender, seed, MACHINE).0)
+        .collect();
     for algorithm in ["reno", "cubic"] {
         for sack in ["on", "off"] {
             let what = format!("{algorithm}, SACK {sack}");
@@ -37,4 +51,28 @@ fn both_algorithms_run_with_and_without_sack_and_lose_segments() {
         }
     }
     assert!(texts.iter().any(|text| text.contains("Loss")));
+}
+
+/// RFC 2018 4, RFC 2883: gaps, several blocks, and data that came twice.
+#[test]
+fn a_receiver_reports_what_came_behind_gaps_and_what_came_twice() {
+    let texts: Vec<String> = (0..120)
+        .map(|seed| exchange(Side::Receiver, seed, MACHINE).0)
+        .collect();
+    let mut numbers = BTreeSet::new();
+    let mut duplicates = 0;
+    for line in texts.iter().flat_map(|text| text.lines()) {
+        let Some((ack, blocks)) = line.split_once("sack ") else {
+            continue;
+        };
+        if !ack.contains("> . ") {
+            continue;
+        }
+        let number = |text: &str| text.split([' ', ':']).next()?.parse::<u32>().ok();
+        let acknowledged = ack.split("ack ").nth(1).and_then(number).unwrap();
+        numbers.insert(blocks.split(' ').count());
+        duplicates += u32::from(number(blocks).unwrap() < acknowledged);
+    }
+    assert!(numbers.is_superset(&BTreeSet::from([1, 2, 3])));
+    assert!(duplicates > 10, "{duplicates}");
 }

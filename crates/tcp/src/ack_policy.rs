@@ -26,7 +26,7 @@ pub(crate) struct AckSchedule {
     now: bool,
     /// largest segment seen (`rcv_mss`): what a full one is
     full_segment: u64,
-    /// when data last came
+    /// the tick in which data last came, where the kernel's clock has ticks
     last_data: Instant,
     /// Linux: the estimated gap between segments; zero before the first
     ato: Duration,
@@ -42,6 +42,10 @@ pub(crate) struct AckSchedule {
     merge: Option<Box<Merge>>,
     /// Linux up to 4.17: data out of order raises `quick`
     quick_after_gap: bool,
+    /// data came since the last ACK went out (`ICSK_ACK_SCHED`)
+    scheduled: bool,
+    /// only an ACK of such data uses up a quick one
+    quick_for_data: bool,
     /// a gap longer than the timeout raises `quick` even if it is below `ato`
     quick_within_ato: bool,
     compression: SackCompression,
@@ -73,6 +77,8 @@ impl AckSchedule {
             },
             merge: Merge::new(settings.receive_offload_ps),
             quick_after_gap: settings.quick_acks_after_gap,
+            scheduled: false,
+            quick_for_data: settings.quick_acks_for_data_only,
             quick_within_ato: settings.quick_acks_within_estimate,
             compression: SackCompression::new(settings.sack_compression),
         }
@@ -88,6 +94,12 @@ impl AckSchedule {
     #[inline]
     pub(crate) fn at_once(&mut self) {
         self.now = true;
+    }
+
+    /// Data came within the window, whatever it is worth.
+    #[inline]
+    pub(crate) fn on_data(&mut self) {
+        self.scheduled = true;
     }
 
     /// Data came in order.
@@ -107,9 +119,9 @@ impl AckSchedule {
     #[inline]
     fn schedule(&mut self, timers: &mut Timers, now: Instant, data: &InOrder) {
         if self.policy == AckPolicy::QuickAck {
-            self.estimate_gap(now, data);
+            self.estimate_gap(timers, now, data);
         }
-        self.last_data = now;
+        self.last_data = timers.tick_of(now);
         let quick = self.policy == AckPolicy::EverySegment || self.is_quick();
         if quick || data.gap || data.unacknowledged > self.full_segment {
             self.now = true;
@@ -133,6 +145,11 @@ impl AckSchedule {
         } else if self.is_quick() || !self.compression.holds_back(timers, now, gap, srtt) {
             self.now = true;
         }
+    }
+
+    /// Whether ACKs of data out of order are held back.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.compression.holds()
     }
 
     /// Data arrived that filled the beginning of a gap: it goes on at `gap`.
@@ -168,21 +185,23 @@ impl AckSchedule {
         self.quick = self.quick.max(acks as u8);
     }
 
-    /// `tcp_event_data_recv`
+    /// `tcp_event_data_recv`: times are counted in ticks (`tcp_jiffies32`), and half of an odd number of them
+    /// is rounded down.
     #[inline]
-    fn estimate_gap(&mut self, now: Instant, data: &InOrder) {
+    fn estimate_gap(&mut self, timers: &Timers, now: Instant, data: &InOrder) {
         if self.ato == Duration::ZERO {
             self.raise_quick(data.window);
             self.ato = self.delay_min;
             return;
         }
-        let gap = now.saturating_sub(self.last_data);
-        let half_min = self.delay_min / 2;
+        let gap = timers.tick_of(now).saturating_sub(self.last_data);
+        let half_min = timers.whole_ticks(self.delay_min / 2);
         let within = gap <= half_min || gap < self.ato;
+        let half = timers.whole_ticks(self.ato / 2);
         if gap <= half_min {
-            self.ato = self.ato / 2 + half_min;
+            self.ato = half + half_min;
         } else if within {
-            self.ato = (self.ato / 2 + gap).min(data.rto);
+            self.ato = (half + gap).min(data.rto);
         }
         // with a minimum RTO of 200 ms no gap is longer than that and within the estimate
         if gap > data.rto && (self.quick_within_ato || !within) {
@@ -202,7 +221,8 @@ impl AckSchedule {
             ato = ato.min(longest).min(self.delay_max);
         }
         ato = ato.min(self.delay_cap);
-        if timers.deadline(Timer::DelayedAck) <= now + ato / 4 {
+        let soon = timers.tick_of(now) + timers.whole_ticks(ato / 4) + timers.tick();
+        if timers.deadline(Timer::DelayedAck) <= soon {
             self.now = true;
         } else {
             timers.advance(Timer::DelayedAck, now, ato);
@@ -257,13 +277,18 @@ impl AckSchedule {
         if let Some(merge) = &mut self.merge {
             merge.stop(timers);
         }
-        if self.quick > 0 {
+        let counts = self.scheduled || !self.quick_for_data;
+        self.scheduled = false;
+        if counts && self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
                 self.ato = self.delay_min;
             }
         }
-        if with_data && self.ato > Duration::ZERO && now.saturating_sub(self.last_data) < self.ato {
+        if with_data
+            && self.ato > Duration::ZERO
+            && timers.tick_of(now).saturating_sub(self.last_data) < self.ato
+        {
             self.interactive = true;
         }
     }

@@ -61,6 +61,7 @@ mod recovery;
 mod report;
 mod rtt;
 mod sack_compression;
+mod sack_report;
 mod scoreboard;
 mod segment;
 mod sender;

@@ -10,10 +10,14 @@ use crate::ack_policy::AckSchedule;
 use crate::ecn::Echo;
 use crate::ranges::{Range, Ranges};
 use crate::receive_offload::InOrder;
-use crate::segment::{Flags, Options, SackBlock, Segment};
+use crate::sack_report::SackReport;
+use crate::segment::{Flags, Options, Segment};
 use crate::seq;
 use crate::settings::Settings;
 use crate::timers::Timers;
+
+/// `TCP_SACK_BLOCKS_EXPECTED`: so many blocks reach the peer even if ACKs are lost.
+const BLOCKS_EXPECTED: usize = 2;
 
 /// The receiving half of an endpoint.
 #[derive(Debug)]
@@ -32,12 +36,12 @@ pub(crate) struct Receiver {
     fin: Option<u64>,
     /// data above a gap
     held: Ranges,
-    /// of these the ranges that were added to last, latest first (RFC 2018 4)
-    recent: [Range; Options::MAX_SACKS],
-    recents: usize,
-    /// data that arrived twice is reported (RFC 2883), and what did so since the last report
+    /// and what the next ACK says of it
+    report: SackReport,
+    /// what it says instead, if the kernel sends it before it has put the latest data first
+    report_before: Option<Box<SackReport>>,
+    /// data that arrived twice is reported (RFC 2883)
     reports_duplicates: bool,
-    duplicate: Option<Range>,
     pub(crate) acks: AckSchedule,
     /// where ECN is used
     echo: Option<Echo>,
@@ -55,7 +59,6 @@ pub(crate) struct OwnRtt {
 impl Receiver {
     /// Before the handshake: the peer's first number is not known yet.
     pub(crate) fn new(settings: &Settings) -> Self {
-        let nothing = Range { start: 0, end: 0 };
         let scale = settings.window_scale;
         Self {
             nxt: 0,
@@ -65,10 +68,9 @@ impl Receiver {
             ts_recent: 0,
             fin: None,
             held: Ranges::default(),
-            recent: [nothing; Options::MAX_SACKS],
-            recents: 0,
+            report: SackReport::new(),
+            report_before: None,
             reports_duplicates: settings.dsack,
-            duplicate: None,
             acks: AckSchedule::new(settings),
             echo: None,
             earlier: None,
@@ -127,23 +129,29 @@ impl Receiver {
     /// Whether there are blocks to put into the next ACK.
     #[inline]
     pub(crate) fn has_report(&self) -> bool {
-        self.has_gap() || self.duplicate.is_some()
+        self.has_gap() || self.report.has_duplicate()
     }
 
     /// Bytes arrived a second time (RFC 2883 4; `tcp_dsack_set`).
     #[cold]
     fn note_duplicate(&mut self, start: u64, end: u64) {
         if self.reports_duplicates && start < end {
-            self.duplicate = Some(Range { start, end });
+            self.report.note_duplicate(Range { start, end });
         }
     }
 
-    /// A segment is not accepted: it lies below what was acknowledged, or beyond the window.
+    /// A segment is not accepted: it lies below what was acknowledged, or beyond the window, or its timestamp is
+    /// old. Only data below `RCV.NXT` means that an ACK was lost (`tcp_send_dupack`).
     #[cold]
     pub(crate) fn on_unacceptable(&mut self, segment: &Segment) {
-        let start = seq::unwrap(self.nxt, segment.seq).max(self.start);
-        let end = start + u64::from(segment.sequence_length());
-        self.note_duplicate(start, end.min(self.nxt));
+        let start = seq::unwrap(self.nxt, segment.seq);
+        let length = u64::from(segment.sequence_length());
+        if length == 0 || start >= self.nxt {
+            self.acks.at_once();
+            return;
+        }
+        let start = start.max(self.start);
+        self.note_duplicate(start, (start + length).min(self.nxt));
         self.acks.on_out_of_place(self.window);
     }
 
@@ -192,6 +200,7 @@ impl Receiver {
         segment: &Segment,
         own: OwnRtt,
     ) {
+        self.acks.on_data();
         let start = seq::unwrap(self.nxt, segment.seq);
         let mut end = start + u64::from(segment.payload);
         if segment.flags.contains(Flags::FIN) && self.take_fin(end) {
@@ -208,9 +217,7 @@ impl Receiver {
             return;
         }
         if start > self.nxt {
-            self.acks
-                .on_out_of_order(timers, now, self.nxt, self.window, own.srtt);
-            self.hold(Range { start, end });
+            self.on_out_of_order(timers, now, Range { start, end }, own.srtt);
             return;
         }
         if start < self.nxt {
@@ -250,22 +257,36 @@ impl Receiver {
     #[cold]
     fn fill(&mut self, end: u64) -> u64 {
         let reached = self.held.advance(end);
-        let mut kept = 0;
-        for index in 0..self.recents {
-            if self.recent[index].end > reached {
-                self.recent[kept] = self.recent[index];
-                kept += 1;
-            }
-        }
-        self.recents = kept;
+        self.report.advance(reached);
         reached
     }
 
-    /// Keeps what came above a gap and puts its range first among those reported.
+    /// Data came above a gap. If ACKs are held back, and the data extends no block among the first two, they go
+    /// out as one before it is put first (`tcp_sack_compress_send_ack`). That one serves for it, too.
+    fn on_out_of_order(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        range: Range,
+        srtt: Option<Duration>,
+    ) {
+        self.hold(range);
+        let place = self.report.extend(range);
+        if place >= BLOCKS_EXPECTED && self.acks.holds_back() {
+            self.report_before = Some(Box::new(self.report));
+            self.acks.at_once();
+        } else {
+            self.acks
+                .on_out_of_order(timers, now, self.nxt, self.window, srtt);
+        }
+        self.report.put_first(place, range);
+    }
+
+    /// Keeps what came above a gap.
     fn hold(&mut self, range: Range) {
         let mut at = range.start;
         let mut known = None;
-        let whole = self.held.insert(range, |part, _| {
+        self.held.insert(range, |part, _| {
             if at < part.start {
                 known.get_or_insert((at, part.start));
             }
@@ -277,30 +298,13 @@ impl Receiver {
         if let Some((start, end)) = known {
             self.note_duplicate(start, end);
         }
-        let mut kept = [whole; Options::MAX_SACKS];
-        let mut count = 1;
-        for known in &self.recent[..self.recents] {
-            // each range lies in what is held, so it is apart from this one or within it
-            let within = (whole.start..whole.end).contains(&known.start);
-            if !within && count < Options::MAX_SACKS {
-                kept[count] = *known;
-                count += 1;
-            }
-        }
-        self.recent = kept;
-        self.recents = count;
     }
 
     /// Puts SACK blocks into the options of an ACK.
     #[inline]
     pub(crate) fn report(&self, options: &mut Options) {
-        let blocks = self.duplicate.iter().chain(&self.recent[..self.recents]);
-        for range in blocks.take(options.sack_room()) {
-            options.push_sack(SackBlock {
-                start: seq::wire(range.start),
-                end: seq::wire(range.end),
-            });
-        }
+        let report = self.report_before.as_deref().unwrap_or(&self.report);
+        report.write(options);
     }
 
     /// Both sides have agreed on ECN; `exact`: ECE follows the marks (DCTCP).
@@ -343,7 +347,8 @@ impl Receiver {
     #[inline]
     pub(crate) fn on_acknowledged(&mut self, timers: &mut Timers, now: Instant, with_data: bool) {
         self.acknowledged = self.nxt;
-        self.duplicate = None;
+        self.report.on_sent();
+        self.report_before = None;
         self.acks.on_sent(timers, now, with_data);
     }
 }

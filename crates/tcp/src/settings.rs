@@ -123,6 +123,9 @@ pub struct Settings {
     /// Under `quick-ack`, any gap in time longer than the receiver's timeout makes the next ACKs quick; off: only
     /// one that is longer than the estimated gap, too (Linux).
     pub quick_acks_within_estimate: bool,
+    /// Under `quick-ack`, only a segment that acknowledges newly arrived data uses up a quick ACK (Linux since 6.6);
+    /// off: every segment does.
+    pub quick_acks_for_data_only: bool,
     /// Under SACK and without `quick_acks_after_gap`, most ACKs of data out of order that are held back for a
     /// twentieth of the round-trip time and 0.1 ms, to be sent as one, behind three that are not
     /// (`tcp_comp_sack_nr`, Linux since 4.18); 0: none is.

@@ -172,6 +172,32 @@ impl Timers {
         Instant::from_ps(edge.saturating_mul(self.tick))
     }
 
+    /// The last edge of the kernel's clock (`jiffies`), the time itself where it has no ticks.
+    #[inline]
+    pub(crate) fn tick_of(&self, now: Instant) -> Instant {
+        Instant::from_ps(self.floor(now.as_ps()))
+    }
+
+    /// A span without what is no whole tick.
+    #[inline]
+    pub(crate) fn whole_ticks(&self, span: Duration) -> Duration {
+        Duration::from_ps(self.floor(span.as_ps()))
+    }
+
+    /// From the edge up to which a timer waits to the one at which it fires.
+    #[inline]
+    pub(crate) fn tick(&self) -> Duration {
+        Duration::from_ps(self.tick)
+    }
+
+    #[inline]
+    fn floor(&self, ps: u64) -> u64 {
+        if self.tick == 0 {
+            return ps;
+        }
+        self.whole(ps) * self.tick
+    }
+
     /// Whole ticks of `ps`.
     #[inline]
     fn whole(&self, ps: u64) -> u64 {

@@ -167,3 +167,32 @@ fn a_block_for_which_there_was_no_room_is_reported_when_there_is() {
     }
     assert_eq!(reported, [(1401, 1701), (1201, 1301), (1001, 1101)]);
 }
+
+/// `tcp_sack_new_ofo_skb`: what is held back goes out at once, as one ACK, where data extends none of the first two
+/// blocks. It serves for that data, too, whose block comes first only in the next one.
+#[test]
+fn acks_that_are_held_back_go_out_before_a_third_block_is_put_first() {
+    let mut peer = Peer::opened(&today(&json!({"timestamps": true})));
+    peer.echo = Some(100);
+    let mut arrives = |seq: u32| {
+        let mut data = peer.segment(0);
+        (data.seq, data.payload) = (seq, 100);
+        peer.gets(&data);
+        let acks = peer.polls();
+        let starts = |it: &Segment| it.options.sacks().map(|it| it.start).collect();
+        acks.iter().map(starts).collect::<Vec<Vec<u32>>>()
+    };
+    assert_eq!(arrives(1001), [[1001]]);
+    assert_eq!(arrives(2001), [[2001, 1001]]);
+    assert_eq!(arrives(3001), [[3001, 2001, 1001]]);
+    // three went out at once; nothing is held back yet, so the third block waits
+    assert_eq!(arrives(1101), [[0; 0]; 0]);
+    // the second block grows: the ACK goes on waiting
+    assert_eq!(arrives(3101), [[0; 0]; 0]);
+    // the third grows
+    assert_eq!(arrives(2101), [[3001, 1001, 2001]]);
+    assert_eq!(arrives(2201), [[0; 0]; 0]);
+    // a fourth begins, and is not in the ACK that goes out for it
+    assert_eq!(arrives(4001), [[2001, 3001, 1001]]);
+    assert_eq!(arrives(4101), [[0; 0]; 0]);
+}

@@ -109,6 +109,9 @@ class TcpSettings(Section):
     quick_acks_within_estimate: bool | None = None
     """Under `quick-ack`, any gap in time longer than the receiver's timeout makes the next ACKs
     quick; off: only one that is longer than the estimated gap, too (Linux)."""
+    quick_acks_for_data_only: bool | None = None
+    """Under `quick-ack`, only a segment that acknowledges newly arrived data uses up a quick ACK
+    (Linux since 6.6); off: every segment does."""
     sack_compression: int | None = Field(default=None, ge=0, le=255)
     """Under SACK and without `quick_acks_after_gap`, most ACKs of data out of order that are held
     back for a twentieth of the round-trip time and 0.1 ms, to be sent as one, behind three that are
@@ -261,6 +264,7 @@ ENGINE_NAMES: dict[str, str] = {
     "delayed_ack_below_rto_min": "delayed_ack_below_rto_min",
     "quick_acks_after_gap": "quick_acks_after_gap",
     "quick_acks_within_estimate": "quick_acks_within_estimate",
+    "quick_acks_for_data_only": "quick_acks_for_data_only",
     "sack_compression": "sack_compression",
     "rto_rule": "rto_rule",
     "rto_min": "rto_min_ps",

@@ -1,5 +1,6 @@
 //! Random lossy exchanges, written as packetdrill scripts: what a Linux stack of `crates/tcp` sends to a
-//! peer behind a path that loses, reorders and delays, so that a kernel can be compared with it.
+//! peer behind a path that loses, reorders and delays, so that a kernel can be compared with it. The stack is
+//! the sender or the receiver.
 //!
 //! Some exchanges say nothing about a kernel: those in which a timer and a segment come so close together
 //! that the kernel's clock decides which is first. They are drawn again; [`exchange`] says how often.
@@ -12,6 +13,7 @@ use std::fmt::Write as _;
 use fairport_tcp::{Connection, Segment};
 use fairport_units::{Duration, Instant};
 
+pub use self::draw::Side;
 use self::draw::{Dice, Draw};
 use self::path::{Item, Path};
 use crate::runner::wire::Numbering;
@@ -23,7 +25,11 @@ const BEGIN: Instant = Instant::from_ps(300_000_000_000);
 const END: Duration = Duration::from_secs(5);
 /// A kernel's timer may fire a tick early, seen from a clock whose ticks lie elsewhere.
 const EARLY: Duration = Duration::from_ms(6);
-/// By how much it may be late: ticks, and a loaded machine.
+/// A timer of so short a wait has a clock of its own (`hrtimer`),
+const PRECISE: Duration = Duration::from_ms(2);
+/// and is early or late by no more than this.
+const PRECISE_EARLY: Duration = Duration::from_us(300);
+/// By how much another may be late: ticks, and a loaded machine.
 const LATE: Duration = Duration::from_ms(10);
 /// Linux's timer wheel rounds up to 8 ticks from 63 ticks on, at 250 Hz by 32 ms.
 const LATE_IF_LONG: Duration = Duration::from_ms(45);
@@ -43,15 +49,15 @@ pub struct Machine {
     pub within_write: Duration,
 }
 
-/// Draws an exchange by `seed` and writes what the stack `linux-6` does in it on such a machine. The second value is how many draws a kernel's clock would have decided.
+/// Draws an exchange by `seed` and writes what the stack `linux-6` does in it, as one of its sides, on such a machine. The second value is how many draws a kernel's clock would have decided.
 ///
 /// # Panics
 /// Never, unless a preset is broken.
-pub fn exchange(seed: u64, machine: Machine) -> (String, u64) {
+pub fn exchange(side: Side, seed: u64, machine: Machine) -> (String, u64) {
     let mut attempt = 0;
     loop {
         let mut dice = Dice::new(seed, attempt);
-        let draw = Draw::new(&mut dice);
+        let draw = Draw::new(side, &mut dice);
         if let Some(events) = Scribe::new(&draw, machine).record(&draw, &mut dice) {
             return (script(seed, attempt, &draw, &events), attempt);
         }
@@ -61,12 +67,15 @@ pub fn exchange(seed: u64, machine: Machine) -> (String, u64) {
 
 /// The stack at work, and what it and its peer do, line by line.
 struct Scribe {
+    side: Side,
     stack: Connection,
     peer: Connection,
     numbering: Numbering,
     lines: String,
     /// ends of the application's writes, as sequence numbers
     pushed: Vec<u32>,
+    /// bytes that the stack's application has read
+    read: u64,
     within_write: Duration,
     /// until when a timer of the stack's may be late
     late_until: Instant,
@@ -76,11 +85,13 @@ struct Scribe {
 impl Scribe {
     fn new(draw: &Draw, machine: Machine) -> Self {
         Self {
+            side: draw.side,
             stack: Connection::passive(&draw.stack(machine.hz)),
             peer: Connection::active(&draw.peer()),
             numbering: Numbering::new(0),
             lines: String::new(),
             pushed: Vec::new(),
+            read: 0,
             within_write: machine.within_write,
             late_until: Instant::ZERO,
             last_event: BEGIN,
@@ -117,8 +128,13 @@ impl Scribe {
                         }
                         self.line(now, &format!("< {}", self.written(&segment)));
                         self.stack.on_segment(now, &segment, &mut ());
+                        self.reads(now);
                         self.sends(now, Duration::ZERO, &mut path, dice);
                         self.state();
+                    }
+                    Item::Write(bytes) if self.side == Side::Receiver => {
+                        self.peer.write(bytes);
+                        self.answers(now, &mut path, dice);
                     }
                     Item::Write(bytes) => {
                         if self.is_doubtful(now, timer) {
@@ -155,8 +171,13 @@ impl Scribe {
 
     /// Whether the kernel may do what a timer has to do before or after this event, unlike the stack here.
     fn is_doubtful(&mut self, now: Instant, timer: Instant) -> bool {
+        let early = if timer < self.last_event + PRECISE {
+            PRECISE_EARLY
+        } else {
+            EARLY
+        };
         self.last_event = now;
-        now < self.late_until || timer < now + EARLY
+        now < self.late_until || timer < now + early
     }
 
     /// Nothing is lost here; the time at which the application has the connection.
@@ -173,6 +194,15 @@ impl Scribe {
         self.stack.on_segment(now, &ack, &mut ());
         self.line(now, "accept(3, ..., ...) = 4");
         now + Duration::from_us(20_500)
+    }
+
+    /// The stack's application takes at once what has come in order.
+    fn reads(&mut self, now: Instant) {
+        let bytes = self.stack.delivered_bytes() - self.read;
+        if bytes > 0 {
+            self.line(now, &format!("read(4, ..., {bytes}) = {bytes}"));
+            self.read += bytes;
+        }
     }
 
     /// What the stack has to send goes onto the path and into the script, with a gap after each segment;
@@ -222,6 +252,9 @@ impl Scribe {
 
     /// The sender's state, for those who look for the reason of a difference.
     fn state(&mut self) {
+        if self.side == Side::Receiver {
+            return;
+        }
         let info = self.stack.info();
         let threshold = info
             .snd_ssthresh
@@ -248,9 +281,9 @@ fn script(seed: u64, attempt: u64, draw: &Draw, events: &str) -> String {
     format!(
         "// Seed {seed}, draw {attempt}: {}.\n\
          --tolerance_usecs={}\n\
-         `sysctl -q net.ipv4.tcp_sack={} net.ipv4.tcp_timestamps={} \
+         `sysctl -q net.ipv4.tcp_sack={} net.ipv4.tcp_timestamps={}{} \
          net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_wmem=\"4096 8388608 8388608\" \
-         net.ipv4.tcp_rmem=\"4096 131072 6291456\"\n\
+         net.ipv4.tcp_rmem=\"4096 {} 6291456\"\n\
          ip link set dev tun0 gso_max_segs 1`\n\n\
          0.000000 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
          0.000000 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0\n\
@@ -262,6 +295,15 @@ fn script(seed: u64, attempt: u64, draw: &Draw, events: &str) -> String {
         LATE_IF_LONG.as_ps() / 1_000_000,
         flag(draw.sack),
         flag(draw.timestamps),
+        match draw.side {
+            Side::Sender => String::new(),
+            Side::Receiver => format!(" net.ipv4.tcp_comp_sack_nr={}", draw.sack_compression),
+        },
+        // a kernel counts what each segment takes in its memory, which is more than twice its data
+        match draw.side {
+            Side::Sender => 131_072,
+            Side::Receiver => 6_291_456,
+        },
         draw.congestion_control,
         draw.congestion_control.len(),
     )

@@ -7,18 +7,14 @@ use std::collections::{BTreeSet, BinaryHeap};
 use fairport_tcp::Segment;
 use fairport_units::{Duration, Instant};
 
-use super::draw::{Dice, Draw};
-
-/// Between two arrivals at the stack: what it sends for one is older than what it sends for the next,
-/// which loss detection by time (RACK) depends on.
-const APART: Duration = Duration::from_ms(1);
+use super::draw::{Dice, Draw, Side};
 
 /// What happens at a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Item {
     ToPeer(Segment),
     ToStack(Segment),
-    /// The application writes so many bytes.
+    /// The sender's application writes so many bytes.
     Write(u64),
 }
 
@@ -67,27 +63,49 @@ impl Path {
 
     /// The stack sends a segment.
     pub(super) fn forward(&mut self, now: Instant, segment: Segment, dice: &mut Dice) {
-        self.free_at = self.free_at.max(now) + self.draw.spacing;
-        let after_loss = self.lost_before && dice.chance(self.draw.burst_percent);
-        self.lost_before = after_loss || dice.chance(self.draw.loss_percent);
-        if !self.lost_before {
-            let at = self.free_at + self.draw.round_trip / 2 + self.detour(dice);
+        if let Some(at) = self.passes(now, Side::Sender, dice) {
             self.schedule(at, Item::ToPeer(segment));
         }
     }
 
     /// The peer sends a segment.
     pub(super) fn back(&mut self, now: Instant, segment: Segment, dice: &mut Dice) {
-        if dice.chance(self.draw.ack_loss_percent) {
-            return;
+        if let Some(at) = self.passes(now, Side::Receiver, dice) {
+            let at = self.slot(at);
+            self.arrivals.insert(at);
+            self.schedule(at, Item::ToStack(segment));
         }
-        let at = now + self.draw.round_trip / 2 + self.detour(dice);
-        let clump = self.draw.clump.as_ps();
-        let mut at = Instant::from_ps(at.as_ps().div_ceil(clump) * clump);
-        while !self.arrivals.insert(at) {
-            at += APART;
+    }
+
+    /// When a segment reaches the other end, if it does. It is one of data if the stack is on this `side`.
+    fn passes(&mut self, now: Instant, side: Side, dice: &mut Dice) -> Option<Instant> {
+        let mut leaves = now;
+        if self.draw.side == side {
+            self.free_at = self.free_at.max(now) + self.draw.spacing;
+            leaves = self.free_at;
+            let after_loss = self.lost_before && dice.chance(self.draw.burst_percent);
+            self.lost_before = after_loss || dice.chance(self.draw.loss_percent);
+            if self.lost_before {
+                return None;
+            }
+        } else if dice.chance(self.draw.ack_loss_percent) {
+            return None;
         }
-        self.schedule(at, Item::ToStack(segment));
+        Some(leaves + self.draw.round_trip / 2 + self.detour(dice))
+    }
+
+    /// When something that comes at `at` is handed over.
+    fn slot(&self, at: Instant) -> Instant {
+        let (clump, apart) = (self.draw.clump.as_ps(), self.draw.apart.as_ps());
+        let slots = (clump / apart).min(self.draw.clump_most);
+        let mut number = at.as_ps().div_ceil(clump) * slots;
+        loop {
+            let at = Instant::from_ps(number / slots * clump + number % slots * apart);
+            if !self.arrivals.contains(&at) {
+                return at;
+            }
+            number += 1;
+        }
     }
 
     /// What a reordered segment needs longer.

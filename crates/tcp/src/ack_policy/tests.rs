@@ -296,3 +296,69 @@ fn a_merge_is_acknowledged_at_its_end_as_one_segment() {
     it.acks.on_timer(&mut it.timers, end, MS(200));
     assert!(it.acks.is_due());
 }
+
+/// `tcp_dec_quickack_mode` counts ACKs of new data since 6.6, and everything that is sent before.
+#[test]
+fn what_acknowledges_nothing_new_uses_up_a_quick_ack_in_older_kernels_only() {
+    for (for_data_only, arrived, left) in [
+        (true, false, 2),
+        (true, true, 1),
+        (false, false, 1),
+        (false, true, 1),
+    ] {
+        let mut it = Receiver::new(MS(40));
+        it.acks.quick_for_data = for_data_only;
+        it.acks.quick = 2;
+        if arrived {
+            it.acks.on_data();
+        }
+        it.sends(false);
+        assert_eq!(it.acks.quick, left, "{for_data_only}, {arrived}");
+        // what came is acknowledged: the next segment answers nothing
+        it.sends(false);
+        assert_eq!(it.acks.quick, left - u8::from(!for_data_only));
+    }
+}
+
+/// `tcp_event_data_recv` counts in `tcp_jiffies32`, here of 4 ms: a gap is a number of edges, and half of eleven ticks
+/// is five.
+#[test]
+fn a_kernel_estimates_the_gap_in_whole_ticks() {
+    for (at_us, after_us, ato, then) in [
+        // from one edge to the next, one tick, however short or long
+        (3_999, 2, 44, 40),
+        (0, 7_999, 44, 40),
+        // 28 ms are seven ticks, 27.9 ms from just before an edge are seven as well, and 31.9 ms from an edge
+        (0, 28_000, 44, 48),
+        (3_950, 27_900, 44, 48),
+        (0, 31_900, 44, 48),
+        // the sixth edge of a gap of 20.1 ms: more than half of the minimum, which is five ticks
+        (3_950, 20_100, 44, 44),
+        (0, 20_100, 44, 40),
+    ] {
+        let mut it = Receiver::new(Duration::ZERO);
+        it.timers = Timers::new(MS(4));
+        let second = Instant::from_secs(1);
+        it.now = second + Duration::from_us(at_us);
+        it.takes(Duration::ZERO);
+        it.acks.ato = MS(ato);
+        it.takes(Duration::from_us(after_us));
+        assert_eq!(it.acks.ato, MS(then), "{after_us} us from {at_us} us on");
+    }
+}
+
+/// `tcp_send_delayed_ack` compares what the timer waits for, which is one edge before it fires, with the tick of now and
+/// a quarter of the estimate.
+#[test]
+fn an_ack_that_is_nearly_due_is_found_in_whole_ticks() {
+    // a quarter of 44 ms is 11 ms: two ticks
+    for (fires_ms, at_once) in [(1012, true), (1016, false)] {
+        let mut it = Receiver::new(MS(44));
+        it.timers = Timers::new(MS(4));
+        it.timers.set(Timer::DelayedAck, Instant::from_ms(fires_ms));
+        it.now += Duration::from_us(3_900);
+        it.acks.last_data = Instant::from_ms(900);
+        it.takes(Duration::ZERO);
+        assert_eq!(it.acks.is_due(), at_once, "{fires_ms} ms");
+    }
+}

@@ -25,6 +25,7 @@ preset! {
     delayed_ack_below_rto_min = true, "ours: net/ipv4/tcp_output.c has tcp_delack_max from 6.7 on; a sender whose minimum RTO is 2 ms would take a delay of 40 ms for a loss";
     quick_acks_after_gap = true, "net/ipv4/tcp_input.c, tcp_data_queue: tcp_enter_quickack_mode, up to 4.17";
     quick_acks_within_estimate = true, "ours: a minimum RTO of 2 ms is served as one of 200 ms is; net/ipv4/tcp_input.c, tcp_event_data_recv tests the RTO only beyond ato";
+    quick_acks_for_data_only = false, "include/net/tcp.h, tcp_dec_quickack_mode: by what was sent, up to 6.5";
     sack_compression = 0, "net/ipv4/tcp_input.c, __tcp_ack_snd_check: none before 4.18";
     rto_rule = RtoRule::Linux, "net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto";
     rto_min_ps = Duration::from_ms(200), "include/net/tcp.h, TCP_RTO_MIN = HZ/5; the papers set 2 ms by the route's rto_min";

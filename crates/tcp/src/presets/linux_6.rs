@@ -24,6 +24,7 @@ preset! {
     delayed_ack_below_rto_min = true, "net/ipv4/tcp_output.c, tcp_delack_max: from 6.7 on";
     quick_acks_after_gap = false, "net/ipv4/tcp_input.c, tcp_data_queue: no longer from 4.18 on";
     quick_acks_within_estimate = false, "net/ipv4/tcp_input.c, tcp_event_data_recv: the RTO is tested only beyond ato";
+    quick_acks_for_data_only = true, "net/ipv4/tcp_output.c, tcp_dec_quickack_mode: from 6.6 on";
     sack_compression = 44, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_comp_sack_nr = 44 from 4.18 on";
     rto_rule = RtoRule::Linux, "net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto";
     rto_min_ps = Duration::from_ms(200), "include/net/tcp.h, TCP_RTO_MIN = HZ/5";

@@ -24,6 +24,7 @@ preset! {
     delayed_ack_below_rto_min = false, "ours: once `ack_policy` is `quick-ack`; tcp/tcp-sink.cc, DelAckSink has none";
     quick_acks_after_gap = true, "ours: once `ack_policy` is `quick-ack`, as the papers' Linux; tcp/tcp-sink.cc, TcpSink has none";
     quick_acks_within_estimate = true, "ours: once `ack_policy` is `quick-ack`, as in `linux-2.6`; tcp/tcp-sink.cc, TcpSink has none";
+    quick_acks_for_data_only = false, "ours: once `ack_policy` is `quick-ack`, as in `linux-2.6`; tcp/tcp-sink.cc, TcpSink has none";
     sack_compression = 0, "tcp/tcp-sink.cc, TcpSink: none";
     rto_rule = RtoRule::Rfc6298, "tcp/tcp.cc, TcpAgent::rtt_timeout, with rfc2988_ true";
     rto_min_ps = Duration::from_ms(200), "tcl/lib/ns-default.tcl, minrto_ 0.2";

@@ -24,6 +24,7 @@ preset! {
     delayed_ack_below_rto_min = false, "ours: once `ack_policy` is `quick-ack`; src/internet/model/tcp-socket-base.cc, ReceivedData has none";
     quick_acks_after_gap = true, "ours: once `ack_policy` is `quick-ack`, as the papers' Linux; src/internet/model/tcp-socket-base.cc, ReceivedData has none";
     quick_acks_within_estimate = true, "ours: once `ack_policy` is `quick-ack`, as in `linux-2.6`; src/internet/model/tcp-socket-base.cc, ReceivedData has none";
+    quick_acks_for_data_only = false, "ours: once `ack_policy` is `quick-ack`, as in `linux-2.6`; src/internet/model/tcp-socket-base.cc, ReceivedData has none";
     sack_compression = 0, "src/internet/model/tcp-socket-base.cc, ReceivedData: none";
     rto_rule = RtoRule::Rfc6298, "src/internet/model/tcp-socket-base.cc, EstimateRtt";
     rto_min_ps = Duration::from_secs(1), "src/internet/model/tcp-socket-base.cc, MinRto";

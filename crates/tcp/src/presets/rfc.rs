@@ -24,6 +24,7 @@ preset! {
     delayed_ack_below_rto_min = false, "ours: once `ack_policy` is `quick-ack`; RFC 5681 4.2 has one limit for all";
     quick_acks_after_gap = true, "ours: once `ack_policy` is `quick-ack`, as the papers' Linux; RFC 5681 has none";
     quick_acks_within_estimate = true, "ours: once `ack_policy` is `quick-ack`, as in `linux-2.6`; RFC 5681 has none";
+    quick_acks_for_data_only = false, "ours: once `ack_policy` is `quick-ack`, as in `linux-2.6`; RFC 5681 has none";
     sack_compression = 0, "RFC 5681 4.2: data out of order is acknowledged at once";
     rto_rule = RtoRule::Rfc6298, "RFC 6298 2";
     rto_min_ps = Duration::from_secs(1), "RFC 6298 2.4";
