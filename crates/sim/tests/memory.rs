@@ -30,12 +30,12 @@ fn count(bytes: isize) {
 // SAFETY: every call is passed on to the system's allocator as it came.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
+        count(layout.size().cast_signed());
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
+        count(-layout.size().cast_signed());
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -53,7 +53,7 @@ fn estimated_over_needed(job: &Value) -> (f64, usize) {
     let mut simulation = Simulation::new(plan);
     while !simulation.advance(100_000) {}
     let recorded = simulation.into_recorded();
-    let needed = (MOST.get() - before) as usize;
+    let needed = (MOST.get() - before).cast_unsigned();
     drop(recorded);
     (estimate as f64 / needed as f64, needed)
 }
