@@ -5,7 +5,7 @@
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::Cell;
 
 use common::bench::{GIGABIT, bench_of_ports, drop_tail_port};
 use fairport_net::arbitration::Rule;
@@ -17,20 +17,23 @@ use fairport_net::topology::dumbbell;
 use fairport_net::{Partition, PortId};
 use fairport_units::{Duration, Instant};
 
-/// The system's allocator, with a count of what is allocated.
+/// The system's allocator, with a count of what a thread has allocated.
 struct Counting;
 
-static NOW: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    // of the test's thread: the one that waits for it allocates meanwhile
+    static NOW: Cell<isize> = const { Cell::new(0) };
+}
 
 // SAFETY: every call is passed on to the system's allocator as it came.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        NOW.fetch_add(layout.size(), Ordering::Relaxed);
+        NOW.set(NOW.get() + layout.size().cast_signed());
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        NOW.set(NOW.get() - layout.size().cast_signed());
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -39,7 +42,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// What is allocated more after ten thousand packets that went to the other region than after a hundred.
-fn growth(is_scheduled: bool) -> usize {
+fn growth(is_scheduled: bool) -> isize {
     let topology = dumbbell(1, 1).unwrap();
     let port = |id: PortId| {
         let mut port = drop_tail_port(id, 10, GIGABIT, Duration::from_us(1));
@@ -71,14 +74,13 @@ fn growth(is_scheduled: bool) -> usize {
         gone += crossed.len();
         crossed.clear();
         if number == 100 {
-            after_a_hundred = NOW.load(Ordering::Relaxed);
+            after_a_hundred = NOW.get();
         }
     }
     assert!(gone > 9_900, "{gone}");
-    NOW.load(Ordering::Relaxed) - after_a_hundred
+    NOW.get() - after_a_hundred
 }
 
-/// In one test: the count is of the whole process.
 #[test]
 fn packets_that_have_crossed_into_another_region_take_no_memory() {
     for is_scheduled in [false, true] {

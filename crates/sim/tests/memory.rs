@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 struct Counting;
 
 thread_local! {
-    // of one test, which has a thread; what another thread has allocated may be freed here
+    // of the thread of one test: others allocate meanwhile
     static NOW: Cell<isize> = const { Cell::new(0) };
     static MOST: Cell<isize> = const { Cell::new(0) };
 }
