@@ -294,6 +294,24 @@ mod tests {
         assert!(gaps.iter().all(|gap| (17..=170).contains(gap)), "{gaps:?}");
     }
 
+    /// RFC 8033 5.4: no drop as long as the probabilities add up to less than 0.85.
+    #[test]
+    fn a_packet_may_be_dropped_when_the_probabilities_add_up_to_85_percent() {
+        for (probability, least) in [(0.849, 0), (0.85, 70)] {
+            let drops = (0..100).filter(|number| {
+                let mut pie = pie(false);
+                pie.stream = Stream::new(1, "test", *number);
+                pie.burst_left = Duration::ZERO;
+                pie.controller.delay = Duration::from_ms(30);
+                pie.controller.probability = probability;
+                let first = admit(&mut pie, Instant::ZERO, Duration::from_ms(30));
+                first != Admission::Accepted
+            });
+            let drops = drops.count();
+            assert!(drops >= least && (drops > 0) == (least > 0), "{drops}");
+        }
+    }
+
     #[test]
     fn marking_ends_where_the_probability_passes_a_tenth() {
         for (probability, wanted) in [

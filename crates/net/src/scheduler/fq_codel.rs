@@ -259,4 +259,14 @@ mod tests {
         assert_eq!(port.enter(packet(1, 1518)), Admission::Accepted);
         assert_eq!(port.dropped(), vec![(0, Reason::PushedOut); 40]);
     }
+
+    #[test]
+    fn of_two_queues_alike_fat_the_first_loses() {
+        let mut port = port(100);
+        (0..100).for_each(|n| {
+            port.enter(packet(n % 2, 1518));
+        });
+        assert_eq!(port.enter(packet(2, 1518)), Admission::Accepted);
+        assert_eq!(port.dropped(), vec![(0, Reason::PushedOut); 25]);
+    }
 }
