@@ -290,8 +290,31 @@ mod tests {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
-        // 0.85 / 0.05 = 17 packets at least, 8.5 / 0.05 = 170 at most
+        // 0.85 / 0.05 = 17 packets at least, 8.5 / 0.05 = 170 at most; from the 17th on, each is drawn with 0.05
         assert!(gaps.iter().all(|gap| (17..=170).contains(gap)), "{gaps:?}");
+        let mean = 10_000.0 / gaps.len() as f64;
+        assert!((mean - (16.0 + 1.0 / 0.05)).abs() < 5.0, "{mean}");
+    }
+
+    #[test]
+    fn only_what_can_be_marked_is_marked_and_only_where_that_is_asked_for() {
+        for (ecn, codepoint, fate) in [
+            (true, ECT0, Admission::Marked),
+            (true, 0, Admission::Dropped(Reason::Early)),
+            (false, ECT0, Admission::Dropped(Reason::Early)),
+        ] {
+            let mut pie = pie(ecn);
+            pie.burst_left = Duration::ZERO;
+            pie.controller.delay = Duration::from_ms(30);
+            pie.controller.probability = 0.05;
+            let packet = PacketView {
+                ecn: codepoint,
+                ..frame(1518)
+            };
+            let fates = (0..1000).map(|_| pie.admit(&full_frames(100), &packet));
+            let cut: Vec<_> = fates.filter(|fate| *fate != Admission::Accepted).collect();
+            assert!(!cut.is_empty() && cut.iter().all(|other| *other == fate));
+        }
     }
 
     /// RFC 8033 5.4: no drop as long as the probabilities add up to less than 0.85.
