@@ -141,6 +141,7 @@ class _Crate:
     def _survivors(self, crates: Sequence[str], mutants: Sequence[Mutant]) -> list[Mutant]:
         """Those that the tests of these crates do not notice."""
         programs = [one.timed() for one in self.together.test_programs(crates) or ()]
+        programs.sort(key=lambda one: one.seconds)  # most mutants are noticed by several
         if not programs:
             raise RuntimeError(f"the tests of {' and '.join(crates)} do not build")
         lived = []

@@ -312,6 +312,22 @@ mod tests {
     }
 
     #[test]
+    fn what_was_beyond_the_horizon_comes_before_what_is_put_behind_it_within() {
+        let mut queue = EventQueue::new(5, Duration::ZERO); // slots of 1024 ps
+        let at = |slot: u64, ps| Instant::from_ps(1024 * slot + ps);
+        let end = SLOTS as u64;
+        queue.insert(at(0, 0), 0, 0);
+        queue.insert(at(1, 0), 1, 0);
+        queue.insert(at(1, 1), 2, 0);
+        queue.insert(at(end, 0), 3, 0); // beyond
+        let mut next = || queue.pop_before(Instant::NEVER);
+        assert_eq!([next(), next()], [Some((at(0, 0), 0)), Some((at(1, 0), 1))]);
+        queue.insert(at(end, 1), 4, 0); // within: the horizon has moved by a slot
+        let rest = std::iter::from_fn(|| queue.pop_before(Instant::NEVER));
+        assert!(rest.map(|(_, id)| id).eq([2, 3, 4]));
+    }
+
+    #[test]
     fn the_hint_is_the_second_earliest_within_the_horizon() {
         let span = Duration::from_us(200);
         let mut stream = Stream::new(1, "test", 0);

@@ -254,6 +254,29 @@ mod tests {
     }
 
     #[test]
+    fn each_port_and_each_of_its_losses_draws_for_itself() {
+        let topology = crate::topology::star(2).expect("two hosts");
+        let half = || Config::Random {
+            at: LossyPorts::AllOfSwitches,
+            probability_ppb: 500_000_000,
+        };
+        let configs = [half(), half()];
+        let losses = Losses::new(&configs, &topology, 1).expect("these ports are there");
+        let ports = (0..topology.ports().len() as u32).map(PortId);
+        let fates: Vec<Vec<bool>> = ports
+            .flat_map(|port| losses.at(port))
+            .map(|loss| lost(loss, 1000))
+            .collect();
+        assert_eq!(fates.len(), 4); // two ports of the switch
+        for (i, one) in fates.iter().enumerate() {
+            for other in &fates[i + 1..] {
+                let alike = one.iter().zip(other).filter(|(one, other)| one == other);
+                assert!((430..570).contains(&alike.count()));
+            }
+        }
+    }
+
+    #[test]
     fn of_a_billion_draws_alike_likely_just_so_many_lose() {
         let stream = Stream::new(1, "loss", 0);
         let draw = stream.clone().up_to(999_999_999);

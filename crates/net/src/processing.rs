@@ -92,6 +92,7 @@ mod tests {
             server.serve(Instant::from_ps(5_000)),
             Instant::from_ps(6_000)
         );
+        assert_eq!(server.free_at(), Instant::from_ps(6_000));
     }
 
     #[test]

@@ -72,6 +72,41 @@ fn run(regions: &mut [Bench; 2], lookahead: Duration) -> u64 {
     unreachable!("all packets arrive")
 }
 
+/// Two regions of a network, with nothing in them.
+fn two_regions(topology: &Topology, is_scheduled: bool) -> (Partition, [Bench; 2]) {
+    let ports = (0..topology.ports().len() as u32).map(PortId);
+    let lookahead =
+        |id| drop_tail_port(id, 4, GIGABIT, Duration::from_us(1)).lookahead(Framing::ETHERNET);
+    let lookaheads: Vec<Duration> = ports.map(lookahead).collect();
+    let partition = Partition::new(topology, &lookaheads, 2);
+    assert_eq!(partition.regions(), 2);
+    let regions = [0, 1].map(|number| {
+        let mut bench = region_bench(topology, is_scheduled);
+        bench.network.confine(topology, &partition, number);
+        bench
+    });
+    (partition, regions)
+}
+
+/// What has come from elsewhere was not injected where it is.
+#[test]
+fn of_two_regions_the_sum_is_conserved_and_not_what_only_one_of_them_has() {
+    let topology = dumbbell(2, 3).unwrap();
+    let (partition, mut regions) = two_regions(&topology, false);
+    let region = |host: usize| usize::from(partition.region(topology.hosts()[host]));
+    let near = region(0);
+    let sender = (1..5)
+        .find(|host| region(*host) != near)
+        .expect("a host elsewhere");
+    let far = region(sender);
+    regions[far].send(Instant::ZERO, sender - 1, 1500, 0);
+    run(&mut regions, partition.lookahead());
+    assert_eq!(regions[near].sinks.received.len(), 1);
+    let [far, near] = [far, near].map(|region| regions[region].network.balance());
+    (far + near).assert_conservation();
+    assert!(std::panic::catch_unwind(|| near.assert_conservation()).is_err());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -86,16 +121,8 @@ proptest! {
         whole.send_all(&sends);
         whole.run();
 
-        let ports = (0..topology.ports().len() as u32).map(PortId);
-        let lookahead = |id| {
-            drop_tail_port(id, 4, GIGABIT, Duration::from_us(1)).lookahead(Framing::ETHERNET)
-        };
-        let lookaheads: Vec<Duration> = ports.clone().map(lookahead).collect();
-        let partition = Partition::new(&topology, &lookaheads, 2);
-        prop_assert_eq!(partition.regions(), 2);
-        let mut regions = [0, 1].map(|number| {
-            let mut bench = region_bench(&topology, is_scheduled);
-            bench.network.confine(&topology, &partition, number);
+        let (partition, mut regions) = two_regions(&topology, is_scheduled);
+        for (number, bench) in (0..).zip(&mut regions) {
             let mut clocks = [Instant::ZERO; 4];
             for (packet, (sender, size_bytes, gap_ns)) in (0..).zip(&sends) {
                 clocks[*sender] += Duration::from_ns(*gap_ns);
@@ -103,8 +130,7 @@ proptest! {
                     bench.send(clocks[*sender], *sender, *size_bytes, packet);
                 }
             }
-            bench
-        });
+        }
         let windows = run(&mut regions, partition.lookahead());
         // nothing is waited for: in each window something happens
         let hops = regions.iter().map(|bench| bench.network.packet_hops()).sum::<u64>();
@@ -122,7 +148,7 @@ proptest! {
         };
         let end = whole.network.now();
         whole.network.settle(end);
-        for id in ports {
+        for id in (0..topology.ports().len() as u32).map(PortId) {
             let own = &mut regions[usize::from(partition.region(topology.port(id).node))];
             own.network.settle(end);
             prop_assert_eq!(rows(own, id), rows(&whole, id));

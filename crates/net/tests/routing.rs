@@ -4,7 +4,9 @@ use fairport_net::routing::{
     DestinationSuffix, Ecmp, EqualLength, FiveTuple, RiplHash, Routing, ShortestPaths,
     SpanningTree, Spray, TwoLevel,
 };
-use fairport_net::topology::{bcube, fat_tree, leaf_spine, three_tier, two_switch, vl2};
+use fairport_net::topology::{
+    GraphLink, bcube, custom, fat_tree, leaf_spine, three_tier, two_switch, vl2,
+};
 use fairport_net::{PortId, Topology};
 
 fn policies(tree: &Topology, k: u32) -> Vec<(&'static str, Box<dyn Routing>)> {
@@ -186,6 +188,41 @@ fn shortest_paths_and_trees_serve_the_other_topologies_too() {
             used.len() < topology.nodes().len(),
             "a tree of n nodes has n - 1 links"
         );
+    }
+}
+
+/// IEEE 802.1D blocks all links that are not of the tree. Its root is the highest switch here.
+#[test]
+fn neighbours_reach_each_other_by_the_root_of_the_spanning_tree() {
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let link = |ends: [&str; 2]| GraphLink {
+        ends: ends.map(ToString::to_string),
+        rate: None,
+        delay: None,
+        limit_bytes: None,
+    };
+    // three edge switches in a row, each of which has a link to the one above them
+    let links = [
+        ["a", "ea"],
+        ["b", "eb"],
+        ["c", "ec"],
+        ["ea", "eb"],
+        ["eb", "ec"],
+        ["ea", "top"],
+        ["eb", "top"],
+        ["ec", "top"],
+    ];
+    let switches = names(&["ea", "eb", "ec", "top"]);
+    let hosts = names(&["a", "b", "c"]);
+    let graph = custom(&hosts, false, &switches, &links.map(link)).unwrap();
+    let mut tree = SpanningTree::new(&graph);
+    for (s, d) in [(0, 1), (1, 0), (0, 2), (1, 2), (2, 1)] {
+        let paths = tree.paths(&graph, s, d, &tuple(&graph, s, d));
+        assert_eq!(paths.len(), 1);
+        let passed = |port: &PortId| graph.node(graph.far_node(*port)).name.clone();
+        let passed: Vec<String> = paths[0].iter().map(passed).collect();
+        assert_eq!(passed[1], "top", "{passed:?}");
+        assert_eq!(passed.len(), 4);
     }
 }
 

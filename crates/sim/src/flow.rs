@@ -3,7 +3,6 @@
 use fairport_net::NodeId;
 use fairport_record::Progress;
 use fairport_tcp::{Connection, Counters, Gauges};
-use fairport_units::Instant;
 
 pub(crate) use fairport_plan::flow::Side;
 
@@ -101,7 +100,7 @@ impl LiveFlow {
     pub(crate) fn may_wake(&self, side: Side) -> bool {
         match self {
             Self::Tcp(flow) => flow.ends[side as usize].connection.poll_timer().is_some(),
-            Self::Udp(flow) => flow.next_at() != Instant::NEVER,
+            Self::Udp(_) => true, // a source of datagrams does not say that it is at its end
         }
     }
 

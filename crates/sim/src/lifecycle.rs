@@ -70,9 +70,6 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     /// Handles what is pending: data is delivered, so that workloads go on; flows are established, or over.
     pub(crate) fn handle_pending(&mut self) {
         for domain in 0..self.domains.len() {
-            if !self.domains[domain].hosts.reports.has_pending() {
-                continue;
-            }
             for (now, event) in self.domains[domain].hosts.reports.take_pending() {
                 self.handle(now, event);
             }
@@ -273,7 +270,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
                 .iter()
                 .any(|(live, side)| live.is_some_and(|it| it.may_wake(*side)))
         };
-        sent == received + losses.drops + losses.late_drops && !may_wake()
+        sent == received + losses.drops && !may_wake()
     }
 
     /// A flow's record is closed, its connection freed, and its routes are given back.

@@ -64,12 +64,6 @@ impl Reports {
         self.stop_at != Instant::NEVER
     }
 
-    /// Whether anything is pending.
-    #[inline]
-    pub(crate) fn has_pending(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
     /// Takes the pending events; from now on only new ones stop the network.
     pub(crate) fn take_pending(&mut self) -> Vec<(Instant, PendingEvent)> {
         self.stop_at = Instant::NEVER;

@@ -1,22 +1,29 @@
-//! What a packet says of its direction, which is what captures take its addresses from.
+//! What a packet says of its direction, which is what captures take its addresses from; and the ways that
+//! packets draw.
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use common::{flow, seconds, single_flow};
+use common::{flow, outcast, seconds, single_flow};
 use fairport_net::discipline::Admission;
 use fairport_net::{Arrival, Header, Observer, Packet, PortId};
 use fairport_plan::{Job, Plan};
 use fairport_record::{Numbered, PortFingerprint, Recorder, Watcher};
 use fairport_sim::Simulation;
 use fairport_units::Instant;
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// A recorder that keeps the packets that have left a port: flow and content.
+/// Flow and content, in the order in which they were sent.
+type Packets = Vec<(u32, Numbered)>;
+/// By flow, whether it goes backward, and its number.
+type Ways = BTreeMap<(u32, bool, u16), Vec<PortId>>;
+
+/// A recorder that keeps what hosts send, flow and content, and by which ports each packet goes.
 struct Kept {
     recorder: Recorder,
-    packets: Vec<(u32, Numbered)>,
+    packets: Packets,
+    ways: Ways,
 }
 
 impl Watcher for Kept {
@@ -57,6 +64,9 @@ impl Observer<Numbered> for Kept {
     }
 
     fn detail(&mut self, arrival: &Arrival<'_, Numbered>) {
+        let content = arrival.content;
+        let key = (arrival.header.flow, content.is_backward, content.number);
+        self.ways.entry(key).or_default().push(arrival.port);
         self.recorder.detail(arrival);
     }
 
@@ -69,19 +79,29 @@ impl Observer<Numbered> for Kept {
     }
 }
 
-#[test]
-fn data_goes_forward_and_acknowledgements_go_backward_each_way_with_its_own_numbers() {
-    let mut job = single_flow();
-    job["duration_ps"] = json!(seconds(0.05));
-    job["flows"] = json!([flow("a", "b"), flow("b", "a")]);
+/// Runs a job to its end; returns what was kept of its packets and of their ways.
+fn run_kept(job: Value) -> (Packets, Ways) {
     let job: Job = serde_json::from_value(job).expect("a job");
     let plan = Plan::new(job).expect("a possible job");
     let mut simulation = Simulation::with_observer(plan, |_, recorder| Kept {
         recorder,
         packets: Vec::new(),
+        ways: BTreeMap::new(),
     });
     while !simulation.advance(100_000) {}
-    let packets = std::mem::take(&mut simulation.observer_mut().packets);
+    let kept = simulation.observer_mut();
+    (
+        std::mem::take(&mut kept.packets),
+        std::mem::take(&mut kept.ways),
+    )
+}
+
+#[test]
+fn data_goes_forward_and_acknowledgements_go_backward_each_way_with_its_own_numbers() {
+    let mut job = single_flow();
+    job["duration_ps"] = json!(seconds(0.05));
+    job["flows"] = json!([flow("a", "b"), flow("b", "a")]);
+    let packets = run_kept(job).0;
     for of in [0, 1] {
         for is_backward in [false, true] {
             let some: Vec<Numbered> = packets
@@ -102,5 +122,35 @@ fn data_goes_forward_and_acknowledgements_go_backward_each_way_with_its_own_numb
                 Some(numbers.len())
             );
         }
+    }
+}
+
+#[test]
+fn each_direction_of_each_flow_draws_its_ways_apart() {
+    let mut job = outcast();
+    job["routing"] = json!({"equal-length": {"core": null, "per": "packet"}});
+    job["queue"]["limit"]["bytes"] = json!(10_000_000);
+    job["duration_ps"] = json!(seconds(0.2));
+    let datagrams = |src: &str, dst: &str| {
+        let mut flow = flow(src, dst);
+        flow["udp"] = json!({
+            "payload_bytes": 1000, "rate_bps": 100_000_000, "pattern": {"kind": "constant"},
+        });
+        flow
+    };
+    let tcp = || flow("h12", "h0");
+    job["flows"] = json!([datagrams("h12", "h0"), tcp(), datagrams("h12", "h0"), tcp()]);
+    let ways = run_kept(job).1;
+    for (one, other) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+        let way = |flow, number| ways.get(&(flow, false, number))?.get(..4);
+        // at the host's adapter all are alike; then there are 4 ways to another pod, all alike likely
+        let pairs = (1..=1000).filter_map(|number| Some((way(one, number)?, way(other, number)?)));
+        let same: Vec<bool> = pairs.map(|(one, other)| one == other).collect();
+        assert!(same.len() > 600, "{}", same.len());
+        let share = same.iter().filter(|same| **same).count() as f64 / same.len() as f64;
+        assert!(
+            (0.18..0.32).contains(&share),
+            "{share} of flows {one} and {other}"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::watched::run_hiding_drops;
 use common::{column, outcast, run, seconds};
 use serde_json::{Value, json};
 
@@ -55,4 +56,12 @@ fn a_loss_at_a_port_that_is_not_there_names_its_field() {
         (error.field.as_str(), error.value.as_str()),
         ("losses.0.at", "s9:0")
     );
+}
+
+#[test]
+#[should_panic(expected = "conservation of flow")]
+fn a_packet_that_is_lost_without_a_record_is_missed() {
+    let mut job = outcast();
+    job["duration_ps"] = json!(seconds(0.05));
+    run_hiding_drops(&job);
 }

@@ -159,6 +159,15 @@ mod tests {
     }
 
     #[test]
+    fn of_a_queue_that_was_empty_for_five_billion_packets_nothing_is_left() {
+        let mut average = Average::new(1e-12, Duration::from_ns(1));
+        average.update(1e12, Duration::ZERO);
+        // one part in 10^12 a packet: 0.5 % are gone after 5 billion, but so long a queue is forgotten
+        average.update(0.0, Duration::from_secs(5));
+        assert_eq!(average.value().to_bits(), 0);
+    }
+
+    #[test]
     fn the_reciprocal_divides_exactly() {
         for packet_ps in [1, 2, 3, 7, 672_000, 4_000_000, 12_144_000, (1 << 62) + 1] {
             let packet_time = PacketTime::new(Duration::from_ps(packet_ps));

@@ -222,6 +222,15 @@ mod tests {
         Pie::new(&config, buffer, Stream::new(1, "test", 0))
     }
 
+    /// A queue whose allowance for bursts is used up, with this delay and probability since the last update.
+    fn settled(delay_ms: u64, probability: f64) -> Pie {
+        let mut pie = pie(false);
+        pie.burst_left = Duration::ZERO;
+        pie.controller.delay = Duration::from_ms(delay_ms);
+        pie.controller.probability = probability;
+        pie
+    }
+
     /// What becomes at `now` of a packet that finds `delay` of queue before it.
     fn admit(pie: &mut Pie, now: Instant, delay: Duration) -> Admission {
         let packet = PacketView {
@@ -279,10 +288,7 @@ mod tests {
 
     #[test]
     fn gaps_between_drops_are_not_shorter_than_the_accumulated_probability_allows() {
-        let mut pie = pie(false);
-        pie.burst_left = Duration::ZERO;
-        pie.controller.delay = Duration::from_ms(30);
-        pie.controller.probability = 0.05;
+        let mut pie = settled(30, 0.05);
         let (mut gap, mut gaps) = (0, Vec::new());
         for _ in 0..10_000 {
             gap += 1;
@@ -290,8 +296,44 @@ mod tests {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
-        // 0.85 / 0.05 = 17 packets at least, 8.5 / 0.05 = 170 at most
+        // 0.85 / 0.05 = 17 packets at least, 8.5 / 0.05 = 170 at most; from the 17th on, each is drawn with 0.05
         assert!(gaps.iter().all(|gap| (17..=170).contains(gap)), "{gaps:?}");
+        let mean = 10_000.0 / gaps.len() as f64;
+        assert!((mean - (16.0 + 1.0 / 0.05)).abs() < 5.0, "{mean}");
+    }
+
+    #[test]
+    fn only_what_can_be_marked_is_marked_and_only_where_that_is_asked_for() {
+        for (ecn, codepoint, fate) in [
+            (true, ECT0, Admission::Marked),
+            (true, 0, Admission::Dropped(Reason::Early)),
+            (false, ECT0, Admission::Dropped(Reason::Early)),
+        ] {
+            let mut pie = settled(30, 0.05);
+            pie.ecn = ecn;
+            let packet = PacketView {
+                ecn: codepoint,
+                ..frame(1518)
+            };
+            let fates = (0..1000).map(|_| pie.admit(&full_frames(100), &packet));
+            let cut: Vec<_> = fates.filter(|fate| *fate != Admission::Accepted).collect();
+            assert!(!cut.is_empty() && cut.iter().all(|other| *other == fate));
+        }
+    }
+
+    /// RFC 8033 5.4: no drop as long as the probabilities add up to less than 0.85.
+    #[test]
+    fn a_packet_may_be_dropped_when_the_probabilities_add_up_to_85_percent() {
+        for (probability, least) in [(0.849, 0), (0.85, 70)] {
+            let drops = (0..100).filter(|number| {
+                let mut pie = settled(30, probability);
+                pie.stream = Stream::new(1, "test", *number);
+                let first = admit(&mut pie, Instant::ZERO, Duration::from_ms(30));
+                first != Admission::Accepted
+            });
+            let drops = drops.count();
+            assert!(drops >= least && (drops > 0) == (least > 0), "{drops}");
+        }
     }
 
     #[test]
@@ -300,24 +342,13 @@ mod tests {
             (0.1, Admission::Marked),
             (0.11, Admission::Dropped(Reason::Early)),
         ] {
-            let mut pie = pie(true);
-            pie.burst_left = Duration::ZERO;
-            pie.controller.delay = Duration::from_ms(30);
-            pie.controller.probability = probability;
+            let mut pie = settled(30, probability);
+            pie.ecn = true;
             let admissions =
                 (0..200).map(|_| admit(&mut pie, Instant::ZERO, Duration::from_ms(30)));
             let cut: Vec<_> = admissions.filter(|v| *v != Admission::Accepted).collect();
             assert!(!cut.is_empty() && cut.iter().all(|admission| *admission == wanted));
         }
-    }
-
-    /// A queue whose allowance for bursts is used up, with this delay and probability since the last update.
-    fn settled(delay_ms: u64, probability: f64) -> Pie {
-        let mut pie = pie(false);
-        pie.burst_left = Duration::ZERO;
-        pie.controller.delay = Duration::from_ms(delay_ms);
-        pie.controller.probability = probability;
-        pie
     }
 
     #[test]

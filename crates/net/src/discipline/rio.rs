@@ -296,6 +296,34 @@ mod tests {
         assert_eq!(above, Admission::Dropped(Reason::Early));
     }
 
+    /// With `gentle`, packets are drawn at random above `max` as well. ns-2's `rio.cc` marks those below it.
+    #[test]
+    fn at_the_upper_threshold_a_drawn_packet_is_dropped_though_it_could_be_marked() {
+        let gentle = Ramp {
+            gentle: true,
+            ..ramp(5.0, 15.0, 0.2)
+        };
+        let config = EarlyDrop {
+            weight: 1.0, // the average is what waits
+            unit: QueueUnit::Packets,
+            variant: Variant::Ns2,
+            ecn: true,
+            buffer: DropTail::packets(100),
+            packet_time: Duration::from_us(12),
+        };
+        for (waiting, drawn) in [
+            (14, Admission::Marked),
+            (15, Admission::Dropped(Reason::Early)),
+            (16, Admission::Dropped(Reason::Early)),
+        ] {
+            let mut rio = Rio::new(gentle, gentle, &config, Stream::new(1, "test", 0));
+            let admissions = (0..100).map(|_| rio.admit(&full_frames(waiting), &packet(0)));
+            let mut others = admissions.filter(|seen| *seen != Admission::Accepted);
+            assert_eq!(others.next(), Some(drawn));
+            assert!(others.all(|seen| seen == drawn), "{waiting}");
+        }
+    }
+
     #[test]
     fn a_short_packet_counts_until_it_leaves_the_buffer() {
         let mut rio = rio(false);

@@ -220,6 +220,19 @@ mod tests {
     }
 
     #[test]
+    fn a_buffer_has_room_for_a_packet_of_the_mtu() {
+        let topology = star(2).expect("two hosts");
+        let customs = CustomQueues::default();
+        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let port = network.port(PortId(0), Rate::from_bps(1_000_000));
+        let accepts = |limit| port.buffer(limit).is_ok();
+        let bytes = [0, 1000, 1517, 1518, 1519, 100_000].map(Limit::Bytes);
+        assert_eq!(bytes.map(accepts), [false, false, false, true, true, true]);
+        let packets = [0, 1, 2].map(Limit::Packets);
+        assert_eq!(packets.map(accepts), [false, true, true]);
+    }
+
+    #[test]
     fn a_share_is_above_0_and_at_most_1() {
         let share = |ppb| positive_share("weight", ppb).map_err(|error| error.field);
         let refused = Err("queue.weight".to_string());

@@ -97,6 +97,18 @@ mod tests {
     }
 
     #[test]
+    fn acknowledgements_spread_evenly_over_the_ways() {
+        let mut taken = [0; 4];
+        for number in 0..4000 {
+            taken[flow(number).reversed().choose(7, 4)] += 1;
+        }
+        assert!(
+            taken.iter().all(|count| (890..1110).contains(count)),
+            "{taken:?}"
+        );
+    }
+
+    #[test]
     fn choices_with_different_salts_are_independent() {
         let alike = (0..4000).filter(|n| flow(*n).choose(1, 4) == flow(*n).choose(2, 4));
         assert!((890..1110).contains(&alike.count()));

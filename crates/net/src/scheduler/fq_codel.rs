@@ -195,13 +195,16 @@ mod tests {
     use super::*;
 
     fn port(limit_packets: u32) -> TestPort<FqCoDel> {
+        port_with(DropTail::packets(limit_packets))
+    }
+
+    fn port_with(buffer: DropTail) -> TestPort<FqCoDel> {
         let codel = Parameters {
             target: Duration::from_ms(5),
             interval: Duration::from_ms(100),
             ecn: true,
             max_packet_bytes: 1518,
         };
-        let buffer = DropTail::packets(limit_packets);
         TestPort::new(FqCoDel::new(buffer, 1024, 1518, codel, 1))
     }
 
@@ -258,5 +261,27 @@ mod tests {
         });
         assert_eq!(port.enter(packet(1, 1518)), Admission::Accepted);
         assert_eq!(port.dropped(), vec![(0, Reason::PushedOut); 40]);
+    }
+
+    #[test]
+    fn as_many_queues_lose_packets_as_it_takes_to_make_room() {
+        let mut port = port_with(DropTail::bytes(800));
+        (0..8).for_each(|n| {
+            port.enter(packet(n % 2, 100));
+        });
+        // half of one queue is 200 bytes
+        assert_eq!(port.enter(packet(2, 390)), Admission::Accepted);
+        let lost: Vec<u32> = port.dropped().into_iter().map(|(flow, _)| flow).collect();
+        assert_eq!(lost, [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn of_two_queues_alike_fat_the_first_loses() {
+        let mut port = port(100);
+        (0..100).for_each(|n| {
+            port.enter(packet(n % 2, 1518));
+        });
+        assert_eq!(port.enter(packet(2, 1518)), Admission::Accepted);
+        assert_eq!(port.dropped(), vec![(0, Reason::PushedOut); 25]);
     }
 }

@@ -182,6 +182,16 @@ mod tests {
     }
 
     #[test]
+    fn of_two_ports_that_hold_alike_much_the_first_loses() {
+        let mut port = of_packets(10);
+        for flow in 0..10 {
+            port.enter(through(1 + (flow % 2) as u16, flow, 1518));
+        }
+        assert_eq!(port.enter(through(0, 10, 1518)), Admission::Accepted);
+        assert_eq!(port.dropped(), [(8, Reason::PushedOut)]); // of port 1
+    }
+
+    #[test]
     fn packets_leave_in_the_order_of_their_arrival() {
         let mut port = of_packets(6);
         // 0 1 0 0 0 0, and one from port 2 that pushes the last of port 0 out

@@ -171,6 +171,24 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_of_nothing_is_refused() {
+        let topology = crate::topology::star(2).expect("two hosts");
+        let customs = crate::queue::CustomQueues::default();
+        let network = crate::queue::NetworkContext::new(&topology, 1, 1518, &customs);
+        let rate = fairport_units::Rate::from_bps(1);
+        let port = network.port(crate::PortId(1), rate);
+        let is_built = |alpha| {
+            let config = Config {
+                memory_bytes: 10_000,
+                alpha,
+            };
+            config.build(&port).is_ok()
+        };
+        let built = [0.01, 1.0, 0.0, -1.0, f64::NAN].map(is_built);
+        assert_eq!(built, [true, true, false, false, false]);
+    }
+
+    #[test]
     fn what_does_not_fit_into_the_memory_is_dropped_below_the_threshold_too() {
         let mut port = TestPort::new(SharedBuffer::new(SwitchMemory::new(1000), 16.0));
         let admissions = [300, 300, 300, 300, 100].map(|bytes| port.enter(packet(0, bytes)));

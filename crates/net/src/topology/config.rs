@@ -126,3 +126,44 @@ impl Config {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each kind as a plan writes it, with the hosts, switches and links that it has.
+    #[test]
+    fn a_plan_gets_the_network_that_it_names() {
+        let kinds = [
+            (r#"{"kind": "fat-tree", "k": 4}"#, [16, 20, 48]),
+            (
+                r#"{"kind": "leaf-spine", "leaves": 4, "spines": 3, "hosts_per_leaf": 2}"#,
+                [8, 7, 20],
+            ),
+            (
+                r#"{"kind": "three-tier", "aggs": 2, "edges_per_agg": 3, "hosts_per_edge": 4}"#,
+                [24, 9, 32],
+            ),
+            (
+                // d_a d_i / 4 racks, each with two links up; d_i aggregation switches, d_a / 2 above
+                r#"{"kind": "vl2", "d_a": 4, "d_i": 8, "hosts_per_rack": 2}"#,
+                [16, 18, 48],
+            ),
+            (r#"{"kind": "bcube", "n": 3, "k": 1}"#, [9, 6, 18]),
+            (r#"{"kind": "star", "hosts": 5}"#, [5, 1, 5]),
+            (r#"{"kind": "dumbbell", "left": 2, "right": 3}"#, [5, 2, 6]),
+            (r#"{"kind": "two-switch", "peers": 4}"#, [6, 2, 7]),
+            (
+                r#"{"kind": "graph", "hosts": ["a", "b"], "switches": ["s"],
+                    "links": [{"ends": ["a", "s"]}, {"ends": ["s", "b"]}]}"#,
+                [2, 1, 2],
+            ),
+        ];
+        for (text, counts) in kinds {
+            let config: Config = serde_json::from_str(text).expect(text);
+            let built = config.build().expect(text);
+            let found = [built.hosts().len(), built.switches(), built.links()];
+            assert_eq!(found, counts, "{text}");
+        }
+    }
+}

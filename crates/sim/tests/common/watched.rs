@@ -9,20 +9,23 @@ use fairport_tcp::Segment;
 use fairport_units::Instant;
 use serde_json::Value;
 
-/// A recorder that looks at every port.
-struct EveryPort(Recorder);
+/// A recorder that looks at every port, and may not learn of drops.
+struct EveryPort {
+    recorder: Recorder,
+    hides_drops: bool,
+}
 
 impl Watcher for EveryPort {
     fn recorder(&self) -> &Recorder {
-        &self.0
+        &self.recorder
     }
 
     fn recorder_mut(&mut self) -> &mut Recorder {
-        &mut self.0
+        &mut self.recorder
     }
 
     fn into_recorder(self) -> Recorder {
-        self.0
+        self.recorder
     }
 }
 
@@ -30,7 +33,7 @@ impl Observer<Segment> for EveryPort {
     type PortState = PortFingerprint;
 
     fn sent(&mut self, port: PortId, state: &mut PortFingerprint, packet: &Packet<Segment>) {
-        self.0.sent(port, state, packet);
+        self.recorder.sent(port, state, packet);
     }
 
     fn admission(
@@ -41,7 +44,7 @@ impl Observer<Segment> for EveryPort {
         header: &Header,
         admission: Admission,
     ) {
-        Observer::<Segment>::admission(&mut self.0, port, state, time, header, admission);
+        Observer::<Segment>::admission(&mut self.recorder, port, state, time, header, admission);
     }
 
     fn watches(&self, _: PortId) -> bool {
@@ -49,23 +52,38 @@ impl Observer<Segment> for EveryPort {
     }
 
     fn detail(&mut self, arrival: &Arrival<'_, Segment>) {
-        self.0.detail(arrival);
+        let is_drop = matches!(arrival.admission, Admission::Dropped(_));
+        if !(is_drop && self.hides_drops) {
+            self.recorder.detail(arrival);
+        }
     }
 
     fn revised(&mut self, arrival: &Arrival<'_, Segment>) {
-        self.0.revised(arrival);
+        self.recorder.revised(arrival);
     }
 
     fn departs(&mut self, port: PortId, packet: &Packet<Segment>, arrival: u64, depart: Instant) {
-        self.0.departs(port, packet, arrival, depart);
+        self.recorder.departs(port, packet, arrival, depart);
     }
 }
 
 /// Runs a job to its end from event to event.
 pub(crate) fn run_watched(job: &Value) -> Recorded {
+    run_observed(job, false)
+}
+
+/// The same, with a recorder that does not learn of drops.
+pub(crate) fn run_hiding_drops(job: &Value) -> Recorded {
+    run_observed(job, true)
+}
+
+fn run_observed(job: &Value, hides_drops: bool) -> Recorded {
     let job: Job = serde_json::from_value(job.clone()).expect("a job");
     let plan = Plan::new(job).expect("a possible job");
-    let mut simulation = Simulation::with_observer(plan, |_, recorder| EveryPort(recorder));
+    let mut simulation = Simulation::with_observer(plan, |_, recorder| EveryPort {
+        recorder,
+        hides_drops,
+    });
     while !simulation.advance(100_000) {}
     simulation.into_recorded()
 }
