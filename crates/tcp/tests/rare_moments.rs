@@ -105,6 +105,30 @@ fn a_sender_held_by_its_host_uses_its_window_if_that_is_full() {
     }
 }
 
+/// `tcp_small_queue_check` (since 6.7): with one segment outstanding nothing waits, since nothing else would let it go on.
+#[test]
+fn with_one_segment_outstanding_the_host_holds_nothing_back() {
+    for (acked, sent) in [(1, 0), (2, 1)] {
+        let settings = json!({"small_queue": true, "tail_loss_probe": false});
+        let mut peer = Peer::opened(&today(&settings));
+        peer.end.write(20_000);
+        while let Some(segment) = peer.end.poll_transmit(peer.now) {
+            peer.end.queued_until(peer.now + ms(150), &segment);
+        }
+        assert_eq!(peer.flight()[0], 3);
+        // none of the three has left the host, as far as it says
+        let mut ack = peer.at(100).segment(1000 * acked);
+        ack.window = 60_000;
+        peer.gets(&ack);
+        let mut count = 0;
+        while let Some(segment) = peer.end.poll_transmit(peer.now) {
+            peer.end.queued_until(peer.now + ms(150), &segment);
+            count += 1;
+        }
+        assert_eq!(count, sent, "{acked} of 3");
+    }
+}
+
 /// `tcp_ack_update_rtt`: where the SYN was sent again, the timestamp that its answer echoes says which one was answered.
 #[test]
 fn the_echo_of_a_syn_that_was_sent_again_measures_the_round_trip() {
