@@ -35,8 +35,6 @@ pub(crate) struct Receiver {
     /// of these the ranges that were added to last, latest first (RFC 2018 4)
     recent: [Range; Options::MAX_SACKS],
     recents: usize,
-    /// how many are kept: as many as an ACK has room for
-    recents_max: usize,
     /// data that arrived twice is reported (RFC 2883), and what did so since the last report
     reports_duplicates: bool,
     duplicate: Option<Range>,
@@ -69,7 +67,6 @@ impl Receiver {
             held: Ranges::default(),
             recent: [nothing; Options::MAX_SACKS],
             recents: 0,
-            recents_max: Options::MAX_SACKS,
             reports_duplicates: settings.dsack,
             duplicate: None,
             acks: AckSchedule::new(settings),
@@ -285,7 +282,7 @@ impl Receiver {
         for known in &self.recent[..self.recents] {
             // each range lies in what is held, so it is apart from this one or within it
             let within = (whole.start..whole.end).contains(&known.start);
-            if !within && count < self.recents_max {
+            if !within && count < Options::MAX_SACKS {
                 kept[count] = *known;
                 count += 1;
             }
@@ -304,11 +301,6 @@ impl Receiver {
                 end: seq::wire(range.end),
             });
         }
-    }
-
-    /// Both sides have agreed on timestamps, which take the room of a SACK block.
-    pub(crate) fn use_timestamps(&mut self) {
-        self.recents_max = Options::MAX_SACKS - 1;
     }
 
     /// Both sides have agreed on ECN; `exact`: ECE follows the marks (DCTCP).

@@ -147,3 +147,23 @@ fn who_was_called_scales_the_window_of_the_ack_that_ends_the_handshake() {
         .collect();
     assert_eq!(sent, [1000; 5]);
 }
+
+/// RFC 2018 4: an ACK reports as many blocks as it has room for. Three fit beside timestamps; the fourth is known all the
+/// same (`selective_acks`), and is reported again once two of them have become one.
+#[test]
+fn a_block_for_which_there_was_no_room_is_reported_when_there_is() {
+    let mut peer = Peer::opened(&today(
+        &json!({"timestamps": true, "ack_policy": "every-segment", "sack_compression": 0}),
+    ));
+    peer.echo = Some(100);
+    let mut reported = Vec::new();
+    for seq in [1001, 1201, 1401, 1601, 1501] {
+        let mut data = peer.segment(0);
+        (data.seq, data.payload) = (seq, 100);
+        peer.gets(&data);
+        let acks = peer.polls();
+        let blocks = acks[0].options.sacks();
+        reported = blocks.map(|it| (it.start, it.end)).collect();
+    }
+    assert_eq!(reported, [(1401, 1701), (1201, 1301), (1001, 1101)]);
+}

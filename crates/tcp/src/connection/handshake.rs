@@ -230,9 +230,6 @@ impl Connection {
             self.receiver.nxt(),
             u64::from(segment.window) << window_shift,
         );
-        if self.timestamps {
-            self.receiver.use_timestamps();
-        }
         if !self.sack {
             self.receiver.acks.without_sack();
         }
