@@ -105,6 +105,28 @@ fn a_sender_held_by_its_host_uses_its_window_if_that_is_full() {
     }
 }
 
+/// `__tcp_send_ack`: pure ACKs do not count in small queues, nor does what the host had no room for.
+#[test]
+fn neither_acks_nor_what_the_host_dropped_wait_in_it() {
+    for (payload, departs, sent) in [
+        (1000, Instant::from_secs(9), 0),
+        (0, Instant::from_secs(9), 3),
+        (1000, Instant::NEVER, 3),
+    ] {
+        let settings = json!({"small_queue": true, "tail_loss_probe": false});
+        let mut peer = Peer::opened(&today(&settings));
+        peer.end.write(20_000);
+        let mut first = peer.end.poll_transmit(peer.now).expect("a segment");
+        peer.end.poll_transmit(peer.now).expect("another");
+        first.payload = payload;
+        for _ in 0..10 {
+            peer.end.queued_until(departs, &first);
+        }
+        let more = (0..3).filter(|_| peer.end.poll_transmit(peer.now).is_some());
+        assert_eq!(more.count(), sent, "{payload} {departs}");
+    }
+}
+
 /// `tcp_small_queue_check` (since 6.7): with one segment outstanding nothing waits, since nothing else would let it go on.
 #[test]
 fn with_one_segment_outstanding_the_host_holds_nothing_back() {
@@ -217,6 +239,24 @@ impl Controller for Counts {
 
 fn counts(_setup: &Setup<'_>) -> Box<dyn Controller> {
     Box::new(Counts)
+}
+
+/// The ACK of two short segments counts two, also where windows are in bytes.
+#[test]
+fn short_segments_are_counted_one_by_one() {
+    for window_unit in ["bytes", "segments"] {
+        let mut settings = today(&json!({
+            "tail_loss_probe": false, "window_unit": window_unit, "nagle": false
+        }));
+        settings.congestion_control = CongestionControl::custom("counts", counts);
+        let mut peer = Peer::opened(&settings);
+        for _ in 0..2 {
+            peer.end.write(100);
+            assert_eq!(peer.polls().len(), 1);
+        }
+        peer.at(100).sacks_bytes(200, &[]);
+        assert_eq!(peer.window().0, 12, "{window_unit}");
+    }
 }
 
 /// `tcp_newly_delivered`: what was SACKed before is not delivered once more when it is acknowledged.
