@@ -110,6 +110,40 @@ def test_the_switch_keeps_the_packets_of_a_port() -> None:
 
 
 @as_root
+def test_what_a_host_sent_by_the_end_counts_when_the_switch_is_late_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    switches: list[int] = []
+
+    class Watched(linux.Child):
+        def __init__(self, name: str, main: Any, task: Any) -> None:
+            super().__init__(name, main, task)
+            if name == "switch":
+                switches.append(self._process.pid)
+
+    def stop_at_the_end(_: int, now_s: float, __: int) -> None:
+        if not 0.4 < now_s < 0.8:
+            return
+        time.sleep(0.9 - now_s)
+        os.kill(switches[0], signal.SIGSTOP)
+        time.sleep(0.3)
+        os.kill(switches[0], signal.SIGCONT)
+
+    monkeypatch.setattr(linux, "Child", Watched)
+    udp = [{"kind": "udp", "from": "h1", "to": "h0", "rate": "40Mbps"}]
+    scenario = SCENARIO | {"duration": "1s", "traffic": udp}
+    prepared = linux.BACKEND.prepare(fp.scenario(scenario), 1)
+    prepared = prepared.observing(Observation(packets=("h1:0",)))
+    tables = prepared.run(stop_at_the_end).tables
+    packets, (port,) = tables["packets"], tables["ports"].filter(port="h1:0").to_dicts()
+    assert port["packets"] == packets.height
+    assert packets["time_s"].max() <= 1  # type: ignore[operator]
+    # the last of them left the host within the time that three of them take
+    assert packets["time_s"].max() > 0.999  # type: ignore[operator]
+    assert port["busy_share"] == pytest.approx(0.8, rel=0.05)
+
+
+@as_root
 def test_the_switch_marks_real_headers() -> None:
     marking = {"kind": "step-marking", "limit": "200 packets", "mark_above": "10 packets"}
     tcp = SCENARIO["tcp"] | {"ecn": True}
@@ -188,10 +222,6 @@ def test_means_over_a_run_leave_out_the_time_before_it() -> None:
     # busy for 0.8 of 2.5 s, all of them within the last 2
     assert tables["ports"]["busy_share"] == pytest.approx([1.0])
     assert tables["ports"]["queue_mean_bytes"] == pytest.approx([1.25])
-    # no line sends more than all the time: what was accepted and waits at the end is not sent yet
-    outcome = {"tables": {"ports": {"busy_share": np.array([0.9])}}, "flows": []}
-    tables = linux.measured.arrays(outcome, report, hosts={}, lead_s=0.5, duration_s=2.0)
-    assert tables["ports"]["busy_share"] == pytest.approx([1.0])
 
 
 def test_a_measurement_that_waits_for_no_flow_begins_with_the_run() -> None:

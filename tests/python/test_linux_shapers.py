@@ -114,16 +114,60 @@ def test_what_bridges_cannot_be_is_refused(change: dict[str, Any], problem: str)
         fp.run(scenario, seed=1, backend="linux")
 
 
-def test_a_port_is_not_busy_with_what_arrives_after_the_run() -> None:
-    port = shapers.PortInterface("s0:0", 0, "p0", index=7, is_to_host=True, rate_bps=8_000_000)
-    task = queue_trace.QueueTask("", [port], run_s=1.0, interval_s=0.1)
-    # 1000 bytes take 1 ms; the clock is at 5 s when the run begins
-    arrived = np.zeros(600, queue_trace._EVENT)
-    arrived["port"], arrived["length"] = port.index, 1000
-    arrived["at_ns"] = 5_000_000_000 + 4_000_000 * np.arange(600)
-    drops = queue_trace._Drops()
-    for _ in arrived:
-        drops.arrived(0, 0, 0)
-    ports = queue_trace._ports(arrived, drops, [], task, zero=5.0)
-    assert ports["busy_share"] == pytest.approx([0.251])
-    assert ports["packets"] == [600]
+def _outcome(times_ms: Any, drops_ms: Any = (), *, samples: Any = ()) -> dict[str, Any]:
+    """Of a run of 1 s: packets of 1000 bytes come to a port, where each takes 1 ms."""
+    ports = [
+        shapers.PortInterface("s0:0", 0, "p0", index=7, is_to_host=True, rate_bps=8_000_000),
+        shapers.PortInterface("s0:1", 1, "p1", index=8, is_to_host=True, rate_bps=8_000_000),
+    ]
+    task = queue_trace.QueueTask("", ports, run_s=1.0, interval_s=0.1)
+    events = np.zeros(len(times_ms) + len(drops_ms), queue_trace._EVENT)
+    events["port"], events["ingress"], events["length"] = 7, 8, 1000
+    events["is_drop"][len(times_ms) :] = 1
+    # the clock is at 5 s when the run begins
+    events["at_ns"] = 5_000_000_000 + np.array([*times_ms, *drops_ms]) * 1_000_000
+    return queue_trace._outcome(events, samples, task, zero=5.0)
+
+
+def _first_port(outcome: dict[str, Any]) -> dict[str, Any]:
+    return {name: column[0] for name, column in outcome["tables"]["ports"].items()}
+
+
+def test_what_arrives_after_the_run_is_no_part_of_it() -> None:
+    # one packet each 4 ms, for 2.4 s: 0, 4, .. 1000 ms are within the run, and the last only begins
+    outcome = _outcome(4 * np.arange(600), [1004], samples=[(0.5, 0, 3000, 3), (1.2, 0, 9000, 9)])
+    port = _first_port(outcome)
+    assert (port["packets"], port["bytes"], port["drops"]) == (251, 251_000, 0)
+    assert port["busy_share"] == pytest.approx(0.25)
+    assert port["queue_max_bytes"] == 3000
+    assert outcome["tables"]["drops"]["time_s"].size == 0
+    assert outcome["tables"]["queue"]["time_s"].tolist() == [0.5]
+
+
+def test_a_port_is_busy_until_the_end_with_what_still_waits_there() -> None:
+    # 600 packets come at once when 0.9 s are over: the line sends 100 of them within the run
+    port = _first_port(_outcome([0, 1, *([900] * 600)]))
+    assert (port["packets"], port["bytes"]) == (602, 602_000)
+    assert port["busy_share"] == pytest.approx(0.102)
+
+
+def test_what_the_discipline_drops_takes_no_time_of_the_line() -> None:
+    # each 5th of ten packets that come at once is dropped when it comes, and one later
+    port = _first_port(_outcome([0] * 10, [0, 0, 3]))
+    assert (port["packets"], port["bytes"], port["drops"]) == (7, 7000, 3)
+    assert port["busy_share"] == pytest.approx(0.007)
+
+
+@able
+def test_a_port_of_the_kernel_sends_for_as_long_as_its_packets_take() -> None:
+    change = {"duration": "500ms", "measure": {"from": "0s"}}
+    result = fp.run(SCENARIO | change, seed=1, backend="linux")
+    ports = result.tables["ports"].filter(pl.col("packets") > 0)
+    assert ports["busy_share"].max() <= 1  # type: ignore[operator]
+    # accepted and not sent yet are at most 11 full packets in the queue, one on the line, and what
+    # the bucket of 1600 B lets go before the line is free
+    unsent = ports["bytes"] * 8 / 50e6 - ports["busy_share"] * 0.5
+    assert unsent.is_between(-1e-9, (12 * 1514 + 1600) * 8 / 50e6).all()
+    # every drop of the table is one of a port, and the bottleneck is busy
+    assert ports["drops"].sum() == result.drops.height > 0
+    assert ports.filter(port="s0:0")["busy_share"][0] > 0.6

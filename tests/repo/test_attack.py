@@ -26,6 +26,30 @@ def test_who_is_killed_leaves_nothing_half() -> None:
     assert "| all |" in done.stdout
 
 
+def test_an_attack_goes_on_beside_another(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    from validation.attack import linux_runs
+
+    if lack := linux_runs.lack():
+        pytest.skip(lack)
+
+    class PutsAll(random.Random):
+        def random(self) -> float:
+            return 0.0
+
+    runs = [linux_runs.LinuxRun(PutsAll(), 0.0, tmp_path) for _ in range(2)]
+    try:
+        for run, pid in zip(runs, (1, 2), strict=True):
+            monkeypatch.setattr("os.getpid", lambda pid=pid: pid)
+            run._put_others_there()
+        names = {name for run in runs for name in run._made}
+        assert len(names) == 4
+        assert names <= {path.name for path in Path("/run/netns").iterdir()}
+    finally:
+        for run in runs:
+            run._remove(run._made)
+
+
 def test_whatever_is_drawn_is_a_document_and_a_command_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -253,8 +253,8 @@ class LinuxRun:
         return [f"once more: {one}" for one in found]
 
     def _put_others_there(self) -> None:
-        """Namespaces that only look like Fairport's."""
-        for name in ("fairport-of-mine", f"fairport-{os.getpid()}-1"):
+        """Namespaces that only look like Fairport's; another attack has others."""
+        for name in (f"fairport-of-mine-{os.getpid()}", f"fairport-{os.getpid()}-1"):
             if self._draw.random() < 0.3:
                 from pyroute2 import netns
 

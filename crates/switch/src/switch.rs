@@ -206,8 +206,9 @@ impl Switch {
         let mut clock = Clock::start();
         let (mut asked, mut rest) = (Instant::ZERO, Rest::new(class, self.health.tolerated()));
         loop {
-            self.read(&clock);
+            let is_behind = self.read(&clock);
             let now = clock.now().min(self.end);
+            while is_behind && now == self.end && self.read(&clock) {}
             self.forward(now, &mut clock);
             if now == self.end {
                 break;
@@ -232,16 +233,18 @@ impl Switch {
         Ok(())
     }
 
-    /// Takes in the frames that have arrived.
-    fn read(&mut self, clock: &Clock) {
+    /// Takes in frames that have arrived by the end. Returns whether there may be more of them.
+    fn read(&mut self, clock: &Clock) -> bool {
         for _ in 0..READ_AT_ONCE {
             let Some(received) = self.ring.next() else {
-                break;
+                return false;
             };
-            let host = self.hosts.get(received.interface as usize);
-            let host = host.copied().flatten();
             let at = clock.at_time_of_day(received.at_ns);
-            let parsed = host.and_then(|host| {
+            if at > self.end {
+                return false;
+            }
+            let host = self.hosts.get(received.interface as usize);
+            let parsed = host.copied().flatten().and_then(|host| {
                 let captured = Captured::first_of(received.bytes, received.wire_bytes as usize);
                 let known = identify(captured)?;
                 let frame = self.frames.put(received.bytes)?;
@@ -253,6 +256,7 @@ impl Switch {
                 None => self.health.ignored += 1,
             }
         }
+        true
     }
 
     /// A host's frame enters the network.

@@ -79,3 +79,31 @@ fn after_a_timeout_what_is_lost_goes_on_where_the_window_takes_no_whole_new_segm
         assert_eq!(peer.at(400).acks(1), next, "{window}");
     }
 }
+
+/// `tcp_check_sack_reordering` up to `tcp_highest_sack_seq`, which is `SND.UNA` where nothing is SACKed any more.
+#[test]
+fn what_came_late_was_late_by_all_that_the_ack_acknowledges() {
+    for (acked, degree) in [(6, 6), (8, 8)] {
+        let mut peer = Peer::opened(&today(&json!({"tail_loss_probe": false})));
+        assert_eq!(peer.writes(10), all(0..10));
+        peer.at(100).sacks(0, &[(5, 6)]);
+        peer.at(101).acks(acked);
+        assert_eq!(peer.info().reordering, degree);
+    }
+}
+
+/// RFC 9293 3.10.7.4 lets an ACK below `SND.UNA` be ignored, and the RFCs' loss recovery does. Linux reads its SACK blocks.
+#[test]
+fn who_follows_the_rfcs_reads_no_sack_blocks_of_an_ack_that_was_overtaken() {
+    let rfcs = json!({
+        "rack": false, "tail_loss_probe": false, "dsack": false, "undo": false, "frto": false, "sack_rtt": false,
+        "window_reduction": "at-once"
+    });
+    for (settings, sacked) in [(rfcs, 0), (json!({"tail_loss_probe": false}), 1)] {
+        let mut peer = Peer::opened(&today(&settings));
+        assert_eq!(peer.writes(10), all(0..10));
+        peer.at(100).acks(2);
+        peer.at(101).sacks(1, &[(5, 6)]);
+        assert_eq!(peer.flight()[1], sacked);
+    }
+}

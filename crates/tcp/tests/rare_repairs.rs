@@ -145,3 +145,72 @@ fn a_probe_of_what_was_sent_again_needlessly_can_be_late_as_well() {
     // a round trip of 100 ms, a quarter of it, and the timer's slack
     assert_eq!(peer.wakes(), (probed + 127_000, vec![2]));
 }
+
+/// `tcp_rack_detect_loss` looks at each retransmission, also at that of the first segment when others went out after it.
+#[test]
+fn of_two_retransmissions_the_first_can_be_lost_alone() {
+    let mut peer = Peer::opened(&today(&json!({"tail_loss_probe": false})));
+    assert_eq!(peer.writes(10), all(0..10));
+    assert_eq!(peer.at(100).sacks(0, &[(2, 10)]), [0, 1]);
+    // sent before the one that arrived, and nothing was ever reordered
+    assert_eq!(peer.at(200).sacks(0, &[(1, 10)]), [0]);
+    assert_eq!(peer.flight(), [10, 9, 1, 1]);
+}
+
+/// `tcp_fastretrans_alert`: a lost retransmission (`FLAG_LOST_RETRANS`) makes fast recovery of the repair of a timeout.
+#[test]
+fn a_lost_retransmission_ends_the_repair_of_a_timeout() {
+    let settings = json!({"tail_loss_probe": false, "frto": false});
+    let mut peer = Peer::opened(&today(&settings));
+    assert_eq!(peer.writes(6), all(0..6));
+    peer.at(100).acks(1);
+    // these two are not taken for lost when the timer fires
+    assert_eq!(peer.at(350).writes(2), [6, 7]);
+    assert_eq!(peer.wakes(), (400_000, vec![1]));
+    assert_eq!(peer.at(450).sacks(1, &[(6, 7)]), [2]);
+    assert_eq!(peer.info().ca_state, CaState::Loss);
+    // of 1 and 2, which were sent again, the later one came
+    assert_eq!(peer.at(550).sacks(1, &[(2, 3), (6, 7)]), [1]);
+    assert_eq!(peer.info().ca_state, CaState::Recovery);
+}
+
+/// `tcp_schedule_loss_probe`: the tail is not probed during recovery, also where nothing more is SACKed or lost.
+#[test]
+fn during_recovery_no_probe_takes_the_place_of_the_timer() {
+    let settings = json!({"rack": false, "initial_window_segments": 20});
+    let mut peer = Peer::opened(&today(&settings));
+    assert_eq!(peer.writes(20), all(0..20));
+    assert_eq!(peer.at(100).sacks(0, &[(1, 5)])[0], 0);
+    peer.at(200).acks(7);
+    assert_eq!(peer.info().ca_state, CaState::Recovery);
+    assert_eq!(peer.flight(), [13, 0, 0, 0]);
+    assert_eq!(peer.due_us(), Some(500_000), "a timeout of 300 ms");
+}
+
+/// `tcp_end_cwnd_reduction`: when all is repaired, the window is the threshold, wherever the reduction had come to.
+#[test]
+fn a_reduction_that_is_cut_short_ends_at_the_threshold() {
+    let mut peer = Peer::opened(&today(&json!({"tail_loss_probe": false})));
+    assert_eq!(peer.writes(10), all(0..10));
+    // six in the network, and two more may go for the three that left it
+    assert_eq!(peer.at(100).sacks(0, &[(1, 4)]), [0]);
+    assert_eq!(peer.window(), (8, Some(5)));
+    peer.at(200).acks(10);
+    // and one more for the seven of this ACK
+    assert_eq!(peer.window(), (6, Some(5)));
+}
+
+/// RFC 5827 3.2: a flight of one segment has no other that could show its loss.
+#[test]
+fn early_retransmit_needs_two_segments() {
+    for (acked, again) in [(1, vec![1]), (2, vec![])] {
+        let settings = json!({
+            "sack": false, "duplicate_acks_deliver": false, "early_retransmit": true, "tail_loss_probe": false,
+            "window_reduction": "at-once", "undo": false, "frto": false
+        });
+        let mut peer = Peer::opened(&today(&settings));
+        assert_eq!(peer.writes(3), all(0..3));
+        peer.at(100).acks(acked);
+        assert_eq!(peer.at(101).acks(acked), again, "{acked} of 3");
+    }
+}

@@ -106,6 +106,19 @@ fn each_ack_says_what_it_delivered_and_what_was_in_the_network() {
     assert_eq!((rate.newly_delivered, rate.totals.delivered), (5, 10));
 }
 
+/// `tcp_rate_gen`: an ACK that delivers nothing shows neither a rate nor a round trip.
+#[test]
+fn an_ack_that_delivers_nothing_shows_no_rate() {
+    let mut peer = opened();
+    assert_eq!(peer.writes(10), all(0..10));
+    peer.at(100).acks(2);
+    assert!(last().1.rtt.is_some());
+    peer.at(101).acks(2);
+    let (_, rate) = last();
+    assert_eq!((rate.rtt, rate.interval, rate.delivered), (None, None, 0));
+    assert_eq!(rate.totals.delivered, 2);
+}
+
 /// `is_ack_delayed` of `tcp_rate.c`: a receiver delays the ACK of a lone short segment.
 #[test]
 fn the_ack_of_a_lone_short_segment_may_have_been_delayed() {

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import out
 
 if TYPE_CHECKING:
+    import polars as pl
     from rich.table import Table
 
 
@@ -21,6 +24,31 @@ def print_text(text: str) -> None:
 def print_json(document: Any) -> None:
     """Prints JSON, for programs."""
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def in_json(value: Any) -> Any:
+    """The same as JSON has it: what is no number is null."""
+    if isinstance(value, dict):
+        return {str(key): in_json(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [in_json(one) for one in value]
+    if isinstance(value, Decimal):
+        value = int(value) if value == int(value) else float(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def in_cells(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same for CSV, which has no lists: they are JSON."""
+    import polars as pl
+
+    return frame.with_columns(
+        pl.Series(
+            column.name,
+            [None if one is None else json.dumps(in_json(one)) for one in column.to_list()],
+        )
+        for column in frame.iter_columns()
+        if column.dtype.is_nested()
+    )
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:

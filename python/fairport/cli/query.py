@@ -30,9 +30,9 @@ def query(
 
     found = Study(study).sql(sql)
     if json:
-        output.print_json(found.to_dicts())
+        output.print_json(output.in_json(found.to_dicts()))
     elif csv:
-        output.print_text(found.write_csv())
+        output.print_text(output.in_cells(found).write_csv())
     elif found.is_empty():
         output.print_text("no rows\n")
     else:

@@ -91,7 +91,16 @@ def _answer(
         relation = connection.sql(sql)
         if relation is None:
             raise InputError("asks for nothing", file=file, field=field, value=sql)
-        return pl.DataFrame(relation).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+        for number, name in enumerate(relation.columns):
+            if name in relation.columns[:number]:
+                raise InputError(
+                    "has two columns of this name",
+                    file=file,
+                    field=field,
+                    value=name,
+                    remedy='give one another name: `select a, b as "other"`',
+                )
+        return _in_known_types(relation)
     except duckdb.Error as error:
         lines = str(error).splitlines()
         unknown = re.search(r'Referenced column "(.+?)" not found', lines[0])
@@ -105,6 +114,35 @@ def _answer(
             if unknown
             else 'the table is `runs`; a name with a dot goes in quotes: "a.b"',
         ) from None
+
+
+# a sum of integers has 128 bits
+_KNOWN = {
+    *("boolean", "float", "double", "decimal", "varchar", "enum"),
+    *("tinyint", "smallint", "integer", "bigint", "hugeint"),
+    *("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"),
+}
+_NESTED = ("list", "array", "struct", "map")
+
+
+def _in_known_types(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    """Its rows in numbers, texts, and lists and structures of them; all else is a text."""
+    names = relation.columns
+    others = [not _is_known(kind) for kind in relation.types]
+    if any(others):
+        listed = (
+            f"{_quoted(name)}::varchar as {_quoted(name)}" if is_other else _quoted(name)
+            for name, is_other in zip(names, others, strict=True)
+        )
+        relation = relation.project(", ".join(listed))
+    return pl.DataFrame(relation).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+
+
+def _is_known(kind: Any) -> bool:
+    if kind.id not in _NESTED:
+        return kind.id in _KNOWN
+    # of an array its size is listed with what it holds
+    return all(_is_known(inner) for name, inner in kind.children if name != "size")
 
 
 @contextmanager

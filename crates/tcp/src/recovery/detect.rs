@@ -78,7 +78,7 @@ impl Recovery {
         let enters = match self.state {
             State::Open => board.has_lost(),
             // a retransmission after the timeout was lost as well
-            State::Loss => board.retransmitted() < retransmitted && newly_lost > 0,
+            State::Loss => board.retransmitted() < retransmitted,
             State::Fast => false,
         };
         Detected {

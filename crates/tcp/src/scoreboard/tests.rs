@@ -316,3 +316,65 @@ fn forward_acknowledgement_takes_what_is_three_below_the_highest_for_lost() {
         assert_eq!(board.lost(), lost, "the segment {sacked} above the first");
     }
 }
+
+/// A board of segments of 100 bytes, with the function that pushes more of them.
+fn board_of(segments: u64) -> (Scoreboard, impl Fn(&mut Scoreboard, u64)) {
+    let push = |board: &mut Scoreboard, segments: u64| {
+        for _ in 0..segments {
+            let start = board.nxt();
+            let chunk = Chunk {
+                start,
+                payload: 100,
+                fin: false,
+            };
+            board.push(Instant::ZERO, chunk);
+        }
+    };
+    let mut board = Scoreboard::new(seq::first(0), 1);
+    push(&mut board, segments);
+    (board, push)
+}
+
+/// The numbers of the lost segments, each sent again at `now`.
+fn repeated(board: &mut Scoreboard, now: Instant) -> Vec<u64> {
+    std::iter::from_fn(|| {
+        let ordinal = board.next_lost()?;
+        board.retransmit(now, ordinal);
+        Some(ordinal)
+    })
+    .collect()
+}
+
+#[test]
+fn what_was_sent_again_says_nothing_of_the_next_segment_in_its_place() {
+    let (mut board, push) = board_of(LEAST_RING as u64);
+    board.mark_all_lost();
+    assert_eq!(repeated(&mut board, Instant::ZERO).len(), LEAST_RING);
+    board.ack(board.nxt());
+    push(&mut board, 3);
+    board.mark_all_lost();
+    assert_eq!(repeated(&mut board, Instant::ZERO), [16, 17, 18]);
+    // the first of four is lost
+    push(&mut board, 4);
+    let nxt = board.nxt();
+    assert!(board.sack(SackBlock {
+        start: seq::wire(nxt - 300),
+        end: seq::wire(nxt)
+    }));
+    board.mark_lost_by_sack();
+    assert_eq!(repeated(&mut board, Instant::ZERO), [19]);
+}
+
+/// `tcp_timeout_mark_lost`: the first is lost, and what is older than a round trip; all of it goes again, in order.
+#[test]
+fn what_is_lost_beyond_something_younger_goes_again_after_a_timeout() {
+    let (mut board, _) = board_of(4);
+    board.track_deliveries();
+    board.mark_all_lost();
+    board.retransmit(Instant::from_ms(90), 1);
+    // that was lost as well, and then the timeout turned out to be needless
+    board.lose_again(1);
+    board.unmark_lost();
+    board.mark_timed_out(Instant::from_ms(100), Duration::from_ms(50));
+    assert_eq!(repeated(&mut board, Instant::from_ms(100)), [0, 2, 3]);
+}

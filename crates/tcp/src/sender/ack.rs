@@ -118,7 +118,7 @@ impl Sender {
                 || (facts.newly_sacked && self.recovery.reordering().raises_on_sack()))
         {
             self.grow(facts, self.recovery.state());
-        } else if self.recovery.grows_last() && facts.sack_rtt.is_some() {
+        } else if facts.sack_rtt.is_some() {
             let sample = self.ack_sample(facts, self.recovery.state());
             self.congestion.on_sack_rtt(&sample);
         }

@@ -25,11 +25,7 @@ impl Sender {
             return false;
         };
         let board = &self.board;
-        if board.is_empty()
-            || self.recovery.state() != State::Open
-            || board.sacked() > 0
-            || board.has_lost()
-        {
+        if self.recovery.state() != State::Open || board.sacked() > 0 || board.has_lost() {
             return false;
         }
         let rto = self.rtt.rto();
@@ -119,7 +115,6 @@ impl Sender {
         events: &mut impl Events,
     ) {
         self.board.look_again();
-        let state = self.recovery.state();
         let look = Look {
             now,
             srtt: self.rtt.srtt(),
@@ -130,10 +125,7 @@ impl Sender {
         let detected = self.recovery.detect(&mut self.board, look);
         if let Some(cause) = detected.enters {
             self.enter_recovery(now, cause, false, events);
-        }
-        if detected.lost > 0 && state != State::Fast {
-            let unit = self.board.unit();
-            self.reduce_window_by(unit, false);
+            self.reduce_window_by(self.board.unit(), false);
         }
         match detected.wait {
             Some(wait) => self.await_reordering(timers, now, wait),

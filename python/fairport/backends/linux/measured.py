@@ -43,9 +43,6 @@ def arrays(
     for name in _MEANS_OVER_THE_RUN:
         if name in (ports := tables.get("ports", {})):
             ports[name] = ports[name] * ((lead_s + duration_s) / duration_s)
-    if "busy_share" in (ports := tables.get("ports", {})):
-        # what still waits at the end was accepted, and is not sent yet
-        ports["busy_share"] = np.minimum(ports["busy_share"], 1.0)
     timeouts = tables.get("timeouts", {})
     for name in _UNKNOWN_OF_TIMEOUTS:
         timeouts.pop(name, None)

@@ -159,22 +159,28 @@ def _kernel_drops(ports: Sequence[PortInterface]) -> int:
 def _outcome(
     events: np.ndarray, samples: Sequence[tuple[float, int, int, int]], task: QueueTask, zero: float
 ) -> dict[str, Any]:
-    """As `_core.run_switch` returns it."""
+    """As `_core.run_switch` returns it: what happened after the end of the run is no part of it."""
     numbers = {port.index: port.number for port in task.ports}
     known = np.isin(events["port"], list(numbers)) & np.isin(events["ingress"], list(numbers))
-    events = events[known]
+    events = events[known & (events["at_ns"] <= (zero + task.run_s) * 1e9)]
+    samples = [one for one in samples if one[0] <= task.run_s]
     # a drop is reported after the packet that it is of was given to the port
     events = events[np.argsort(events["at_ns"], kind="stable")]
     keys = _keys(events)
     flows: dict[Key, int] = {}
     of_event = [flows.setdefault(_forward(key, flows), len(flows)) for key in keys]
     drops = _Drops()
+    lines = {port.number: _Line(port.rate_bps) for port in task.ports}
     for event, flow in zip(events, of_event, strict=True):
         port, ingress = numbers[int(event["port"])], numbers[int(event["ingress"])]
+        line = lines[port]
+        line.until(int(event["at_ns"]) * 1e-9 - zero)
         if event["is_drop"]:
             drops.dropped(event, port, ingress, flow, zero)
+            line.takes_back(int(event["length"]))
         else:
             drops.arrived(port, ingress, flow)
+            line.given(int(event["length"]))
     names = [""] * (max(numbers.values()) + 1)
     for one in task.ports:
         names[one.number] = one.name
@@ -195,9 +201,40 @@ def _outcome(
                 "bytes": np.array([one[2] for one in samples], dtype=np.uint64),
                 "packets": np.array([one[3] for one in samples], dtype=np.uint64),
             },
-            "ports": _ports(arrived, drops, samples, task, zero),
+            "ports": _ports(drops, lines, samples, task),
         },
     }
+
+
+class _Line:
+    """How long a port is sending, at its rate, what its discipline accepts. A drop takes no time.
+
+    It sends whenever something waits, so its busy time does not depend on which packet goes first.
+    """
+
+    def __init__(self, rate_bps: int) -> None:
+        self._bytes_per_s = rate_bps / 8
+        self.accepted_bytes = 0
+        self._waiting_bytes = 0.0
+        self._time_s = 0.0
+        self.busy_s = 0.0
+
+    def until(self, time_s: float) -> None:
+        """It goes on until then."""
+        passed_s = max(0.0, time_s - self._time_s)
+        sending_s = min(passed_s, self._waiting_bytes / self._bytes_per_s)
+        self.busy_s += sending_s
+        self._waiting_bytes -= sending_s * self._bytes_per_s
+        self._time_s += passed_s
+
+    def given(self, size_bytes: int) -> None:
+        self.accepted_bytes += size_bytes
+        self._waiting_bytes += size_bytes
+
+    def takes_back(self, size_bytes: int) -> None:
+        """A packet that it was given was dropped."""
+        self.accepted_bytes -= size_bytes
+        self._waiting_bytes = max(0.0, self._waiting_bytes - size_bytes)
 
 
 class _Drops:
@@ -276,41 +313,28 @@ def _forward(key: Key, known: Mapping[Key, int]) -> Key:
 
 
 def _ports(
-    arrived: np.ndarray,
     drops: _Drops,
+    lines: Mapping[int, _Line],
     samples: Sequence[tuple[float, int, int, int]],
     task: QueueTask,
-    zero: float,
 ) -> dict[str, np.ndarray]:
-    # what arrived after the run's end does not make the run busier
-    in_time = arrived[arrived["at_ns"] <= (zero + task.run_s) * 1e9]
     waiting: dict[int, list[int]] = {port.number: [0] for port in task.ports}
     for _, number, backlog, _ in samples:
         waiting[number].append(backlog)
+    for line in lines.values():
+        line.until(task.run_s)
 
-    def column(kind: type, value: Callable[[PortInterface], Any]) -> np.ndarray:
-        return np.array([value(port) for port in task.ports], dtype=kind)
-
-    def length(port: PortInterface, of: np.ndarray) -> int:
-        return int(of["length"][of["port"] == port.index].sum())
-
-    def accepted(port: PortInterface) -> int:
-        return drops.by_port[port.number] - drops.dropped_at[port.number]
-
-    def sent(port: PortInterface, of: np.ndarray = arrived) -> float:
-        # of what arrived, what was not dropped
-        return length(port, of) * accepted(port) / max(1, drops.by_port[port.number])
+    def column(kind: type, value: Callable[[int], Any]) -> np.ndarray:
+        return np.array([value(port.number) for port in task.ports], dtype=kind)
 
     return {
-        "port": column(np.uint32, lambda port: port.number),
-        "packets": column(np.uint64, accepted),
-        "bytes": column(np.uint64, sent),
-        "drops": column(np.uint64, lambda port: drops.dropped_at[port.number]),
+        "port": column(np.uint32, lambda port: port),
+        "packets": column(np.uint64, lambda port: drops.by_port[port] - drops.dropped_at[port]),
+        "bytes": column(np.uint64, lambda port: lines[port].accepted_bytes),
+        "drops": column(np.uint64, lambda port: drops.dropped_at[port]),
         "marks": column(np.uint64, lambda _: 0),
-        "queue_mean_bytes": column(float, lambda port: np.mean(waiting[port.number])),
-        "queue_max_bytes": column(np.uint64, lambda port: max(waiting[port.number])),
-        "busy_share": column(
-            float, lambda port: min(1.0, sent(port, in_time) * 8 / (port.rate_bps * task.run_s))
-        ),
+        "queue_mean_bytes": column(float, lambda port: np.mean(waiting[port])),
+        "queue_max_bytes": column(np.uint64, lambda port: max(waiting[port])),
+        "busy_share": column(float, lambda port: lines[port].busy_s / task.run_s),
         "flows": column(np.uint32, lambda _: 0),
     }
