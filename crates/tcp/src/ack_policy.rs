@@ -26,7 +26,7 @@ pub(crate) struct AckSchedule {
     now: bool,
     /// largest segment seen (`rcv_mss`): what a full one is
     full_segment: u64,
-    /// the tick in which data last came, where the kernel's clock has ticks
+    /// when data last came
     last_data: Instant,
     /// Linux: the estimated gap between segments; zero before the first
     ato: Duration,
@@ -35,6 +35,8 @@ pub(crate) struct AckSchedule {
     /// Linux's `pingpong`: data goes both ways, so an ACK can ride on it
     interactive: bool,
     delay_min: Duration,
+    /// half of it, in whole ticks
+    half_min: Duration,
     delay_max: Duration,
     /// no delay is as long as the minimum RTO (`tcp_delack_max`), or any is
     delay_cap: Duration,
@@ -69,6 +71,8 @@ impl AckSchedule {
             quick: 0,
             interactive: false,
             delay_min: settings.delayed_ack_min_ps,
+            half_min: Timers::new(settings.clock_tick_ps)
+                .whole_ticks(settings.delayed_ack_min_ps / 2),
             delay_max: settings.delayed_ack_max_ps,
             delay_cap: if settings.delayed_ack_below_rto_min {
                 rto_min - tick
@@ -121,7 +125,7 @@ impl AckSchedule {
         if self.policy == AckPolicy::QuickAck {
             self.estimate_gap(timers, now, data);
         }
-        self.last_data = timers.tick_of(now);
+        self.last_data = now;
         let quick = self.policy == AckPolicy::EverySegment || self.is_quick();
         if quick || data.gap || data.unacknowledged > self.full_segment {
             self.now = true;
@@ -194,19 +198,31 @@ impl AckSchedule {
             self.ato = self.delay_min;
             return;
         }
-        let gap = timers.tick_of(now).saturating_sub(self.last_data);
-        let half_min = timers.whole_ticks(self.delay_min / 2);
-        let within = gap <= half_min || gap < self.ato;
-        let half = timers.whole_ticks(self.ato / 2);
-        if gap <= half_min {
-            self.ato = half + half_min;
-        } else if within {
-            self.ato = (half + gap).min(data.rto);
+        let mut gap = now.saturating_sub(self.last_data);
+        if gap + timers.tick() > self.half_min {
+            gap = self.gap(timers, now);
+        }
+        let within = gap <= self.half_min || gap < self.ato;
+        // where segments follow each other the estimate is the minimum, and stays so
+        if gap > self.half_min || self.ato != self.half_min * 2 {
+            let half = timers.whole_ticks(self.ato / 2);
+            if gap <= self.half_min {
+                self.ato = half + self.half_min;
+            } else if within {
+                self.ato = (half + gap).min(data.rto);
+            }
         }
         // with a minimum RTO of 200 ms no gap is longer than that and within the estimate
         if gap > data.rto && (self.quick_within_ato || !within) {
             self.raise_quick(data.window);
         }
+    }
+
+    /// Since data last came, in ticks.
+    fn gap(&self, timers: &Timers, now: Instant) -> Duration {
+        timers
+            .tick_of(now)
+            .saturating_sub(timers.tick_of(self.last_data))
     }
 
     /// `tcp_send_delayed_ack`, or RFC 5681's plain delay.
@@ -221,8 +237,9 @@ impl AckSchedule {
             ato = ato.min(longest).min(self.delay_max);
         }
         ato = ato.min(self.delay_cap);
-        let soon = timers.tick_of(now) + timers.whole_ticks(ato / 4) + timers.tick();
-        if timers.deadline(Timer::DelayedAck) <= soon {
+        let soon = || timers.tick_of(now) + timers.whole_ticks(ato / 4) + timers.tick();
+        let deadline = timers.deadline(Timer::DelayedAck);
+        if deadline != Instant::NEVER && deadline <= soon() {
             self.now = true;
         } else {
             timers.advance(Timer::DelayedAck, now, ato);
@@ -277,18 +294,14 @@ impl AckSchedule {
         if let Some(merge) = &mut self.merge {
             merge.stop(timers);
         }
-        let counts = self.scheduled || !self.quick_for_data;
-        self.scheduled = false;
-        if counts && self.quick > 0 {
+        if self.quick > 0 && (self.scheduled || !self.quick_for_data) {
             self.quick -= 1;
             if self.quick == 0 {
                 self.ato = self.delay_min;
             }
         }
-        if with_data
-            && self.ato > Duration::ZERO
-            && timers.tick_of(now).saturating_sub(self.last_data) < self.ato
-        {
+        self.scheduled = false;
+        if with_data && self.ato > Duration::ZERO && self.gap(timers, now) < self.ato {
             self.interactive = true;
         }
     }
