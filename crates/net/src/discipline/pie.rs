@@ -302,25 +302,6 @@ mod tests {
         assert!((mean - (16.0 + 1.0 / 0.05)).abs() < 5.0, "{mean}");
     }
 
-    #[test]
-    fn only_what_can_be_marked_is_marked_and_only_where_that_is_asked_for() {
-        for (ecn, codepoint, fate) in [
-            (true, ECT0, Admission::Marked),
-            (true, 0, Admission::Dropped(Reason::Early)),
-            (false, ECT0, Admission::Dropped(Reason::Early)),
-        ] {
-            let mut pie = settled(30, 0.05);
-            pie.ecn = ecn;
-            let packet = PacketView {
-                ecn: codepoint,
-                ..frame(1518)
-            };
-            let fates = (0..1000).map(|_| pie.admit(&full_frames(100), &packet));
-            let cut: Vec<_> = fates.filter(|fate| *fate != Admission::Accepted).collect();
-            assert!(!cut.is_empty() && cut.iter().all(|other| *other == fate));
-        }
-    }
-
     /// RFC 8033 5.4: no drop as long as the probabilities add up to less than 0.85.
     #[test]
     fn a_packet_may_be_dropped_when_the_probabilities_add_up_to_85_percent() {
@@ -336,16 +317,23 @@ mod tests {
         }
     }
 
+    /// RFC 8033 5.1; marking ends where the probability passes a tenth.
     #[test]
-    fn marking_ends_where_the_probability_passes_a_tenth() {
-        for (probability, wanted) in [
-            (0.1, Admission::Marked),
-            (0.11, Admission::Dropped(Reason::Early)),
+    fn only_what_can_be_marked_is_marked_and_only_where_that_is_asked_for() {
+        let drop = Admission::Dropped(Reason::Early);
+        for (ecn, codepoint, probability, wanted) in [
+            (true, ECT0, 0.1, Admission::Marked),
+            (true, ECT0, 0.11, drop),
+            (true, 0, 0.05, drop),
+            (false, ECT0, 0.05, drop),
         ] {
             let mut pie = settled(30, probability);
-            pie.ecn = true;
-            let admissions =
-                (0..200).map(|_| admit(&mut pie, Instant::ZERO, Duration::from_ms(30)));
+            pie.ecn = ecn;
+            let packet = PacketView {
+                ecn: codepoint,
+                ..frame(1518)
+            };
+            let admissions = (0..1000).map(|_| pie.admit(&full_frames(100), &packet));
             let cut: Vec<_> = admissions.filter(|v| *v != Admission::Accepted).collect();
             assert!(!cut.is_empty() && cut.iter().all(|admission| *admission == wanted));
         }
