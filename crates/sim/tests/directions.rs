@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::{flow, outcast, seconds, single_flow};
 use fairport_net::discipline::Admission;
+use fairport_net::topology::fat_tree;
 use fairport_net::{Arrival, Header, Observer, Packet, PortId};
 use fairport_plan::{Job, Plan};
 use fairport_record::{Numbered, PortFingerprint, Recorder, Watcher};
@@ -141,16 +142,25 @@ fn each_direction_of_each_flow_draws_its_ways_apart() {
     let tcp = || flow("h12", "h0");
     job["flows"] = json!([datagrams("h12", "h0"), tcp(), datagrams("h12", "h0"), tcp()]);
     let ways = run_kept(job).1;
-    for (one, other) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
-        let way = |flow, number| ways.get(&(flow, false, number))?.get(..4);
-        // at the host's adapter all are alike; then there are 4 ways to another pod, all alike likely
-        let pairs = (1..=1000).filter_map(|number| Some((way(one, number)?, way(other, number)?)));
-        let same: Vec<bool> = pairs.map(|(one, other)| one == other).collect();
-        assert!(same.len() > 600, "{}", same.len());
-        let share = same.iter().filter(|same| **same).count() as f64 / same.len() as f64;
-        assert!(
-            (0.18..0.32).contains(&share),
-            "{share} of flows {one} and {other}"
-        );
+    // the fourth port is of a core switch; there are 4 ways to another pod, all alike likely
+    let tree = fat_tree(4).unwrap();
+    let core = |direction: (u32, bool), number| {
+        let way = ways.get(&(direction.0, direction.1, number))?;
+        Some(tree.port(*way.get(3)?).node)
+    };
+    let both = [false, true].map(|is_backward| [1, 3].map(|flow| (flow, is_backward)));
+    let mut directions = [[(0, false), (2, false)], both[0], both[1]].concat();
+    while let Some(one) = directions.pop() {
+        for other in &directions {
+            let pairs =
+                (1..=1000).filter_map(|number| Some((core(one, number)?, core(*other, number)?)));
+            let same: Vec<bool> = pairs.map(|(one, other)| one == other).collect();
+            assert!(same.len() > 600, "{}", same.len());
+            let share = same.iter().filter(|same| **same).count() as f64 / same.len() as f64;
+            assert!(
+                (0.18..0.32).contains(&share),
+                "{share} of {one:?} and {other:?}"
+            );
+        }
     }
 }

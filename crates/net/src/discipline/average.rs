@@ -25,7 +25,7 @@ pub(super) struct Average {
 /// An average that so many packets (2^32) found an empty queue after is zero, for any weight.
 const LONGEST_LOG: usize = 32;
 
-/// An average of this many packets or bytes is taken for none.
+/// An average of no more packets or bytes than this is taken for none.
 const NOTHING: f64 = 1e-9;
 
 impl Average {
@@ -80,7 +80,7 @@ impl Average {
             missed &= missed - 1;
         }
         // what is left of a queue long gone would cost its powers again and again
-        if self.value < NOTHING {
+        if self.value <= NOTHING {
             self.value = 0.0;
         }
     }
@@ -165,6 +165,18 @@ mod tests {
         // one part in 10^12 a packet: 0.5 % are gone after 5 billion, but so long a queue is forgotten
         average.update(0.0, Duration::from_secs(5));
         assert_eq!(average.value().to_bits(), 0);
+    }
+
+    #[test]
+    fn an_average_of_a_billionth_is_taken_for_none() {
+        let after_one_empty = |queue| {
+            let mut average = Average::new(0.5, Duration::from_us(12));
+            average.update(queue, Duration::ZERO);
+            average.update(0.0, Duration::ZERO);
+            average.value()
+        };
+        assert_eq!(after_one_empty(4e-9).to_bits(), 0);
+        assert!(after_one_empty(5e-9) > 1e-9);
     }
 
     #[test]
