@@ -202,6 +202,22 @@ fn a_constant_source_of_datagrams_delivers_its_rate_beside_tcp() {
     assert!(lost > 0.0 && (0.0..=10.0).contains(&(sent - lost - delivered)));
 }
 
+/// 100 Mbit/s are 12,500 datagrams of 1000 B per second: 2,500 in 0.2 s.
+#[test]
+fn a_source_of_datagrams_sends_nothing_after_it_stops() {
+    let mut job = outcast();
+    let mut source = udp(&json!({"kind": "constant"}));
+    source["stop_ps"] = json!(seconds(0.2));
+    job["flows"] = json!([source]);
+    let results = run(&job);
+    let sent = column(&results, "flows", "segments_sent")[0];
+    assert!((sent - 2_500.0).abs() <= 1.0, "{sent}");
+    assert_eq!(
+        column(&results, "flows", "delivered_bytes")[0],
+        sent * 1000.0
+    );
+}
+
 #[test]
 fn a_flow_that_stops_delivers_what_it_had_sent_and_leaves_the_line_to_the_others() {
     let mut job = outcast();
