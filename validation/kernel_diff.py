@@ -4,9 +4,10 @@
     make kernel-diff ARGS="--exchanges 60 --print-only"
 
 `crates/drill` draws exchanges and writes them as packetdrill scripts: a sender with reno or cubic,
-and a receiver; SACK on and off, losses, reordering, lost ACKs. packetdrill (at a pinned commit, fetched and built in
-target/peers) replays each in a network namespace of its own. It needs Linux, root or the right to
-make namespaces, and /dev/net/tun; without them the case says why and ends with status 0.
+and a receiver; SACK on and off, losses, reordering, lost ACKs. packetdrill (at a pinned commit,
+fetched and built in target/peers) replays each in a network namespace of its own. It needs Linux,
+root or the right to make namespaces, and /dev/net/tun; without them the case says why and ends with
+status 0.
 `PACKETDRILL` names a program that is built already, `PACKETDRILL_SOURCE` another place to fetch
 from.
 """
@@ -65,9 +66,7 @@ def main(arguments: Sequence[str]) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--exchanges", type=int, default=EXCHANGES, help=f"per side ({EXCHANGES})"
-    )
+    parser.add_argument("--exchanges", type=int, default=EXCHANGES, help=f"per side ({EXCHANGES})")
     parser.add_argument("--first", type=int, default=1, help="the first seed (1)")
     parser.add_argument("--jobs", type=int, default=4, help="exchanges at a time (4)")
     parser.add_argument(
@@ -95,7 +94,8 @@ def main(arguments: Sequence[str]) -> int:
         with ThreadPoolExecutor(given.jobs) as pool:
             results = list(pool.map(lambda script: _replay(program, script), scripts))
         if given.keep:
-            agreeing = [script for script, it in zip(scripts, results) if not it.difference]
+            pairs = zip(scripts, results, strict=True)
+            agreeing = [script for script, it in pairs if not it.difference]
             _keep(agreeing, given.keep)
     text = _report(results, refused)
     print(text)
