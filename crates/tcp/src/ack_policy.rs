@@ -42,15 +42,21 @@ pub(crate) struct AckSchedule {
     delay_cap: Duration,
     /// segments that are acknowledged as one; none: each one alone
     merge: Option<Box<Merge>>,
-    /// Linux up to 4.17: data out of order raises `quick`
-    quick_after_gap: bool,
+    quick_rules: QuickRules,
     /// data came since the last ACK went out (`ICSK_ACK_SCHED`)
     scheduled: bool,
-    /// only an ACK of such data uses up a quick one
-    quick_for_data: bool,
-    /// a gap longer than the timeout raises `quick` even if it is below `ato`
-    quick_within_ato: bool,
     compression: SackCompression,
+}
+
+/// In what kernels differ about quick ACKs.
+#[derive(Clone, Copy, Debug)]
+struct QuickRules {
+    /// up to 4.17: data out of order brings them
+    after_gap: bool,
+    /// a gap longer than the timeout brings them even if it is below `ato`
+    within_ato: bool,
+    /// since 6.6: only an ACK of data that has come uses one up
+    for_data_only: bool,
 }
 
 impl AckSchedule {
@@ -80,10 +86,12 @@ impl AckSchedule {
                 Duration::NEVER
             },
             merge: Merge::new(settings.receive_offload_ps),
-            quick_after_gap: settings.quick_acks_after_gap,
+            quick_rules: QuickRules {
+                after_gap: settings.quick_acks_after_gap,
+                within_ato: settings.quick_acks_within_estimate,
+                for_data_only: settings.quick_acks_for_data_only,
+            },
             scheduled: false,
-            quick_for_data: settings.quick_acks_for_data_only,
-            quick_within_ato: settings.quick_acks_within_estimate,
             compression: SackCompression::new(settings.sack_compression),
         }
     }
@@ -144,7 +152,7 @@ impl AckSchedule {
         window: u64,
         srtt: Option<Duration>,
     ) {
-        if self.quick_after_gap {
+        if self.quick_rules.after_gap {
             self.on_out_of_place(window);
         } else if self.is_quick() || !self.compression.holds_back(timers, now, gap, srtt) {
             self.now = true;
@@ -213,7 +221,7 @@ impl AckSchedule {
             }
         }
         // with a minimum RTO of 200 ms no gap is longer than that and within the estimate
-        if gap > data.rto && (self.quick_within_ato || !within) {
+        if gap > data.rto && (self.quick_rules.within_ato || !within) {
             self.raise_quick(data.window);
         }
     }
@@ -294,7 +302,7 @@ impl AckSchedule {
         if let Some(merge) = &mut self.merge {
             merge.stop(timers);
         }
-        if self.quick > 0 && (self.scheduled || !self.quick_for_data) {
+        if self.quick > 0 && (self.scheduled || !self.quick_rules.for_data_only) {
             self.quick -= 1;
             if self.quick == 0 {
                 self.ato = self.delay_min;

@@ -129,7 +129,7 @@ fn a_silence_longer_than_estimate_and_timeout_brings_quick_acks_back() {
         (40, 301, true, 10),
     ] {
         let mut it = Receiver::new(MS(ato));
-        it.acks.quick_within_ato = within_counts;
+        it.acks.quick_rules.within_ato = within_counts;
         it.takes_at(MS(gap), MS(300), None);
         assert_eq!(it.acks.quick, quick, "{gap} ms, expected {ato}");
     }
@@ -252,7 +252,7 @@ fn the_estimate_is_the_minimum_again_after_the_last_quick_ack() {
 fn a_partly_filled_gap_has_two_more_prompt_acks() {
     for (unacknowledged, prompt) in [(1460, 2), (1461, 3)] {
         let mut it = Receiver::new(MS(40));
-        it.acks.quick_after_gap = false;
+        it.acks.quick_rules.after_gap = false;
         it.acks.compression = SackCompression::new(44);
         it.acks.on_partly_filled(5000, unacknowledged);
         let mut count = 0;
@@ -307,7 +307,7 @@ fn what_acknowledges_nothing_new_uses_up_a_quick_ack_in_older_kernels_only() {
         (false, true, 1),
     ] {
         let mut it = Receiver::new(MS(40));
-        it.acks.quick_for_data = for_data_only;
+        it.acks.quick_rules.for_data_only = for_data_only;
         it.acks.quick = 2;
         if arrived {
             it.acks.on_data();
