@@ -38,9 +38,9 @@ impl Ranges {
     }
 
     /// Adds `new` and calls `added(part, whole)` for every part of it that was not in the set, in
-    /// order; `whole` is the range that `new` is now part of, and is returned too.
+    /// order; `whole` is the range that `new` is now part of.
     #[inline]
-    pub(crate) fn insert(&mut self, new: Range, mut added: impl FnMut(Range, Range)) -> Range {
+    pub(crate) fn insert(&mut self, new: Range, mut added: impl FnMut(Range, Range)) {
         debug_assert!(new.start < new.end);
         // ranges first .. after overlap or touch the new one
         let first = match self.0.back() {
@@ -87,7 +87,6 @@ impl Ranges {
                 self.0.drain(first + 1..after);
             }
         }
-        whole
     }
 
     /// Removes everything below `position`, and the whole range that begins at or reaches over

@@ -41,3 +41,35 @@ fn where_the_path_reorders_the_segments_that_an_ack_sacks_are_counted() {
         assert_eq!(peer.info().reord_seen, 1);
     }
 }
+
+/// The ACK of two short segments counts two, also where windows are in bytes.
+#[test]
+fn short_segments_are_counted_one_by_one() {
+    for window_unit in ["bytes", "segments"] {
+        let mut settings = today(&json!({
+            "tail_loss_probe": false, "window_unit": window_unit, "nagle": false
+        }));
+        settings.congestion_control = CongestionControl::custom("counts", counts);
+        let mut peer = Peer::opened(&settings);
+        for _ in 0..2 {
+            peer.end.write(100);
+            assert_eq!(peer.polls().len(), 1);
+        }
+        peer.at(100).sacks_bytes(200, &[]);
+        assert_eq!(peer.window().0, 12, "{window_unit}");
+    }
+}
+
+/// `tcp_newly_delivered`: what was SACKed before is not delivered once more when it is acknowledged.
+#[test]
+fn an_ack_counts_no_segment_that_was_sacked_before() {
+    let mut settings = today(&json!({"tail_loss_probe": false}));
+    settings.congestion_control = CongestionControl::custom("counts", counts);
+    let mut peer = Peer::opened(&settings);
+    assert_eq!(peer.writes(10), all(0..10));
+    peer.at(100).sacks(0, &[(1, 3)]);
+    assert_eq!(peer.window().0, 10);
+    peer.at(101).acks(4);
+    // the first and the fourth
+    assert_eq!(peer.window().0, 12);
+}

@@ -4,10 +4,7 @@
 mod pair;
 mod peer;
 
-use fairport_tcp::{
-    AckSample, CongestionControl, Connection, Controller, Flags, SackBlock, Segment, Setup,
-    SynOptions, Timestamps, Window,
-};
+use fairport_tcp::{Connection, Flags, SackBlock, Segment, SynOptions, Timestamps};
 use fairport_units::{Duration, Instant};
 use peer::{NOTHING, Peer, all, ms, today};
 use serde_json::json;
@@ -225,50 +222,4 @@ fn a_full_window_is_used_while_the_pacer_holds_the_next_segment() {
         peer.at_us(now_us + 1).acks(10 + sent as u32);
         assert_eq!(peer.window().0, grown, "{sent} of 5");
     }
-}
-
-/// The window grows by a segment for each that is newly acknowledged.
-#[derive(Debug)]
-struct Counts;
-
-impl Controller for Counts {
-    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        window.cwnd += u64::from(ack.segments) * window.unit();
-    }
-}
-
-fn counts(_setup: &Setup<'_>) -> Box<dyn Controller> {
-    Box::new(Counts)
-}
-
-/// The ACK of two short segments counts two, also where windows are in bytes.
-#[test]
-fn short_segments_are_counted_one_by_one() {
-    for window_unit in ["bytes", "segments"] {
-        let mut settings = today(&json!({
-            "tail_loss_probe": false, "window_unit": window_unit, "nagle": false
-        }));
-        settings.congestion_control = CongestionControl::custom("counts", counts);
-        let mut peer = Peer::opened(&settings);
-        for _ in 0..2 {
-            peer.end.write(100);
-            assert_eq!(peer.polls().len(), 1);
-        }
-        peer.at(100).sacks_bytes(200, &[]);
-        assert_eq!(peer.window().0, 12, "{window_unit}");
-    }
-}
-
-/// `tcp_newly_delivered`: what was SACKed before is not delivered once more when it is acknowledged.
-#[test]
-fn an_ack_counts_no_segment_that_was_sacked_before() {
-    let mut settings = today(&json!({"tail_loss_probe": false}));
-    settings.congestion_control = CongestionControl::custom("counts", counts);
-    let mut peer = Peer::opened(&settings);
-    assert_eq!(peer.writes(10), all(0..10));
-    peer.at(100).sacks(0, &[(1, 3)]);
-    assert_eq!(peer.window().0, 10);
-    peer.at(101).acks(4);
-    // the first and the fourth
-    assert_eq!(peer.window().0, 12);
 }

@@ -7,10 +7,8 @@ use fairport_tcp::CaState;
 use peer::{NOTHING, Peer, all, today};
 use serde_json::json;
 
-/// `tcp_fastretrans_alert`: the repair of a timeout becomes fast recovery where a retransmission is lost
-/// (`FLAG_LOST_RETRANS`), and not where more of the flight is.
-#[test]
-fn more_losses_of_the_flight_leave_a_timeouts_repair_as_it_is() {
+/// A peer with segments 1 to 7 under way, of which 1 was sent again by the timer.
+fn after_a_timeout() -> Peer {
     let settings = json!({"tail_loss_probe": false, "frto": false});
     let mut peer = Peer::opened(&today(&settings));
     assert_eq!(peer.writes(6), all(0..6));
@@ -18,6 +16,14 @@ fn more_losses_of_the_flight_leave_a_timeouts_repair_as_it_is() {
     // younger than a round trip when the timer fires, so not taken for lost by it
     assert_eq!(peer.at(350).writes(2), [6, 7]);
     assert_eq!(peer.wakes(), (400_000, vec![1]));
+    peer
+}
+
+/// `tcp_fastretrans_alert`: the repair of a timeout becomes fast recovery where a retransmission is lost
+/// (`FLAG_LOST_RETRANS`), and not where more of the flight is.
+#[test]
+fn more_losses_of_the_flight_leave_a_timeouts_repair_as_it_is() {
+    let mut peer = after_a_timeout();
     assert_eq!(peer.flight(), [7, 0, 5, 1]);
     // the retransmission was sent after 6 and 7, and arrived
     peer.at(500).acks(2);
@@ -160,13 +166,7 @@ fn of_two_retransmissions_the_first_can_be_lost_alone() {
 /// `tcp_fastretrans_alert`: a lost retransmission (`FLAG_LOST_RETRANS`) makes fast recovery of the repair of a timeout.
 #[test]
 fn a_lost_retransmission_ends_the_repair_of_a_timeout() {
-    let settings = json!({"tail_loss_probe": false, "frto": false});
-    let mut peer = Peer::opened(&today(&settings));
-    assert_eq!(peer.writes(6), all(0..6));
-    peer.at(100).acks(1);
-    // these two are not taken for lost when the timer fires
-    assert_eq!(peer.at(350).writes(2), [6, 7]);
-    assert_eq!(peer.wakes(), (400_000, vec![1]));
+    let mut peer = after_a_timeout();
     assert_eq!(peer.at(450).sacks(1, &[(6, 7)]), [2]);
     assert_eq!(peer.info().ca_state, CaState::Loss);
     // of 1 and 2, which were sent again, the later one came
