@@ -208,8 +208,7 @@ impl Switch {
         loop {
             self.read(&clock);
             let now = clock.now().min(self.end);
-            // a switch that was stopped since it read has not seen all that came by the end
-            while now == self.end && self.read(&clock) {}
+            while now == self.end && self.read(&clock) {} // it may have been stopped since it read
             self.forward(now, &mut clock);
             if now == self.end {
                 break;
