@@ -100,6 +100,31 @@ def test_the_delay_of_an_adapter_comes_on_top_of_measured_times() -> None:
     assert shortest_rtt(delay="10us") - shortest_rtt() == pytest.approx(40e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("profile", ["none", "linux-6-vm"])
+def test_jitter_comes_on_top_of_the_times_of_hosts(profile: str) -> None:
+    def delays(jitter: str) -> dict[str, Any]:
+        host = {"profile": profile, "jitter": jitter}
+        datagrams = {"kind": "udp", "from": "h1", "to": "h0", "rate": "8Mbps", "payload": "1000B"}
+        # a datagram per ms, 1.9 s long
+        change = {"host": host, "traffic": [datagrams], "duration": "1.9s"}
+        result = fp.run(SCENARIO | change)
+        return dict(result.flows.row(0, named=True))
+
+    without, with_jitter = delays("0s"), delays("0.8ms")
+    # the sender draws the same times again; U(0, 0.8 ms) is 0.4 ms on average
+    added_s = with_jitter["rtt_mean_s"] - without["rtt_mean_s"]
+    assert added_s == pytest.approx(0.4e-3, abs=0.03e-3)
+    assert with_jitter["rtt_max_s"] > without["rtt_min_s"] + 0.7e-3
+    assert with_jitter["rtt_max_s"] <= without["rtt_max_s"] + 0.8e-3
+    assert with_jitter["segments_sent"] == without["segments_sent"]
+
+
+def test_jitter_is_among_what_decides_the_phase() -> None:
+    host = phase_parameters(load(SCENARIO | {"host": {"jitter": "20us"}}))["host"]
+    assert host.endswith(", what comes in later by U(0, 20us)")
+    assert "later" not in phase_parameters(load(SCENARIO))["host"]
+
+
 BCUBE = {"topology": {"kind": "bcube"}, "traffic": [{"from": "h5", "to": "h0"}]}
 CONSTANT = {"processing": {"kind": "constant", "value": "1us"}}
 

@@ -42,6 +42,24 @@ def run(*traffic: dict[str, Any], **change: Any) -> fp.Result:
 
 
 @as_root
+@pytest.mark.parametrize(
+    ("host", "least_s", "most_s"),
+    [
+        ({}, 0.0, 0.005),
+        # by a segment and by its ACK, at both hosts
+        ({"delay": "5ms"}, 0.02, 0.025),
+        # by a segment and by its ACK: neither is ahead of those before it, so both take long
+        ({"jitter": "40ms"}, 0.01, 0.08),
+    ],
+)
+def test_adapters_come_on_top_of_what_real_hosts_take(
+    host: dict[str, str], least_s: float, most_s: float
+) -> None:
+    flow = run({"from": "h1", "to": "h0"}, host=host).flows.row(0, named=True)
+    assert least_s < flow["rtt_min_s"] < most_s
+
+
+@as_root
 def test_finite_and_constant_rate_flows_side_by_side() -> None:
     result = run(
         {"from": "h1", "to": "h0", "size": "500kB", "start": "0.2s"},

@@ -147,6 +147,11 @@ def test_the_simulation_gets_the_hosts_the_ticks_and_the_adapters_of_the_machine
     assert found.simulated.tcp.rto_min == 8 * 10**9
     # veth pairs keep no frame
     assert found.simulated.tcp.small_queue is False
+    # what the switch adds at the hosts is no part of the measured times
+    adapters = {"host.delay": "30us", "host.jitter": "20us"}
+    with_adapters = fp.scenario(SCENARIO).patch(adapters)
+    beside = study.simulated(with_adapters, found.profile).host.beside_measured()
+    assert beside == with_adapters.host.beside_measured()
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,10 @@ pub struct Server {
     processing: Processing,
     stream: Stream,
     free_at: Instant,
+    /// what it is done with is handed on later by a time drawn uniformly up to this, in order
+    jitter: Duration,
+    /// when the last packet was handed on, with a jitter
+    handed_at: Instant,
 }
 
 impl Server {
@@ -61,7 +65,16 @@ impl Server {
             processing,
             stream,
             free_at: Instant::ZERO,
+            jitter: Duration::ZERO,
+            handed_at: Instant::ZERO,
         }
+    }
+
+    /// It hands each packet on later by a time drawn uniformly up to `jitter`, in order. That makes times
+    /// irregular and takes no capacity: the time of one packet is no hindrance to the next but for the order.
+    #[must_use]
+    pub fn with_jitter(self, jitter: Duration) -> Self {
+        Self { jitter, ..self }
     }
 
     /// When it is done with all that it was given.
@@ -74,7 +87,12 @@ impl Server {
     #[inline]
     pub fn serve(&mut self, at: Instant) -> Instant {
         self.free_at = at.max(self.free_at) + self.processing.draw(&mut self.stream);
-        self.free_at
+        if self.jitter == Duration::ZERO {
+            return self.free_at;
+        }
+        let late = Duration::from_ps(self.stream.up_to(self.jitter.as_ps()));
+        self.handed_at = self.handed_at.max(self.free_at + late);
+        self.handed_at
     }
 }
 
@@ -93,6 +111,30 @@ mod tests {
             Instant::from_ps(6_000)
         );
         assert_eq!(server.free_at(), Instant::from_ps(6_000));
+    }
+
+    #[test]
+    fn jitter_delays_by_up_to_its_length_keeps_the_order_and_holds_nobody_up() {
+        let jitter = Duration::from_us(20);
+        let mut server =
+            Server::new(Processing::NONE, Stream::new(1, "test", 0)).with_jitter(jitter);
+        // ten packets within a jitter's time, for a second
+        let at = |i: u64| Instant::from_ps(2_000_000 * i);
+        let handed: Vec<_> = (0..500_000).map(|i| server.serve(at(i))).collect();
+        assert!(handed.is_sorted());
+        let waits = || (0..).map(at).zip(&handed).map(|(at, handed)| *handed - at);
+        assert!(waits().all(|wait| wait <= jitter));
+        // the later of many draws: few packets come soon, and some take nearly all of it
+        assert!(waits().min() < Some(Duration::from_us(3)));
+        assert!(waits().max() > Some(Duration::from_us(19)));
+        // a packet by itself takes a uniform time: 10 us on average
+        let mut alone =
+            Server::new(Processing::NONE, Stream::new(2, "test", 0)).with_jitter(jitter);
+        let at = |i: u64| Instant::from_ps(100_000_000 * i);
+        let total: u64 = (0..10_000)
+            .map(|i| (alone.serve(at(i)) - at(i)).as_ps())
+            .sum();
+        assert!((total as f64 / 1e11 - 1.0).abs() < 0.02, "{total}");
     }
 
     #[test]

@@ -147,14 +147,16 @@ impl<'a> Wiring<'a> {
         }
         let host = self.host_number[far.0 as usize];
         let link = link + self.timing.host_latency[host as usize];
-        if job.host.profile.is_some() {
+        let processing = match job.host.profile {
             // what comes in is answered after a measured time: it is all counted on the way out
-            return (link, None);
-        }
+            Some(_) if job.host.jitter_ps == Duration::ZERO => return (link, None),
+            Some(_) => Processing::NONE,
+            None => job.host.processing,
+        };
         // each link into a host draws from a stream of its own
         let adapter = u64::from(topology.port(port.peer).number);
         let stream = Stream::new(job.seed, "host-in", adapter << 32 | u64::from(host));
-        let server = Server::new(job.host.processing, stream);
+        let server = Server::new(processing, stream).with_jitter(job.host.jitter_ps);
         (link, Some(server))
     }
 }

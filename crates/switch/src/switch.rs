@@ -1,7 +1,7 @@
 //! The switch: reads frames, lets the network decide about them, and sends each when it is due.
 //!
 //! The network is the simulator's own ([`fairport_net::Network`]). A frame enters it at the adapter of
-//! its host at the time with which the kernel stamped it; hosts themselves take no time here, because
+//! its host a constant latency after the kernel's stamp; hosts themselves take no time here, because
 //! they are real. The network decides ahead: at each turn everything up to the present happens, and
 //! what has reached a host by then is sent to that host's interface. Between turns the switch sleeps
 //! until something is due or a frame arrives ([`crate::rest`]).
@@ -16,7 +16,7 @@ use fairport_net::routing::Routes;
 use fairport_net::stream::Stream;
 use fairport_net::{Header, Network, Packet, PortId, Topology};
 use fairport_plan::flow::{Application, End, FlowSpec, Origin};
-use fairport_plan::{FlowFactory, Parts, Plan};
+use fairport_plan::{FlowFactory, HostOutput, Parts, Plan};
 use fairport_record::{PacketLog, QueueSamples, Recorder};
 use fairport_tcp::Ecn;
 use fairport_units::{Duration, Instant};
@@ -64,8 +64,8 @@ pub struct Switch {
     clock_errors_ppb: Vec<i32>,
     /// what separates short flows from long ones, if the plan has that
     classifier: Option<Classifier>,
-    /// the switch where each host's packets enter, as a node, by host number
-    edges: Vec<u32>,
+    /// each host's way into the network, by host number; what it takes itself is not modelled
+    outputs: Vec<HostOutput>,
     /// by interface number
     hosts: Vec<Option<u32>>,
     /// by node
@@ -100,7 +100,7 @@ impl Switch {
             (plan.ports(), plan.framing(), plan.arbiter(), plan.end());
         let (watch, probes) = (plan.watch().clone(), plan.job().probes.clone());
         let classifier = plan.classifier();
-        let edges = plan.hosts().iter().map(|host| host.edge).collect();
+        let outputs = plan.hosts();
         let clock_errors_ppb = ports.iter().map(|port| port.clock_error_ppb).collect();
         let Parts {
             topology, factory, ..
@@ -137,7 +137,7 @@ impl Switch {
             flows_through: vec![0; topology.ports().len()],
             clock_errors_ppb,
             classifier,
-            edges,
+            outputs,
             last_arrival: vec![Instant::ZERO; topology.hosts().len()],
             flows: FlowTable::new(attachments.iter().map(|one| (one.address, one.host))),
             flow_count: 0,
@@ -275,11 +275,10 @@ impl Switch {
         let last = &mut self.last_arrival[host as usize];
         let at = at.max(*last).max(self.network.now());
         *last = at;
+        let output = &self.outputs[host as usize];
+        let at_nic = at + output.latency;
         let class = match &mut self.classifier {
-            Some(classifier) => {
-                let edge = self.edges[host as usize];
-                classifier.classify(at, edge, lane.index())
-            }
+            Some(classifier) => classifier.classify(at_nic, output.edge, lane.index()),
             None => LONG,
         };
         let header = Header {
@@ -301,7 +300,7 @@ impl Switch {
             self.timeouts
                 .sent(at, lane.flow, known.seq, known.length.into());
         }
-        self.network.inject(at, Packet { header, content });
+        self.network.inject(at_nic, Packet { header, content });
         self.let_go();
     }
 

@@ -90,7 +90,8 @@ def lower(
             "shaper": None if scenario.shaper is None else scenario.shaper.job(),
             "classifier": None if scenario.classifier is None else scenario.classifier.job(),
             "losses": [loss.job() for loss in scenario.loss],
-            "host": scenario.host_times().job() | {"queue_packets": int(scenario.host.queue)},
+            "host": scenario.host_times().job()
+            | {"jitter_ps": int(scenario.host.jitter), "queue_packets": int(scenario.host.queue)},
             "stacks": [],
             "flows": [],
             "workloads": [],

@@ -283,7 +283,8 @@ class Scenario(Section):
     def resolved(self) -> dict[str, Any]:
         """The same with every default filled in."""
         filled = self.model_dump(by_alias=True, exclude_none=True)
-        filled["host"] = self.host_times().document() | {"queue": filled["host"]["queue"]}
+        apart = {name: filled["host"][name] for name in ("jitter", "queue")}
+        filled["host"] = self.host_times().document() | apart
         return filled
 
     def to_toml(self) -> str:

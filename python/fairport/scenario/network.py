@@ -76,6 +76,10 @@ class Host(Section):
     Fairport, the path of a file that `fairport doctor --measure-hosts` has written, or "none". The
     default is "linux-6-vm" where `tcp.stack` is a Linux stack, no `processing` is given and hosts
     forward nothing; else "none"."""
+    jitter: Duration = Duration("0s")
+    """Each packet reaches the host later by a time drawn uniformly between 0 and this, in order: what
+    adapter, interrupt and wake-up take. No other time of hosts holds it, so it comes on top, also
+    on the Linux backend, whose hosts have no adapters."""
     queue: PositivePacketCount = PacketCount("1000 packets")
     """Buffer of the host's own output port; the default is Linux's txqueuelen."""
 
@@ -100,13 +104,15 @@ class Host(Section):
             profile = LINUX_PROFILE if is_linux and not drawn else NONE
         if profile == NONE:
             return HostTimes(self.delay, self.delay_spread, self.processing, None)
+        beside = self.beside_measured()
+        return HostTimes(beside["delay"], beside["delay_spread"], self.processing, profile)
+
+    def beside_measured(self) -> dict[str, Duration]:
+        """What comes on top of measured times, and of real ones: adapter, interrupt and cable."""
         given = self.model_fields_set
-        return HostTimes(
-            self.delay if "delay" in given else Duration("0s"),
-            self.delay_spread if "delay_spread" in given else Duration("0s"),
-            self.processing,
-            profile,
-        )
+        delays = {name: getattr(self, name) for name in ("delay", "delay_spread") if name in given}
+        nothing = Duration("0s")
+        return {"delay": nothing, "delay_spread": nothing, "jitter": self.jitter} | delays
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def phase_parameters(scenario: Scenario) -> dict[str, str]:
         "switch": f"{switch.processing_delay}; ties {switch.arbitration}, {first} first",
         "queue": f"{queue.kind} {queue.phase}",
         **_shaper(scenario),
-        "host": _host(scenario.host_times()),
+        "host": _host(scenario.host_times()) + _jitter(scenario.host.jitter),
         "start": ", ".join(starts),
     }
 
@@ -38,6 +38,10 @@ def _host(host: HostTimes) -> str:
     name = host.profile if isinstance(host.profile, str) else "a file"
     beside = f", and {latency}" if host.delay or host.delay_spread else ""
     return f"times measured on Linux {measured.machine.kernel} ({name}){beside}"
+
+
+def _jitter(jitter: Duration) -> str:
+    return f", what comes in later by U(0, {jitter})" if jitter else ""
 
 
 def _shaper(scenario: Scenario) -> dict[str, str]:

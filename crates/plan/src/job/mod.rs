@@ -100,6 +100,9 @@ pub struct HostJob {
     /// measured times, in place of `processing`
     #[serde(default)]
     pub profile: Option<HostProfile>,
+    /// each packet reaches it later by a time drawn uniformly up to this, in order
+    #[serde(default)]
+    pub jitter_ps: Duration,
     /// packets that its NIC queues
     pub queue_packets: u32,
 }

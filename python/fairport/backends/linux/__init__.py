@@ -59,13 +59,9 @@ NAME = "linux"
 Starts = Callable[[], Child]
 
 # Hosts are real: their time is not drawn, and their adapters push back instead of dropping.
-_REAL_HOSTS: dict[str, Any] = {
-    "host": {
-        "delay": "0s",
-        "delay_spread": "0s",
-        "processing": {"kind": "constant", "value": "0s"},
-        "queue": "100000 packets",
-    }
+_REAL_HOST: dict[str, Any] = {
+    "processing": {"kind": "constant", "value": "0s"},
+    "queue": "100000 packets",
 }
 # From the switch's start to the scenario's: so long its clock takes to be known to the load.
 _LEAD_S = 0.5
@@ -380,7 +376,8 @@ class Linux:
 
         `is_checked`: a run is refused if it asks for more than this machine forwards.
         """
-        scenario = scenario.patch(_REAL_HOSTS | {"seed": seed})
+        adapters = {name: str(time) for name, time in scenario.host.beside_measured().items()}
+        scenario = scenario.patch({"host": _REAL_HOST | adapters, "seed": seed})
         job = job_of(scenario)
         try:
             _core.estimate(json.dumps(job.document))

@@ -90,9 +90,14 @@ def check(scenario: Scenario, layout: Mapping[str, Any]) -> None:
             "has more than one path between two switches, and bridges allow only one",
             'use a tree, such as "two-switch", or queue.implementation = "switch"',
         )
-    if any(link["delay_ps"] for link in layout["links"]) or scenario.loss:
+    needing_netem = {
+        "link.delay": any(link["delay_ps"] for link in layout["links"]),
+        "host.jitter": scenario.host.jitter,
+        "loss": scenario.loss,
+    }
+    for field in (field for field, is_asked in needing_netem.items() if is_asked):
         raise refusal(
-            "link.delay" if not scenario.loss else "loss",
+            field,
             "needs netem at the ports, which this backend does not use",
             'leave it out, or use queue.implementation = "switch"',
         )
