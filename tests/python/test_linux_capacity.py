@@ -126,6 +126,22 @@ def test_a_trace_brings_what_its_file_lists(tmp_path: Path) -> None:
     assert asked_for(traffic=[trace]) == pytest.approx(0.22 * LINE_1G)
 
 
+def test_hosts_that_receive_and_send_nothing_are_found() -> None:
+    def only_receiving(*traffic: dict[str, Any]) -> set[str]:
+        star = {"name": "ends", "topology": {"kind": "star", "hosts": 3}, "traffic": list(traffic)}
+        loaded = fp.scenario(star)
+        return demand.only_receiving(job_of(loaded))
+
+    bulk = {"from": "all", "to": "h0"}
+    assert only_receiving(bulk) == {"h0"}
+    assert only_receiving(bulk, {"from": "h0", "to": "h1"}) == set()
+    incast = {"kind": "incast", "from": "all", "to": "h0", "block": "256KB"}
+    assert only_receiving(incast) == {"h0"}
+    # who asks sends, too
+    asks = {"kind": "request-response", "servers": "h1", "clients": "h0"}
+    assert only_receiving(asks) == set()
+
+
 def test_what_this_machine_cannot_forward_is_refused_with_a_rate_that_it_can() -> None:
     with pytest.raises(BackendError) as refused:
         capacity.require(1_220_000, 10 * 10**9, lambda: 200_000.0)

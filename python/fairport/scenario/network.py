@@ -77,9 +77,9 @@ class Host(Section):
     default is "linux-6-vm" where `tcp.stack` is a Linux stack, no `processing` is given and hosts
     forward nothing; else "none"."""
     jitter: Duration = Duration("0s")
-    """Each packet reaches the host later by a time drawn uniformly between 0 and this, in order: what
-    adapter, interrupt and wake-up take. No other time of hosts holds it, so it comes on top, also
-    on the Linux backend, whose hosts have no adapters."""
+    """Each packet reaches the host later by a time drawn uniformly between 0 and this, in order:
+    what adapter, interrupt and wake-up take. No other time of hosts holds it, so it comes on top,
+    also on the Linux backend, whose hosts have no adapters."""
     queue: PositivePacketCount = PacketCount("1000 packets")
     """Buffer of the host's own output port; the default is Linux's txqueuelen."""
 

@@ -19,6 +19,8 @@ from fairport.scenario.lower import Job
 # two segments, as Linux acknowledges a bulk flow
 _ACKS_PER_SEGMENT = 0.5
 _PS_PER_S = 1e12
+# workloads whose receivers ask for what they get
+_BOTH_WAYS = ("request-response", "web")
 
 
 def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> float:
@@ -37,6 +39,19 @@ def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> flo
         tcp_bps += _workload_bps(workload, job.document["duration_ps"], layout, rates)
     segments = tcp_bps / 8 / (mtu + header)
     return datagrams + (1 + _ACKS_PER_SEGMENT) * segments
+
+
+def only_receiving(job: Job) -> set[str]:
+    """Names of the hosts that receive data and send none."""
+    workloads = job.document["workloads"]
+    receivers = {flow["dst"] for flow in job.flows} | _ends(workloads, "receivers")
+    senders = {flow["src"] for flow in job.flows} | _ends(workloads, "senders")
+    asking = [one for one in workloads if one["pattern"]["kind"] in _BOTH_WAYS]
+    return receivers - senders - _ends(asking, "receivers")
+
+
+def _ends(workloads: Sequence[Mapping[str, Any]], role: str) -> set[str]:
+    return {end["host"] for workload in workloads for end in workload[role]}
 
 
 def _rates(scenario: Scenario, layout: Mapping[str, Any]) -> dict[int, int]:
