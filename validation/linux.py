@@ -68,6 +68,15 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "link.rate": "1Gbps",
         "queue.limit": "16KiB",
     },
+    # hosts with adapters
+    "11 packets, n = 6, jitter of 40 us": {"topology.peers": 6, "host.jitter": "40us"},
+    "11 packets, n = 12, jitter of 40 us": {"host.jitter": "40us"},
+    "fat-tree, 15 to 1, 1 Gbit/s, 16 KiB, jitter of 60 us": {
+        "topology": {"kind": "fat-tree", "k": 4},
+        "link.rate": "1Gbps",
+        "queue.limit": "16KiB",
+        "host.jitter": "60us",
+    },
 }
 # the same on a machine whose processors do not halt
 AWAKE = ", awake"
@@ -75,7 +84,11 @@ for _name in ("11 packets, n = 6", "11 packets, n = 12", "fat-tree, 15 to 1, 11 
     SCENARIOS[_name + AWAKE] = SCENARIOS[_name]
 RUNS = 5
 # where a seed decides: which side leads, and with whom the lone flow shares its bucket
-RUNS_OF = {name: 20 for name in SCENARIOS if "11 packets" in name or "SFQ" in name}
+RUNS_OF = {
+    name: 20 if "11 packets" in name or "SFQ" in name else 12
+    for name in SCENARIOS
+    if any(part in name for part in ("11 packets", "SFQ", "1 Gbit/s"))
+}
 # two modes: the share of runs in each is compared
 _BISTABLE = {"11 packets, n = 2"}
 _LEADS_APART = 0.3

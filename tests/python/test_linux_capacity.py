@@ -138,7 +138,7 @@ def test_hosts_that_receive_and_send_nothing_are_found() -> None:
     incast = {"kind": "incast", "from": "all", "to": "h0", "block": "256KB"}
     assert only_receiving(incast) == {"h0"}
     # who asks sends, too
-    asks = {"kind": "request-response", "servers": "h1", "clients": "h0"}
+    asks = {"kind": "request-response", "servers": "h1", "clients": "h0", "response": "10kB"}
     assert only_receiving(asks) == set()
 
 

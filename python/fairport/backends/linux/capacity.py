@@ -20,8 +20,8 @@ from fairport.scenario.units import Rate
 LITTLE = 80_000
 """Frames per second that any machine forwards: two thirds of a line of 1 Gbit/s."""
 WITHIN_CALLS = 130_000
-"""Up to so many frames per second, hosts that only receive do so within the switch's calls: a line of
-1 Gbit/s and its ACKs. Such a host takes 4 us for a segment, and answers it at once."""
+"""Up to so many frames per second, hosts that only receive do so within the switch's calls: a line
+of 1 Gbit/s and its ACKs. Such a host takes 4 us for a segment, and answers it at once."""
 _PROBE_S = 0.7
 _PROBES = 3
 # what an estimate may be wrong before a run is refused

@@ -1,0 +1,107 @@
+"""How irregular must hosts be for an outcast? Over real Linux and simulated: docs/validation/linux.md.
+
+    sudo .venv/bin/python -m validation irregular-hosts
+
+One flow against twelve through two switches, as in the case `linux`. Every packet reaches its host
+later by a random time, `host.jitter`, which comes on top of what real hosts take, and in the
+simulation on top of the default profile. Nothing else may run on the machine meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import fairport as fp
+from fairport.figures import style
+from fairport.scenario import host_profile
+from fairport.scenario.network import LINUX_PROFILE
+from fairport.study.validate import LINUX, SIMULATION, simulated
+from matplotlib.figure import Figure
+
+from validation.case import DOCS, options
+from validation.linux import BASE
+from validation.markdown import table
+
+JITTERS_US = (0, 5, 10, 20, 40, 60)
+SIDES = (LINUX, SIMULATION)
+# a lone flow that gets nothing is drawn at the edge of a logarithmic scale
+_LEAST_DRAWN = 0.003
+_LOOKS = {LINUX: (style.BLUE, "o"), SIMULATION: (style.DROPPED, "s")}
+# of the points of the two sides, left and right of their jitter
+_ASIDE = {LINUX: -0.08, SIMULATION: 0.08}
+
+Ratios = dict[tuple[str, int], list[float]]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs everything, prints it, and renews table and picture at the end."""
+    given = options("irregular-hosts", __doc__, arguments, seeds=10)
+    ratios = {(side, us): ratios_of(side, us, given.seeds) for us in JITTERS_US for side in SIDES}
+    rows = [
+        [f"U(0, {us} us)" if us else "none", *(_cell(ratios[side, us]) for side in SIDES)]
+        for us in JITTERS_US
+    ]
+    heads = ["jitter of hosts", "lone flow over its peers' mean: Linux", "simulated"]
+    text = table(heads, rows)
+    print(text)
+    given.publish("validation/linux.md", "irregular", text)
+    if not given.print_only:
+        _draw(ratios, DOCS / "images" / "irregular-hosts.png")
+    return 0
+
+
+def ratios_of(side: str, jitter_us: int, seeds: Sequence[int]) -> list[float]:
+    """What the lone flow gets over its peers' mean, in each valid run."""
+    changes = {"duration": "5s", "tcp.rto_min": "10ms", "host.jitter": f"{jitter_us}us"}
+    scenario = fp.scenario(BASE).patch(changes)
+    if side == LINUX:
+        results = fp.run_many(scenario, seeds, backend=LINUX)
+    else:
+        like_here = simulated(scenario, host_profile.find(LINUX_PROFILE))
+        results = fp.run_many(like_here, seeds, jobs=os.cpu_count() or 1)
+    classes = [one.summary["classes"] for one in results if one.summary["valid"]]
+    return [
+        of["2-hop"]["goodput_bps_mean"] / max(1.0, of["3-hop"]["goodput_bps_mean"])
+        for of in classes
+    ]
+
+
+def _cell(ratios: Sequence[float]) -> str:
+    if not ratios:
+        return "no valid run"
+    median = statistics.median(ratios)
+    return f"{median:.2f} ({min(ratios):.2f} to {max(ratios):.2f}; {len(ratios)} runs)"
+
+
+def _draw(ratios: Ratios, path: Path) -> None:
+    with style.applied():
+        figure = Figure(figsize=(style.WIDTH_IN, 3.2), layout="constrained")
+        axes = figure.subplots()
+        for side in SIDES:
+            colour, marker = _LOOKS[side]
+            where = [at + _ASIDE[side] for at in range(len(JITTERS_US))]
+            of_side = [ratios[side, us] for us in JITTERS_US]
+            for at, runs in zip(where, of_side, strict=True):
+                drawn = [max(_LEAST_DRAWN, one) for one in runs]
+                axes.plot([at] * len(runs), drawn, marker, color=colour, alpha=0.35, markersize=4)
+            medians = [statistics.median(runs) if runs else float("nan") for runs in of_side]
+            release = ".".join(os.uname().release.split(".")[:2])
+            name = f"real Linux {release}" if side == LINUX else "simulated, default profile"
+            axes.plot(where, medians, marker, color=colour, linestyle="-", label=f"{name}: median")
+        style.fair_share(axes, 1.0)
+        style.label_line(axes, "as much as a peer", 1.0)
+        axes.set_yscale("log")
+        axes.set_ylabel("goodput of the lone flow\nover its peers' mean (log scale)")
+        axes.set_xticks(range(len(JITTERS_US)), [f"{us}" for us in JITTERS_US])
+        axes.set_xlabel("each packet reaches its host later by up to .. us")
+        axes.set_title("1 against 12 at 100 Mbit/s: hosts decide who starves", loc="left")
+        axes.legend(loc="lower left", frameon=False)
+        style.save(figure, path)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
