@@ -1,4 +1,4 @@
-"""How irregular must hosts be for an outcast? Over real Linux and simulated: docs/validation/linux.md.
+"""How irregular must hosts be for an outcast? Table and picture of docs/validation/linux.md.
 
     sudo .venv/bin/python -m validation irregular-hosts
 
@@ -97,9 +97,9 @@ def _draw(ratios: Ratios, path: Path) -> None:
         axes.set_yscale("log")
         axes.set_ylabel("goodput of the lone flow\nover its peers' mean (log scale)")
         axes.set_xticks(range(len(JITTERS_US)), [f"{us}" for us in JITTERS_US])
-        axes.set_xlabel("each packet reaches its host later by up to .. us")
+        axes.set_xlabel("each packet reaches its host later by a random time of up to .. us")
         axes.set_title("1 against 12 at 100 Mbit/s: hosts decide who starves", loc="left")
-        axes.legend(loc="lower left", frameon=False)
+        axes.legend(loc="upper right", frameon=False)
         style.save(figure, path)
 
 

@@ -118,7 +118,7 @@ mod tests {
         let jitter = Duration::from_us(20);
         let mut server =
             Server::new(Processing::NONE, Stream::new(1, "test", 0)).with_jitter(jitter);
-        // ten packets within a jitter's time, for a second
+        // ten packets within a jitter's time
         let at = |i: u64| Instant::from_ps(2_000_000 * i);
         let handed: Vec<_> = (0..500_000).map(|i| server.serve(at(i))).collect();
         assert!(handed.is_sorted());

@@ -76,7 +76,9 @@ def _unsent_bytes(scenario: Scenario) -> int:
     """Room in a sender's socket."""
     limit, rate_bps = scenario.queue.limit, int(scenario.link.rate)
     buffered = int(limit) * int(scenario.link.mtu) if limit.in_packets else int(limit)
-    delay_s = scenario.link.delay.seconds + scenario.switch.processing_delay.seconds
+    delays = (scenario.link.delay, scenario.switch.processing_delay)
+    adapters = (scenario.host.delay, scenario.host.delay_spread, scenario.host.jitter)
+    delay_s = sum(delay.seconds for delay in delays + adapters)
     held = buffered + rate_bps / 8 * delay_s
     return max(_LEAST_BYTES, min(_SOCKET_BYTES, int(_PORTS * held)))
 

@@ -96,9 +96,9 @@ def check(scenario: Scenario, layout: Mapping[str, Any]) -> None:
         "host.jitter": scenario.host.jitter,
         "loss": scenario.loss,
     }
-    for field in (field for field, is_asked in needing_netem.items() if is_asked):
+    if asked := [field for field, is_asked in needing_netem.items() if is_asked]:
         raise refusal(
-            field,
+            asked[0],
             "needs netem at the ports, which this backend does not use",
             'leave it out, or use queue.implementation = "switch"',
         )
