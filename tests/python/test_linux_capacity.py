@@ -140,6 +140,9 @@ def test_hosts_that_receive_and_send_nothing_are_found() -> None:
     # who asks sends, too
     asks = {"kind": "request-response", "servers": "h1", "clients": "h0", "response": "10kB"}
     assert only_receiving(asks) == set()
+    # the switch has the time for a line of 1 Gbit/s
+    assert capacity.within_calls(LINE_1G, {"h0"}) == {"h0"}
+    assert capacity.within_calls(200_000, {"h0"}) == set()
 
 
 def test_what_this_machine_cannot_forward_is_refused_with_a_rate_that_it_can() -> None:

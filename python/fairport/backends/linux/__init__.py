@@ -44,7 +44,7 @@ from fairport.backends.linux.flows import (
 )
 from fairport.backends.linux.host_settings import host_settings
 from fairport.backends.linux.load import LoadReport, LoadTask
-from fairport.backends.linux.namespaces import Host, HostSettings, Namespaces
+from fairport.backends.linux.namespaces import HostSettings, Namespaces
 from fairport.backends.linux.observing import Observe, largest_windows
 from fairport.backends.linux.processes import Child, ChildError, SwitchTask, forward, load
 from fairport.backends.linux.queue_trace import QueueTask, watch_queues
@@ -142,7 +142,9 @@ class PreparedLinux:
         try:
             spaces.make(self.settings)
             if processors := capacity.processors_of_hosts(self._frames_per_s):
-                receiving.in_threads(self._not_within_calls(spaces.hosts), processors)
+                within = capacity.within_calls(self._frames_per_s, demand.only_receiving(self.job))
+                others = [one for one in spaces.hosts if self._host_names[one.number] not in within]
+                receiving.in_threads(others, processors)
             lost = capacity.backlog_losses()
             outcome, report = self._run(spaces, self._network(spaces), progress)
             outcome["health"]["backlog_losses"] = capacity.backlog_losses() - lost
@@ -207,12 +209,6 @@ class PreparedLinux:
         if self._has_shapers:
             return 0.0
         return demand.frames_per_s(self.scenario, self.job, self._layout)
-
-    def _not_within_calls(self, hosts: Sequence[Host]) -> list[Host]:
-        """All hosts but those whose TCP the switch has the time to run, frame by frame."""
-        is_within = self._frames_per_s <= capacity.WITHIN_CALLS
-        within = demand.only_receiving(self.job) if is_within else set()
-        return [host for host in hosts if self._host_names[host.number] not in within]
 
     @property
     def _has_shapers(self) -> bool:

@@ -19,13 +19,12 @@ from fairport.scenario.units import Rate
 
 LITTLE = 80_000
 """Frames per second that any machine forwards: two thirds of a line of 1 Gbit/s."""
-WITHIN_CALLS = 130_000
-"""Up to so many frames per second, hosts that only receive do so within the switch's calls: a line
-of 1 Gbit/s and its ACKs. Such a host takes 4 us for a segment, and answers it at once."""
 _PROBE_S = 0.7
 _PROBES = 3
 # what an estimate may be wrong before a run is refused
 _MARGIN = 1.1
+# frames per second: a line of 1 Gbit/s and its ACKs
+_WITHIN_CALLS = 130_000
 
 
 def processors_of_hosts(needed: float) -> list[int]:
@@ -36,6 +35,14 @@ def processors_of_hosts(needed: float) -> list[int]:
     processor for itself.
     """
     return sorted(os.sched_getaffinity(0))[1:] if needed > LITTLE else []
+
+
+def within_calls(needed: float, only_receiving: set[str]) -> set[str]:
+    """Which of the hosts that only receive do so within the switch's calls, and not in threads.
+
+    They take 4 us for a segment, and answer it at once, so all do unless there are too many frames.
+    """
+    return only_receiving if needed <= _WITHIN_CALLS else set()
 
 
 def require(needed: float, rate_bps: int, measured: Callable[[], float]) -> None:

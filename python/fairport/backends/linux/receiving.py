@@ -4,7 +4,7 @@ This is threaded NAPI. A frame of the switch only wakes the thread, so the switc
 host's TCP. The host's TCP does not run in interrupts of other programs either: there the kernel may
 pass over BPF programs, and so over a congestion control of ours.
 
-A host that only receives is better off within the switch's call (`capacity.WITHIN_CALLS`). Threads
+A host that only receives is better off within the switch's call (`capacity.within_calls`). Threads
 of one processor wait for each other, and the receiver of many flows would answer in bursts.
 """
 
