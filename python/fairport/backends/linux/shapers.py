@@ -92,7 +92,6 @@ def check(scenario: Scenario, layout: Mapping[str, Any]) -> None:
         )
     needing_netem = {
         "link.delay": any(link["delay_ps"] for link in layout["links"]),
-        "host.delay": scenario.host.delay or scenario.host.delay_spread,
         "host.jitter": scenario.host.jitter,
         "loss": scenario.loss,
     }
