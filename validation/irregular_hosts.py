@@ -9,6 +9,7 @@ simulation on top of the default profile. Nothing else may run on the machine me
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import sys
@@ -23,6 +24,7 @@ from fairport.study.validate import LINUX, SIMULATION, simulated
 from matplotlib.figure import Figure
 
 from validation.case import DOCS, options
+from validation.clocks import spread
 from validation.linux import BASE
 from validation.markdown import table
 
@@ -42,7 +44,10 @@ def main(arguments: Sequence[str]) -> int:
     given = options("irregular-hosts", __doc__, arguments, seeds=10)
     ratios = {(side, us): ratios_of(side, us, given.seeds) for us in JITTERS_US for side in SIDES}
     rows = [
-        [f"U(0, {us} us)" if us else "none", *(_cell(ratios[side, us]) for side in SIDES)]
+        [
+            f"U(0, {us} us)" if us else "none",
+            *(f"{spread(ratios[side, us])}, {len(ratios[side, us])} runs" for side in SIDES),
+        ]
         for us in JITTERS_US
     ]
     heads = ["jitter of hosts", "lone flow over its peers' mean: Linux", "simulated"]
@@ -64,17 +69,9 @@ def ratios_of(side: str, jitter_us: int, seeds: Sequence[int]) -> list[float]:
         like_here = simulated(scenario, host_profile.find(LINUX_PROFILE))
         results = fp.run_many(like_here, seeds, jobs=os.cpu_count() or 1)
     classes = [one.summary["classes"] for one in results if one.summary["valid"]]
-    return [
-        of["2-hop"]["goodput_bps_mean"] / max(1.0, of["3-hop"]["goodput_bps_mean"])
-        for of in classes
-    ]
-
-
-def _cell(ratios: Sequence[float]) -> str:
-    if not ratios:
-        return "no valid run"
-    median = statistics.median(ratios)
-    return f"{median:.2f} ({min(ratios):.2f} to {max(ratios):.2f}; {len(ratios)} runs)"
+    ratios = [of["2-hop"]["throughput_ratio"] for of in classes]
+    # none: the peers got nothing
+    return [math.inf if ratio is None else ratio for ratio in ratios]
 
 
 def _draw(ratios: Ratios, path: Path) -> None:

@@ -169,8 +169,7 @@ def _simulate_again(name: str) -> None:
 
 def _with_default(scenario: fp.Scenario) -> fp.Scenario:
     """The same with the times that hosts of its stack take, beside the same adapters."""
-    adapters = {name: str(time) for name, time in scenario.host.beside_measured().items()}
-    return scenario.patch({"host": adapters})
+    return scenario.patch({"host": scenario.host.beside_measured()})
 
 
 def _runs(scenario: fp.Scenario, groups: Groups, seeds: int) -> list[dict[str, Any]]:

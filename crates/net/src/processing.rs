@@ -71,7 +71,7 @@ impl Server {
     }
 
     /// It hands each packet on later by a time drawn uniformly up to `jitter`, in order. That makes times
-    /// irregular and takes no capacity: the time of one packet is no hindrance to the next but for the order.
+    /// irregular and takes no capacity: packets wait for each other only to keep their order.
     #[must_use]
     pub fn with_jitter(self, jitter: Duration) -> Self {
         Self { jitter, ..self }

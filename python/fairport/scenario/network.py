@@ -105,14 +105,20 @@ class Host(Section):
         if profile == NONE:
             return HostTimes(self.delay, self.delay_spread, self.processing, None)
         beside = self.beside_measured()
-        return HostTimes(beside["delay"], beside["delay_spread"], self.processing, profile)
+        delay, spread = Duration(beside["delay"]), Duration(beside["delay_spread"])
+        return HostTimes(delay, spread, self.processing, profile)
 
-    def beside_measured(self) -> dict[str, Duration]:
-        """What comes on top of measured times, and of real ones: adapter, interrupt and cable."""
+    def beside_measured(self) -> dict[str, str]:
+        """What comes on top of measured times, and of real ones: adapter, interrupt and cable.
+
+        As a scenario says it.
+        """
         given = self.model_fields_set
-        delays = {name: getattr(self, name) for name in ("delay", "delay_spread") if name in given}
-        nothing = Duration("0s")
-        return {"delay": nothing, "delay_spread": nothing, "jitter": self.jitter} | delays
+        delays = {
+            name: str(getattr(self, name)) if name in given else "0s"
+            for name in ("delay", "delay_spread")
+        }
+        return delays | {"jitter": str(self.jitter)}
 
 
 @dataclass(frozen=True)

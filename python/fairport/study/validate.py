@@ -295,7 +295,7 @@ def simulated(scenario: Scenario, profile: HostProfile) -> Scenario:
         "profile": profile.model_dump(exclude_none=True),
         "queue": str(scenario.host.queue),
     }
-    host |= {name: str(time) for name, time in scenario.host.beside_measured().items()}
+    host |= scenario.host.beside_measured()
     # A veth pair hands each frame to the switch at once and frees it, so no socket ever has frames
     # in its host: tcp_small_queue_check finds nothing, however long the modelled adapter's queue.
     overrides: dict[str, Any] = {"host": host, "tcp.small_queue": False}

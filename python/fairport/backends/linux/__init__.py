@@ -378,8 +378,8 @@ class Linux:
 
         `is_checked`: a run is refused if it asks for more than this machine forwards.
         """
-        adapters = {name: str(time) for name, time in scenario.host.beside_measured().items()}
-        scenario = scenario.patch({"host": _REAL_HOST | adapters, "seed": seed})
+        host = _REAL_HOST | scenario.host.beside_measured()
+        scenario = scenario.patch({"host": host, "seed": seed})
         job = job_of(scenario)
         try:
             _core.estimate(json.dumps(job.document))

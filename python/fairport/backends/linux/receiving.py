@@ -5,7 +5,8 @@ host's TCP. The host's TCP does not run in interrupts of other programs either: 
 pass over BPF programs, and so over a congestion control of ours.
 
 A host that only receives is better off within the switch's call (`capacity.within_calls`). Threads
-of one processor wait for each other, and the receiver of many flows would answer in bursts.
+of one processor wait for each other: there a receiver of many flows answers 25 to 36 us after a
+segment at the median, and within the call after 12.
 """
 
 from __future__ import annotations
