@@ -12,6 +12,7 @@
 
 use fairport_units::Instant;
 
+use super::region::Lookahead;
 use super::{Fabric, Ingress, Region};
 use crate::buffer::Buffer;
 use crate::discipline::{Admission, Reason};
@@ -116,17 +117,17 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     ) -> Instant {
         let (mut now, mut id, mut ingress) = (now, id, ingress);
         let mut first_departure = Instant::NEVER;
+        // the packet's own line of memory is written when it comes to rest
+        let mut header = *self.packets.header(handle);
+        let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
+        let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
         loop {
-            let transits = &mut self.packets.transits[..];
-            let header = &mut transits[handle.index()].header;
             let hop = fabric.routes.hop(header.route);
-            if hop.is_ahead() {
+            if hop.is_ahead() && self.lookahead > Lookahead::None {
                 prefetch(&self.ports[hop.next.0 as usize]);
             }
             header.route += 1;
             header.output = hop.next;
-            let header = *header;
-            let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
             let port = &mut self.ports[id.0 as usize];
             let Kind::Ahead(number) = port.kind() else {
                 unreachable!("only to such ports packets are forwarded ahead");
@@ -137,6 +138,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             port.count_arrival(now);
             let backlog = buffer.backlog(now);
             if !port.has_room(backlog, frame_bytes) {
+                *self.packets.header_mut(handle) = header;
                 let fate = (Admission::Dropped(Reason::Full), Instant::NEVER);
                 self.report_fifo(fabric, now, id, ingress, handle, fate);
                 return first_departure;
@@ -144,7 +146,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             let observed = &mut port.observed;
             self.observer
                 .admission(id, observed, now, &header, Admission::Accepted);
-            let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
             let (leaves, due) = port.transmit::<true>(now, frame_bytes, wire_bytes);
             // after the end of the run nothing leaves: what is there at the end is still to be asked
             if leaves > now.min(self.ahead_until) {
@@ -156,18 +157,20 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             let depart = port.free_at();
             first_departure = first_departure.min(depart);
             let goes_on = hop.is_ahead() && due <= self.ahead_until;
-            if !goes_on {
-                if port.link.is_empty() {
-                    self.events.insert(due, id.0, handle.index() as u32);
-                }
-                port.link.append(due, handle, transits);
-            }
             let location = &port.location;
             let next_ingress = Ingress {
                 port: location.far_port,
                 number: location.far_number,
             };
+            if !goes_on {
+                *self.packets.header_mut(handle) = header;
+                if port.link.is_empty() {
+                    self.events.insert(due, id.0, handle.index() as u32);
+                }
+                port.link.append(due, handle, &mut self.packets.transits);
+            }
             if self.observer.watches(id) {
+                *self.packets.header_mut(handle) = header;
                 let fate = (Admission::Accepted, depart);
                 self.report_fifo(fabric, now, id, ingress, handle, fate);
             }
