@@ -191,26 +191,30 @@ impl EventQueue {
     #[inline(always)]
     fn link(&mut self, slot: u64, time: Instant, id: u32, note: u32) {
         let index = slot as usize % SLOTS;
-        let head = self.heads[index];
-        if head == NIL {
-            self.occupied[index / 64] |= 1 << (index % 64);
-            self.busy |= 1 << (index / 64);
-        }
-        if head == NIL || time < self.nodes[head as usize].time {
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        // the bitmap is in the cache next to the core, the slot's head perhaps not: it is written without being read
+        let is_free = self.occupied[word] & bit == 0;
+        if is_free {
+            self.occupied[word] |= bit;
+            self.busy |= 1 << word;
             self.heads[index] = id;
-            self.nodes[id as usize] = Node {
-                time,
-                next: head,
-                note,
-            };
+            let next = NIL;
+            self.nodes[id as usize] = Node { time, next, note };
         } else {
-            self.link_behind(head, time, id, note);
+            self.link_beside(index, time, id, note);
         }
     }
 
+    /// The same for a slot that has entries.
     #[inline(never)]
-    fn link_behind(&mut self, head: u32, time: Instant, id: u32, note: u32) {
-        let mut before = head;
+    fn link_beside(&mut self, index: usize, time: Instant, id: u32, note: u32) {
+        let mut before = self.heads[index];
+        if time < self.nodes[before as usize].time {
+            self.heads[index] = id;
+            let next = before;
+            self.nodes[id as usize] = Node { time, next, note };
+            return;
+        }
         loop {
             let next = self.nodes[before as usize].next;
             if next == NIL || time < self.nodes[next as usize].time {
