@@ -156,9 +156,12 @@ impl Distribution {
     #[inline]
     fn at(&self, position: u32) -> Duration {
         let section = position >> (32 - SECTIONS_BITS);
-        let rest = &self.pieces[usize::from(self.guide[section as usize])..];
-        let next = rest[1..].iter().take_while(|next| next.from <= position);
-        let piece = rest[next.count()];
+        let mut number = usize::from(self.guide[section as usize]);
+        let begins = |next: &Piece| next.from <= position;
+        while self.pieces.get(number + 1).is_some_and(begins) {
+            number += 1;
+        }
+        let piece = &self.pieces[number];
         let beyond = u128::from(piece.slope_ps) * u128::from(position - piece.from);
         Duration::from_ps(piece.time_ps + (beyond >> 32) as u64)
     }
@@ -167,17 +170,35 @@ impl Distribution {
 /// One kind of answer, ready to be drawn from.
 #[derive(Debug)]
 struct Times {
-    correlation_ppm: u32,
-    loads: Vec<Distribution>,
+    /// random numbers of 32 bits below this repeat the position before
+    correlation: u64,
+    busiest: Distribution,
+    /// under the other loads, the busiest first
+    others: Vec<Distribution>,
 }
 
 impl Times {
     fn new(levels_ppm: &[u32], times: &AnswerTimes) -> Self {
         let load = |load| Distribution::new(levels_ppm, load);
+        let correlation = u64::from(times.correlation_ppm) << 32;
         Self {
-            correlation_ppm: times.correlation_ppm,
-            loads: times.loads.iter().map(load).collect(),
+            correlation: correlation.div_ceil(u64::from(WHOLE)),
+            busiest: load(&times.loads[0]),
+            others: times.loads[1..].iter().map(load).collect(),
         }
+    }
+
+    /// The times of a host that something reaches so long after what reached it before.
+    #[inline]
+    fn after(&self, gap: Duration) -> &Distribution {
+        let mut found = &self.busiest;
+        for load in &self.others {
+            if load.gap_min > gap {
+                break;
+            }
+            found = load;
+        }
+        found
     }
 }
 
@@ -249,19 +270,15 @@ impl MeasuredHost {
 
     /// A time, which is the one before with the probability of the correlation: so each has the
     /// measured distribution, and two in a row the measured correlation.
+    #[inline]
     fn draw(&mut self, answer: Answer) -> Duration {
         let times = &self.tables.0[answer as usize];
         let random = self.stream.up_to(u64::MAX);
-        let chance = (u64::from(random as u32) * u64::from(WHOLE)) >> 32;
         let position = &mut self.positions[answer as usize];
-        if chance >= u64::from(times.correlation_ppm) {
+        if u64::from(random as u32) >= times.correlation {
             *position = (random >> 32) as u32;
         }
-        let load = times
-            .loads
-            .iter()
-            .rposition(|load| load.gap_min <= self.gap);
-        times.loads[load.unwrap_or_default()].at(*position)
+        times.after(self.gap).at(*position)
     }
 }
 

@@ -20,33 +20,51 @@ const NIC: PortId = PortId(0);
 /// later.
 pub(crate) struct Outputs {
     /// by host number
-    hosts: Vec<HostOutput>,
-    /// packets that each may send, at least, before the queue of one of its adapters can be full
-    room: Vec<u32>,
-    /// whether hosts take measured times
-    are_measured: bool,
+    hosts: Vec<Output>,
     /// separates short flows from long ones
     classifier: Option<Classifier>,
 }
 
 impl Outputs {
     pub(crate) fn new(hosts: Vec<HostOutput>, classifier: Option<Classifier>) -> Self {
+        let output = |host: HostOutput| Output {
+            room: host.queue_packets,
+            host,
+        };
         Self {
-            room: hosts.iter().map(|host| host.queue_packets).collect(),
-            are_measured: hosts
-                .iter()
-                .any(|host| matches!(host.time, HostTime::Measured(_))),
-            hosts,
+            hosts: hosts.into_iter().map(output).collect(),
             classifier,
         }
     }
 
-    /// A packet reaches a host.
+    /// The way out of an endpoint's host, looked up once per event.
     #[inline]
-    fn reached(&mut self, host: u32, now: Instant) {
-        if self.are_measured
-            && let HostTime::Measured(host) = &mut self.hosts[host as usize].time
-        {
+    fn of(&mut self, host: u32) -> WayOut<'_> {
+        WayOut {
+            output: &mut self.hosts[host as usize],
+            classifier: &mut self.classifier,
+        }
+    }
+}
+
+/// The output of one host.
+struct Output {
+    host: HostOutput,
+    /// packets that it may send, at least, before the queue of one of its adapters can be full
+    room: u32,
+}
+
+/// The output of the host at which an event happens.
+struct WayOut<'a> {
+    output: &'a mut Output,
+    classifier: &'a mut Option<Classifier>,
+}
+
+impl WayOut<'_> {
+    /// A packet reaches the host.
+    #[inline]
+    fn reached(&mut self, now: Instant) {
+        if let HostTime::Measured(host) = &mut self.output.host.time {
             host.reached(now);
         }
     }
@@ -54,37 +72,30 @@ impl Outputs {
     /// When a packet that an endpoint sends at `now` reaches its host's NIC, and its class. It is
     /// classified as it reaches the NIC: the wire to the edge delays all packets alike.
     #[inline]
-    fn leave(
-        &mut self,
-        host: u32,
-        now: Instant,
-        endpoint: u32,
-        segment: &Segment,
-    ) -> (Instant, u8) {
-        let output = &mut self.hosts[host as usize];
-        let done = match &mut output.time {
+    fn leave(&mut self, now: Instant, endpoint: u32, segment: &Segment) -> (Instant, u8) {
+        let host = &mut self.output.host;
+        let done = match &mut host.time {
             HostTime::Drawn(server) => server.serve(now),
             HostTime::Measured(host) => host.answer(now, answer(segment)),
         };
-        let at = done + output.latency;
-        let class = match &mut self.classifier {
-            Some(classifier) => classifier.classify(at, output.edge, endpoint),
+        let at = done + host.latency;
+        let class = match self.classifier {
+            Some(classifier) => classifier.classify(at, host.edge, endpoint),
             None => LONG,
         };
         (at, class)
     }
 
-    /// Whether a host surely has room for another packet, without a look at its queue.
+    /// Whether the host surely has room for another packet, without a look at its queue.
     #[inline]
-    fn has_room(&self, host: u32) -> bool {
-        self.room[host as usize] > 0
+    fn has_room(&self) -> bool {
+        self.output.room > 0
     }
 
-    /// A host sends a packet: it may have taken a place in the queue.
+    /// The host sends a packet: it may have taken a place in the queue.
     #[inline]
-    fn take_room(&mut self, host: u32) {
-        let room = &mut self.room[host as usize];
-        *room = room.saturating_sub(1);
+    fn take_room(&mut self) {
+        self.output.room = self.output.room.saturating_sub(1);
     }
 
     /// Whether a connection waits because its host's queue is full. Looks how much room the queues have.
@@ -95,14 +106,13 @@ impl Outputs {
         endpoint: &mut Endpoint,
         now: Instant,
     ) -> bool {
-        let output = &self.hosts[endpoint.host as usize];
-        let at = now.max(output.time.free_at()) + output.latency;
+        let Output { host, room } = &mut *self.output;
+        let at = now.max(host.time.free_at()) + host.latency;
         let mut waiting = |port| network.backlog(port, at).packets;
-        let most = output.adapters.iter().map(|port| waiting(*port)).max();
-        let room = output.queue_packets.saturating_sub(most.unwrap_or(0));
-        self.room[endpoint.host as usize] = room;
-        room == 0
-            && network.backlog_of_adapter(endpoint.route, at).packets >= output.queue_packets
+        let most = host.adapters.iter().map(|port| waiting(*port)).max();
+        *room = host.queue_packets.saturating_sub(most.unwrap_or(0));
+        *room == 0
+            && network.backlog_of_adapter(endpoint.route, at).packets >= host.queue_packets
             && endpoint.connection.yields_to_host(now)
     }
 }
@@ -166,27 +176,31 @@ impl Endpoints {
             unreachable!("only a running TCP flow transmits");
         };
         let endpoint = &mut flow.ends[index as usize % 2];
-        let (outputs, timers) = (&mut self.outputs, &mut self.timers);
-        transmit(network, outputs, timers, endpoint, now, index);
+        let mut way = self.outputs.of(endpoint.host);
+        transmit(network, &mut way, &mut self.timers, endpoint, now, index);
     }
 }
 
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "the hot path: what a packet brings about goes on here"
+)]
+#[inline(always)]
 fn transmit<P: Simulated, O: Observer<P>>(
     network: &mut Access<'_, P, O>,
-    outputs: &mut Outputs,
+    way: &mut WayOut<'_>,
     timers: &mut Timers,
     endpoint: &mut Endpoint,
     now: Instant,
     index: u32,
 ) {
     let mut burst = None;
-    while (outputs.has_room(endpoint.host) || !outputs.holds(network, endpoint, now))
+    while (way.has_room() || !way.holds(network, endpoint, now))
         && let Some(segment) = endpoint.connection.poll_transmit(now)
     {
         let (at, class) = match burst {
             Some(burst) if segment.payload > 0 && endpoint.connection.continues_burst() => burst,
-            _ => outputs.leave(endpoint.host, now, index, &segment),
+            _ => way.leave(now, index, &segment),
         };
         burst = Some((at, class));
         let header = Header {
@@ -200,7 +214,7 @@ fn transmit<P: Simulated, O: Observer<P>>(
         endpoint.sent += 1;
         let content = P::new(segment, endpoint.sent, index % 2 == 1);
         let departs = network.inject(at, Packet { header, content });
-        outputs.take_room(endpoint.host);
+        way.take_room();
         endpoint.connection.queued_until(departs, &segment);
     }
     if let Some(deadline) = endpoint.connection.poll_timer() {
@@ -226,7 +240,8 @@ fn send_datagram<P: Simulated, O: Observer<P>>(
         ..Segment::default()
     };
     stamp(&mut datagram, now);
-    let (at, class) = outputs.leave(flow.host, now, index, &datagram);
+    let mut way = outputs.of(flow.host);
+    let (at, class) = way.leave(now, index, &datagram);
     let header = Header {
         flow: index / 2,
         route: flow.route,
@@ -237,7 +252,7 @@ fn send_datagram<P: Simulated, O: Observer<P>>(
     };
     let content = P::new(datagram, flow.sent, false);
     network.inject(at, Packet { header, content });
-    outputs.take_room(flow.host);
+    way.take_room();
 }
 
 impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {
@@ -262,14 +277,15 @@ impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {
                 let index = 2 * number + side as u32;
                 let endpoint = &mut flow.ends[side as usize];
                 endpoint.received += 1;
-                self.outputs.reached(endpoint.host, now);
+                let mut way = self.outputs.of(endpoint.host);
+                way.reached(now);
                 receive_segment(&mut self.reports, endpoint, packet, now, index);
                 if endpoint.connection.delivered_bytes() >= endpoint.awaits {
                     endpoint.awaits = u64::MAX;
                     self.reports.delivered(number, side.other(), now);
                 }
-                let (outputs, timers) = (&mut self.outputs, &mut self.timers);
-                transmit(&mut network, outputs, timers, endpoint, now, index);
+                let timers = &mut self.timers;
+                transmit(&mut network, &mut way, timers, endpoint, now, index);
             }
             Some(LiveFlow::Udp(flow)) => {
                 flow.received += 1;

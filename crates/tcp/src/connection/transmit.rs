@@ -33,7 +33,7 @@ impl Connection {
     #[inline]
     pub fn queued_until(&mut self, departs: Instant, segment: &Segment) {
         if segment.payload > 0 && departs != Instant::NEVER {
-            self.sender.queued(departs, segment.wire_bytes());
+            self.sender.queued(departs, segment);
         }
     }
 
@@ -78,10 +78,7 @@ impl Connection {
         Some(segment)
     }
 
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot path: asked twice per packet received, mostly in vain"
-    )]
+    #[expect(clippy::inline_always, reason = "as `Sender::poll`")]
     #[inline(always)]
     fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
         if self.phase != Phase::Established {
@@ -94,12 +91,12 @@ impl Connection {
         }
         match self.sender.poll(&mut self.timers, now) {
             Some(Outgoing::Data(chunk)) => {
+                self.receiver.on_acknowledged(&mut self.timers, now, true);
                 let mut segment = self.segment(now, chunk.start);
                 segment.payload = chunk.payload;
                 if chunk.fin {
                     segment.flags |= Flags::FIN;
                 }
-                self.receiver.on_acknowledged(&mut self.timers, now, true);
                 Some(segment)
             }
             Some(Outgoing::Probe) => {

@@ -7,6 +7,7 @@ use super::Sender;
 use crate::offload::{Offer, Offload};
 use crate::pacing::{Load, Pacer};
 use crate::recovery::State;
+use crate::segment::Segment;
 use crate::settings::Settings;
 use crate::sizing::Sizing;
 use crate::small_queue::SmallQueue;
@@ -39,6 +40,20 @@ impl Policies {
             offload: settings.segmentation_offload.then(Box::default),
             small_queue: SmallQueue::new(settings, has_rate),
             pushback: settings.host_queue_pushback,
+        }
+    }
+
+    /// Whether any of them may hold back what is to be sent.
+    #[inline]
+    pub(super) fn may_hold(&self) -> bool {
+        self.pacer.is_some() || self.small_queue.is_some()
+    }
+
+    /// The pacer has nothing to space.
+    #[inline]
+    pub(super) fn rest(&mut self, timers: &mut Timers) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.rest(timers);
         }
     }
 }
@@ -211,9 +226,9 @@ impl Sender {
 
     /// A packet with data will have left the host at `departs`.
     #[inline]
-    pub(crate) fn queued(&mut self, departs: Instant, bytes: u32) {
+    pub(crate) fn queued(&mut self, departs: Instant, segment: &Segment) {
         if let Some(queue) = &mut self.policies.small_queue {
-            queue.queued(departs, bytes);
+            queue.queued(departs, segment.wire_bytes());
         }
     }
 }

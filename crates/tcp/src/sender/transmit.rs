@@ -1,5 +1,7 @@
 //! What goes out: lost segments first, then new data, as far as both windows allow.
 
+use std::ops::ControlFlow::{self, Break, Continue};
+
 use fairport_units::Instant;
 
 use super::{Outgoing, Sender};
@@ -10,52 +12,43 @@ use crate::timers::{Timer, Timers};
 impl Sender {
     /// The next segment to send now, if any. Asked again and again at each event, it sends back
     /// to back what the windows allow.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot path: asked twice per packet received, mostly in vain"
+    )]
+    #[inline(always)]
     pub(crate) fn poll(&mut self, timers: &mut Timers, now: Instant) -> Option<Outgoing> {
         if self.persist.due {
             return self.probe_window(timers, now);
         }
         if self.board.is_empty() && !self.has_unsent() {
-            if let Some(pacer) = &mut self.policies.pacer {
-                pacer.rest(timers);
-            }
+            self.policies.rest(timers);
             return None;
         }
-        if self.is_held(timers, now) {
+        if self.policies.may_hold() && self.is_held(timers, now) {
             return None;
         }
         let window = self.congestion.window();
         let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
-        if self.recovery.state() != State::Open && self.recovery.prefers_new() {
-            let chunk = self.poll_new_first(timers, now, open);
-            if chunk.is_some() || self.recovery.prefers_new() {
-                self.note_use(now, open);
-                return chunk.map(Outgoing::Data);
-            }
-        }
         if self.recovery.state() != State::Open
-            && let Some(ordinal) = self.recovery.next_lost(&mut self.board, open)
+            && let Break(polled) = self.poll_in_episode(timers, now, open)
+        {
+            return polled;
+        }
+        if open && let Some(chunk) = self.next_new() {
+            if self.policies.offload.is_some() && self.waits_for_burst(now) {
+                return None;
+            }
+            self.send_new(timers, now, chunk);
+            return Some(Outgoing::Data(chunk));
+        }
+        if open
+            && let Some(ordinal) = self.recovery.next_speculative(&mut self.board)
             && let Some(chunk) = self.retransmit(timers, now, ordinal)
         {
             return Some(Outgoing::Data(chunk));
         }
-        if open {
-            if let Some(chunk) = self.next_new() {
-                if self.policies.offload.is_some() && self.waits_for_burst(now) {
-                    return None;
-                }
-                self.send_new(timers, now, chunk);
-                return Some(Outgoing::Data(chunk));
-            }
-            if let Some(ordinal) = self.recovery.next_speculative(&mut self.board)
-                && let Some(chunk) = self.retransmit(timers, now, ordinal)
-            {
-                return Some(Outgoing::Data(chunk));
-            }
-        }
-        if let Some(pacer) = &mut self.policies.pacer {
-            pacer.rest(timers);
-        }
+        self.policies.rest(timers);
         if let Some(offload) = &mut self.policies.offload {
             offload.end();
         }
@@ -66,6 +59,29 @@ impl Sender {
             self.await_window(timers, now);
         }
         None
+    }
+
+    /// What goes before other data in an episode of recovery: F-RTO's new data, or lost segments.
+    #[inline(never)] // seldom, and many instructions
+    fn poll_in_episode(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        open: bool,
+    ) -> ControlFlow<Option<Outgoing>> {
+        if self.recovery.prefers_new() {
+            let chunk = self.poll_new_first(timers, now, open);
+            if chunk.is_some() || self.recovery.prefers_new() {
+                self.note_use(now, open);
+                return Break(chunk.map(Outgoing::Data));
+            }
+        }
+        if let Some(ordinal) = self.recovery.next_lost(&mut self.board, open)
+            && let Some(chunk) = self.retransmit(timers, now, ordinal)
+        {
+            return Break(Some(Outgoing::Data(chunk)));
+        }
+        Continue(())
     }
 
     /// The next new segment, if the peer's window takes it whole (RFC 9293 3.8.6.2.1: no silly
@@ -103,7 +119,8 @@ impl Sender {
     }
 
     /// Sends new data, and waits for its acknowledgement.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as [`Self::poll`]")]
+    #[inline(always)]
     pub(super) fn send_new(&mut self, timers: &mut Timers, now: Instant, chunk: Chunk) {
         self.send_unwatched(timers, now, chunk);
         let waits = timers.is_running(Timer::Retransmission)
@@ -121,7 +138,8 @@ impl Sender {
     }
 
     /// Sends new data; the timers stay as they are.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as [`Self::poll`]")]
+    #[inline(always)]
     pub(super) fn send_unwatched(&mut self, timers: &mut Timers, now: Instant, chunk: Chunk) {
         if self.board.is_empty() {
             self.restart_after_idle(now);
