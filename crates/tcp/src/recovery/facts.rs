@@ -78,7 +78,7 @@ pub(crate) struct Dsack {
 }
 
 /// What an ACK means for the episode under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// segments that a duplicate ACK counts as delivered
     pub(crate) delivered: u64,
@@ -92,9 +92,10 @@ pub(crate) struct Outcome {
 }
 
 /// How the episode under way changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Change {
     /// It goes on, or there is none.
+    #[default]
     None,
     /// Fast recovery is complete: the window takes its final value.
     Recovered,

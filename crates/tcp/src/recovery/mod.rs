@@ -82,6 +82,8 @@ pub(crate) struct Recovery {
     early_retransmit: bool,
     /// each ACK says which transmissions arrived: all but the plain algorithms of the RFCs need that
     tracks_deliveries: bool,
+    /// RFC 6675 alone: nothing is looked at outside of an episode but new SACK blocks
+    looks_at_sacks_only: bool,
     detection: Detection,
     reordering: Reordering,
     undo: Undo,
@@ -113,14 +115,16 @@ impl Recovery {
         let reduction = Reduction::new(settings.window_reduction).filter(|_| sack || emulates);
         let frto = ((sack || emulates) && settings.frto).then(Frto::default);
         let extended = settings.rack || settings.fack || settings.undo;
+        let tracks_deliveries =
+            sack && (extended || probe.is_some() || reduction.is_some() || frto.is_some());
         Self {
             state: State::Open,
             point: isn,
             retransmit_now: false,
             limited_transmit: settings.limited_transmit,
             early_retransmit: settings.early_retransmit,
-            tracks_deliveries: sack
-                && (extended || probe.is_some() || reduction.is_some() || frto.is_some()),
+            tracks_deliveries,
+            looks_at_sacks_only: sack && !tracks_deliveries && !settings.early_retransmit,
             detection,
             reordering: Reordering::new(rtt),
             undo: Undo::new(settings.undo),
@@ -141,6 +145,17 @@ impl Recovery {
     #[inline]
     pub(crate) fn tracks_deliveries(&self) -> bool {
         self.tracks_deliveries
+    }
+
+    /// Whether an ACK neither concerns an episode nor shows a loss: where SACK blocks alone do, and nothing
+    /// is lost, one without new blocks. Then [`Self::on_ack`] and [`Self::detect`] would change and say nothing.
+    #[inline]
+    pub(crate) fn is_unconcerned(&self, board: &Scoreboard, ack: &AckFacts) -> bool {
+        self.state == State::Open
+            && self.looks_at_sacks_only
+            && !board.has_lost()
+            && !ack.newly_sacked
+            && !ack.marked
     }
 
     /// Whether SACK blocks are looked at.

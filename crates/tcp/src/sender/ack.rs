@@ -5,7 +5,7 @@ use fairport_units::{Duration, Instant};
 
 use super::Sender;
 use crate::congestion::AckSample;
-use crate::recovery::{AckFacts, Change, Detected, Dsack, Look, NewData, State};
+use crate::recovery::{AckFacts, Change, Detected, Dsack, Look, NewData, Outcome, State};
 use crate::report::Events;
 use crate::scoreboard::Acked;
 use crate::segment::{Flags, SackBlock, Segment};
@@ -72,6 +72,13 @@ impl Sender {
         }
         let mut facts = AckFacts::new(now, una, ack);
         self.take_in(&mut facts, segment, window_changed, events);
+        if facts.advances && self.recovery.is_unconcerned(&self.board, &facts) {
+            // most ACKs by far: what follows comes to this where loss recovery has nothing to do
+            self.assert_unconcerned(&facts);
+            self.grow(&facts, State::Open);
+            self.wait_on(timers, now);
+            return true;
+        }
         let detected = self.recover(&mut facts, events);
         if old {
             if let Some(wait) = detected.wait {
@@ -83,14 +90,32 @@ impl Sender {
         if let Some(wait) = detected.wait {
             self.await_reordering(timers, now, wait);
         } else if facts.advances || self.is_overtaken(&facts) {
-            if self.board.is_empty() {
-                timers.stop_retransmission();
-            } else if !self.await_tail(timers, now, now) {
-                // RFC 6298 5.3
-                self.restart_timer(timers, now);
-            }
+            self.wait_on(timers, now);
         }
         true
+    }
+
+    /// Asks loss recovery all the same, in debug builds.
+    #[inline]
+    fn assert_unconcerned(&mut self, facts: &AckFacts) {
+        let look = self.look(facts);
+        let Self {
+            recovery, board, ..
+        } = self;
+        debug_assert_eq!(recovery.on_ack(board, facts), Outcome::default());
+        debug_assert_eq!(recovery.detect(board, look), Detected::default());
+        debug_assert!(!recovery.grows_last() && !recovery.reduces_gradually());
+    }
+
+    /// Waits anew for what is still outstanding.
+    #[inline]
+    fn wait_on(&mut self, timers: &mut Timers, now: Instant) {
+        if self.board.is_empty() {
+            timers.stop_retransmission();
+        } else if !self.await_tail(timers, now, now) {
+            // RFC 6298 5.3
+            self.restart_timer(timers, now);
+        }
     }
 
     /// Whether what the ACK SACKs was sent before the first segment was last sent, which is so no sign that
@@ -175,18 +200,23 @@ impl Sender {
         if outcome.waits {
             return Detected::default();
         }
-        let look = Look {
-            now: facts.now,
-            advances: facts.advances,
-            srtt: self.rtt.srtt(),
-            newly_sacked: facts.newly_sacked,
-            idle: !facts.new_data.unsent,
-        };
+        let look = self.look(facts);
         let detected = self.recovery.detect(&mut self.board, look);
         if let Some(cause) = detected.enters {
             self.enter_recovery(facts.now, cause, facts.marked, events);
         }
         detected
+    }
+
+    #[inline]
+    fn look(&self, facts: &AckFacts) -> Look {
+        Look {
+            now: facts.now,
+            advances: facts.advances,
+            srtt: self.rtt.srtt(),
+            newly_sacked: facts.newly_sacked,
+            idle: !facts.new_data.unsent,
+        }
     }
 
     /// Puts the ACK on the scoreboard and collects what it says.
@@ -228,7 +258,8 @@ impl Sender {
     ) {
         if facts.advances {
             let acked = self.take_ack(facts);
-            self.sample_rtt(facts, segment, events);
+            facts.rtt = facts.rtt.or_else(|| self.echoed_rtt(facts.now, segment));
+            self.note_rtt(facts, events);
             facts.segments = self.recovery.newly_delivered(&self.board, acked.segments);
             let counted = u64::from(acked.segments - facts.segments);
             facts.delivered = acked.amount.saturating_sub(counted * self.board.unit());
@@ -311,18 +342,25 @@ impl Sender {
                 None => self.echoed_rtt(now, segment),
             };
         }
-        match facts.rtt {
-            Some(rtt) => {
-                self.rtt.sample(now, rtt, facts.ack, self.board.nxt());
-                events.rtt_sample(now, rtt);
-            }
-            None => self.rtt.no_sample(),
-        }
+        self.note_rtt(facts, events);
         if self.rto.samples_sack {
             // congestion control sees that of what was delivered last (`ca_rtt_us`)
             let acked = facts.arrived.and_then(|it| it.sent_once);
             let acked = acked.filter(|_| facts.once).map(|sent| now - sent);
             facts.rtt = facts.sack_rtt.map(|(_, last)| last).or(acked).or(facts.rtt);
+        }
+    }
+
+    /// The round-trip time that the ACK shows goes into the timeout.
+    #[inline]
+    fn note_rtt(&mut self, facts: &AckFacts, events: &mut impl Events) {
+        match facts.rtt {
+            Some(rtt) => {
+                let now = facts.now;
+                self.rtt.sample(now, rtt, facts.ack, self.board.nxt());
+                events.rtt_sample(now, rtt);
+            }
+            None => self.rtt.no_sample(),
         }
     }
 
