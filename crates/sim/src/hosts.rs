@@ -148,7 +148,7 @@ impl Endpoints {
         };
         match &mut self.live[index as usize / 2] {
             Some(LiveFlow::Tcp(flow)) => {
-                let mut events = self.reports.events(index, now);
+                let mut events = self.reports.events(index);
                 let endpoint = &mut flow.ends[index as usize % 2];
                 // an entry that comes early, or of a timer that is off, only arms the next one
                 let deadline = endpoint.connection.poll_timer();
@@ -310,7 +310,7 @@ fn receive_segment<P: Simulated>(
     now: Instant,
     index: u32,
 ) {
-    let mut events = reports.events(index, now);
+    let mut events = reports.events(index);
     let ecn = Ecn::from_bits(packet.header.ecn);
     endpoint
         .connection

@@ -79,12 +79,10 @@ impl Reports {
 
     /// Where the endpoint's TCP reports to.
     #[inline]
-    pub(crate) fn events(&mut self, endpoint: u32, now: Instant) -> FlowEvents<'_> {
+    pub(crate) fn events(&mut self, endpoint: u32) -> FlowEvents<'_> {
         FlowEvents {
             reports: self,
-            flow: endpoint / 2,
-            is_sender: endpoint.is_multiple_of(2),
-            now,
+            endpoint,
         }
     }
 
@@ -116,40 +114,50 @@ impl Reports {
 /// receiver sends too, its timeouts count as well.
 pub(crate) struct FlowEvents<'a> {
     reports: &'a mut Reports,
-    flow: u32,
-    is_sender: bool,
-    now: Instant,
+    endpoint: u32,
+}
+
+impl FlowEvents<'_> {
+    #[inline]
+    fn flow(&self) -> u32 {
+        self.endpoint / 2
+    }
+
+    #[inline]
+    fn is_sender(&self) -> bool {
+        self.endpoint.is_multiple_of(2)
+    }
 }
 
 impl Events for FlowEvents<'_> {
     #[inline]
     fn rtt_sample(&mut self, _now: Instant, rtt: Duration) {
-        if self.is_sender {
-            self.reports.log.rtt_sample(self.flow, rtt);
+        if self.is_sender() {
+            self.reports.log.rtt_sample(self.flow(), rtt);
         }
     }
 
     fn timeout(&mut self, timeout: Timeout) {
-        if self.is_sender || self.reports.is_two_way[self.flow as usize] {
-            self.reports.log.timeout(self.flow, &timeout);
+        if self.is_sender() || self.reports.is_two_way[self.flow() as usize] {
+            self.reports.log.timeout(self.flow(), &timeout);
         }
     }
 
     fn decision(&mut self, now: Instant, decision: Decision) {
-        if self.is_sender {
-            self.reports.log.decision(now, self.flow, &decision);
+        if self.is_sender() {
+            self.reports.log.decision(now, self.flow(), &decision);
         }
     }
 
-    fn established(&mut self, _now: Instant) {
-        if self.is_sender {
-            self.reports.established(self.flow, self.now);
+    fn established(&mut self, now: Instant) {
+        if self.is_sender() {
+            self.reports.established(self.flow(), now);
         }
     }
 
     fn finished(&mut self, now: Instant) {
         // nothing waits for it
-        let event = PendingEvent::Finished(self.flow);
+        let event = PendingEvent::Finished(self.flow());
         self.reports.pending.push((now, event));
     }
 }

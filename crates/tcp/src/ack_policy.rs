@@ -115,7 +115,8 @@ impl AckSchedule {
     }
 
     /// Data came in order.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path of a receiver")]
+    #[inline(always)]
     pub(crate) fn on_in_order(&mut self, timers: &mut Timers, now: Instant, data: &InOrder) {
         self.full_segment = self.full_segment.max(u64::from(data.payload));
         let full = u64::from(data.payload) == self.full_segment;
@@ -128,7 +129,8 @@ impl AckSchedule {
     }
 
     /// What came in order, merged or not, is acknowledged now or later.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path of a receiver")]
+    #[inline(always)]
     fn schedule(&mut self, timers: &mut Timers, now: Instant, data: &InOrder) {
         if self.policy == AckPolicy::QuickAck {
             self.estimate_gap(timers, now, data);
@@ -206,12 +208,21 @@ impl AckSchedule {
             self.ato = self.delay_min;
             return;
         }
-        let mut gap = now.saturating_sub(self.last_data);
+        let gap = now.saturating_sub(self.last_data);
+        // where segments follow each other the estimate is the minimum, and stays so
+        let follows = gap + timers.tick() <= self.half_min && gap <= data.rto;
+        if !follows || self.ato != self.half_min * 2 {
+            self.estimate_anew(timers, now, data, gap);
+        }
+    }
+
+    /// The same after a longer gap, or from another estimate.
+    #[inline(never)]
+    fn estimate_anew(&mut self, timers: &Timers, now: Instant, data: &InOrder, mut gap: Duration) {
         if gap + timers.tick() > self.half_min {
             gap = self.gap(timers, now);
         }
         let within = gap <= self.half_min || gap < self.ato;
-        // where segments follow each other the estimate is the minimum, and stays so
         if gap > self.half_min || self.ato != self.half_min * 2 {
             let half = timers.whole_ticks(self.ato / 2);
             if gap <= self.half_min {

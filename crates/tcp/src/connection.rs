@@ -182,7 +182,8 @@ impl Connection {
     }
 
     /// RFC 9293 3.10.7.4 from the acknowledgement on.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path: every packet received")]
+    #[inline(always)]
     pub(crate) fn on_established(
         &mut self,
         now: Instant,
@@ -225,7 +226,7 @@ impl Connection {
                 self.close();
             }
         }
-        if !self.finished && self.is_finished() {
+        if !self.finished && self.is_all_acknowledged() {
             self.finish(now, events);
         }
     }
@@ -303,9 +304,13 @@ impl Connection {
     /// closed, whether both FIN came through as well.
     #[inline]
     pub fn is_finished(&self) -> bool {
-        matches!(self.phase, Phase::Established | Phase::Closed)
-            && self.sender.is_done()
-            && (!self.sender.is_closing() || self.receiver.is_closed())
+        matches!(self.phase, Phase::Established | Phase::Closed) && self.is_all_acknowledged()
+    }
+
+    /// The same after the handshake.
+    #[inline]
+    fn is_all_acknowledged(&self) -> bool {
+        self.sender.is_done() && (!self.sender.is_closing() || self.receiver.is_closed())
     }
 
     /// Whether the peer reset the connection.

@@ -192,7 +192,8 @@ impl Receiver {
     }
 
     /// Takes in the data and FIN of a segment that [`Self::accepts`].
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path of a receiver")]
+    #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
         timers: &mut Timers,

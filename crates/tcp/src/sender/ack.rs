@@ -33,6 +33,20 @@ impl Sender {
             self.peer.update(segment, ack, false);
             return true;
         }
+        self.on_news(timers, now, segment, ack, mere_data, events)
+    }
+
+    /// The same for an acknowledgement up to `ack` that may say anything.
+    #[inline(never)] // what comes with mere data stays short
+    fn on_news(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        segment: &Segment,
+        ack: u64,
+        mere_data: bool,
+        events: &mut impl Events,
+    ) -> bool {
         // what was decided while sending is passed on before this ACK changes the window
         self.pass_decisions(now, events);
         if self.before_ack.is_some() {

@@ -202,7 +202,7 @@ impl Sender {
     /// Whether there was anything to send, and all of it is acknowledged.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
-        self.board.is_empty() && !self.has_unsent() && !self.stream.is_unused()
+        self.board.is_empty() && !self.stream.is_unused() && !self.has_unsent()
     }
 
     /// The value of the timestamp clock.
