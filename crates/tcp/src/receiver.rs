@@ -345,7 +345,8 @@ impl Receiver {
     }
 
     /// A segment with the acknowledgement goes out.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every segment that goes out")]
+    #[inline(always)]
     pub(crate) fn on_acknowledged(&mut self, timers: &mut Timers, now: Instant, with_data: bool) {
         self.acknowledged = self.nxt;
         self.report.on_sent();

@@ -287,7 +287,8 @@ impl Scoreboard {
     }
 
     /// Removes everything below `ack`, which lies above `SND.UNA` and not above `SND.NXT`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path of a sender")]
+    #[inline(always)]
     pub(crate) fn ack(&mut self, ack: u64) -> Acked {
         assert!(self.una < ack && ack <= self.nxt);
         let mut acked = Acked::default();

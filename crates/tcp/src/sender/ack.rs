@@ -332,7 +332,8 @@ impl Sender {
     }
 
     /// Takes what is acknowledged off the scoreboard.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path of a sender")]
+    #[inline(always)]
     fn take_ack(&mut self, facts: &mut AckFacts) -> Acked {
         let acked = self.board.ack(facts.ack);
         facts.acked = acked.amount;
