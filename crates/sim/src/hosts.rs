@@ -71,7 +71,8 @@ impl WayOut<'_> {
 
     /// When a packet that an endpoint sends at `now` reaches its host's NIC, and its class. It is
     /// classified as it reaches the NIC: the wire to the edge delays all packets alike.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as [`transmit`]")]
+    #[inline(always)]
     fn leave(&mut self, now: Instant, endpoint: u32, segment: &Segment) -> (Instant, u8) {
         let host = &mut self.output.host;
         let done = match &mut host.time {
