@@ -204,23 +204,36 @@ fn transmit<P: Simulated, O: Observer<P>>(
             _ => way.leave(now, index, &segment),
         };
         burst = Some((at, class));
-        let header = Header {
-            flow: index / 2,
-            route: endpoint.route,
-            output: NIC,
-            size_bytes: segment.wire_bytes() as u16,
-            ecn: endpoint.connection.codepoint().bits(),
-            class,
-        };
-        endpoint.sent += 1;
-        let content = P::new(segment, endpoint.sent, index % 2 == 1);
-        let departs = network.inject(at, Packet { header, content });
+        let departs = send(network, endpoint, index, &segment, at, class);
         way.take_room();
         endpoint.connection.queued_until(departs, &segment);
     }
     if let Some(deadline) = endpoint.connection.poll_timer() {
         timers.arm(index, deadline.max(now));
     }
+}
+
+/// An endpoint's segment goes to its host's NIC, which it reaches at `at`. Returns when it will have left that.
+#[inline(never)] // the segment is built in one place, and copied from there
+fn send<P: Simulated, O: Observer<P>>(
+    network: &mut Access<'_, P, O>,
+    endpoint: &mut Endpoint,
+    index: u32,
+    segment: &Segment,
+    at: Instant,
+    class: u8,
+) -> Instant {
+    let header = Header {
+        flow: index / 2,
+        route: endpoint.route,
+        output: NIC,
+        size_bytes: segment.wire_bytes() as u16,
+        ecn: endpoint.connection.codepoint().bits(),
+        class,
+    };
+    endpoint.sent += 1;
+    let content = P::new(*segment, endpoint.sent, index % 2 == 1);
+    network.inject(at, Packet { header, content })
 }
 
 /// A datagram looks like a segment without acknowledgement: `seq` counts bytes, as TCP's.
