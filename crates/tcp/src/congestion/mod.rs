@@ -69,7 +69,7 @@ impl Congestion {
     }
 
     /// An ACK acknowledged new data.
-    #[inline]
+    #[inline(never)] // the growth of all algorithms
     pub(crate) fn on_ack(&mut self, sample: &AckSample) {
         self.algorithm.on_ack(&mut self.window, sample);
     }

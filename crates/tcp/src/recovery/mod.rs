@@ -147,15 +147,12 @@ impl Recovery {
         self.tracks_deliveries
     }
 
-    /// Whether an ACK neither concerns an episode nor shows a loss: where SACK blocks alone do, and nothing
-    /// is lost, one without new blocks. Then [`Self::on_ack`] and [`Self::detect`] would change and say nothing.
+    /// Whether an ACK of new data without SACK blocks and without ECE changes nothing here and says nothing:
+    /// outside of an episode, where SACK blocks alone show losses. Then [`Self::on_ack`] and [`Self::detect`]
+    /// need not be asked.
     #[inline]
-    pub(crate) fn is_unconcerned(&self, board: &Scoreboard, ack: &AckFacts) -> bool {
-        self.state == State::Open
-            && self.looks_at_sacks_only
-            && !board.has_lost()
-            && !ack.newly_sacked
-            && !ack.marked
+    pub(crate) fn is_unconcerned(&self, board: &Scoreboard) -> bool {
+        self.state == State::Open && self.looks_at_sacks_only && !board.has_lost()
     }
 
     /// Whether SACK blocks are looked at.

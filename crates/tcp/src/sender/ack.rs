@@ -84,15 +84,12 @@ impl Sender {
         if mere_data {
             return true;
         }
-        let mut facts = AckFacts::new(now, una, ack);
-        self.take_in(&mut facts, segment, window_changed, events);
-        if facts.advances && self.recovery.is_unconcerned(&self.board, &facts) {
-            // most ACKs by far: what follows comes to this where loss recovery has nothing to do
-            self.assert_unconcerned(&facts);
-            self.grow(&facts, State::Open);
-            self.wait_on(timers, now);
+        if ack > una && !segment.options.has_sacks() && self.expects_plain_acks() {
+            self.take_plain_ack(timers, now, segment, ack, events);
             return true;
         }
+        let mut facts = AckFacts::new(now, una, ack);
+        self.take_in(&mut facts, segment, window_changed, events);
         let detected = self.recover(&mut facts, events);
         if old {
             if let Some(wait) = detected.wait {
@@ -109,16 +106,32 @@ impl Sender {
         true
     }
 
-    /// Asks loss recovery all the same, in debug builds.
+    /// Whether an ACK of new data without SACK blocks is [`Self::take_plain_ack`]'s.
     #[inline]
-    fn assert_unconcerned(&mut self, facts: &AckFacts) {
-        let look = self.look(facts);
-        let Self {
-            recovery, board, ..
-        } = self;
-        debug_assert_eq!(recovery.on_ack(board, facts), Outcome::default());
+    fn expects_plain_acks(&self) -> bool {
+        self.recovery.is_unconcerned(&self.board) && self.ecn.is_none()
+    }
+
+    /// What is left of the long way where loss recovery has nothing to do, which is so for most ACKs by far. In
+    /// debug builds it is asked all the same.
+    #[inline]
+    fn take_plain_ack(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        segment: &Segment,
+        ack: u64,
+        events: &mut impl Events,
+    ) {
+        let mut facts = AckFacts::new(now, self.board.una(), ack);
+        self.take_in_amounts(&mut facts, segment, events);
+        let look = self.look(&facts);
+        let (recovery, board) = (&mut self.recovery, &mut self.board);
+        debug_assert_eq!(recovery.on_ack(board, &facts), Outcome::default());
         debug_assert_eq!(recovery.detect(board, look), Detected::default());
         debug_assert!(!recovery.grows_last() && !recovery.reduces_gradually());
+        self.grow(&facts, State::Open);
+        self.wait_on(timers, now);
     }
 
     /// Waits anew for what is still outstanding.
@@ -263,7 +276,8 @@ impl Sender {
     }
 
     /// What the ACK acknowledges and SACKs.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path of a sender")]
+    #[inline(always)]
     fn take_in_amounts(
         &mut self,
         facts: &mut AckFacts,
@@ -273,7 +287,7 @@ impl Sender {
         if facts.advances {
             let acked = self.take_ack(facts);
             facts.rtt = facts.rtt.or_else(|| self.echoed_rtt(facts.now, segment));
-            self.note_rtt(facts, events);
+            self.note_rtt(facts.now, facts.rtt, facts.ack, events);
             facts.segments = self.recovery.newly_delivered(&self.board, acked.segments);
             let counted = u64::from(acked.segments - facts.segments);
             facts.delivered = acked.amount.saturating_sub(counted * self.board.unit());
@@ -357,7 +371,7 @@ impl Sender {
                 None => self.echoed_rtt(now, segment),
             };
         }
-        self.note_rtt(facts, events);
+        self.note_rtt(now, facts.rtt, facts.ack, events);
         if self.rto.samples_sack {
             // congestion control sees that of what was delivered last (`ca_rtt_us`)
             let acked = facts.arrived.and_then(|it| it.sent_once);
@@ -368,11 +382,16 @@ impl Sender {
 
     /// The round-trip time that the ACK shows goes into the timeout.
     #[inline]
-    fn note_rtt(&mut self, facts: &AckFacts, events: &mut impl Events) {
-        match facts.rtt {
+    fn note_rtt(
+        &mut self,
+        now: Instant,
+        rtt: Option<Duration>,
+        ack: u64,
+        events: &mut impl Events,
+    ) {
+        match rtt {
             Some(rtt) => {
-                let now = facts.now;
-                self.rtt.sample(now, rtt, facts.ack, self.board.nxt());
+                self.rtt.sample(now, rtt, ack, self.board.nxt());
                 events.rtt_sample(now, rtt);
             }
             None => self.rtt.no_sample(),
@@ -424,7 +443,8 @@ impl Sender {
 
     /// Reports an ACK to congestion control, which may let the window grow. `state` is that of loss
     /// recovery.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path of a sender")]
+    #[inline(always)]
     fn grow(&mut self, facts: &AckFacts, state: State) {
         let sample = self.ack_sample(facts, state);
         self.congestion.on_ack(&sample);
