@@ -42,13 +42,28 @@ impl Ranges {
     #[inline]
     pub(crate) fn insert(&mut self, new: Range, mut added: impl FnMut(Range, Range)) {
         debug_assert!(new.start < new.end);
+        match self.0.back_mut() {
+            Some(last) if new.start < last.start => self.insert_between(new, added),
+            Some(last) if new.start <= last.end => {
+                let start = last.end;
+                if start < new.end {
+                    last.end = new.end;
+                    let end = new.end;
+                    added(Range { start, end }, *last);
+                }
+            }
+            _ => {
+                added(new, new);
+                self.0.push_back(new);
+            }
+        }
+    }
+
+    /// The same for a range that begins before the last.
+    #[inline(never)]
+    fn insert_between(&mut self, new: Range, mut added: impl FnMut(Range, Range)) {
         // ranges first .. after overlap or touch the new one
-        let first = match self.0.back() {
-            None => 0,
-            Some(last) if last.end < new.start => self.0.len(),
-            Some(last) if last.start <= new.start => self.0.len() - 1,
-            Some(_) => self.0.partition_point(|range| range.end < new.start),
-        };
+        let first = self.0.partition_point(|range| range.end < new.start);
         let mut whole = new;
         let mut after = first;
         while let Some(&range) = self.0.get(after).filter(|range| range.start <= new.end) {
