@@ -78,6 +78,11 @@ impl Scoreboard {
 
     /// The segment that contains `position`, which is outstanding.
     fn find(&self, position: u64) -> u64 {
+        // most often it follows the highest that is SACKed
+        let next = self.highest_sacked[0];
+        if (self.head..self.tail).contains(&next) && self.record(next).start == position {
+            return next;
+        }
         let (mut low, mut high) = (self.head, self.tail);
         while high - low > 1 {
             let middle = low.midpoint(high);
