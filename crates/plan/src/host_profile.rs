@@ -101,8 +101,9 @@ impl HostProfile {
 /// A piece of a distribution between two quantiles.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// its first position
+    /// its first position and its last
     from: u32,
+    to: u32,
     /// the time there
     time_ps: u64,
     /// more time per 2^32 positions
@@ -124,6 +125,7 @@ struct Distribution {
 impl Distribution {
     fn new(levels_ppm: &[u32], times: &LoadTimes) -> Self {
         let position = |ppm: u32| (u64::from(ppm) << 32) / u64::from(WHOLE);
+        let begin = |ppm: u32| u32::try_from(position(ppm)).unwrap_or(u32::MAX);
         let quantiles = &times.quantiles_ps;
         let piece = |i: usize| {
             let from = position(levels_ppm[i]);
@@ -131,7 +133,8 @@ impl Distribution {
             let width = position(levels_ppm[next]) - from;
             let rise = quantiles[next] - quantiles[i];
             Piece {
-                from: u32::try_from(from).unwrap_or(u32::MAX),
+                from: begin(levels_ppm[i]),
+                to: levels_ppm.get(i + 1).map_or(u32::MAX, |it| begin(*it) - 1),
                 time_ps: quantiles[i].as_ps(),
                 // behind the last level there is no more
                 slope_ps: (u128::from(rise.as_ps()) << 32)
@@ -157,8 +160,7 @@ impl Distribution {
     fn at(&self, position: u32) -> Duration {
         let section = position >> (32 - SECTIONS_BITS);
         let mut number = usize::from(self.guide[section as usize]);
-        let begins = |next: &Piece| next.from <= position;
-        while self.pieces.get(number + 1).is_some_and(begins) {
+        while position > self.pieces[number].to {
             number += 1;
         }
         let piece = &self.pieces[number];

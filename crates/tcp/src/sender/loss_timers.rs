@@ -52,14 +52,21 @@ impl Sender {
     /// (`tcp_rearm_rto`).
     #[inline]
     pub(super) fn restart_timer(&mut self, timers: &mut Timers, now: Instant) {
+        if timers.is_running(Timer::TailProbe) || timers.is_running(Timer::Reordering) {
+            self.resume_timer(timers, now);
+        } else {
+            timers.start(Timer::Retransmission, now, self.rtt.rto());
+        }
+    }
+
+    fn resume_timer(&self, timers: &mut Timers, now: Instant) {
         let rto = self.rtt.rto();
-        let replaced = timers.is_running(Timer::TailProbe) || timers.is_running(Timer::Reordering);
         match self.board.head_sent() {
-            Some(sent) if replaced => {
+            Some(sent) => {
                 let end = sent.saturating_add(rto).max(now + Duration::from_us(1));
                 timers.restart(Timer::Retransmission, now, end - now, sent);
             }
-            _ => timers.start(Timer::Retransmission, now, rto),
+            None => timers.start(Timer::Retransmission, now, rto),
         }
     }
 
