@@ -182,10 +182,7 @@ impl Endpoints {
     }
 }
 
-#[expect(
-    clippy::inline_always,
-    reason = "the hot path: what a packet brings about goes on here"
-)]
+#[expect(clippy::inline_always, reason = "the hot path: every packet received")]
 #[inline(always)]
 fn transmit<P: Simulated, O: Observer<P>>(
     network: &mut Access<'_, P, O>,
@@ -213,8 +210,8 @@ fn transmit<P: Simulated, O: Observer<P>>(
     }
 }
 
-/// An endpoint's segment goes to its host's NIC, which it reaches at `at`. Returns when it will have left that.
-#[inline(never)] // the segment is built in one place, and copied from there
+/// Sends an endpoint's segment, which reaches its host's NIC at `at`. Returns when it will have left the NIC.
+#[inline(never)] // the segment stays in one place in memory, and is copied from there as a whole
 fn send<P: Simulated, O: Observer<P>>(
     network: &mut Access<'_, P, O>,
     endpoint: &mut Endpoint,

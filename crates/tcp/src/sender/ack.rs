@@ -1,14 +1,13 @@
-//! What an ACK does: it goes on the scoreboard, its facts go to loss recovery, the window grows or
-//! falls, and the timers are set again (Linux: `tcp_ack`).
+//! What an ACK does: it goes on the scoreboard (`ack_facts`), its facts go to loss recovery, the window grows
+//! or falls, and the timers are set again (Linux: `tcp_ack`).
 
-use fairport_units::{Duration, Instant};
+use fairport_units::Instant;
 
 use super::Sender;
 use crate::congestion::AckSample;
-use crate::recovery::{AckFacts, Change, Detected, Dsack, Look, NewData, Outcome, State};
+use crate::recovery::{AckFacts, Change, Detected, Look, Outcome, State};
 use crate::report::Events;
-use crate::scoreboard::Acked;
-use crate::segment::{Flags, SackBlock, Segment};
+use crate::segment::{Flags, Segment};
 use crate::seq;
 use crate::timers::Timers;
 
@@ -36,8 +35,8 @@ impl Sender {
         self.on_news(timers, now, segment, ack, mere_data, events)
     }
 
-    /// The same for an acknowledgement up to `ack` that may say anything.
-    #[inline(never)] // what comes with mere data stays short
+    /// The same where more than the window may be of interest.
+    #[inline(never)] // so that the path of mere data stays short
     fn on_news(
         &mut self,
         timers: &mut Timers,
@@ -106,14 +105,14 @@ impl Sender {
         true
     }
 
-    /// Whether an ACK of new data without SACK blocks is [`Self::take_plain_ack`]'s.
+    /// Whether an ACK of new data without SACK blocks takes the short path, [`Self::take_plain_ack`].
     #[inline]
     fn expects_plain_acks(&self) -> bool {
         self.recovery.is_unconcerned(&self.board) && self.ecn.is_none()
     }
 
-    /// What is left of the long way where loss recovery has nothing to do, which is so for most ACKs by far. In
-    /// debug builds it is asked all the same.
+    /// Takes an ACK that loss recovery has nothing to do with, as most: the same steps without those that would
+    /// change nothing. Debug builds check that they would not.
     #[inline]
     fn take_plain_ack(
         &mut self,
@@ -244,201 +243,6 @@ impl Sender {
             newly_sacked: facts.newly_sacked,
             idle: !facts.new_data.unsent,
         }
-    }
-
-    /// Puts the ACK on the scoreboard and collects what it says.
-    #[inline]
-    fn take_in(
-        &mut self,
-        facts: &mut AckFacts,
-        segment: &Segment,
-        window_changed: bool,
-        events: &mut impl Events,
-    ) {
-        let is_marked = self.ecn.is_some() && segment.flags.contains(Flags::ECE);
-        facts.marked = is_marked && facts.ack >= facts.from;
-        facts.echoed = segment.options.timestamps().map(|it| it.ecr);
-        if self.recovery.asks_for_new_data() {
-            facts.new_data = NewData {
-                unsent: self.has_unsent(),
-                fits: self.peer.room(self.board.nxt()) > 0,
-            };
-        }
-        if self.recovery.tracks_deliveries() {
-            self.take_in_deliveries(facts, segment, events);
-        } else {
-            self.take_in_amounts(facts, segment, events);
-        }
-        facts.is_duplicate = !facts.advances
-            && !facts.newly_sacked
-            && !window_changed
-            && segment.sequence_length() == 0;
-    }
-
-    /// What the ACK acknowledges and SACKs.
-    #[expect(clippy::inline_always, reason = "the hot path of a sender")]
-    #[inline(always)]
-    fn take_in_amounts(
-        &mut self,
-        facts: &mut AckFacts,
-        segment: &Segment,
-        events: &mut impl Events,
-    ) {
-        if facts.advances {
-            let acked = self.take_ack(facts);
-            facts.rtt = facts.rtt.or_else(|| self.echoed_rtt(facts.now, segment));
-            self.note_rtt(facts.now, facts.rtt, facts.ack, events);
-            facts.segments = self.recovery.newly_delivered(&self.board, acked.segments);
-            let counted = u64::from(acked.segments - facts.segments);
-            facts.delivered = acked.amount.saturating_sub(counted * self.board.unit());
-        }
-        if self.recovery.uses_sack() && segment.options.has_sacks() {
-            facts.newly_sacked = self.take_sacks(segment);
-        }
-    }
-
-    /// The same, and which transmissions arrived.
-    #[inline(never)]
-    fn take_in_deliveries(
-        &mut self,
-        facts: &mut AckFacts,
-        segment: &Segment,
-        events: &mut impl Events,
-    ) {
-        let now = facts.now;
-        let left = self.board.outstanding() - self.board.sacked();
-        let trusted = now.earlier_by(self.recovery.reordering().min_rtt());
-        // RFC 8985 6.2 step 2 looks at the echo as well, which the kernel does not; that of an ACK
-        // above a gap is older than what is SACKed
-        let since = self.clock.since(now, facts.echoed.unwrap_or(0));
-        let echoed_at = since.map(|since| now.earlier_by(since));
-        let highest = self
-            .board
-            .begin_ack(echoed_at.map_or(trusted, |at| trusted.min(at + self.clock.tick())));
-        if facts.advances {
-            let acked = self.take_ack(facts);
-            facts.segments = acked.segments;
-        }
-        self.board.trust(trusted);
-        facts.newly_sacked = self.take_sacks(segment);
-        let arrived = self.board.arrived(highest);
-        facts.arrived = Some(arrived);
-        if self.rto.samples_sack {
-            facts.sack_rtt = arrived
-                .sacked
-                .map(|(first, last)| (now - first, now - last));
-        }
-        if facts.advances || facts.sack_rtt.is_some() {
-            self.sample_rtt(facts, segment, events);
-        }
-        facts.delivered = left - (self.board.outstanding() - self.board.sacked());
-        match self.board.unit() {
-            // as the kernel counts: what was SACKed before is not delivered again
-            1 => facts.segments = facts.delivered as u32,
-            unit if !facts.advances => facts.segments = facts.delivered.div_ceil(unit) as u32,
-            _ => {}
-        }
-        facts.dsack = self.duplicate_sack(facts.ack, segment);
-        if facts.dsack.is_some() && self.recovery.counts_duplicates() {
-            facts.delivered += self.board.unit();
-            facts.segments += 1;
-        }
-    }
-
-    /// Takes what is acknowledged off the scoreboard.
-    #[expect(clippy::inline_always, reason = "the hot path of a sender")]
-    #[inline(always)]
-    fn take_ack(&mut self, facts: &mut AckFacts) -> Acked {
-        let acked = self.board.ack(facts.ack);
-        facts.acked = acked.amount;
-        facts.once = !acked.retransmitted;
-        facts.rtt = acked
-            .sent
-            .filter(|_| facts.once)
-            .map(|sent| facts.now - sent);
-        self.rto.timeouts = 0;
-        acked
-    }
-
-    /// Takes the round-trip time that the ACK shows: of what it acknowledges (Karn's rule), or else of what
-    /// it SACKs, or else by the timestamp that it echoes (`tcp_ack_update_rtt`).
-    #[inline]
-    fn sample_rtt(&mut self, facts: &mut AckFacts, segment: &Segment, events: &mut impl Events) {
-        let now = facts.now;
-        if facts.rtt.is_none() {
-            facts.rtt = match facts.sack_rtt {
-                Some((first, _)) => Some(first),
-                None => self.echoed_rtt(now, segment),
-            };
-        }
-        self.note_rtt(now, facts.rtt, facts.ack, events);
-        if self.rto.samples_sack {
-            // congestion control sees that of what was delivered last (`ca_rtt_us`)
-            let acked = facts.arrived.and_then(|it| it.sent_once);
-            let acked = acked.filter(|_| facts.once).map(|sent| now - sent);
-            facts.rtt = facts.sack_rtt.map(|(_, last)| last).or(acked).or(facts.rtt);
-        }
-    }
-
-    /// The round-trip time that the ACK shows goes into the timeout.
-    #[inline]
-    fn note_rtt(
-        &mut self,
-        now: Instant,
-        rtt: Option<Duration>,
-        ack: u64,
-        events: &mut impl Events,
-    ) {
-        match rtt {
-            Some(rtt) => {
-                self.rtt.sample(now, rtt, ack, self.board.nxt());
-                events.rtt_sample(now, rtt);
-            }
-            None => self.rtt.no_sample(),
-        }
-    }
-
-    /// Takes in the SACK blocks; true if they report anything new.
-    fn take_sacks(&mut self, segment: &Segment) -> bool {
-        let mut new = false;
-        for block in segment.options.sacks() {
-            new |= self.board.sack(block);
-        }
-        new
-    }
-
-    /// The first block reports a duplicate if it is below the ACK or within the second (RFC 2883
-    /// 4.1, 4.2; `tcp_check_dsack`).
-    fn duplicate_sack(&self, ack: u64, segment: &Segment) -> Option<Dsack> {
-        let mut blocks = segment.options.sacks();
-        let position = |block: SackBlock| {
-            let start = seq::unwrap(ack, block.start);
-            (start, seq::unwrap(ack, block.end))
-        };
-        let (start, end) = position(blocks.next()?);
-        let duplicate = start < ack
-            || blocks
-                .next()
-                .map(position)
-                .is_some_and(|(from, to)| from <= start && end <= to);
-        if !duplicate || start >= end || start < self.stream.start || end > self.board.nxt() {
-            return None;
-        }
-        let segments = (end - start).div_ceil(u64::from(self.stream.payload));
-        let believed = self.recovery.believes(segments, self.counters.retransmits);
-        believed.then(|| Dsack {
-            late_by: self.board.repeated_late_by(start),
-            end,
-            segments: segments.min(u64::from(u32::MAX)) as u32,
-        })
-    }
-
-    /// What the timestamps option says of a round trip (RFC 7323 4): where a segment was
-    /// retransmitted, the echo shows which transmission is acknowledged.
-    #[cold]
-    fn echoed_rtt(&self, now: Instant, segment: &Segment) -> Option<Duration> {
-        let timestamps = segment.options.timestamps()?;
-        self.clock.since(now, timestamps.ecr)
     }
 
     /// Reports an ACK to congestion control, which may let the window grow. `state` is that of loss

@@ -59,6 +59,7 @@ impl Sender {
         }
     }
 
+    /// The retransmission timer takes its place back from another.
     fn resume_timer(&self, timers: &mut Timers, now: Instant) {
         let rto = self.rtt.rto();
         match self.board.head_sent() {

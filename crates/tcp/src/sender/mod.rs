@@ -1,7 +1,8 @@
-//! The sending half. What an ACK does is in `ack`, what a loss does to the window in `episode`, what a
-//! timeout does in `timeout`, what goes out in `transmit`.
+//! The sending half. What an ACK says is in `ack_facts`, what it does in `ack`, what a loss does to the window in
+//! `episode`, what a timeout does in `timeout`, what goes out in `transmit`.
 
 mod ack;
+mod ack_facts;
 mod ecn;
 mod episode;
 mod info;

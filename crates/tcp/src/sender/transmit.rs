@@ -62,7 +62,7 @@ impl Sender {
     }
 
     /// What goes before other data in an episode of recovery: F-RTO's new data, or lost segments.
-    #[inline(never)] // seldom, and many instructions
+    #[inline(never)] // seldom
     fn poll_in_episode(
         &mut self,
         timers: &mut Timers,
