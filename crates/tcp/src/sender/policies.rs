@@ -60,7 +60,8 @@ impl Policies {
 
 impl Sender {
     /// Whether the pacer or the host holds back what is to be sent.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as [`Self::poll`]")]
+    #[inline(always)]
     pub(super) fn is_held(&mut self, timers: &mut Timers, now: Instant) -> bool {
         let amid_burst = self
             .policies
