@@ -28,7 +28,11 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
     /// A host sends a packet, which reaches its NIC at `at`: not before the present, and not
     /// before the packet that it sent last. Returns when its last bit leaves the NIC;
     /// [`Instant::NEVER`] if the NIC's queue was full.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot loop: a copy for each of two callers"
+    )]
+    #[inline(always)]
     pub fn inject(&mut self, at: Instant, mut packet: Packet<P>) -> Instant {
         let Self { fabric, region } = self;
         let (route, port) = region.passages.enter(&fabric.routes, packet.header.route);

@@ -23,16 +23,24 @@ impl Passages {
     }
 
     /// The route that a packet takes that carries `start`: the index of its first hop, and its output port.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot loop: what few packets need of it is apart"
+    )]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, routes: &Routes, start: u32) -> (u32, PortId) {
         let index = match routes.sprayed(start) {
             None => start,
-            Some((place, starts)) => {
-                let stream = self.streams[place].as_mut().expect("a set that was added");
-                starts[stream.up_to(starts.len() as u64 - 1) as usize]
-            }
+            Some((place, starts)) => self.draw(place, starts),
         };
         (index + 1, routes.output(index + 1))
+    }
+
+    /// Where the route begins that a packet of a sprayed flow takes.
+    #[inline(never)]
+    fn draw(&mut self, place: usize, starts: &[u32]) -> u32 {
+        let stream = self.streams[place].as_mut().expect("a set that was added");
+        starts[stream.up_to(starts.len() as u64 - 1) as usize]
     }
 
     /// A packet has come to the hop that is counted there.
