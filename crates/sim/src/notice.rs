@@ -10,36 +10,61 @@ use crate::shared::{AtomicU64, Mutex, MutexGuard, Ordering};
 ///
 /// What is sent before the clock moves is in the mailbox before a reader can see the new clock. So a reader of first
 /// the clock and then the mail has all that the clock promises.
-#[repr(align(128))] // two cache lines, which come together
 pub(crate) struct Notice<T> {
     /// nothing more happens in the domain before
-    clock: AtomicU64,
+    clock: Apart<AtomicU64>,
     /// by domain: what goes there
-    mail: Vec<Mutex<Vec<T>>>,
+    mail: Vec<Apart<Mutex<Vec<T>>>>,
 }
+
+/// On two cache lines of its own, which come together: whoever waits for one thing does not slow down those who write
+/// another.
+#[repr(align(128))]
+struct Apart<T>(T);
 
 impl<T> Notice<T> {
     /// For so many domains.
     pub(crate) fn new(domains: usize) -> Self {
         Self {
-            clock: AtomicU64::new(0),
-            mail: (0..domains).map(|_| Mutex::new(Vec::new())).collect(),
+            clock: Apart(AtomicU64::new(0)),
+            mail: (0..domains)
+                .map(|_| Apart(Mutex::new(Vec::new())))
+                .collect(),
         }
     }
 
     /// Nothing more happens in the domain before this instant.
     pub(crate) fn clock(&self) -> Instant {
-        Instant::from_ps(self.clock.load(Ordering::Acquire))
+        Instant::from_ps(self.clock.0.load(Ordering::Acquire))
     }
 
     /// Moves the clock, after all that was sent before.
     pub(crate) fn set_clock(&self, clock: Instant) {
-        self.clock.store(clock.as_ps(), Ordering::Release);
+        self.clock.0.store(clock.as_ps(), Ordering::Release);
     }
 
-    /// What the domain has sent to this one, to add to or to take.
-    pub(crate) fn mail(&self, to: usize) -> MutexGuard<'_, Vec<T>> {
-        self.mail[to].lock().unwrap_or_else(PoisonError::into_inner)
+    /// Sends what is in `batch` to a domain, and leaves it empty.
+    pub(crate) fn send(&self, to: usize, batch: &mut Vec<T>) {
+        if batch.is_empty() {
+            return;
+        }
+        let mut mail = self.mail(to);
+        if mail.is_empty() {
+            std::mem::swap(&mut *mail, batch);
+        } else {
+            mail.append(batch);
+        }
+    }
+
+    /// Takes what the domain has sent to this one into `batch`, which is empty. Lists change places, so that nobody
+    /// waits while another copies.
+    pub(crate) fn take_mail(&self, to: usize, batch: &mut Vec<T>) {
+        std::mem::swap(&mut *self.mail(to), batch);
+    }
+
+    fn mail(&self, to: usize) -> MutexGuard<'_, Vec<T>> {
+        let mail = self.mail[to].0.lock();
+        mail.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -57,14 +82,16 @@ mod model {
             let near = Arc::clone(&notice);
             let sender = thread::spawn(move || {
                 for due in [10, 20] {
-                    near.mail(0).push(due);
+                    near.send(0, &mut vec![due]);
                     near.set_clock(Instant::from_ps(due + 1));
                 }
             });
             let mut got = Vec::new();
             for _ in 0..2 {
                 let clock = notice.clock().as_ps();
-                got.append(&mut notice.mail(0));
+                let mut batch = Vec::new();
+                notice.take_mail(0, &mut batch);
+                got.append(&mut batch);
                 let sent = [10, 20].into_iter().filter(|due| *due < clock).count();
                 assert!(got.len() >= sent, "{got:?} at {clock}");
             }

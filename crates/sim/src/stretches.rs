@@ -29,8 +29,8 @@ const WITHOUT_END: Budget = Budget {
     packet_hops: u64::MAX,
     timers: u64::MAX,
 };
-/// A domain says how far it is after this part of the lookahead: the others still have the rest to do.
-const TURN: u64 = 2;
+/// A domain says so many times in each lookahead how far it is: the others still have the rest to do.
+const PARTS: u64 = 3;
 /// A stretch is so many lookaheads long at most, and then it is seen whether the slice is over. Where nothing
 /// happens, clocks move by one lookahead at a time, but a stretch begins with something that does.
 const STRETCH: u64 = 1_000;
@@ -96,8 +96,9 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
             self.run_at_once(domains);
         }
         // what was sent to a domain that was at the end already
+        let mut batch = Vec::new();
         for (number, domain) in domains.iter_mut().enumerate() {
-            self.collect(number, domain);
+            self.collect(number, domain, &mut batch);
         }
     }
 
@@ -116,15 +117,22 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
     /// One stretch with these domains, from this number on.
     fn run(&self, first: usize, domains: &mut [Domain<P, O>]) {
         let until = Instant::from_ps(self.until.load(Ordering::Relaxed));
+        let mut batch = Vec::new();
         let mut looks = 0;
         loop {
             let mut is_over = true;
             let mut goes_on = false;
             for (number, domain) in (first..).zip(&mut *domains) {
-                let before = self.notices[number].clock();
-                let clock = self.take_turn(number, domain, until);
+                // the others' clocks before their mail: what was sent before a clock was set is there
+                let safe = self.safe_until(number);
+                let mut clock = self.notices[number].clock();
+                // Otherwise it has done what it may. It writes nothing then, so that the others keep
+                // what they read in their caches.
+                if clock < safe && clock <= until {
+                    clock = self.take_turn(number, domain, &mut batch, until, safe);
+                    goes_on = true;
+                }
                 is_over &= clock > until;
-                goes_on |= clock > before;
             }
             if is_over {
                 return;
@@ -139,32 +147,50 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         }
     }
 
-    /// Takes what has crossed into a domain.
-    fn collect(&self, number: usize, domain: &mut Domain<P, O>) {
-        for notice in &self.notices {
-            domain.network.receive_crossings(&mut notice.mail(number));
+    /// Domains other than this one.
+    fn others(&self, number: usize) -> impl Iterator<Item = usize> {
+        (0..self.notices.len()).filter(move |other| *other != number)
+    }
+
+    /// Nothing comes from the others before this instant.
+    fn safe_until(&self, number: usize) -> Instant {
+        let clocks = self.others(number).map(|other| self.notices[other].clock());
+        clocks.min().unwrap_or(Instant::NEVER) + self.lookahead
+    }
+
+    /// Takes what has crossed into a domain. `batch` is empty, before and afterwards.
+    fn collect(&self, number: usize, domain: &mut Domain<P, O>, batch: &mut Vec<Crossing<P>>) {
+        for other in self.others(number) {
+            self.notices[other].take_mail(number, batch);
+            domain.network.receive_crossings(batch);
         }
     }
 
-    /// A domain goes on as far as the others allow, for one turn at most. Returns its clock.
-    fn take_turn(&self, number: usize, domain: &mut Domain<P, O>, until: Instant) -> Instant {
-        let others = || (0..self.notices.len()).filter(|other| *other != number);
-        // the clocks before the mail: what was sent before a clock was set is there
-        let clocks = others().map(|other| self.notices[other].clock());
-        let safe = clocks.min().unwrap_or(Instant::NEVER) + self.lookahead;
-        self.collect(number, domain);
-        let next = domain.next_effect();
+    /// A domain goes on to what is `safe` or to the end of the stretch, and shows now and then how far it is. Returns
+    /// its clock.
+    fn take_turn(
+        &self,
+        number: usize,
+        domain: &mut Domain<P, O>,
+        batch: &mut Vec<Crossing<P>>,
+        until: Instant,
+        safe: Instant,
+    ) -> Instant {
+        self.collect(number, domain, batch);
         let last = until.min(safe.earlier_by(Duration::from_ps(1)));
-        if next <= last {
-            domain.advance(last.min(next + self.lookahead / TURN), WITHOUT_END);
-            for to in others() {
-                let mut mail = self.notices[number].mail(to);
-                domain.network.drain_outbox(to as u16, &mut mail);
+        loop {
+            let next = domain.next_effect();
+            let clock = next.min(safe);
+            self.notices[number].set_clock(clock);
+            if next > last {
+                return clock;
+            }
+            domain.advance(last.min(next + self.lookahead / PARTS), WITHOUT_END);
+            for to in self.others(number) {
+                domain.network.drain_outbox(to as u16, batch);
+                self.notices[number].send(to, batch);
             }
         }
-        let clock = domain.next_effect().min(safe);
-        self.notices[number].set_clock(clock);
-        clock
     }
 }
 
