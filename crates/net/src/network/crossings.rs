@@ -13,6 +13,7 @@ use crate::packet::Packet;
 use crate::partition::Partition;
 use crate::pool::Handle;
 use crate::port::{Kind, OutputPort};
+use crate::prefetch::prefetch;
 use crate::topology::{PortId, Topology};
 
 /// A packet on a cut link.
@@ -25,14 +26,22 @@ pub struct Crossing<P: Copy> {
     packet: Packet<P>,
 }
 
+/// A packet on a cut link, still in its own region. It is copied when the outbox is drained: by then its content, which
+/// nobody has read since its host sent it, is in the cache.
+#[derive(Clone, Copy)]
+struct Sent {
+    from: PortId,
+    handle: Handle,
+}
+
 /// What a region knows of the others.
-pub(super) struct Crossings<P: Copy> {
+pub(super) struct Crossings {
     /// by port: the region at the far end, where that is another; empty where there are no other regions
     far_region: Vec<Option<u16>>,
     /// the cut ports of this region that decide at departures
     scheduled: Vec<PortId>,
-    /// by region
-    outbox: Vec<Vec<Crossing<P>>>,
+    /// by region: what goes there
+    outbox: Vec<Vec<Sent>>,
     /// when the first packet of all outboxes is due
     first_due: Instant,
     /// packets that have gone to other regions, and that have come from there
@@ -40,7 +49,7 @@ pub(super) struct Crossings<P: Copy> {
     pub(super) come: u64,
 }
 
-impl<P: Copy> Crossings<P> {
+impl Crossings {
     /// Of a region that is the whole network.
     pub(super) fn none() -> Self {
         Self {
@@ -92,15 +101,19 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let crossings = &mut self.crossings;
         let to = crossings.far_region[from.0 as usize].expect("a cut port");
         let due = self.packets.transits[handle.index()].entry.due;
-        let packet = self.packets.get(handle);
+        self.packets.prefetch_content(handle);
         crossings.first_due = crossings.first_due.min(due);
         crossings.gone += 1;
-        crossings.outbox[usize::from(to)].push(Crossing { from, due, packet });
+        crossings.outbox[usize::from(to)].push(Sent { from, handle });
     }
 
     /// Forgets the packets of a cut port that are at the far end by now.
     pub(super) fn forget_crossed(&mut self, from: PortId) {
         let now = self.now; // a host's packet may reach its port later
+        debug_assert!(
+            now < self.crossings.first_due,
+            "a packet is still to be copied"
+        );
         let link = &mut self.ports[from.0 as usize].link;
         while link
             .next_due(&self.packets.transits)
@@ -114,6 +127,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// Packets come from another region, in order of time at each link. None is due yet.
     pub(super) fn receive_crossings(&mut self, crossings: &mut Vec<Crossing<P>>) {
         self.crossings.come += crossings.len() as u64;
+        // another core has written them
+        crossings.iter().for_each(prefetch);
         for Crossing { from, due, packet } in crossings.drain(..) {
             let handle = self.packets.put(&packet);
             let link = &mut self.ports[from.0 as usize].link;
@@ -124,11 +139,17 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// Moves what has crossed into that region behind what is in `batch`. A caller that does so for one
-    /// region does so for all.
+    /// Puts copies of what has crossed into that region behind what is in `batch`, before any of it is due. A caller that
+    /// does so for one region does so for all.
     pub(super) fn drain_outbox(&mut self, region: u16, batch: &mut Vec<Crossing<P>>) {
         self.crossings.first_due = Instant::NEVER;
-        batch.append(&mut self.crossings.outbox[usize::from(region)]);
+        let packets = &self.packets;
+        let outbox = self.crossings.outbox[usize::from(region)].drain(..);
+        batch.extend(outbox.map(|Sent { from, handle }| Crossing {
+            from,
+            due: packets.transits[handle.index()].entry.due,
+            packet: packets.get(handle),
+        }));
     }
 
     /// All that happens until `now` has happened: cut ports choose what they choose until then.

@@ -113,7 +113,7 @@ pub struct Region<P: Copy, O: Observer<P>> {
     /// no packet is forwarded ahead beyond this
     pub(super) ahead_until: Instant,
     pub(super) packets: Pool<P>,
-    pub(super) crossings: Crossings<P>,
+    pub(super) crossings: Crossings,
     pub(super) ingress_arrivals: Vec<u64>,
     pub(super) passages: Passages,
     pub(super) lookahead: Lookahead,
