@@ -236,6 +236,9 @@ macro_rules! time_cells {
 
 time_cells!(Instant, Duration);
 
+/// In so many parts a table's rows become columns: it needs that much more memory than its rows alone.
+pub(crate) const PARTS: usize = 16;
+
 /// Declares a table: the struct of its columns, the struct of one row, and its name.
 ///
 /// `Drops` of `Drop` in `"drops"` gets `Drops::push(Drop { .. })`, `Drops::ROW_BYTES` (what one row
@@ -296,11 +299,18 @@ macro_rules! table {
                 struct Columns {
                     $($column: Vec<<$type as $crate::column::Cell>::Stored>,)+
                 }
-                let rows = self.rows.len();
-                let mut columns = Columns { $($column: Vec::with_capacity(rows),)+ };
-                for ($($column,)+) in self.rows {
-                    $(columns.$column.push($column);)+
+                let mut rows = self.rows;
+                let mut columns = Columns { $($column: Vec::with_capacity(rows.len()),)+ };
+                // From the end, so that rows give their memory back while columns take theirs: the largest table
+                // decides how much a run needs at most.
+                let part = rows.len().div_ceil($crate::column::PARTS);
+                while !rows.is_empty() {
+                    for ($($column,)+) in rows.drain(rows.len().saturating_sub(part)..).rev() {
+                        $(columns.$column.push($column);)+
+                    }
+                    rows.shrink_to_fit();
                 }
+                $(columns.$column.reverse();)+
                 $crate::column::Table {
                     name: Self::NAME,
                     columns: vec![$((

@@ -38,6 +38,12 @@ unsafe impl GlobalAlloc for Counting {
         count(-layout.size().cast_signed());
         unsafe { System.dealloc(pointer, layout) }
     }
+
+    // the system moves or cuts large blocks by their pages: they are not there twice
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        count(new_size.cast_signed() - layout.size().cast_signed());
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
 }
 
 #[global_allocator]
