@@ -262,6 +262,8 @@ macro_rules! table {
         #[derive(Clone, Default)]
         pub struct $table {
             rows: Vec<($(<$type as $crate::column::Cell>::Stored,)+)>,
+            /// tables whose rows come behind these
+            behind: Vec<Self>,
         }
 
         impl $table {
@@ -274,7 +276,7 @@ macro_rules! table {
 
             /// No rows, with room for so many.
             pub fn with_capacity(rows: usize) -> Self {
-                Self { rows: Vec::with_capacity(rows) }
+                Self { rows: Vec::with_capacity(rows), behind: Vec::new() }
             }
 
             /// Adds a row.
@@ -283,9 +285,10 @@ macro_rules! table {
                 self.rows.push(($($crate::column::Cell::store(row.$column),)+));
             }
 
-            /// Adds the rows of another such table.
-            pub fn append(&mut self, mut other: Self) {
-                self.rows.append(&mut other.rows);
+            /// Adds the rows of another such table behind all rows of this one. They stay where they are until the
+            /// table is finished, for a copy would need room for both.
+            pub fn append(&mut self, other: Self) {
+                self.behind.push(other);
             }
 
             /// The columns' names and types.
@@ -311,13 +314,17 @@ macro_rules! table {
                     rows.shrink_to_fit();
                 }
                 $(columns.$column.reverse();)+
-                $crate::column::Table {
+                let mut table = $crate::column::Table {
                     name: Self::NAME,
                     columns: vec![$((
                         stringify!($column),
                         <$type as $crate::column::Cell>::column(columns.$column),
                     ),)+],
+                };
+                for more in self.behind {
+                    table.append(more.into_table());
                 }
+                table
             }
         }
     };
