@@ -10,7 +10,7 @@ use fairport_tcp::{Counters, Decision, Timeout};
 use fairport_units::{Duration, Instant};
 
 use crate::column::Table;
-use crate::rtt::{RttHistogram, RttSummary};
+use crate::rtt::{RttHistogram, RttSummary, WatchedRtt};
 use crate::series::Progress;
 use crate::tables::{DecisionRow, Decisions, RttBin, RttBins, TimeoutRow, Timeouts};
 
@@ -29,10 +29,8 @@ pub struct FlowRecord {
     pub counters: Counters,
     /// within the measurement
     rtt: RttSummary,
-    /// histogram of the samples; none: the flow is not watched
-    histogram: Option<RttHistogram>,
-    /// since the last row of the series
-    rtt_interval: RttSummary,
+    /// none: the flow is not watched
+    watched: Option<Box<WatchedRtt>>,
     /// bytes that had arrived when the measurement began
     arrived_before: u64,
     /// bytes that had arrived when it ended
@@ -47,8 +45,7 @@ impl FlowRecord {
             progress: Progress::default(),
             counters: Counters::default(),
             rtt: RttSummary::EMPTY,
-            histogram: is_watched.then(RttHistogram::new),
-            rtt_interval: RttSummary::EMPTY,
+            watched: is_watched.then(Box::default),
             arrived_before: 0,
             arrived_by_end: 0,
         }
@@ -59,9 +56,10 @@ impl FlowRecord {
         &self.rtt
     }
 
-    /// RTT samples since this was asked last.
+    /// RTT samples of a watched flow since this was asked last.
     pub fn take_interval(&mut self) -> RttSummary {
-        std::mem::replace(&mut self.rtt_interval, RttSummary::EMPTY)
+        let watched = self.watched.as_mut();
+        watched.map_or(RttSummary::EMPTY, |it| std::mem::take(&mut it.interval))
     }
 
     /// Adds what another log has of the same flow: of its other end, in another region. What had arrived
@@ -73,8 +71,8 @@ impl FlowRecord {
         self.progress.arrived_bytes += other.progress.arrived_bytes;
         self.counters = self.counters + other.counters;
         self.rtt = self.rtt.and(other.rtt);
-        if let (Some(own), Some(more)) = (&mut self.histogram, &other.histogram) {
-            own.absorb(more);
+        if let (Some(own), Some(more)) = (&mut self.watched, &other.watched) {
+            own.histogram.absorb(&more.histogram);
         }
     }
 
@@ -151,11 +149,13 @@ impl FlowLog {
     pub fn rtt_sample(&mut self, flow: u32, rtt: Duration) {
         let is_measured = self.to == Instant::NEVER;
         let record = &mut self.flows[flow as usize];
-        record.rtt_interval.add(rtt);
         if is_measured {
             record.rtt.add(rtt);
-            if let Some(histogram) = &mut record.histogram {
-                histogram.add(rtt);
+        }
+        if let Some(watched) = &mut record.watched {
+            watched.interval.add(rtt);
+            if is_measured {
+                watched.histogram.add(rtt);
             }
         }
     }
@@ -210,8 +210,8 @@ impl FlowLog {
         for (flow, progress) in self.flows.iter_mut().zip(progress) {
             flow.arrived_before = progress.arrived_bytes;
             flow.rtt = RttSummary::EMPTY;
-            if let Some(histogram) = &mut flow.histogram {
-                histogram.clear();
+            if let Some(watched) = &mut flow.watched {
+                watched.histogram.clear();
             }
         }
     }
@@ -242,7 +242,8 @@ impl FlowLog {
     pub fn into_tables(self) -> [Table; 3] {
         let mut bins = RttBins::default();
         for (flow, record) in (0..).zip(&self.flows) {
-            for (rtt_s, samples) in record.histogram.iter().flat_map(RttHistogram::bins) {
+            let histogram = record.watched.iter().map(|it| &it.histogram);
+            for (rtt_s, samples) in histogram.flat_map(RttHistogram::bins) {
                 bins.push(RttBin {
                     flow,
                     rtt_s,
@@ -316,15 +317,23 @@ mod tests {
         receiver.arrived_before = 7;
         for (end, ms) in [(&mut sender, 4), (&mut receiver, 6)] {
             end.rtt.add(Duration::from_ms(ms));
-            let samples = end.histogram.as_mut().expect("it is watched");
-            samples.add(Duration::from_ms(ms));
+            let watched = end.watched.as_mut().expect("it is watched");
+            watched.histogram.add(Duration::from_ms(ms));
         }
         sender.absorb(&receiver);
         assert_eq!(sender.established_at, Instant::from_ms(2));
         assert_eq!(sender.finished_at, Instant::from_ms(9));
         assert_eq!(sender.progress, progress(1020, 1530));
         assert!((sender.rtt().mean_s() - 0.005).abs() < 1e-12);
-        assert_eq!(sender.histogram.expect("it is watched").bins().count(), 2);
+        assert_eq!(
+            sender
+                .watched
+                .expect("it is watched")
+                .histogram
+                .bins()
+                .count(),
+            2
+        );
         assert_eq!(sender.arrived_before, 0);
     }
 

@@ -64,6 +64,21 @@ impl RttSummary {
     }
 }
 
+impl Default for RttSummary {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+/// What is recorded of the RTT samples of a watched flow besides their summary.
+#[derive(Default)]
+pub(crate) struct WatchedRtt {
+    /// within the measurement
+    pub(crate) histogram: RttHistogram,
+    /// since the last row of the series
+    pub(crate) interval: RttSummary,
+}
+
 /// Bins per octave: a bin is 2^-7 = 0.8 % of its octave's start wide.
 const BINS_LOG2: u32 = 7;
 /// 2^19 ps is about half a microsecond; what is shorter falls into the first bin.
