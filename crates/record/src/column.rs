@@ -10,6 +10,8 @@
 
 use fairport_units::{Duration, Instant};
 
+use crate::order::Order;
+
 /// A column of one table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
@@ -70,16 +72,13 @@ impl Column {
         }
     }
 
-    /// Row `i` is from now on what row `order[i]` was.
-    fn reorder(&mut self, order: &[u32]) {
-        fn reordered<T: Copy>(values: &[T], order: &[u32]) -> Vec<T> {
-            order.iter().map(|row| values[*row as usize]).collect()
-        }
+    /// Row `i` is from now on what row `order.of[i]` was.
+    fn reorder(&mut self, order: &Order) {
         match self {
-            Self::U8(values) => *values = reordered(values, order),
-            Self::U32(values) => *values = reordered(values, order),
-            Self::U64(values) => *values = reordered(values, order),
-            Self::F64(values) => *values = reordered(values, order),
+            Self::U8(values) => order.apply(values),
+            Self::U32(values) => order.apply(values),
+            Self::U64(values) => order.apply(values),
+            Self::F64(values) => order.apply(values),
         }
     }
 }
@@ -135,12 +134,13 @@ impl Table {
         let key = |row: &u32| (times[*row as usize], numbers[*row as usize]);
         let compare = |a: &u32, b: &u32| {
             let ((a_time, a_number), (b_time, b_number)) = (key(a), key(b));
-            a_time.total_cmp(&b_time).then(a_number.cmp(&b_number))
+            let by_key = a_time.total_cmp(&b_time).then(a_number.cmp(&b_number));
+            by_key.then(a.cmp(b))
         };
         let mut order: Vec<u32> = (0..times.len() as u32).collect();
         if !order.is_sorted_by(|a, b| compare(a, b).is_le()) {
-            order.sort_by(compare);
-            self.reorder(&order);
+            order.sort_unstable_by(compare);
+            self.reorder(order);
         }
         self
     }
@@ -153,9 +153,10 @@ impl Table {
     }
 
     /// Row `i` is from now on what row `order[i]` was.
-    pub(crate) fn reorder(&mut self, order: &[u32]) {
+    fn reorder(&mut self, order: Vec<u32>) {
+        let order = Order::new(order);
         for (_, column) in &mut self.columns {
-            column.reorder(order);
+            column.reorder(&order);
         }
     }
 }
@@ -343,5 +344,19 @@ mod tests {
         column.append(Column::U32(vec![5, 6]));
         assert!(!column.is_empty());
         assert_eq!(column.len(), 3);
+    }
+
+    #[test]
+    fn rows_of_one_time_and_number_stay_in_their_order() {
+        let table = Table {
+            name: "rows",
+            columns: vec![
+                ("time_s", Column::F64(vec![2.0, 1.0, 2.0, 1.0, 2.0])),
+                ("port", Column::U32(vec![7, 8, 6, 8, 7])),
+                ("row", Column::U8(vec![0, 1, 2, 3, 4])),
+            ],
+        };
+        let sorted = table.in_order_of(["time_s", "port"]);
+        assert_eq!(sorted.column("row"), Some(&Column::U8(vec![1, 3, 2, 0, 4])));
     }
 }

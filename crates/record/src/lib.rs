@@ -15,6 +15,7 @@ mod counter;
 mod fingerprint;
 mod flow_log;
 pub mod laws;
+mod order;
 mod packet_log;
 mod ports;
 mod recorded;
