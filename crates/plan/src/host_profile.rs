@@ -6,6 +6,7 @@
 //! together, after one drawn time.
 
 use std::array;
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 use fairport_net::BuildError;
@@ -277,9 +278,9 @@ impl MeasuredHost {
         let times = &self.tables.0[answer as usize];
         let random = self.stream.up_to(u64::MAX);
         let position = &mut self.positions[answer as usize];
-        if u64::from(random as u32) >= times.correlation {
-            *position = (random >> 32) as u32;
-        }
+        let repeats = u64::from(random as u32) < times.correlation;
+        // it cannot be foreseen, so nothing branches on it
+        *position = select_unpredictable(repeats, *position, (random >> 32) as u32);
         times.after(self.gap).at(*position)
     }
 }
