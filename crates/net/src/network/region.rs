@@ -18,6 +18,9 @@ use crate::prefetch::prefetch;
 use crate::routing::Routes;
 use crate::topology::{NodeId, PortId};
 
+/// So many packet-hops later it is seen again how many links are busy.
+const FIT_HOPS: u64 = 1 << 14;
+
 /// How many of the next packets have their memory fetched ahead.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lookahead {
@@ -29,9 +32,6 @@ pub(super) enum Lookahead {
 }
 
 impl Lookahead {
-    /// So many packet-hops later it is seen again what pays.
-    const HOPS: u64 = 1 << 14;
-
     /// What pays in a network of so many ports with so many busy links.
     ///
     /// Measured on fat-trees: many flows to one receiver keep 55 links busy at most, whatever the network, and need the
@@ -117,8 +117,8 @@ pub struct Region<P: Copy, O: Observer<P>> {
     pub(super) ingress_arrivals: Vec<u64>,
     pub(super) passages: Passages,
     pub(super) lookahead: Lookahead,
-    /// that of then holds until so many packet-hops
-    lookahead_until: u64,
+    /// so many packet-hops after the start it is seen again what fits the number of busy links
+    fits_until: u64,
     pub(super) events: EventQueue,
     pub(super) now: Instant,
     pub(super) arbiter: Arbiter,
@@ -156,7 +156,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         Self {
             events: EventQueue::new(ports.len(), typical_span),
             lookahead: Lookahead::None,
-            lookahead_until: 0,
+            fits_until: 0,
             ports,
             scheduled,
             buffers: Vec::new(),
@@ -185,10 +185,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         hops: u64,
         hosts: &mut impl Hosts<P, O>,
     ) {
-        if self.packet_hops >= self.lookahead_until {
-            let busy_links = self.events.occupied_slots();
-            self.lookahead = Lookahead::over(self.ports.len(), busy_links);
-            self.lookahead_until = self.packet_hops + Lookahead::HOPS;
+        if self.packet_hops >= self.fits_until {
+            self.fit();
         }
         let enough = self.packet_hops.saturating_add(hops);
         let after = |hosts: &_| until.min(Hosts::<P, O>::horizon(hosts)) + Duration::from_ps(1);
@@ -211,6 +209,15 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 self.enqueue(fabric, time, taken.output, taken.ingress, taken.handle);
             }
         }
+    }
+
+    /// Sees how many links are busy, and has the event queue and the fetching ahead fit that.
+    #[inline(never)]
+    fn fit(&mut self) {
+        let busy_links = self.events.occupied_slots();
+        self.events.fit(busy_links);
+        self.lookahead = Lookahead::over(self.ports.len(), busy_links);
+        self.fits_until = self.packet_hops + FIT_HOPS;
     }
 
     /// Has fetched, while the present arrival is dealt with, what the next packets will need: the next one's
