@@ -209,9 +209,12 @@ impl AckSchedule {
             return;
         }
         let gap = now.saturating_sub(self.last_data);
-        // where segments follow each other the estimate is the minimum, and stays so
-        let follows = gap + timers.tick() <= self.half_min && gap <= data.rto;
-        if !follows || self.ato != self.half_min * 2 {
+        // where segments follow each other the estimate settles at the minimum or, since half of it is
+        // rounded down, a tick below
+        let (tick, least) = (timers.tick(), self.half_min * 2);
+        let follows = gap + tick <= self.half_min && gap <= data.rto;
+        let settled = self.ato == least || self.ato + tick == least;
+        if !follows || !settled {
             self.estimate_anew(timers, now, data, gap);
         }
     }
