@@ -308,8 +308,8 @@ impl EventQueue {
 /// k = 16, with four times as many entries, half a span saves 2 % more.
 fn shift(typical_span: Duration, entries: u32) -> u32 {
     let half_spans = match entries {
-        ..100 => 8,
-        ..400 => 2,
+        0..64 => 8,
+        64..400 => 2,
         _ => 1,
     };
     let width = half_spans * (typical_span / 2).as_ps() / SLOTS as u64;
