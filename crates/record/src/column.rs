@@ -283,6 +283,7 @@ macro_rules! table {
             /// Adds a row.
             #[inline]
             pub fn push(&mut self, row: $row) {
+                debug_assert!(self.behind.is_empty(), "rows of other tables come last");
                 self.rows.push(($($crate::column::Cell::store(row.$column),)+));
             }
 
