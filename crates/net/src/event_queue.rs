@@ -148,12 +148,9 @@ impl EventQueue {
     pub fn second(&self) -> Option<(u32, u32)> {
         let Entry { time, id, .. } = self.first;
         let behind = self.nodes.get(id as usize)?.next;
-        let id = if behind == NIL {
-            let index = (time.as_ps() >> self.shift) as usize % SLOTS;
-            self.heads[self.occupied_slot(index, !1 << (index % 64))]
-        } else {
-            behind
-        };
+        let index = (time.as_ps() >> self.shift) as usize % SLOTS;
+        let in_next_slot = self.heads[self.occupied_slot(index, !1 << (index % 64))];
+        let id = select_unpredictable(behind == NIL, in_next_slot, behind);
         Some((id, self.nodes.get(id as usize)?.note))
     }
 
@@ -200,14 +197,11 @@ impl EventQueue {
         let nodes = &self.nodes[..];
         let next = nodes[id as usize].next;
         self.heads[index] = next;
-        self.first = if next == NIL {
-            let word = index / 64;
-            self.occupied[word] &= !(1 << (index % 64));
-            self.busy &= !(u64::from(self.occupied[word] == 0) << word);
-            self.search(nodes, index)
-        } else {
-            Entry::new(nodes, next)
-        };
+        // whether a slot holds a second entry cannot be foreseen, so nothing branches on that
+        let word = index / 64;
+        self.occupied[word] &= !(u64::from(next == NIL) << (index % 64));
+        self.busy &= !(u64::from(self.occupied[word] == 0) << word);
+        self.first = self.search(nodes, index);
         Some((time, id))
     }
 
