@@ -251,13 +251,9 @@ impl FlowLog {
                 });
             }
         }
-        let mut decisions = self.decisions.into_table().in_order_of(["time_s", "flow"]);
+        let mut decisions = self.decisions.into_table();
         decisions.truncate(MOST_DECISIONS as usize);
-        [
-            self.timeouts.into_table().in_order_of(["end_s", "flow"]),
-            decisions,
-            bins.into_table(),
-        ]
+        [self.timeouts.into_table(), decisions, bins.into_table()]
     }
 }
 
