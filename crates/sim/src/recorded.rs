@@ -134,7 +134,8 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
             (log, log.flow(flow))
         });
         let live = self.live(flow, Side::Sender);
-        let counters = live.map_or(sender.1.counters, LiveFlow::counters);
+        let done = &self.lives[flow as usize].done;
+        let counters = live.map_or(done.counters, LiveFlow::counters);
         let delivered_bytes = self.progress(flow).delivered_bytes;
         let application = &planned.spec.application;
         let is_complete =
