@@ -1,16 +1,7 @@
-//! Typed columns, and the tables that they make up.
-//!
-//! While a run goes on, a table is a vector of rows, so that a row costs a cache line or two. The
-//! macro `table!` declares it from the columns' names and types: [`crate::tables`] is the one place
-//! where a table is defined. At its end the table becomes a [`Table`]: columns of plain
-//! numbers.
+//! Typed columns, and the tables that they make up: what a run leaves.
 //!
 //! A column's unit is the end of its name (`_s`, `_bytes`, `_bps`, `_ppm`). A value that does not
 //! exist is NaN in a column of f64, and the largest number of the type in one of integers.
-
-use fairport_units::{Duration, Instant};
-
-use crate::order::Order;
 
 /// A column of one table.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,13 +63,16 @@ impl Column {
         }
     }
 
-    /// Row `i` is from now on what row `order.of[i]` was.
-    fn reorder(&mut self, order: &Order) {
+    /// Row `i` is from now on what row `order[i]` was.
+    fn reorder(&mut self, order: &[u32]) {
+        fn of<T: Copy>(values: &[T], order: &[u32]) -> Vec<T> {
+            order.iter().map(|row| values[*row as usize]).collect()
+        }
         match self {
-            Self::U8(values) => order.apply(values),
-            Self::U32(values) => order.apply(values),
-            Self::U64(values) => order.apply(values),
-            Self::F64(values) => order.apply(values),
+            Self::U8(values) => *values = of(values, order),
+            Self::U32(values) => *values = of(values, order),
+            Self::U64(values) => *values = of(values, order),
+            Self::F64(values) => *values = of(values, order),
         }
     }
 }
@@ -140,7 +134,9 @@ impl Table {
         let mut order: Vec<u32> = (0..times.len() as u32).collect();
         if !order.is_sorted_by(|a, b| compare(a, b).is_le()) {
             order.sort_unstable_by(compare);
-            self.reorder(order);
+            for (_, column) in &mut self.columns {
+                column.reorder(&order);
+            }
         }
         self
     }
@@ -151,188 +147,7 @@ impl Table {
             column.truncate(rows);
         }
     }
-
-    /// Row `i` is from now on what row `order[i]` was.
-    fn reorder(&mut self, order: Vec<u32>) {
-        let order = Order::new(order);
-        for (_, column) in &mut self.columns {
-            column.reorder(&order);
-        }
-    }
 }
-
-/// What a column may hold.
-pub trait Cell {
-    /// how it is stored while the run goes on
-    type Stored: Copy;
-
-    /// Stores a value.
-    fn store(self) -> Self::Stored;
-
-    /// The column of the values stored.
-    fn column(stored: Vec<Self::Stored>) -> Column;
-}
-
-/// Cells that are stored as they are.
-macro_rules! plain_cells {
-    ($($type:ty => $column:ident),+) => {$(
-        impl Cell for $type {
-            type Stored = Self;
-
-            #[inline]
-            fn store(self) -> Self {
-                self
-            }
-
-            fn column(stored: Vec<Self>) -> Column {
-                Column::$column(stored)
-            }
-        }
-    )+};
-}
-
-plain_cells!(u8 => U8, u32 => U32, u64 => U64, f64 => F64);
-
-/// Integers that may be missing: the largest number means none.
-macro_rules! optional_cells {
-    ($($type:ty => $column:ident),+) => {$(
-        impl Cell for Option<$type> {
-            type Stored = $type;
-
-            #[inline]
-            fn store(self) -> $type {
-                self.unwrap_or(<$type>::MAX)
-            }
-
-            fn column(stored: Vec<$type>) -> Column {
-                Column::$column(stored)
-            }
-        }
-    )+};
-}
-
-optional_cells!(u32 => U32, u64 => U64);
-
-/// In s; `NEVER` is a time that does not exist.
-macro_rules! time_cells {
-    ($($type:ty),+) => {$(
-        impl Cell for $type {
-            type Stored = Self;
-
-            #[inline]
-            fn store(self) -> Self {
-                self
-            }
-
-            fn column(stored: Vec<Self>) -> Column {
-                let seconds = |time: Self| match time {
-                    Self::NEVER => f64::NAN,
-                    time => time.as_secs_f64(),
-                };
-                Column::F64(stored.into_iter().map(seconds).collect())
-            }
-        }
-    )+};
-}
-
-time_cells!(Instant, Duration);
-
-/// In so many parts a table's rows become columns: it needs that much more memory than its rows alone.
-pub(crate) const PARTS: usize = 16;
-
-/// Declares a table: the struct of its columns, the struct of one row, and its name.
-///
-/// `Drops` of `Drop` in `"drops"` gets `Drops::push(Drop { .. })`, `Drops::ROW_BYTES` (what one row
-/// takes in memory, from the columns' types) and `Drops::into_table()`.
-macro_rules! table {
-    (
-        $(#[$about:meta])*
-        $table:ident of $row:ident in $name:literal {
-            $($(#[$doc:meta])* $column:ident: $type:ty,)+
-        }
-    ) => {
-        $(#[$about])*
-        ///
-        /// One row of the table:
-        #[derive(Clone, Copy, Debug)]
-        pub struct $row {
-            $($(#[$doc])* pub $column: $type,)+
-        }
-
-        $(#[$about])*
-        #[derive(Clone, Default)]
-        pub struct $table {
-            rows: Vec<($(<$type as $crate::column::Cell>::Stored,)+)>,
-            /// tables whose rows come behind these
-            behind: Vec<Self>,
-        }
-
-        impl $table {
-            /// The table's name.
-            pub const NAME: &'static str = $name;
-
-            /// What one row takes in memory, bytes.
-            pub const ROW_BYTES: u64 =
-                size_of::<($(<$type as $crate::column::Cell>::Stored,)+)>() as u64;
-
-            /// No rows, with room for so many.
-            pub fn with_capacity(rows: usize) -> Self {
-                Self { rows: Vec::with_capacity(rows), behind: Vec::new() }
-            }
-
-            /// Adds a row.
-            #[inline]
-            pub fn push(&mut self, row: $row) {
-                debug_assert!(self.behind.is_empty(), "rows of other tables come last");
-                self.rows.push(($($crate::column::Cell::store(row.$column),)+));
-            }
-
-            /// Adds the rows of another such table behind all rows of this one. They stay where they are until the
-            /// table is finished, for a copy would need room for both.
-            pub fn append(&mut self, other: Self) {
-                self.behind.push(other);
-            }
-
-            /// The columns' names and types.
-            pub fn columns() -> Vec<(&'static str, &'static str)> {
-                let empty = Self::default().into_table();
-                empty.columns.iter().map(|(name, column)| (*name, column.dtype())).collect()
-            }
-
-            /// The finished table.
-            pub fn into_table(self) -> $crate::column::Table {
-                struct Columns {
-                    $($column: Vec<<$type as $crate::column::Cell>::Stored>,)+
-                }
-                let mut rows = self.rows;
-                let mut columns = Columns { $($column: Vec::with_capacity(rows.len()),)+ };
-                // From the end, so that rows give their memory back while columns take theirs: the largest table
-                // decides how much a run needs at most.
-                let part = rows.len().div_ceil($crate::column::PARTS);
-                while !rows.is_empty() {
-                    for ($($column,)+) in rows.drain(rows.len().saturating_sub(part)..).rev() {
-                        $(columns.$column.push($column);)+
-                    }
-                    rows.shrink_to_fit();
-                }
-                $(columns.$column.reverse();)+
-                let mut table = $crate::column::Table {
-                    name: Self::NAME,
-                    columns: vec![$((
-                        stringify!($column),
-                        <$type as $crate::column::Cell>::column(columns.$column),
-                    ),)+],
-                };
-                for more in self.behind {
-                    table.append(more.into_table());
-                }
-                table
-            }
-        }
-    };
-}
-
-pub(crate) use table;
 
 #[cfg(test)]
 mod tests {

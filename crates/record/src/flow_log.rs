@@ -6,7 +6,7 @@
 //! arrived before the measurement counts when the hole is filled, and goodput cannot exceed the line
 //! by more than the packet whose last bit arrives first.
 
-use fairport_tcp::{Counters, Decision, Timeout};
+use fairport_tcp::{Decision, Timeout};
 use fairport_units::{Duration, Instant};
 
 use crate::column::Table;
@@ -23,10 +23,6 @@ pub struct FlowRecord {
     pub established_at: Instant,
     /// when the last byte of what the sender wrote was delivered; [`Instant::NEVER`]: not yet
     pub finished_at: Instant,
-    /// what its receiver had received when the flow was over
-    pub progress: Progress,
-    /// what the sender did until the flow was over
-    pub counters: Counters,
     /// within the measurement
     rtt: RttSummary,
     /// none: the flow is not watched
@@ -42,8 +38,6 @@ impl FlowRecord {
         Self {
             established_at: Instant::NEVER,
             finished_at: Instant::NEVER,
-            progress: Progress::default(),
-            counters: Counters::default(),
             rtt: RttSummary::EMPTY,
             watched: is_watched.then(Box::default),
             arrived_before: 0,
@@ -67,9 +61,6 @@ impl FlowRecord {
     fn absorb(&mut self, other: &Self) {
         self.established_at = self.established_at.min(other.established_at);
         self.finished_at = self.finished_at.min(other.finished_at);
-        self.progress.delivered_bytes += other.progress.delivered_bytes;
-        self.progress.arrived_bytes += other.progress.arrived_bytes;
-        self.counters = self.counters + other.counters;
         self.rtt = self.rtt.and(other.rtt);
         if let (Some(own), Some(more)) = (&mut self.watched, &other.watched) {
             own.histogram.absorb(&more.histogram);
@@ -251,13 +242,9 @@ impl FlowLog {
                 });
             }
         }
-        let mut decisions = self.decisions.into_table().in_order_of(["time_s", "flow"]);
+        let mut decisions = self.decisions.into_table();
         decisions.truncate(MOST_DECISIONS as usize);
-        [
-            self.timeouts.into_table().in_order_of(["end_s", "flow"]),
-            decisions,
-            bins.into_table(),
-        ]
+        [self.timeouts.into_table(), decisions, bins.into_table()]
     }
 }
 
@@ -311,8 +298,6 @@ mod tests {
         let [mut sender, mut receiver] = [true, true].map(FlowRecord::new);
         sender.established_at = Instant::from_ms(3);
         receiver.established_at = Instant::from_ms(2);
-        sender.progress = progress(1000, 1500);
-        receiver.progress = progress(20, 30);
         receiver.finished_at = Instant::from_ms(9);
         receiver.arrived_before = 7;
         for (end, ms) in [(&mut sender, 4), (&mut receiver, 6)] {
@@ -323,7 +308,6 @@ mod tests {
         sender.absorb(&receiver);
         assert_eq!(sender.established_at, Instant::from_ms(2));
         assert_eq!(sender.finished_at, Instant::from_ms(9));
-        assert_eq!(sender.progress, progress(1020, 1530));
         assert!((sender.rtt().mean_s() - 0.005).abs() < 1e-12);
         assert_eq!(
             sender

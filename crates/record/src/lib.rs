@@ -9,17 +9,18 @@
 //! Of a packet's content it knows what the trait [`Content`] says: a sequence number, and what goes
 //! into the fingerprint.
 
+pub mod cell;
 pub mod column;
 mod content;
 mod counter;
 mod fingerprint;
 mod flow_log;
 pub mod laws;
-mod order;
 mod packet_log;
 mod ports;
 mod recorded;
 mod recorder;
+mod rows;
 mod rtt;
 mod series;
 pub mod tables;

@@ -13,10 +13,6 @@ use crate::fingerprint::PortFingerprint;
 use crate::tables::{DroppedPacket, Drops, MarkedPacket, Marks};
 use crate::trace::Trace;
 
-/// A port that catches up with its departures reports them late; those of one port and instant stay in the
-/// order in which it reported them.
-const BY_PORT: [&str; 2] = ["time_s", "port"];
-
 /// The observer of a run's network, whatever its packets hold.
 ///
 /// A host that is behind with sending decides about packets that its NIC will see later, perhaps
@@ -104,9 +100,10 @@ impl Recorder {
 
     /// The tables of packets: drops, marks, trace.
     pub fn into_tables(self) -> [Table; 3] {
+        drop(self.by_flow);
         [
-            self.drops.into_table().in_order_of(BY_PORT),
-            self.marks.into_table().in_order_of(BY_PORT),
+            self.drops.into_table(),
+            self.marks.into_table(),
             self.trace.into_table(self.end),
         ]
     }

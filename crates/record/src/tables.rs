@@ -5,7 +5,7 @@
 
 use fairport_units::{Duration, Instant};
 
-use crate::column::table;
+use crate::rows::table;
 
 mod packets;
 
@@ -142,7 +142,7 @@ table! {
 
 table! {
     /// The retransmission timeouts: one row per expiry.
-    Timeouts of TimeoutRow in "timeouts" {
+    Timeouts of TimeoutRow in "timeouts" by end_s, flow {
         /// the flow
         flow: u32,
         /// since when it waited
@@ -162,7 +162,7 @@ table! {
 
 table! {
     /// What the senders of watched flows decided: why a window or a phase changed.
-    Decisions of DecisionRow in "decisions" {
+    Decisions of DecisionRow in "decisions" by time_s, flow {
         /// when
         time_s: Instant,
         /// the flow
@@ -292,9 +292,10 @@ mod tests {
 
     #[test]
     fn a_row_takes_what_its_columns_take() {
-        assert_eq!(QueueRows::ROW_BYTES, 8 + 4 + 8 + 8 + 4);
-        assert_eq!(SeriesRows::ROW_BYTES, 8 + 4 + 9 * 8 + 4);
-        assert_eq!(Decisions::ROW_BYTES, 8 + 4 + 1 + 1 + 3 * 8 + 2);
-        assert_eq!(Drops::ROW_BYTES, 8 + 5 * 4 + 1 + 4 * 8 + 3);
+        assert_eq!(QueueRows::ROW_BYTES, 8 + 3 * 4 + 4);
+        assert_eq!(SeriesRows::ROW_BYTES, 6 * 8 + 5 * 4 + 4);
+        assert_eq!(Decisions::ROW_BYTES, 8 + 4 + 1 + 1 + 3 * 4 + 6);
+        assert_eq!(Drops::ROW_BYTES, 8 + 9 * 4 + 1 + 3);
+        assert_eq!(Drops::COLUMN_BYTES, 8 + 5 * 4 + 1 + 4 * 8);
     }
 }

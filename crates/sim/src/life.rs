@@ -1,7 +1,20 @@
 //! What is kept of a flow besides its connection and its record.
 
 use fairport_plan::flow::Application;
+use fairport_record::Progress;
+use fairport_tcp::Counters;
 use fairport_units::Instant;
+
+/// What a flow had done when it was given up.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Done {
+    /// packets that both ends had sent and received
+    pub(crate) packets: (u64, u64),
+    /// what its receiver had received
+    pub(crate) progress: Progress,
+    /// what its sender had done
+    pub(crate) counters: Counters,
+}
 
 /// What is kept of a flow from its start to the end of the run.
 pub(crate) struct Life {
@@ -9,8 +22,8 @@ pub(crate) struct Life {
     open_ends: u8,
     /// when the last end had finished
     over_at: Instant,
-    /// packets that both ends had sent and received when the flow was given up
-    pub(crate) packets: (u64, u64),
+    /// nothing, until it is given up
+    pub(crate) done: Done,
 }
 
 impl Life {
@@ -19,7 +32,7 @@ impl Life {
         Self {
             open_ends: if application.stays_open() { 0 } else { 2 },
             over_at: Instant::NEVER,
-            packets: (0, 0),
+            done: Done::default(),
         }
     }
 

@@ -17,7 +17,7 @@ use fairport_tcp::Connection;
 use fairport_units::Instant;
 
 use crate::flow::{Endpoint, LiveFlow, Side, TcpFlow};
-use crate::life::Life;
+use crate::life::{Done, Life};
 use crate::reports::PendingEvent;
 use crate::simulation::Simulation;
 use crate::udp::UdpFlow;
@@ -228,7 +228,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             let live = self.domains[number].hosts.live[flow as usize].as_ref();
             live.map_or((0, 0), LiveFlow::packets)
         });
-        ends.fold(self.lives[flow as usize].packets, |sum, end| {
+        ends.fold(self.lives[flow as usize].done.packets, |sum, end| {
             (sum.0 + end.0, sum.1 + end.1)
         })
     }
@@ -275,26 +275,15 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
 
     /// A flow's record is closed, its connection freed, and its routes are given back.
     fn give_up(&mut self, flow: u32) {
-        let (progress, packets) = (self.progress(flow), self.packets(flow));
-        let sender = self.domain_at(flow, Side::Sender);
-        let receiver = self.domain_at(flow, Side::Receiver);
         let live = self
             .live(flow, Side::Sender)
             .expect("a flow is given up once");
         let (counters, routes) = (live.counters(), live.routes());
-        self.domains[sender]
-            .hosts
-            .reports
-            .log
-            .flow_mut(flow)
-            .counters = counters;
-        self.domains[receiver]
-            .hosts
-            .reports
-            .log
-            .flow_mut(flow)
-            .progress = progress;
-        self.lives[flow as usize].packets = packets;
+        self.lives[flow as usize].done = Done {
+            packets: self.packets(flow),
+            progress: self.progress(flow),
+            counters,
+        };
         for domain in &mut self.domains {
             domain.hosts.live[flow as usize] = None;
             for end in [2 * flow, 2 * flow + 1] {

@@ -21,16 +21,10 @@ pub fn memory_bytes(plan: &Plan) -> u64 {
         expected.flows.saturating_mul(FLOW_BYTES),
         expected.watched_flows.saturating_mul(WATCHED_BYTES),
         expected.port_pairs.saturating_mul(COUNT_BYTES),
-        table_bytes(expected.series_rows, SeriesRows::ROW_BYTES),
-        table_bytes(expected.queue_rows, QueueRows::ROW_BYTES),
-        table_bytes(expected.drops, Drops::ROW_BYTES),
-        table_bytes(decisions, Decisions::ROW_BYTES),
+        SeriesRows::memory_bytes(expected.series_rows),
+        QueueRows::memory_bytes(expected.queue_rows),
+        Drops::memory_bytes(expected.drops),
+        Decisions::memory_bytes(decisions),
     ];
     parts.into_iter().fold(0, u64::saturating_add)
-}
-
-/// A table's rows, in a vector that doubles as it grows, and the columns that they become.
-fn table_bytes(rows: u64, row_bytes: u64) -> u64 {
-    let room = rows.checked_next_power_of_two().unwrap_or(u64::MAX);
-    room.saturating_add(rows).saturating_mul(row_bytes)
 }

@@ -6,7 +6,8 @@ use fairport_net::topology::Port;
 use fairport_plan::flow::Side;
 use fairport_record::tables::{Flow, Flows, LoggedPackets};
 use fairport_record::{
-    Fingerprint, PortFingerprint, Recorded, Simulated, Table, Watcher, names, ports,
+    Fingerprint, FlowLog, PortFingerprint, Recorded, Recorder, Simulated, Table, Watcher, names,
+    ports,
 };
 use fairport_units::Duration;
 
@@ -26,29 +27,12 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
         self.assert_conservation_by_flow();
         let mut names = names();
         names.push(("port", self.port_names()));
-        let ports = ports(
-            |port| {
-                let network = self.network_of(port);
-                (network, network.observer().recorder())
-            },
-            self.duration,
-            &self.flows_through,
-            &self.clock_errors_ppb,
-        );
         let fingerprint = Fingerprint::new(self.port_states().into_iter());
         let packet_hops = self.packet_hops();
         let timers_fired: u64 = self.domains.iter().map(|it| it.hosts.timers_fired).sum();
-        let mut tables = vec![self.flows(), ports];
-        tables.extend(self.workloads.log.tables());
-        tables.extend([self.series.into_table(), self.queue.into_table()]);
-        let mut domains = self.domains.into_iter();
-        let first = domains.next().expect("there is a domain");
-        let mut log = first.hosts.reports.log;
-        let mut recorder = first.network.into_observer().into_recorder();
-        for domain in domains {
-            log.absorb(domain.hosts.reports.log);
-            recorder.absorb(domain.network.into_observer().into_recorder());
-        }
+        let simulated = self.duration;
+        // a table of drops takes most of the memory when it is made: the simulation is gone by then
+        let (mut tables, log, recorder) = self.into_parts();
         let (measure_from, measure_to) = (log.from(), log.to());
         let decisions_left_out = log.decisions_left_out();
         tables.extend(log.into_tables());
@@ -61,11 +45,36 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
             events: packet_hops + timers_fired,
             measure_from,
             measure_to,
-            simulated: self.duration,
+            simulated,
             decisions_left_out,
             names,
             tables,
         }
+    }
+
+    /// The tables of flows, ports, rounds and requests and those of series, and what all domains have recorded.
+    fn into_parts(self) -> (Vec<Table>, FlowLog, Recorder) {
+        let ports = ports(
+            |port| {
+                let network = self.network_of(port);
+                (network, network.observer().recorder())
+            },
+            self.duration,
+            &self.flows_through,
+            &self.clock_errors_ppb,
+        );
+        let mut tables = vec![self.flows(), ports];
+        tables.extend(self.workloads.log.tables());
+        tables.extend([self.series.into_table(), self.queue.into_table()]);
+        let mut domains = self.domains.into_iter();
+        let first = domains.next().expect("there is a domain");
+        let mut log = first.hosts.reports.log;
+        let mut recorder = first.network.into_observer().into_recorder();
+        for domain in domains {
+            log.absorb(domain.hosts.reports.log);
+            recorder.absorb(domain.network.into_observer().into_recorder());
+        }
+        (tables, log, recorder)
     }
 
     /// What is kept of every port, in the order of the topology's.
@@ -125,7 +134,8 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
             (log, log.flow(flow))
         });
         let live = self.live(flow, Side::Sender);
-        let counters = live.map_or(sender.1.counters, LiveFlow::counters);
+        let done = &self.lives[flow as usize].done;
+        let counters = live.map_or(done.counters, LiveFlow::counters);
         let delivered_bytes = self.progress(flow).delivered_bytes;
         let application = &planned.spec.application;
         let is_complete =

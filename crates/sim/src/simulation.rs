@@ -246,7 +246,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         let domain = &self.domains[self.domain_at(flow, Side::Receiver)];
         match &domain.hosts.live[flow as usize] {
             Some(live) => live.progress(),
-            None => domain.hosts.reports.log.flow(flow).progress,
+            None => self.lives[flow as usize].done.progress,
         }
     }
 

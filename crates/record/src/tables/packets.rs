@@ -2,12 +2,12 @@
 
 use fairport_units::Instant;
 
-use crate::column::table;
+use crate::rows::table;
 
 table! {
     /// The packets that were dropped, with the running counts from which drop runs and blackouts are
     /// found.
-    Drops of DroppedPacket in "drops" {
+    Drops of DroppedPacket in "drops" by time_s, port {
         /// when
         time_s: Instant,
         /// at which output port
@@ -35,7 +35,7 @@ table! {
 
 table! {
     /// The packets that were marked.
-    Marks of MarkedPacket in "marks" {
+    Marks of MarkedPacket in "marks" by time_s, port {
         /// when
         time_s: Instant,
         /// at which output port
@@ -116,7 +116,7 @@ mod tests {
                 seq: 0,
             });
         }
-        let table = marks.into_table().in_order_of(["time_s", "port"]);
+        let table = marks.into_table();
         let times = Column::F64(vec![1.0, 1.0, 1.0, 2.0, 3.0]);
         assert_eq!(table.column("time_s"), Some(&times));
         let flows = Column::U32(vec![11, 12, 13, 20, 30]);
