@@ -84,7 +84,11 @@ impl<P: Copy> Pool<P> {
     }
 
     /// Stores the packet.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the header is written field by field: one copied as a whole waits for its fields"
+    )]
+    #[inline(always)]
     pub(crate) fn put(&mut self, packet: &Packet<P>) -> Handle {
         if let Some(handle) = self.free.pop() {
             self.transits[handle.index()].header = packet.header;
