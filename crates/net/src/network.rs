@@ -93,14 +93,20 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.fabric.fed_ahead_by = self.region.forward_ahead(feeders, sampled, until);
     }
 
-    /// Confines this network to a region of the partition: packets move through ports of its nodes alone.
+    /// Confines this network to a region of the partition, in a run until `end`: packets move through its ports alone.
     /// Every region of the partition has a network of its own, with the same ports and routes, and what
     /// crosses from one into another is carried by their owner.
     ///
     /// # Panics
     /// If a packet has arrived, or packets are forwarded ahead already.
-    pub fn confine(&mut self, topology: &Topology, partition: &Partition, region: u16) {
-        self.region.confine(topology, partition, region);
+    pub fn confine(
+        &mut self,
+        topology: &Topology,
+        partition: &Partition,
+        region: u16,
+        end: Instant,
+    ) {
+        self.region.confine(topology, partition, region, end);
     }
 
     /// All that happens until the instant `until`, inclusive, has happened in this region: what is chosen

@@ -78,11 +78,11 @@ fn two_regions(topology: &Topology, is_scheduled: bool) -> (Partition, [Bench; 2
     let lookahead =
         |id| drop_tail_port(id, 4, GIGABIT, Duration::from_us(1)).lookahead(Framing::ETHERNET);
     let lookaheads: Vec<Duration> = ports.map(lookahead).collect();
-    let partition = Partition::new(topology, &lookaheads, 2);
+    let partition = Partition::new(topology, &lookaheads, false, 2);
     assert_eq!(partition.regions(), 2);
     let regions = [0, 1].map(|number| {
         let mut bench = region_bench(topology, is_scheduled);
-        bench.network.confine(topology, &partition, number);
+        bench.network.confine(topology, &partition, number, Instant::NEVER);
         bench
     });
     (partition, regions)
@@ -149,7 +149,7 @@ proptest! {
         let end = whole.network.now();
         whole.network.settle(end);
         for id in (0..topology.ports().len() as u32).map(PortId) {
-            let own = &mut regions[usize::from(partition.region(topology.port(id).node))];
+            let own = &mut regions[usize::from(partition.port_region(id))];
             own.network.settle(end);
             prop_assert_eq!(rows(own, id), rows(&whole, id));
             prop_assert_eq!(own.network.totals(id), whole.network.totals(id));

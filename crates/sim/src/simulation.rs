@@ -175,10 +175,10 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
                     .sample(samples.len(), |flow| samples[flow as usize]);
             }
             Tick::QueueSample => {
-                let (topology, partition) = (&self.topology, &self.partition);
+                let partition = &self.partition;
                 let domains = &mut self.domains;
                 self.queue.sample(|port, now| {
-                    let region = partition.region(topology.port(port).node);
+                    let region = partition.port_region(port);
                     domains[usize::from(region)].network.backlog(port, now)
                 });
             }
@@ -231,7 +231,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
 
     /// The network to which a port belongs.
     pub(crate) fn network_of(&self, port: PortId) -> &Network<P, O> {
-        let region = self.partition.region(self.topology.port(port).node);
+        let region = self.partition.port_region(port);
         &self.domains[usize::from(region)].network
     }
 
