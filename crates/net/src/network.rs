@@ -115,10 +115,14 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.region.catch_up_crossings(&self.fabric, until);
     }
 
-    /// When something happens next that concerns another region: a packet crosses, or a port chooses which
-    /// is to. [`Instant::NEVER`] when nothing is known to.
-    pub fn next_crossing(&self) -> Instant {
-        self.region.next_crossing()
+    /// When the first of the packets arrives that have crossed and were not moved yet; [`Instant::NEVER`] if there are none.
+    pub fn first_due(&self) -> Instant {
+        self.region.first_due()
+    }
+
+    /// When a port chooses next which packet is to cross; [`Instant::NEVER`] when none is known to.
+    pub fn next_choice(&self) -> Instant {
+        self.region.next_choice()
     }
 
     /// Moves the packets that have crossed into that region behind those in `batch`. A caller that does so

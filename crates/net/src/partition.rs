@@ -55,7 +55,11 @@ impl Partition {
         let port_region = ports.map(|port| {
             let far = topology.port(port.peer).node;
             let leads = is_split[port.node.0 as usize] && !is_split[far.0 as usize];
-            let node = if leads && !shares_memory { far } else { port.node };
+            let node = if leads && !shares_memory {
+                far
+            } else {
+                port.node
+            };
             region[node.0 as usize]
         });
         let mut partition = Self {
@@ -166,7 +170,7 @@ fn assign(topology: &Topology, regions: u16) -> (Vec<u16>, Vec<bool>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{dumbbell, fat_tree};
+    use crate::topology::{dumbbell, fat_tree, star};
 
     fn counts(topology: &Topology, region: &[u16], regions: u16, is_host: bool) -> Vec<usize> {
         let nodes = topology.nodes().iter().zip(region);
@@ -179,21 +183,58 @@ mod tests {
         (0..regions).map(of).collect()
     }
 
+    fn two_regions(topology: &Topology, shares_memory: bool) -> Partition {
+        let lookaheads = vec![Duration::from_us(1); topology.ports().len()];
+        Partition::new(topology, &lookaheads, shares_memory, 2)
+    }
+
+    fn cut_ports<'a>(
+        topology: &'a Topology,
+        partition: &'a Partition,
+    ) -> impl Iterator<Item = PortId> + 'a {
+        let ports = (0..topology.ports().len() as u32).map(PortId);
+        ports.filter(|port| partition.is_cut(topology, *port))
+    }
+
     /// A k = 4 fat-tree has 4 pods of 4 hosts and 4 switches, and 4 core switches between them.
     #[test]
-    fn a_fat_tree_is_cut_between_its_pods_alone() {
+    fn a_fat_tree_is_cut_on_the_way_into_its_core_alone() {
         let topology = fat_tree(4).unwrap();
         let (region, _) = assign(&topology, 2);
         assert_eq!(counts(&topology, &region, 2, true), [8, 8]);
         assert_eq!(counts(&topology, &region, 2, false), [10, 10]);
-        let of = |node: NodeId| region[node.0 as usize];
-        for port in (0..topology.ports().len() as u32).map(PortId) {
-            let ends = [topology.port(port).node, topology.far_node(port)];
-            if of(ends[0]) != of(ends[1]) {
-                let is_core = |node: &NodeId| topology.node(*node).name.starts_with("core");
-                assert!(ends.iter().any(is_core), "{}", topology.port_name(port));
+        let partition = two_regions(&topology, false);
+        let is_core = |node: NodeId| topology.node(node).name.starts_with("core");
+        for (port, id) in topology.ports().iter().zip((0..).map(PortId)) {
+            let far = topology.far_node(id);
+            assert_eq!(partition.is_cut(&topology, id), is_core(far));
+            if is_core(port.node) {
+                assert_eq!(partition.port_region(id), partition.region(far), "its pod");
             }
         }
+        let of_second = partition.port_regions().iter().filter(|of| **of == 1);
+        assert_eq!(2 * of_second.count(), topology.ports().len());
+    }
+
+    /// All ports that share a memory are in one region.
+    #[test]
+    fn switches_with_a_shared_memory_are_not_split() {
+        for topology in [fat_tree(4).unwrap(), star(4).unwrap()] {
+            let partition = two_regions(&topology, true);
+            for (port, id) in topology.ports().iter().zip((0..).map(PortId)) {
+                assert_eq!(partition.port_region(id), partition.region(port.node));
+            }
+        }
+    }
+
+    #[test]
+    fn a_star_is_cut_on_the_way_into_its_switch() {
+        let topology = star(4).unwrap();
+        let partition = two_regions(&topology, false);
+        let nodes: Vec<NodeId> = cut_ports(&topology, &partition)
+            .map(|port| topology.port(port).node)
+            .collect();
+        assert_eq!(nodes, topology.hosts());
     }
 
     /// What has no time to cross cannot be cut.
@@ -211,11 +252,8 @@ mod tests {
     #[test]
     fn a_dumbbell_is_cut_in_its_middle() {
         let topology = dumbbell(3, 3).unwrap();
-        let (region, _) = assign(&topology, 2);
-        let of = |node: NodeId| region[node.0 as usize];
-        let ports = (0..topology.ports().len() as u32).map(PortId);
-        let cut =
-            ports.filter(|port| of(topology.port(*port).node) != of(topology.far_node(*port)));
+        let partition = two_regions(&topology, false);
+        let cut = cut_ports(&topology, &partition);
         assert_eq!(cut.count(), 2, "one link, both ways");
     }
 }

@@ -179,17 +179,20 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         self.collect(number, domain, batch);
         let last = until.min(safe.earlier_by(Duration::from_ps(1)));
         loop {
-            let next = domain.next_effect();
+            let next = domain.next_event();
             let clock = next.min(safe);
+            // the others go on until then: what is due later is sent later, with more
+            if domain.network.first_due() < clock + self.lookahead {
+                for to in self.others(number) {
+                    domain.network.drain_outbox(to as u16, batch);
+                    self.notices[number].send(to, batch);
+                }
+            }
             self.notices[number].set_clock(clock);
             if next > last {
                 return clock;
             }
             domain.advance(last.min(next + self.lookahead / PARTS), WITHOUT_END);
-            for to in self.others(number) {
-                domain.network.drain_outbox(to as u16, batch);
-                self.notices[number].send(to, batch);
-            }
         }
     }
 }

@@ -64,9 +64,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// What waits in a port's buffer at `now`, which is not before the network's own time.
     pub(super) fn backlog(&mut self, fabric: &Fabric, id: PortId, now: Instant) -> Backlog {
         self.catch_up(fabric, id, now);
-        let port = &mut self.ports[id.0 as usize];
-        let kind = port.kind();
-        if let Kind::Scheduled(_) = kind {
+        if let kind @ Kind::Scheduled(_) = self.ports[id.0 as usize].kind() {
             return self.scheduled.backlog(kind);
         }
         match self.buffer_number(id) {
@@ -76,7 +74,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     }
 
     /// The number of a port's buffer, where it is kept apart from its link.
-    fn buffer_number(&self, port: PortId) -> Option<u32> {
+    pub(super) fn buffer_number(&self, port: PortId) -> Option<u32> {
         match self.ports[port.0 as usize].kind() {
             Kind::Ahead(number) => Some(number),
             _ => self.crossings.buffer(port),
@@ -86,7 +84,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// The packets that a port has accepted and may not have sent yet.
     fn on_the_way(&self, id: PortId) -> impl Iterator<Item = Place> {
         let transits = &self.packets.transits[..];
-        let buffer = self.buffer_number(id).map(|number| &self.buffers[number as usize]);
+        let buffer = self
+            .buffer_number(id)
+            .map(|number| &self.buffers[number as usize]);
         let link = &self.ports[id.0 as usize].link;
         let on_link = buffer.is_none().then(|| link.places(transits));
         let in_buffer = buffer.map(Buffer::places);

@@ -109,7 +109,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.ahead_until = end;
         self.crossings.own = own;
         self.crossings.port_region = partition.port_regions().to_vec();
-        let end_region = ports.clone().map(|port| partition.region(topology.far_node(port)));
+        let end_region = ports
+            .clone()
+            .map(|port| partition.region(topology.far_node(port)));
         self.crossings.end_region = end_region.collect();
         let regions = usize::from(partition.regions());
         self.crossings.outbox.resize_with(regions, Vec::new);
@@ -186,14 +188,18 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// When something happens next that concerns another region: a packet crosses, or a cut port chooses the
-    /// next. [`Instant::NEVER`] when nothing is known to.
-    pub(super) fn next_crossing(&self) -> Instant {
+    /// When the first of the packets that are still in an outbox is due.
+    pub(super) fn first_due(&self) -> Instant {
+        self.crossings.first_due
+    }
+
+    /// When a cut port chooses the next packet; [`Instant::NEVER`] when none is known to.
+    pub(super) fn next_choice(&self) -> Instant {
         let scheduled = self.crossings.scheduled.iter();
         let waiting = scheduled.map(|port| &self.ports[port.0 as usize]);
         let departures = waiting
             .filter(|port| port.waits)
             .map(OutputPort::next_departure);
-        departures.fold(self.crossings.first_due, Instant::min)
+        departures.fold(Instant::NEVER, Instant::min)
     }
 }

@@ -47,7 +47,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         ingress: Ingress,
         handle: Handle,
     ) -> Instant {
-        let buffer = if PLAIN { None } else { self.crossings.buffer(id) };
+        let buffer = if PLAIN {
+            None
+        } else {
+            self.crossings.buffer(id)
+        };
         let port = &mut self.ports[id.0 as usize];
         let transits = &mut self.packets.transits[..];
         let header = &mut transits[handle.index()].header;
@@ -128,13 +132,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             .arrivals(fabric.routes.hop(header.route - 1).counted_at());
         // without the packet itself
         let mut counts = port.counts(ingress_arrival, flow_arrival);
-        let mut backlog = match port.kind() {
-            Kind::Ahead(number) => self.buffers[number as usize].backlog(now),
-            _ => match self.crossings.buffer(id) {
-                Some(number) => self.buffers[number as usize].backlog(now),
-                None => port.link.backlog(),
-            },
-        };
+        let link = port.link.backlog();
+        let buffer = self.buffer_number(id);
+        let mut backlog = buffer.map_or(link, |it| self.buffers[it as usize].backlog(now));
         if admission.is_accepted() {
             counts.port_accepted -= 1;
             // nothing is there if it has left at once
