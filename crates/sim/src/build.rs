@@ -98,7 +98,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
                 timers_fired: 0,
                 reports: Reports::new(probes.watched_flows, hear, unestablished),
             };
-            Domain { network, hosts }
+            Box::new(Domain { network, hosts })
         };
         let domains = (0..).zip(domains).map(domain).collect();
         let mut simulation = Self {

@@ -9,7 +9,9 @@ use fairport_units::{Duration, Instant};
 
 use crate::hosts::Endpoints;
 
-/// A region of the network, and the hosts in it.
+/// A region of the network, and the hosts in it. Whoever works with one does not slow down who works with another, so
+/// it has cache lines of its own.
+#[repr(align(128))]
 pub(crate) struct Domain<P: Copy, O: Observer<P>> {
     pub(crate) network: Network<P, O>,
     pub(crate) hosts: Endpoints,
