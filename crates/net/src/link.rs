@@ -51,12 +51,6 @@ impl LinkQueue {
         self.packets == 0
     }
 
-    /// When the first packet arrives at the far end, if there is one.
-    #[inline]
-    pub(crate) fn next_due(&self, transits: &[Transit]) -> Option<Instant> {
-        (!self.is_empty()).then(|| transits[self.first.index()].entry.due)
-    }
-
     /// What is in the buffer, as of the last [`LinkQueue::release`].
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {

@@ -93,14 +93,20 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.fabric.fed_ahead_by = self.region.forward_ahead(feeders, sampled, until);
     }
 
-    /// Confines this network to a region of the partition: packets move through ports of its nodes alone.
+    /// Confines this network to a region of the partition, in a run until `end`: packets move through its ports alone.
     /// Every region of the partition has a network of its own, with the same ports and routes, and what
     /// crosses from one into another is carried by their owner.
     ///
     /// # Panics
     /// If a packet has arrived, or packets are forwarded ahead already.
-    pub fn confine(&mut self, topology: &Topology, partition: &Partition, region: u16) {
-        self.region.confine(topology, partition, region);
+    pub fn confine(
+        &mut self,
+        topology: &Topology,
+        partition: &Partition,
+        region: u16,
+        end: Instant,
+    ) {
+        self.region.confine(topology, partition, region, end);
     }
 
     /// All that happens until the instant `until`, inclusive, has happened in this region: what is chosen
@@ -109,10 +115,14 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.region.catch_up_crossings(&self.fabric, until);
     }
 
-    /// When something happens next that concerns another region: a packet crosses, or a port chooses which
-    /// is to. [`Instant::NEVER`] when nothing is known to.
-    pub fn next_crossing(&self) -> Instant {
-        self.region.next_crossing()
+    /// When the first of the packets arrives that have crossed and were not moved yet; [`Instant::NEVER`] if there are none.
+    pub fn first_due(&self) -> Instant {
+        self.region.first_due()
+    }
+
+    /// When a port chooses next which packet is to cross; [`Instant::NEVER`] when none is known to.
+    pub fn next_choice(&self) -> Instant {
+        self.region.next_choice()
     }
 
     /// Moves the packets that have crossed into that region behind those in `batch`. A caller that does so

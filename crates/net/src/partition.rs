@@ -1,29 +1,36 @@
 //! A partition of a network into regions, so that a run can use several cores.
 //!
 //! Hosts of neighbouring numbers stay together, for topologies number their hosts rack by rack and pod by
-//! pod; a switch goes where most of its neighbours are. Any partition gives the same run. A good one cuts
-//! few links and none that is short: what happens in one region reaches another no sooner than a cut link
-//! lets it, and that time, the lookahead, is how far a region may run ahead of the others (Chandy and
-//! Misra 1979; Fujimoto 1990).
+//! pod; a switch goes where most of its neighbours are. Where there is no such majority, as at a core switch, the
+//! switch is split: each of its output ports goes where the port leads. Output ports of one switch know nothing of
+//! each other unless they share a memory, and so a packet between two hosts of one region stays there, whichever core
+//! switch it passes.
+//!
+//! Any partition gives the same run. A good one cuts few links and none that is short: what happens in one region
+//! reaches another no sooner than a cut link lets it, and that time, the lookahead, is how far a region may run ahead
+//! of the others (Chandy and Misra 1979; Fujimoto 1990).
 
 use fairport_units::Duration;
 
 use crate::topology::{NodeId, PortId, Topology};
 
-/// Which region each node is in.
+/// Which region each host and each output port is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// by node
+    /// by node; of a switch that is split, that of the ports that lead to other split switches
     region: Vec<u16>,
+    /// by port
+    port_region: Vec<u16>,
     regions: u16,
     lookahead: Duration,
 }
 
 impl Partition {
-    /// All nodes in one region.
+    /// All in one region.
     pub fn whole(topology: &Topology) -> Self {
         Self {
             region: vec![0; topology.nodes().len()],
+            port_region: vec![0; topology.ports().len()],
             regions: 1,
             lookahead: Duration::NEVER,
         }
@@ -31,14 +38,33 @@ impl Partition {
 
     /// So many regions with about as many hosts each, or fewer where there are fewer hosts; one where a
     /// link without lookahead would be cut. `lookaheads` are those of the ports, in the order of the topology's.
-    pub fn new(topology: &Topology, lookaheads: &[Duration], regions: u16) -> Self {
+    /// Switches whose ports share a memory are not split.
+    pub fn new(
+        topology: &Topology,
+        lookaheads: &[Duration],
+        shares_memory: bool,
+        regions: u16,
+    ) -> Self {
         let most = u16::try_from(topology.hosts().len()).unwrap_or(u16::MAX);
         let regions = regions.min(most);
         if regions < 2 {
             return Self::whole(topology);
         }
+        let (region, is_split) = assign(topology, regions);
+        let ports = topology.ports().iter();
+        let port_region = ports.map(|port| {
+            let far = topology.port(port.peer).node;
+            let leads = is_split[port.node.0 as usize] && !is_split[far.0 as usize];
+            let node = if leads && !shares_memory {
+                far
+            } else {
+                port.node
+            };
+            region[node.0 as usize]
+        });
         let mut partition = Self {
-            region: assign(topology, regions),
+            port_region: port_region.collect(),
+            region,
             regions,
             lookahead: Duration::NEVER,
         };
@@ -57,10 +83,20 @@ impl Partition {
         self.regions
     }
 
-    /// The region of a node.
+    /// The region of a host.
     #[inline]
-    pub fn region(&self, node: NodeId) -> u16 {
-        self.region[node.0 as usize]
+    pub fn region(&self, host: NodeId) -> u16 {
+        self.region[host.0 as usize]
+    }
+
+    /// The region of an output port.
+    pub fn port_region(&self, port: PortId) -> u16 {
+        self.port_region[port.0 as usize]
+    }
+
+    /// The regions of all output ports, in the order of the topology's.
+    pub(crate) fn port_regions(&self) -> &[u16] {
+        &self.port_region
     }
 
     /// What is accepted at a cut port arrives at the far end this much later, at the earliest.
@@ -69,22 +105,27 @@ impl Partition {
         self.lookahead
     }
 
-    /// Whether a port's link leads into another region.
+    /// Whether a packet may go from this port into another region.
     pub(crate) fn is_cut(&self, topology: &Topology, port: PortId) -> bool {
-        self.region(topology.port(port).node) != self.region(topology.far_node(port))
+        let far = topology.node(topology.far_node(port));
+        let end = far.is_host.then(|| self.region(topology.far_node(port)));
+        let outputs = far.ports.iter().map(|output| self.port_region(*output));
+        let own = self.port_region(port);
+        outputs.chain(end).any(|region| region != own)
     }
 }
 
-/// The region of each node: hosts by their numbers, then each switch as most of its neighbours that have
-/// one, from the hosts inwards. Where as many neighbours are in one region as in another, it goes to the
-/// one with fewer switches.
-fn assign(topology: &Topology, regions: u16) -> Vec<u16> {
+/// The region of each node, and whether it may be split: hosts by their numbers, then each switch as most of its
+/// neighbours that have one, from the hosts inwards. Where as many neighbours are in one region as in another, it goes
+/// to the one with fewer switches. It may be split where no more than half of them are in any.
+fn assign(topology: &Topology, regions: u16) -> (Vec<u16>, Vec<bool>) {
     const NONE: u16 = u16::MAX;
     let hosts = topology.hosts();
     let mut region = vec![NONE; topology.nodes().len()];
     for (number, host) in hosts.iter().enumerate() {
         region[host.0 as usize] = (number * usize::from(regions) / hosts.len()) as u16;
     }
+    let mut is_split = vec![false; region.len()];
     let mut switches = vec![0; usize::from(regions)];
     let mut layer: Vec<NodeId> = hosts.to_vec();
     while !layer.is_empty() {
@@ -113,6 +154,7 @@ fn assign(topology: &Topology, regions: u16) -> Vec<u16> {
             });
             let best = best.expect("there is a region");
             region[node.0 as usize] = best;
+            is_split[node.0 as usize] = 2 * links[usize::from(best)] <= links.iter().sum::<u32>();
             switches[usize::from(best)] += 1;
         }
         layer = next;
@@ -122,13 +164,13 @@ fn assign(topology: &Topology, regions: u16) -> Vec<u16> {
         .iter_mut()
         .filter(|of| **of == NONE)
         .for_each(|of| *of = 0);
-    region
+    (region, is_split)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{dumbbell, fat_tree};
+    use crate::topology::{dumbbell, fat_tree, star};
 
     fn counts(topology: &Topology, region: &[u16], regions: u16, is_host: bool) -> Vec<usize> {
         let nodes = topology.nodes().iter().zip(region);
@@ -141,21 +183,58 @@ mod tests {
         (0..regions).map(of).collect()
     }
 
+    fn two_regions(topology: &Topology, shares_memory: bool) -> Partition {
+        let lookaheads = vec![Duration::from_us(1); topology.ports().len()];
+        Partition::new(topology, &lookaheads, shares_memory, 2)
+    }
+
+    fn cut_ports<'a>(
+        topology: &'a Topology,
+        partition: &'a Partition,
+    ) -> impl Iterator<Item = PortId> + 'a {
+        let ports = (0..topology.ports().len() as u32).map(PortId);
+        ports.filter(|port| partition.is_cut(topology, *port))
+    }
+
     /// A k = 4 fat-tree has 4 pods of 4 hosts and 4 switches, and 4 core switches between them.
     #[test]
-    fn a_fat_tree_is_cut_between_its_pods_alone() {
+    fn a_fat_tree_is_cut_on_the_way_into_its_core_alone() {
         let topology = fat_tree(4).unwrap();
-        let region = assign(&topology, 2);
+        let (region, _) = assign(&topology, 2);
         assert_eq!(counts(&topology, &region, 2, true), [8, 8]);
         assert_eq!(counts(&topology, &region, 2, false), [10, 10]);
-        let of = |node: NodeId| region[node.0 as usize];
-        for port in (0..topology.ports().len() as u32).map(PortId) {
-            let ends = [topology.port(port).node, topology.far_node(port)];
-            if of(ends[0]) != of(ends[1]) {
-                let is_core = |node: &NodeId| topology.node(*node).name.starts_with("core");
-                assert!(ends.iter().any(is_core), "{}", topology.port_name(port));
+        let partition = two_regions(&topology, false);
+        let is_core = |node: NodeId| topology.node(node).name.starts_with("core");
+        for (port, id) in topology.ports().iter().zip((0..).map(PortId)) {
+            let far = topology.far_node(id);
+            assert_eq!(partition.is_cut(&topology, id), is_core(far));
+            if is_core(port.node) {
+                assert_eq!(partition.port_region(id), partition.region(far), "its pod");
             }
         }
+        let of_second = partition.port_regions().iter().filter(|of| **of == 1);
+        assert_eq!(2 * of_second.count(), topology.ports().len());
+    }
+
+    /// All ports that share a memory are in one region.
+    #[test]
+    fn switches_with_a_shared_memory_are_not_split() {
+        for topology in [fat_tree(4).unwrap(), star(4).unwrap()] {
+            let partition = two_regions(&topology, true);
+            for (port, id) in topology.ports().iter().zip((0..).map(PortId)) {
+                assert_eq!(partition.port_region(id), partition.region(port.node));
+            }
+        }
+    }
+
+    #[test]
+    fn a_star_is_cut_on_the_way_into_its_switch() {
+        let topology = star(4).unwrap();
+        let partition = two_regions(&topology, false);
+        let nodes: Vec<NodeId> = cut_ports(&topology, &partition)
+            .map(|port| topology.port(port).node)
+            .collect();
+        assert_eq!(nodes, topology.hosts());
     }
 
     /// What has no time to cross cannot be cut.
@@ -164,7 +243,7 @@ mod tests {
         let topology = dumbbell(3, 3).unwrap();
         let regions = |lookahead: Duration| {
             let lookaheads = vec![lookahead; topology.ports().len()];
-            Partition::new(&topology, &lookaheads, 2).regions()
+            Partition::new(&topology, &lookaheads, false, 2).regions()
         };
         assert_eq!(regions(Duration::from_us(1)), 2);
         assert_eq!(regions(Duration::ZERO), 1);
@@ -173,11 +252,8 @@ mod tests {
     #[test]
     fn a_dumbbell_is_cut_in_its_middle() {
         let topology = dumbbell(3, 3).unwrap();
-        let region = assign(&topology, 2);
-        let of = |node: NodeId| region[node.0 as usize];
-        let ports = (0..topology.ports().len() as u32).map(PortId);
-        let cut =
-            ports.filter(|port| of(topology.port(*port).node) != of(topology.far_node(*port)));
+        let partition = two_regions(&topology, false);
+        let cut = cut_ports(&topology, &partition);
         assert_eq!(cut.count(), 2, "one link, both ways");
     }
 }

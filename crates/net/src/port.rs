@@ -25,8 +25,8 @@ pub(crate) enum Kind {
     /// Drop-tail, without a shaper or losses, departures first: most ports of most networks. What
     /// the others may have besides is left out of its path through the code (`PLAIN`).
     Plain,
-    /// A plain port that forwards ahead, or to which packets are forwarded ahead: its buffer has this
-    /// number in the region.
+    /// A plain port that forwards ahead, or to which packets are forwarded ahead, or whose link is cut: its buffer is
+    /// apart from its link and has this number in the region.
     Ahead(u32),
     /// first in, first out
     Fifo,
@@ -159,17 +159,10 @@ impl<S: Default> OutputPort<S> {
         }
     }
 
-    /// A plain port forwards ahead from now on; nothing has arrived yet. Its buffer has this number.
-    pub(crate) fn forward_ahead(&mut self, buffer: u32) {
+    /// A plain port keeps its buffer apart from its link, under this number; nothing has arrived yet.
+    pub(crate) fn keep_buffer_apart(&mut self, buffer: u32) {
         assert_eq!((self.service, self.totals.arrivals), (Service::Plain, 0));
         (self.service, self.number) = (Service::Ahead, buffer);
-    }
-
-    /// It leaves the path of plain ports, before any arrival.
-    pub(crate) fn take_the_general_path(&mut self) {
-        if self.service == Service::Plain {
-            self.service = Service::Fifo;
-        }
     }
 
     /// What waits in the buffer at `now`, where it serves first in, first out.
@@ -314,6 +307,22 @@ impl<S: Default> OutputPort<S> {
         (self.free_at, first.then_some(due))
     }
 
+    /// The same where the buffer is apart from the link, with `backlog` in it before: when the packet stops counting
+    /// against the buffer's limit, and when the next node decides about it.
+    pub(crate) fn accept_apart(
+        &mut self,
+        now: Instant,
+        backlog: Backlog,
+        frame_bytes: u32,
+        wire_bytes: u32,
+    ) -> (Instant, Instant) {
+        let (leaves, due) = self.transmit::<false>(now, frame_bytes, wire_bytes);
+        let out = leaves + self.departure_lag();
+        self.discipline.on_accepted(out);
+        self.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
+        (out, due)
+    }
+
     /// Has a packet that is accepted at `now` sent as soon as all before it are: when it leaves the
     /// buffer, and when the next node decides about it.
     #[inline]
@@ -337,27 +346,10 @@ impl<S: Default> OutputPort<S> {
         (leaves, due)
     }
 
-    /// Puts a packet on the line that its scheduler has chosen; returns as [`OutputPort::accept`] does.
-    /// The line is free at `begin`.
-    #[inline]
-    pub(crate) fn send(
-        &mut self,
-        begin: Instant,
-        frame_bytes: u32,
-        wire_bytes: u32,
-        packet: Handle,
-        transits: &mut [Transit],
-    ) -> (Instant, Option<Instant>) {
-        let (_, due) = self.serialize::<false>(begin, frame_bytes, wire_bytes);
-        let first = self.link.is_empty();
-        self.link.push(due, begin, frame_bytes, packet, transits);
-        (self.free_at, first.then_some(due))
-    }
-
     /// Gives the next packet to the line, which is free at `begin`: when its first bit goes, and
     /// when the next node decides about it.
     #[inline]
-    fn serialize<const PLAIN: bool>(
+    pub(crate) fn serialize<const PLAIN: bool>(
         &mut self,
         begin: Instant,
         frame_bytes: u32,

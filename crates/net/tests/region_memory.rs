@@ -58,10 +58,12 @@ fn growth(is_scheduled: bool) -> isize {
     let lookaheads: Vec<Duration> = ports
         .map(|id| port(id).lookahead(Framing::ETHERNET))
         .collect();
-    let partition = Partition::new(&topology, &lookaheads, 2);
+    let partition = Partition::new(&topology, &lookaheads, false, 2);
     assert_eq!(partition.regions(), 2);
     let own = partition.region(topology.hosts()[1]);
-    bench.network.confine(&topology, &partition, own);
+    bench
+        .network
+        .confine(&topology, &partition, own, Instant::NEVER);
 
     let (mut crossed, mut gone) = (Vec::new(), 0);
     let mut after_a_hundred = 0;

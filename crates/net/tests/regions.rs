@@ -8,7 +8,7 @@ use fairport_net::framing::Framing;
 use fairport_net::queue::{Queueing, Scheduler};
 use fairport_net::scheduler::{LinuxSfq, linux_sfq};
 use fairport_net::stream::Stream;
-use fairport_net::topology::dumbbell;
+use fairport_net::topology::{dumbbell, star};
 use fairport_net::{Partition, PortId, Topology};
 use fairport_units::{Duration, Instant};
 use proptest::prelude::*;
@@ -57,7 +57,10 @@ fn run(regions: &mut [Bench; 2], lookahead: Duration) -> u64 {
         exchange(regions);
         let next = |bench: &Bench| {
             let network = &bench.network;
-            network.next_time().min(network.next_crossing())
+            network
+                .next_time()
+                .min(network.next_choice())
+                .min(network.first_due())
         };
         let first = regions.iter().map(next).min().expect("two");
         if first == Instant::NEVER {
@@ -78,11 +81,13 @@ fn two_regions(topology: &Topology, is_scheduled: bool) -> (Partition, [Bench; 2
     let lookahead =
         |id| drop_tail_port(id, 4, GIGABIT, Duration::from_us(1)).lookahead(Framing::ETHERNET);
     let lookaheads: Vec<Duration> = ports.map(lookahead).collect();
-    let partition = Partition::new(topology, &lookaheads, 2);
+    let partition = Partition::new(topology, &lookaheads, false, 2);
     assert_eq!(partition.regions(), 2);
     let regions = [0, 1].map(|number| {
         let mut bench = region_bench(topology, is_scheduled);
-        bench.network.confine(topology, &partition, number);
+        bench
+            .network
+            .confine(topology, &partition, number, Instant::NEVER);
         bench
     });
     (partition, regions)
@@ -114,9 +119,10 @@ proptest! {
     fn two_regions_do_what_one_network_does(
         sends in prop::collection::vec((0..4_usize, 40..1501_u16, 0..20_000_u64), 1..100),
         is_scheduled: bool,
+        is_split: bool,
     ) {
-        // h0 and h1 on the left, h2 to h4 on the right; all send to h0
-        let topology = dumbbell(2, 3).unwrap();
+        // all send to h0: from both sides of a dumbbell, or over a switch that is split between the regions
+        let topology = if is_split { star(6) } else { dumbbell(2, 3) }.unwrap();
         let mut whole = region_bench(&topology, is_scheduled);
         whole.send_all(&sends);
         whole.run();
@@ -149,7 +155,7 @@ proptest! {
         let end = whole.network.now();
         whole.network.settle(end);
         for id in (0..topology.ports().len() as u32).map(PortId) {
-            let own = &mut regions[usize::from(partition.region(topology.port(id).node))];
+            let own = &mut regions[usize::from(partition.port_region(id))];
             own.network.settle(end);
             prop_assert_eq!(rows(own, id), rows(&whole, id));
             prop_assert_eq!(own.network.totals(id), whole.network.totals(id));

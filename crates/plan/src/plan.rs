@@ -155,6 +155,11 @@ impl Plan {
             .collect()
     }
 
+    /// Whether what waits at one port of a switch counts at the others.
+    pub fn shares_memory(&self) -> bool {
+        self.ports().iter().any(PortConfig::shares_memory)
+    }
+
     /// Whether what workloads do depends on what their flows have delivered.
     pub fn workloads_hear(&self) -> bool {
         self.workloads.hear()

@@ -25,7 +25,12 @@ impl Simulation {
     /// The same in so many regions of the network, or fewer where that is impossible: see
     /// [`Partition::new`]. The run is the same.
     pub fn in_regions(plan: Plan, regions: u16) -> Self {
-        let partition = Partition::new(plan.topology(), &plan.lookaheads(), regions);
+        let partition = Partition::new(
+            plan.topology(),
+            &plan.lookaheads(),
+            plan.shares_memory(),
+            regions,
+        );
         // what a workload hears of reaches it at once, wherever it was delivered
         let partition = if plan.workloads_hear() {
             Partition::whole(plan.topology())
@@ -84,7 +89,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
                 observer,
             );
             if partition.regions() > 1 {
-                network.confine(&topology, &partition, region);
+                network.confine(&topology, &partition, region, end);
             }
             let hosts = Endpoints {
                 live: Vec::new(),
@@ -93,7 +98,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
                 timers_fired: 0,
                 reports: Reports::new(probes.watched_flows, hear, unestablished),
             };
-            Domain { network, hosts }
+            Box::new(Domain { network, hosts })
         };
         let domains = (0..).zip(domains).map(domain).collect();
         let mut simulation = Self {

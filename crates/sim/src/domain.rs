@@ -9,7 +9,9 @@ use fairport_units::{Duration, Instant};
 
 use crate::hosts::Endpoints;
 
-/// A region of the network, and the hosts in it.
+/// A region of the network, and the hosts in it. Whoever works with one does not slow down who works with another, so
+/// it has cache lines of its own.
+#[repr(align(128))]
 pub(crate) struct Domain<P: Copy, O: Observer<P>> {
     pub(crate) network: Network<P, O>,
     pub(crate) hosts: Endpoints,
@@ -29,9 +31,14 @@ impl<P: Simulated, O: Observer<P> + Watcher> Domain<P, O> {
         self.network.next_time().min(self.hosts.timers.next_time())
     }
 
-    /// When something happens next here, or elsewhere because of what has happened here.
+    /// When something happens next here, at the ports from which packets cross too.
+    pub(crate) fn next_event(&self) -> Instant {
+        self.next_time().min(self.network.next_choice())
+    }
+
+    /// The same, or when what has crossed and was not moved yet arrives elsewhere.
     pub(crate) fn next_effect(&self) -> Instant {
-        self.next_time().min(self.network.next_crossing())
+        self.next_event().min(self.network.first_due())
     }
 
     /// Lets packets arrive and timers fire until `until`, inclusive, or until something is pending that must

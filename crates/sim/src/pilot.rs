@@ -26,6 +26,8 @@ pub struct Pilot {
     cores: u16,
     /// by port
     lookaheads: Vec<Duration>,
+    /// whether the ports of a switch do
+    shares_memory: bool,
     /// as far as the run had come at the last look
     simulated: Duration,
     /// by port: packets that had arrived there by then
@@ -41,6 +43,7 @@ impl Pilot {
         Self {
             cores,
             lookaheads: plan.lookaheads(),
+            shares_memory: plan.shares_memory(),
             simulated: Duration::ZERO,
             arrivals: vec![0; plan.topology().ports().len()],
             next_look: may_be_cut.then_some(HOPS_BEFORE_FIRST_LOOK),
@@ -71,8 +74,13 @@ impl Pilot {
             .map(|(now, then)| now - then);
         let work: Vec<u64> = new.collect();
         let pays = |regions: &u16| {
-            let partition = Partition::new(&run.topology, &self.lookaheads, *regions);
-            partition.regions() > 1 && is_worth_cutting(run, &partition, &work, since)
+            let partition = Partition::new(
+                &run.topology,
+                &self.lookaheads,
+                self.shares_memory,
+                *regions,
+            );
+            partition.regions() > 1 && is_worth_cutting(&partition, &work, since)
         };
         let regions = (2..=self.cores).rev().find(pays);
         if regions.is_none() {
@@ -86,15 +94,10 @@ impl Pilot {
 
 /// Whether regions have enough to do in each lookahead, and about the same, if the `work` of each port is what it did
 /// in the time `since`.
-fn is_worth_cutting<P: Simulated + Send, O: Observer<P> + Watcher + Send>(
-    run: &Simulation<P, O>,
-    partition: &Partition,
-    work: &[u64],
-    since: Duration,
-) -> bool {
+fn is_worth_cutting(partition: &Partition, work: &[u64], since: Duration) -> bool {
     let mut of_region = vec![0; usize::from(partition.regions())];
-    for (port, work) in run.topology.ports().iter().zip(work) {
-        of_region[usize::from(partition.region(port.node))] += work;
+    for (port, work) in (0..).map(PortId).zip(work) {
+        of_region[usize::from(partition.port_region(port))] += work;
     }
     let all = of_region.iter().sum::<u64>() as f64;
     let most = of_region.iter().max().map_or(0.0, |most| *most as f64);

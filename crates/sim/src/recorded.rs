@@ -1,8 +1,7 @@
 //! At the end of a run: the tables of flows, ports, rounds and requests, beside those that grew
 //! meanwhile.
 
-use fairport_net::Observer;
-use fairport_net::topology::Port;
+use fairport_net::{Observer, PortId};
 use fairport_plan::flow::Side;
 use fairport_record::tables::{Flow, Flows, LoggedPackets};
 use fairport_record::{
@@ -84,8 +83,8 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
             .iter()
             .map(|it| it.network.port_states())
             .collect();
-        let own = |port: &Port| usize::from(self.partition.region(port.node));
-        let ports = self.topology.ports().iter();
+        let own = |port| usize::from(self.partition.port_region(port));
+        let ports = (0..self.topology.ports().len() as u32).map(PortId);
         let state = |port| {
             let states = by_domain
                 .iter_mut()

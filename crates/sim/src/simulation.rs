@@ -37,8 +37,8 @@ pub(crate) enum Tick {
 pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
     pub(crate) topology: Topology,
     pub(crate) partition: Partition,
-    /// by region of the partition
-    pub(crate) domains: Vec<Domain<P, O>>,
+    /// By region of the partition. They go to their threads and back at every stretch, so what goes is a pointer.
+    pub(crate) domains: Vec<Box<Domain<P, O>>>,
     /// empty: room for what crosses between domains
     pub(crate) batch: Vec<Crossing<P>>,
     pub(crate) factory: FlowFactory,
@@ -138,7 +138,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
 
     /// When something happens next in any domain.
     pub(crate) fn next_effect(&self) -> Instant {
-        let next = self.domains.iter().map(Domain::next_effect);
+        let next = self.domains.iter().map(|domain| domain.next_effect());
         next.min().unwrap_or(Instant::NEVER)
     }
 
@@ -175,10 +175,10 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
                     .sample(samples.len(), |flow| samples[flow as usize]);
             }
             Tick::QueueSample => {
-                let (topology, partition) = (&self.topology, &self.partition);
+                let partition = &self.partition;
                 let domains = &mut self.domains;
                 self.queue.sample(|port, now| {
-                    let region = partition.region(topology.port(port).node);
+                    let region = partition.port_region(port);
                     domains[usize::from(region)].network.backlog(port, now)
                 });
             }
@@ -231,7 +231,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
 
     /// The network to which a port belongs.
     pub(crate) fn network_of(&self, port: PortId) -> &Network<P, O> {
-        let region = self.partition.region(self.topology.port(port).node);
+        let region = self.partition.port_region(port);
         &self.domains[usize::from(region)].network
     }
 

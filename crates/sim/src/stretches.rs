@@ -4,7 +4,8 @@
 //! shows the others its clock: nothing more will happen in it before. So it may go on until the earliest
 //! of their clocks and the lookahead, and takes what they have sent before it looks how far that is (Chandy and
 //! Misra 1979; the clocks are their null messages). Nobody waits for more than that, so that a domain with
-//! much to do in one microsecond and little in the next keeps no other waiting.
+//! much to do in one microsecond and little in the next keeps no other waiting. What arrives only later than
+//! they may go on is sent later: most packets wait for others at their port, or are long.
 //!
 //! A stretch ends where something happens that concerns all domains: a flow that starts, a sample. That is
 //! done by one thread while the others wait at a barrier.
@@ -37,6 +38,9 @@ const STRETCH: u64 = 1_000;
 /// How often a thread looks at the others' clocks before it lets other programs have its core.
 const LOOKS: u32 = 2_000;
 
+/// Where a domain is on its way to its thread and back.
+type Slot<P, O> = Option<Box<Domain<P, O>>>;
+
 /// What the threads of a run share.
 struct Board<P: Copy, O: Observer<P>> {
     barrier: Barrier,
@@ -44,7 +48,7 @@ struct Board<P: Copy, O: Observer<P>> {
     /// by domain
     notices: Vec<Notice<Crossing<P>>>,
     /// by domain: it itself, on its way to its thread and back
-    domains: Vec<Mutex<Option<Domain<P, O>>>>,
+    domains: Vec<Mutex<Slot<P, O>>>,
     /// the stretch goes on until this instant, inclusive
     until: AtomicU64,
     is_over: AtomicBool,
@@ -78,14 +82,14 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         }
     }
 
-    fn lock(&self, number: usize) -> MutexGuard<'_, Option<Domain<P, O>>> {
+    fn lock(&self, number: usize) -> MutexGuard<'_, Slot<P, O>> {
         let lock = self.domains[number].lock();
         lock.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has all domains go on for a stretch from `begin` until `until`, inclusive: this thread with the first, or
     /// with all if it is the only one.
-    fn lead(&self, domains: &mut Vec<Domain<P, O>>, begin: Instant, until: Instant) {
+    fn lead(&self, domains: &mut Vec<Box<Domain<P, O>>>, begin: Instant, until: Instant) {
         self.until.store(until.as_ps(), Ordering::Relaxed);
         for notice in &self.notices {
             notice.set_clock(begin);
@@ -103,7 +107,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
     }
 
     /// One stretch, with each domain on its thread.
-    fn run_at_once(&self, domains: &mut Vec<Domain<P, O>>) {
+    fn run_at_once(&self, domains: &mut Vec<Box<Domain<P, O>>>) {
         for (number, domain) in domains.drain(1..).enumerate() {
             *self.lock(number + 1) = Some(domain);
         }
@@ -115,7 +119,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
     }
 
     /// One stretch with these domains, from this number on.
-    fn run(&self, first: usize, domains: &mut [Domain<P, O>]) {
+    fn run(&self, first: usize, domains: &mut [Box<Domain<P, O>>]) {
         let until = Instant::from_ps(self.until.load(Ordering::Relaxed));
         let mut batch = Vec::new();
         let mut looks = 0;
@@ -179,17 +183,20 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         self.collect(number, domain, batch);
         let last = until.min(safe.earlier_by(Duration::from_ps(1)));
         loop {
-            let next = domain.next_effect();
+            let next = domain.next_event();
             let clock = next.min(safe);
+            // the others go on until then: what is due later is sent later, with more
+            if domain.network.first_due() < clock + self.lookahead {
+                for to in self.others(number) {
+                    domain.network.drain_outbox(to as u16, batch);
+                    self.notices[number].send(to, batch);
+                }
+            }
             self.notices[number].set_clock(clock);
             if next > last {
                 return clock;
             }
             domain.advance(last.min(next + self.lookahead / PARTS), WITHOUT_END);
-            for to in self.others(number) {
-                domain.network.drain_outbox(to as u16, batch);
-                self.notices[number].send(to, batch);
-            }
         }
     }
 }

@@ -5,7 +5,7 @@ use fairport_net::Observer;
 use fairport_record::{Simulated, Watcher};
 use fairport_units::{Duration, Instant};
 
-use crate::domain::{Budget, Domain};
+use crate::domain::Budget;
 use crate::simulation::Simulation;
 
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
@@ -23,7 +23,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
 
     /// The domain in which something happens next, and how far it may go before another has its turn.
     fn next_domain(&self, until: Instant) -> (usize, Instant) {
-        let times = self.domains.iter().map(Domain::next_effect);
+        let times = self.domains.iter().map(|domain| domain.next_effect());
         let mut times: Vec<(Instant, usize)> = times.zip(0..).collect();
         times.sort_unstable();
         let (first, second) = (times[0], times[1].0);

@@ -9,7 +9,7 @@ use crate::buffer::{Buffer, Place};
 use crate::discipline::Backlog;
 use crate::observer::Observer;
 use crate::packet::Header;
-use crate::port::{Kind, OutputPort, PortTotals};
+use crate::port::{Kind, PortTotals};
 use crate::topology::PortId;
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
@@ -37,23 +37,23 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// How long a port was busy until `now`, as of the last [`Region::settle`]: how long it sent,
     /// gaps included, or a packet waited for its shaper's tokens. `now` is not before the network's
     /// own time.
-    pub(super) fn busy(&self, fabric: &Fabric, port: PortId, now: Instant) -> Duration {
-        let port = &self.ports[port.0 as usize];
+    pub(super) fn busy(&self, fabric: &Fabric, id: PortId, now: Instant) -> Duration {
+        let port = &self.ports[id.0 as usize];
         let revoked = self.scheduled.revoked(port.kind());
         let waiting = self.scheduled.backlog(port.kind());
         let packets = port.totals.accepted - revoked.packets - u64::from(waiting.packets);
         let bytes = port.totals.accepted_bytes - revoked.bytes - u64::from(waiting.bytes);
         let gap_bytes = fabric.framing.gap_bytes();
-        port.busy(now, [packets, bytes], gap_bytes, self.on_the_way(port))
+        port.busy(now, [packets, bytes], gap_bytes, self.on_the_way(id))
     }
 
     /// The backlog of a port, integrated over time until `now`, in bytes · ps, as of the last
     /// [`Region::settle`]. `now` is not before the network's own time.
-    pub(super) fn backlog_integral(&self, port: PortId, now: Instant) -> u128 {
-        let port = &self.ports[port.0 as usize];
+    pub(super) fn backlog_integral(&self, id: PortId, now: Instant) -> u128 {
+        let port = &self.ports[id.0 as usize];
         match port.kind() {
             Kind::Plain | Kind::Ahead(_) | Kind::Fifo => {
-                port.backlog_integral_until(now, self.on_the_way(port))
+                port.backlog_integral_until(now, self.on_the_way(id))
             }
             kind @ Kind::Scheduled(_) => {
                 port.backlog_integral + self.scheduled.backlog_integral_since(kind, now)
@@ -62,24 +62,33 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     }
 
     /// What waits in a port's buffer at `now`, which is not before the network's own time.
-    pub(super) fn backlog(&mut self, fabric: &Fabric, port: PortId, now: Instant) -> Backlog {
-        self.catch_up(fabric, port, now);
-        let port = &mut self.ports[port.0 as usize];
-        match port.kind() {
-            Kind::Plain | Kind::Fifo => port.backlog(now, &self.packets.transits),
-            Kind::Ahead(number) => self.buffers[number as usize].backlog(now),
-            kind @ Kind::Scheduled(_) => self.scheduled.backlog(kind),
+    pub(super) fn backlog(&mut self, fabric: &Fabric, id: PortId, now: Instant) -> Backlog {
+        self.catch_up(fabric, id, now);
+        if let kind @ Kind::Scheduled(_) = self.ports[id.0 as usize].kind() {
+            return self.scheduled.backlog(kind);
+        }
+        match self.buffer_number(id) {
+            Some(number) => self.buffers[number as usize].backlog(now),
+            None => self.ports[id.0 as usize].backlog(now, &self.packets.transits),
+        }
+    }
+
+    /// The number of a port's buffer, where it is kept apart from its link.
+    pub(super) fn buffer_number(&self, port: PortId) -> Option<u32> {
+        match self.ports[port.0 as usize].kind() {
+            Kind::Ahead(number) => Some(number),
+            _ => self.crossings.buffer(port),
         }
     }
 
     /// The packets that a port has accepted and may not have sent yet.
-    fn on_the_way(&self, port: &OutputPort<O::PortState>) -> impl Iterator<Item = Place> {
+    fn on_the_way(&self, id: PortId) -> impl Iterator<Item = Place> {
         let transits = &self.packets.transits[..];
-        let buffer = match port.kind() {
-            Kind::Ahead(number) => Some(&self.buffers[number as usize]),
-            _ => None,
-        };
-        let on_link = buffer.is_none().then(|| port.link.places(transits));
+        let buffer = self
+            .buffer_number(id)
+            .map(|number| &self.buffers[number as usize]);
+        let link = &self.ports[id.0 as usize].link;
+        let on_link = buffer.is_none().then(|| link.places(transits));
         let in_buffer = buffer.map(Buffer::places);
         on_link
             .into_iter()
@@ -89,9 +98,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
 
     /// The headers of the packets that are in a buffer or on a link of this region.
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &Header> {
-        let ports = (0..).map(PortId).zip(&self.ports);
-        let own = ports.filter(|(id, _)| !self.crossings.is_cut(*id));
-        let on_links = own.flat_map(|(_, port)| port.link.iter(&self.packets.transits));
+        let links = self.ports.iter().map(|port| &port.link);
+        let on_links = links.flat_map(|link| link.iter(&self.packets.transits));
         let handles = on_links.chain(self.scheduled.waiting());
         handles.map(|handle| self.packets.header(handle))
     }
@@ -107,13 +115,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             in_flight: 0,
             crossing: self.crossings.gone.wrapping_sub(self.crossings.come),
         };
-        for (id, port) in (0..).map(PortId).zip(&self.ports) {
-            let is_cut = self.crossings.is_cut(id);
-            let on_link = if is_cut { 0 } else { port.link.len() };
+        for port in &self.ports {
             let waiting = self.scheduled.backlog(port.kind()).packets;
             let revoked = self.scheduled.revoked(port.kind()).packets;
             balance.accepted += port.totals.accepted - revoked;
-            balance.in_flight += u64::from(on_link + waiting);
+            balance.in_flight += u64::from(port.link.len() + waiting);
         }
         balance
     }

@@ -76,6 +76,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             if let Feeder::Link(from) = *feeder
                 && !sampled.contains(&id)
                 && !self.observer.watches(id)
+                && self.crossings.are_together([from, id])
                 && [from, id].iter().all(|port| self.is_plain(*port))
             {
                 self.keep_buffer_apart(from);
@@ -93,7 +94,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// A plain port keeps its buffer apart from its link.
     fn keep_buffer_apart(&mut self, port: PortId) {
         if self.kind(port) == Kind::Plain {
-            self.ports[port.0 as usize].forward_ahead(self.buffers.len() as u32);
+            self.ports[port.0 as usize].keep_buffer_apart(self.buffers.len() as u32);
             self.buffers.push(Buffer::new(self.ahead_until));
         }
     }
@@ -164,10 +165,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             };
             if !goes_on {
                 *self.packets.header_mut(handle) = header;
-                if port.link.is_empty() {
-                    self.events.insert(due, id.0, handle.index() as u32);
+                if self.crossings.buffer(id).is_some() {
+                    self.put_on_cut_link(id, handle, due);
+                } else {
+                    if port.link.is_empty() {
+                        self.events.insert(due, id.0, handle.index() as u32);
+                    }
+                    port.link.append(due, handle, &mut self.packets.transits);
                 }
-                port.link.append(due, handle, &mut self.packets.transits);
             }
             if self.observer.watches(id) {
                 *self.packets.header_mut(handle) = header;

@@ -1,13 +1,14 @@
 //! Packets that cross from one region of a partition into another.
 //!
-//! A port whose link is cut belongs to the region of its node: that one admits packets, counts them, and
-//! knows when each will be at the far end. Each packet is copied into the far region, in which the link's
-//! events are. The near region keeps its own copy until then, because the port's buffer is the front of
-//! its link.
+//! A region admits packets to its ports, counts them, and knows when each will be at the far end of its link. Where
+//! some of them go on there at ports of other regions, the link is cut: these packets are copied into that region, which
+//! has a list of those under way on this link as well. The near region keeps a list of the others, and the port's buffer
+//! apart from both.
 
 use fairport_units::Instant;
 
 use super::{Fabric, Region};
+use crate::buffer::Buffer;
 use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::partition::Partition;
@@ -32,12 +33,18 @@ pub struct Crossing<P: Copy> {
 struct Sent {
     from: PortId,
     handle: Handle,
+    due: Instant,
 }
 
 /// What a region knows of the others.
 pub(super) struct Crossings {
-    /// by port: the region at the far end, where that is another; empty where there are no other regions
-    far_region: Vec<Option<u16>>,
+    own: u16,
+    /// by port: its region
+    port_region: Vec<u16>,
+    /// by port: the number of its buffer, where its link is cut; empty where there are no other regions
+    buffer: Vec<Option<u32>>,
+    /// by port: the region of the node at the far end, for a packet whose route ends there
+    end_region: Vec<u16>,
     /// the cut ports of this region that decide at departures
     scheduled: Vec<PortId>,
     /// by region: what goes there
@@ -53,7 +60,10 @@ impl Crossings {
     /// Of a region that is the whole network.
     pub(super) fn none() -> Self {
         Self {
-            far_region: Vec::new(),
+            own: 0,
+            port_region: Vec::new(),
+            buffer: Vec::new(),
+            end_region: Vec::new(),
             scheduled: Vec::new(),
             outbox: Vec::new(),
             first_due: Instant::NEVER,
@@ -62,66 +72,82 @@ impl Crossings {
         }
     }
 
-    /// Whether a port's link leads into another region.
+    /// The number of the buffer of a port whose link is cut.
     #[inline]
-    pub(super) fn is_cut(&self, port: PortId) -> bool {
-        matches!(self.far_region.get(port.0 as usize), Some(Some(_)))
+    pub(super) fn buffer(&self, port: PortId) -> Option<u32> {
+        *self.buffer.get(port.0 as usize)?
+    }
+
+    /// Whether both ports are in the same region.
+    pub(super) fn are_together(&self, ports: [PortId; 2]) -> bool {
+        let [one, other] = ports.map(|port| self.port_region.get(port.0 as usize));
+        one == other
+    }
+
+    /// Where a packet goes on, at this output, that is on the link of the port `from`.
+    #[inline]
+    fn region_of(&self, from: PortId, output: PortId) -> u16 {
+        let region = self.port_region.get(output.0 as usize);
+        *region.unwrap_or(&self.end_region[from.0 as usize])
     }
 }
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// Confines the region to the nodes of this number in the partition. Nothing has arrived yet.
-    pub(super) fn confine(&mut self, topology: &Topology, partition: &Partition, own: u16) {
+    /// Confines the region to the ports of this number in the partition, in a run until `end`. Nothing has arrived yet.
+    pub(super) fn confine(
+        &mut self,
+        topology: &Topology,
+        partition: &Partition,
+        own: u16,
+        end: Instant,
+    ) {
         assert_eq!(
             self.injected, 0,
             "a region is confined before its first packet"
         );
         let ports = (0..self.ports.len() as u32).map(PortId);
-        let far_region = |port: PortId| {
-            let is_own = partition.region(topology.port(port).node) == own;
-            let far = partition.region(topology.far_node(port));
-            (is_own && far != own).then_some(far)
-        };
-        self.crossings.far_region = ports.clone().map(far_region).collect();
+        self.ahead_until = end;
+        self.crossings.own = own;
+        self.crossings.port_region = partition.port_regions().to_vec();
+        let end_region = ports
+            .clone()
+            .map(|port| partition.region(topology.far_node(port)));
+        self.crossings.end_region = end_region.collect();
         let regions = usize::from(partition.regions());
         self.crossings.outbox.resize_with(regions, Vec::new);
         for port in ports {
-            if self.crossings.is_cut(port) {
-                self.ports[port.0 as usize].take_the_general_path();
-                if let Kind::Scheduled(_) = self.ports[port.0 as usize].kind() {
-                    self.crossings.scheduled.push(port);
+            let is_cut = partition.port_region(port) == own && partition.is_cut(topology, port);
+            let number = is_cut.then_some(self.buffers.len() as u32);
+            self.crossings.buffer.push(number);
+            if let Some(number) = number {
+                self.buffers.push(Buffer::new(end));
+                let port_state = &mut self.ports[port.0 as usize];
+                match port_state.kind() {
+                    Kind::Plain => port_state.keep_buffer_apart(number),
+                    Kind::Scheduled(_) => self.crossings.scheduled.push(port),
+                    Kind::Ahead(_) | Kind::Fifo => {}
                 }
             }
         }
     }
 
-    /// A packet is on the link of a cut port: it goes to the far region as well.
+    /// A packet is on the link of a cut port, and in its buffer: it crosses, or arrives at `due` in this region.
     #[inline(never)]
-    pub(super) fn cross(&mut self, from: PortId, handle: Handle) {
+    pub(super) fn put_on_cut_link(&mut self, from: PortId, handle: Handle, due: Instant) {
         let crossings = &mut self.crossings;
-        let to = crossings.far_region[from.0 as usize].expect("a cut port");
-        let due = self.packets.transits[handle.index()].entry.due;
+        let to = crossings.region_of(from, self.packets.header(handle).output);
+        if to == crossings.own {
+            let link = &mut self.ports[from.0 as usize].link;
+            if link.is_empty() {
+                self.events.insert(due, from.0, handle.index() as u32);
+            }
+            link.append(due, handle, &mut self.packets.transits);
+            return;
+        }
         self.packets.prefetch_content(handle);
         crossings.first_due = crossings.first_due.min(due);
         crossings.gone += 1;
-        crossings.outbox[usize::from(to)].push(Sent { from, handle });
-    }
-
-    /// Forgets the packets of a cut port that are at the far end by now.
-    pub(super) fn forget_crossed(&mut self, from: PortId) {
-        let now = self.now; // a host's packet may reach its port later
-        debug_assert!(
-            now < self.crossings.first_due,
-            "a packet is still to be copied"
-        );
-        let link = &mut self.ports[from.0 as usize].link;
-        while link
-            .next_due(&self.packets.transits)
-            .is_some_and(|due| due <= now)
-        {
-            let (handle, _) = link.pop(&self.packets.transits);
-            self.packets.release(handle);
-        }
+        crossings.outbox[usize::from(to)].push(Sent { from, handle, due });
     }
 
     /// Packets come from another region, in order of time at each link. None is due yet.
@@ -143,12 +169,12 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// does so for one region does so for all.
     pub(super) fn drain_outbox(&mut self, region: u16, batch: &mut Vec<Crossing<P>>) {
         self.crossings.first_due = Instant::NEVER;
-        let packets = &self.packets;
+        let packets = &mut self.packets;
         let outbox = self.crossings.outbox[usize::from(region)].drain(..);
-        batch.extend(outbox.map(|Sent { from, handle }| Crossing {
-            from,
-            due: packets.transits[handle.index()].entry.due,
-            packet: packets.get(handle),
+        batch.extend(outbox.map(|Sent { from, handle, due }| {
+            let packet = packets.get(handle);
+            packets.release(handle);
+            Crossing { from, due, packet }
         }));
     }
 
@@ -162,14 +188,18 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// When something happens next that concerns another region: a packet crosses, or a cut port chooses the
-    /// next. [`Instant::NEVER`] when nothing is known to.
-    pub(super) fn next_crossing(&self) -> Instant {
+    /// When the first of the packets that are still in an outbox is due.
+    pub(super) fn first_due(&self) -> Instant {
+        self.crossings.first_due
+    }
+
+    /// When a cut port chooses the next packet; [`Instant::NEVER`] when none is known to.
+    pub(super) fn next_choice(&self) -> Instant {
         let scheduled = self.crossings.scheduled.iter();
         let waiting = scheduled.map(|port| &self.ports[port.0 as usize]);
         let departures = waiting
             .filter(|port| port.waits)
             .map(OutputPort::next_departure);
-        departures.fold(self.crossings.first_due, Instant::min)
+        departures.fold(Instant::NEVER, Instant::min)
     }
 }

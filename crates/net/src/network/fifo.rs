@@ -47,9 +47,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         ingress: Ingress,
         handle: Handle,
     ) -> Instant {
-        if !PLAIN && self.crossings.is_cut(id) {
-            self.forget_crossed(id);
-        }
+        let buffer = if PLAIN {
+            None
+        } else {
+            self.crossings.buffer(id)
+        };
         let port = &mut self.ports[id.0 as usize];
         let transits = &mut self.packets.transits[..];
         let header = &mut transits[handle.index()].header;
@@ -59,7 +61,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         header.output = hop.next;
         let header = *header;
         let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
-        let backlog = port.backlog(now, transits);
+        let backlog = match buffer {
+            None => port.backlog(now, transits),
+            Some(number) => self.buffers[number as usize].backlog(now),
+        };
         if !PLAIN {
             port.forget_busy(self.now);
         }
@@ -80,15 +85,22 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.observer
             .admission(id, observed, now, &header, admission);
         let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
-        let (depart, due) = port.accept::<PLAIN>(now, frame_bytes, wire_bytes, handle, transits);
-        if PLAIN && let Some(due) = due {
-            self.events.insert(due, id.0, handle.index() as u32);
-        }
+        let depart = if let Some(number) = buffer {
+            let (leaves, due) = port.accept_apart(now, backlog, frame_bytes, wire_bytes);
+            let depart = port.free_at();
+            self.buffers[number as usize].push(leaves, frame_bytes);
+            self.put_on_cut_link(id, handle, due);
+            depart
+        } else {
+            let (depart, due) =
+                port.accept::<PLAIN>(now, frame_bytes, wire_bytes, handle, transits);
+            if let Some(due) = due {
+                self.events.insert(due, id.0, handle.index() as u32);
+            }
+            depart
+        };
         if matches!(admission, Admission::Marked) || self.observer.watches(id) {
             self.report_fifo(fabric, now, id, ingress, handle, (admission, depart));
-        }
-        if !PLAIN {
-            self.announce(id, handle, due);
         }
         depart
     }
@@ -120,10 +132,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             .arrivals(fabric.routes.hop(header.route - 1).counted_at());
         // without the packet itself
         let mut counts = port.counts(ingress_arrival, flow_arrival);
-        let mut backlog = match port.kind() {
-            Kind::Ahead(number) => self.buffers[number as usize].backlog(now),
-            _ => port.link.backlog(),
-        };
+        let link = port.link.backlog();
+        let buffer = self.buffer_number(id);
+        let mut backlog = buffer.map_or(link, |it| self.buffers[it as usize].backlog(now));
         if admission.is_accepted() {
             counts.port_accepted -= 1;
             // nothing is there if it has left at once

@@ -271,17 +271,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         taken
     }
 
-    /// A packet is on the link of a port: it arrives at the far end, in this region if it is not a cut link.
-    /// `due` is when the first on the link does, if it was empty.
-    #[inline]
-    pub(super) fn announce(&mut self, from: PortId, handle: Handle, due: Option<Instant>) {
-        if self.crossings.is_cut(from) {
-            self.cross(from, handle);
-        } else if let Some(due) = due {
-            self.events.insert(due, from.0, handle.index() as u32);
-        }
-    }
-
     #[inline]
     pub(super) fn deliver(
         &mut self,

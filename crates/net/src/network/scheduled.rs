@@ -162,9 +162,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         } else if self.ports[id.0 as usize].is_behind(now) {
             self.catch_up(fabric, id, now);
         }
-        if self.crossings.is_cut(id) {
-            self.forget_crossed(id);
-        }
         let port = &mut self.ports[id.0 as usize];
         let scheduled = &mut self.scheduled.ports[number as usize];
         port.count_arrival(now);
@@ -188,10 +185,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 .admission(id, observed, now, &header, admission);
             if admission == Admission::Accepted && !self.observer.watches(id) {
                 port.count_accepted(frame_bytes, frame_bytes);
-                let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
-                let transits = &mut self.packets.transits;
-                let (_, due) = port.send(now, frame_bytes, wire_bytes, handle, transits);
-                self.announce(id, handle, due);
+                self.send(fabric, id, now, frame_bytes, handle);
                 return Instant::NEVER;
             }
             let waiting_packets = &mut self.scheduled.waiting_packets;
@@ -241,15 +235,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
         let port = &mut self.ports[id.0 as usize];
         port.count_accepted(frame_bytes, frame_bytes);
-        let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
-        let (depart, due) = port.send(
-            self.now,
-            frame_bytes,
-            wire_bytes,
-            handle,
-            &mut self.packets.transits,
-        );
-        self.announce(id, handle, due);
+        let depart = self.send(fabric, id, self.now, frame_bytes, handle);
         let packet = self.packets.get(handle);
         self.observer.departs(id, &packet, arrival, depart);
     }

@@ -6,6 +6,7 @@ use crate::framing::Framing;
 use crate::loss::Loss;
 use crate::processing::Server;
 use crate::queue::Queueing;
+use crate::scheduler::PacketScheduler;
 use crate::shaper::Shaper;
 
 /// What a port is made of.
@@ -32,6 +33,11 @@ pub struct PortConfig {
 }
 
 impl PortConfig {
+    /// Whether what waits at other ports of its switch counts, too.
+    pub fn shares_memory(&self) -> bool {
+        matches!(&self.queueing, Queueing::Scheduled(scheduler) if scheduler.shares_memory())
+    }
+
     /// What a packet takes at least from its acceptance here to the next node's decision: the smallest
     /// frame's time on the line, and the latency. Zero where there is no latency: a discipline may decide
     /// late there.

@@ -60,27 +60,52 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             let waiting = &mut waiting_packets[handle];
             scheduled.remove(waiting, port);
             let frame_bytes = waiting.packet.frame_bytes;
-            let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
-            let transits = &mut self.packets.transits[..];
-            let (depart, due) = port.send(begin, frame_bytes, wire_bytes, handle, transits);
             let marked = waiting.marked;
+            let depart = self.send(fabric, id, begin, frame_bytes, handle);
             if marked {
-                port.totals.marked += 1;
+                self.ports[id.0 as usize].totals.marked += 1;
                 self.packets.header_mut(handle).ecn |= CE;
             }
             if self.observer.watches(id) {
                 let packet = self.packets.get(handle);
-                let arrival = waiting.counts.port_arrival;
+                let arrival = self.scheduled.waiting_packets[handle].counts.port_arrival;
                 self.observer.departs(id, &packet, arrival, depart);
             }
             if marked {
                 self.revise(fabric, id, number, handle, Admission::Marked, [at, depart]);
             }
-            self.announce(id, handle, due);
         }
         if !self.scheduled.waiting_packets.dropped.is_empty() {
             self.drop_queued(fabric, id, number, at);
         }
+    }
+
+    /// Puts a packet on the line, which is free at `begin`; returns when its last bit is sent.
+    #[inline]
+    pub(super) fn send(
+        &mut self,
+        fabric: &Fabric,
+        id: PortId,
+        begin: Instant,
+        frame_bytes: u32,
+        handle: Handle,
+    ) -> Instant {
+        let port = &mut self.ports[id.0 as usize];
+        let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
+        let (_, due) = port.serialize::<false>(begin, frame_bytes, wire_bytes);
+        let depart = port.free_at();
+        if let Some(number) = self.crossings.buffer(id) {
+            // what waits is with the scheduler: of the others, only the one that is being sent is still asked for
+            self.buffers[number as usize].pass(begin, frame_bytes);
+            self.put_on_cut_link(id, handle, due);
+            return depart;
+        }
+        if port.link.is_empty() {
+            self.events.insert(due, id.0, handle.index() as u32);
+        }
+        let transits = &mut self.packets.transits[..];
+        port.link.push(due, begin, frame_bytes, handle, transits);
+        depart
     }
 
     /// Reports that a packet that was accepted is marked or dropped all the same; at what time, and
