@@ -37,6 +37,7 @@ struct Wheel {
 impl PendingEvents for Wheel {
     fn new(starts: &[Instant], typical_span: Duration) -> Self {
         let mut queue = EventQueue::new(starts.len(), typical_span);
+        queue.fit(starts.len() as u32);
         for (id, &time) in (0..).zip(starts) {
             queue.insert(time, id, 0);
         }
