@@ -137,11 +137,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let crossings = &mut self.crossings;
         let to = crossings.region_of(from, self.packets.header(handle).output);
         if to == crossings.own {
-            let link = &mut self.ports[from.0 as usize].link;
-            if link.is_empty() {
-                self.events.insert(due, from.0, handle.index() as u32);
-            }
-            link.append(due, handle, &mut self.packets.transits);
+            self.put_on_link(from, handle, due);
             return;
         }
         self.packets.prefetch_content(handle);
@@ -157,12 +153,18 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         crossings.iter().for_each(prefetch);
         for Crossing { from, due, packet } in crossings.drain(..) {
             let handle = self.packets.put(&packet);
-            let link = &mut self.ports[from.0 as usize].link;
-            if link.is_empty() {
-                self.events.insert(due, from.0, handle.index() as u32);
-            }
-            link.append(due, handle, &mut self.packets.transits);
+            self.put_on_link(from, handle, due);
         }
+    }
+
+    /// A packet is on a link, in no buffer of this region: it arrives at `due`.
+    #[inline]
+    fn put_on_link(&mut self, from: PortId, handle: Handle, due: Instant) {
+        let link = &mut self.ports[from.0 as usize].link;
+        if link.is_empty() {
+            self.events.insert(due, from.0, handle.index() as u32);
+        }
+        link.append(due, handle, &mut self.packets.transits);
     }
 
     /// Puts copies of what has crossed into that region behind what is in `batch`, before any of it is due. A caller that
