@@ -238,7 +238,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
                     break;
                 }
                 self.step_with(goal, |simulation, until, budget| {
-                    simulation.exchange_all(); // what a flow's start has sent
+                    simulation.exchange_all(); // what a flow's start has sent, and what the last stretch left to be sent later
                     let begin = simulation.next_effect();
                     // a workload that waits for all flows to be established hears of each at once
                     if simulation.unestablished > 0 || begin > until {
