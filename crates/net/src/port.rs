@@ -25,8 +25,8 @@ pub(crate) enum Kind {
     /// Drop-tail, without a shaper or losses, departures first: most ports of most networks. What
     /// the others may have besides is left out of its path through the code (`PLAIN`).
     Plain,
-    /// A plain port that forwards ahead, or to which packets are forwarded ahead, or whose link is cut: its buffer is
-    /// apart from its link and has this number in the region.
+    /// A port that forwards ahead, or to which packets are forwarded ahead, or one that could and whose link is cut: its
+    /// buffer is apart from its link and has this number in the region.
     Ahead(u32),
     /// first in, first out
     Fifo,
@@ -159,9 +159,23 @@ impl<S: Default> OutputPort<S> {
         }
     }
 
-    /// A plain port keeps its buffer apart from its link, under this number; nothing has arrived yet.
+    /// Whether it can be ahead of the network's time: what becomes of its packets depends on them alone, and on the
+    /// order in which they arrive. A discipline from outside may look at several ports.
+    pub(crate) fn can_be_ahead(&self) -> bool {
+        match self.service {
+            Service::Plain | Service::Ahead => true,
+            Service::Fifo => {
+                let is_custom = matches!(self.discipline, Discipline::Custom(_));
+                self.extras.is_none() && !self.arrivals_first && !is_custom
+            }
+            Service::Scheduled => false,
+        }
+    }
+
+    /// A port that can be ahead keeps its buffer apart from its link, under this number; nothing has arrived yet.
     pub(crate) fn keep_buffer_apart(&mut self, buffer: u32) {
-        assert_eq!((self.service, self.totals.arrivals), (Service::Plain, 0));
+        assert!(self.can_be_ahead() && self.service != Service::Ahead);
+        assert_eq!(self.totals.arrivals, 0);
         (self.service, self.number) = (Service::Ahead, buffer);
     }
 
@@ -219,15 +233,6 @@ impl<S: Default> OutputPort<S> {
         assert!(now >= self.last_arrival, "time went back at a port");
         self.last_arrival = now;
         self.totals.arrivals += 1;
-    }
-
-    /// Whether a plain port has room for a packet that takes `frame_bytes`.
-    #[inline]
-    pub(crate) fn has_room(&self, backlog: Backlog, frame_bytes: u32) -> bool {
-        let Discipline::DropTail(drop_tail) = &self.discipline else {
-            unreachable!("a plain port is one of drop-tail");
-        };
-        drop_tail.fits(backlog, frame_bytes)
     }
 
     /// Whether the packet that arrives at `now` is lost in front of the queue.
@@ -294,15 +299,7 @@ impl<S: Default> OutputPort<S> {
     ) -> (Instant, Option<Instant>) {
         let (leaves, due) = self.transmit::<PLAIN>(now, frame_bytes, wire_bytes);
         let first = self.link.is_empty();
-        let out = if PLAIN {
-            leaves
-        } else {
-            leaves + self.departure_lag()
-        };
-        self.link.push(due, out, frame_bytes, packet, transits);
-        if !PLAIN {
-            self.discipline.on_accepted(out);
-        }
+        self.link.push(due, leaves, frame_bytes, packet, transits);
         self.count_accepted(frame_bytes, self.link.backlog().bytes);
         (self.free_at, first.then_some(due))
     }
@@ -317,15 +314,17 @@ impl<S: Default> OutputPort<S> {
         wire_bytes: u32,
     ) -> (Instant, Instant) {
         let (leaves, due) = self.transmit::<false>(now, frame_bytes, wire_bytes);
-        let out = leaves + self.departure_lag();
-        self.discipline.on_accepted(out);
         self.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
-        (out, due)
+        (leaves, due)
     }
 
-    /// Has a packet that is accepted at `now` sent as soon as all before it are: when it leaves the
-    /// buffer, and when the next node decides about it.
-    #[inline]
+    /// Has a packet that is accepted at `now` sent as soon as all before it are: when it stops counting against the
+    /// buffer's limit, and when the next node decides about it.
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot loop: one call a hop is enough"
+    )]
+    #[inline(always)]
     pub(crate) fn transmit<const PLAIN: bool>(
         &mut self,
         now: Instant,
@@ -343,12 +342,21 @@ impl<S: Default> OutputPort<S> {
         // half a percent of a whole run's instructions, goes without it
         let waits_ps = leaves.as_ps() - now.as_ps();
         self.backlog_integral += u128::from(waits_ps) * u128::from(frame_bytes);
-        (leaves, due)
+        if PLAIN {
+            return (leaves, due);
+        }
+        let counts_until = leaves + self.departure_lag();
+        self.discipline.on_accepted(counts_until);
+        (counts_until, due)
     }
 
     /// Gives the next packet to the line, which is free at `begin`: when its first bit goes, and
     /// when the next node decides about it.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot loop: one call a hop is enough"
+    )]
+    #[inline(always)]
     pub(crate) fn serialize<const PLAIN: bool>(
         &mut self,
         begin: Instant,

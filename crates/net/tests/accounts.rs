@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::bench::{Bench, GIGABIT, bench, bench_of_ports, bench_of_rates, drop_tail_port};
+use common::bench::{Bench, GIGABIT, bench, bench_of_ports, drop_tail_port};
 use fairport_net::arbitration::Rule;
 use fairport_net::discipline::{Backlog, DropTail, StepMarking};
 use fairport_net::limit::Limit;
@@ -11,7 +11,7 @@ use fairport_net::routing::DestinationSuffix;
 use fairport_net::scheduler::{LinuxSfq, PortFair, Sfq, SharedBuffer, SwitchMemory, linux_sfq};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{bcube, star};
-use fairport_net::{Feeders, PortId, Topology};
+use fairport_net::{PortId, Topology};
 use fairport_units::{Duration, Instant, Rate};
 
 /// A full frame in the buffer; on the wire it takes 12.304 us at 1 Gbit/s.
@@ -102,13 +102,6 @@ fn packets_in_buffers_and_on_links_are_under_way() {
     }
 }
 
-/// Eight frames in 104 us to a line that takes 123 us for one.
-fn crowd(bench: &mut Bench) {
-    for number in 1..=8 {
-        bench.send(Instant::from_us(13 * number), 0, 1500, number);
-    }
-}
-
 #[test]
 fn what_waits_is_known_at_any_instant_for_every_kind_of_port() {
     let buffer = |frames| Backlog {
@@ -132,7 +125,7 @@ fn what_waits_is_known_at_any_instant_for_every_kind_of_port() {
         [(&drop_tail, 1), (&step_marking, 1), (&|| linux_sfq(100), 0)];
     for (queueing, in_service) in kinds {
         let (mut bench, slow) = slow_port(queueing);
-        crowd(&mut bench);
+        bench.send_crowd();
         for (us, waiting) in [(25, 0), (26, 0), (39, 1), (100, 5), (130, 7), (150, 6)] {
             let now = Instant::from_us(us);
             bench.network.advance(now, u64::MAX, &mut bench.sinks);
@@ -145,91 +138,13 @@ fn what_waits_is_known_at_any_instant_for_every_kind_of_port() {
 #[test]
 fn what_still_waits_at_a_scheduler_counts_until_now() {
     let (mut bench, slow) = slow_port(|| linux_sfq(100));
-    crowd(&mut bench);
+    bench.send_crowd();
     let now = Instant::from_us(60);
     bench.network.advance(now, u64::MAX, &mut bench.sinks);
     // the first is in service; the second waits from 38.304 us on and the third from 51.304 us
     let waited_ps = 21_696_000 + 8_696_000;
     let integral = bench.network.backlog_integral(slow, now);
     assert_eq!(integral, waited_ps * u128::from(FRAME_BYTES));
-}
-
-#[test]
-fn a_drop_says_what_waited_also_where_packets_are_forwarded_ahead() {
-    let star = star(2).unwrap();
-    let slow = to_receiver(&star);
-    let rate = |port| {
-        if port == slow {
-            Rate::from_bps(100_000_000)
-        } else {
-            GIGABIT
-        }
-    };
-    for is_ahead in [false, true] {
-        let mut bench = bench_of_rates(&star, 3, Rule::Fixed, Duration::ZERO, rate);
-        bench.network.observer_mut().drops_only = true;
-        let path = DestinationSuffix::new(&star).path(&star, 1, 0).unwrap();
-        if is_ahead {
-            let mut feeders = Feeders::new(star.ports().len());
-            feeders.add(&path);
-            let end = Instant::from_secs(1);
-            bench.network.forward_ahead(&feeders, &[], end);
-        }
-        bench.routes = vec![bench.network.add_route(&[path], Stream::new(1, "spray", 0))];
-        crowd(&mut bench);
-        // forwarded ahead, a packet has one event: its arrival at the receiver
-        let at_switch = Instant::from_us(13) + Duration::from_ns(12_304);
-        let at_receiver = at_switch + Duration::from_ns(123_040);
-        let first = if is_ahead { at_receiver } else { at_switch };
-        assert_eq!(bench.network.next_time(), first);
-        bench.run();
-        let rows = &bench.network.observer().rows;
-        assert_eq!(rows.len(), 5);
-        for (row, number) in rows.iter().zip(4..) {
-            assert_eq!((row.port, row.number), (slow, number));
-            assert_eq!(row.counts.ingress_arrival, number);
-            let room = Backlog {
-                bytes: 3 * FRAME_BYTES,
-                packets: 3,
-            };
-            assert_eq!((row.backlog, row.counts.port_accepted), (room, 3));
-        }
-        assert_eq!(bench.network.drops(slow), 5);
-    }
-}
-
-#[test]
-fn no_packet_is_forwarded_ahead_beyond_the_end() {
-    let star = star(2).unwrap();
-    let path = DestinationSuffix::new(&star).path(&star, 1, 0).unwrap();
-    // a hop takes 13.304 us: of two packets the second is at the switch at 25.608 us
-    for (end_ns, hops, buffered) in [
-        (12_303, 0, [2, 0]),
-        (13_303, 0, [1, 0]),
-        (13_304, 1, [1, 1]),
-        (25_607, 1, [0, 1]),
-        (25_608, 2, [0, 1]),
-        (26_608, 3, [0, 1]),
-        (37_912, 3, [0, 0]),
-    ] {
-        let end = Instant::from_ns(end_ns);
-        let mut bench = bench(&star, 10, Rule::Fixed, Duration::from_us(1));
-        bench.network.observer_mut().drops_only = true;
-        let mut feeders = Feeders::new(star.ports().len());
-        feeders.add(&path);
-        bench.network.forward_ahead(&feeders, &[], end);
-        let stream = Stream::new(1, "spray", 0);
-        bench.routes = vec![bench.network.add_route(std::slice::from_ref(&path), stream)];
-        bench.send(Instant::ZERO, 0, 1500, 0);
-        bench.send(Instant::ZERO, 0, 1500, 1);
-        bench.network.advance(end, u64::MAX, &mut bench.sinks);
-        assert_eq!(bench.network.packet_hops(), hops, "{end_ns} ns");
-        // at the end each that is not over a link waits in front of it, or is on it
-        let waiting = |port| bench.network.backlog(port, end).packets;
-        let nic = star.node(star.hosts()[1]).ports[0];
-        let buffers = [nic, to_receiver(&star)].map(waiting);
-        assert_eq!(buffers, buffered, "{end_ns} ns");
-    }
 }
 
 #[test]
@@ -348,29 +263,6 @@ fn a_settled_port_has_begun_what_it_begins_by_then() {
     bench.network.settle(now);
     let since = Instant::ZERO + Duration::from_ns(62_304);
     assert_eq!(bench.network.busy(nic, now), now - since);
-}
-
-#[test]
-fn packets_are_forwarded_ahead_to_ports_of_drop_tail_alone() {
-    for is_ahead in [false, true] {
-        let star = star(3).unwrap();
-        let (mut bench, _) = slow_port(|| linux_sfq(3));
-        let path = DestinationSuffix::new(&star).path(&star, 1, 0).unwrap();
-        bench.network.observer_mut().drops_only = true;
-        if is_ahead {
-            let mut feeders = Feeders::new(star.ports().len());
-            feeders.add(&path);
-            bench
-                .network
-                .forward_ahead(&feeders, &[], Instant::from_secs(1));
-        }
-        let stream = Stream::new(1, "spray", 0);
-        bench.routes = vec![bench.network.add_route(&[path], stream)];
-        crowd(&mut bench);
-        bench.run();
-        let received = bench.sinks.received.iter().map(|packet| packet.2);
-        assert!(received.eq([1, 2, 3, 4]));
-    }
 }
 
 #[test]

@@ -5,12 +5,10 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::bench::{Bench, Row, bench};
+use fairport_net::PortId;
 use fairport_net::arbitration::Rule;
 use fairport_net::framing::Framing;
-use fairport_net::routing::DestinationSuffix;
-use fairport_net::stream::Stream;
 use fairport_net::topology::{fat_tree, star, two_switch};
-use fairport_net::{Feeders, PortId};
 use fairport_units::{Duration, Instant};
 use proptest::prelude::*;
 
@@ -198,39 +196,4 @@ fn of_two_equal_trains_through_a_full_queue_one_input_is_blacked_out() {
         lost.iter().all(|side| *side == lost[0]),
         "one side bears every loss"
     );
-}
-
-#[test]
-fn nothing_is_forwarded_ahead_to_a_port_that_two_links_lead_to() {
-    let star = star(3).unwrap();
-    let received = |is_ahead: bool| {
-        let mut bench = bench(&star, 3, Rule::Fixed, Duration::from_us(1));
-        let mut routing = DestinationSuffix::new(&star);
-        let paths = [1, 2].map(|source| routing.path(&star, source, 0).unwrap());
-        if is_ahead {
-            bench.network.observer_mut().drops_only = true;
-            let mut feeders = Feeders::new(star.ports().len());
-            for path in &paths {
-                feeders.add(path);
-            }
-            let end = Instant::from_secs(1);
-            bench.network.forward_ahead(&feeders, &[], end);
-        }
-        let stream = || Stream::new(1, "spray", 0);
-        bench.routes = paths
-            .map(|path| bench.network.add_route(&[path], stream()))
-            .to_vec();
-        for number in 0..20 {
-            bench.send(
-                Instant::from_us(5 * number),
-                number as usize % 2,
-                1500,
-                number,
-            );
-        }
-        bench.run();
-        bench.sinks.received
-    };
-    assert!(received(false).len() < 20);
-    assert_eq!(received(false), received(true));
 }

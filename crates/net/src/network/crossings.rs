@@ -8,7 +8,6 @@
 use fairport_units::Instant;
 
 use super::{Fabric, Region};
-use crate::buffer::Buffer;
 use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::partition::Partition;
@@ -117,16 +116,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.crossings.outbox.resize_with(regions, Vec::new);
         for port in ports {
             let is_cut = partition.port_region(port) == own && partition.is_cut(topology, port);
-            let number = is_cut.then_some(self.buffers.len() as u32);
+            let number = is_cut.then(|| self.keep_buffer_apart(port));
             self.crossings.buffer.push(number);
-            if let Some(number) = number {
-                self.buffers.push(Buffer::new(end));
-                let port_state = &mut self.ports[port.0 as usize];
-                match port_state.kind() {
-                    Kind::Plain => port_state.keep_buffer_apart(number),
-                    Kind::Scheduled(_) => self.crossings.scheduled.push(port),
-                    Kind::Ahead(_) | Kind::Fifo => {}
-                }
+            if is_cut && matches!(self.ports[port.0 as usize].kind(), Kind::Scheduled(_)) {
+                self.crossings.scheduled.push(port);
             }
         }
     }

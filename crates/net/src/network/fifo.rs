@@ -29,7 +29,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     ) -> Instant {
         match self.ports[output.0 as usize].kind() {
             Kind::Plain => self.enqueue_fifo::<true>(fabric, now, output, ingress, handle),
-            Kind::Ahead(_) => self.enqueue_ahead(fabric, now, output, ingress, handle),
+            Kind::Ahead(_) if self.only_plain_ahead => {
+                self.enqueue_ahead::<true>(fabric, now, output, ingress, handle)
+            }
+            Kind::Ahead(_) => self.enqueue_ahead::<false>(fabric, now, output, ingress, handle),
             Kind::Fifo => self.enqueue_fifo::<false>(fabric, now, output, ingress, handle),
             Kind::Scheduled(number) => {
                 self.enqueue_scheduled(fabric, now, output, ingress, handle, number)

@@ -112,6 +112,8 @@ pub struct Region<P: Copy, O: Observer<P>> {
     pub(super) buffers: Vec<Buffer>,
     /// no packet is forwarded ahead beyond this
     pub(super) ahead_until: Instant,
+    /// whether all ports of [`Kind::Ahead`] were plain
+    pub(super) only_plain_ahead: bool,
     pub(super) packets: Pool<P>,
     pub(super) crossings: Crossings,
     pub(super) ingress_arrivals: Vec<u64>,
@@ -161,6 +163,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             scheduled,
             buffers: Vec::new(),
             ahead_until: Instant::ZERO,
+            only_plain_ahead: true,
             packets: Pool::new(),
             crossings: Crossings::none(),
             ingress_arrivals: vec![0; ingress_base as usize],

@@ -181,6 +181,13 @@ impl Bench {
         self.network.inject(at, Packet { header, content });
     }
 
+    /// Eight frames in 104 us to a line that takes 123 us for one.
+    pub(crate) fn send_crowd(&mut self) {
+        for number in 1..=8 {
+            self.send(Instant::from_us(13 * number), 0, 1500, number);
+        }
+    }
+
     /// A packet of a host of a star enters at the switch; its route begins at the host, or behind
     /// its link.
     pub(crate) fn arrive(
