@@ -17,6 +17,8 @@ COMMANDS = [
     ["fairport", "run", "outcast", "--no-output"],
     ["fairport", "run", "outcast", "--no-figures"],
     ["fairport", "run", "outcast"],
+    ["fairport", "compare", "outcast", "--fix", "red,sfq,codel", "--repeat", "1", "--no-figures"],
+    ["fairport", "compare", "outcast", "--fix", "red,sfq,codel", "--repeat", "1"],
 ]
 
 
@@ -30,7 +32,7 @@ class Cost:
 
 
 def measure(command: list[str]) -> Cost:
-    """Runs a command in an empty folder each time."""
+    """Runs a command in an empty folder each time, where no runs are kept from before."""
     runs = [_once(command) for _ in range(REPEATS)]
     return Cost(
         " ".join(command),
@@ -42,10 +44,14 @@ def measure(command: list[str]) -> Cost:
 def _once(command: list[str]) -> tuple[float, int]:
     program = Path(sys.executable).parent / command[0]
     with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"FAIRPORT_STORE": str(Path(folder, "store"))}
+        # an installed package has its compiled modules
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         begin = time.perf_counter()
         process = subprocess.Popen(
             [program, *command[1:]],
             cwd=folder,
+            env=environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -243,8 +243,9 @@ def _columns(table: pl.DataFrame, *, text: bool) -> dict[str, Array]:
     for column in table.iter_columns():
         if column.dtype == pl.String:
             if text and column.name in ("port", "ingress_port"):
-                found[column.name] = column.rank("dense").fill_null(0).to_numpy()
-        elif column.dtype == pl.UInt64:
+                codes = column.cast(pl.Categorical).to_physical()
+                found[column.name] = (codes + 1).fill_null(0).to_numpy()
+        elif column.dtype == pl.UInt64 and column.null_count():
             found[column.name] = column.fill_null(int(_NONE)).to_numpy()
         else:
             found[column.name] = column.to_numpy()
