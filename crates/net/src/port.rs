@@ -1,5 +1,6 @@
 //! An output port: its buffer, its queue discipline, its link to the next node.
 
+mod apart;
 mod config;
 mod location;
 mod usage;
@@ -25,9 +26,11 @@ pub(crate) enum Kind {
     /// Drop-tail, without a shaper or losses, departures first: most ports of most networks. What
     /// the others may have besides is left out of its path through the code (`PLAIN`).
     Plain,
-    /// A plain port that forwards ahead, or to which packets are forwarded ahead, or whose link is cut: its buffer is
-    /// apart from its link and has this number in the region.
+    /// A plain port that forwards ahead, or to which packets are forwarded ahead: its buffer is apart from its link and
+    /// has this number in the region.
     Ahead(u32),
+    /// A plain port whose link is cut, likewise.
+    Cut(u32),
     /// first in, first out
     Fifo,
     /// the network's scheduler of this number decides at departures
@@ -39,6 +42,7 @@ pub(crate) enum Kind {
 enum Service {
     Plain,
     Ahead,
+    Cut,
     Fifo,
     Scheduled,
 }
@@ -154,15 +158,10 @@ impl<S: Default> OutputPort<S> {
         match self.service {
             Service::Plain => Kind::Plain,
             Service::Ahead => Kind::Ahead(self.number),
+            Service::Cut => Kind::Cut(self.number),
             Service::Fifo => Kind::Fifo,
             Service::Scheduled => Kind::Scheduled(self.number),
         }
-    }
-
-    /// A plain port keeps its buffer apart from its link, under this number; nothing has arrived yet.
-    pub(crate) fn keep_buffer_apart(&mut self, buffer: u32) {
-        assert_eq!((self.service, self.totals.arrivals), (Service::Plain, 0));
-        (self.service, self.number) = (Service::Ahead, buffer);
     }
 
     /// What waits in the buffer at `now`, where it serves first in, first out.
@@ -305,22 +304,6 @@ impl<S: Default> OutputPort<S> {
         }
         self.count_accepted(frame_bytes, self.link.backlog().bytes);
         (self.free_at, first.then_some(due))
-    }
-
-    /// The same where the buffer is apart from the link, with `backlog` in it before: when the packet stops counting
-    /// against the buffer's limit, and when the next node decides about it.
-    pub(crate) fn accept_apart(
-        &mut self,
-        now: Instant,
-        backlog: Backlog,
-        frame_bytes: u32,
-        wire_bytes: u32,
-    ) -> (Instant, Instant) {
-        let (leaves, due) = self.transmit::<false>(now, frame_bytes, wire_bytes);
-        let out = leaves + self.departure_lag();
-        self.discipline.on_accepted(out);
-        self.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
-        (out, due)
     }
 
     /// Has a packet that is accepted at `now` sent as soon as all before it are: when it leaves the

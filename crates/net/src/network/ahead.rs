@@ -88,15 +88,19 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     }
 
     fn is_plain(&self, port: PortId) -> bool {
-        matches!(self.kind(port), Kind::Plain | Kind::Ahead(_))
+        matches!(self.kind(port), Kind::Plain | Kind::Ahead(_) | Kind::Cut(_))
     }
 
     /// A plain port keeps its buffer apart from its link.
     fn keep_buffer_apart(&mut self, port: PortId) {
-        if self.kind(port) == Kind::Plain {
-            self.ports[port.0 as usize].keep_buffer_apart(self.buffers.len() as u32);
-            self.buffers.push(Buffer::new(self.ahead_until));
-        }
+        let number = match self.kind(port) {
+            Kind::Cut(number) | Kind::Ahead(number) => number,
+            _ => {
+                self.buffers.push(Buffer::new(self.ahead_until));
+                self.buffers.len() as u32 - 1
+            }
+        };
+        self.ports[port.0 as usize].keep_buffer_apart(Kind::Ahead(number));
     }
 
     fn kind(&self, port: PortId) -> Kind {
@@ -137,7 +141,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             self.passages.count(hop.counted_at());
             self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
             port.count_arrival(now);
-            let backlog = buffer.backlog(now);
+            let backlog = port.backlog_apart(buffer, now, frame_bytes);
             if !port.has_room(backlog, frame_bytes) {
                 *self.packets.header_mut(handle) = header;
                 let fate = (Admission::Dropped(Reason::Full), Instant::NEVER);
@@ -148,8 +152,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             self.observer
                 .admission(id, observed, now, &header, Admission::Accepted);
             let (leaves, due) = port.transmit::<true>(now, frame_bytes, wire_bytes);
-            // after the end of the run nothing leaves: what is there at the end is still to be asked
-            if leaves > now.min(self.ahead_until) {
+            // It may have left at once, unless others are to be counted before it. After the end of the run nothing
+            // leaves: what is there at the end is still to be asked.
+            if backlog.packets > 0 || leaves > now.min(self.ahead_until) {
                 buffer.push(leaves, frame_bytes);
             } else {
                 buffer.pass(leaves, frame_bytes);

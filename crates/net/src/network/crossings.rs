@@ -123,16 +123,16 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 self.buffers.push(Buffer::new(end));
                 let port_state = &mut self.ports[port.0 as usize];
                 match port_state.kind() {
-                    Kind::Plain => port_state.keep_buffer_apart(number),
+                    Kind::Plain => port_state.keep_buffer_apart(Kind::Cut(number)),
                     Kind::Scheduled(_) => self.crossings.scheduled.push(port),
-                    Kind::Ahead(_) | Kind::Fifo => {}
+                    Kind::Ahead(_) | Kind::Cut(_) | Kind::Fifo => {}
                 }
             }
         }
     }
 
     /// A packet is on the link of a cut port, and in its buffer: it crosses, or arrives at `due` in this region.
-    #[inline(never)]
+    #[inline]
     pub(super) fn put_on_cut_link(&mut self, from: PortId, handle: Handle, due: Instant) {
         let crossings = &mut self.crossings;
         let to = crossings.region_of(from, self.packets.header(handle).output);
