@@ -73,6 +73,15 @@ impl Buffer {
         }
     }
 
+    /// At most so much is in it: what was in it when it was last asked for its backlog, and what was accepted since.
+    #[inline]
+    pub(crate) fn most(&self) -> Backlog {
+        Backlog {
+            bytes: self.bytes,
+            packets: (self.places.len() - self.first) as u32,
+        }
+    }
+
     /// Those that leave after the end stay, because what is in it at the end of the run is still to be asked. They may be
     /// many, so each is counted once.
     #[cold]
@@ -164,6 +173,20 @@ mod tests {
         buffer.push(Instant::from_us(3), 100);
         assert_eq!(places(&buffer), [2, 3].map(Instant::from_us));
         assert_eq!(buffer.backlog(Instant::from_us(2)).bytes, 100);
+    }
+
+    #[test]
+    fn the_most_that_may_be_there_counts_what_has_left_since_it_was_last_asked() {
+        let mut buffer = Buffer::new(Instant::from_ms(1));
+        for i in [1, 2, 3] {
+            buffer.push(Instant::from_us(i), 1000);
+        }
+        let both = |buffer: &Buffer| (buffer.most().bytes, buffer.most().packets);
+        assert_eq!(both(&buffer), (3000, 3));
+        assert_eq!(buffer.backlog(Instant::from_us(2)), buffer.most());
+        assert_eq!(both(&buffer), (1000, 1));
+        buffer.push(Instant::from_us(9), 500);
+        assert_eq!(both(&buffer), (1500, 2));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! An output port: its buffer, its queue discipline, its link to the next node.
 
+mod apart;
 mod config;
 mod location;
 mod usage;
@@ -25,9 +26,11 @@ pub(crate) enum Kind {
     /// Drop-tail, without a shaper or losses, departures first: most ports of most networks. What
     /// the others may have besides is left out of its path through the code (`PLAIN`).
     Plain,
-    /// A port that forwards ahead, or to which packets are forwarded ahead, or one that could and whose link is cut: its
-    /// buffer is apart from its link and has this number in the region.
+    /// A port that forwards ahead, or to which packets are forwarded ahead: its buffer is apart from its link and has this
+    /// number in the region.
     Ahead(u32),
+    /// A plain port whose link is cut, likewise.
+    Cut(u32),
     /// first in, first out
     Fifo,
     /// the network's scheduler of this number decides at departures
@@ -39,6 +42,7 @@ pub(crate) enum Kind {
 enum Service {
     Plain,
     Ahead,
+    Cut,
     Fifo,
     Scheduled,
 }
@@ -154,29 +158,10 @@ impl<S: Default> OutputPort<S> {
         match self.service {
             Service::Plain => Kind::Plain,
             Service::Ahead => Kind::Ahead(self.number),
+            Service::Cut => Kind::Cut(self.number),
             Service::Fifo => Kind::Fifo,
             Service::Scheduled => Kind::Scheduled(self.number),
         }
-    }
-
-    /// Whether it can be ahead of the network's time: what becomes of its packets depends on them alone, and on the
-    /// order in which they arrive. A discipline from outside may look at several ports.
-    pub(crate) fn can_be_ahead(&self) -> bool {
-        match self.service {
-            Service::Plain | Service::Ahead => true,
-            Service::Fifo => {
-                let is_custom = matches!(self.discipline, Discipline::Custom(_));
-                self.extras.is_none() && !self.arrivals_first && !is_custom
-            }
-            Service::Scheduled => false,
-        }
-    }
-
-    /// A port that can be ahead keeps its buffer apart from its link, under this number; nothing has arrived yet.
-    pub(crate) fn keep_buffer_apart(&mut self, buffer: u32) {
-        assert!(self.can_be_ahead() && self.service != Service::Ahead);
-        assert_eq!(self.totals.arrivals, 0);
-        (self.service, self.number) = (Service::Ahead, buffer);
     }
 
     /// What waits in the buffer at `now`, where it serves first in, first out.
@@ -233,6 +218,15 @@ impl<S: Default> OutputPort<S> {
         assert!(now >= self.last_arrival, "time went back at a port");
         self.last_arrival = now;
         self.totals.arrivals += 1;
+    }
+
+    /// Whether a plain port has room for a packet that takes `frame_bytes`.
+    #[inline]
+    pub(crate) fn has_room(&self, backlog: Backlog, frame_bytes: u32) -> bool {
+        let Discipline::DropTail(drop_tail) = &self.discipline else {
+            unreachable!("a plain port is one of drop-tail");
+        };
+        drop_tail.fits(backlog, frame_bytes)
     }
 
     /// Whether the packet that arrives at `now` is lost in front of the queue.
@@ -302,20 +296,6 @@ impl<S: Default> OutputPort<S> {
         self.link.push(due, leaves, frame_bytes, packet, transits);
         self.count_accepted(frame_bytes, self.link.backlog().bytes);
         (self.free_at, first.then_some(due))
-    }
-
-    /// The same where the buffer is apart from the link, with `backlog` in it before: when the packet stops counting
-    /// against the buffer's limit, and when the next node decides about it.
-    pub(crate) fn accept_apart(
-        &mut self,
-        now: Instant,
-        backlog: Backlog,
-        frame_bytes: u32,
-        wire_bytes: u32,
-    ) -> (Instant, Instant) {
-        let (leaves, due) = self.transmit::<false>(now, frame_bytes, wire_bytes);
-        self.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
-        (leaves, due)
     }
 
     /// Has a packet that is accepted at `now` sent as soon as all before it are: when it stops counting against the

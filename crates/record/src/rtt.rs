@@ -88,23 +88,16 @@ const LAST_OCTAVE: u32 = 45;
 const BINS: usize = ((LAST_OCTAVE - FIRST_OCTAVE + 1) << BINS_LOG2) as usize;
 
 /// Counts of RTT samples in logarithmic octaves, each cut into 128 equal bins.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RttHistogram {
+    /// by bin; empty without samples, as where a flow's sender is in another region
     counts: Vec<u32>,
-}
-
-impl Default for RttHistogram {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl RttHistogram {
     /// No samples yet.
     pub fn new() -> Self {
-        Self {
-            counts: vec![0; BINS],
-        }
+        Self::default()
     }
 
     /// Adds a sample.
@@ -116,11 +109,23 @@ impl RttHistogram {
         let octave = ps.ilog2();
         let within = (ps >> (octave - BINS_LOG2)) & ((1 << BINS_LOG2) - 1);
         let bin = (u64::from(octave - FIRST_OCTAVE) << BINS_LOG2) | within;
+        if self.counts.is_empty() {
+            self.make_room();
+        }
         self.counts[bin as usize] += 1;
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        self.counts = vec![0; BINS];
     }
 
     /// Adds the samples of another histogram.
     pub fn absorb(&mut self, other: &Self) {
+        if self.counts.is_empty() {
+            self.counts.clone_from(&other.counts);
+            return;
+        }
         for (own, more) in self.counts.iter_mut().zip(&other.counts) {
             *own += more;
         }
@@ -160,6 +165,17 @@ mod tests {
                 "{us} us in {middle} s"
             );
         }
+    }
+
+    #[test]
+    fn a_histogram_without_samples_takes_those_of_another() {
+        let (mut own, mut other) = (RttHistogram::new(), RttHistogram::new());
+        other.add(Duration::from_us(1));
+        other.absorb(&RttHistogram::new());
+        own.absorb(&other);
+        own.absorb(&other);
+        let samples: Vec<u64> = own.bins().map(|(_, samples)| samples).collect();
+        assert_eq!(samples, [2]);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! The run is the same either way. Two threads that wait for each other every few microseconds are of use while each has a
 //! core for itself; where other programs want the cores as well, they wait for each other most of the time.
 
-/// A try of the other way is this part of a slice: what it needs first, a thread and what is in the caches, takes up to
-/// a millisecond.
-pub(crate) const TRY_PART: u64 = 2;
+/// A try of the other way is this part of a slice: some 5 ms, as what it needs first, a thread and what is in the caches,
+/// takes up to a millisecond.
+pub(crate) const TRY_PART: u64 = 8;
 /// Slices before the other way is tried; twice as many after each try in vain. One try may fall into a bad moment, so
 /// the first follow soon.
 const SLICES_BETWEEN_TRIES: u32 = 2;

@@ -52,7 +52,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     pub(super) fn backlog_integral(&self, id: PortId, now: Instant) -> u128 {
         let port = &self.ports[id.0 as usize];
         match port.kind() {
-            Kind::Plain | Kind::Ahead(_) | Kind::Fifo => {
+            Kind::Plain | Kind::Ahead(_) | Kind::Cut(_) | Kind::Fifo => {
                 port.backlog_integral_until(now, self.on_the_way(id))
             }
             kind @ Kind::Scheduled(_) => {
@@ -76,7 +76,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// The number of a port's buffer, where it is kept apart from its link.
     pub(super) fn buffer_number(&self, port: PortId) -> Option<u32> {
         match self.ports[port.0 as usize].kind() {
-            Kind::Ahead(number) => Some(number),
+            Kind::Ahead(number) | Kind::Cut(number) => Some(number),
             _ => self.crossings.buffer(port),
         }
     }

@@ -79,27 +79,23 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 && self.crossings.are_together([from, id])
                 && [from, id].map(|port| self.port(port).can_be_ahead()) == [true; 2]
             {
-                for port in [from, id] {
-                    if !matches!(self.port(port).kind(), Kind::Ahead(_)) {
-                        self.keep_buffer_apart(port);
-                    }
-                }
+                self.keep_buffer_apart(from);
+                self.keep_buffer_apart(id);
                 fed_ahead_by[id.0 as usize] = Some(from);
             }
         }
         fed_ahead_by
     }
 
-    /// A port keeps its buffer apart from its link, under the number that is returned; nothing has arrived yet.
-    pub(super) fn keep_buffer_apart(&mut self, id: PortId) -> u32 {
-        let number = self.buffers.len() as u32;
-        self.buffers.push(Buffer::new(self.ahead_until));
+    /// A port that can be ahead keeps its buffer apart from its link.
+    fn keep_buffer_apart(&mut self, id: PortId) {
+        let number = self.buffer_number(id).unwrap_or_else(|| {
+            self.buffers.push(Buffer::new(self.ahead_until));
+            self.buffers.len() as u32 - 1
+        });
         let port = &mut self.ports[id.0 as usize];
-        if port.can_be_ahead() {
-            self.only_plain_ahead &= port.kind() == Kind::Plain;
-            port.keep_buffer_apart(number);
-        }
-        number
+        self.only_plain_ahead &= port.is_drop_tail();
+        port.keep_buffer_apart(Kind::Ahead(number));
     }
 
     fn port(&self, port: PortId) -> &OutputPort<O::PortState> {
@@ -140,7 +136,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             let buffer = &mut self.buffers[number as usize];
             self.passages.count(hop.counted_at());
             self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
-            let backlog = buffer.backlog(now);
+            let backlog = if PLAIN {
+                port.backlog_apart(buffer, now, frame_bytes)
+            } else {
+                buffer.backlog(now)
+            };
             let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
             if !admission.is_accepted() {
                 *self.packets.header_mut(handle) = header;
@@ -152,8 +152,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             self.observer
                 .admission(id, observed, now, &header, admission);
             let (leaves, due) = port.transmit::<PLAIN>(now, frame_bytes, wire_bytes);
-            // after the end of the run nothing leaves: what is there at the end is still to be asked
-            if leaves > now.min(self.ahead_until) {
+            // It may have left at once, unless others are to be counted before it. After the end of the run nothing
+            // leaves: what is there at the end is still to be asked.
+            if backlog.packets > 0 || leaves > now.min(self.ahead_until) {
                 buffer.push(leaves, frame_bytes);
             } else {
                 buffer.pass(leaves, frame_bytes);

@@ -8,6 +8,7 @@
 use fairport_units::Instant;
 
 use super::{Fabric, Region};
+use crate::buffer::Buffer;
 use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::partition::Partition;
@@ -116,16 +117,22 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.crossings.outbox.resize_with(regions, Vec::new);
         for port in ports {
             let is_cut = partition.port_region(port) == own && partition.is_cut(topology, port);
-            let number = is_cut.then(|| self.keep_buffer_apart(port));
+            let number = is_cut.then_some(self.buffers.len() as u32);
             self.crossings.buffer.push(number);
-            if is_cut && matches!(self.ports[port.0 as usize].kind(), Kind::Scheduled(_)) {
-                self.crossings.scheduled.push(port);
+            if let Some(number) = number {
+                self.buffers.push(Buffer::new(end));
+                let port_state = &mut self.ports[port.0 as usize];
+                match port_state.kind() {
+                    Kind::Plain => port_state.keep_buffer_apart(Kind::Cut(number)),
+                    Kind::Scheduled(_) => self.crossings.scheduled.push(port),
+                    Kind::Ahead(_) | Kind::Cut(_) | Kind::Fifo => {}
+                }
             }
         }
     }
 
     /// A packet is on the link of a cut port, and in its buffer: it crosses, or arrives at `due` in this region.
-    #[inline(never)]
+    #[inline]
     pub(super) fn put_on_cut_link(&mut self, from: PortId, handle: Handle, due: Instant) {
         let crossings = &mut self.crossings;
         let to = crossings.region_of(from, self.packets.header(handle).output);

@@ -28,21 +28,22 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         handle: Handle,
     ) -> Instant {
         match self.ports[output.0 as usize].kind() {
-            Kind::Plain => self.enqueue_fifo::<true>(fabric, now, output, ingress, handle),
+            Kind::Plain => self.enqueue_plain(fabric, now, output, ingress, handle),
+            Kind::Cut(number) => self.enqueue_cut(fabric, now, output, ingress, handle, number),
             Kind::Ahead(_) if self.only_plain_ahead => {
                 self.enqueue_ahead::<true>(fabric, now, output, ingress, handle)
             }
             Kind::Ahead(_) => self.enqueue_ahead::<false>(fabric, now, output, ingress, handle),
-            Kind::Fifo => self.enqueue_fifo::<false>(fabric, now, output, ingress, handle),
+            Kind::Fifo => self.enqueue_any(fabric, now, output, ingress, handle),
             Kind::Scheduled(number) => {
                 self.enqueue_scheduled(fabric, now, output, ingress, handle, number)
             }
         }
     }
 
-    /// A packet arrives at a port that serves first in, first out: it is put on the link or dropped.
+    /// A packet arrives at a plain port: the hot path.
     #[inline(never)]
-    fn enqueue_fifo<const PLAIN: bool>(
+    fn enqueue_plain(
         &mut self,
         fabric: &Fabric,
         now: Instant,
@@ -50,11 +51,53 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         ingress: Ingress,
         handle: Handle,
     ) -> Instant {
-        let buffer = if PLAIN {
-            None
-        } else {
-            self.crossings.buffer(id)
-        };
+        self.enqueue_fifo::<true>(fabric, now, id, ingress, handle, None)
+    }
+
+    /// A packet arrives at a plain port whose link is cut.
+    #[inline(never)]
+    fn enqueue_cut(
+        &mut self,
+        fabric: &Fabric,
+        now: Instant,
+        id: PortId,
+        ingress: Ingress,
+        handle: Handle,
+        buffer: u32,
+    ) -> Instant {
+        self.enqueue_fifo::<true>(fabric, now, id, ingress, handle, Some(buffer))
+    }
+
+    /// A packet arrives at any other port that serves first in, first out.
+    #[inline(never)]
+    fn enqueue_any(
+        &mut self,
+        fabric: &Fabric,
+        now: Instant,
+        id: PortId,
+        ingress: Ingress,
+        handle: Handle,
+    ) -> Instant {
+        let buffer = self.crossings.buffer(id);
+        self.enqueue_fifo::<false>(fabric, now, id, ingress, handle, buffer)
+    }
+
+    /// A packet arrives at a port that serves first in, first out: it is put on the link or dropped. `buffer` is the
+    /// number of the port's buffer where that is apart from the link.
+    #[expect(
+        clippy::inline_always,
+        reason = "each of the functions above is this one without what its ports do not need"
+    )]
+    #[inline(always)]
+    fn enqueue_fifo<const PLAIN: bool>(
+        &mut self,
+        fabric: &Fabric,
+        now: Instant,
+        id: PortId,
+        ingress: Ingress,
+        handle: Handle,
+        buffer: Option<u32>,
+    ) -> Instant {
         let port = &mut self.ports[id.0 as usize];
         let transits = &mut self.packets.transits[..];
         let header = &mut transits[handle.index()].header;
@@ -66,7 +109,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
         let backlog = match buffer {
             None => port.backlog(now, transits),
-            Some(number) => self.buffers[number as usize].backlog(now),
+            Some(number) => {
+                let buffer = &mut self.buffers[number as usize];
+                if PLAIN {
+                    port.backlog_apart(buffer, now, frame_bytes)
+                } else {
+                    buffer.backlog(now)
+                }
+            }
         };
         if !PLAIN {
             port.forget_busy(self.now);
@@ -89,7 +139,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             .admission(id, observed, now, &header, admission);
         let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
         let depart = if let Some(number) = buffer {
-            let (leaves, due) = port.accept_apart(now, backlog, frame_bytes, wire_bytes);
+            let (leaves, due) = port.accept_apart::<PLAIN>(now, backlog, frame_bytes, wire_bytes);
             let depart = port.free_at();
             self.buffers[number as usize].push(leaves, frame_bytes);
             self.put_on_cut_link(id, handle, due);

@@ -121,7 +121,7 @@ impl ScheduledPorts {
     fn get(&self, kind: Kind) -> Option<&Scheduled> {
         match kind {
             Kind::Scheduled(number) => Some(&self.ports[number as usize]),
-            Kind::Plain | Kind::Ahead(_) | Kind::Fifo => None,
+            Kind::Plain | Kind::Ahead(_) | Kind::Cut(_) | Kind::Fifo => None,
         }
     }
 

@@ -1,0 +1,72 @@
+//! Ports whose buffer is apart from their link.
+
+use fairport_units::Instant;
+
+use super::{Kind, OutputPort, Service};
+use crate::buffer::Buffer;
+use crate::discipline::Backlog;
+use crate::queue::Discipline;
+
+impl<S: Default> OutputPort<S> {
+    /// Whether it can be ahead of the network's time: what becomes of its packets depends on them alone, and on the
+    /// order in which they arrive. A discipline from outside may look at several ports.
+    pub(crate) fn can_be_ahead(&self) -> bool {
+        match self.service {
+            Service::Plain | Service::Ahead | Service::Cut => true,
+            Service::Fifo => {
+                let is_custom = matches!(self.discipline, Discipline::Custom(_));
+                self.extras.is_none() && !self.arrivals_first && !is_custom
+            }
+            Service::Scheduled => false,
+        }
+    }
+
+    /// Whether its discipline is drop-tail.
+    pub(crate) fn is_drop_tail(&self) -> bool {
+        matches!(self.discipline, Discipline::DropTail(_))
+    }
+
+    /// It becomes a port of the kind `Ahead` or `Cut`; nothing has arrived yet.
+    pub(crate) fn keep_buffer_apart(&mut self, kind: Kind) {
+        assert!(self.can_be_ahead() && self.totals.arrivals == 0);
+        (self.service, self.number) = match kind {
+            Kind::Ahead(buffer) => (Service::Ahead, buffer),
+            Kind::Cut(buffer) => (Service::Cut, buffer),
+            _ => unreachable!("the others keep no buffer apart"),
+        };
+    }
+
+    /// What a plain port must know of its buffer, which is apart from its link, when a packet of `frame_bytes` arrives at
+    /// `now`: the backlog, or more than that where even so there is room and no more waits than ever before. So those that
+    /// have left are counted many at a time, not one at each arrival.
+    #[inline]
+    pub(crate) fn backlog_apart(
+        &self,
+        buffer: &mut Buffer,
+        now: Instant,
+        frame_bytes: u32,
+    ) -> Backlog {
+        let most = buffer.most();
+        let is_no_record = most.bytes + frame_bytes <= self.totals.backlog_max_bytes;
+        if is_no_record && self.has_room(most, frame_bytes) {
+            most
+        } else {
+            buffer.backlog(now)
+        }
+    }
+
+    /// Takes an accepted packet, with `backlog` in the buffer before: when the packet stops counting
+    /// against the buffer's limit, and when the next node decides about it.
+    #[inline]
+    pub(crate) fn accept_apart<const PLAIN: bool>(
+        &mut self,
+        now: Instant,
+        backlog: Backlog,
+        frame_bytes: u32,
+        wire_bytes: u32,
+    ) -> (Instant, Instant) {
+        let (leaves, due) = self.transmit::<PLAIN>(now, frame_bytes, wire_bytes);
+        self.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
+        (leaves, due)
+    }
+}
