@@ -100,12 +100,14 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         domains.map(|domain| domain.network.packet_hops()).sum()
     }
 
-    /// Goes on for about `packet_hops`, or [`SLICES_AT_ONCE`] times as many in several domains; returns whether the run has
-    /// ended.
+    /// Goes on for about `packet_hops`, or four times as many in several domains; returns whether the run has ended.
     pub fn advance(&mut self, packet_hops: u64) -> bool {
-        let slices = if self.domains.len() > 1 { SLICES_AT_ONCE } else { 1 };
-        let packet_hops = packet_hops * slices;
-        let goal = self.packet_hops() + packet_hops;
+        let packet_hops = if self.domains.len() > 1 {
+            packet_hops.saturating_mul(SLICES_AT_ONCE)
+        } else {
+            packet_hops
+        };
+        let goal = self.packet_hops().saturating_add(packet_hops);
         // steps in which no packet moves count too: datagrams dropped in their host, samples every picosecond
         let mut steps = packet_hops;
         if self.domains.len() > 1 {
