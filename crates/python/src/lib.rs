@@ -29,9 +29,6 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Some 10 ms of work on a slow machine.
-const HOPS_PER_SLICE: u64 = 200_000;
-
 create_exception!(
     fairport._core,
     JobError,
@@ -179,7 +176,7 @@ impl PySimulation {
         progress: Option<&Bound<'_, PyAny>>,
         mut stop: impl FnMut(&mut Simulation<P, O>) -> Option<T>,
     ) -> PyResult<Option<T>> {
-        while !py.detach(|| simulation.advance(HOPS_PER_SLICE)) {
+        while !py.detach(|| simulation.advance(simulation.slice())) {
             py.check_signals()?;
             self.failures.check()?;
             let stopped = stop(simulation);

@@ -90,7 +90,7 @@ const BINS: usize = ((LAST_OCTAVE - FIRST_OCTAVE + 1) << BINS_LOG2) as usize;
 /// Counts of RTT samples in logarithmic octaves, each cut into 128 equal bins.
 #[derive(Clone, Debug, Default)]
 pub struct RttHistogram {
-    /// by bin; empty without samples, as where a flow's sender is in another region
+    /// by bin; empty without samples, as in the regions in which none of the flow are taken
     counts: Vec<u32>,
 }
 

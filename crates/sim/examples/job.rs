@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         simulation = simulation.at_once(at_once == "at-once");
     }
     let start = Instant::now();
-    while !simulation.advance(200_000) {}
+    while !simulation.advance(simulation.slice()) {}
     let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
     let results = simulation.into_recorded();
     let hops = results.packet_hops;

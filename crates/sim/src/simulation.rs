@@ -21,8 +21,8 @@ use crate::reports::Reports;
 /// So many may fire before the loop looks around: a run in which no packet moves is stopped by Ctrl-C too.
 const TIMERS_PER_STEP: u64 = 16;
 
-/// In several domains a slice is so much longer: threads begin and end with it.
-const SLICES_AT_ONCE: u64 = 4;
+/// Some 10 ms of work on a slow machine.
+const HOPS_PER_SLICE: u64 = 200_000;
 
 /// Something that happens at a set time. In one instant these come after all packets and timers of
 /// that instant, in this order.
@@ -100,16 +100,19 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         domains.map(|domain| domain.network.packet_hops()).sum()
     }
 
-    /// Goes on for about `packet_hops`, or [`SLICES_AT_ONCE`] times as many in several domains; returns whether the run has
-    /// ended.
-    pub fn advance(&mut self, packet_hops: u64) -> bool {
-        let slices = if self.domains.len() > 1 {
-            SLICES_AT_ONCE
+    /// So many packet-hops are worth a call of [`Simulation::advance`]: some 10 ms of work, and four times as much in several
+    /// domains, where threads begin and end with each call.
+    pub fn slice(&self) -> u64 {
+        if self.domains.len() > 1 {
+            4 * HOPS_PER_SLICE
         } else {
-            1
-        };
-        let packet_hops = packet_hops * slices;
-        let goal = self.packet_hops() + packet_hops;
+            HOPS_PER_SLICE
+        }
+    }
+
+    /// Goes on for about `packet_hops`; returns whether the run has ended.
+    pub fn advance(&mut self, packet_hops: u64) -> bool {
+        let goal = self.packet_hops().saturating_add(packet_hops);
         // steps in which no packet moves count too: datagrams dropped in their host, samples every picosecond
         let mut steps = packet_hops;
         if self.domains.len() > 1 {

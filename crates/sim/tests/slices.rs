@@ -38,6 +38,8 @@ fn a_slice_goes_on_for_the_packet_hops_that_it_is_given() {
             // a stretch of several regions is not cut in its middle
             let most = if regions == 1 {
                 5000..=5100
+            } else if at_once == Some(true) {
+                5000..=10_000
             } else {
                 1..=10_000
             };
@@ -47,6 +49,15 @@ fn a_slice_goes_on_for_the_packet_hops_that_it_is_given() {
         assert!(regions > 1 || slices == in_all.div_ceil(5000), "{slices}");
         assert!(slices > 3, "{slices} of {in_all}");
     }
+}
+
+#[test]
+fn a_slice_that_is_worth_the_start_of_threads_is_four_times_as_long() {
+    let slices = [1, 2].map(|regions| simulation(&outcast(), regions).slice());
+    assert_eq!(slices, [200_000, 800_000]);
+    // an overflow would end the run at once, or never
+    let mut run = simulation(&single_flow(), 2);
+    assert!(run.advance(u64::MAX));
 }
 
 #[test]
