@@ -250,7 +250,7 @@ impl<S: Default> OutputPort<S> {
 
     /// What the discipline makes of a packet that arrives at `now` and takes `frame_bytes`.
     #[inline]
-    pub(crate) fn admit<const PLAIN: bool>(
+    pub(crate) fn admit(
         &mut self,
         now: Instant,
         backlog: Backlog,
@@ -258,13 +258,6 @@ impl<S: Default> OutputPort<S> {
         ingress_number: u16,
         header: &Header,
     ) -> Admission {
-        self.count_arrival(now);
-        if PLAIN {
-            let Discipline::DropTail(drop_tail) = &self.discipline else {
-                unreachable!("a plain port is one of drop-tail");
-            };
-            return drop_tail.admission(backlog, frame_bytes);
-        }
         if self.loses(now) {
             return Admission::Dropped(Reason::Loss);
         }

@@ -4,7 +4,7 @@
 use fairport_units::Instant;
 
 use super::{Fabric, Ingress, Region};
-use crate::discipline::Admission;
+use crate::discipline::{Admission, Reason};
 use crate::observer::{Arrival, Observer};
 use crate::packet::CE;
 use crate::pool::Handle;
@@ -68,17 +68,18 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         if !PLAIN {
             port.forget_busy(self.now);
         }
-        let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
         self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
+        port.count_arrival(now);
+        let admission = if !PLAIN {
+            port.admit(now, backlog, frame_bytes, ingress.number, &header)
+        } else if port.has_room(backlog, frame_bytes) {
+            Admission::Accepted
+        } else {
+            Admission::Dropped(Reason::Full)
+        };
         if !admission.is_accepted() {
-            self.report_fifo(
-                fabric,
-                now,
-                id,
-                ingress,
-                handle,
-                (admission, Instant::NEVER),
-            );
+            let fate = (admission, Instant::NEVER);
+            self.report_fifo(fabric, now, id, ingress, handle, fate);
             return Instant::NEVER;
         }
         let observed = &mut port.observed;
