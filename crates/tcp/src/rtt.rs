@@ -134,7 +134,7 @@ impl RttEstimator {
             let smoothed = self.deviation_4 / 4;
             self.srtt_8 = self.srtt_8 - mean + rtt;
             // it cannot be foreseen, so nothing branches on it
-            let is_slow = (rtt < mean) & (error > smoothed);
+            let is_slow = rtt < mean && error > smoothed;
             let change = error.wrapping_sub(smoothed).cast_signed();
             let change = select_unpredictable(is_slow, change / 8, change);
             self.deviation_4 = self.deviation_4.wrapping_add_signed(change);

@@ -213,7 +213,7 @@ impl Both {
     fn ack(&mut self, bytes: u64, blocks: &[(u64, u64)], trust: (u64, u64)) {
         let ack = (self.model.una + bytes).min(self.model.nxt);
         let in_order = self.has_times() && blocks.is_empty() && self.board.is_undisturbed();
-        if in_order && ack > self.model.una && trust.0 % 2 == 0 {
+        if in_order && ack > self.model.una && trust.0.is_multiple_of(2) {
             self.ack_in_order(ack);
             return;
         }
