@@ -181,7 +181,9 @@ impl<P: Content> Observer<P> for Recorder {
     }
 
     fn detail(&mut self, arrival: &Arrival<'_, P>) {
-        self.count(arrival);
+        if !matches!(arrival.admission, Admission::Accepted) {
+            self.count(arrival);
+        }
         if arrival.port == self.trace.port && arrival.time <= self.end {
             self.trace.note(arrival);
         }

@@ -1,5 +1,7 @@
 //! From round-trip times to the retransmission timeout, by RFC 6298 or by Linux's rule.
 
+use std::hint::select_unpredictable;
+
 use fairport_units::{Duration, Instant};
 
 use crate::settings::{RtoRule, Settings};
@@ -131,13 +133,11 @@ impl RttEstimator {
             let error = rtt.abs_diff(mean);
             let smoothed = self.deviation_4 / 4;
             self.srtt_8 = self.srtt_8 - mean + rtt;
-            if error < smoothed {
-                self.deviation_4 -= smoothed - error;
-            } else if rtt < mean {
-                self.deviation_4 += (error - smoothed) / 8;
-            } else {
-                self.deviation_4 += error - smoothed;
-            }
+            // it cannot be foreseen, so nothing branches on it
+            let is_slow = rtt < mean && error > smoothed;
+            let change = error.wrapping_sub(smoothed).cast_signed();
+            let change = select_unpredictable(is_slow, change / 8, change);
+            self.deviation_4 = self.deviation_4.wrapping_add_signed(change);
             if self.deviation_4 > self.deviation_peak {
                 self.deviation_peak = self.deviation_4;
                 self.variance = self.variance.max(self.deviation_peak);

@@ -28,6 +28,8 @@ pub(crate) struct SmallQueue {
     /// when each packet will have left, and its bytes; in order
     departures: VecDeque<(Instant, u32)>,
     bytes: u64,
+    /// when the last of them will have left: mostly that is before the next ACK comes
+    empty_from: Instant,
     unpaced: bool,
 }
 
@@ -36,48 +38,55 @@ impl SmallQueue {
     pub(crate) const SPAN: Duration = Duration::from_ps(Duration::from_secs(1).as_ps() >> 10);
 
     /// None where there is no such limit. `sets_rate`: congestion control sets the pacing rate.
-    pub(crate) fn new(settings: &Settings, sets_rate: bool) -> Option<Box<Self>> {
-        settings.small_queue.then(|| {
-            Box::new(Self {
-                departures: VecDeque::new(),
-                bytes: 0,
-                unpaced: settings.pacing == Pacing::Off && !sets_rate,
-            })
+    pub(crate) fn new(settings: &Settings, sets_rate: bool) -> Option<Self> {
+        settings.small_queue.then(|| Self {
+            departures: VecDeque::new(),
+            bytes: 0,
+            empty_from: Instant::ZERO,
+            unpaced: settings.pacing == Pacing::Off && !sets_rate,
         })
     }
 
     /// A packet with data waits in the host, and will have left it at `departs`.
     pub(crate) fn queued(&mut self, departs: Instant, bytes: u32) {
+        self.empty_from = departs;
         self.departures.push_back((departs, bytes));
         self.bytes += u64::from(bytes);
+    }
+
+    /// Whether all has left: mostly so when an ACK comes, and then there is no need to look at each.
+    #[inline]
+    pub(crate) fn is_empty(&mut self, now: Instant) -> bool {
+        let is_empty = self.empty_from <= now;
+        if is_empty {
+            self.departures.clear();
+            self.bytes = 0;
+        }
+        is_empty
     }
 
     /// Whether so little waits that another segment of `segment_bytes` may be handed to the host
     /// at any pacing rate, which then need not be worked out.
     #[inline]
-    pub(crate) fn is_short(
-        &mut self,
-        timers: &mut Timers,
-        now: Instant,
-        segment_bytes: u64,
-    ) -> bool {
+    pub(crate) fn is_short(&mut self, now: Instant, segment_bytes: u64) -> bool {
         while let Some((departs, bytes)) = self.departures.front()
             && *departs <= now
         {
             self.bytes -= u64::from(*bytes);
             self.departures.pop_front();
         }
-        timers.stop(Timer::SmallQueue);
         self.bytes <= LEAST_SEGMENTS * segment_bytes
     }
 
-    /// Whether no more waits than one window, and a round trip takes no longer than 1/1024 s: then
-    /// Linux's pacing rate, at least 120 % of a window in a round trip, need not be worked out.
+    /// Whether surely no more waits than the limit: 120 % of `cwnd_bytes` in a round trip is the least that Linux's
+    /// pacing rate can be. Most flows are far below it, so the rate, a division, need not be worked out.
     #[inline]
-    pub(crate) fn is_within_window(&self, cwnd_bytes: u64, srtt: Option<Duration>) -> bool {
+    pub(crate) fn is_surely_within(&self, cwnd_bytes: u64, srtt: Option<Duration>) -> bool {
+        let Some(srtt) = srtt else { return false };
+        let least = u128::from(cwnd_bytes) * u128::from(120 * Self::SPAN.as_ps());
         self.unpaced
-            && self.bytes <= cwnd_bytes.min(LIMIT_MAX_BYTES)
-            && srtt.is_some_and(|it| it <= Self::SPAN)
+            && self.bytes <= LIMIT_MAX_BYTES
+            && u128::from(100 * self.bytes) * u128::from(srtt.as_ps()) <= least
     }
 
     /// Whether another segment of `segment_bytes` may be handed to the host now; if not,
@@ -90,7 +99,8 @@ impl SmallQueue {
         load: &Load,
         twice: bool,
     ) -> bool {
-        if self.is_short(timers, now, segment_bytes) {
+        timers.stop(Timer::SmallQueue);
+        if self.is_short(now, segment_bytes) {
             return true;
         }
         let limit = self.limit(segment_bytes, load) << u32::from(twice);
@@ -123,7 +133,7 @@ mod tests {
     use super::*;
 
     fn small_queue() -> SmallQueue {
-        *SmallQueue::new(&Settings::preset("linux-6").unwrap(), false).unwrap()
+        SmallQueue::new(&Settings::preset("linux-6").unwrap(), false).unwrap()
     }
 
     fn load(cwnd_bytes: u64, srtt: Duration) -> Load {
@@ -172,16 +182,16 @@ mod tests {
 
     #[test]
     fn two_segments_may_wait_at_any_rate() {
-        let mut timers = Timers::new(Duration::ZERO);
         for (bytes, short) in [(0, true), (2999, true), (3000, true), (3001, false)] {
             let mut it = small_queue();
             it.queued(Instant::from_ms(5), bytes);
-            assert_eq!(it.is_short(&mut timers, Instant::ZERO, 1500), short);
+            assert_eq!(it.is_short(Instant::ZERO, 1500), short);
             // what leaves at this moment has left
             let almost = Instant::from_ps(Instant::from_ms(5).as_ps() - 1);
-            assert_eq!(it.is_short(&mut timers, almost, 1500), short);
-            assert!(it.is_short(&mut timers, Instant::from_ms(5), 1500));
+            assert_eq!(it.is_short(almost, 1500), short);
+            assert!(it.is_short(Instant::from_ms(5), 1500));
             assert_eq!(it.bytes, 0);
+            assert!(it.is_empty(Instant::from_ms(5)));
         }
     }
 
@@ -226,34 +236,59 @@ mod tests {
             it.queued(Instant::from_ms(1), 1 << 20);
             assert!(it.allows(&mut timers, Instant::ZERO, 1500, &load, false));
             assert_eq!(
-                it.is_within_window(1 << 21, Some(Duration::from_us(100))),
+                it.is_surely_within(1 << 21, Some(Duration::from_us(100))),
                 limited
             );
             it.queued(Instant::from_ms(2), 1);
             let allowed = it.allows(&mut timers, Instant::ZERO, 1500, &load, false);
             assert_eq!(allowed, !limited);
-            assert!(!it.is_within_window(1 << 21, Some(Duration::from_us(100))));
+            assert!(!it.is_surely_within(1 << 21, Some(Duration::from_us(100))));
         }
         settings.small_queue = false;
         assert!(SmallQueue::new(&settings, false).is_none());
     }
 
     #[test]
-    fn what_is_less_than_a_window_is_within_the_limit_if_the_round_trip_is_short() {
-        for (srtt_us, within) in [(100, true), (900, true), (976, true), (977, false)] {
+    fn what_is_surely_within_the_limit_is_so_by_linuxs_lowest_rate() {
+        // 20 packets of 1500 bytes: a window as large is at 120 % the limit where a round trip takes 1.2/1024 s
+        for (cwnd_bytes, srtt_us, within) in [
+            (30_000, 100, true),
+            (30_000, 1171, true),
+            (30_000, 1172, false),
+            (29_999, 1171, true),
+            (15_000, 586, false),
+            (15_000, 585, true),
+        ] {
             let srtt = Duration::from_us(srtt_us);
             let mut it = small_queue();
             let mut timers = Timers::new(Duration::ZERO);
             for _ in 0..20 {
                 it.queued(Instant::from_ms(1), 1500);
             }
-            assert_eq!(it.is_within_window(30_000, Some(srtt)), within);
-            assert!(!it.is_within_window(29_999, Some(srtt)));
-            // the limit itself says so too
-            assert!(
-                !within || it.allows(&mut timers, Instant::ZERO, 1500, &load(30_000, srtt), false)
+            assert_eq!(
+                it.is_surely_within(cwnd_bytes, Some(srtt)),
+                within,
+                "{srtt_us}"
             );
+            // the limit itself says the same
+            let load = load(cwnd_bytes, srtt);
+            let allowed = it.allows(&mut timers, Instant::ZERO, 1500, &load, false);
+            assert_eq!(allowed, within, "{srtt_us}");
         }
-        assert!(!small_queue().is_within_window(30_000, None));
+        assert!(!small_queue().is_surely_within(30_000, None));
+    }
+
+    #[test]
+    fn what_has_left_is_forgotten_at_once_when_it_was_the_last() {
+        let mut it = small_queue();
+        assert!(it.is_empty(Instant::ZERO));
+        it.queued(Instant::from_ms(1), 1500);
+        it.queued(Instant::from_ms(2), 500);
+        assert!(!it.is_empty(Instant::from_ms(1)));
+        assert_eq!(it.bytes, 2000);
+        assert!(it.is_short(Instant::from_ms(1), 250));
+        assert_eq!(it.bytes, 500);
+        assert!(it.is_empty(Instant::from_ms(2)));
+        assert_eq!((it.bytes, it.departures.len()), (0, 0));
     }
 }

@@ -93,7 +93,8 @@ fn a_sender_held_by_its_host_uses_its_window_if_that_is_full() {
         peer.end.write(20_000);
         let mut sent = 0;
         while let Some(segment) = peer.end.poll_transmit(peer.now) {
-            peer.end.queued_until(peer.now + ms(150), &segment);
+            peer.end
+                .queued_until(peer.now + ms(150), segment.wire_bytes());
             sent += 1;
         }
         assert_eq!(sent, 3, "two wait besides the one that is being sent");
@@ -117,7 +118,7 @@ fn neither_acks_nor_what_the_host_dropped_wait_in_it() {
         peer.end.poll_transmit(peer.now).expect("another");
         first.payload = payload;
         for _ in 0..10 {
-            peer.end.queued_until(departs, &first);
+            peer.end.queued_until(departs, first.wire_bytes());
         }
         let more = (0..3).filter(|_| peer.end.poll_transmit(peer.now).is_some());
         assert_eq!(more.count(), sent, "{payload} {departs}");
@@ -132,7 +133,8 @@ fn with_one_segment_outstanding_the_host_holds_nothing_back() {
         let mut peer = Peer::opened(&today(&settings));
         peer.end.write(20_000);
         while let Some(segment) = peer.end.poll_transmit(peer.now) {
-            peer.end.queued_until(peer.now + ms(150), &segment);
+            peer.end
+                .queued_until(peer.now + ms(150), segment.wire_bytes());
         }
         assert_eq!(peer.flight()[0], 3);
         // none of the three has left the host, as far as it says
@@ -141,7 +143,8 @@ fn with_one_segment_outstanding_the_host_holds_nothing_back() {
         peer.gets(&ack);
         let mut count = 0;
         while let Some(segment) = peer.end.poll_transmit(peer.now) {
-            peer.end.queued_until(peer.now + ms(150), &segment);
+            peer.end
+                .queued_until(peer.now + ms(150), segment.wire_bytes());
             count += 1;
         }
         assert_eq!(count, sent, "{acked} of 3");

@@ -121,17 +121,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         if !PLAIN {
             port.forget_busy(self.now);
         }
-        let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
         self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
+        let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
         if !admission.is_accepted() {
-            self.report_fifo(
-                fabric,
-                now,
-                id,
-                ingress,
-                handle,
-                (admission, Instant::NEVER),
-            );
+            let fate = (admission, Instant::NEVER);
+            self.report_fifo(fabric, now, id, ingress, handle, fate);
             return Instant::NEVER;
         }
         let observed = &mut port.observed;

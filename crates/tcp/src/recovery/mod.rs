@@ -30,7 +30,7 @@ mod rfc6675;
 pub(crate) mod tlp;
 pub(crate) mod undo;
 
-use fairport_units::Duration;
+use fairport_units::{Duration, Instant};
 
 use self::emulated_sack::EmulatedSack;
 pub(crate) use self::facts::{AckFacts, Change, Detected, Dsack, Look, NewData, Outcome};
@@ -153,6 +153,27 @@ impl Recovery {
     #[inline]
     pub(crate) fn is_unconcerned(&self, board: &Scoreboard) -> bool {
         self.state == State::Open && self.looks_at_sacks_only && !board.has_lost()
+    }
+
+    /// Whether an ACK of new data without SACK blocks, on a board that is [undisturbed](Scoreboard::is_undisturbed),
+    /// says nothing here but how long it took: [`Self::on_delivery`] replaces [`Self::on_ack`] and [`Self::detect`].
+    #[inline]
+    pub(crate) fn asks_for_times_only(&self) -> bool {
+        self.state == State::Open
+            && self.tracks_deliveries
+            && !self.early_retransmit
+            && !self.undo.all_duplicates()
+            && self.window_changed.is_none()
+            && !self.probe.as_ref().is_some_and(TailProbe::is_out)
+    }
+
+    /// What was sent only once, and last of what has arrived, took `rtt`.
+    #[inline]
+    pub(crate) fn on_delivery(&mut self, now: Instant, rtt: Duration) {
+        self.reordering.on_delivery(now, Some(rtt));
+        if let Detection::Rack(rack) = &mut self.detection {
+            rack.on_delivery(rtt);
+        }
     }
 
     /// Whether SACK blocks are looked at.

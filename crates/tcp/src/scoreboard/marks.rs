@@ -96,6 +96,7 @@ impl Scoreboard {
     }
 
     fn note_highest(&mut self, mark: u64) {
+        self.disturbed = self.disturbed.max(mark);
         let mut mark = mark;
         for known in &mut self.highest_sacked {
             if mark > *known {

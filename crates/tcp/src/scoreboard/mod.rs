@@ -8,6 +8,7 @@
 //!
 //! Segments are named by ordinals that count from 0 over the life of the connection.
 
+mod acked;
 mod deliveries;
 mod marks;
 mod overdue;
@@ -16,6 +17,7 @@ mod rate;
 
 use fairport_units::Instant;
 
+pub(crate) use self::acked::Acked;
 pub(crate) use self::deliveries::{Arrived, Transmission};
 use self::deliveries::{Deliveries, Resent};
 pub(crate) use self::overdue::Arrival;
@@ -71,18 +73,6 @@ impl Chunk {
     }
 }
 
-/// What a cumulative acknowledgement removed.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Acked {
-    pub(crate) segments: u32,
-    /// in the window's unit
-    pub(crate) amount: u64,
-    /// when the oldest of them was sent that was neither retransmitted nor SACKed before
-    pub(crate) sent: Option<Instant>,
-    /// whether any of them was retransmitted: Karn's rule
-    pub(crate) retransmitted: bool,
-}
-
 /// The ring of records and its sums, which are in the window's unit: segments or bytes.
 // More than 15 fields: each mark of a record moves two or three of the sums and a pointer together.
 #[derive(Debug)]
@@ -109,6 +99,8 @@ pub(crate) struct Scoreboard {
     next: u64,
     /// one more than the ordinals of the three highest SACKed segments, falling; 0: none
     highest_sacked: [u64; DUP_THRESH],
+    /// one more than the highest ordinal that was SACKed, or outstanding when another was sent again
+    disturbed: u64,
     sacked_ranges: Ranges,
     /// where losses are detected by time
     deliveries: Option<Box<Deliveries>>,
@@ -133,6 +125,7 @@ impl Scoreboard {
             lost_below: 0,
             next: 0,
             highest_sacked: [0; DUP_THRESH],
+            disturbed: 0,
             sacked_ranges: Ranges::default(),
             deliveries: None,
         }
@@ -274,91 +267,6 @@ impl Scoreboard {
         self.mask = mask;
     }
 
-    /// Leaves half of the ring out of use where the other has been enough twice over, so that what
-    /// is in the cache is what is outstanding and not what once was. Only where the records stay
-    /// in their places: when the head has just begun another lap.
-    #[cold]
-    fn shrink(&mut self) {
-        let half = self.mask / 2;
-        let head = self.head as usize & self.mask;
-        if half + 1 >= LEAST_RING && head + (self.segments() as usize) <= half / 2 {
-            self.mask = half;
-        }
-    }
-
-    /// Removes everything below `ack`, which lies above `SND.UNA` and not above `SND.NXT`.
-    #[expect(clippy::inline_always, reason = "the hot path of a sender")]
-    #[inline(always)]
-    pub(crate) fn ack(&mut self, ack: u64) -> Acked {
-        assert!(self.una < ack && ack <= self.nxt);
-        let mut acked = Acked::default();
-        let first = self.head;
-        while self.head < self.tail {
-            let record = *self.record(self.head);
-            let weight = Self::weight(self.unit, &record);
-            if record.end() > ack {
-                if record.start < ack {
-                    acked.amount += self.trim(ack);
-                }
-                break;
-            }
-            if record.is(SACKED) {
-                self.sacked -= weight;
-            } else {
-                if record.is(LOST) {
-                    self.lost -= weight;
-                }
-                if record.is(RETRANSMITTED) {
-                    self.retransmitted -= weight;
-                    acked.retransmitted = true;
-                } else if acked.sent.is_none() {
-                    acked.sent = Some(record.sent);
-                }
-                if let Some(deliveries) = &mut self.deliveries {
-                    // Karn's rule holds for tail probes and for what a timeout gave up, too
-                    acked.retransmitted |= record.is(RESENT);
-                    deliveries.note(self.head, &record, true);
-                }
-            }
-            acked.segments += 1;
-            acked.amount += weight;
-            self.head += 1;
-        }
-        if (first ^ self.head) > self.mask as u64 {
-            self.shrink();
-        }
-        self.outstanding -= acked.amount;
-        self.una = ack;
-        if !self.sacked_ranges.is_empty() {
-            self.sacked_ranges.remove_below(ack);
-        }
-        acked
-    }
-
-    /// Cuts off what the peer has of the first segment, and returns the part's weight: a peer may
-    /// acknowledge any byte.
-    #[cold]
-    fn trim(&mut self, ack: u64) -> u64 {
-        let (unit, head) = (self.unit, self.head);
-        let record = self.record_mut(head);
-        let before = Self::weight(unit, record);
-        record.payload -= (ack - record.start) as u16;
-        record.start = ack;
-        let part = before - Self::weight(unit, record);
-        let flags = record.flags;
-        if flags & SACKED != 0 {
-            self.sacked -= part;
-        } else {
-            if flags & LOST != 0 {
-                self.lost -= part;
-            }
-            if flags & RETRANSMITTED != 0 {
-                self.retransmitted -= part;
-            }
-        }
-        part
-    }
-
     /// What the segment carries.
     #[inline]
     pub(crate) fn chunk(&self, ordinal: u64) -> Chunk {
@@ -378,6 +286,7 @@ impl Scoreboard {
         record.sent = now;
         record.flags |= RETRANSMITTED | RESENT;
         self.retransmitted += Self::weight(unit, record);
+        self.disturbed = self.tail;
         self.note_resent(ordinal, now);
         self.note_sent(ordinal, now);
     }

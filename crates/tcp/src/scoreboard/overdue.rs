@@ -258,7 +258,9 @@ impl Scoreboard {
         }
         record.sent = now;
         record.flags |= RESENT;
-        if record.is(RETRANSMITTED) {
+        let retransmitted = record.is(RETRANSMITTED);
+        self.disturbed = self.tail;
+        if retransmitted {
             // after an undo it is in the network as one that was sent again
             self.note_resent(last, now);
         }

@@ -83,9 +83,15 @@ impl Sender {
         if mere_data {
             return true;
         }
-        if ack > una && !segment.options.has_sacks() && self.expects_plain_acks() {
-            self.take_plain_ack(timers, now, segment, ack, events);
-            return true;
+        if ack > una && !segment.options.has_sacks() && self.ecn.is_none() {
+            if self.recovery.is_unconcerned(&self.board) {
+                self.take_plain_ack(timers, now, segment, ack, events);
+                return true;
+            }
+            if self.expects_deliveries() {
+                self.take_delivery(timers, now, segment, ack, events);
+                return true;
+            }
         }
         let mut facts = AckFacts::new(now, una, ack);
         self.take_in(&mut facts, segment, window_changed, events);
@@ -103,12 +109,6 @@ impl Sender {
             self.wait_on(timers, now);
         }
         true
-    }
-
-    /// Whether an ACK of new data without SACK blocks takes the short path, [`Self::take_plain_ack`].
-    #[inline]
-    fn expects_plain_acks(&self) -> bool {
-        self.recovery.is_unconcerned(&self.board) && self.ecn.is_none()
     }
 
     /// Takes an ACK that loss recovery has nothing to do with, as most: the same steps without those that would
@@ -129,6 +129,36 @@ impl Sender {
         debug_assert_eq!(recovery.on_ack(board, &facts), Outcome::default());
         debug_assert_eq!(recovery.detect(board, look), Detected::default());
         debug_assert!(!recovery.grows_last() && !recovery.reduces_gradually());
+        self.grow(&facts, State::Open);
+        self.wait_on(timers, now);
+    }
+
+    /// Whether an ACK of new data without SACK blocks and without ECE takes the short path,
+    /// [`Self::take_delivery`].
+    #[inline]
+    fn expects_deliveries(&self) -> bool {
+        self.board.is_undisturbed()
+            && self.recovery.asks_for_times_only()
+            && self.before_ack.is_none()
+    }
+
+    /// Takes an ACK that says nothing to loss recovery but how long it took, as most where deliveries are tracked: the
+    /// same steps without those that would change nothing. Debug builds check that they would not.
+    #[inline]
+    fn take_delivery(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        segment: &Segment,
+        ack: u64,
+        events: &mut impl Events,
+    ) {
+        let mut facts = AckFacts::new(now, self.board.una(), ack);
+        self.take_in_order(&mut facts, segment, events);
+        let look = self.look(&facts);
+        let (recovery, board) = (&mut self.recovery, &mut self.board);
+        debug_assert_eq!(recovery.on_ack(board, &facts), Outcome::default());
+        debug_assert_eq!(recovery.detect(board, look), Detected::default());
         self.grow(&facts, State::Open);
         self.wait_on(timers, now);
     }

@@ -62,6 +62,35 @@ impl Sender {
         }
     }
 
+    /// What the ACK acknowledges, on a board that is [undisturbed](crate::scoreboard::Scoreboard::is_undisturbed).
+    #[expect(clippy::inline_always, reason = "the hot path of a sender")]
+    #[inline(always)]
+    pub(super) fn take_in_order(
+        &mut self,
+        facts: &mut AckFacts,
+        segment: &Segment,
+        events: &mut impl Events,
+    ) {
+        let now = facts.now;
+        let (acked, last) = self.board.ack_in_order(facts.ack);
+        self.rto.timeouts = 0;
+        facts.segments = acked.segments;
+        facts.delivered = acked.amount;
+        facts.rtt = match acked.sent {
+            Some(sent) => Some(now - sent),
+            None => self.echoed_rtt(now, segment),
+        };
+        self.note_rtt(now, facts.rtt, facts.ack, events);
+        if let Some(last) = last {
+            let rtt = now - last;
+            self.recovery.on_delivery(now, rtt);
+            if self.rto.samples_sack {
+                // congestion control sees that of what was delivered last (`ca_rtt_us`)
+                facts.rtt = Some(rtt);
+            }
+        }
+    }
+
     /// The same, and which transmissions arrived.
     #[inline(never)]
     fn take_in_deliveries(

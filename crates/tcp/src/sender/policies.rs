@@ -7,7 +7,6 @@ use super::Sender;
 use crate::offload::{Offer, Offload};
 use crate::pacing::{Load, Pacer};
 use crate::recovery::State;
-use crate::segment::Segment;
 use crate::settings::Settings;
 use crate::sizing::Sizing;
 use crate::small_queue::SmallQueue;
@@ -26,7 +25,7 @@ pub(super) struct Policies {
     /// sends bursts; none: single segments
     pub(super) offload: Option<Box<Offload>>,
     /// limits what waits in the host; none: any amount
-    pub(super) small_queue: Option<Box<SmallQueue>>,
+    pub(super) small_queue: Option<SmallQueue>,
     /// a full queue of the host pushes back
     pushback: bool,
 }
@@ -136,14 +135,23 @@ impl Sender {
     /// Whether enough of this flow waits in the host.
     #[inline]
     fn waits_for_host(&mut self, timers: &mut Timers, now: Instant) -> bool {
+        let Some(queue) = &mut self.policies.small_queue else {
+            return false;
+        };
+        timers.stop(Timer::SmallQueue);
+        !queue.is_empty(now) && self.has_much_in_host(timers, now)
+    }
+
+    #[inline(never)]
+    fn has_much_in_host(&mut self, timers: &mut Timers, now: Instant) -> bool {
         let cwnd_bytes = self.bytes(self.congestion.window().cwnd);
         let Some(queue) = &mut self.policies.small_queue else {
             return false;
         };
         let segment_bytes = u64::from(self.stream.payload) + HEADERS_BYTES;
         if self.policies.offload.is_none()
-            && (queue.is_short(timers, now, segment_bytes)
-                || queue.is_within_window(cwnd_bytes, self.rtt.srtt()))
+            && (queue.is_short(now, segment_bytes)
+                || queue.is_surely_within(cwnd_bytes, self.rtt.srtt()))
         {
             return false;
         }
@@ -227,9 +235,9 @@ impl Sender {
 
     /// A packet with data will have left the host at `departs`.
     #[inline]
-    pub(crate) fn queued(&mut self, departs: Instant, segment: &Segment) {
+    pub(crate) fn queued(&mut self, departs: Instant, bytes: u32) {
         if let Some(queue) = &mut self.policies.small_queue {
-            queue.queued(departs, segment.wire_bytes());
+            queue.queued(departs, bytes);
         }
     }
 }
