@@ -84,12 +84,16 @@ impl Sender {
             return true;
         }
         if ack > una && !segment.options.has_sacks() && self.ecn.is_none() {
+            let mut facts = AckFacts::new(now, una, ack);
             if self.recovery.is_unconcerned(&self.board) {
-                self.take_plain_ack(timers, now, segment, ack, events);
+                self.take_in_amounts(&mut facts, segment, events);
+                debug_assert!(!self.recovery.grows_last() && !self.recovery.reduces_gradually());
+                self.go_on(timers, &facts);
                 return true;
             }
-            if self.expects_deliveries() {
-                self.take_delivery(timers, now, segment, ack, events);
+            if self.expects_times_only() {
+                self.take_in_order(&mut facts, segment, events);
+                self.go_on(timers, &facts);
                 return true;
             }
         }
@@ -111,56 +115,25 @@ impl Sender {
         true
     }
 
-    /// Takes an ACK that loss recovery has nothing to do with, as most: the same steps without those that would
-    /// change nothing. Debug builds check that they would not.
+    /// Whether an ACK of new data without SACK blocks and without ECE says nothing to loss recovery but how long it
+    /// took, as most where deliveries are tracked.
     #[inline]
-    fn take_plain_ack(
-        &mut self,
-        timers: &mut Timers,
-        now: Instant,
-        segment: &Segment,
-        ack: u64,
-        events: &mut impl Events,
-    ) {
-        let mut facts = AckFacts::new(now, self.board.una(), ack);
-        self.take_in_amounts(&mut facts, segment, events);
-        let look = self.look(&facts);
-        let (recovery, board) = (&mut self.recovery, &mut self.board);
-        debug_assert_eq!(recovery.on_ack(board, &facts), Outcome::default());
-        debug_assert_eq!(recovery.detect(board, look), Detected::default());
-        debug_assert!(!recovery.grows_last() && !recovery.reduces_gradually());
-        self.grow(&facts, State::Open);
-        self.wait_on(timers, now);
-    }
-
-    /// Whether an ACK of new data without SACK blocks and without ECE takes the short path,
-    /// [`Self::take_delivery`].
-    #[inline]
-    fn expects_deliveries(&self) -> bool {
+    fn expects_times_only(&self) -> bool {
         self.board.is_undisturbed()
             && self.recovery.asks_for_times_only()
             && self.before_ack.is_none()
     }
 
-    /// Takes an ACK that says nothing to loss recovery but how long it took, as most where deliveries are tracked: the
-    /// same steps without those that would change nothing. Debug builds check that they would not.
+    /// After an ACK that loss recovery has nothing to do with, as most: the steps that follow without those that would
+    /// change nothing. Debug builds check that they would not.
     #[inline]
-    fn take_delivery(
-        &mut self,
-        timers: &mut Timers,
-        now: Instant,
-        segment: &Segment,
-        ack: u64,
-        events: &mut impl Events,
-    ) {
-        let mut facts = AckFacts::new(now, self.board.una(), ack);
-        self.take_in_order(&mut facts, segment, events);
-        let look = self.look(&facts);
+    fn go_on(&mut self, timers: &mut Timers, facts: &AckFacts) {
+        let look = self.look(facts);
         let (recovery, board) = (&mut self.recovery, &mut self.board);
-        debug_assert_eq!(recovery.on_ack(board, &facts), Outcome::default());
+        debug_assert_eq!(recovery.on_ack(board, facts), Outcome::default());
         debug_assert_eq!(recovery.detect(board, look), Detected::default());
-        self.grow(&facts, State::Open);
-        self.wait_on(timers, now);
+        self.grow(facts, State::Open);
+        self.wait_on(timers, facts.now);
     }
 
     /// Waits anew for what is still outstanding.
