@@ -122,9 +122,7 @@ impl End {
                 assert!(end <= self.limit, "{segment:?} lies beyond {}", self.limit);
             }
             let wait_us = 12 * (1 + self.out.len() as u64);
-            if segment.payload > 0 {
-                self.connection.queued_until(now + Duration::from_us(wait_us), segment.wire_bytes());
-            }
+            self.connection.queued_until(now + Duration::from_us(wait_us), &segment);
             self.last = segment;
             self.out.push_back((segment, self.connection.codepoint()));
         }

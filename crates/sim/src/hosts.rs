@@ -201,12 +201,9 @@ fn transmit<P: Simulated, O: Observer<P>>(
             _ => way.leave(now, index, &segment),
         };
         burst = Some((at, class));
-        let bytes = segment.wire_bytes();
-        let departs = send(network, endpoint, index, &segment, bytes, (at, class));
+        let departs = send(network, endpoint, index, &segment, at, class);
         way.take_room();
-        if segment.payload > 0 {
-            endpoint.connection.queued_until(departs, bytes);
-        }
+        endpoint.connection.queued_until(departs, &segment);
     }
     if let Some(deadline) = endpoint.connection.poll_timer() {
         timers.arm(index, deadline.max(now));
@@ -220,14 +217,14 @@ fn send<P: Simulated, O: Observer<P>>(
     endpoint: &mut Endpoint,
     index: u32,
     segment: &Segment,
-    bytes: u32,
-    (at, class): (Instant, u8),
+    at: Instant,
+    class: u8,
 ) -> Instant {
     let header = Header {
         flow: index / 2,
         route: endpoint.route,
         output: NIC,
-        size_bytes: bytes as u16,
+        size_bytes: segment.wire_bytes() as u16,
         ecn: endpoint.connection.codepoint().bits(),
         class,
     };

@@ -195,12 +195,10 @@ fn fills_its_host(settings: &Settings) -> (Connection, usize) {
     let now = Instant::from_ms(100);
     client.on_segment(now, &answer, &mut ());
     client.write_endless();
-    let mut sent = 0_usize;
+    let mut sent = 0;
     while let Some(segment) = client.poll_transmit(now) {
-        if segment.payload > 0 {
-            client.queued_until(now + Duration::from_secs(1), segment.wire_bytes());
-            sent += 1;
-        }
+        client.queued_until(now + Duration::from_secs(1), &segment);
+        sent += usize::from(segment.payload > 0);
     }
     (client, sent)
 }

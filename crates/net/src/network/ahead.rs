@@ -18,7 +18,7 @@ use crate::buffer::Buffer;
 use crate::discipline::Admission;
 use crate::observer::Observer;
 use crate::pool::Handle;
-use crate::port::{Kind, OutputPort};
+use crate::port::Kind;
 use crate::prefetch::prefetch;
 use crate::routing::Path;
 use crate::topology::PortId;
@@ -77,7 +77,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 && !sampled.contains(&id)
                 && !self.observer.watches(id)
                 && self.crossings.are_together([from, id])
-                && [from, id].map(|port| self.port(port).can_be_ahead()) == [true; 2]
+                && [from, id]
+                    .iter()
+                    .all(|port| self.ports[port.0 as usize].can_be_ahead())
             {
                 self.keep_buffer_apart(from);
                 self.keep_buffer_apart(id);
@@ -96,10 +98,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let port = &mut self.ports[id.0 as usize];
         self.only_plain_ahead &= port.is_drop_tail();
         port.keep_buffer_apart(Kind::Ahead(number));
-    }
-
-    fn port(&self, port: PortId) -> &OutputPort<O::PortState> {
-        &self.ports[port.0 as usize]
     }
 
     /// A packet arrives at a port that forwards ahead: it goes on from port to port until it is dropped,

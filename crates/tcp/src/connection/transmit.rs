@@ -28,12 +28,12 @@ impl Connection {
         self.sender.continues_burst()
     }
 
-    /// The packet of the segment with data that [`Self::poll_transmit`] gave last, of so many bytes, will have left
-    /// this host at `departs`. A host without a queue of its own need not say so.
+    /// The packet of the segment that [`Self::poll_transmit`] gave last will have left this host at
+    /// `departs`. A host without a queue of its own need not say so.
     #[inline]
-    pub fn queued_until(&mut self, departs: Instant, bytes: u32) {
-        if departs != Instant::NEVER {
-            self.sender.queued(departs, bytes);
+    pub fn queued_until(&mut self, departs: Instant, segment: &Segment) {
+        if segment.payload > 0 && departs != Instant::NEVER {
+            self.sender.queued(departs, segment);
         }
     }
 

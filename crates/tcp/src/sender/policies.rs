@@ -7,6 +7,7 @@ use super::Sender;
 use crate::offload::{Offer, Offload};
 use crate::pacing::{Load, Pacer};
 use crate::recovery::State;
+use crate::segment::Segment;
 use crate::settings::Settings;
 use crate::sizing::Sizing;
 use crate::small_queue::SmallQueue;
@@ -235,9 +236,9 @@ impl Sender {
 
     /// A packet with data will have left the host at `departs`.
     #[inline]
-    pub(crate) fn queued(&mut self, departs: Instant, bytes: u32) {
+    pub(crate) fn queued(&mut self, departs: Instant, segment: &Segment) {
         if let Some(queue) = &mut self.policies.small_queue {
-            queue.queued(departs, bytes);
+            queue.queued(departs, segment.wire_bytes());
         }
     }
 }
