@@ -32,7 +32,6 @@ pub use crossings::Crossing;
 pub use entrance::Access;
 pub use fabric::Fabric;
 pub(crate) use fabric::PortLocation;
-use region::Ingress;
 pub use region::Region;
 
 /// The hosts at the network's edge, as the driver of the network implements them.

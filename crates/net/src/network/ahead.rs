@@ -13,7 +13,7 @@
 use fairport_units::Instant;
 
 use super::region::Lookahead;
-use super::{Fabric, Ingress, Region};
+use super::{Fabric, Region};
 use crate::buffer::Buffer;
 use crate::discipline::Admission;
 use crate::observer::Observer;
@@ -111,10 +111,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
     ) -> Instant {
-        let (mut now, mut id, mut ingress) = (now, id, ingress);
+        let (mut now, mut id, mut ingress_number) = (now, id, ingress_number);
         let mut first_departure = Instant::NEVER;
         // the packet's own line of memory is written when it comes to rest
         let mut header = *self.packets.header(handle);
@@ -133,17 +133,17 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             };
             let buffer = &mut self.buffers[number as usize];
             self.passages.count(hop.counted_at());
-            self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
+            self.ingress_arrivals[port.ingress_slot(ingress_number)] += 1;
             let backlog = if PLAIN {
                 port.backlog_apart(buffer, now, frame_bytes)
             } else {
                 buffer.backlog(now)
             };
-            let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
+            let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress_number, &header);
             if !admission.is_accepted() {
                 *self.packets.header_mut(handle) = header;
                 let fate = (admission, Instant::NEVER);
-                self.report_fifo(fabric, now, id, ingress, handle, fate);
+                self.report_fifo(fabric, now, id, ingress_number, handle, fate);
                 return first_departure;
             }
             let observed = &mut port.observed;
@@ -161,11 +161,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             let depart = port.free_at();
             first_departure = first_departure.min(depart);
             let goes_on = hop.is_ahead() && due <= self.ahead_until;
-            let location = &port.location;
-            let next_ingress = Ingress {
-                port: location.far_port,
-                number: location.far_number,
-            };
+            let next_ingress_number = port.location.far_number;
             if !goes_on {
                 *self.packets.header_mut(handle) = header;
                 if self.crossings.buffer(id).is_some() {
@@ -179,7 +175,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             }
             if !PLAIN && matches!(admission, Admission::Marked) || self.observer.watches(id) {
                 *self.packets.header_mut(handle) = header;
-                self.report_fifo(fabric, now, id, ingress, handle, (admission, depart));
+                self.report_fifo(fabric, now, id, ingress_number, handle, (admission, depart));
                 if !PLAIN {
                     header.ecn = self.packets.header(handle).ecn;
                 }
@@ -188,7 +184,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 return first_departure;
             }
             self.packet_hops += 1;
-            (now, id, ingress) = (due, hop.next, next_ingress);
+            (now, id, ingress_number) = (due, hop.next, next_ingress_number);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use fairport_units::Instant;
 
-use super::{Fabric, Ingress, Region};
+use super::{Fabric, Region};
 use crate::discipline::Backlog;
 use crate::observer::Observer;
 use crate::packet::Packet;
@@ -42,7 +42,7 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
         region.injected += 1;
         region.observer.sent(port, &mut nic.observed, &packet);
         let handle = region.packets.put(&packet);
-        region.enqueue(fabric, at, port, Ingress { port, number }, handle)
+        region.enqueue(fabric, at, port, number, handle)
     }
 
     /// What waits at `at` in the adapter by which packets with this route leave their host. `at` is not before
@@ -73,10 +73,6 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
         region.injected += 1;
         let number = fabric.place(ingress).number;
         let handle = region.packets.put(&packet);
-        let ingress = Ingress {
-            port: ingress,
-            number,
-        };
-        region.enqueue(fabric, at, output, ingress, handle)
+        region.enqueue(fabric, at, output, number, handle)
     }
 }

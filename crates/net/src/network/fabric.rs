@@ -84,6 +84,11 @@ impl Fabric {
         &self.ports_of[node.0 as usize]
     }
 
+    /// The port of this number at the node of an output port: through it a packet came in, or it is the packet's own NIC.
+    pub(crate) fn ingress(&self, output: PortId, ingress_number: u16) -> PortId {
+        self.ports_of(self.place(output).node)[usize::from(ingress_number)]
+    }
+
     /// The hosts between which the route goes that this hop is of.
     pub(crate) fn addresses(&self, hop: u32) -> Addresses {
         let (first, last) = self.routes.ends(hop);

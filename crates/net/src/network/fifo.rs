@@ -3,7 +3,7 @@
 
 use fairport_units::Instant;
 
-use super::{Fabric, Ingress, Region};
+use super::{Fabric, Region};
 use crate::discipline::Admission;
 use crate::observer::{Arrival, Observer};
 use crate::packet::CE;
@@ -24,19 +24,23 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         output: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
     ) -> Instant {
         match self.ports[output.0 as usize].kind() {
-            Kind::Plain => self.enqueue_plain(fabric, now, output, ingress, handle),
-            Kind::Cut(number) => self.enqueue_cut(fabric, now, output, ingress, handle, number),
-            Kind::Ahead(_) if self.only_plain_ahead => {
-                self.enqueue_ahead::<true>(fabric, now, output, ingress, handle)
+            Kind::Plain => self.enqueue_plain(fabric, now, output, ingress_number, handle),
+            Kind::Cut(number) => {
+                self.enqueue_cut(fabric, now, output, ingress_number, handle, number)
             }
-            Kind::Ahead(_) => self.enqueue_ahead::<false>(fabric, now, output, ingress, handle),
-            Kind::Fifo => self.enqueue_any(fabric, now, output, ingress, handle),
+            Kind::Ahead(_) if self.only_plain_ahead => {
+                self.enqueue_ahead::<true>(fabric, now, output, ingress_number, handle)
+            }
+            Kind::Ahead(_) => {
+                self.enqueue_ahead::<false>(fabric, now, output, ingress_number, handle)
+            }
+            Kind::Fifo => self.enqueue_any(fabric, now, output, ingress_number, handle),
             Kind::Scheduled(number) => {
-                self.enqueue_scheduled(fabric, now, output, ingress, handle, number)
+                self.enqueue_scheduled(fabric, now, output, ingress_number, handle, number)
             }
         }
     }
@@ -48,10 +52,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
     ) -> Instant {
-        self.enqueue_fifo::<true>(fabric, now, id, ingress, handle, None)
+        self.enqueue_fifo::<true>(fabric, now, id, ingress_number, handle, None)
     }
 
     /// A packet arrives at a plain port whose link is cut.
@@ -61,11 +65,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
         buffer: u32,
     ) -> Instant {
-        self.enqueue_fifo::<true>(fabric, now, id, ingress, handle, Some(buffer))
+        self.enqueue_fifo::<true>(fabric, now, id, ingress_number, handle, Some(buffer))
     }
 
     /// A packet arrives at any other port that serves first in, first out.
@@ -75,11 +79,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
     ) -> Instant {
         let buffer = self.crossings.buffer(id);
-        self.enqueue_fifo::<false>(fabric, now, id, ingress, handle, buffer)
+        self.enqueue_fifo::<false>(fabric, now, id, ingress_number, handle, buffer)
     }
 
     /// A packet arrives at a port that serves first in, first out: it is put on the link or dropped. `buffer` is the
@@ -94,7 +98,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
         buffer: Option<u32>,
     ) -> Instant {
@@ -121,11 +125,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         if !PLAIN {
             port.forget_busy(self.now);
         }
-        self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
-        let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
+        self.ingress_arrivals[port.ingress_slot(ingress_number)] += 1;
+        let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress_number, &header);
         if !admission.is_accepted() {
             let fate = (admission, Instant::NEVER);
-            self.report_fifo(fabric, now, id, ingress, handle, fate);
+            self.report_fifo(fabric, now, id, ingress_number, handle, fate);
             return Instant::NEVER;
         }
         let observed = &mut port.observed;
@@ -147,7 +151,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             depart
         };
         if matches!(admission, Admission::Marked) || self.observer.watches(id) {
-            self.report_fifo(fabric, now, id, ingress, handle, (admission, depart));
+            self.report_fifo(fabric, now, id, ingress_number, handle, (admission, depart));
         }
         depart
     }
@@ -161,7 +165,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
         (admission, depart): (Admission, Instant),
     ) {
@@ -173,7 +177,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 .admission(id, observed, now, header, admission);
         }
         let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
-        let ingress_arrival = self.ingress_arrivals[port.ingress_slot(ingress.number)];
+        let ingress_arrival = self.ingress_arrivals[port.ingress_slot(ingress_number)];
         let flow_arrival = self
             .passages
             .arrivals(fabric.routes.hop(header.route - 1).counted_at());
@@ -191,7 +195,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.observer.detail(&Arrival {
             time: now,
             port: id,
-            ingress: ingress.port,
+            ingress: fabric.ingress(id, ingress_number),
             header,
             content: self.packets.content(handle),
             frame_bytes,

@@ -46,14 +46,6 @@ impl Lookahead {
     }
 }
 
-/// The port of a node through which a packet came in; its own NIC where it begins.
-#[derive(Clone, Copy)]
-pub(super) struct Ingress {
-    pub(super) port: PortId,
-    /// its number at the node
-    pub(super) number: u16,
-}
-
 /// A packet just taken off a link.
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
@@ -62,7 +54,8 @@ pub(super) struct Taken {
     pub(super) handle: Handle,
     /// [`Routes::END`] where its route ends
     pub(super) output: PortId,
-    pub(super) ingress: Ingress,
+    /// the number of the port through which it came in
+    pub(super) ingress_number: u16,
     /// the node at which it is now
     pub(super) node: NodeId,
 }
@@ -80,10 +73,7 @@ impl Taken {
             from,
             handle,
             output: transits[handle.index()].header.output,
-            ingress: Ingress {
-                port: location.far_port,
-                number: location.far_number,
-            },
+            ingress_number: location.far_number,
             node: location.far_node,
         }
     }
@@ -209,7 +199,13 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 self.deliver(fabric, taken.node, taken.handle, hosts);
                 end = after(hosts);
             } else {
-                self.enqueue(fabric, time, taken.output, taken.ingress, taken.handle);
+                self.enqueue(
+                    fabric,
+                    time,
+                    taken.output,
+                    taken.ingress_number,
+                    taken.handle,
+                );
             }
         }
     }

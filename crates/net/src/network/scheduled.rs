@@ -22,7 +22,7 @@ mod departures;
 
 use fairport_units::Instant;
 
-use super::{Fabric, Ingress, Region};
+use super::{Fabric, Region};
 use crate::discipline::{Admission, Backlog, NOTHING, Reason};
 use crate::observer::{Arrival, Observer};
 use crate::pool::Handle;
@@ -125,12 +125,6 @@ impl ScheduledPorts {
         }
     }
 
-    /// The port through which a packet came in that waits at the port of this `number`.
-    fn ingress(&self, fabric: &Fabric, number: u32, waiting: &Waiting) -> PortId {
-        let node = self.ports[number as usize].node;
-        fabric.ports_of(node)[waiting.packet.ingress_number as usize]
-    }
-
     /// The packets that wait at any of them.
     pub(super) fn waiting(&self) -> impl Iterator<Item = Handle> {
         self.waiting_packets.iter()
@@ -146,7 +140,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
         number: u32,
     ) -> Instant {
@@ -166,7 +160,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let scheduled = &mut self.scheduled.ports[number as usize];
         port.count_arrival(now);
         port.forget_busy(now);
-        let ingress_arrivals = &mut self.ingress_arrivals[port.ingress_slot(ingress.number)];
+        let ingress_arrivals = &mut self.ingress_arrivals[port.ingress_slot(ingress_number)];
         *ingress_arrivals += 1;
         let header = self.packets.header_mut(handle);
         let hop = fabric.routes.hop(header.route);
@@ -175,7 +169,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         header.output = hop.next;
         let header = *header;
         let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
-        let view = header.view(frame_bytes, ingress.number);
+        let view = header.view(frame_bytes, ingress_number);
         let counts = port.counts(*ingress_arrivals, self.passages.arrivals(hop.counted_at()));
         let is_lost = port.loses(now);
         let line_is_free = !is_lost && !port.waits && port.free_at() <= now;
@@ -190,7 +184,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             }
             let waiting_packets = &mut self.scheduled.waiting_packets;
             waiting_packets.enter(handle, now, view, counts);
-            self.pass_reported(fabric, id, number, handle, admission);
+            self.pass_reported(fabric, id, handle, admission);
             return Instant::NEVER;
         }
         let waiting_packets = &mut self.scheduled.waiting_packets;
@@ -201,7 +195,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             self.report(
                 fabric,
                 id,
-                number,
                 handle,
                 backlog,
                 Admission::Dropped(Reason::Loss),
@@ -217,19 +210,12 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
 
     /// A packet that finds the line free is refused, or passes a watched port.
     #[inline(never)]
-    fn pass_reported(
-        &mut self,
-        fabric: &Fabric,
-        id: PortId,
-        number: u32,
-        handle: Handle,
-        admission: Admission,
-    ) {
+    fn pass_reported(&mut self, fabric: &Fabric, id: PortId, handle: Handle, admission: Admission) {
         let waiting = &mut self.scheduled.waiting_packets[handle];
         waiting.is_here = false;
         let frame_bytes = waiting.packet.frame_bytes;
         let arrival = waiting.counts.port_arrival;
-        self.report_detail(fabric, id, number, handle, NOTHING, admission);
+        self.report_detail(fabric, id, handle, NOTHING, admission);
         if !admission.is_accepted() {
             return;
         }
@@ -256,7 +242,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         if !waiting_packets.dropped.is_empty() {
             self.drop_queued(fabric, id, number, self.now); // room is made before it is taken
         }
-        self.report(fabric, id, number, handle, backlog, admission);
+        self.report(fabric, id, handle, backlog, admission);
         let waiting = &mut self.scheduled.waiting_packets[handle];
         if admission.is_accepted() {
             let port = &mut self.ports[id.0 as usize];
@@ -273,7 +259,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         &mut self,
         fabric: &Fabric,
         id: PortId,
-        number: u32,
         handle: Handle,
         backlog: Backlog,
         admission: Admission,
@@ -283,7 +268,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.observer
             .admission(id, observed, self.now, header, admission);
         if admission != Admission::Accepted || self.observer.watches(id) {
-            self.report_detail(fabric, id, number, handle, backlog, admission);
+            self.report_detail(fabric, id, handle, backlog, admission);
         }
     }
 
@@ -293,7 +278,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         &mut self,
         fabric: &Fabric,
         id: PortId,
-        number: u32,
         handle: Handle,
         backlog: Backlog,
         admission: Admission,
@@ -302,7 +286,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.observer.detail(&Arrival {
             time: self.now,
             port: id,
-            ingress: self.scheduled.ingress(fabric, number, waiting),
+            ingress: fabric.ingress(id, waiting.packet.ingress_number),
             header: self.packets.header(handle),
             content: self.packets.content(handle),
             frame_bytes: waiting.packet.frame_bytes,

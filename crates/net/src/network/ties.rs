@@ -35,7 +35,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         tied.sort_unstable_by_key(|Tied { taken, .. }| (taken.contest(), taken.from));
         for Tied { rank, taken } in &mut tied {
             if taken.output != Routes::END {
-                *rank = self.arbiter.rank(taken.output.0, taken.ingress.number);
+                *rank = self.arbiter.rank(taken.output.0, taken.ingress_number);
             }
         }
         tied.sort_unstable_by_key(|Tied { rank, taken }| (taken.contest(), *rank, taken.from));
@@ -50,10 +50,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 .get(i + 1)
                 .is_some_and(|next| next.taken.output == output);
             if previous != Some(output) && contested {
-                self.arbiter.went_first(output.0, taken.ingress.number);
+                self.arbiter.went_first(output.0, taken.ingress_number);
             }
             previous = Some(output);
-            self.enqueue(fabric, self.now, output, taken.ingress, taken.handle);
+            self.enqueue(fabric, self.now, output, taken.ingress_number, taken.handle);
         }
         tied.clear();
         self.tied = tied;

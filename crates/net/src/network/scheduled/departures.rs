@@ -128,7 +128,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.observer.revised(&Arrival {
             time,
             port: id,
-            ingress: self.scheduled.ingress(fabric, number, waiting),
+            ingress: fabric.ingress(id, waiting.packet.ingress_number),
             header,
             content: self.packets.content(handle),
             frame_bytes: waiting.packet.frame_bytes,
