@@ -14,7 +14,7 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
-INTERRUPTED = 130
+from fairport.cli.statuses import INTERRUPTED
 
 # Modules and tables are many objects that all stay. Python would look through them for garbage
 # every 700 new ones, which is a tenth of the time of a short run.
