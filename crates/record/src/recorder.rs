@@ -109,6 +109,8 @@ impl Recorder {
     }
 
     /// Counts a packet that was dropped or marked.
+    #[expect(clippy::inline_always, reason = "as [`Observer::detail`] below")]
+    #[inline(always)]
     fn count(&mut self, arrival: &Arrival<'_, impl Content>) {
         let flow = &mut self.by_flow[arrival.header.flow as usize];
         match arrival.admission {
@@ -180,6 +182,11 @@ impl<P: Content> Observer<P> for Recorder {
         self.trace.port == port
     }
 
+    #[expect(
+        clippy::inline_always,
+        reason = "every packet at the traced port: what it does not need of an arrival is not gathered then"
+    )]
+    #[inline(always)]
     fn detail(&mut self, arrival: &Arrival<'_, P>) {
         if !matches!(arrival.admission, Admission::Accepted) {
             self.count(arrival);

@@ -93,6 +93,8 @@ impl Trace {
     }
 
     /// A packet arrived at the watched port.
+    #[expect(clippy::inline_always, reason = "as the recorder's `detail`")]
+    #[inline(always)]
     pub(crate) fn note(&mut self, arrival: &Arrival<'_, impl Content>) {
         let counts = arrival.counts;
         let is_dropped = !arrival.admission.is_accepted();
@@ -171,6 +173,7 @@ impl Trace {
     /// Keeps the rows around a run whose latest drop is the `last` arrival, if it is the longest
     /// blackout of its ingress port yet: between any two of its drops, on average, another's packet
     /// got in.
+    #[inline(never)]
     fn consider(&mut self, run: Run, ingress_port: u32, last: u64) {
         let oldest = last + 1 - self.rows.len() as u64;
         let is_blackout = run.length >= 2 && run.others + 1 >= run.length;
