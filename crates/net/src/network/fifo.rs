@@ -46,7 +46,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     }
 
     /// A packet arrives at a plain port: the hot path.
-    #[inline(never)]
+    #[expect(
+        clippy::inline_always,
+        reason = "most packets: within the loop of packets it takes 1 to 3 % less time"
+    )]
+    #[inline(always)]
     fn enqueue_plain(
         &mut self,
         fabric: &Fabric,
