@@ -55,7 +55,7 @@ impl Sender {
             return;
         }
         if it.seen == nxt && (open || self.stream.write_end <= nxt) {
-            // the sender had nothing to send
+            // nothing was sent since the last check, and not because of the window
             return;
         }
         it.seen = nxt;

@@ -254,8 +254,8 @@ fn a_policed_rate_is_kept_for_48_rounds_without_probing() {
     assert_eq!(it.bbr.cycle.since, it.now);
 }
 
-/// `bbr_set_state`: in Loss the search for the full pipe starts again, and the timeout counts as the end of a round with
-/// losses.
+/// `bbr_set_state`: in Loss the search for the full pipe starts again, and the timeout counts as the end of a round
+/// with losses.
 #[test]
 fn a_timeout_looks_for_the_full_pipe_anew_and_counts_for_the_policer() {
     let mut it = probing(2);
