@@ -20,7 +20,7 @@ pub struct Script {
     pub stack: Option<String>,
     /// The options `--name=value` at the head of the script.
     pub options: Vec<ScriptOption>,
-    /// The back-quoted commands without a time, which stand before the first event and after the last.
+    /// The back-quoted commands without a time, before the first event and after the last.
     pub commands: Vec<(Position, String)>,
     /// The events, in the order of the script.
     pub events: Vec<Event>,
@@ -108,7 +108,7 @@ pub struct Packet {
     pub ack: Option<u32>,
     /// The window of `win N`, as in the header.
     pub window: Option<u16>,
-    /// The options in order, or None for `<...>`, which stands for any options.
+    /// The options in order, or None for `<...>`, which allows any options.
     pub options: Option<Vec<TcpOption>>,
 }
 

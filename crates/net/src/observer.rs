@@ -1,4 +1,4 @@
-//! Observers of a network: they are told of every packet that arrives at an output port.
+//! Observers of a network: they are called for every packet that arrives at an output port.
 
 use fairport_units::Instant;
 
@@ -6,7 +6,7 @@ use crate::discipline::{Admission, Backlog};
 use crate::packet::{Header, Packet};
 use crate::topology::PortId;
 
-/// Is told what happens to every packet. Dispatch is static, so an empty method costs nothing.
+/// Is called with what happens to every packet. Dispatch is static, so an empty method costs nothing.
 pub trait Observer<P: Copy> {
     /// State that the observer keeps per port. The network stores it beside data that a packet's arrival changes
     /// anyway, which costs nothing as long as it has at most 8 bytes.

@@ -61,7 +61,8 @@ impl Expected {
     }
 }
 
-/// Memory of the routes of all listed flows in bytes. If there are many flows, an evenly chosen part stands for all.
+/// Memory of the routes of all listed flows in bytes. If there are many flows, an evenly
+/// chosen part of them is measured and scaled up.
 fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) -> u64 {
     const MOST: usize = 100;
     let step = listed.len().div_ceil(MOST).max(1);

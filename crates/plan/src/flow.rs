@@ -128,7 +128,7 @@ impl Application {
 pub enum Origin {
     /// the job lists it
     Listed,
-    /// a workload started it, and is told when it completes
+    /// a workload started it, and is called when it completes
     Workload {
         /// the workload's number
         index: u32,

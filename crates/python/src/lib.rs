@@ -212,8 +212,8 @@ fn into_dict(py: Python<'_>, recorded: Recorded) -> PyResult<Bound<'_, PyDict>> 
     Ok(dict)
 }
 
-/// Opens NumPy's interface once, on a thread of its own. Opening it runs Python code, in which Ctrl-C would cause a
-/// panic; signals reach only the main thread.
+/// Opens the interface of `NumPy` once, on a thread of its own. Opening it runs Python code, in which Ctrl-C would
+/// cause a panic; signals reach only the main thread.
 fn open_numpy(py: Python<'_>) {
     static OPENED: Once = Once::new();
     py.detach(|| {

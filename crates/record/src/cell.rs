@@ -47,7 +47,7 @@ macro_rules! plain_cells {
 
 plain_cells!(u8 => U8, u32 => U32, f64 => F64);
 
-/// An integer that may be missing; the largest number stands for none.
+/// An integer that may be missing; the largest number means none.
 impl Cell for Option<u32> {
     type Stored = u32;
     type Value = u32;
@@ -71,7 +71,7 @@ impl Cell for Option<u32> {
 /// the list of large numbers.
 const LARGE: u32 = 1 << 31;
 
-/// Stores a number of at least [`LARGE`]. The largest number, which stands for none, is frequent and takes no entry.
+/// Stores a number of at least [`LARGE`]. The largest number, which means none, is frequent and takes no entry.
 #[cold]
 fn store_large(number: u64, large: &mut Vec<u64>) -> u32 {
     if number == u64::MAX {
@@ -110,7 +110,7 @@ impl Cell for u64 {
     }
 }
 
-/// An integer that may be missing; the largest number stands for none.
+/// An integer that may be missing; the largest number means none.
 impl Cell for Option<u64> {
     type Stored = u32;
     type Value = u64;
@@ -130,7 +130,7 @@ impl Cell for Option<u64> {
     }
 }
 
-/// Times, which become seconds in the column. `NEVER` stands for a time that does not exist.
+/// Times, which become seconds in the column. `NEVER` means that there is no such time.
 macro_rules! time_cells {
     ($($type:ty),+) => {$(
         impl Cell for $type {

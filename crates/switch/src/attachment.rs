@@ -1,4 +1,4 @@
-//! What the switch is told about its hosts: where they are, and how long they may wait.
+//! How hosts are attached to the switch, and the limits that the switch must know.
 
 use std::net::IpAddr;
 

@@ -69,8 +69,8 @@ impl Echo {
         self.exact
     }
 
-    /// Data arrived, with or without a mark and CWR. Returns true if ECE has changed; the peer must then be told at
-    /// once, because its window may be one segment (`tcp_ecn_accept_cwr`, `__tcp_ecn_check_ce`).
+    /// Data arrived, with or without a mark and CWR. Returns true if ECE has changed. The peer must then get an
+    /// ACK at once, because its window may be one segment (`tcp_ecn_accept_cwr`, `__tcp_ecn_check_ce`).
     pub(crate) fn on_data(&mut self, marked: bool, cwr: bool) -> bool {
         let before = self.on;
         if self.exact {

@@ -1,7 +1,7 @@
 //! TCP as pure state machines: no clock, no network, no allocation after warm-up. Random numbers come only from a seed
 //! that the caller gives.
 //!
-//! A [`Connection`] is told what happened and when (`on_segment`, `on_timer`). It returns what to send
+//! A [`Connection`] gets events with their times (`on_segment`, `on_timer`). It returns what to send
 //! (`poll_transmit`, until that returns `None`) and when to come back (`poll_timer`). The same code is driven by a
 //! simulator, by tables of exchanges and by scripts.
 //!

@@ -90,7 +90,7 @@ impl Key {
     }
 }
 
-/// The address that a number in a [`Key`] stands for.
+/// The address that a number in a [`Key`] represents.
 pub fn address(number: u128) -> IpAddr {
     let mapped = Ipv6Addr::from_bits(number);
     mapped

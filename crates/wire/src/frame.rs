@@ -30,7 +30,7 @@ pub struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     /// Reads the Ethernet header and the fixed header of IP. The headers after them are read on request, so a capture
-    /// that ends just after the ports still tells which flow the packet belongs to.
+    /// that ends just after the ports still shows which flow the packet belongs to.
     ///
     /// # Errors
     /// [`ParseError`] if one of the two headers was cut off or is malformed.

@@ -145,7 +145,7 @@ impl<'a> Ipv4Packet<'a> {
         self.header[9]
     }
 
-    /// The header's checksum as it stands in the packet.
+    /// The header's checksum as it is in the packet.
     #[inline]
     pub fn checksum(&self) -> u16 {
         self.word(10)

@@ -99,7 +99,7 @@ impl<'a> TcpPacket<'a> {
         self.word(14)
     }
 
-    /// The checksum as it stands in the segment.
+    /// The checksum as it is in the segment.
     #[inline]
     pub fn checksum(&self) -> u16 {
         self.word(16)

@@ -24,7 +24,7 @@ const FAST_OPEN: u8 = 34;
 const EXPERIMENT: u8 = 254;
 const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xf9, 0x89];
 
-/// One option as it stands in the segment.
+/// One option as it is in the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpOption<'a> {
     /// The maximum segment size that the sender of the option accepts (RFC 9293 3.7.1).

@@ -69,7 +69,7 @@ impl<'a> UdpDatagram<'a> {
         self.word(2)
     }
 
-    /// The checksum as it stands in the datagram. Zero means that none was computed (IPv4 only).
+    /// The checksum as it is in the datagram. Zero means that none was computed (IPv4 only).
     #[inline]
     pub fn checksum(&self) -> u16 {
         self.word(6)

@@ -6,7 +6,7 @@ use crate::error::ScriptError;
 use crate::lexer::Token;
 
 impl Cursor<'_> {
-    /// Reads a list of options. Without a list there are no options; `<...>` gives None, which stands for any options.
+    /// Reads a list of options. Without a list there are no options; `<...>` gives None, which allows any options.
     pub(super) fn tcp_options(&mut self) -> Result<Option<Vec<TcpOption>>, ScriptError> {
         let mut options = Vec::new();
         if !self.take('<') {

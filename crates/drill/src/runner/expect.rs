@@ -89,7 +89,7 @@ impl Runner {
         Err(self.failure(FailureKind::Silence, line, quoted(packet), actual))
     }
 
-    /// Takes as many of the sent segments as `packet` may stand for.
+    /// Takes as many of the sent segments as `packet` may represent.
     fn take(&mut self, line: u32, packet: &Packet) -> Vec<Sent> {
         let mut taken: Vec<Sent> = Vec::new();
         let Some(endpoint) = &mut self.endpoint else {
@@ -184,7 +184,7 @@ impl Runner {
         None
     }
 
-    /// Notes which of our timestamps the script's timestamp stands for.
+    /// Notes which of our timestamps the script's timestamp represents.
     fn note_stamps(&mut self, packet: &Packet, first: &Sent) {
         let Some(stamps) = first.segment.options.timestamps() else {
             return;

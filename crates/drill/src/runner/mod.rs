@@ -141,7 +141,7 @@ impl Runner {
             let text = "a command after the connection began is not executed".to_owned();
             self.notes.push(Note { line, text });
         } else {
-            // TCP is not told that there is room again, and sends at its next ACK or timer
+            // TCP does not notice that there is room again, and sends at its next ACK or timer
             endpoint.host_queue_full = queue == HostQueue::Closed;
         }
     }

@@ -63,7 +63,7 @@ impl Numbering {
         number.wrapping_sub(self.isn).wrapping_add(self.script_isn)
     }
 
-    /// Notes that the script's timestamp `script` stands for `wire`.
+    /// Notes that the script's timestamp `script` is `wire` on the wire.
     pub(super) fn note_stamp(&mut self, script: u32, wire: u32) {
         self.stamps.push((script, wire));
     }

@@ -1,6 +1,6 @@
 //! Workloads: state machines that start flows during the run. One file per workload.
 //!
-//! A workload puts actions into a [`Schedule`], asks to be woken, and is told when one of its flows has delivered its
+//! A workload puts actions into a [`Schedule`], asks to be woken, and is called when one of its flows has delivered its
 //! data. It uses hosts and sizes but no network and no clock: the time is an argument. So it works in the simulator,
 //! and in a load generator over real sockets. It has random streams of its own, so what it does depends only on the
 //! seed and on the completions that it waits for.
@@ -36,7 +36,7 @@ pub(crate) trait Workload: Debug + Send + Sync {
     /// It is the time at which the workload asked to be woken.
     fn on_wake(&mut self, now: Instant, token: u64, context: &mut WorkloadContext<'_>);
 
-    /// Whether what it does depends on what its flows have delivered. If not, it is told of no delivery.
+    /// Whether what it does depends on what its flows have delivered. If not, it is not called for deliveries.
     fn hears(&self) -> bool {
         true
     }

@@ -70,7 +70,7 @@ impl TailProbe {
         self.high == Some(end)
     }
 
-    /// Whether an ACK shows that the probe repaired a loss, of which congestion control must then be told (RFC 8985
+    /// Whether an ACK shows that the probe repaired a loss, which must then be reported to congestion control (RFC 8985
     /// 7.4.2; `tcp_process_tlp_ack`).
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: &AckFacts) -> bool {
