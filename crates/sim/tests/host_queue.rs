@@ -37,7 +37,7 @@ fn a_full_host_queue_holds_linux_back_and_drops_what_others_send() {
     }
 }
 
-/// Host h0 of a BCube has one adapter towards h1 and another towards h2.
+/// In this cube, host h0 has one adapter towards h1 and another towards h2.
 #[test]
 fn a_connection_does_not_wait_for_an_adapter_that_it_does_not_use() {
     let mut job = outcast();

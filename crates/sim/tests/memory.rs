@@ -1,6 +1,6 @@
 //! The estimate of memory, compared with what runs allocate.
 
-#![allow(unsafe_code)] // an allocator that counts cannot be written without
+#![allow(unsafe_code)] // an allocator that counts needs it
 
 mod common;
 
