@@ -31,7 +31,7 @@ impl Simulation {
             plan.shares_memory(),
             regions,
         );
-        // Such a workload reacts to a delivery in any region without delay, so there would be no lookahead.
+        // A workload that hears of deliveries reacts without delay to one in any region: there would be no lookahead.
         let partition = if plan.workloads_hear() {
             Partition::whole(plan.topology())
         } else {

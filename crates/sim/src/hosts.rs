@@ -142,7 +142,7 @@ pub(crate) struct Endpoints {
 
 impl Endpoints {
     /// Wakes the endpoint whose timer is the earliest.
-    #[inline(never)] // so that the loop of the packets stays in the instruction cache
+    #[inline(never)] // so that the packet loop stays in the instruction cache
     pub(crate) fn fire<P: Simulated, O: Observer<P>>(&mut self, network: &mut Access<'_, P, O>) {
         let Some((now, index)) = self.timers.fire() else {
             return;

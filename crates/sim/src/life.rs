@@ -12,7 +12,7 @@ pub(crate) struct Done {
     pub(crate) packets: (u64, u64),
     /// what its receiver had received
     pub(crate) progress: Progress,
-    /// its TCP's counters
+    /// its counters
     pub(crate) counters: Counters,
 }
 

@@ -66,7 +66,7 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
         tables.extend(self.workloads.log.tables());
         tables.extend([self.series.into_table(), self.queue.into_table()]);
         let mut domains = self.domains.into_iter();
-        let first = domains.next().expect("there is a domain");
+        let first = domains.next().expect("at least one domain");
         let mut log = first.hosts.reports.log;
         let mut recorder = first.network.into_observer().into_recorder();
         for domain in domains {

@@ -61,7 +61,7 @@ pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
     pub(crate) end_at: Instant,
     /// data flows routed through each port
     pub(crate) flows_through: Vec<u32>,
-    /// how fast each port's clock runs, in parts of 10^9
+    /// the clock error of each port, in parts per billion
     pub(crate) clock_errors_ppb: Vec<i32>,
     pub(crate) series: Series,
     pub(crate) queue: QueueSamples,
@@ -79,7 +79,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             .collect()
     }
 
-    /// How far the run has come.
+    /// How far the run has come in simulated time.
     pub fn simulated(&self) -> Duration {
         if self.finished {
             self.duration
@@ -173,7 +173,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         ]
         .into_iter()
         .min()
-        .expect("there is an end")
+        .expect("the list is not empty")
     }
 
     #[cold]
