@@ -24,7 +24,7 @@ pub(crate) use location::Location;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Drop-tail, without a shaper or losses, departures first: most ports of most networks. What
-    /// other ports may have besides is compiled out of its path (`PLAIN`).
+    /// other ports have in addition is compiled out of its path (`PLAIN`).
     Plain,
     /// A port that forwards ahead, or to which packets are forwarded ahead. Its buffer is kept apart from its link and
     /// has this number in the region.
@@ -58,7 +58,7 @@ struct Extras {
 
 /// An output port; `S` is the state that the network's observer keeps of it.
 ///
-/// Three cache lines, in this order: what is read when a packet leaves, what is read besides when one
+/// Three cache lines, in this order: what is read when a packet leaves, what is also read when one
 /// arrives, and what is counted. In a large network they come from the second-level cache.
 #[repr(C, align(64))]
 pub(crate) struct OutputPort<S> {
@@ -250,7 +250,7 @@ impl<S: Default> OutputPort<S> {
     /// Decides about a packet that arrives at `now` and takes `frame_bytes` in the buffer.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: one call a hop is enough"
+        reason = "the hot loop: one call per hop is enough"
     )]
     #[inline(always)]
     pub(crate) fn admit<const PLAIN: bool>(
@@ -285,7 +285,7 @@ impl<S: Default> OutputPort<S> {
     /// decides about it if it is now the first on the link.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: one call a hop is enough"
+        reason = "the hot loop: one call per hop is enough"
     )]
     #[inline(always)]
     pub(crate) fn accept<const PLAIN: bool>(
@@ -307,7 +307,7 @@ impl<S: Default> OutputPort<S> {
     /// stops counting against the buffer's limit, and when the next node decides about it.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: one call a hop is enough"
+        reason = "the hot loop: one call per hop is enough"
     )]
     #[inline(always)]
     pub(crate) fn transmit<const PLAIN: bool>(
@@ -339,7 +339,7 @@ impl<S: Default> OutputPort<S> {
     /// sent, and when the next node decides about it.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: one call a hop is enough"
+        reason = "the hot loop: one call per hop is enough"
     )]
     #[inline(always)]
     pub(crate) fn serialize<const PLAIN: bool>(

@@ -188,7 +188,7 @@ fn losses_are_the_same_in_front_of_every_queue() {
         assert!(drops as usize > lost[0].len(), "{name} drops as well");
     }
     assert!(lost.windows(2).all(|pair| pair[0] == pair[1]));
-    // runs of 3 are lost every 200 us, in which 27 packets arrive, and a tenth of the others at random
+    // 3 consecutive packets are lost, then none for 200 us, in which 27 arrive; a tenth of these are lost at random
     let share = lost[0].len() as f64 / sends.len() as f64;
     assert!((0.15..0.25).contains(&share), "{share}");
 }

@@ -51,7 +51,7 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
         self.backlog(self.fabric.routes.first_output(route), at)
     }
 
-    /// The backlog of an adapter at `at`, which is limited as in [`Access::backlog_of_adapter`].
+    /// The backlog at `at` of the adapter with this port. `at` must be as for [`Access::backlog_of_adapter`].
     pub fn backlog(&mut self, adapter: PortId, at: Instant) -> Backlog {
         self.region.backlog(self.fabric, adapter, at)
     }

@@ -1,5 +1,5 @@
-//! The fabric: what does not change while packets move. This is the location of the ports, the table of
-//! routes, and the framing.
+//! The fabric: the locations of the ports, the table of routes, and the framing, which do not change while
+//! packets move.
 //!
 //! Regions only read it. The owner of the [`Network`](super::Network) adds and releases routes between two
 //! calls that move packets.

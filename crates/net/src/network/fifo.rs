@@ -16,7 +16,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// [`Instant::NEVER`] if it is dropped, or if that is not known yet.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: one call a hop is enough"
+        reason = "the hot loop: one call per hop is enough"
     )]
     #[inline(always)]
     pub(super) fn enqueue(

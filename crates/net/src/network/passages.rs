@@ -39,7 +39,7 @@ impl Passages {
     /// Draws the route of a packet of a sprayed flow; returns where it begins.
     #[inline(never)]
     fn draw(&mut self, place: usize, starts: &[u32]) -> u32 {
-        let stream = self.streams[place].as_mut().expect("a set that was added");
+        let stream = self.streams[place].as_mut().expect("the set was added");
         starts[stream.up_to(starts.len() as u64 - 1) as usize]
     }
 

@@ -252,7 +252,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// Takes the first packet off a link; it has arrived at the far end.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: a call costs a tenth of it"
+        reason = "the hot loop: a call would cost a tenth of its time"
     )]
     #[inline(always)]
     pub(super) fn take(&mut self, fabric: &Fabric, from: PortId) -> Taken {

@@ -1,12 +1,13 @@
 //! Ports whose discipline decides at dequeue: the general path.
 //!
-//! A first-in-first-out port knows a departure when it accepts the packet. Here the packet stays with the
-//! [`Scheduler`] until the line is free for it, and only then goes on the link. The scheduler's choice is
-//! the one of that instant, but it is made later: a port catches up with its departures when a packet
-//! arrives at it, when one that it has sent arrives at the far end, or when the port's state is read. By
-//! then all packets that arrived before each departure are known, and the choice depends on nothing else.
-//! So these ports need no events of their own. While packets wait, one is being sent, and its arrival is an
-//! event to come. That event is early enough, because the next packet cannot arrive before it.
+//! A first-in-first-out port knows a packet's departure when it accepts the packet. At a port with a
+//! [`Scheduler`], the packet waits with the scheduler until the line is free, and only then goes on the
+//! link. The scheduler chooses as of that instant, but it is asked later: a port catches up with its
+//! departures when a packet arrives at it, when one that it has sent arrives at the far end, or when the
+//! port's state is read. By then all packets that arrived before each departure are known, and the choice
+//! depends on nothing else. So these ports need no events of their own. While packets wait, one is being
+//! sent, and its arrival is an event to come. That event is early enough, because the next packet cannot
+//! arrive before it.
 //!
 //! Departures come before arrivals of the same picosecond. If arrivals are to come first
 //! (`departure_first = false`), a departure is decided one picosecond late, but the transmission that it

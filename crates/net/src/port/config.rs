@@ -14,7 +14,7 @@ use crate::shaper::Shaper;
 pub struct PortConfig {
     /// nominal rate of its link
     pub rate: Rate,
-    /// how fast its clock runs, in parts of 10^9 (IEEE 802.3 allows ±100 000)
+    /// its clock's error in parts per billion, positive if it is fast (IEEE 802.3 allows ±100 000)
     pub clock_error_ppb: i32,
     /// from the last bit's departure to the next node's decision: propagation, and the constant
     /// part of that node's processing
@@ -52,7 +52,7 @@ impl PortConfig {
     }
 }
 
-/// What has happened at a port since the start of the run.
+/// Counts of a port since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortTotals {
     /// packets that arrived, accepted or not
