@@ -92,7 +92,7 @@ pub(crate) fn bench(
     bench_of_rates(topology, limit_packets, rule, latency, |_| GIGABIT)
 }
 
-/// A network as that of [`bench`], with a rate for each port.
+/// A network like that of [`bench`], with a rate for each port.
 pub(crate) fn bench_of_rates(
     topology: &Topology,
     limit_packets: u32,
