@@ -17,7 +17,7 @@ _ALMOST_ALL = 0.98
 
 
 def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> str:
-    """Who gets how much, after what waiting."""
+    """Who gets how much, and how long they waited."""
     flows = metrics.compared(tables["flows"])
     if flows.is_empty():
         return "The captures hold no TCP flow with data."
@@ -123,7 +123,7 @@ def in_all(sentence: str, outputs: Sequence[Mapping[str, Any]], port: str | None
 
 
 def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | None) -> list[str]:
-    """What the captures lack, and what follows for the numbers: a sentence each."""
+    """What the captures lack, and what that means for the numbers, one sentence each."""
     found = [_damage(file) for file in raw["files"] if file["damaged_at_byte"] is not None]
     found += [_clock(file) for file in raw["files"] if file["clock_offset_s"]]
     if complete is None:
