@@ -152,7 +152,7 @@ def _sources(captures: list[str], ingress: list[str], egress: list[str]) -> list
 
 
 def _port_and_file(text: str) -> tuple[str | None, str]:
-    """`PORT=FILE` or `FILE`. A file that is there is a file, whatever its name."""
+    """Reads `PORT=FILE` or `FILE`. The name of an existing file is always a file."""
     port, separator, file = text.partition("=")
     if not separator or Path(text).exists():
         return None, text

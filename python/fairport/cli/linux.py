@@ -1,4 +1,4 @@
-"""`fairport linux`: what the Linux backend may have left on this machine."""
+"""`fairport linux`: removes what the Linux backend has left on this machine."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def run(
 
 
 def _ports(names: str) -> tuple[str, ...]:
-    """Ports between commas."""
+    """Splits a list of ports at its commas."""
     return tuple(name.strip() for name in names.split(",") if name.strip())
 
 

@@ -84,8 +84,7 @@ class PreparedLinux:
     """By the host's number, for hosts that take part."""
     stacks: Sequence[Stack]
     observation: Observation | None = None
-    """What is kept of single packets, with each port by its own name. `ports` are all of the
-    network's."""
+    """Which packets are kept, at ports by their own names; `ports` are all of the network's."""
     ports: Sequence[str] = ()
     is_checked: bool = True
     """Whether the run is refused if this machine cannot forward enough frames for it."""
@@ -109,8 +108,7 @@ class PreparedLinux:
     def observing(self, observation: Observation) -> PreparedLinux:
         """The same run, with a switch that keeps single packets.
 
-        Raises InputError for a port that does not exist, and BackendError if captures are requested
-        but the kernel's own queues are the switch.
+        Raises InputError for an unknown port, BackendError for captures of the kernel's own queues.
         """
         if observation.captures and self._has_shapers:
             raise BackendError(
