@@ -1,7 +1,7 @@
-"""What is known of the spread over seeds, for a reader who has run one seed.
+"""What is known about the spread over seeds, for a reader who has run one seed.
 
-A verdict of one seed says little about a network that is sensitive to phase. Of the built-in
-scenarios many seeds were run; `builtin/spreads.json` has what they gave, by the key of the run
+The verdict of one seed says little about a network that is sensitive to phase. The built-in
+scenarios were run with many seeds; `builtin/spreads.json` has the results by the key of the run
 (`Prepared.key`), so a scenario that was changed in any way is not mistaken for one of them.
 """
 

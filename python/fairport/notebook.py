@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from fairport.result import Result
 
 SHOWN_AFTER_S = 1.0
-"""What is done sooner shows no progress."""
+"""A call that ends sooner shows no progress."""
 _EVERY_S = 0.3
 _FIGURES = ("bars", "queue")
 
 
 def set_up(shell: Any) -> None:
-    """Has results shown with their figures in this IPython."""
+    """Makes this IPython show results with their figures."""
     formatter = shell.display_formatter.formatters["text/html"]
     formatter.for_type_by_name("fairport.result", "Result", result_html)
 
 
 def result_html(result: Result) -> str:
-    """The verdict, the table by hop class, and who gets what beside what the bottleneck does."""
+    """The verdict, the table by hop class, and two figures: goodput and the bottleneck."""
     from fairport import figures
 
     kinds = [kind for kind in _FIGURES if kind in figures.KINDS]
@@ -51,7 +51,7 @@ def _image(figure: Any) -> str:
 def watched(function: Callable[..., Any], progress: Callable[[Any, Any], Any]) -> Any:
     """The function with a progress bar in the notebook, unless the caller gives a `progress`.
 
-    `progress` makes of a bar and the function's first argument what the function calls.
+    `progress` makes the function's callback from a bar and the function's first argument.
     """
 
     @functools.wraps(function)
@@ -85,7 +85,7 @@ def of_many_runs(bar: _Bar, _: Any) -> Callable[[Any], None]:
 
 
 class _Bar:
-    """A bar in the cell's output, which is gone when the work is done."""
+    """A bar in the cell's output, which disappears when the work is done."""
 
     def __init__(self) -> None:
         self.started = self.last = monotonic()
@@ -99,7 +99,7 @@ class _Bar:
             self.handle.update(_screen().HTML(""))
 
     def show(self, share: float, text: str) -> None:
-        """How far it is."""
+        """Shows the progress."""
         now = monotonic()
         if now - self.started < SHOWN_AFTER_S or now - self.last < _EVERY_S:
             return

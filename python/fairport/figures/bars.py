@@ -1,7 +1,7 @@
 """Goodput by flow over the first 20 %, the first 40 % and all of the run.
 
-A few flows are bars, as the paper draws them. Of more than `MANY`, bars would be a comb that nobody
-can read and that takes longer to draw than the run took: they are cumulative distributions.
+A few flows are bars, as the paper draws them. More than `MANY` flows are cumulative distributions,
+because nobody can read that many bars, and drawing them would take longer than the run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CAPTION = (
 _GOODPUT = QUANTITIES["goodput_bps"]
 SPANS = (0.2, 0.4, 1.0)
 MANY = 40
-# Rates that span more than this factor are on a logarithmic axis.
+# If rates span more than this factor, their axis is logarithmic.
 _WIDE = 20
 # Classes are distinguished by more than colour.
 _DASHES: tuple[Literal["-", "--", "-.", ":"], ...] = ("-", "--", "-.", ":")
@@ -145,7 +145,7 @@ def _of_span(span: float, until_s: float) -> str:
 
 
 def _rates(result: Result, until_s: float) -> dict[int, float]:
-    """Bits per second that each flow delivered from the start to `until_s`."""
+    """Rate of each flow's delivered data from the start to `until_s`, in bit/s."""
     # Half a nanosecond: the series' times are sums of their interval.
     rows = result.series.filter(pl.col("time_s") <= until_s + 5e-10)
     last = rows.group_by("flow").agg(pl.col("delivered_bytes").max() * 8, pl.col("time_s").max())
