@@ -41,7 +41,7 @@ def is_partial(path: Path) -> bool:
 
 @contextmanager
 def partial_file(final: Path) -> Iterator[Path]:
-    """An empty file to fill, beside `final` and with its ending, which tells figures the format.
+    """An empty file to fill, beside `final` and with its ending, by which figures know the format.
 
     The caller renames it to its place; if it is still there at the end, it is removed.
     """

@@ -111,7 +111,7 @@ class AnswerTimes(Section):
         return self
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {
             "correlation_ppm": round(_MILLION * self.correlation),
             "loads": [
@@ -171,7 +171,7 @@ class HostProfile(Section):
         return self
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {
             "levels_ppm": [round(_MILLION * level) for level in self.levels],
             "ack": self.ack.job(),

@@ -142,7 +142,7 @@ class HostTimes:
         return times | {"profile": self.profile}
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         measured = {} if self.profile is None else {"profile": resolved(self.profile).job()}
         return {
             "delay_ps": int(self.delay),

@@ -16,7 +16,7 @@ class DestinationSuffix(Section):
     """Shortest paths; the destination chooses."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.kind
 
 
@@ -30,7 +30,7 @@ class Ecmp(Section):
     of RipL-POX, the controller of the Mininet reproductions, over whole paths."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return "ripl-hash" if self.hash == "ripl" else self.kind
 
 
@@ -41,7 +41,7 @@ class SpanningTree(Section):
     """One tree for all traffic."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.kind
 
 
@@ -57,7 +57,7 @@ class EqualLength(Section):
     draws one of all paths by a core."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {self.kind: {"core": self.core, "per": self.per}}
 
 
@@ -68,7 +68,7 @@ class Spray(Section):
     """Shortest paths; each packet draws one."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.kind
 
 
@@ -79,7 +79,7 @@ class TwoLevel(Section):
     """Down by prefix, up by the host's part of the destination's address and the switch."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.kind
 
 

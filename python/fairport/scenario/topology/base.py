@@ -26,7 +26,7 @@ class TopologySection(Section):
     """A topology. Its fields, as they are, are the engine's, unless a topology says otherwise."""
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.model_dump()
 
     @property

@@ -21,7 +21,7 @@ class RouterLink(Section):
     """Its propagation delay."""
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {"rate_bps": int(self.rate), "delay_ps": int(self.delay)}
 
 
@@ -72,7 +72,7 @@ class Dancehall(TopologySection):
         return self
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {
             "kind": self.kind,
             "server_routers": [link.job() for link in self.server_routers],

@@ -24,7 +24,7 @@ class GraphLink(Section):
     """Buffer of the ports at its two ends, in bytes; default: that of [queue]."""
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {
             "ends": self.ends,
             "rate_bps": None if self.rate is None else int(self.rate),
@@ -48,7 +48,7 @@ class Graph(TopologySection):
     """The links."""
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.model_dump() | {"links": [link.job() for link in self.links]}
 
     @property

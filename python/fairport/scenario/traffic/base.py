@@ -50,20 +50,20 @@ class TrafficSection(Section):
     @property
     @abstractmethod
     def selectors(self) -> tuple[Any, Any]:
-        """Who sends, and who receives."""
+        """The hosts that send, and those that receive."""
 
     @property
     def selector_fields(self) -> tuple[str, str]:
-        """What the two are called."""
+        """The names of the fields that select the two."""
         return "from", "to"
 
     @property
     def phase(self) -> str:
-        """When it begins, as a person reads it."""
+        """Its kind and start, as a person reads them."""
         return f"{self.kind} {self.start}"
 
     def flows(self, ends: Ends) -> list[dict[str, Any]]:
-        """The flows that are known before the run, as the engine takes them (`FlowJob`)."""
+        """The flows that are known before the run, as the engine reads them (`FlowJob`)."""
         del ends
         return []
 
@@ -108,5 +108,5 @@ class ToOneReceiver(TrafficSection):
 
     @property
     def selectors(self) -> tuple[Any, Any]:
-        """Who sends, and who receives."""
+        """The hosts that send, and those that receive."""
         return self.senders, self.receiver

@@ -28,7 +28,7 @@ class ListedFlows(ToOneReceiver):
 
     @property
     def phase(self) -> str:
-        """When it begins, as a person reads it."""
+        """Its kind and start, as a person reads them."""
         jitter = f" + U(0, {self.start_jitter})" if self.start_jitter else ""
         steps = f", one every {self.start_interval}" if self.start_interval else ""
         return f"{self.start}{jitter}{steps}"
@@ -44,7 +44,7 @@ class ListedFlows(ToOneReceiver):
         return self
 
     def flows(self, ends: Ends) -> list[dict[str, Any]]:
-        """The flows that are known before the run, as the engine takes them (`FlowJob`)."""
+        """The flows that are known before the run, as the engine reads them (`FlowJob`)."""
         senders = [sender for sender in ends.senders for _ in range(self.flows_per_sender)]
         return [self._flow(ends, number, sender) for number, sender in enumerate(senders)]
 

@@ -40,7 +40,7 @@ class Incast(ToOneReceiver):
         return self
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
-        """What it does during the run (`IncastJob`)."""
+        """What the workload does during the run, as the engine reads it (`IncastJob`)."""
         if self.block is not None:
             block = int(self.block)
         else:

@@ -24,7 +24,7 @@ class Periodic(ToOneReceiver):
     """Whether each transfer has a connection of its own, or each sender one, idle in between."""
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
-        """What it does during the run (`PeriodicJob`)."""
+        """What the workload does during the run, as the engine reads it (`PeriodicJob`)."""
         del ends
         return {
             "size_bytes": int(self.size),

@@ -46,11 +46,11 @@ class Poisson(TrafficSection):
 
     @property
     def selectors(self) -> tuple[Any, Any]:
-        """Who sends, and who receives."""
+        """The hosts that send, and those that receive."""
         return self.senders, self.receivers
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
-        """What it does during the run (`PoissonJob`)."""
+        """What the workload does during the run, as the engine reads it (`PoissonJob`)."""
         if self.load > 1 and not self.overload:
             raise TrafficError(
                 "is more than the network can carry",

@@ -38,16 +38,16 @@ class RequestResponse(TrafficSection):
 
     @property
     def selectors(self) -> tuple[Any, Any]:
-        """Who sends, and who receives."""
+        """The hosts that send, and those that receive."""
         return self.servers, self.clients
 
     @property
     def selector_fields(self) -> tuple[str, str]:
-        """What the two are called."""
+        """The names of the fields that select the two."""
         return "servers", "clients"
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
-        """What it does during the run (`RequestResponseJob`)."""
+        """What the workload does during the run, as the engine reads it (`RequestResponseJob`)."""
         del ends
         return {
             "connections": self.connections,

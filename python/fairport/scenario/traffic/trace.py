@@ -38,11 +38,11 @@ class Trace(TrafficSection):
 
     @property
     def selector_fields(self) -> tuple[str, str]:
-        """What the two are called."""
+        """The names of the fields that select the two."""
         return "file", "file"
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
-        """What it does during the run (`TraceJob`)."""
+        """What the workload does during the run, as the engine reads it (`TraceJob`)."""
         rows = self._rows
 
         def numbers(column: str, hosts: Any) -> list[int]:
