@@ -18,12 +18,12 @@ class Setting:
     """One setting of a stack."""
 
     name: str
-    """As scenarios write it."""
+    """Its name in scenarios."""
     value: Any
-    """As scenarios write it: "200ms", true, 10."""
+    """Its value as in scenarios: "200ms", true, 10."""
     meaning: str
     source: str
-    """Where the value comes from: a file and function, an RFC, a paper; `ours` with the reason."""
+    """The source of the value: a file and function, an RFC, a paper; or `ours` with the reason."""
 
 
 @dataclass(frozen=True)

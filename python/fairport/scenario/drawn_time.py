@@ -1,4 +1,4 @@
-"""A time that is drawn again and again: constant ("1ms"), uniform or exponential."""
+"""A time that is drawn anew each time: constant ("1ms"), uniform or exponential."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ExponentialTime(Section):
 
 
 def _constant(time: Any) -> Any:
-    """A time alone is the same every time."""
+    """A plain time is constant."""
     return {"kind": "constant", "value": time} if isinstance(time, str) else time
 
 

@@ -1,4 +1,4 @@
-"""What decides phases: delays, their spread, clocks and ties, as a person reads them.
+"""The parameters that decide phases: delays, their spread, clocks and ties, as text.
 
 Outcast is an effect of phase, so these are printed with every result.
 """

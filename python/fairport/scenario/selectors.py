@@ -66,7 +66,7 @@ def select(selector: str | list[str], hosts: Sequence[str], *, but: str | None =
 
 
 def position(host: str, hosts: Sequence[str]) -> int:
-    """The host's place among all of them. Raises SelectorError."""
+    """The host's index among all hosts. Raises SelectorError."""
     if host not in hosts:
         shown = ", ".join(hosts) if len(hosts) <= 8 else f"{hosts[0]} .. {hosts[-1]}"
         remedy = (

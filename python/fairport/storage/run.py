@@ -34,7 +34,7 @@ REPORT = "report.html"
 TABLES = "tables"
 FIGURES = "figures"
 
-# What is looked for in these files when a run is read, and of what kind it is.
+# The keys that these files must have when a run is read, and the types of their values.
 _MANIFEST_KEYS = {
     **dict.fromkeys(("scenario", "run_id", "fingerprint", "version", "backend"), str),
     "seed": int,
@@ -50,7 +50,7 @@ _SUMMARY_KEYS = {
 def save(
     result: Result, folder: Path, *, force: bool = False, figures: bool = True, csv: bool = False
 ) -> Path:
-    """Writes a run's folder, whole or not at all, and returns its path. Raises OutputError."""
+    """Writes a run's folder, completely or not at all, and returns its path. Raises OutputError."""
     with atomic_folder(folder, force=force) as partial:
         write(result, partial, figures=figures, csv=csv)
     return folder
@@ -88,7 +88,7 @@ def draw(result: Result, folder: Path) -> None:
 def redraw(folder: Path) -> Path:
     """Draws the figures and the report of a written run again; returns the report's path.
 
-    So it does of a folder with the runs of several seeds.
+    It does the same for a folder with the runs of several seeds.
     """
     draws = _drawing(folder)
     try:
@@ -107,7 +107,7 @@ def redraw(folder: Path) -> Path:
 
 
 def _drawing(folder: Path) -> Callable[[Path], None]:
-    """What draws a run, or the runs of several seeds, into a folder. Raises RunFolderError."""
+    """A function that draws a run, or several seeds, into a folder. Raises RunFolderError."""
     from fairport.storage import repeats
 
     if not folder.exists():
@@ -137,7 +137,7 @@ def load_run(folder: str | Path) -> Result:
 
 
 def write_summary(folder: Path, summary: dict[str, Any]) -> None:
-    """Writes a summary of several runs; in a folder that is a run's own, in place of that run's."""
+    """Writes a summary of several runs; in a single run's folder, it replaces that run's."""
     if (folder / MANIFEST).exists():
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         written = digests.digests(manifest, summary, folder / TABLES)
@@ -153,10 +153,10 @@ def write_json(path: Path, document: Any) -> None:
 
 
 def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, *, csv: bool) -> None:
-    """Writes tables into a new folder as Parquet, and as CSV too, where lists become words."""
+    """Writes tables into a new folder as Parquet, and as CSV, too, in which lists become text."""
     folder.mkdir()
     for name, table in tables.items():
-        # by way of memory: polars does not say when a disk is full, files do
+        # through memory, because polars does not report a full disk, but a file does
         content = BytesIO()
         table.write_parquet(content, compression="zstd")
         (folder / f"{name}.parquet").write_bytes(content.getvalue())
@@ -170,7 +170,7 @@ def _read_tables(folder: Path) -> dict[str, Any]:
 
     try:
         return {
-            # no pattern: a folder may be named `a[b]`
+            # not read as a pattern, because a folder may be named `a[b]`
             name: pl.read_parquet(folder / TABLES / f"{name}.parquet", glob=False)
             for name in tables.SCHEMA
         }
@@ -183,13 +183,13 @@ def _read_tables(folder: Path) -> dict[str, Any]:
 
 
 def files_below(folder: Path) -> Iterable[str]:
-    """Names of the files that a reader of the folder finds, relative to it."""
+    """Names of all visible files in the folder, relative to it."""
     files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return (path.as_posix() for path in files if not path.name.startswith("."))
 
 
 def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str, Any]) -> None:
-    """Everything that is read below is what Fairport wrote: no other check follows."""
+    """Checks that all files read later are as Fairport wrote them; there is no other check."""
     try:
         name = digests.changed(manifest, summary, folder / TABLES)
     except OSError as error:

@@ -53,11 +53,11 @@ class Graph(TopologySection):
 
     @property
     def has_forwarding_hosts(self) -> bool:
-        """If it says so."""
+        """Whether the graph says that its hosts forward."""
         return self.hosts_forward
 
     def limits(self) -> dict[str, Limit]:
-        """Those that links have of their own."""
+        """The limits of links that have their own."""
         return {
             f"links.{index}.limit": link.limit
             for index, link in enumerate(self.links)

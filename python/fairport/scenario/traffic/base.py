@@ -1,4 +1,4 @@
-"""What every kind of [[traffic]] has, and how it becomes a part of the engine's job."""
+"""What all kinds of [[traffic]] share, and how it becomes a part of the engine's job."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class TrafficError(InputError):
 
 @dataclass(frozen=True)
 class Ends:
-    """The hosts that a traffic's selectors mean, and what a kind needs to know of them."""
+    """The hosts that a traffic's selectors select, and what a kind must know about them."""
 
     index: int
-    """Which of the scenario's traffic it is."""
+    """Index of the traffic in the scenario."""
     senders: Sequence[str]
     receivers: Sequence[str]
     access_rate: Rate
@@ -36,7 +36,7 @@ class Ends:
 
 
 class TrafficSection(Section):
-    """What every kind of traffic has."""
+    """The fields of every kind of traffic."""
 
     kind: str
     """The workload."""
@@ -68,7 +68,7 @@ class TrafficSection(Section):
         return []
 
     def workload(self, ends: Ends) -> dict[str, Any] | None:
-        """What starts flows during the run, as the engine takes it (`WorkloadJob`)."""
+        """The workload that starts flows during the run, as the engine reads it (`WorkloadJob`)."""
         pattern = self.workload_pattern(ends)
         if pattern is None:
             return None
