@@ -95,7 +95,9 @@ def _of_usage(error: Any) -> InputError:
     if param is None:
         extra = re.match(r"Got unexpected extra argument\S* \((.*)\)", error.message)
         if extra:
-            return InputError(f"is too much for {command}", value=extra[1], remedy=remedy)
+            return InputError(
+                f"is one argument too many for {command}", value=extra[1], remedy=remedy
+            )
         return InputError(_sentence(error.format_message()), remedy=remedy)
     name = param.opts[0] if param.param_type_name == "option" else param.metavar or param.name
     if type(error).__name__ == "MissingParameter":

@@ -116,7 +116,7 @@ def sweep_bar(name: str, *, shown: bool) -> Iterator[Callable[[Status], None]]:
 
         def move(status: Status) -> None:
             failed = f", {status.failed} failed" if status.failed else ""
-            reused = f", {status.reused} had before" if status.reused else ""
+            reused = f", {status.reused} made before" if status.reused else ""
             total = status.of - status.reused
             running = min(status.running, total - status.done)
             if watch is not None:

@@ -61,7 +61,7 @@ def size_of(file: SweepFile) -> str:
 
 def estimate(found: Estimate) -> str:
     """The estimate in one line."""
-    reused = f", {_number(found.reused)} more are there" if found.reused else ""
+    reused = f", {_number(found.reused)} already made" if found.reused else ""
     said = f"{_number(found.runs)} runs at {_number(found.points)} points{reused}"
     if found.wall_s is None:
         return said
@@ -74,7 +74,7 @@ def estimate(found: Estimate) -> str:
 def done(study: Study, status: Status) -> str:
     """The lines for people at the end."""
     failed = f", {_number(status.failed)} of them failed" if status.failed else ""
-    reused = f", {_number(status.reused)} had before" if status.reused else ""
+    reused = f", {_number(status.reused)} made before" if status.reused else ""
     name = study.place.name
     lines = [f"{name}: {_number(status.done)} runs made{failed}{reused}"]
     if status.failed:

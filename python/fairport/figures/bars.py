@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TITLE = "Goodput of each flow"
 CAPTION = (
     "The goodput of each flow over three spans of the same run: one bar per flow, as in the paper, "
-    "or, with more than 40 flows, the share of a class's flows that got at most so much. "
+    "or, with more than 40 flows, the share of a class's flows with at most that goodput. "
     "Unfairness that evens out with time is chance. What remains over the whole run is structural. "
     "The dotted line is the fair share."
 )

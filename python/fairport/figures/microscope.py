@@ -17,7 +17,7 @@ CAPTION = (
     "Above: every packet that arrived for the port, by the port through which it came in; a bar "
     "is a packet that was accepted, a cross one that was dropped, a ring one that was marked. "
     "Middle: bytes in the buffer when each packet arrived. Below: congestion windows of the "
-    "senders, or, of captures, what they have in flight."
+    "senders or, for captures, their data in flight."
 )
 MARKED = style.GREEN
 # If there are more ingress ports than this, those with most packets are shown.

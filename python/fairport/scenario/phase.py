@@ -41,7 +41,7 @@ def _host(host: HostTimes) -> str:
 
 
 def _jitter(jitter: Duration) -> str:
-    return f", what comes in later by U(0, {jitter})" if jitter else ""
+    return f", packets arrive later by U(0, {jitter})" if jitter else ""
 
 
 def _shaper(scenario: Scenario) -> dict[str, str]:

@@ -42,7 +42,7 @@ def refused(
                 and name in own_fields
                 and not (isinstance(document, dict) and name in document)
             ):
-                one.remedy = f"put `{name}` above the first [section]: it is of the whole file"
+                one.remedy = f"put `{name}` above the first [section]: it belongs to the whole file"
                 written_otherwise.add(name)
             elif one.remedy.startswith("did you mean"):
                 meant = one.remedy.split("`")[1]

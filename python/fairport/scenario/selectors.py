@@ -16,7 +16,7 @@ _EXAMPLE = 'give a host ("h1"), a range ("h4..h15"), "all", or a list of these'
 def _check(value: Any) -> Any:
     parts = value if isinstance(value, list) else [value]
     if not parts:
-        raise refuse("names no host", _EXAMPLE)
+        raise refuse("selects no host", _EXAMPLE)
     if not all(isinstance(part, str) and part for part in parts):
         raise refuse("is not a host selector", _EXAMPLE)
     twice = next((part for part in parts if parts.count(part) > 1), None)

@@ -200,7 +200,7 @@ def define(there: Folder, definition: Definition, *, force: bool) -> Study:
             definition = known.with_values_of(definition)
     elif set(there.names()) - {*BESIDE}:
         raise OutputError(
-            "holds files that are no study",
+            "holds files that are not a study",
             file=there.name,
             remedy="give an --out of its own",
         )

@@ -254,7 +254,7 @@ class NoValidRunError(BackendError):
 
     def __init__(self, invalid: Sequence[Mapping[str, Any]]) -> None:
         super().__init__(
-            f"had no valid run of {len(invalid)}: {invalid[-1]['faults'][0]}",
+            f"had no valid run among {len(invalid)}: {invalid[-1]['faults'][0]}",
             file="validate",
             remedy="stop other programs, or give a lower link.rate; `fairport doctor` checks this"
             " machine",

@@ -97,7 +97,7 @@ def _without_lone_class(summary: Mapping[str, Any], flows: pl.DataFrame) -> str:
     gets = ratio_in_words(worst["goodput_bps"] / best["goodput_bps"])
     known = set(summary["classes"])
     why = (
-        "nothing says how far the senders are: give their hops with --map"
+        "how far the senders are is not known: give their hops with --map"
         if known == {metrics.UNKNOWN_HOPS}
         else f"no group of senders is smaller than the others ({', '.join(known)})"
     )
@@ -116,7 +116,7 @@ def in_all(sentence: str, outputs: Sequence[Mapping[str, Any]], port: str | None
     if not left:
         return f"{sentence} No packet was seen on both sides."
     share = f"{100 * here['joined'] / left:.4g} %"
-    seen = f"{sentence} The captures show {share} of what left on both sides of the switch."
+    seen = f"{sentence} The captures show {share} of the departing packets on both sides."
     if len(outputs) == 1:
         return seen
     return f"Of {len(outputs)} outputs, {port} is the worst: {seen}"

@@ -58,7 +58,7 @@ def require(needed: float, rate_bps: int, measured: Callable[[], float]) -> None
         return
     fitting = Rate.of(max(1, int(rate_bps * here / needed / 1e6)) * 10**6)
     raise BackendError(
-        f"asks the switch for about {needed:,.0f} frames per second, and this machine forwards"
+        f"needs about {needed:,.0f} frames per second from the switch, and this machine forwards"
         f" {here:,.0f} now",
         field="link.rate",
         value=str(Rate.of(rate_bps)),

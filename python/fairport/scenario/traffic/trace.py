@@ -88,7 +88,7 @@ class Trace(TrafficSection):
 
         path = Path(self.path)
         if not path.exists():
-            raise self._refused("is not there", "give the path of a CSV or Parquet file")
+            raise self._refused("does not exist", "give the path of a CSV or Parquet file")
         try:
             if path.suffix == ".parquet":
                 return _parquet(path)

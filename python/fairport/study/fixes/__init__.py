@@ -109,7 +109,9 @@ def available(folder: Path | None = None) -> dict[str, Fix]:
     files = sorted(_BUILTIN.glob("*.toml"))
     if folder is not None:
         if not folder.is_dir():
-            raise FixError("is not a folder", file=str(folder), remedy="name one of TOML files")
+            raise FixError(
+                "is not a folder", file=str(folder), remedy="name a folder of TOML files"
+            )
         files += sorted(folder.glob("*.toml"))
     fixes = {fix.name: fix for fix in map(read, files)}
     return dict(sorted(fixes.items()))
