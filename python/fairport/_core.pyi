@@ -28,7 +28,7 @@ class Port:
 
     @property
     def name(self) -> str:
-        """As in the tables: "edge0.0:2"."""
+        """The port's name, as in the tables: "edge0.0:2"."""
     @property
     def rate_bps(self) -> int:
         """The rate at which its queue is emptied."""

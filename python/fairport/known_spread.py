@@ -16,7 +16,7 @@ FILE = "builtin/spreads.json"
 
 
 def sentence(key: str) -> str:
-    """For a run of one seed: the spread of the throughput ratio, or that it is not known."""
+    """A sentence for a run of one seed: the spread of the throughput ratio, if it is known."""
     known = _known().get(key)
     if known is None:
         return (

@@ -1,6 +1,6 @@
 """What a notebook shows: figures below a result's table, and the progress of long calls.
 
-`import fairport` calls `set_up` where IPython runs; nothing else needs this module.
+If IPython runs, `import fairport` calls `set_up`; nothing else needs this module.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def watched(function: Callable[..., Any], progress: Callable[[Any, Any], Any]) -
 
 
 def of_a_run(bar: _Bar, scenario: Any) -> Callable[[int, float, int], None]:
-    """For `fp.run`: simulated time of the scenario's."""
+    """Progress of `fp.run`: simulated time of the scenario's duration."""
     from fairport.scenario import load
 
     total = load(scenario).duration.seconds
@@ -78,7 +78,7 @@ def of_a_run(bar: _Bar, scenario: Any) -> Callable[[int, float, int], None]:
 
 
 def of_many_runs(bar: _Bar, _: Any) -> Callable[[Any], None]:
-    """For `fp.compare`: runs done."""
+    """Progress of `fp.compare`: runs done."""
     return lambda done: bar.show(
         done.runs / done.of if done.of else 0.0, f"{done.runs:.1f} of {done.of} runs"
     )

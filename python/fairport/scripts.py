@@ -31,7 +31,7 @@ class ScriptResult:
         return not self.error and self.failure is None
 
     def document(self) -> dict[str, Any]:
-        """For programs."""
+        """The outcome as a dictionary, for JSON."""
         return {
             "file": str(self.path),
             "holds": self.holds,
@@ -42,7 +42,7 @@ class ScriptResult:
         }
 
     def text(self) -> str:
-        """For people."""
+        """The outcome as text, for people."""
         if self.error:
             return f"unreadable  {self.path}"
         if self.failure is None:

@@ -35,7 +35,7 @@ class Stack:
     settings: list[Setting]
 
     def document(self) -> dict[str, Any]:
-        """For programs."""
+        """The stack as a dictionary, for JSON."""
         settings = [vars(setting) for setting in self.settings]
         return {"stack": self.name, "about": self.about, "settings": settings}
 

@@ -214,7 +214,7 @@ class Summary(TypedDict):
     packet_hops: int
     packet_hops_per_s: float | None
     classes: dict[str, HopClass]
-    """By the class's name, such as `6-hop`."""
+    """The hop classes by name, such as `6-hop`."""
     goodput_bps_total: float
     """Sum over all TCP flows."""
     utilisation: float | None
@@ -223,7 +223,7 @@ class Summary(TypedDict):
     """Over the compared flows; 1 is fair."""
     bottleneck: Bottleneck | None
     fct: dict[str, Completion] | None
-    """By group of size; null without transfers."""
+    """Completion times by group of size; null without transfers."""
     rounds: AllRounds | None
     requests: AllRequests | None
     udp: AllUdp | None

@@ -1,7 +1,7 @@
-"""From the arrays that the engine returns to the tables of `fairport.tables`.
+"""Turns the arrays that the engine returns into the tables of `fairport.tables`.
 
 The engine numbers hosts, ports, stacks and kinds; the numbers are indices into lists of names. A
-number that does not exist is the largest of its type, and NaN in a column of f64.
+missing number is the largest of its type, or NaN in a column of f64.
 """
 
 from __future__ import annotations

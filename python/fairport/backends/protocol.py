@@ -55,7 +55,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a run recorded."""
+    """The record of a run."""
 
     tables: Tables
     """Every table of `fairport.tables.SCHEMA`; one that the backend cannot fill has no rows."""

@@ -22,7 +22,7 @@ _SAY_SO = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
 
 @cache
 def err() -> Console:
-    """For messages and progress."""
+    """The console for messages and progress, on stderr."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
@@ -35,7 +35,7 @@ def err_is_terminal() -> bool:
 
 
 def out() -> Console:
-    """For data."""
+    """The console for data, on stdout."""
     from rich.console import Console
 
     console = Console(highlight=False)

@@ -133,7 +133,7 @@ def sweep_bar(name: str, *, shown: bool) -> Iterator[Callable[[Status], None]]:
 
 
 def duration(seconds: float) -> str:
-    """For people: 40 s, 12 min, 3.5 h."""
+    """A duration for people: 40 s, 12 min, 3.5 h."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     if seconds < 90 * 60:

@@ -37,7 +37,7 @@ class Folder(Protocol):
         """Removes a file; a missing file is no error."""
 
     def local(self, name: str) -> Path | None:
-        """The file's path on this machine; None where it has none."""
+        """The file's path on this machine; None if it has none."""
 
 
 def place(where: str | Path) -> Folder:

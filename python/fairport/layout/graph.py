@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def graph_of(network: Network) -> nx.MultiGraph[str]:
-    """As a multigraph, because two nodes may be joined by several links."""
+    """The network as a multigraph, because several links may join two nodes."""
     import networkx as nx
 
     graph: nx.MultiGraph[str] = nx.MultiGraph(name=network.scenario.name)

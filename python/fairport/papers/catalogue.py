@@ -33,14 +33,14 @@ class Entry:
     """An experiment with its paper and its claims."""
 
     name: str
-    """Such as "prakash2012/fifteen-to-one"."""
+    """Its name, such as "prakash2012/fifteen-to-one"."""
     paper: Paper
     experiment: Experiment
     claims: Sequence[Claim]
 
     @cached_property
     def variants(self) -> list[Variant]:
-        """What is run or computed, in order."""
+        """The variants that are run or computed, in order."""
         return self.experiment.variants(self.paper.scheme)
 
     @property

@@ -49,7 +49,7 @@ class Platform(Section):
     settings: dict[str, Any] = Field(default={})
     """Values by dotted paths, for every experiment on this platform."""
     ours: list[Ours] = Field(default=[])
-    """What the paper leaves out."""
+    """Parameters that the paper leaves out."""
 
 
 class Scheme(Section):
@@ -116,7 +116,7 @@ class Published(Section):
     of: ClassVar[str] = "an experiment"
 
     read: str
-    """Where the numbers were read, and how exactly."""
+    """Where the numbers were read, and how precisely."""
     classes: dict[str, PublishedClass] = Field(default={})
     measures: dict[str, float] = Field(default={})
     """Published values that are in no claim, by the metric's name, for sweeps and reports."""
@@ -138,7 +138,7 @@ class Variant(Section):
 
     @property
     def title(self) -> str:
-        """For people."""
+        """Its name for people."""
         label = self.label or self.name
         return f"{label}, {self.series}" if self.series else label
 

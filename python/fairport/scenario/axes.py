@@ -45,7 +45,7 @@ class Point(Section):
 
     @property
     def title(self) -> str:
-        """For people."""
+        """Its name for people."""
         return self.label or self.name
 
 

@@ -1,4 +1,4 @@
-"""What every section of a scenario shares."""
+"""What all sections of a scenario share."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ Share = Annotated[float, AfterValidator(_share)]
 
 
 class QueueDiscipline(Section):
-    """What every queue discipline has."""
+    """The fields of every queue discipline."""
 
     own_limits: ClassVar[bool] = True
     """Whether a link of a custom graph may give its ports a limit of their own, in bytes."""
@@ -50,7 +50,7 @@ class QueueDiscipline(Section):
 
     @property
     def phase(self) -> str:
-        """What of it decides phases, as a person reads it."""
+        """The parameters that decide phases, as a person reads them."""
         return f"{self.limit}"
 
 
@@ -71,7 +71,7 @@ class FifoQueue(QueueDiscipline):
 
     @property
     def phase(self) -> str:
-        """What of it decides phases, as a person reads it."""
+        """The parameters that decide phases, as a person reads them."""
         counts = "counts" if self.count_in_service else "does not count"
         return f"{self.limit}, the packet in service {counts}"
 

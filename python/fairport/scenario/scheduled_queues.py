@@ -163,7 +163,7 @@ class _Controlled(QueueDiscipline):
         return self
 
     def codel(self) -> dict[str, Any]:
-        """What CoDel and FQ-CoDel have in common, as the engine reads it."""
+        """The fields that CoDel and FQ-CoDel share, as the engine reads them."""
         return {
             "kind": self.kind,
             "limit": length(self.limit),

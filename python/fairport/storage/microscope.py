@@ -32,7 +32,7 @@ def write(near: Slide, whole: Slide, partial: Path) -> None:
 
 
 def document(near: Slide, whole: Slide, written: Path) -> dict[str, Any]:
-    """What was found and written, for `--json`."""
+    """The findings and the written files, for `--json`."""
     focus = near.focus
     dropped = near.packets.filter(pl.col("fate") == "dropped").height
     return {

@@ -140,7 +140,7 @@ class Runs:
             return error
 
     def _planned(self, point: StudyPoint) -> tuple[RunEstimate, Run]:
-        """What the run of a point needs, and the run. Raises InputError."""
+        """The estimate of a point's run, and the run. Raises InputError."""
         scenario = point.applied(self.base)
         prepared = self._backend.prepare(scenario, scenario.seed)
         run = LeanRun.of(prepared) or (self._backend.name, scenario)

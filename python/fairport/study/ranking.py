@@ -56,7 +56,7 @@ class Ranked:
     rank: int
     fix: str
     effect: str
-    """Such as "fair" or "helps, but not enough"."""
+    """Its effect, such as "fair" or "helps, but not enough"."""
     sentence: str
 
 

@@ -150,7 +150,7 @@ class Store:
         self._write(self.note_path(name), content)
 
     def note_path(self, name: str) -> Path:
-        """Where `note` writes."""
+        """The path of a note that `note` writes."""
         return self.folder / model_version() / "reproduced" / f"{name}.json"
 
     def _try_to(self, write: Callable[[], None]) -> None:

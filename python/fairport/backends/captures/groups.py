@@ -88,7 +88,7 @@ def _found(known: Map, address: str) -> Known | None:
 
 
 def with_hops(tables: Tables, known: Map, *, is_joined: bool) -> pl.DataFrame:
-    """The table of flows with `hops` as far as they can be known; null where they cannot."""
+    """The table of flows with `hops`, which are null if they cannot be known."""
     flows = tables["flows"].join(
         tables["conversations"].select("flow", "ttl", "ingress_port"), on="flow", how="left"
     )

@@ -204,7 +204,7 @@ class PreparedLinux:
 
     @cached_property
     def _frames_per_s(self) -> float:
-        """What Fairport's own switch will have to forward."""
+        """The frames per second that Fairport's own switch will have to forward."""
         if self._has_shapers:
             return 0.0
         return demand.frames_per_s(self.scenario, self.job, self._layout)

@@ -38,10 +38,10 @@ def processors_of_hosts(needed: float) -> list[int]:
 
 
 def within_calls(needed: float, only_receiving: set[str]) -> set[str]:
-    """Those of the only receiving hosts that receive within the switch's calls, not in threads.
+    """The hosts that receive within the switch's calls and not in threads.
 
-    They take 4 us per segment and answer it at once, so all of them do unless there are too many
-    frames.
+    These are the hosts that only receive: they take 4 us per segment and answer it at once. If
+    there are too many frames, no host receives within the calls.
     """
     return only_receiving if needed <= _WITHIN_CALLS else set()
 

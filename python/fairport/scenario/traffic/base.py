@@ -86,7 +86,7 @@ class TrafficSection(Section):
         }
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any] | None:
-        """What it does during the run (`WorkloadPattern`); none if all flows are known before."""
+        """What the workload does during the run (`WorkloadPattern`); None without a workload."""
         del ends
         return None
 
