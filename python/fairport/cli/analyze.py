@@ -36,7 +36,7 @@ def analyze(
         typer.Option(
             "--egress",
             metavar="[PORT=]FILE",
-            help="A capture of what leaves by an output. May be repeated.",
+            help="A capture of packets that leave by an output. May be repeated.",
         ),
     ] = None,
     hosts: Annotated[
@@ -69,7 +69,7 @@ def analyze(
             "--to",
             metavar="SECONDS",
             min=0,
-            help="End of the measurement, counted likewise.",
+            help="End of the measurement, counted in the same way.",
             show_default=False,
         ),
     ] = None,
