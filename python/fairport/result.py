@@ -32,13 +32,13 @@ _SHOWN = (
 
 
 def run_id(scenario: Scenario) -> str:
-    """Name of a run of the scenario with its seed, as the tables' column `run_id` has it."""
+    """Name of a run of the scenario with its seed, as in the tables' column `run_id`."""
     return f"{scenario.name}-seed-{scenario.seed}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Result:
-    """What one run gave: the scenario with one seed on one backend.
+    """The result of one run: the scenario with one seed on one backend.
 
     The tables are polars DataFrames whose columns, units and dtypes `fairport.tables` lists;
     `summary` has the keys of the command line's `--json` (`fairport.summary`); `manifest` says how

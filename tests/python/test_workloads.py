@@ -293,7 +293,10 @@ def test_a_trace_in_a_folder_with_a_strange_name_is_read(tmp_path: Path) -> None
 def test_a_trace_without_a_column_or_a_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "trace.csv"
     file.write_text("start_s,src,dst,bytes\n0,h1,h0,5\n", encoding="utf-8")
-    for path, problem in ((file, "has no column size_bytes"), (tmp_path / "x.csv", "is not there")):
+    for path, problem in (
+        (file, "has no column size_bytes"),
+        (tmp_path / "x.csv", "does not exist"),
+    ):
         with pytest.raises(ScenarioError) as error:
             lowered({"kind": "trace", "file": str(path)})
         assert problem in error.value.problem

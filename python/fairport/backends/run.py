@@ -1,4 +1,4 @@
-"""Running scenarios on any backend: what it recorded becomes a Result."""
+"""Runs scenarios on any backend, and makes a Result of what it recorded."""
 
 from __future__ import annotations
 
@@ -32,13 +32,10 @@ def run(
 ) -> Result:
     """Runs a scenario once. `seed` replaces the scenario's seed.
 
-    A long simulation of a busy network uses up to `threads` cores, by default all that there are.
-    The result is the same.
-
-    `observation` keeps single packets, as captures or in the table `packets`.
-
-    `disciplines` and `congestion_controls` are classes of your own, by the names that the scenario
-    calls them (docs/extending.md). Where one raises an exception, CustomError is raised with the
+    A long simulation of a busy network uses up to `threads` cores, by default all of the machine's.
+    The result is the same. `observation` keeps single packets, as captures or in the table
+    `packets`. `disciplines` and `congestion_controls` are your own classes, by their names in the
+    scenario (docs/extending.md). If one raises an exception, CustomError is raised with the
     exception as its cause.
 
     Raises InputError for an unknown backend, ScenarioError for a scenario that cannot be run,
@@ -69,7 +66,7 @@ def run_many(
     """Runs a scenario with each of the seeds, `jobs` at a time; in real time one at a time.
 
     A simulation uses up to `threads` cores. Yields the results in the order of the seeds. A run
-    that is not valid (`summary["valid"]`) is yielded, too, and then made again with its seed, up to
+    that is not valid (`summary["valid"]`) is yielded, too, and then repeated with its seed, up to
     `retries` times over all seeds. Raises as `run` does, before the first run. Close the generator
     to stop the runs that are under way.
     """
@@ -90,9 +87,9 @@ def run_many(
 def run_prepared(
     backend: Backend, prepared: Prepared, progress: Progress | None, threads: int = 1
 ) -> Result:
-    """Runs what the backend prepared, on `threads` cores at most, without a check of memory."""
+    """Runs a prepared run on up to `threads` cores, without a check of memory."""
     recorded = prepared.run(progress, threads=threads)
-    # What computes the numbers takes a while to import, and the run needs none of it.
+    # The modules that compute the numbers take a while to import, and the run does not need them.
     from fairport.backends import made
 
     return made.result(backend, prepared, recorded)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairport.study.comparison import Column, Comparison
     from fairport.study.metric import ComparedLoad
 
-# In a narrow terminal the later columns of the whole run are left out, the last one first.
+# Columns of the whole run that a narrow terminal has no room for are left out, the last one first.
 _ALWAYS_SHOWN = 3
 _WIDTH_OF_ONE = 11
 _WIDTH_OF_NAMES = 30

@@ -1,6 +1,7 @@
-"""How far a command is, on stderr: a bar in a terminal, elsewhere a line every ten seconds.
+"""Progress of a command on stderr: a bar in a terminal, otherwise a line every ten seconds.
 
-What is going to take more than ten seconds says so after its first second, when its speed is known.
+If it will take more than ten seconds, a line says so after the first second, when the speed is
+known.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ if TYPE_CHECKING:
     from fairport.study.pool import Done
 
 LINE_EVERY_S = 10.0
-"""Time between two lines where there is no terminal."""
+"""Time between two lines without a terminal."""
 ANNOUNCED_S = 10.0
-"""What takes longer is announced."""
+"""Work that takes longer is announced."""
 _KNOWN_AFTER_S = 1.0
-"""How long it takes until the speed says how long the whole takes."""
+"""After this time the speed shows how long the whole will take."""
 
 
 class Move(Protocol):
-    """Takes how much is done, of how much, and the rest in words (it may be called for them)."""
+    """Called with how much is done, of how much, and a function that describes it."""
 
     def __call__(self, done: float, total: float | None, state: Callable[[float], str]) -> None:
-        """`state` is given the seconds since the start."""
+        """`state` is called with the seconds since the start."""
 
 
 @contextmanager
 def progress_bar(
     scenario: Scenario, runs: int, *, shown: bool, backend: str = "simulation", jobs: int = 1
 ) -> Iterator[Progress | None]:
-    """A callback for the backend that shows how far its runs are; None when nothing is shown."""
+    """A callback for the backend that shows the progress of its runs; None if none is shown."""
     simulated: dict[int, float] = {}
     hops: dict[int, int] = {}
     lock = Lock()
@@ -75,7 +76,7 @@ def progress_bar(
 def reading_bar(
     files: Iterable[str], *, shown: bool
 ) -> Iterator[Callable[[int, int], None] | None]:
-    """The same for captures that are read: packets and bytes so far."""
+    """Progress of reading captures: packets and bytes so far."""
     with _watch(f"reading {', '.join(files)}", shown=shown) as watch:
         if watch is None:
             yield None
@@ -89,7 +90,7 @@ def reading_bar(
 
 @contextmanager
 def pool_bar(name: str, *, shown: bool) -> Iterator[Callable[[Done], None] | None]:
-    """The same for the runs of a study."""
+    """Progress of the runs of a comparison or reproduction."""
     with _watch(name, shown=shown) as watch:
         if watch is None:
             yield None
@@ -110,12 +111,12 @@ def pool_bar(name: str, *, shown: bool) -> Iterator[Callable[[Done], None] | Non
 
 @contextmanager
 def sweep_bar(name: str, *, shown: bool) -> Iterator[Callable[[Status], None]]:
-    """The same for the runs of a sweep, which says itself how long it takes."""
+    """Progress of the runs of a sweep, which announces itself how long it takes."""
     with _watch(name, shown=shown, is_announced=False) as watch:
 
         def move(status: Status) -> None:
             failed = f", {status.failed} failed" if status.failed else ""
-            reused = f", {status.reused} had before" if status.reused else ""
+            reused = f", {status.reused} made before" if status.reused else ""
             total = status.of - status.reused
             running = min(status.running, total - status.done)
             if watch is not None:
@@ -132,7 +133,7 @@ def sweep_bar(name: str, *, shown: bool) -> Iterator[Callable[[Status], None]]:
 
 
 def duration(seconds: float) -> str:
-    """For people: 40 s, 12 min, 3.5 h."""
+    """A duration for people: 40 s, 12 min, 3.5 h."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     if seconds < 90 * 60:
@@ -148,7 +149,7 @@ def _speed(packet_hops: int, elapsed_s: float) -> str:
 def _watch(
     name: str, *, shown: bool, is_announced: bool = True, needs: Callable[[], str] = lambda: ""
 ) -> Iterator[Move | None]:
-    """What shows how far it is; `needs` says what else it needs, for the announcement."""
+    """Shows the progress; `needs` returns what else the work needs, for the announcement."""
     if not shown:
         yield None
         return
@@ -178,13 +179,13 @@ def _watch(
 
 
 class _Announcement:
-    """Says once that it takes long."""
+    """Announces once that the work takes long."""
 
     def __init__(self, name: str, needs: Callable[[], str]) -> None:
         self.name, self.needs = name, needs
         self.started, self.is_made = monotonic(), False
         self.first: tuple[float, float] | None = None
-        """The first step: when, and how far it was. Set-up before it does not count."""
+        """The first step: its time and its progress. Set-up before it does not count."""
 
     def once_known(self, done: float, total: float | None) -> None:
         """Called at every step."""

@@ -81,8 +81,8 @@ def run(
         typer.Option(
             "--pcap",
             metavar="PORT,..",
-            help="Write captures (pcapng) of what arrives for these output ports and what leaves "
-            "them. `bottleneck` names the busiest.",
+            help="Write captures (pcapng) of packets that arrive for these output ports, and of "
+            "those that leave by them. `bottleneck` is the one that most flows pass.",
         ),
     ] = "",
     capture_all: Annotated[
@@ -172,7 +172,7 @@ def run(
 
 
 def _ports(names: str) -> tuple[str, ...]:
-    """Ports between commas."""
+    """Splits a list of ports at its commas."""
     return tuple(name.strip() for name in names.split(",") if name.strip())
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fairport.scenario import Scenario
 
-# Key of the summary's classes, and the heading.
+# Keys of the summary's classes, with their headings.
 _COLUMNS = {
     "flows": "flows",
     "goodput_bps_mean": "Mbit/s\nmean",
@@ -35,14 +35,14 @@ _COLUMNS = {
 
 _MEAN_MAX = ("mean", "max")
 
-# In a terminal too narrow for all columns these are left out, the first one first.
+# If the terminal is too narrow for all columns, these are left out, the first one first.
 _PLENTY = 10_000
 _LEFT_OUT = ("goodput_bps_max", "goodput_bps_min", "timeout_period_s", "rtt_p99_s", "drops")
 
-# Of flows that are compared by how long they take.
+# For flows that are compared by how long they take.
 _BY_GOODPUT = ("goodput_bps_mean", "goodput_bps_min", "goodput_bps_max", "throughput_ratio")
 
-# Key of the summary's completion times, and the heading.
+# Keys of the summary's completion times, with their headings.
 _COMPLETION = {
     "flows": "flows",
     "completed": "done",
@@ -99,7 +99,7 @@ def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
 
 
 def that_fits(console: Console, summary: Mapping[str, Any], paper: dict[str, Any] | None) -> Table:
-    """The table by hop class, without columns that the terminal has no room for."""
+    """The table by hop class, without the columns for which the terminal has no room."""
     unfolded = console.options.update(width=_PLENTY)
     for left_out in range(len(_LEFT_OUT) + 1):
         left = _LEFT_OUT[:left_out] + (_BY_GOODPUT if is_about_time(summary) else ())
@@ -111,7 +111,7 @@ def that_fits(console: Console, summary: Mapping[str, Any], paper: dict[str, Any
 
 
 def is_about_time(summary: Mapping[str, Any]) -> bool:
-    """Whether no flow of the run is long-lived, so that goodputs say little."""
+    """Whether the run has no long-lived flow, so that goodputs say little."""
     entries = summary.get("traffic", [])
     return bool(entries) and not any("jain_index" in entry for entry in entries)
 
@@ -147,7 +147,7 @@ def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def _traffic_table(console: Console, summary: Mapping[str, Any]) -> Table | None:
-    """One row per [[traffic]]; None where the table by hop class says it all."""
+    """One row per [[traffic]]; None if the table by hop class says everything."""
     columns, rows = traffic_table.table(summary)
     if not rows:
         return None
@@ -156,7 +156,7 @@ def _traffic_table(console: Console, summary: Mapping[str, Any]) -> Table | None
         QUANTITIES[name].at_size(max((row[at] or 0 for _, row in rows), default=None))
         for at, name in enumerate(columns)
     ]
-    # the first two columns are known from elsewhere
+    # the first two columns appear elsewhere, too
     for left_out in range(3):
         table = new_table()
         table.add_column("traffic")
@@ -171,7 +171,7 @@ def _traffic_table(console: Console, summary: Mapping[str, Any]) -> Table | None
 
 
 def totals(summary: Mapping[str, Any], paper: dict[str, Any] | None) -> str:
-    """Goodput, fairness, the bottleneck, in one line."""
+    """Goodput, fairness and the bottleneck."""
 
     def beside(key: str) -> str:
         return f" (paper {QUANTITIES[key].shown(paper[key])})" if paper and key in paper else ""
@@ -212,7 +212,7 @@ def _circumstances(summary: Mapping[str, Any]) -> str:
 
 
 def _switch(scenario: Scenario, health: Mapping[str, float]) -> str:
-    """How late the switch in real time was, or that the kernel's own disciplines ran."""
+    """How late the real-time switch was, or that the kernel's own disciplines ran."""
     if "lag_p50_s" not in health:
         return f"bridges and tc; {health['drops_traced']:.0f} drops traced"
     return (
@@ -239,7 +239,7 @@ def _run_table(runs: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _left_out(summary: Mapping[str, Any]) -> list[str]:
-    """The runs that were made and are not part of the result."""
+    """The runs that were made but are not part of the result."""
     invalid = summary.get("invalid_runs") or []
     if not invalid or not summary["valid"]:
         return []
@@ -250,7 +250,7 @@ def _left_out(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _worth_a_look(summary: Mapping[str, Any]) -> list[str]:
-    """The report, the summary, the folders without their files; of several runs, their folders."""
+    """The written files to print: report, summary, folders; for several seeds, run folders."""
     chosen: dict[str, None] = {}
     for file in map(Path, summary["files"]):
         of_one_seed = any(one.name.startswith("seed-") for one in list(file.parents)[:2])

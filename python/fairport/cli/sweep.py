@@ -75,8 +75,8 @@ def sweep(
 ) -> None:
     """Run a study: a scenario over axes, with several seeds each.
 
-    Finished runs are kept. The same command continues where it stopped, and adds what is new in the
-    file. Ask the study with `fairport query` and draw it with `fairport plot`.
+    Finished runs are kept. The same command continues where it stopped, and adds runs that are
+    new in the file. Query the study with `fairport query` and draw it with `fairport plot`.
     """
     from fairport.cli import output, sweep_lines
     from fairport.cli.console import err

@@ -1,4 +1,4 @@
-"""What `fairport sweep` says, and how it reads what is asked for."""
+"""What `fairport sweep` prints, and how it reads its options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairport.study.sweep_file import SweepFile
 
 
 def precision(text: str, file: SweepFile, most_seeds: int) -> Precision | None:
-    """`10%` or `0.1`, of the first number that is kept."""
+    """Reads `10%` or `0.1`: the precision of the first kept number."""
     if not text:
         return None
     number, percent = text.removesuffix("%"), text.endswith("%")
@@ -39,7 +39,7 @@ def precision(text: str, file: SweepFile, most_seeds: int) -> Precision | None:
 
 @contextmanager
 def executor(cluster: str) -> Iterator[Executor | None]:
-    """Where runs are made; None: on this machine."""
+    """The cluster that makes the runs; None: this machine."""
     if not cluster:
         yield None
         return
@@ -50,7 +50,7 @@ def executor(cluster: str) -> Iterator[Executor | None]:
 
 
 def size_of(file: SweepFile) -> str:
-    """Points and runs, without any run."""
+    """Numbers of points and runs, known without any run."""
     left = len(points(file.axes, file.zip, file.where, file.file))
     every = count(file.axes, file.zip, file.file)
     out = f" ({_number(every - left)} left out)" if left < every else ""
@@ -60,8 +60,8 @@ def size_of(file: SweepFile) -> str:
 
 
 def estimate(found: Estimate) -> str:
-    """In one line."""
-    reused = f", {_number(found.reused)} more are there" if found.reused else ""
+    """The estimate in one line."""
+    reused = f", {_number(found.reused)} already made" if found.reused else ""
     said = f"{_number(found.runs)} runs at {_number(found.points)} points{reused}"
     if found.wall_s is None:
         return said
@@ -72,9 +72,9 @@ def estimate(found: Estimate) -> str:
 
 
 def done(study: Study, status: Status) -> str:
-    """What a person reads at the end."""
+    """The lines for people at the end."""
     failed = f", {_number(status.failed)} of them failed" if status.failed else ""
-    reused = f", {_number(status.reused)} had before" if status.reused else ""
+    reused = f", {_number(status.reused)} made before" if status.reused else ""
     name = study.place.name
     lines = [f"{name}: {_number(status.done)} runs made{failed}{reused}"]
     if status.failed:
@@ -93,7 +93,7 @@ def done(study: Study, status: Status) -> str:
 
 
 def document(study: Study, status: Status) -> dict[str, Any]:
-    """For programs."""
+    """The outcome for programs."""
     return {
         "study": study.definition.name,
         "place": study.place.name,

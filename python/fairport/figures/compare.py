@@ -29,7 +29,7 @@ _WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.12
 _TOP_IN, _GAP_IN, _BOTTOM_IN = 0.62, 0.72, 0.62
 _LINE_IN = 0.17
 _MOST_COLUMNS = 4
-# of each decade, by how far the ratios spread
+# ticks of each decade, by how many decades the ratios span
 _TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 
 
@@ -87,7 +87,7 @@ def _panel(
         )
         axes.plot([q1, q3], [place, place], color=colour, linewidth=2.4, alpha=0.6)
         marker = "D" if name == BASELINE else "o"
-        # whole also where it is on the axis
+        # a marker on the axis is not clipped
         axes.plot([median], [place], marker, color=colour, markersize=4.5, clip_on=False, zorder=3)
     axes.set_ylim(len(names) - 0.5, -0.7)
     axes.set_yticks(places, names if first else [""] * len(names))

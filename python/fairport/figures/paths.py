@@ -1,6 +1,6 @@
-"""The network in layers, with the paths of the flows drawn over it: which share which ports.
+"""The network in layers, with the flows' paths drawn over it: it shows who shares which ports.
 
-It is no figure of a run: it needs no run, and can show one scenario under several routings.
+It is not a figure of a run: it needs no run, and can show one scenario under several routings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PANEL_IN = 2.0
 _HEAD_IN = 0.62
 _FOOT_IN = 0.42
 _GAP_IN = 0.34
-# Up to this many nodes per layer have their names written into them.
+# In a layer with at most this many nodes, names are written into the nodes.
 _MOST_NAMED = 24
 _SPREAD_POINTS = 2.2
 _THICKEST_POINTS = 4.5
@@ -36,7 +36,7 @@ def _routing(network: Network) -> str:
 
 
 def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
-    """One panel a network, below one another; a line's width grows with the flows on it."""
+    """One panel per network, one below the other; a line's width grows with its flows."""
     with style.applied():
         height = _HEAD_IN + len(panels) * (_PANEL_IN + _GAP_IN) - _GAP_IN + _FOOT_IN
         picture = style.Picture(figsize=(style.WIDTH_IN, height))

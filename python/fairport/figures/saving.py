@@ -1,8 +1,9 @@
 """Saves figures as PNG and as SVG, the PNGs in a process of their own if there are two processors.
 
-A picture's PNG takes as long as all else about it. So it goes to a worker process as soon as it is
-drawn, while this process writes its SVG, draws the next one, and writes the report. A worker that
-waits for work, as before the first picture, writes the SVG as well.
+Writing a picture's PNG takes as long as everything else about it. So a worker process writes it as
+soon as the picture is drawn, while this process writes the SVG, draws the next picture, and writes
+the report. If the worker has nothing else to do, as before the first picture, it writes the SVG as
+well.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ class _Sent:
     paths: list[Path]
 
     def finish(self) -> None:
-        """Waits until the files are there. Raises what went wrong."""
+        """Waits until the files are written. Raises the error if that failed."""
         try:
             self.done.result()
         except (WorkerDiedError, OSError):
-            # There is no such process, or the disk is full, which this one then says. Not in
-            # that thread: matplotlib's settings are those of all threads.
+            # The worker has died, or the disk is full; this process then tries, and reports the
+            # error. It does so in its main thread, because all threads share matplotlib's settings.
             _save_content(None, self.content, self.paths)
 
 
 class Saver:
-    """Saves pictures; what it has been given is written when its `with` ends."""
+    """Saves pictures. All of them are written when its `with` ends."""
 
     def __init__(self, threads: ThreadPoolExecutor | None) -> None:
         self._threads = threads
@@ -59,7 +60,7 @@ class Saver:
         if self._threads is None:
             _save(picture, [png, svg])
             return [png, svg]
-        # pickled here: a thread would do so while the SVG is drawn from the same picture
+        # pickled here, because a thread would do so while the SVG is drawn from the same picture
         content = pickle.dumps(picture, protocol=pickle.HIGHEST_PROTOCOL)
         is_idle = all(one.done.done() for one in self._sent)
         # the worker may have been started in another working directory
@@ -71,20 +72,20 @@ class Saver:
         return [png, svg]
 
     def finish_svgs(self) -> None:
-        """Waits until every SVG is there, for a report that shows them."""
+        """Waits until every SVG is written, for a report that shows them."""
         for one in [one for one in self._sent if len(one.paths) > 1]:
             self._sent.remove(one)
             one.finish()
 
     def finish(self) -> None:
-        """Waits for what is under way. Raises what went wrong there."""
+        """Waits for the files under way. Raises the error if one failed."""
         for one in self._sent:
             one.finish()
 
 
 @contextmanager
 def saver() -> Iterator[Saver]:
-    """A Saver. Nothing writes any more when the `with` is left, also by an exception."""
+    """A Saver. When the `with` is left, even by an exception, nothing is being written any more."""
     if not _has_a_worker():
         yield Saver(None)
         return
@@ -100,14 +101,14 @@ def saver() -> Iterator[Saver]:
 def get_ready(*modules: str) -> None:
     """Starts the worker process and its imports, for a caller who is going to draw.
 
-    `modules` are what it needs besides matplotlib.
+    `modules` are those that it needs besides matplotlib.
     """
     if _has_a_worker():
         Thread(target=_start_the_worker, args=modules, daemon=True).start()
 
 
 def _start_the_worker(*modules: str) -> None:
-    with suppress(WorkerDiedError, OSError):  # each picture then finds out for itself
+    with suppress(WorkerDiedError, OSError):  # each picture then handles the failure
         shared().call(import_what_draws, *modules)
 
 
@@ -122,11 +123,12 @@ def call(function: Callable[..., None], *arguments: Any) -> None:
 def import_what_draws(_: Any = None, *modules: str) -> None:
     """Imports matplotlib, then `modules`, in a process that needs it for these figures alone.
 
-    They are flat: axes in three dimensions are a third of what matplotlib imports besides numpy.
-    Nobody reads documentation there: what matplotlib writes of each class takes as long again.
+    Axes in three dimensions, a third of what matplotlib imports besides numpy, are left out,
+    because the figures are flat. So are the docstrings that matplotlib generates, which take as
+    long again.
     """
     flat = ModuleType("mpl_toolkits.mplot3d")
-    vars(flat)["Axes3D"] = None  # matplotlib then goes without
+    vars(flat)["Axes3D"] = None  # matplotlib then works without it
     sys.modules.setdefault(flat.__name__, flat)
 
     from matplotlib import artist
@@ -155,7 +157,7 @@ def _save(picture: Figure, paths: list[Path]) -> None:
     from fairport.figures import style
 
     for path in paths:
-        # Complete or not there: the report may look for it meanwhile.
+        # The file is complete or not there, because the report may look for it meanwhile.
         partial = path.with_name(f".{path.name}")
         style.save(picture, partial)
         partial.replace(path)

@@ -1,4 +1,4 @@
-"""The runs of several seeds side by side: every seed a dot, the median, the middle half."""
+"""The runs of several seeds side by side: a dot per seed, the median, the middle half."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _panel(axes: Axes, key: str, lanes: Sequence[Lane]) -> None:
     quantity = QUANTITIES[key].at_size(max(max(lane.values) for lane in lanes))
     for place, lane in enumerate(lanes):
         values = np.array(lane.values) * quantity.factor
-        # a little apart, so that equal values are seen as several
+        # a little apart, so that equal values are visible
         heights = place + 0.16 * np.linspace(-1, 1, len(values)) * (len(values) > 1)
         axes.plot(values, heights, "o", color=lane.colour, alpha=0.6, ms=3, mew=0)
         if len(values) >= FEWEST_FOR_QUARTILES:

@@ -1,8 +1,8 @@
 """How figures look: sizes, colours, fonts, and the frame that every kind of figure shares.
 
-Sizes are for print: at the width of a journal's column (3.4 in) the smallest letters are still
-6 pt. Colours are those of Okabe & Ito (2008), which colour-blind readers can distinguish; a hop
-class has the same colour in every figure.
+Sizes are for print: at the width of a journal's column (3.4 in) the smallest letters still have 6
+pt. Colours are those of Okabe & Ito (2008), which colour-blind readers can distinguish; a hop class
+has the same colour in every figure.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Look:
 
     @property
     def bar(self) -> dict[str, Any]:
-        """How its bars are filled; a hatch takes the colour of the edge."""
+        """The fill of its bars; a hatch has the colour of the edge."""
         return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": PAPER, "linewidth": 0}
 
 
@@ -104,7 +104,8 @@ _LOOKS = {
 }
 _OTHER_LOOK = Look("#8a6d00", "----", "P")
 
-# For ingress ports, which are not hop classes: the rest of the same set. A drop is a red cross.
+# Colours of ingress ports, which are not hop classes: the rest of the same set. A drop is a red
+# cross.
 PORT_COLOURS = (INK, "#cc79a7", "#e69f00", "#56b4e9")
 DROPPED = "#d55e00"
 BAND = "#56b4e9"
@@ -112,29 +113,29 @@ BAND = "#56b4e9"
 
 @dataclass(frozen=True, slots=True)
 class HopClass:
-    """A hop class as figures show it."""
+    """A hop class with its look in figures."""
 
     hops: int | None
-    """None where the backend cannot know it."""
+    """None if the backend cannot know it."""
     flows: list[int]
     look: Look
 
     @property
     def name(self) -> str:
-        """As in the summary, e.g. "6-hop"."""
+        """The name in the summary, e.g. "6-hop"."""
         from fairport import metrics
 
         return metrics.class_name(self.hops)
 
     def mark(self, artists: Iterable[Artist], place: str) -> None:
-        """Gives artists ids of their class, by which a page hides and shows them."""
+        """Gives artists the id of the class, by which a page hides and shows them."""
         name = self.name.replace("-", "")
         for number, artist in enumerate(artists):
             artist.set_gid(f"class-{name}-{place}-{number}")
 
     @property
     def label(self) -> str:
-        """What a legend says, e.g. "6-hop (12 flows)"."""
+        """The text in a legend, e.g. "6-hop (12 flows)"."""
         return f"{self.name} ({count(len(self.flows), 'flow')})"
 
 
@@ -144,7 +145,7 @@ def count(number: int, what: str) -> str:
 
 
 def three_digits(value: float) -> str:
-    """With three significant digits, and never a power of ten: "0.233", "1,360"."""
+    """The value with three significant digits, never with a power of ten: "0.233", "1,360"."""
     rounded = float(f"{value:.3g}")
     return f"{rounded:g}" if rounded < 1000 else f"{rounded:,.0f}"
 
@@ -164,23 +165,23 @@ def class_look(hops: int) -> Look:
 
 
 def compared_classes(result: Result) -> list[HopClass]:
-    """The hop classes of a run's summary: of the flows whose goodputs are compared."""
+    """The hop classes of a run's summary, which are those of the compared flows."""
     from fairport import metrics
 
     return hop_classes(metrics.compared(result.flows))
 
 
-# Of ingress ports whose flows are of one class, in turn.
+# Hatches of ingress ports whose flows are of one class, in turn.
 _HATCHES = ("", "....", "/////", "xxxx", "-----")
-# For ingress ports whose flows are of several classes, which have a colour each.
+# For ingress ports with flows of several classes, each of which has its own colour.
 _MIXED_PORTS = (INK, "#7d8790", "#b9c0c6")
 
 
 def ingress_looks(result: Result, ports: Sequence[str]) -> dict[str, Look]:
-    """How ingress ports are drawn: as the hop class of their flows, and in grey if it is not one.
+    """The look of ingress ports: that of their flows' hop class, or grey for several classes.
 
-    So a colour means one class on a whole page. Of several ports with one class, the later ones
-    are hatched.
+    So a colour means one class on the whole page. If several ports have the same class, the later
+    ones are hatched.
     """
     import polars as pl
 
@@ -224,7 +225,7 @@ def save(picture: Figure, path: Path) -> None:
         if path.suffix == ".svg":
             picture.savefig(path, metadata={"Date": None})
         else:
-            # More compression takes longer, for a tenth of the size at most.
+            # More compression would take longer, and save at most a tenth of the size.
             pack = {"compress_level": 1}
             picture.savefig(path, dpi=PNG_DPI, metadata={"Software": None}, pil_kwargs=pack)
 
@@ -236,7 +237,7 @@ def frame(
     gaps_in: Sequence[float] = (),
     columns: int = 1,
 ) -> tuple[Picture, list[list[Axes]]]:
-    """A picture of a run: as `panels`, with the run's name."""
+    """A picture of a run: `panels` with the run's name."""
     return panels(
         f"{result.scenario.name}, seed {result.seed}", title, heights_in, gaps_in, columns
     )
@@ -249,9 +250,10 @@ def panels(
     gaps_in: Sequence[float] = (),
     columns: int = 1,
 ) -> tuple[Picture, list[list[Axes]]]:
-    """A picture with rows of axes of the given heights and gaps, its title and what it is of.
+    """A picture with rows of axes of the given heights and gaps, a title and a subtitle.
 
-    All positions are computed here. A layout engine would draw each figure twice to find them.
+    All positions are computed here, because a layout engine would draw each figure twice to find
+    them.
     """
     height = _TOP + sum(heights_in) + sum(gaps_in) + _BOTTOM
     picture = Picture(figsize=(WIDTH_IN, height))
@@ -311,13 +313,13 @@ def note(picture: Picture, text: str) -> None:
 
 
 def left_note(picture: Picture, text: str) -> None:
-    """The same at the lower left."""
+    """Explains lines and marks at the lower left."""
     place = (0.1 / WIDTH_IN, 0.06 / picture.get_figheight())
     picture.text(*place, text, ha="left", color=MUTED, fontsize=7)
 
 
 def y_label(picture: Picture, panels: Sequence[Axes], text: str) -> None:
-    """Names the vertical axis of `panels`, once, in the middle of them."""
+    """Names the vertical axis of `panels` once, at their middle."""
     middle = (panels[0].get_position().y1 + panels[-1].get_position().y0) / 2
     picture.text(0.08 / WIDTH_IN, middle, text, rotation=90, va="center", ha="left")
 
@@ -343,12 +345,12 @@ def label_line(axes: Axes, text: str, height: float) -> None:
 
 
 def ink_on(colour: Any) -> str:
-    """The colour of letters that are read on this one."""
+    """The colour of letters that are readable on this colour."""
     red, green, blue = to_rgb(colour)
     return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.4 else PAPER
 
 
 def say(axes: Axes, text: str) -> None:
-    """Writes in the middle of an empty panel why it is empty."""
+    """Writes into the middle of an empty panel why it is empty."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=MUTED)
     axes.set_axis_off()

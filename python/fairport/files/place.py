@@ -1,8 +1,8 @@
-"""A folder of files that appear whole: on this machine, or anywhere that fsspec reaches.
+"""A folder of files that appear complete: on this machine, or anywhere that fsspec reaches.
 
-A path is local; a text with `://` (`s3://bucket/study`) is opened through fsspec. Both write a file
-so that a reader sees all of it or nothing: a local one takes its name when it is complete, and an
-object store publishes an object when its upload has ended.
+A path is local; a text with `://` (`s3://bucket/study`) is opened through fsspec. In both cases a
+reader sees all of a file or nothing: a local file gets its name when it is complete, and an object
+store publishes an object when its upload has ended.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from fairport.files.single import replace_file
 
 
 class Folder(Protocol):
-    """A folder. Names may have one `/`; reading what is not there raises FileNotFoundError."""
+    """A folder. Names may have one `/`; reading a missing file raises FileNotFoundError."""
 
     @property
     def name(self) -> str:
-        """As messages call it."""
+        """Its name in messages."""
 
     def names(self, folder: str = "") -> list[str]:
-        """The files right below the folder, in order; none where there is no folder."""
+        """The files directly in the folder, in order; none if there is no folder."""
 
     def read(self, name: str) -> bytes:
         """A file's content."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Puts a whole file in its place. Raises OutputError."""
+        """Writes a complete file. Raises OutputError."""
 
     def remove(self, name: str) -> None:
-        """Removes a file; one that is gone is no error."""
+        """Removes a file; a missing file is no error."""
 
     def local(self, name: str) -> Path | None:
-        """The file's path on this machine; None where it has none."""
+        """The file's path on this machine; None if it has none."""
 
 
 def place(where: str | Path) -> Folder:
@@ -91,7 +91,7 @@ class _Remote:
             ) from None
 
     def names(self, folder: str = "") -> list[str]:
-        # what others write is not in this process's listing
+        # the cached listing lacks files that other processes write
         self._files.invalidate_cache()
         root = f"{self._root}/{folder}" if folder else self._root
         with _said(self.name):
@@ -122,7 +122,7 @@ class _Remote:
 
 @contextmanager
 def _said(what: str) -> Iterator[None]:
-    """What the system or the object store says, as one error."""
+    """Turns errors of the system and of object stores into one kind of error."""
     try:
         yield
     except FileNotFoundError:

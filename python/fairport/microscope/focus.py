@@ -1,4 +1,4 @@
-"""Where to look: an output port, and the time around a blackout, a moment, or a flow's loss."""
+"""Where to look: an output port, and a time around a blackout, a moment, or a flow's losses."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fairport.scenario.units import Duration, UnitError
 
 WORST = "worst"
 
-# The view reaches so many lengths of a blackout to both sides of it, but not less than the shortest
-# one: some fifty full packets at 1 Gbit/s.
+# The view extends by this many lengths of the blackout to both sides of it, but is never shorter
+# than the shortest view: about fifty full packets at 1 Gbit/s.
 _LENGTHS_AROUND = 1.5
 _SHORTEST_S = 600e-6
-# The worst blackout is looked for after this share of the measurement: before, all flows are in
-# their first slow start, which overflows every buffer.
+# The worst blackout is searched for after this share of the measurement. Before it, all flows are
+# in their first slow start, which overflows every buffer.
 _START_SHARE = 0.1
-# It should last no longer than so many packets on the wire. A longer one is interrupted by
+# It should last no longer than this many packets on the line. A longer one is interrupted by
 # timeouts, and no picture of it can show single packets.
 _AT_ONCE_PACKETS = 200
 
@@ -35,13 +35,13 @@ class Focus:
     from_s: float
     to_s: float
     why: str
-    """What is to be seen there, as a clause."""
+    """What can be seen there, as a clause."""
     ingress_port: str | None = None
     """The ingress port whose packets were dropped in a row."""
     dark_s: tuple[float, float] | None = None
-    """When the first and the last of them were."""
+    """The times of the first and the last of these drops."""
     flow: int | None = None
-    """The flow that was asked for."""
+    """The flow that the user asked for."""
 
 
 def focus(
@@ -97,7 +97,7 @@ def _port(result: Result, port: str | None) -> str:
 
 
 def _packet_s(result: Result, port: str) -> float:
-    """What a packet takes at the port, on average."""
+    """The average time of a packet at the port."""
     (row,) = result.ports.filter(port=port).iter_rows(named=True)
     busy_s = float(result.manifest["simulated_s"] * row["busy_share"])
     return busy_s / max(int(row["packets"]), 1)

@@ -1,7 +1,7 @@
-"""What the engine refuses, in the words of the scenario's file.
+"""Turns the engine's refusals into the words of the scenario's file.
 
-The engine names a field of the job, in base units; its author wrote a field of the scenario, with
-units. `lower` keeps where each flow and each stack of the job came from.
+The engine names a field of the job, in base units; the author wrote a field of the scenario, with
+units. `lower` records the origin of each flow and each stack of the job.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def refusal(
 
 
 def scenario_field(job: Job | None, job_field: str) -> str:
-    """The scenario's field behind one of the job: "tcp.sack" for "stacks.0.overrides.sack"."""
+    """The scenario's field for a field of the job: "tcp.sack" for "stacks.0.overrides.sack"."""
     match job_field.split("."):
         case ["flows", index, *rest] if job and index.isdigit():
             source = job.flow_sources[int(index)]
@@ -63,7 +63,7 @@ def scenario_field(job: Job | None, job_field: str) -> str:
 
 
 def _setting_field(layers: list[Layer], engine_name: str) -> str:
-    """The most particular layer that gives the setting, and the setting's name there."""
+    """The most specific layer that gives the setting, and the setting's name there."""
     name = _SCENARIO_NAMES.get(engine_name)
     if name is None:
         return "tcp"

@@ -23,7 +23,7 @@ FIGURE = "compare"
 
 
 def save(comparison: Comparison, folder: Path, *, force: bool, figures: bool, csv: bool) -> Path:
-    """Writes the folder, whole or not at all, and returns its path. Raises OutputError."""
+    """Writes the folder, completely or not at all, and returns its path. Raises OutputError."""
     with atomic_folder(folder, force=force) as partial:
         _write(comparison, partial, figures, csv)
     return folder
@@ -36,7 +36,7 @@ def _write(comparison: Comparison, folder: Path, figures: bool, csv: bool) -> No
         from fairport.figures import saving
 
         (folder / FIGURES).mkdir()
-        if comparison.scenario.user_code:  # only this process has its classes
+        if comparison.scenario.user_code:  # only this process has the user's own classes
             _draw(None, comparison, folder)
         else:
             saving.call(_draw, comparison, folder.absolute())
@@ -58,7 +58,7 @@ def _draw(_: Any, comparison: Comparison, folder: Path) -> None:
 
 
 def _manifest(comparison: Comparison) -> dict[str, Any]:
-    """What is needed to make the comparison again, and to see that it is the same."""
+    """The facts needed to repeat the comparison, and to check that it is the same."""
     return {
         "program": "fairport",
         "version": model_version(),

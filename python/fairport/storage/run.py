@@ -27,7 +27,7 @@ REPORT = "report.html"
 TABLES = "tables"
 FIGURES = "figures"
 
-# What is looked for in these files when a run is read, and of what kind it is.
+# The keys that these files must have when a run is read, and the types of their values.
 _MANIFEST_KEYS = {
     **dict.fromkeys(("scenario", "run_id", "fingerprint", "version", "backend"), str),
     "seed": int,
@@ -43,7 +43,7 @@ _SUMMARY_KEYS = {
 def save(
     result: Result, folder: Path, *, force: bool = False, figures: bool = True, csv: bool = False
 ) -> Path:
-    """Writes a run's folder, whole or not at all, and returns its path. Raises OutputError."""
+    """Writes a run's folder, completely or not at all, and returns its path. Raises OutputError."""
     with atomic_folder(folder, force=force) as partial:
         write(result, partial, figures=figures, csv=csv)
     return folder
@@ -96,7 +96,7 @@ def load_run(folder: str | Path) -> Result:
 
 
 def write_summary(folder: Path, summary: dict[str, Any]) -> None:
-    """Writes a summary of several runs; in a folder that is a run's own, in place of that run's."""
+    """Writes a summary of several runs; in a single run's folder, it replaces that run's."""
     if (folder / MANIFEST).exists():
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         written = digests.digests(manifest, summary, folder / TABLES)
@@ -112,10 +112,10 @@ def write_json(path: Path, document: Any) -> None:
 
 
 def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, *, csv: bool) -> None:
-    """Writes tables into a new folder as Parquet, and as CSV too, where lists become words."""
+    """Writes tables into a new folder as Parquet, and as CSV, too, in which lists become text."""
     folder.mkdir()
     for name, table in tables.items():
-        # by way of memory: polars does not say when a disk is full, files do
+        # through memory, because polars does not report a full disk, but a file does
         content = BytesIO()
         table.write_parquet(content, compression="zstd")
         (folder / f"{name}.parquet").write_bytes(content.getvalue())
@@ -129,7 +129,7 @@ def _read_tables(folder: Path) -> dict[str, Any]:
 
     try:
         return {
-            # no pattern: a folder may be named `a[b]`
+            # not read as a pattern, because a folder may be named `a[b]`
             name: pl.read_parquet(folder / TABLES / f"{name}.parquet", glob=False)
             for name in tables.SCHEMA
         }
@@ -142,13 +142,13 @@ def _read_tables(folder: Path) -> dict[str, Any]:
 
 
 def files_below(folder: Path) -> Iterable[str]:
-    """Names of the files that a reader of the folder finds, relative to it."""
+    """Names of all visible files in the folder, relative to it."""
     files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return (path.as_posix() for path in files if not path.name.startswith("."))
 
 
 def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str, Any]) -> None:
-    """Everything that is read below is what Fairport wrote: no other check follows."""
+    """Checks that all files read later are as Fairport wrote them; there is no other check."""
     try:
         name = digests.changed(manifest, summary, folder / TABLES)
     except OSError as error:

@@ -1,9 +1,9 @@
-"""Runs on a cluster: Dask's scheduler hands them to its workers, which need the wheel alone.
+"""Runs on a cluster: Dask's scheduler hands them to its workers, which need only the wheel.
 
-Workers get runs and send rows back; only this process writes the study, so nothing is shared but
-the scheduler. When a worker is lost, the scheduler gives what it had under way to another. When the
-connection to the scheduler is lost, what had not come back is handed out again as soon as there is
-a scheduler at the address. A row that comes twice is the same row.
+Workers get runs and send rows back; only this process writes the study, so only the scheduler is
+shared. If a worker is lost, the scheduler gives its runs to another. If the connection to the
+scheduler is lost, unfinished runs are handed out again as soon as there is a scheduler at the
+address. A row that comes twice is the same row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BATCHES_PER_THREAD = 3
 def connected(address: str) -> Iterator[Executor]:
     """`dask://HOST:PORT`, or `slurm://PARTITION?jobs=20&cores=16&memory=32GB&walltime=04:00:00`.
 
-    Raises InputError where there is no scheduler, within 10 s.
+    Raises InputError within 10 s if there is no scheduler.
     """
     parts = urlsplit(address)
     _require_extra(address)
@@ -60,13 +60,13 @@ class Dask:
     """A scheduler at an address, with the workers that it has or will have."""
 
     def __init__(self, address: str) -> None:
-        """Raises InputError where nothing answers, or something else does."""
+        """Raises InputError if nothing answers, or something that is no scheduler."""
         self._address = address
         self._require_scheduler()
         self._client = self._connected(_CONNECT_S)
 
     def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
-        """As `Executor` says."""
+        """Runs all tasks, as `Executor` describes."""
         waiting: deque[list[Task]] = deque()
         handed_out: dict[Future, list[Task]] = {}
         try:
@@ -77,7 +77,7 @@ class Dask:
                         return
                     yield from self._come_back(waiting, handed_out)
                 except (OSError, TimeoutError, CancelledError, AttributeError):
-                    # the last is what a client raises that has just lost its scheduler
+                    # a client that has just lost its scheduler raises the last one
                     waiting.extend(handed_out.values())
                     handed_out.clear()
                     self._again()
@@ -93,21 +93,21 @@ class Dask:
         waiting: deque[list[Task]],
         handed_out: dict[Future, list[Task]],
     ) -> None:
-        """Keeps every worker's threads busy, and little more with the scheduler."""
+        """Keeps every worker's threads busy, with few more runs at the scheduler."""
         self._require_connection()
         threads = sum(self._client.nthreads().values()) or 1
         while len(handed_out) < threads * _BATCHES_PER_THREAD:
             batch = waiting.popleft() if waiting else list(islice(tasks, _BATCH))
             if not batch:
                 return
-            # a lost worker is no fault of its runs: they are tried elsewhere
+            # a lost worker is not the fault of its runs: they are tried elsewhere
             future = self._client.submit(_outcomes, batch, pure=False, retries=3)
             handed_out[future] = batch
 
     def _come_back(
         self, waiting: deque[list[Task]], handed_out: dict[Future, list[Task]]
     ) -> Iterator[Ended]:
-        """What has ended meanwhile."""
+        """The runs that have ended meanwhile."""
         deadline = time.monotonic() + _POLL_S
         while not any(future.done() for future in handed_out):
             self._require_connection()
@@ -126,7 +126,7 @@ class Dask:
             future.release()
 
     def _require_scheduler(self) -> None:
-        """Dask would wait where it is refused at once, and take any answer for a scheduler's."""
+        """Checks the address: Dask would wait although it is refused, and trust any answer."""
         parts = urlsplit(self._address)
         until = time.monotonic() + _CONNECT_S
         try:
@@ -144,7 +144,7 @@ class Dask:
             raise OSError("the connection to the scheduler is lost")
 
     def _again(self) -> None:
-        """Connects to the scheduler that is at the address, or will be."""
+        """Connects to the scheduler at the address, or waits for one."""
         with suppress(Exception):
             self._client.close(timeout=1)
         self._client = self._connected(_RECONNECT_S)
@@ -167,13 +167,13 @@ class Dask:
 
 
 def _outcomes(batch: list[Task]) -> list[Ended]:
-    """What a worker does."""
+    """The function that a worker runs."""
     return [outcome(task, lambda _at_s, _hops: None) for task in batch]
 
 
 @contextmanager
 def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
-    """A scheduler in this process, with workers in Slurm's jobs; its address."""
+    """Starts a scheduler in this process, with workers in Slurm's jobs; returns its address."""
     from dask_jobqueue import SLURMCluster
 
     jobs = int(options.pop("jobs", "1"))
@@ -197,7 +197,7 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
             memory=known["memory"],
             walltime=known["walltime"],
             account=known["account"],
-            # a worker may be slow to start, and a scheduler to be there again
+            # a worker may start slowly, and a scheduler may come back late
             death_timeout=_WORKER_WAITS_S,
         )
     except (OSError, RuntimeError, ValueError) as error:

@@ -1,8 +1,8 @@
-"""`tune` and `hunt`: settings that serve best, and scenarios that treat a flow worst.
+"""`tune` and `hunt`: find the best settings, and the scenarios that treat a flow worst.
 
-Optuna suggests points (the tree-structured Parzen estimator) and keeps what it was given in SQLite,
-in the folder of the study. A point's runs are rows of the study like those of a sweep, so a search
-that was interrupted goes on, and its points can be queried and drawn.
+Optuna suggests points (with the tree-structured Parzen estimator) and keeps its trials in SQLite,
+in the folder of the study. A point's runs are rows of the study, like those of a sweep. So an
+interrupted search continues, and its points can be queried and drawn.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Found:
     numbers: Mapping[str, float | None]
     """Medians over the seeds."""
     gain: float
-    """Over the scenario without the search's values; 1 is as good."""
+    """Gain over the scenario without the search's values; 1: no gain."""
 
 
 @dataclass(frozen=True)
 class Searched:
-    """A search that was made."""
+    """The result of a search."""
 
     study: Study
     goal: Goal
@@ -62,10 +62,10 @@ class Searched:
     found: Sequence[Found]
     """Best first: for `hunt`, worst."""
     trials: int
-    """How many points were tried, those without a result included."""
+    """Number of points tried, including those without a result."""
 
     def document(self) -> dict[str, Any]:
-        """For programs: what `--json` prints."""
+        """The search for programs, as `--json` prints it."""
         return {
             "study": self.study.definition.name,
             "place": self.study.place.name,
@@ -110,7 +110,7 @@ def search(
     with making:
         before = trier.medians([runs.add(StudyPoint(Combination({})))])[0]
         asked = _asked(database, goal, weights)
-        # so many at a time keep all processors busy
+        # this many at a time keep all processors busy
         at_a_time = max(2, -(-2 * jobs // file.seeds))
         while (left := trials - len(asked.get_trials(deepcopy=False))) > 0:
             batch = [asked.ask() for _ in range(min(left, at_a_time))]
@@ -145,7 +145,7 @@ class _Trier:
     weights: Mapping[str, float]
 
     def medians(self, points: Sequence[int]) -> list[dict[str, float | None]]:
-        """The numbers of points, by their numbers; made where the study does not have them."""
+        """The results of points, by the points' numbers; missing runs are made."""
         seeds = range(1, self.file.seeds + 1)
         wanted = [(point, seed) for point in points for seed in seeds]
         self.making.run_at_once(wanted, self.executor)
@@ -162,9 +162,9 @@ def optuna_state(name: str) -> Any:
 
 
 def _asked(database: Path, goal: Goal, weights: Mapping[str, float]) -> optuna.Study:
-    """Optuna's study; what was under way when it was interrupted is asked for again.
+    """Optuna's study; trials that were under way when it was interrupted are suggested again.
 
-    Raises InputError where its trials are of another objective.
+    Raises InputError if its trials have another objective.
     """
     import optuna
 

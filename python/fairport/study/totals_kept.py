@@ -1,7 +1,7 @@
 """The result of the last run of an experiment, kept with the records so that listing is fast.
 
-How many of its claims are in each state, as a note of the store. It counts only as long as the
-experiment, its claims and its platform are the same.
+The result is the number of claims in each state, as a note of the store. It is valid only as long
+as the experiment, its claims and its platform are the same.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def keep(entry: Entry, totals: Mapping[Any, int], store: Store, *, quick: bool) -> None:
-    """Writes down how many claims are in each state; a store that takes nothing is no error."""
+    """Writes the number of claims in each state; a store that cannot be written is no error."""
     found = {"of": _digest(entry), "quick": quick, "totals": totals}
     with contextlib.suppress(OSError):
         store.note(_name(entry), json.dumps(found).encode())
 
 
 def last(entry: Entry, store: Store) -> dict[str, Any] | None:
-    """The `totals` of the last run, and whether it was `quick`; None when there is none."""
+    """The `totals` of the last run, and whether it was `quick`; None if there is none."""
     try:
         text = store.note_path(_name(entry)).read_text(encoding="utf-8")
         found: dict[str, Any] = json.loads(text)
@@ -41,7 +41,7 @@ def _name(entry: Entry) -> str:
 
 
 def _digest(entry: Entry) -> str:
-    """Of everything that decides the claims' states, but for the engine."""
+    """Hash of everything that decides the claims' states, except the engine."""
     parts = [entry.experiment, *entry.claims]
     document = [part.model_dump() for part in parts]
     if entry.platform:

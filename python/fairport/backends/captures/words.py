@@ -17,7 +17,7 @@ _ALMOST_ALL = 0.98
 
 
 def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> str:
-    """Who gets how much, after what waiting."""
+    """Who gets how much, and how long they waited."""
     flows = metrics.compared(tables["flows"])
     if flows.is_empty():
         return "The captures hold no TCP flow with data."
@@ -97,7 +97,7 @@ def _without_lone_class(summary: Mapping[str, Any], flows: pl.DataFrame) -> str:
     gets = ratio_in_words(worst["goodput_bps"] / best["goodput_bps"])
     known = set(summary["classes"])
     why = (
-        "nothing says how far the senders are: give their hops with --map"
+        "how far the senders are is not known: give their hops with --map"
         if known == {metrics.UNKNOWN_HOPS}
         else f"no group of senders is smaller than the others ({', '.join(known)})"
     )
@@ -116,14 +116,14 @@ def in_all(sentence: str, outputs: Sequence[Mapping[str, Any]], port: str | None
     if not left:
         return f"{sentence} No packet was seen on both sides."
     share = f"{100 * here['joined'] / left:.4g} %"
-    seen = f"{sentence} The captures show {share} of what left on both sides of the switch."
+    seen = f"{sentence} The captures show {share} of the departing packets on both sides."
     if len(outputs) == 1:
         return seen
     return f"Of {len(outputs)} outputs, {port} is the worst: {seen}"
 
 
 def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | None) -> list[str]:
-    """What the captures lack, and what follows for the numbers: a sentence each."""
+    """What the captures lack, and what that means for the numbers, one sentence each."""
     found = [_damage(file) for file in raw["files"] if file["damaged_at_byte"] is not None]
     found += [_clock(file) for file in raw["files"] if file["clock_offset_s"]]
     if complete is None:

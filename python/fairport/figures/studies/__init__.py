@@ -25,16 +25,16 @@ class Choice:
     y: str
     """An axis, or the number."""
     color: str
-    """An axis or the number; of lines it may be empty."""
+    """An axis or the number; empty for a single line."""
     number: str
 
 
 def choose(study: Study, x: str = "", y: str = "", color: str = "", by: str = "") -> Choice:
-    """What is asked for, and what is shown where nothing is. Raises InputError.
+    """The requested view, with defaults for what is not given. Raises InputError.
 
-    Two axes and a number as colour are a heat map. Two axes and a third as colour are a map of
-    which of its values is best, by the number `by`; that is the first look at a study of fixes. An
-    axis and a number are a family of lines, with an axis as colour. Axes that are left are small
+    Two axes and a number as colour make a heat map. Two axes and a third as colour make a map of
+    which of its values is best, by the number `by`; this is the default for a study of fixes. An
+    axis and a number make a family of lines, with an axis as colour. The remaining axes are small
     multiples.
     """
     axes, kept = list(study.axes), study.definition.keep
@@ -73,7 +73,7 @@ def draw(
     by: str = "",
     where: str = "",
 ) -> Figure:
-    """A figure of a study, as `choose` says. Raises InputError."""
+    """A figure of a study, as `choose` describes. Raises InputError."""
     chosen = choose(study, x, y, color, by)
     axes = study.axes
     shown = [axis for axis in (chosen.x, chosen.y, chosen.color) if axis in axes]
