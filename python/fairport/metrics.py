@@ -259,9 +259,16 @@ def summary(
 
 
 def compared(flows: pl.DataFrame) -> pl.DataFrame:
-    """The flows whose goodputs are compared: the bulk flows; where there are none, all of TCP."""
+    """The flows whose goodputs are compared: the bulk flows, or all of TCP where there are none.
+
+    Beside endless bulk flows those of a given size are left out: how much they deliver within the
+    measurement is a matter of their size.
+    """
     bulk = flows.filter(pl.col("workload") == "bulk")
-    return flows.filter(pl.col("protocol") == "tcp") if bulk.is_empty() else bulk
+    if bulk.is_empty():
+        return flows.filter(pl.col("protocol") == "tcp")
+    endless = bulk.filter(pl.col("size_bytes").is_null())
+    return bulk if endless.is_empty() else endless
 
 
 def is_endless(flows: pl.DataFrame) -> bool:

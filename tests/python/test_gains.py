@@ -6,6 +6,7 @@ import math
 import sys
 from typing import Any
 
+import fairport as fp
 import polars as pl
 import pytest
 from fairport.errors import InputError
@@ -249,3 +250,17 @@ def test_what_changes_nothing_has_the_factor_one() -> None:
 def test_a_seed_that_one_of_two_lacks_is_no_gain() -> None:
     with pytest.raises(ValueError, match="zip"):
         gain("fix", rounds_done(none=[100.0, 100.0], fix=[100.0]), [INCAST])
+
+
+def test_the_ratio_beside_other_traffic_is_that_of_a_run(tmp_path) -> None:
+    # the transfers have hop counts, too, but their goodputs are not compared
+    poisson = {"kind": "poisson", "load": 0.1, "sizes": "20kB"}
+    sized = {"kind": "bulk", "from": "h5", "to": "h9", "size": "100kB"}
+    bulk = {"kind": "bulk", "from": "all", "to": "h0"}
+    scenario = load("outcast").patch({"duration": "50ms", "traffic": [bulk, poisson, sized]})
+    found = compare(scenario, ["drr"], repeat=1, store=Store(tmp_path))
+    alone = fp.run(scenario).summary
+    as_it_is = found.runs.filter(fix="none").row(0, named=True)
+    assert as_it_is["throughput_ratio"] == pytest.approx(alone["verdict"]["ratio"])
+    assert as_it_is["jain_index"] == alone["jain_index"] == alone["traffic"][0]["jain_index"]
+    assert (len(found.groups.lone_flows), len(found.groups.peer_flows)) == (1, 12)
