@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from conftest import Command
-from fairport.errors import InputError
+from fairport.errors import InputError, OutputError
+from fairport.study.making import Listeners
 from fairport.study.results import Study
 from fairport.study.search import search
 from fairport.study.search_file import builtin_names, gain, load, medians
@@ -58,6 +59,21 @@ def test_another_objective_is_another_search(file: str, tmp_path: Path) -> None:
     Path(file).write_text(FILE.format(more="[objective]\nutilisation = 1"))
     with pytest.raises(InputError, match="another objective: jain_index"):
         search(load(file), "tune", trials=2, folder=tmp_path / "study", jobs=1)
+
+
+def test_two_searches_are_not_under_way_in_one_folder(file: str, tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    refused: list[OutputError] = []
+
+    def ask_for_another(_status: object) -> None:
+        with pytest.raises(OutputError, match="another search is under way") as error:
+            search(load(file), "tune", trials=2, folder=folder, jobs=1, force=True)
+        refused.append(error.value)
+
+    listeners = Listeners(status=ask_for_another)
+    search(load(file), "tune", trials=2, folder=folder, jobs=1, listeners=listeners)
+    assert refused
+    assert search(load(file), "tune", trials=3, folder=folder, jobs=1).trials == 3
 
 
 def test_a_number_is_its_median_over_the_runs_that_have_it() -> None:
