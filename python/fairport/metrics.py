@@ -226,7 +226,7 @@ def summary(
         for name, one in classes.items()
     }
     found = verdict(classes, waited, established(flows))
-    if (fct or requests) and not is_endless(flows):
+    if (requests or everything["ideal_fct_s"].count()) and not is_endless(flows):
         # Transfers are compared by how long each took, not by goodput: there is no outcast to find.
         found = dict.fromkeys(found, None) | {"sentence": NO_VERDICT}
     return {
@@ -267,7 +267,7 @@ def compared(flows: pl.DataFrame) -> pl.DataFrame:
     bulk = flows.filter(pl.col("workload") == "bulk")
     if bulk.is_empty():
         return flows.filter(pl.col("protocol") == "tcp")
-    endless = bulk.filter(pl.col("size_bytes").is_null())
+    endless = bulk.filter(pl.col("ideal_fct_s").is_null())  # in captures, all that are long
     return bulk if endless.is_empty() else endless
 
 

@@ -139,7 +139,7 @@ def numbers(
     tables = arrays.tables
     flows = tables["flows"]
     # as `metrics.compared` chooses
-    endless = arrays.is_bulk & (flows["size_bytes"] == _NONE)
+    endless = arrays.is_bulk & np.isnan(flows["ideal_fct_s"])
     compared = next((of for of in (endless, arrays.is_bulk) if of.any()), arrays.is_tcp)
     rates = flows["goodput_bps"][compared]
     squares = float((rates * rates).sum())

@@ -322,8 +322,8 @@ def test_bulk_flows_are_compared_among_themselves_and_without_any_all_of_tcp():
         (["bulk", "incast", "bulk", "udp"], [5_000, 1, 100_000, None], [0, 2]),
         (["incast", "poisson", "trace", "udp"], [1, 1, 1, None], [0, 1, 2]),
     ):
-        size_bytes = pl.Series("size_bytes", sizes, dtype=pl.UInt64)
-        given = flows.with_columns(protocol, size_bytes, workload=pl.Series(workload))
+        ideal = pl.Series("ideal_fct_s", sizes, dtype=pl.Float64)
+        given = flows.with_columns(protocol, ideal, workload=pl.Series(workload))
         assert metrics.compared(given)["flow"].to_list() == [flows["flow"][n] for n in wanted]
 
 

@@ -92,7 +92,7 @@ class Comparison:
             for name in load.shown
         ]
         known = {column.key for column in of_loads}
-        long_lived = any(load.kind == "bulk" for load in self.loads)
+        long_lived = any(load.is_long_lived for load in self.loads)
         of_the_run = [
             self._column(key, QUANTITIES[key], "", axis, text)
             for key, (axis, text) in MEASURES.items()
