@@ -44,6 +44,11 @@ class View:
         """The number, as people read it."""
         return of_number(self.number)
 
+    @property
+    def interval(self) -> str:
+        """What a point has beside its median."""
+        return precision.interval_name(min(self.points["runs"]))
+
     def title_of(self, axis: str) -> str:
         """What the figure calls the axis."""
         return self.study.definition.titles.get(axis, axis)
