@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Command
 from fairport.errors import InputError, OutputError
+from fairport.scenario.patch import assignment, read_assignments
 from fairport.study.making import Listeners
 from fairport.study.results import Study
 from fairport.study.search import search
@@ -170,3 +172,30 @@ def test_a_space_that_cannot_be_is_refused(tmp_path: Path, dimension: str, probl
     with pytest.raises(InputError, match=problem):
         search(load(str(path)), "tune", trials=1, folder=tmp_path / "study")
     assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(3, 0.25, 1e-05, True, False, "16KiB", "16 packets", "true", "3", "", " h1", 'a "b"'),
+        *(["h1", "h4..h7"], [1, [2.5, False]], {"kind": "uniform", "min": "0s", "a b": ["1 us"]}),
+    ],
+)
+def test_a_printed_setting_is_read_as_its_value(value: object) -> None:
+    (word,) = shlex.split(assignment("queue.limit", value))
+    read = read_assignments([word])
+    assert read == {"queue.limit": value}
+    assert type(read["queue.limit"]) is type(value)
+
+
+def test_the_best_point_can_be_run_as_printed(file: str, fairport: Command, tmp_path: Path) -> None:
+    Path(file).write_text(
+        'scenario = "two-switch"\n[set]\nduration = "10ms"\n[space]\n'
+        '"tcp.sack" = [true, false]\n"queue.limit" = ["16 packets", "20 packets"]\n'
+    )
+    shown = fairport("tune", file, "--trials", "1", "--jobs", "1")
+    printed = re.search(r"--set .*", shown.out)
+    assert printed, shown.err
+    settings = shlex.split(printed[0])
+    run = fairport("run", "two-switch", "--duration", "10ms", "--no-output", *settings)
+    assert run.status == 0, run.err
