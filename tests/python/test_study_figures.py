@@ -193,3 +193,15 @@ def test_few_seeds_have_a_range_and_no_interval(study: Study) -> None:
     assert all("range" in text and "95 %" not in text for text in said("seed < 6"))
     few = viewed(study, "throughput_ratio", ["peers"], "seed < 6").points.row(0, named=True)
     assert (few["low"], few["high"]) == pytest.approx((0.25 * 1.001, 0.25 * 1.005))
+
+
+def test_the_number_is_the_first_that_some_run_has(study: Study) -> None:
+    assert studies.choose(study).color == "throughput_ratio"
+    without = study.to_polars().with_columns(throughput_ratio=pl.lit(None, pl.Float64))
+    for name in study.place.names("runs"):
+        study.place.remove(f"runs/{name}")
+    for row in without.iter_rows(named=True):
+        study.runs.add(row)
+    study.runs.flush()
+    assert studies.choose(study).color == "jain_index"
+    assert studies.choose(study, color="stack").number == "jain_index"

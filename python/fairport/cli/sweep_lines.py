@@ -82,9 +82,9 @@ def done(study: Study, status: Status) -> str:
             f"  fairport query {name} 'select error, count(*) from runs"
             " where error is not null group by error'"
         )
-    axes, kept = list(study.axes), study.definition.keep[0]
+    axes, number = list(study.axes), study.first_number()
     lines.append(
-        f"  fairport query {name} 'select \"{axes[0]}\", median({kept}) from runs group by 1'"
+        f"  fairport query {name} 'select \"{axes[0]}\", median({number}) from runs group by 1'"
     )
     first = choose(study)
     color = f" --color {first.color}" if first.color else ""
