@@ -152,7 +152,8 @@ def row_of(
         ([1_000_050.0] * 4, "better by a factor of more than 10,000"),
         ([2e6] * 4, "better by a factor of more than 10,000"),
         ([101.0] * 4, "no clear difference"),
-        ([103.0] * 4, "better by a factor of 1"),
+        ([103.0] * 4, "better by a factor of 1.03"),
+        ([97.5] * 4, "worse by a factor of 1.03"),
         ([99.0] * 4, "no clear difference"),
         # with half of the seeds better and with half worse
         ([50.0, 60.0, 300.0, 400.0], "no clear difference"),
