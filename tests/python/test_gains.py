@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from typing import Any
@@ -265,3 +266,12 @@ def test_the_ratio_beside_other_traffic_is_that_of_a_run(tmp_path) -> None:
     assert as_it_is["throughput_ratio"] == pytest.approx(alone["verdict"]["ratio"])
     assert as_it_is["jain_index"] == alone["jain_index"] == alone["traffic"][0]["jain_index"]
     assert (len(found.groups.lone_flows), len(found.groups.peer_flows)) == (1, 12)
+
+
+def test_titles_of_panels_do_not_run_into_each_other(mixed: Scenario, tmp_path) -> None:
+    request = {"kind": "request-response", "servers": "h1", "clients": "h2", "response": "5kB"}
+    both = mixed.patch({"traffic": [*mixed.document()["traffic"], request]})
+    picture = fp.plot(compare(both, ["codel"], repeat=1, store=Store(tmp_path)))
+    titles = [panel._left_title.get_window_extent() for panel in picture.axes]
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(titles, 2))
+    assert not any("equal share" in text.get_text() for text in picture.texts)
