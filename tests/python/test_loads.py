@@ -123,6 +123,20 @@ def test_a_short_run_says_so_first() -> None:
     assert "under way" in found[1]
 
 
+def test_the_minimum_rto_is_the_largest_of_all_stacks() -> None:
+    def of(**change: Any) -> float | None:
+        return fp.run(
+            NETWORK | {"duration": "5ms", "traffic": [BULK], "tcp": {}, **change}
+        ).summary["rto_min_s"]
+
+    assert of() == 0.2
+    assert of(host_tcp=[{"hosts": "h1", "stack": "rfc"}]) == 1  # RFC 6298
+    assert of(traffic=[BULK | {"tcp": {"stack": "rfc"}}]) == 1
+    assert of(host_tcp=[{"hosts": "h1", "stack": "rfc"}], tcp={"rto_min": "5ms"}) == 0.005
+    assert of(host_tcp=[{"hosts": "h1", "rto_min": "3s"}]) == 3
+    assert of(traffic=[UDP]) is None
+
+
 def test_a_run_that_is_long_enough_has_no_caveat() -> None:
     assert fp.run(NETWORK | {"traffic": [BULK]}).summary["caveats"] == []
     enough = {"simulated_s": 1.0, "rto_min_s": 0.2, "traffic": []}
