@@ -17,9 +17,16 @@ from fairport.study.results import Study
 from fairport.study.sweep_file import SweepFile
 
 
-def precision(text: str, file: SweepFile, most_seeds: int) -> Precision | None:
+def precision(text: str, file: SweepFile, most_seeds: int | None) -> Precision | None:
     """`10%` or `0.1`, of the first number that is kept."""
     if not text:
+        if most_seeds is not None:
+            raise InputError(
+                "has no effect without --until-precise",
+                file="--most-seeds",
+                value=most_seeds,
+                remedy="add --until-precise 10%, or say how many with --seeds",
+            )
         return None
     number, percent = text.removesuffix("%"), text.endswith("%")
     try:
@@ -34,7 +41,7 @@ def precision(text: str, file: SweepFile, most_seeds: int) -> Precision | None:
             remedy="for example --until-precise 10%",
         )
     metric = file.keep[0] if file.keep else "throughput_ratio"
-    return Precision(metric, share, most_seeds)
+    return Precision(metric, share, *([] if most_seeds is None else [most_seeds]))
 
 
 @contextmanager
