@@ -212,3 +212,12 @@ def test_large_values_are_shown_in_a_larger_unit():
     large = rate.at_size(7.5e9)
     assert (large.unit, large.shown(7.5e9)) == ("Gbit/s", "7.5")
     assert style.three_digits(999.99) == "1,000"
+
+
+def test_a_note_with_long_names_is_not_cut_off():
+    for length in (20, 200):
+        picture = style.Picture(figsize=(style.WIDTH_IN, 2))
+        style.note(picture, "m" * length)
+        (shown,) = picture.texts
+        assert shown.get_window_extent().x0 >= 0
+        assert (shown.get_fontsize() == 7) == (length == 20)

@@ -302,7 +302,7 @@ def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> N
 
 def note(picture: Picture, text: str) -> None:
     """Explains lines and marks, in small grey letters at the lower right."""
-    picture.text(
+    shown = picture.text(
         1 - _RIGHT / WIDTH_IN,
         0.06 / picture.get_figheight(),
         text,
@@ -310,6 +310,9 @@ def note(picture: Picture, text: str) -> None:
         color=MUTED,
         fontsize=7,
     )
+    extent = shown.get_window_extent()
+    if extent.x0 < 0:  # the names of a network of one's own may be long
+        shown.set_fontsize(7 * extent.x1 / extent.width)
 
 
 def left_note(picture: Picture, text: str) -> None:
