@@ -251,8 +251,8 @@ impl Analysis {
         let mut directions: Vec<u32> = Vec::with_capacity(BATCH);
         batch.extend(reading.next.take());
         while !batch.is_empty() {
-            let keys = batch.iter().map(|next| &next.packet.key);
-            directions.extend(keys.map(|key| self.connections.direction(key)));
+            let packets = batch.iter().map(|next| &next.packet);
+            directions.extend(packets.map(|packet| self.connections.direction(packet)));
             black_box(self.tracker.warm(&directions));
             for (next, direction) in batch.iter().zip(&directions) {
                 self.packets += 1;
@@ -323,7 +323,7 @@ impl Analysis {
     fn add(&mut self, next: &Next, join: Option<&mut Join>) {
         self.packets += 1;
         let packet = &next.packet;
-        let direction = self.connections.direction(&packet.key);
+        let direction = self.connections.direction(packet);
         let Some(join) = join else {
             self.follow(direction, packet);
             return;
