@@ -150,9 +150,19 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
 
 def _damage(file: Mapping[str, Any]) -> str:
     packets = file["lost_packets"]
+    if not file["lost_bytes"]:
+        return f"{file['file']}: {file['damage']} at byte {file['damaged_at_byte']}."
     return (
         f"{file['file']}: {file['damage']} at byte {file['damaged_at_byte']}: {file['lost_bytes']}"
         f" bytes, at least {packets} packet{'s' if packets != 1 else ''}, could not be read."
+    )
+
+
+def _copies(file: Mapping[str, Any]) -> str:
+    packets = f"{file['copies']} packet{'s' if file['copies'] != 1 else ''}"
+    return (
+        f"{file['file']}: {packets} twice: the copies do not count. Mirror one direction of each"
+        " port, and do not capture at `any`."
     )
 
 
