@@ -89,8 +89,8 @@ pub fn analyse(
 ) -> Result<Outcome, Error> {
     let layout = layout(sources, options, &mut goes_on)?;
     let mut readings = Vec::new();
-    for source in sources {
-        readings.push(Reading::open(source)?);
+    for (source, has_copies) in sources.iter().zip(&layout.has_copies) {
+        readings.push(Reading::open(source, *has_copies)?);
     }
     for (file, reading) in readings.iter_mut().enumerate() {
         reading.advance(file, &layout, options.tunnels)?;

@@ -125,6 +125,7 @@ def in_all(sentence: str, outputs: Sequence[Mapping[str, Any]], port: str | None
 def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | None) -> list[str]:
     """What the captures lack, and what follows for the numbers: a sentence each."""
     found = [_damage(file) for file in raw["files"] if file["damaged_at_byte"] is not None]
+    found += [_copies(file) for file in raw["files"] if file["copies"]]
     found += [_clock(file) for file in raw["files"] if file["clock_offset_s"]]
     if complete is None:
         found.append(
