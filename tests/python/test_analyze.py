@@ -165,6 +165,8 @@ def test_other_bad_input(fairport: Command, small: Captured, tmp_path: Path) -> 
         (): "CAPTURE: is missing",
         ("--ingress", ingress): "without --egress",
         ("--egress", egress): "without --ingress",
+        ("--ingress", ingress, "--ingress", f"B={ingress}", "--egress", egress): "is given twice",
+        (egress, f"{small.folder}/./captures/{Path(egress).name}"): "is given twice",
         ("--ingress", ingress, "--egress", other): "shares no packet",
         (egress, "--from", "2", "--to", "1"): "is not before --to",
         (egress, "--from", "2"): "is not before the end of the captures, which last 0.060 s",

@@ -290,9 +290,9 @@ def test_the_library_refuses_what_cannot_be() -> None:
             RandomizedSender(client, adaptive="bold")
         # not a number, a variance that is zero in thousandths, more than 32 bits of them
         for bad in (math.nan, 1), (1e-9, 1), (1, 1e7):
-            with pytest.raises(ValueError, match="adaptive=.* none is above"):
+            with pytest.raises(ValueError, match=r"adaptive=.* none is above"):
                 RandomizedSender(client, adaptive=(bad[0], 1, 1, bad[1]))
-        with pytest.raises(ValueError, match="adaptive=.* is not"):
+        with pytest.raises(ValueError, match=r"adaptive=.* is not"):
             RandomizedSender(client, adaptive=(1, 1, math.nan, 1))
         with pytest.raises(ValueError, match="r_min=0"):
             RandomizedSender(client, r_min=0)
