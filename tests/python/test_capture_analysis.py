@@ -178,7 +178,7 @@ def test_packets_that_captures_hold_twice_count_once(outcast: Captured, tmp_path
     # the first packet of a flow has the identification 0, which hosts also write for none
     flows = found.flows.height
     assert all(0 <= of - copy <= flows for of, copy in zip(packets, copies, strict=True))
-    assert "packets twice: the copies do not count" in " ".join(found.summary["captures"]["notes"])
+    assert "packets twice. The copies do not count" in " ".join(found.summary["captures"]["notes"])
     alone, known = analyse([twice[1].file]), analyse([once[1].file])
     assert alone.flows["retransmits"].sum() <= known.flows["retransmits"].sum() + 20
 

@@ -162,8 +162,8 @@ def _damage(file: Mapping[str, Any]) -> str:
 def _copies(file: Mapping[str, Any]) -> str:
     packets = f"{file['copies']} packet{'s' if file['copies'] != 1 else ''}"
     return (
-        f"{file['file']}: {packets} twice: the copies do not count. Mirror one direction of each"
-        " port, and do not capture at `any`."
+        f"{file['file']} holds {packets} twice. The copies do not count. Mirror one direction of"
+        " each port, and do not capture at `any`."
     )
 
 
