@@ -148,6 +148,8 @@ def test_an_ingress_capture_with_gaps_makes_no_drop_and_no_blackout(
         )
         assert within.height == 1, row
     assert mine.height >= theirs.height * (1 - 12 * share) - 3, "most are still found"
+    notes = " ".join(found.summary["captures"]["notes"])
+    assert ("larger buffer (-B), at ports that do not merge" in notes) == (share == 0.05)
 
 
 def test_an_egress_capture_with_gaps_makes_few_drops(outcast: Captured, tmp_path: Path) -> None:

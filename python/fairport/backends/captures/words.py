@@ -196,5 +196,8 @@ def _completeness(complete: Mapping[str, Any]) -> list[str]:
     if complete["open"]:
         found.append(f"{complete['open']} packets were still queued when a capture ended.")
     if left and complete["joined"] / left < _ALMOST_ALL:
-        found.append("More than 2 % of the packets are missing: capture with a larger buffer (-B).")
+        found.append(
+            "More than 2 % of the packets are missing: capture with a larger buffer (-B), at ports that"
+            " do not merge segments (ethtool -K PORT gro off tso off gso off)."
+        )
     return found
