@@ -182,7 +182,10 @@ def test_what_is_no_scheduler_is_an_error(
         thread.join()
 
 
-@pytest.mark.parametrize("address", ["tcp://host:1", "dask://host", "nonsense", "slurm://"])
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://host:1", "dask://host", "dask://host:99999", "dask://[::1", "nonsense", "slurm://"],
+)
 def test_what_is_no_address_says_so(address: str) -> None:
     with pytest.raises(InputError, match="is not the address of a cluster"), connected(address):
         pass
@@ -220,6 +223,16 @@ def test_slurm_starts_the_workers(
         for pid in (tmp_path / "pids").read_text().split():
             with suppress(ProcessLookupError):
                 os.killpg(int(pid), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("option", ["jobs=many", "jobs=0", "cores=-1", "cores=1.5"])
+def test_a_number_of_jobs_or_cores_is_one(option: str) -> None:
+    pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
+    with (
+        pytest.raises(InputError, match=f"is not a number of {option.partition('=')[0]}"),
+        connected(f"slurm://p?{option}"),
+    ):
+        pass
 
 
 def test_an_option_that_slurm_does_not_have_is_refused() -> None:

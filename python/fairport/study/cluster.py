@@ -40,20 +40,25 @@ def connected(address: str) -> Iterator[Executor]:
 
     Raises InputError where there is no scheduler, within 10 s.
     """
-    parts = urlsplit(address)
+    wrong = InputError(
+        "is not the address of a cluster",
+        file="--cluster",
+        value=address,
+        remedy="dask://HOST:PORT of a scheduler, or slurm://PARTITION?jobs=20&cores=16",
+    )
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        raise wrong from None
     _require_extra(address)
-    if parts.scheme == "dask" and parts.port:
-        yield Dask(f"tcp://{parts.hostname}:{parts.port}")
+    if parts.scheme == "dask" and port:
+        yield Dask(f"tcp://{parts.hostname}:{port}")
     elif parts.scheme == "slurm" and parts.netloc:
         with _slurm(parts.netloc, dict(parse_qsl(parts.query))) as scheduler:
             yield Dask(scheduler)
     else:
-        raise InputError(
-            "is not the address of a cluster",
-            file="--cluster",
-            value=address,
-            remedy="dask://HOST:PORT of a scheduler, or slurm://PARTITION?jobs=20&cores=16",
-        )
+        raise wrong
 
 
 class Dask:
@@ -176,7 +181,7 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
     """A scheduler in this process, with workers in Slurm's jobs; its address."""
     from dask_jobqueue import SLURMCluster
 
-    jobs = int(options.pop("jobs", "1"))
+    jobs = _number(options.pop("jobs", "1"), "jobs")
     known: dict[str, Any] = {"cores": 1, "memory": "2GB", "walltime": "01:00:00", "account": None}
     wrong = [name for name in options if name not in known]
     if wrong:
@@ -187,7 +192,7 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
             remedy=f"jobs, {', '.join(known)}",
         )
     known |= options
-    cores = int(known["cores"])
+    cores = _number(known["cores"], "cores")
     try:
         cluster = SLURMCluster(
             queue=partition,
@@ -208,6 +213,18 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
         # a job that ends, by its walltime or by a fault, is replaced
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
         yield cluster.scheduler_address
+
+
+def _number(value: str | int, option: str) -> int:
+    with suppress(ValueError):
+        if int(value) >= 1:
+            return int(value)
+    raise InputError(
+        f"is not a number of {option}",
+        file="--cluster",
+        value=value,
+        remedy=f"a whole number from 1 on, such as {option}=16",
+    )
 
 
 def _require_extra(address: str) -> None:
