@@ -8,7 +8,10 @@ a scheduler at the address. A row that comes twice is the same row.
 
 from __future__ import annotations
 
+import shutil
 import socket
+import subprocess
+import tempfile
 import time
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -193,6 +196,13 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
         )
     known |= options
     cores = _number(known["cores"], "cores")
+    if shutil.which("sbatch") is None:
+        raise InputError(
+            "needs Slurm, and there is no `sbatch` here",
+            file="--cluster",
+            value=f"slurm://{partition}",
+            remedy="run the command on a login node, or use --cluster dask://HOST:PORT",
+        )
     try:
         cluster = SLURMCluster(
             queue=partition,
@@ -210,9 +220,28 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
             f"cannot be used: {error}", file="--cluster", value=f"slurm://{partition}"
         ) from None
     with cluster:
+        _require_acceptance(cluster.job_script(), partition)
         # a job that ends, by its walltime or by a fault, is replaced
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
         yield cluster.scheduler_address
+
+
+def _require_acceptance(script: str, partition: str) -> None:
+    """Slurm's word on the job: Dask would submit one that is refused again and again."""
+    with tempfile.NamedTemporaryFile("w", suffix=".sh") as file:
+        file.write(script)
+        file.flush()
+        tried = subprocess.run(
+            ["sbatch", "--test-only", file.name], capture_output=True, text=True, check=False
+        )
+    if tried.returncode != 0:
+        said = tried.stderr.strip().splitlines() or [f"status {tried.returncode}"]
+        raise InputError(
+            f"is refused by Slurm: {said[-1]}",
+            file="--cluster",
+            value=f"slurm://{partition}",
+            remedy="`sinfo` lists partitions and their limits",
+        )
 
 
 def _number(value: str | int, option: str) -> int:
